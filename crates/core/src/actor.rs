@@ -1,0 +1,171 @@
+//! Who acts: roles, agent paths, and the actor that stands behind one command.
+//!
+//! How an actor is proved (token, terminal, agent host) is not decided here; see `ops::identity`.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What someone is in punchlist. The operator is the human.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// The human: may do everything, and the log says so.
+    Operator,
+    /// The agent that leads a mission.
+    Lead,
+    /// The agent that owns a pillar of a mission.
+    Owner,
+    /// The agent that owns a session, a turn or a plan; also spelled supervisor.
+    #[serde(alias = "supervisor")]
+    Root,
+    /// A subagent: works, proposes, and sees no list of others.
+    Worker,
+    /// The scheduler and the driver: act only by policy.
+    System,
+}
+
+impl Role {
+    /// Every role, in the order of the authority table's columns.
+    pub const ALL: [Self; 6] = [
+        Self::Operator,
+        Self::Lead,
+        Self::Owner,
+        Self::Root,
+        Self::Worker,
+        Self::System,
+    ];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Operator => "operator",
+            Self::Lead => "lead",
+            Self::Owner => "owner",
+            Self::Root => "root",
+            Self::Worker => "worker",
+            Self::System => "system",
+        }
+    }
+
+    /// Reads a role by its name; `supervisor` is `root`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        if text == "supervisor" {
+            return Some(Self::Root);
+        }
+        Self::ALL.into_iter().find(|role| role.name() == text)
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Where an agent stands in the tree of agents: `primary`, `primary.subagents.writer`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct AgentPath(String);
+
+impl AgentPath {
+    /// The longest path taken, in characters.
+    pub const LIMIT: usize = 200;
+
+    /// The path of the agent that stands at the top when none is named.
+    #[must_use]
+    pub fn primary() -> Self {
+        Self("primary".to_owned())
+    }
+
+    /// Reads a path: words of letters, digits, `-` and `_`, joined by dots.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let word = |w: &str| {
+            !w.is_empty()
+                && w.chars()
+                    .all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
+        };
+        (text.len() <= Self::LIMIT && text.split('.').all(word)).then(|| Self(text.to_owned()))
+    }
+
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// A dotted path is a subagent's.
+    #[must_use]
+    pub fn is_subagent(&self) -> bool {
+        self.0.contains('.')
+    }
+}
+
+impl fmt::Display for AgentPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Who stands behind one command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Actor {
+    /// The name the log keeps, e.g. `operator:ada` or `root:primary`.
+    pub principal: String,
+    /// The role the rules look at.
+    pub role: Role,
+    /// The role that was proved, where another is carried with `--as`.
+    pub proved: Role,
+    pub agent: AgentPath,
+    /// The mission this actor is tied to; a lead owns nothing outside it.
+    pub mission: Option<String>,
+    /// The pillar this actor is tied to; an owner owns nothing outside it.
+    pub pillar: Option<String>,
+}
+
+impl Actor {
+    /// An actor that carries the role it proved, tied to nothing.
+    #[must_use]
+    pub fn new(role: Role, agent: AgentPath) -> Self {
+        Self {
+            principal: format!("{role}:{agent}"),
+            role,
+            proved: role,
+            agent,
+            mission: None,
+            pillar: None,
+        }
+    }
+
+    /// The second name for the log: the role carried, where it is not the one proved.
+    #[must_use]
+    pub fn carried(&self) -> Option<Role> {
+        (self.role != self.proved).then_some(self.role)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dotted_path_is_a_subagents() {
+        let path = |text| AgentPath::parse(text);
+        assert!(!path("primary").unwrap().is_subagent());
+        assert!(path("primary.subagents.writer-2").unwrap().is_subagent());
+        for bad in ["", ".", "a.", "a b", "a/b", &"a".repeat(201)] {
+            assert_eq!(path(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn supervisor_is_another_spelling_of_root() {
+        assert_eq!(Role::parse("supervisor"), Some(Role::Root));
+        assert_eq!(Role::parse("root"), Some(Role::Root));
+        assert_eq!(Role::parse("admin"), None);
+    }
+}

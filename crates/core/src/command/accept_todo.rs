@@ -1,0 +1,31 @@
+//! Accept a claim: the item is completed, on the claim's own outcome and evidence.
+
+use serde::{Deserialize, Serialize};
+
+use super::draft::{Draft, Leave};
+use crate::{Refusal, Refused, TodoId};
+
+/// Say that a claim holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AcceptTodo {
+    pub todo_id: TodoId,
+    /// The reviewer's words; the maker's, where absent.
+    pub outcome: Option<String>,
+}
+
+impl AcceptTodo {
+    pub(super) fn decide(&self, draft: &mut Draft<'_>) -> Result<(), Refused> {
+        if draft.leave(self.todo_id)? == Leave::Kept {
+            return Ok(());
+        }
+        let todo = draft.open(self.todo_id)?;
+        let Some(claim) = todo.claim.clone() else {
+            return Err(Refusal::NoClaim {
+                title: todo.title.clone(),
+            }
+            .into());
+        };
+        let outcome = self.outcome.as_deref().or(claim.outcome.as_deref());
+        draft.complete(self.todo_id, outcome, &claim.evidence)
+    }
+}

@@ -1,0 +1,35 @@
+//! Assign an item to an agent. Where assigning is starting (plans), the status follows.
+
+use serde::{Deserialize, Serialize};
+
+use super::draft::{Draft, Leave};
+use crate::event::TodoAssigned;
+use crate::{AgentPath, Refused, Status, TodoId};
+
+/// Give an item to an agent. Giving it to whoever has it changes nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AssignTodo {
+    pub todo_id: TodoId,
+    pub assignee: AgentPath,
+}
+
+impl AssignTodo {
+    pub(super) fn decide(&self, draft: &mut Draft<'_>) -> Result<(), Refused> {
+        if draft.leave(self.todo_id)? == Leave::Kept {
+            return Ok(());
+        }
+        let todo = draft.open(self.todo_id)?;
+        let (had, status) = (todo.assignee.clone(), todo.status);
+        if had.as_ref() != Some(&self.assignee) {
+            let assignee = Some(self.assignee.clone());
+            draft.emit(TodoAssigned {
+                todo_id: self.todo_id,
+                assignee,
+            });
+        }
+        if status == Status::Pending && draft.policy().assigning_starts {
+            draft.start(self.todo_id)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,63 @@
+//! Claim an item: "I say this is done". Someone with authority accepts or returns it.
+
+use serde::{Deserialize, Serialize};
+
+use super::draft::{Draft, Leave};
+use crate::event::TodoClaimed;
+use crate::evidence::Evidence;
+use crate::todo::Claim;
+use crate::{Refusal, Refused, TodoId};
+
+/// Say that an item is done, for a reviewer to judge.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClaimTodo {
+    pub todo_id: TodoId,
+    pub outcome: Option<String>,
+    pub evidence: Vec<Evidence>,
+}
+
+impl ClaimTodo {
+    pub(super) fn decide(&self, draft: &mut Draft<'_>) -> Result<(), Refused> {
+        if draft.leave(self.todo_id)? == Leave::Kept {
+            return Ok(());
+        }
+        draft.claim(self.todo_id, self.outcome.as_deref(), &self.evidence)?;
+        draft.keep_one_in_progress();
+        Ok(())
+    }
+}
+
+impl Draft<'_> {
+    pub(super) fn claim(
+        &mut self,
+        todo_id: TodoId,
+        outcome: Option<&str>,
+        evidence: &[Evidence],
+    ) -> Result<(), Refused> {
+        self.open(todo_id)?;
+        self.unclaimed(todo_id)?;
+        let outcome = self.outcome(outcome)?;
+        let claim = Claim {
+            by: self.actor.principal.clone(),
+            at: self.now,
+            outcome,
+            evidence: evidence.to_vec(),
+        };
+        self.emit(TodoClaimed { todo_id, claim });
+        Ok(())
+    }
+
+    /// What waits for its reviewer is nobody else's to work on.
+    pub(super) fn unclaimed(&self, todo_id: TodoId) -> Result<(), Refused> {
+        let todo = self.todo(todo_id)?;
+        match &todo.claim {
+            None => Ok(()),
+            Some(claim) => Err(Refusal::AlreadyClaimed {
+                title: todo.title.clone(),
+                by: claim.by.clone(),
+                at: claim.at,
+            }
+            .into()),
+        }
+    }
+}

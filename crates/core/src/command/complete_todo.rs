@@ -1,0 +1,69 @@
+//! Complete an item, or, where the caller may only say so, claim it.
+
+use serde::{Deserialize, Serialize};
+
+use super::draft::{Draft, Leave};
+use crate::effect::Effect;
+use crate::event::TodoCompleted;
+use crate::evidence::Evidence;
+use crate::transition::Move;
+use crate::{Refused, TodoId};
+
+/// Say that an item is done. For those without the authority to say so it is a claim.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompleteTodo {
+    pub todo_id: TodoId,
+    pub outcome: Option<String>,
+    pub evidence: Vec<Evidence>,
+    /// Metrics that should be measured again.
+    pub metrics_impacted: Vec<String>,
+}
+
+impl CompleteTodo {
+    pub(super) fn decide(&self, draft: &mut Draft<'_>) -> Result<(), Refused> {
+        match draft.leave(self.todo_id)? {
+            Leave::Granted => {}
+            Leave::AsClaim => {
+                draft.claim(self.todo_id, self.outcome.as_deref(), &self.evidence)?;
+                draft.keep_one_in_progress();
+                return Ok(());
+            }
+            Leave::Kept => return Ok(()),
+        }
+        draft.complete(self.todo_id, self.outcome.as_deref(), &self.evidence)?;
+        let list_id = draft.state.list.id;
+        for metric in &self.metrics_impacted {
+            let (todo_id, metric) = (self.todo_id, metric.clone());
+            draft.decision.effects.push(Effect::CollectMetric {
+                list_id,
+                todo_id,
+                metric,
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Draft<'_> {
+    /// Settles an item as completed. One that was never started gets both times (Q-T1).
+    pub(super) fn complete(
+        &mut self,
+        todo_id: TodoId,
+        outcome: Option<&str>,
+        evidence: &[Evidence],
+    ) -> Result<(), Refused> {
+        self.can(Move::Complete, todo_id)?;
+        let outcome = self.outcome(outcome)?;
+        let started_at = self.todo(todo_id)?.started_at.unwrap_or(self.now);
+        self.emit(TodoCompleted {
+            todo_id,
+            outcome,
+            evidence: evidence.to_vec(),
+            started_at,
+            settled_at: self.now,
+            settled_by: self.settled_by(),
+        });
+        self.keep_one_in_progress();
+        Ok(())
+    }
+}

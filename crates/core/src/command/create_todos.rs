@@ -1,0 +1,166 @@
+//! Create items, all or none (T-12), where the capacity of the list leaves room.
+
+use serde::{Deserialize, Serialize};
+
+use super::draft::Draft;
+use crate::capacity::Place;
+use crate::deadline::Deadline;
+use crate::event::TodoCreated;
+use crate::text::{Body, Title, normalised, or_empty};
+use crate::todo::Priority;
+use crate::{Refusal, Refused, Role, Status, Todo, TodoId, TodoKind, Warning};
+
+/// Put new items into the list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CreateTodos {
+    pub items: Vec<NewTodo>,
+}
+
+/// One new item; what is absent takes the list's default.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewTodo {
+    pub title: Title,
+    pub kind: TodoKind,
+    pub description: Option<Body>,
+    pub justification: Option<Body>,
+    pub completion_criteria: Option<Body>,
+    pub agent_type: Option<Title>,
+    /// Where it wants to stand; only pending and backlog are taken.
+    pub status: Status,
+    pub priority: Priority,
+    /// Zero comes first; none is after the last.
+    pub position: Option<i64>,
+    pub phase: Option<Title>,
+    pub deadline: Option<Deadline>,
+    pub parent_id: Option<TodoId>,
+    pub external_id: Option<String>,
+    /// The store-wide number, where the list's policy gives one.
+    pub seq: Option<i64>,
+}
+
+impl NewTodo {
+    /// A pending step with nothing but a title.
+    #[must_use]
+    pub const fn titled(title: Title) -> Self {
+        Self {
+            title,
+            kind: TodoKind::Step,
+            description: None,
+            justification: None,
+            completion_criteria: None,
+            agent_type: None,
+            status: Status::Pending,
+            priority: Priority::Medium,
+            position: None,
+            phase: None,
+            deadline: None,
+            parent_id: None,
+            external_id: None,
+            seq: None,
+        }
+    }
+}
+
+impl CreateTodos {
+    pub(super) fn decide(&self, draft: &mut Draft<'_>) -> Result<(), Refused> {
+        for item in &self.items {
+            draft.leave_on_list(item.kind, item.parent_id)?;
+            let todo = draft.new_todo(item)?;
+            draft.emit(TodoCreated { todo });
+        }
+        draft.keep_one_in_progress();
+        Ok(())
+    }
+}
+
+impl Draft<'_> {
+    /// A row for a new item, placed in the right tier and after the last position.
+    pub(super) fn new_todo(&mut self, item: &NewTodo) -> Result<Todo, Refused> {
+        self.check_parent(item.parent_id)?;
+        self.check_unique(item.title.as_str())?;
+        let status = self.place(item.status)?;
+        let position = item
+            .position
+            .unwrap_or_else(|| self.state.last_position.map_or(0, |p| p + 1));
+        let ratified = item.kind == TodoKind::Criterion && self.actor.role == Role::Operator;
+        Ok(Todo {
+            id: TodoId::from(self.ids.ulid()),
+            list_id: self.state.list.id,
+            seq: item.seq,
+            parent_id: item.parent_id,
+            kind: item.kind,
+            title: item.title.as_str().to_owned(),
+            description: or_empty(item.description.clone()),
+            justification: or_empty(item.justification.clone()),
+            completion_criteria: or_empty(item.completion_criteria.clone()),
+            agent_type: item.agent_type.clone().map(Title::into_string),
+            status,
+            priority: item.priority,
+            position,
+            phase: item.phase.clone().map(Title::into_string),
+            deadline: item.deadline,
+            origin_agent: self.actor.agent.clone(),
+            external_id: item.external_id.clone(),
+            assignee: None,
+            claim: None,
+            hold: None,
+            defer_until: None,
+            outcome: None,
+            evidence: Vec::new(),
+            settled_by: None,
+            ratified_at: ratified.then_some(self.now),
+            created_at: self.now,
+            updated_at: self.now,
+            started_at: None,
+            settled_at: None,
+        })
+    }
+
+    fn check_parent(&self, parent: Option<TodoId>) -> Result<(), Refused> {
+        match parent {
+            Some(todo_id) if !self.policy().nests => Err(Refusal::BadParent { todo_id }.into()),
+            Some(todo_id) => self.open(todo_id).map(|_| ()),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn check_unique(&self, title: &str) -> Result<(), Refused> {
+        if !self.policy().unique_texts {
+            return Ok(());
+        }
+        let wanted = normalised(title);
+        let taken = |todo: &Todo| !todo.status.is_settled() && normalised(&todo.title) == wanted;
+        if self.state.todos.values().any(taken) {
+            return Err(Refusal::DuplicateText { text: wanted }.into());
+        }
+        Ok(())
+    }
+
+    fn place(&mut self, wanted: Status) -> Result<Status, Refused> {
+        let wanted = if wanted == Status::Backlog && self.policy().has_backlog {
+            Status::Backlog
+        } else {
+            Status::Pending
+        };
+        let Some(limits) = self.state.list.limits else {
+            return Ok(wanted);
+        };
+        Ok(match limits.place(wanted, &self.state.tally)? {
+            Place::Granted(status) => status,
+            Place::OverLimit => {
+                let active = self.state.tally.active() + 1;
+                self.decision.warnings.push(Warning::OverActiveLimit {
+                    limit: limits.active,
+                    active,
+                });
+                wanted
+            }
+            Place::Spilled => {
+                self.decision.warnings.push(Warning::SpilledToBacklog {
+                    limit: limits.active,
+                });
+                Status::Backlog
+            }
+        })
+    }
+}

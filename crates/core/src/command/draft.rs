@@ -1,0 +1,266 @@
+//! A decision in the making: the state with the events so far folded in, and the checks that
+//! commands share. Nothing here is visible outside `command`.
+
+use crate::authority::{Action, Denial, Verdict, authority, owns};
+use crate::event::{ChangeRecommended, CommandRefused, TodoStarted, TodoYielded};
+use crate::policy::{Policy, Wip, policy};
+use crate::select::ordered;
+use crate::todo::SettledBy;
+use crate::transition::{self, Move};
+use crate::{
+    Actor, Command, Decision, Event, Ids, Refusal, Refused, Snapshot, Status, Time, Todo, TodoId,
+    TodoKind, Warning, apply,
+};
+
+pub(super) struct Draft<'a> {
+    pub state: Snapshot,
+    pub actor: &'a Actor,
+    pub now: Time,
+    pub ids: &'a mut Ids,
+    pub decision: Decision,
+    command: &'a Command,
+}
+
+/// May the command go on?
+#[derive(PartialEq, Eq)]
+pub(super) enum Leave {
+    Granted,
+    /// It becomes a claim.
+    AsClaim,
+    /// It was kept as a recommendation, and there is nothing more to do.
+    Kept,
+}
+
+impl<'a> Draft<'a> {
+    pub(super) fn new(
+        snapshot: &Snapshot,
+        actor: &'a Actor,
+        now: Time,
+        ids: &'a mut Ids,
+        command: &'a Command,
+    ) -> Self {
+        Self {
+            state: snapshot.clone(),
+            actor,
+            now,
+            ids,
+            decision: Decision::default(),
+            command,
+        }
+    }
+
+    pub(super) fn policy(&self) -> &'static Policy {
+        policy(self.state.list.kind())
+    }
+
+    /// Records an event and moves the state on, so that the next check sees it.
+    pub(super) fn emit(&mut self, event: impl Into<Event>) {
+        let event = event.into();
+        apply(&mut self.state, &event, self.now);
+        self.decision.events.push(event);
+    }
+
+    pub(super) fn todo(&self, id: TodoId) -> Result<&Todo, Refused> {
+        self.state.todo(id).ok_or_else(|| {
+            Refusal::UnknownTodo {
+                todo_id: id.to_string(),
+                list: self.state.list.kind(),
+            }
+            .into()
+        })
+    }
+
+    /// An item that is not settled yet.
+    pub(super) fn open(&self, id: TodoId) -> Result<&Todo, Refused> {
+        let todo = self.todo(id)?;
+        if todo.status.is_settled() {
+            return Err(Refusal::AlreadySettled {
+                todo_id: todo.id,
+                title: todo.title.clone(),
+                status: todo.status,
+                settled_at: todo.settled_at,
+                outcome: todo.outcome.clone(),
+            }
+            .into());
+        }
+        Ok(todo)
+    }
+
+    /// Asks the authority table about the command's own action on one item.
+    pub(super) fn leave(&mut self, id: TodoId) -> Result<Leave, Refused> {
+        self.leave_to(self.command.action(), id)
+    }
+
+    /// Asks the authority table. A wish is recorded here; a denied judgement leaves its line.
+    pub(super) fn leave_to(&mut self, action: Action, id: TodoId) -> Result<Leave, Refused> {
+        let todo = self.todo(id)?;
+        let owned = owns(self.actor, &self.state, Some(todo));
+        let (list, kind) = (self.state.list.kind(), todo.kind);
+        match authority(self.actor.role, list, kind, action, owned) {
+            Verdict::Allow => Ok(Leave::Granted),
+            Verdict::Claim => Ok(Leave::AsClaim),
+            Verdict::Recommend => {
+                let command = Box::new(self.command.clone());
+                self.emit(ChangeRecommended {
+                    todo_id: id,
+                    command,
+                });
+                self.decision.warnings.push(Warning::Recommended {
+                    todo_id: id,
+                    action,
+                });
+                Ok(Leave::Kept)
+            }
+            Verdict::Deny(denial) => {
+                let role = self.actor.role;
+                let refusal = Refusal::NotPermitted {
+                    role,
+                    action,
+                    list,
+                    todo_kind: kind,
+                    denial,
+                };
+                let audit = action.is_judgement().then(|| {
+                    CommandRefused {
+                        todo_id: id,
+                        action,
+                        refusal: refusal.clone(),
+                    }
+                    .into()
+                });
+                Err(Refused { refusal, audit })
+            }
+        }
+    }
+
+    /// Asks the authority table about the list as a whole.
+    pub(super) fn leave_on_list(
+        &self,
+        kind: TodoKind,
+        parent: Option<TodoId>,
+    ) -> Result<(), Refused> {
+        let parent = parent.map(|id| self.todo(id)).transpose()?;
+        let (list, action) = (self.state.list.kind(), self.command.action());
+        let owned = owns(self.actor, &self.state, parent);
+        let denial = match authority(self.actor.role, list, kind, action, owned) {
+            Verdict::Allow => return Ok(()),
+            // No row has a claim or a wish for an act on the whole list.
+            Verdict::Claim | Verdict::Recommend => Denial::Role,
+            Verdict::Deny(denial) => denial,
+        };
+        let role = self.actor.role;
+        Err(Refusal::NotPermitted {
+            role,
+            action,
+            list,
+            todo_kind: kind,
+            denial,
+        }
+        .into())
+    }
+
+    /// Does the state machine allow this move from where the item stands?
+    pub(super) fn can(&self, by: Move, id: TodoId) -> Result<(), Refused> {
+        let current = self.todo(id)?.status;
+        if transition::next(current, by, self.policy()).is_some() {
+            return Ok(());
+        }
+        if by != Move::Reopen {
+            self.open(id)?;
+        }
+        Err(Refusal::WrongStatus {
+            action: by,
+            current,
+            expected: by.sources(self.policy()),
+        }
+        .into())
+    }
+
+    /// Starts an item under the one-in-progress rule of the list.
+    pub(super) fn start(&mut self, id: TodoId) -> Result<(), Refused> {
+        let others: Vec<(TodoId, String)> = self
+            .state
+            .todos
+            .values()
+            .filter(|todo| todo.status == Status::InProgress && todo.id != id)
+            .map(|todo| (todo.id, todo.title.clone()))
+            .collect();
+        match self.policy().wip {
+            Wip::Many => {}
+            Wip::AtMostOne => {
+                if let Some((todo_id, title)) = others.into_iter().next() {
+                    return Err(Refusal::OneInProgress { todo_id, title }.into());
+                }
+            }
+            Wip::ExactlyOneStep => {
+                for (todo_id, _) in others {
+                    self.emit(TodoYielded { todo_id });
+                }
+            }
+        }
+        self.emit(TodoStarted {
+            todo_id: id,
+            started_at: self.now,
+        });
+        Ok(())
+    }
+
+    /// Where exactly one step must be in progress and none is, promotes the first ready one.
+    pub(super) fn keep_one_in_progress(&mut self) {
+        if self.policy().wip != Wip::ExactlyOneStep {
+            return;
+        }
+        let working = self
+            .state
+            .todos
+            .values()
+            .any(|todo| todo.status == Status::InProgress && todo.is_actionable(self.now));
+        if working {
+            return;
+        }
+        let idle: Vec<TodoId> = self
+            .state
+            .todos
+            .values()
+            .filter(|todo| todo.status == Status::InProgress)
+            .map(|todo| todo.id)
+            .collect();
+        let next = ordered(&self.state)
+            .into_iter()
+            .find(|todo| {
+                todo.status == Status::Pending
+                    && todo.kind == TodoKind::Step
+                    && todo.is_actionable(self.now)
+            })
+            .map(|todo| todo.id);
+        for todo_id in idle {
+            self.emit(TodoYielded { todo_id });
+        }
+        if let Some(todo_id) = next {
+            self.emit(TodoStarted {
+                todo_id,
+                started_at: self.now,
+            });
+        }
+    }
+
+    /// The outcome, where the list asks for one.
+    pub(super) fn outcome(&self, given: Option<&str>) -> Result<Option<String>, Refused> {
+        let given = given.map(str::trim).filter(|text| !text.is_empty());
+        if given.is_none() && self.policy().outcome_required {
+            return Err(Refusal::OutcomeRequired.into());
+        }
+        Ok(given.map(str::to_owned))
+    }
+
+    pub(super) fn settled_by(&self) -> SettledBy {
+        SettledBy {
+            principal: self.actor.principal.clone(),
+            role: self.actor.role,
+        }
+    }
+
+    pub(super) fn finish(self) -> Decision {
+        self.decision
+    }
+}

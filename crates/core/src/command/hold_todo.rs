@@ -1,0 +1,38 @@
+//! Hold an item: still open, but nobody's work until it is let go (P-1).
+
+use serde::{Deserialize, Serialize};
+
+use super::draft::{Draft, Leave};
+use crate::event::TodoHeld;
+use crate::text::Body;
+use crate::todo::{Hold, HoldKind};
+use crate::{Refused, TodoId};
+
+/// Say why an item cannot go on. Holding it again gives it the new reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HoldTodo {
+    pub todo_id: TodoId,
+    pub kind: HoldKind,
+    pub reason: Body,
+}
+
+impl HoldTodo {
+    pub(super) fn decide(&self, draft: &mut Draft<'_>) -> Result<(), Refused> {
+        if draft.leave(self.todo_id)? == Leave::Kept {
+            return Ok(());
+        }
+        draft.open(self.todo_id)?;
+        let hold = Hold {
+            kind: self.kind,
+            reason: self.reason.as_str().to_owned(),
+            at: draft.now,
+            by: draft.actor.principal.clone(),
+        };
+        draft.emit(TodoHeld {
+            todo_id: self.todo_id,
+            hold,
+        });
+        draft.keep_one_in_progress();
+        Ok(())
+    }
+}

@@ -1,0 +1,111 @@
+//! What someone wants: commands as data, and `decide`, which says yes or no.
+//!
+//! One command, one file, with its own `decide`. Commands can be logged, replayed and generated.
+//! What they share (finding the item, asking the authority table, the one-in-progress rule)
+//! stands in `draft`.
+
+mod accept_todo;
+mod assign_todo;
+mod cancel_todo;
+mod claim_todo;
+mod complete_todo;
+mod create_todos;
+mod defer_todo;
+mod demote_todo;
+mod draft;
+mod hold_todo;
+mod note_todo;
+mod promote_todo;
+mod release_todo;
+mod reopen_todo;
+mod replace_todos;
+mod return_todo;
+mod revise_todo;
+mod start_todo;
+mod unhold_todo;
+
+pub use accept_todo::AcceptTodo;
+pub use assign_todo::AssignTodo;
+pub use cancel_todo::CancelTodo;
+pub use claim_todo::ClaimTodo;
+pub use complete_todo::CompleteTodo;
+pub use create_todos::{CreateTodos, NewTodo};
+pub use defer_todo::DeferTodo;
+pub use demote_todo::DemoteTodo;
+pub use hold_todo::HoldTodo;
+pub use note_todo::NoteTodo;
+pub use promote_todo::PromoteTodo;
+pub use release_todo::ReleaseTodo;
+pub use reopen_todo::ReopenTodo;
+pub use replace_todos::{ListedTodo, ReplaceTodos};
+pub use return_todo::ReturnTodo;
+pub use revise_todo::ReviseTodo;
+pub use start_todo::StartTodo;
+pub use unhold_todo::UnholdTodo;
+
+use serde::{Deserialize, Serialize};
+
+use crate::authority::Action;
+use crate::{Actor, Decision, Ids, Refused, Snapshot, Time};
+use draft::Draft;
+
+macro_rules! commands {
+    ($($name:ident => $action:ident),* $(,)?) => {
+        /// Every command there is.
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(tag = "command", rename_all = "snake_case")]
+        pub enum Command { $($name($name)),* }
+
+        $(impl From<$name> for Command {
+            fn from(command: $name) -> Self {
+                Self::$name(command)
+            }
+        })*
+
+        impl Command {
+            /// The action the authority table is asked about.
+            #[must_use]
+            pub const fn action(&self) -> Action {
+                match self { $(Self::$name(_) => Action::$action),* }
+            }
+
+            fn decide(&self, draft: &mut Draft<'_>) -> Result<(), Refused> {
+                match self { $(Self::$name(command) => command.decide(draft)),* }
+            }
+        }
+    };
+}
+
+commands! {
+    CreateTodos => Create,
+    StartTodo => Start,
+    ReleaseTodo => Release,
+    CompleteTodo => Complete,
+    CancelTodo => Cancel,
+    PromoteTodo => Promote,
+    DemoteTodo => Demote,
+    ReopenTodo => Reopen,
+    NoteTodo => Note,
+    ReplaceTodos => Replace,
+    ReviseTodo => Revise,
+    HoldTodo => Hold,
+    UnholdTodo => Unhold,
+    DeferTodo => Defer,
+    ClaimTodo => Claim,
+    AcceptTodo => Accept,
+    ReturnTodo => Return,
+    AssignTodo => Assign,
+}
+
+/// Decides a command. Pure: the same arguments give the same answer.
+pub fn decide(
+    snapshot: &Snapshot,
+    command: &Command,
+    actor: &Actor,
+    now: Time,
+    ids: &mut Ids,
+) -> Result<Decision, Refused> {
+    let mut draft = Draft::new(snapshot, actor, now, ids, command);
+    command.decide(&mut draft)?;
+    Ok(draft.finish())
+}

@@ -1,0 +1,32 @@
+//! Reopen a settled item, where the list's policy knows that, by whoever owns "done".
+
+use serde::{Deserialize, Serialize};
+
+use super::draft::{Draft, Leave};
+use crate::event::TodoReopened;
+use crate::transition::Move;
+use crate::{Refused, TodoId};
+
+/// Take back that an item is settled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReopenTodo {
+    pub todo_id: TodoId,
+    pub reason: Option<String>,
+}
+
+impl ReopenTodo {
+    pub(super) fn decide(&self, draft: &mut Draft<'_>) -> Result<(), Refused> {
+        if draft.leave(self.todo_id)? == Leave::Kept {
+            return Ok(());
+        }
+        draft.can(Move::Reopen, self.todo_id)?;
+        let title = draft.todo(self.todo_id)?.title.clone();
+        draft.check_unique(&title)?;
+        draft.emit(TodoReopened {
+            todo_id: self.todo_id,
+            reason: self.reason.clone(),
+        });
+        draft.keep_one_in_progress();
+        Ok(())
+    }
+}

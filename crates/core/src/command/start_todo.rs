@@ -1,0 +1,36 @@
+//! Start an item, under the one-in-progress rule of its list.
+
+use serde::{Deserialize, Serialize};
+
+use super::draft::{Draft, Leave};
+use crate::transition::Move;
+use crate::{Refusal, Refused, TodoId, TodoKind};
+
+/// Begin work on an item.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StartTodo {
+    pub todo_id: TodoId,
+}
+
+impl StartTodo {
+    pub(super) fn decide(&self, draft: &mut Draft<'_>) -> Result<(), Refused> {
+        let todo = draft.todo(self.todo_id)?;
+        if todo.kind == TodoKind::Criterion {
+            return Err(Refusal::CriterionNotStartable {
+                title: todo.title.clone(),
+            }
+            .into());
+        }
+        if draft.leave(self.todo_id)? == Leave::Kept {
+            return Ok(());
+        }
+        draft.can(Move::Start, self.todo_id)?;
+        let todo = draft.todo(self.todo_id)?;
+        if let Some(hold) = &todo.hold {
+            let (title, reason) = (todo.title.clone(), hold.reason.clone());
+            return Err(Refusal::Held { title, reason }.into());
+        }
+        draft.unclaimed(self.todo_id)?;
+        draft.start(self.todo_id)
+    }
+}

@@ -1,0 +1,78 @@
+//! A deadline: a date, or a moment. A date lasts until its end.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::Time;
+
+/// When an item should be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Deadline {
+    Date(jiff::civil::Date),
+    At(Time),
+}
+
+impl Deadline {
+    /// Reads `YYYY-MM-DD` or RFC 3339.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        if text.len() == 10 {
+            return text.parse().ok().map(Self::Date);
+        }
+        Time::parse(text).map(Self::At)
+    }
+
+    /// The last moment that still counts, with dates read in UTC.
+    #[must_use]
+    pub fn ends_at(self) -> Time {
+        match self {
+            Self::At(time) => time,
+            Self::Date(date) => {
+                let next_day = date.tomorrow().unwrap_or(date);
+                let midnight = next_day.to_zoned(jiff::tz::TimeZone::UTC);
+                Time::from_micros(midnight.map_or(i64::MAX, |z| z.timestamp().as_microsecond()))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Deadline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Date(date) => date.fmt(f),
+            Self::At(time) => time.fmt(f),
+        }
+    }
+}
+
+impl Serialize for Deadline {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Deadline {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        Self::parse(&text)
+            .ok_or_else(|| serde::de::Error::custom("not a date (YYYY-MM-DD) or RFC 3339 time"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_date_lasts_until_its_end_and_a_moment_is_taken_as_it_is() {
+        let date = Deadline::parse("2026-02-21").unwrap();
+        assert_eq!(Some(date.ends_at()), Time::parse("2026-02-22T00:00:00Z"));
+        assert_eq!(date.to_string(), "2026-02-21");
+        let moment = Deadline::parse("2026-02-21T10:00:00Z").unwrap();
+        assert_eq!(Some(moment.ends_at()), Time::parse("2026-02-21T10:00:00Z"));
+        for bad in ["2026-02-30", "soon", "", "2026-2-1"] {
+            assert_eq!(Deadline::parse(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! What a decision wants done outside the transaction.
+//!
+//! Effects are data: they go into the outbox in the same commit as the events, and the engine
+//! does them later, as often as it takes. They hold no rule and no channel.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ListId, TodoId};
+
+/// Work for the engine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    tag = "kind",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
+pub enum Effect {
+    /// Measure a metric again, because a completed item says it moved.
+    CollectMetric {
+        list_id: ListId,
+        todo_id: TodoId,
+        metric: String,
+    },
+}
+
+impl Effect {
+    /// The name the outbox files it under.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::CollectMetric { .. } => "collect_metric",
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What a claim rests on, by kind. The shape is checked here; whether it is true is not.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// The kinds of evidence, each written `kind:value`.
+const KINDS: [&str; 6] = ["commit", "test", "pr", "file", "url", "note"];
+
+/// One piece of evidence, kept as it was written.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Evidence {
+    kind: &'static str,
+    value: String,
+}
+
+impl Evidence {
+    /// Reads `kind:value`; the value must not be empty, and a commit must be hexadecimal.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (kind, value) = text.trim().split_once(':')?;
+        let kind = KINDS.into_iter().find(|known| *known == kind)?;
+        let value = value.trim();
+        let fits = match kind {
+            "commit" => {
+                (7..=64).contains(&value.len()) && value.chars().all(|c| c.is_ascii_hexdigit())
+            }
+            "url" => value.starts_with("https://") || value.starts_with("http://"),
+            _ => !value.is_empty() && !value.contains('\0'),
+        };
+        fits.then(|| Self {
+            kind,
+            value: value.to_owned(),
+        })
+    }
+
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        self.kind
+    }
+}
+
+impl fmt::Display for Evidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.kind, self.value)
+    }
+}
+
+impl Serialize for Evidence {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Evidence {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| {
+            serde::de::Error::custom(format!("not evidence; write kind:value, one of {KINDS:?}"))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn evidence_has_a_known_kind_and_the_shape_of_it() {
+        for good in [
+            "commit:0123abc",
+            "test:core::apply",
+            "pr:12",
+            "url:https://x.y",
+            "note:ok",
+        ] {
+            assert_eq!(Evidence::parse(good).unwrap().to_string(), good);
+        }
+        for bad in [
+            "done",
+            "commit:xyz",
+            "commit:12",
+            "url:x.y",
+            "note:",
+            "vibes:good",
+        ] {
+            assert_eq!(Evidence::parse(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Identities: ULID newtypes, and the source that hands out fresh ones.
+//!
+//! Ids are ULIDs inside; a model's own id is kept apart as `external_id`. Nothing here is
+//! random: whoever calls `decide` brings one random base, and `Ids` counts up from it, so that
+//! the same call gives the same ids and a batch keeps its order.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use ulid::Ulid;
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Ulid);
+
+        impl $name {
+            /// Reads the 26 characters of a ULID; anything else is no id of ours.
+            #[must_use]
+            pub fn parse(text: &str) -> Option<Self> {
+                Ulid::from_string(text).ok().map(Self)
+            }
+        }
+
+        impl From<Ulid> for $name {
+            fn from(ulid: Ulid) -> Self {
+                Self(ulid)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self.0)
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(&self.0)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+                Self::parse(&text).ok_or_else(|| serde::de::Error::custom("not a ULID"))
+            }
+        }
+    };
+}
+
+id!(
+    /// A project: the git root, or whatever `--project` names.
+    ProjectId
+);
+id!(
+    /// A list, the container of todos.
+    ListId
+);
+id!(
+    /// A todo, an item of a list.
+    TodoId
+);
+
+/// Fresh ids for one decision: a base from outside, then plus one each.
+#[derive(Clone, Debug)]
+pub struct Ids {
+    next: u128,
+}
+
+impl Ids {
+    /// `random` fills the lower 80 bits; the time goes in front, as a ULID has it. The top bit
+    /// of the random part is cleared so that counting up cannot run into the time.
+    #[must_use]
+    pub fn new(now: crate::Time, random: u128) -> Self {
+        const RANDOM_BITS: u128 = (1 << 79) - 1;
+        let milliseconds =
+            u128::from((now.micros() / 1000).max(0).unsigned_abs()) & ((1 << 48) - 1);
+        Self {
+            next: (milliseconds << 80) | (random & RANDOM_BITS),
+        }
+    }
+
+    /// The next id, larger than all before it.
+    pub fn ulid(&mut self) -> Ulid {
+        let ulid = Ulid(self.next);
+        self.next = self.next.wrapping_add(1);
+        ulid
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_ulids_that_count_up_and_survive_text() {
+        //
+        let mut ids = Ids::new(crate::Time::from_micros(1_700_000_000_000_000), u128::MAX);
+        let first = TodoId::from(ids.ulid());
+        let second = TodoId::from(ids.ulid());
+        assert!(first < second);
+        assert_eq!(first.to_string().len(), 26);
+        assert_eq!(TodoId::parse(&first.to_string()), Some(first));
+        assert_eq!(TodoId::parse("1"), None);
+        assert_eq!(TodoId::parse("task-3"), None);
+    }
+}

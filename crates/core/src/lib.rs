@@ -1,0 +1,38 @@
+//! The rules of punchlist, and nothing else.
+//!
+//! Here live the types, the transition table, the authority table, the five list policies,
+//! and `decide`/`apply`. Everything is pure: no I/O, no async, no SQL, no clock, no randomness,
+//! no logging. Time and ids come in as parameters; what happened goes out as events.
+//!
+//! Invariant: a rule lives here or nowhere. Surfaces and the store hold none.
+
+pub mod actor;
+pub mod authority;
+pub mod capacity;
+pub mod command;
+pub mod deadline;
+pub mod decision;
+pub mod effect;
+pub mod event;
+pub mod evidence;
+pub mod id;
+pub mod list;
+pub mod policy;
+pub mod refusal;
+pub mod select;
+pub mod snapshot;
+pub mod text;
+pub mod time;
+pub mod todo;
+pub mod transition;
+
+pub use actor::{Actor, AgentPath, Role};
+pub use command::{Command, decide};
+pub use decision::{Decision, Refused, Warning};
+pub use event::Event;
+pub use id::{Ids, ListId, ProjectId, TodoId};
+pub use list::{List, ListKind, Scope};
+pub use refusal::Refusal;
+pub use snapshot::{Snapshot, Tally, Touched, apply};
+pub use time::Time;
+pub use todo::{Status, Todo, TodoKind};

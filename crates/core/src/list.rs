@@ -1,0 +1,188 @@
+//! A list, the container of todos: its kind, and what it hangs on.
+//!
+//! What a kind allows is not here but in `policy` (how it behaves) and `authority` (who may).
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::capacity::Limits;
+use crate::{ListId, ProjectId, Time};
+
+/// The five kinds of list. They share one todo, one state machine and one log.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum ListKind {
+    /// One user message and all that answers it.
+    Turn,
+    /// A plan file on a branch: a tree of tasks.
+    Plan,
+    /// What an agent keeps for one session.
+    Session,
+    /// The checklist of an issue: steps and criteria.
+    Issue,
+    /// The work of one pillar of a mission.
+    Pillar,
+}
+
+impl ListKind {
+    pub const ALL: [Self; 5] = [
+        Self::Turn,
+        Self::Plan,
+        Self::Session,
+        Self::Issue,
+        Self::Pillar,
+    ];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Turn => "turn",
+            Self::Plan => "plan",
+            Self::Session => "session",
+            Self::Issue => "issue",
+            Self::Pillar => "pillar",
+        }
+    }
+
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == text)
+    }
+}
+
+impl fmt::Display for ListKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a list hangs on. With the project it is the list's identity to the outside.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum Scope {
+    Turn {
+        conversation_id: String,
+        turn_id: String,
+    },
+    Plan {
+        branch: String,
+        plan_file: String,
+    },
+    Session {
+        session_id: String,
+    },
+    Issue {
+        issue_id: String,
+    },
+    Pillar {
+        mission: String,
+        pillar: String,
+    },
+}
+
+impl Scope {
+    #[must_use]
+    pub const fn kind(&self) -> ListKind {
+        match self {
+            Self::Turn { .. } => ListKind::Turn,
+            Self::Plan { .. } => ListKind::Plan,
+            Self::Session { .. } => ListKind::Session,
+            Self::Issue { .. } => ListKind::Issue,
+            Self::Pillar { .. } => ListKind::Pillar,
+        }
+    }
+
+    /// The two keys a store looks a list up by: the outer one groups, the inner one tells apart.
+    #[must_use]
+    pub fn keys(&self) -> (&str, &str) {
+        match self {
+            Self::Turn {
+                conversation_id,
+                turn_id,
+            } => (conversation_id, turn_id),
+            Self::Plan { branch, plan_file } => (branch, plan_file),
+            Self::Session { session_id } => (session_id, ""),
+            Self::Issue { issue_id } => (issue_id, ""),
+            Self::Pillar { mission, pillar } => (mission, pillar),
+        }
+    }
+
+    /// The inverse of [`Scope::keys`].
+    #[must_use]
+    pub fn from_keys(kind: ListKind, outer: String, inner: String) -> Self {
+        match kind {
+            ListKind::Turn => Self::Turn {
+                conversation_id: outer,
+                turn_id: inner,
+            },
+            ListKind::Plan => Self::Plan {
+                branch: outer,
+                plan_file: inner,
+            },
+            ListKind::Session => Self::Session { session_id: outer },
+            ListKind::Issue => Self::Issue { issue_id: outer },
+            ListKind::Pillar => Self::Pillar {
+                mission: outer,
+                pillar: inner,
+            },
+        }
+    }
+}
+
+/// Which turn a message belongs to: the one its metadata names, else the message itself (T-7).
+#[must_use]
+pub fn turn_of_message<'a>(metadata_turn_id: Option<&'a str>, message_id: &'a str) -> &'a str {
+    metadata_turn_id
+        .map(str::trim)
+        .filter(|id| !id.is_empty())
+        .unwrap_or(message_id)
+}
+
+/// A list as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct List {
+    pub id: ListId,
+    pub project_id: ProjectId,
+    pub scope: Scope,
+    /// How many items it may hold at once, where its kind has a capacity.
+    pub limits: Option<Limits>,
+    pub created_at: Time,
+}
+
+impl List {
+    #[must_use]
+    pub const fn kind(&self) -> ListKind {
+        self.scope.kind()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_is_named_by_the_metadata_else_by_the_message() {
+        // T-7
+        assert_eq!(turn_of_message(Some("turn-1"), "message-9"), "turn-1");
+        assert_eq!(turn_of_message(None, "message-9"), "message-9");
+        assert_eq!(turn_of_message(Some("  "), "message-9"), "message-9");
+    }
+
+    #[test]
+    fn keys_and_scope_are_inverse() {
+        for kind in ListKind::ALL {
+            let inner = match kind {
+                ListKind::Session | ListKind::Issue => "",
+                _ => "inner",
+            };
+            let scope = Scope::from_keys(kind, "outer".into(), inner.into());
+            assert_eq!(scope.kind(), kind);
+            assert_eq!(scope.keys(), ("outer", inner));
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The five list kinds, as data. A kind is a policy over the one mechanism, never a second one.
+//!
+//! | kind      | in progress          | backlog | completes from | outcome  | next by                | addressed by |
+//! |-----------|----------------------|---------|----------------|----------|------------------------|--------------|
+//! | `turn`    | at most one          | no      | pending too    | required | position               | id           |
+//! | `plan`    | many                 | no      | pending too    | optional | tree, pre-order        | id           |
+//! | `session` | at most one          | no      | pending too    | optional | priority, position     | its own id   |
+//! | `issue`   | exactly one step     | no      | pending too    | optional | phase, position        | its text     |
+//! | `pillar`  | many, in capacity    | yes     | in progress    | required | the lead; oldest first | id           |
+
+use crate::ListKind;
+
+/// How many items of a list may be in progress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wip {
+    /// Any number.
+    Many,
+    /// A second start is refused.
+    AtMostOne,
+    /// Others fall back, and the first pending step is promoted when none is in progress.
+    ExactlyOneStep,
+}
+
+/// Which open item comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selector {
+    Position,
+    PreOrder,
+    PriorityThenPosition,
+    PhaseThenPosition,
+    Oldest,
+}
+
+/// How a caller names an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Address {
+    Id,
+    ExternalId,
+    Text,
+}
+
+/// How a kind of list behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policy {
+    pub wip: Wip,
+    pub selector: Selector,
+    pub address: Address,
+    /// Has a second tier that does not count as active.
+    pub has_backlog: bool,
+    /// An item may be completed without having been started; both times are stamped.
+    pub completes_from_pending: bool,
+    /// A completion or cancellation must say what came of it.
+    pub outcome_required: bool,
+    /// The operator may reopen a settled item.
+    pub reopens: bool,
+    /// Two open items may not have the same text.
+    pub unique_texts: bool,
+    /// Items may have children.
+    pub nests: bool,
+    /// Being assigned is being in progress.
+    pub assigning_starts: bool,
+    /// Items carry a store-wide number beside their id.
+    pub numbered: bool,
+    /// What people call a cancelled item here.
+    pub cancelled_word: &'static str,
+}
+
+const TURN: Policy = Policy {
+    wip: Wip::AtMostOne,
+    selector: Selector::Position,
+    address: Address::Id,
+    has_backlog: false,
+    completes_from_pending: true,
+    outcome_required: true,
+    reopens: false,
+    unique_texts: false,
+    nests: false,
+    assigning_starts: false,
+    numbered: false,
+    cancelled_word: "cancelled",
+};
+
+const PLAN: Policy = Policy {
+    wip: Wip::Many,
+    selector: Selector::PreOrder,
+    outcome_required: false,
+    nests: true,
+    assigning_starts: true,
+    numbered: true,
+    ..TURN
+};
+
+const SESSION: Policy = Policy {
+    selector: Selector::PriorityThenPosition,
+    address: Address::ExternalId,
+    outcome_required: false,
+    ..TURN
+};
+
+const ISSUE: Policy = Policy {
+    wip: Wip::ExactlyOneStep,
+    selector: Selector::PhaseThenPosition,
+    address: Address::Text,
+    outcome_required: false,
+    reopens: true,
+    unique_texts: true,
+    cancelled_word: "abandoned",
+    ..TURN
+};
+
+const PILLAR: Policy = Policy {
+    wip: Wip::Many,
+    selector: Selector::Oldest,
+    has_backlog: true,
+    completes_from_pending: false,
+    ..TURN
+};
+
+/// The policy of a kind.
+#[must_use]
+pub const fn policy(kind: ListKind) -> &'static Policy {
+    match kind {
+        ListKind::Turn => &TURN,
+        ListKind::Plan => &PLAN,
+        ListKind::Session => &SESSION,
+        ListKind::Issue => &ISSUE,
+        ListKind::Pillar => &PILLAR,
+    }
+}

@@ -1,0 +1,216 @@
+//! What a command is decided on, and the fold that moves it on.
+//!
+//! A snapshot holds the list, the items the operation named (often only the open ones), and
+//! counts over the whole scope. `apply` is infallible and is the only projection there is: the
+//! store writes the rows it touched, tests and `punch doctor` fold the log with it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::{
+    ChangeRecommended, ClaimReturned, CommandRefused, ListOpened, TodoAssigned, TodoCancelled,
+    TodoClaimed, TodoCompleted, TodoCreated, TodoDeferred, TodoDemoted, TodoHeld, TodoNoted,
+    TodoPromoted, TodoReopened, TodoRevised, TodoStarted, TodoUnheld, TodoYielded,
+};
+use crate::todo::Note;
+use crate::{Event, List, Status, Time, Todo, TodoId};
+
+/// How many items stand where. Every status is counted, absent ones as zero (D-10).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tally {
+    pub backlog: u64,
+    pub pending: u64,
+    pub in_progress: u64,
+    pub completed: u64,
+    pub cancelled: u64,
+}
+
+impl Tally {
+    pub const fn of(&mut self, status: Status) -> &mut u64 {
+        match status {
+            Status::Backlog => &mut self.backlog,
+            Status::Pending => &mut self.pending,
+            Status::InProgress => &mut self.in_progress,
+            Status::Completed => &mut self.completed,
+            Status::Cancelled => &mut self.cancelled,
+        }
+    }
+
+    /// Pending and in progress.
+    #[must_use]
+    pub const fn active(&self) -> u64 {
+        self.pending + self.in_progress
+    }
+
+    #[must_use]
+    pub const fn total(&self) -> u64 {
+        self.backlog + self.pending + self.in_progress + self.completed + self.cancelled
+    }
+
+    const fn shift(&mut self, from: Status, to: Status) {
+        let from = self.of(from);
+        *from = from.saturating_sub(1);
+        *self.of(to) += 1;
+    }
+}
+
+/// The state a command is decided on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    pub list: List,
+    /// The loaded items. An operation loads what its rules depend on.
+    pub todos: BTreeMap<TodoId, Todo>,
+    /// Counts over the list, or over the mission where its limits count that far.
+    pub tally: Tally,
+    /// The highest position in use, so that a new item comes last.
+    pub last_position: Option<i64>,
+    /// Notes added since loading; no rule looks at notes.
+    pub notes: Vec<Note>,
+}
+
+impl Snapshot {
+    /// A list nobody has put anything into.
+    #[must_use]
+    pub const fn empty(list: List) -> Self {
+        Self {
+            list,
+            todos: BTreeMap::new(),
+            tally: Tally {
+                backlog: 0,
+                pending: 0,
+                in_progress: 0,
+                completed: 0,
+                cancelled: 0,
+            },
+            last_position: None,
+            notes: Vec::new(),
+        }
+    }
+
+    #[must_use]
+    pub fn todo(&self, id: TodoId) -> Option<&Todo> {
+        self.todos.get(&id)
+    }
+}
+
+/// Which row an event changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Touched {
+    Nothing,
+    List,
+    Todo(TodoId),
+    /// The last note of the snapshot.
+    Note,
+}
+
+/// Folds one event into the state. An item that was not loaded is left alone.
+pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
+    match event {
+        Event::ListOpened(ListOpened { list }) => {
+            snapshot.list = list.clone();
+            Touched::List
+        }
+        Event::TodoCreated(TodoCreated { todo }) => {
+            *snapshot.tally.of(todo.status) += 1;
+            snapshot.last_position = Some(
+                snapshot
+                    .last_position
+                    .map_or(todo.position, |p| p.max(todo.position)),
+            );
+            snapshot.todos.insert(todo.id, todo.clone());
+            Touched::Todo(todo.id)
+        }
+        Event::TodoNoted(TodoNoted { note }) => {
+            snapshot.notes.push(note.clone());
+            Touched::Note
+        }
+        Event::ChangeRecommended(ChangeRecommended { .. })
+        | Event::CommandRefused(CommandRefused { .. }) => Touched::Nothing,
+        Event::TodoStarted(TodoStarted { todo_id, .. })
+        | Event::TodoYielded(TodoYielded { todo_id })
+        | Event::TodoCompleted(TodoCompleted { todo_id, .. })
+        | Event::TodoCancelled(TodoCancelled { todo_id, .. })
+        | Event::TodoPromoted(TodoPromoted { todo_id, .. })
+        | Event::TodoDemoted(TodoDemoted { todo_id, .. })
+        | Event::TodoReopened(TodoReopened { todo_id, .. })
+        | Event::TodoRevised(TodoRevised { todo_id, .. })
+        | Event::TodoHeld(TodoHeld { todo_id, .. })
+        | Event::TodoUnheld(TodoUnheld { todo_id })
+        | Event::TodoDeferred(TodoDeferred { todo_id, .. })
+        | Event::TodoClaimed(TodoClaimed { todo_id, .. })
+        | Event::ClaimReturned(ClaimReturned { todo_id, .. })
+        | Event::TodoAssigned(TodoAssigned { todo_id, .. }) => {
+            let Some(todo) = snapshot.todos.get_mut(todo_id) else {
+                return Touched::Nothing;
+            };
+            let before = todo.status;
+            change(todo, event);
+            todo.updated_at = at;
+            if before != todo.status {
+                snapshot.tally.shift(before, todo.status);
+            }
+            snapshot.last_position = snapshot.last_position.max(Some(todo.position));
+            Touched::Todo(*todo_id)
+        }
+    }
+}
+
+/// The new values of one item. Facts that make no sense in the new status go with it.
+fn change(todo: &mut Todo, event: &Event) {
+    match event {
+        Event::TodoStarted(e) => {
+            todo.status = Status::InProgress;
+            todo.started_at = Some(e.started_at);
+        }
+        Event::TodoYielded(_) => todo.status = Status::Pending,
+        Event::TodoCompleted(e) => {
+            todo.status = Status::Completed;
+            todo.outcome.clone_from(&e.outcome);
+            todo.evidence.clone_from(&e.evidence);
+            todo.started_at = Some(e.started_at);
+            todo.settled_at = Some(e.settled_at);
+            todo.settled_by = Some(e.settled_by.clone());
+            todo.hold = None;
+            todo.defer_until = None;
+        }
+        Event::TodoCancelled(e) => {
+            todo.status = Status::Cancelled;
+            todo.outcome.clone_from(&e.outcome);
+            todo.settled_at = Some(e.settled_at);
+            todo.settled_by = Some(e.settled_by.clone());
+            todo.claim = None;
+            todo.hold = None;
+            todo.defer_until = None;
+        }
+        Event::TodoPromoted(_) => todo.status = Status::Pending,
+        Event::TodoDemoted(_) => todo.status = Status::Backlog,
+        Event::TodoReopened(_) => {
+            todo.status = Status::Pending;
+            todo.outcome = None;
+            todo.evidence.clear();
+            todo.claim = None;
+            todo.settled_at = None;
+            todo.settled_by = None;
+        }
+        Event::TodoRevised(e) => {
+            todo.title.clone_from(&e.title);
+            todo.phase.clone_from(&e.phase);
+            todo.priority = e.priority;
+            todo.position = e.position;
+            todo.deadline = e.deadline;
+        }
+        Event::TodoHeld(e) => todo.hold = Some(e.hold.clone()),
+        Event::TodoUnheld(_) => todo.hold = None,
+        Event::TodoDeferred(e) => todo.defer_until = e.until,
+        Event::TodoClaimed(e) => todo.claim = Some(e.claim.clone()),
+        Event::ClaimReturned(_) => todo.claim = None,
+        Event::TodoAssigned(e) => todo.assignee.clone_from(&e.assignee),
+        Event::ListOpened(_)
+        | Event::TodoCreated(_)
+        | Event::TodoNoted(_)
+        | Event::ChangeRecommended(_)
+        | Event::CommandRefused(_) => {}
+    }
+}

@@ -1,0 +1,206 @@
+//! The texts people and models write: trimmed, never empty, never without a limit.
+//!
+//! A type here is proof that its text was cleaned: no command can hold a blank title or a
+//! ten-megabyte note. The limits stand in the JSON Schemas through the same constants.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// Why a text was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextFault {
+    /// Nothing but white space: the same as absent.
+    Blank,
+    /// Longer than the limit, in the unit the limit is given in.
+    TooLong {
+        limit: usize,
+        length: usize,
+        unit: Unit,
+    },
+    /// Holds U+0000, which no database keeps faithfully.
+    Nul,
+}
+
+/// What a limit counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    Characters,
+    Bytes,
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Characters => "characters",
+            Self::Bytes => "bytes",
+        })
+    }
+}
+
+impl fmt::Display for TextFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Blank => f.write_str("is empty or only white space"),
+            Self::TooLong {
+                limit,
+                length,
+                unit,
+            } => {
+                write!(f, "has {length} {unit}; the limit is {limit}")
+            }
+            Self::Nul => f.write_str("contains a NUL character"),
+        }
+    }
+}
+
+fn clean(raw: &str, limit: usize, unit: Unit) -> Result<&str, TextFault> {
+    let text = raw.trim();
+    if text.is_empty() {
+        return Err(TextFault::Blank);
+    }
+    if text.contains('\0') {
+        return Err(TextFault::Nul);
+    }
+    let length = match unit {
+        Unit::Bytes => text.len(),
+        // Counting characters of a huge text is wasted work when even its bytes fit.
+        Unit::Characters if text.len() <= limit => text.len(),
+        Unit::Characters => text.chars().count(),
+    };
+    if length > limit {
+        return Err(TextFault::TooLong {
+            limit,
+            length,
+            unit,
+        });
+    }
+    Ok(text)
+}
+
+macro_rules! text {
+    ($(#[$doc:meta])* $name:ident, $limit:expr, $unit:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[serde(transparent)]
+        pub struct $name(String);
+
+        impl $name {
+            /// How long it may be.
+            pub const LIMIT: usize = $limit;
+
+            /// Trims and checks.
+            pub fn new(raw: &str) -> Result<Self, TextFault> {
+                clean(raw, $limit, $unit).map(|text| Self(text.to_owned()))
+            }
+
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+
+            #[must_use]
+            pub fn into_string(self) -> String {
+                self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let raw = <Cow<'de, str>>::deserialize(deserializer)?;
+                Self::new(&raw).map_err(serde::de::Error::custom)
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "type": "string", "minLength": 1, "maxLength": $limit })
+            }
+        }
+    };
+}
+
+text!(
+    /// One line that names an item: at most 500 characters.
+    Title,
+    500,
+    Unit::Characters
+);
+text!(
+    /// The text of an issue's step: at most 2,000 characters.
+    Content,
+    2_000,
+    Unit::Characters
+);
+text!(
+    /// A longer text (body, note, outcome, reason, comment): at most 64 KiB.
+    Body,
+    65_536,
+    Unit::Bytes
+);
+
+/// A long text that may be left empty: absent, `""` and white space all mean "none".
+#[must_use]
+pub fn or_empty(text: Option<Body>) -> String {
+    text.map(Body::into_string).unwrap_or_default()
+}
+
+/// The form in which two texts count as the same: trimmed, white space collapsed, case kept.
+#[must_use]
+pub fn normalised(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_trimmed_and_limited() {
+        assert_eq!(
+            Title::new("  a b \n").map(Title::into_string),
+            Ok("a b".to_owned())
+        );
+        assert_eq!(Title::new(" \t\n\u{a0}"), Err(TextFault::Blank));
+        assert_eq!(Title::new("a\0b"), Err(TextFault::Nul));
+        assert!(Title::new(&"ä".repeat(500)).is_ok());
+        assert_eq!(
+            Title::new(&"ä".repeat(501)),
+            Err(TextFault::TooLong {
+                limit: 500,
+                length: 501,
+                unit: Unit::Characters
+            })
+        );
+        assert_eq!(
+            Body::new(&"ä".repeat(32_769)),
+            Err(TextFault::TooLong {
+                limit: 65_536,
+                length: 65_538,
+                unit: Unit::Bytes
+            })
+        );
+    }
+
+    #[test]
+    fn sameness_collapses_white_space_and_keeps_case() {
+        assert_eq!(normalised("  Write \t the\n docs "), "Write the docs");
+        assert_ne!(normalised("write the docs"), normalised("Write the docs"));
+    }
+}

@@ -1,0 +1,277 @@
+//! The one todo: its status, and the facts that stand beside the status.
+//!
+//! A claim, a hold and a deferral are facts, never more statuses. What follows from them is
+//! derived by `actionable` and never stored.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::deadline::Deadline;
+use crate::evidence::Evidence;
+use crate::{AgentPath, ListId, Role, Time, TodoId};
+
+/// Where an item stands. Which moves lead where is the table in `transition`.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    Backlog,
+    Pending,
+    InProgress,
+    Completed,
+    Cancelled,
+}
+
+impl Status {
+    pub const ALL: [Self; 5] = [
+        Self::Backlog,
+        Self::Pending,
+        Self::InProgress,
+        Self::Completed,
+        Self::Cancelled,
+    ];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Backlog => "backlog",
+            Self::Pending => "pending",
+            Self::InProgress => "in_progress",
+            Self::Completed => "completed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == text)
+    }
+
+    /// Completed and cancelled are final.
+    #[must_use]
+    pub const fn is_settled(self) -> bool {
+        matches!(self, Self::Completed | Self::Cancelled)
+    }
+
+    /// Pending and in progress: what a drain has to empty.
+    #[must_use]
+    pub const fn is_active(self) -> bool {
+        matches!(self, Self::Pending | Self::InProgress)
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The two kinds of issue todo; every other list holds steps.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum TodoKind {
+    /// A piece of the working plan.
+    #[default]
+    Step,
+    /// A part of the definition of done, which belongs to the operator.
+    Criterion,
+}
+
+impl TodoKind {
+    pub const ALL: [Self; 2] = [Self::Step, Self::Criterion];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Step => "step",
+            Self::Criterion => "criterion",
+        }
+    }
+
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == text)
+    }
+}
+
+/// A named priority. Whether it decides anything is the list's policy.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Priority {
+    Critical,
+    High,
+    #[default]
+    Medium,
+    Low,
+}
+
+impl Priority {
+    pub const ALL: [Self; 4] = [Self::Critical, Self::High, Self::Medium, Self::Low];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Critical => "critical",
+            Self::High => "high",
+            Self::Medium => "medium",
+            Self::Low => "low",
+        }
+    }
+
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|priority| priority.name() == text)
+    }
+}
+
+/// Why an open item is not actionable. It never nags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HoldKind {
+    Blocked,
+    Failed,
+    AwaitingApproval,
+}
+
+/// A hold: open, but not actionable.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Hold {
+    pub kind: HoldKind,
+    pub reason: String,
+    pub at: Time,
+    pub by: String,
+}
+
+/// "I say this is done": who, when, on what evidence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Claim {
+    pub by: String,
+    pub at: Time,
+    pub outcome: Option<String>,
+    pub evidence: Vec<Evidence>,
+}
+
+/// Who settled an item: a model that cancels its own plan must stay visible.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SettledBy {
+    pub principal: String,
+    pub role: Role,
+}
+
+/// A note on an item; notes are only ever added.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Note {
+    pub todo_id: TodoId,
+    pub author: String,
+    pub text: String,
+    pub at: Time,
+}
+
+/// An item of a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Todo {
+    pub id: TodoId,
+    pub list_id: ListId,
+    /// The store-wide number, where the list's policy gives one.
+    pub seq: Option<i64>,
+    pub parent_id: Option<TodoId>,
+    pub kind: TodoKind,
+    pub title: String,
+    /// Background for whoever works it: the turn list's `context`, the mission's `description`.
+    pub description: String,
+    pub justification: String,
+    pub completion_criteria: String,
+    /// The specialist this is meant for; none: whoever owns the list does it (T-6).
+    pub agent_type: Option<String>,
+    pub status: Status,
+    pub priority: Priority,
+    /// Order inside the list (or its phase, or its parent): lower comes first.
+    pub position: i64,
+    pub phase: Option<String>,
+    pub deadline: Option<Deadline>,
+    /// The agent that brought the item in.
+    pub origin_agent: AgentPath,
+    /// The id a model gave it, where the list is addressed that way.
+    pub external_id: Option<String>,
+    pub assignee: Option<AgentPath>,
+    pub claim: Option<Claim>,
+    pub hold: Option<Hold>,
+    pub defer_until: Option<Time>,
+    pub outcome: Option<String>,
+    pub evidence: Vec<Evidence>,
+    pub settled_by: Option<SettledBy>,
+    pub ratified_at: Option<Time>,
+    pub created_at: Time,
+    pub updated_at: Time,
+    pub started_at: Option<Time>,
+    pub settled_at: Option<Time>,
+}
+
+impl Todo {
+    /// Can somebody work on this now? Counts, selection, the driver and reminders all ask here.
+    ///
+    /// A claimed item waits for its reviewer, a held one for a reason, a deferred one for a date.
+    #[must_use]
+    pub fn is_actionable(&self, now: Time) -> bool {
+        self.status.is_active()
+            && self.claim.is_none()
+            && self.hold.is_none()
+            && self.defer_until.is_none_or(|until| until <= now)
+            && !self.title.trim().is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_parsing_agree() {
+        for status in Status::ALL {
+            assert_eq!(Status::parse(status.name()), Some(status));
+        }
+        for priority in Priority::ALL {
+            assert_eq!(Priority::parse(priority.name()), Some(priority));
+        }
+        for kind in TodoKind::ALL {
+            assert_eq!(TodoKind::parse(kind.name()), Some(kind));
+        }
+        assert_eq!(Status::parse("blocked"), None);
+    }
+}

@@ -1,0 +1,131 @@
+//! The one state machine.
+//!
+//! | from \ move   | promote | demote  | start       | yield   | complete    | cancel    | reopen  |
+//! |---------------|---------|---------|-------------|---------|-------------|-----------|---------|
+//! | `backlog`     | pending | –       | –           | –       | –           | cancelled | –       |
+//! | `pending`     | –       | backlog | in_progress | –       | completed\* | cancelled | –       |
+//! | `in_progress` | –       | –       | –           | pending | completed   | cancelled | –       |
+//! | `completed`   | –       | –       | –           | –       | –           | –         | pending\* |
+//! | `cancelled`   | –       | –       | –           | –       | –           | –         | pending\* |
+//!
+//! \* only where the list's policy allows it. A dash is a refusal that changes nothing.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Status;
+use crate::policy::Policy;
+
+/// A move of the state machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Move {
+    Promote,
+    Demote,
+    Start,
+    Yield,
+    Complete,
+    Cancel,
+    Reopen,
+}
+
+impl Move {
+    pub const ALL: [Self; 7] = [
+        Self::Promote,
+        Self::Demote,
+        Self::Start,
+        Self::Yield,
+        Self::Complete,
+        Self::Cancel,
+        Self::Reopen,
+    ];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Promote => "promote",
+            Self::Demote => "demote",
+            Self::Start => "start",
+            Self::Yield => "yield",
+            Self::Complete => "complete",
+            Self::Cancel => "cancel",
+            Self::Reopen => "reopen",
+        }
+    }
+
+    /// The statuses this move may start from under a policy, for messages.
+    #[must_use]
+    pub fn sources(self, policy: &Policy) -> Vec<Status> {
+        Status::ALL
+            .into_iter()
+            .filter(|from| next(*from, self, policy).is_some())
+            .collect()
+    }
+}
+
+impl fmt::Display for Move {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Where a move leads, or nowhere.
+#[must_use]
+pub const fn next(from: Status, by: Move, policy: &Policy) -> Option<Status> {
+    match (from, by) {
+        (Status::Backlog, Move::Promote) if policy.has_backlog => Some(Status::Pending),
+        (Status::Pending, Move::Demote) if policy.has_backlog => Some(Status::Backlog),
+        (Status::Pending, Move::Start) => Some(Status::InProgress),
+        (Status::InProgress, Move::Yield) => Some(Status::Pending),
+        (Status::InProgress, Move::Complete) => Some(Status::Completed),
+        (Status::Pending, Move::Complete) if policy.completes_from_pending => {
+            Some(Status::Completed)
+        }
+        (Status::Backlog | Status::Pending | Status::InProgress, Move::Cancel) => {
+            Some(Status::Cancelled)
+        }
+        (Status::Completed | Status::Cancelled, Move::Reopen) if policy.reopens => {
+            Some(Status::Pending)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ListKind;
+    use crate::policy::policy;
+
+    /// Walks every status × move pair of every kind against the golden table.
+    #[test]
+    fn the_table_is_as_written_for_every_kind() {
+        let mut table = String::new();
+        for kind in ListKind::ALL {
+            table.push_str(&format!("{kind}\n"));
+            for from in Status::ALL {
+                for by in Move::ALL {
+                    if let Some(to) = next(from, by, policy(kind)) {
+                        table.push_str(&format!("  {from} --{by}--> {to}\n"));
+                    }
+                }
+            }
+        }
+        insta::assert_snapshot!("transitions", table);
+    }
+
+    #[test]
+    fn settled_is_final_except_where_the_operator_may_reopen() {
+        for kind in ListKind::ALL {
+            for from in [Status::Completed, Status::Cancelled] {
+                for by in Move::ALL {
+                    let to = next(from, by, policy(kind));
+                    let expected =
+                        (by == Move::Reopen && kind == ListKind::Issue).then_some(Status::Pending);
+                    assert_eq!(to, expected, "{kind} {from} {by}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! Any sequence of commands, by anyone, on any kind of list, keeps every invariant; and folding
+//! the events gives the state.
+
+use proptest::prelude::*;
+use punchlist_core::command::{
+    AcceptTodo, AssignTodo, CancelTodo, ClaimTodo, Command, CompleteTodo, CreateTodos, DeferTodo,
+    DemoteTodo, HoldTodo, ListedTodo, NewTodo, NoteTodo, PromoteTodo, ReleaseTodo, ReopenTodo,
+    ReplaceTodos, ReturnTodo, ReviseTodo, StartTodo, UnholdTodo,
+};
+use punchlist_core::policy::{Wip, policy};
+use punchlist_core::text::{Body, Title};
+use punchlist_core::todo::{HoldKind, Priority};
+use punchlist_core::{
+    AgentPath, ListKind, Role, Snapshot, Status, Tally, Time, TodoId, TodoKind, apply,
+};
+
+use crate::world::{World, actor};
+
+/// A command by numbers: which one, on which item, with which choice.
+#[derive(Clone, Debug)]
+struct Try {
+    role: Role,
+    what: u8,
+    which: usize,
+    choice: u8,
+}
+
+fn tries() -> impl Strategy<Value = Vec<Try>> {
+    let one = (0..Role::ALL.len(), 0..24u8, 0..12usize, any::<u8>()).prop_map(
+        |(role, what, which, choice)| Try {
+            role: Role::ALL[role],
+            what,
+            which,
+            choice,
+        },
+    );
+    proptest::collection::vec(one, 1..60)
+}
+
+fn title(n: u8) -> Title {
+    Title::new(&format!("item {}", n % 8)).unwrap()
+}
+
+fn new_todo(n: u8, parent: Option<TodoId>) -> NewTodo {
+    let mut new = NewTodo::titled(title(n));
+    new.kind = if n % 5 == 0 {
+        TodoKind::Criterion
+    } else {
+        TodoKind::Step
+    };
+    new.status = if n % 3 == 0 {
+        Status::Backlog
+    } else {
+        Status::Pending
+    };
+    new.position = (n % 4 == 0).then_some(i64::from(n));
+    new.parent_id = parent.filter(|_| n % 2 == 0);
+    new.phase = (n % 7 == 0).then(|| title(n));
+    new
+}
+
+fn listed(n: u8) -> ListedTodo {
+    let statuses = [
+        Status::Pending,
+        Status::InProgress,
+        Status::Completed,
+        Status::Cancelled,
+    ];
+    ListedTodo {
+        external_id: (n % 2 == 0).then(|| format!("own-{}", n % 6)),
+        title: title(n),
+        phase: None,
+        status: (n % 3 == 0).then(|| statuses[usize::from(n) % 4]),
+        priority: Priority::ALL[usize::from(n) % 4],
+    }
+}
+
+fn command(state: &Snapshot, now: Time, t: &Try) -> Option<Command> {
+    let n = t.choice;
+    let ids: Vec<TodoId> = state.todos.keys().copied().collect();
+    let picked = (!ids.is_empty()).then(|| ids[t.which % ids.len()]);
+    let text = (n % 4 != 0).then(|| format!("because {n}"));
+    let body = Body::new("because").unwrap();
+    if t.what < 5 {
+        let items = (0..=n % 3)
+            .map(|k| new_todo(n.wrapping_add(k), picked))
+            .collect();
+        return Some(CreateTodos { items }.into());
+    }
+    let todo_id = picked?;
+    let evidence = vec![];
+    Some(match t.what {
+        5 | 6 => StartTodo { todo_id }.into(),
+        7 => ReleaseTodo { todo_id }.into(),
+        8 | 9 => {
+            let metrics_impacted = vec![];
+            CompleteTodo {
+                todo_id,
+                outcome: text,
+                evidence,
+                metrics_impacted,
+            }
+            .into()
+        }
+        10 => CancelTodo {
+            todo_id,
+            outcome: text,
+        }
+        .into(),
+        11 => PromoteTodo {
+            todo_id,
+            reason: text,
+        }
+        .into(),
+        12 => DemoteTodo {
+            todo_id,
+            reason: text,
+        }
+        .into(),
+        13 => ReopenTodo {
+            todo_id,
+            reason: text,
+        }
+        .into(),
+        14 => NoteTodo {
+            todo_id,
+            text: body,
+        }
+        .into(),
+        15 => ReplaceTodos {
+            items: (0..n % 4).map(|k| listed(n.wrapping_add(k))).collect(),
+        }
+        .into(),
+        16 => {
+            let (title, position) = (Some(title(n)), Some(i64::from(n % 9)));
+            ReviseTodo {
+                todo_id,
+                title,
+                priority: None,
+                position,
+                deadline: None,
+                reason: None,
+            }
+            .into()
+        }
+        17 => HoldTodo {
+            todo_id,
+            kind: HoldKind::Blocked,
+            reason: body,
+        }
+        .into(),
+        18 => UnholdTodo { todo_id }.into(),
+        19 => {
+            let until = (n % 2 == 0).then(|| now.plus_seconds(i64::from(n)));
+            DeferTodo { todo_id, until }.into()
+        }
+        20 => ClaimTodo {
+            todo_id,
+            outcome: text,
+            evidence,
+        }
+        .into(),
+        21 => AcceptTodo {
+            todo_id,
+            outcome: text,
+        }
+        .into(),
+        22 => ReturnTodo {
+            todo_id,
+            feedback: body,
+        }
+        .into(),
+        _ => {
+            let path = if n % 2 == 0 {
+                "primary"
+            } else {
+                "primary.subagents.w"
+            };
+            AssignTodo {
+                todo_id,
+                assignee: AgentPath::parse(path).unwrap(),
+            }
+            .into()
+        }
+    })
+}
+
+fn counted(state: &Snapshot) -> Tally {
+    let mut tally = Tally::default();
+    for todo in state.todos.values() {
+        *tally.of(todo.status) += 1;
+    }
+    tally
+}
+
+fn check(before: &Snapshot, after: &Snapshot, now: Time) {
+    let kind = after.list.kind();
+    let in_progress: Vec<_> = after
+        .todos
+        .values()
+        .filter(|t| t.status == Status::InProgress)
+        .collect();
+    match policy(kind).wip {
+        Wip::Many => {}
+        Wip::AtMostOne => assert!(in_progress.len() <= 1, "{kind}: {in_progress:?}"),
+        Wip::ExactlyOneStep => {
+            assert!(in_progress.iter().all(|t| t.kind == TodoKind::Step));
+            let ready = after
+                .todos
+                .values()
+                .any(|t| t.kind == TodoKind::Step && t.is_actionable(now));
+            assert!(
+                in_progress.len() <= 1 && (in_progress.len() == 1 || !ready),
+                "{after:?}"
+            );
+        }
+    }
+    if let Some(limits) = after.list.limits {
+        assert!(after.tally.active() <= u64::from(limits.active + limits.active_soft_margin));
+        assert!(after.tally.backlog <= u64::from(limits.backlog));
+    }
+    assert_eq!(after.tally, counted(after));
+    for (id, todo) in &before.todos {
+        let now = &after.todos[id];
+        let reopened = kind == ListKind::Issue && now.status != todo.status;
+        assert!(
+            !todo.status.is_settled() || now == todo || reopened,
+            "settled is final"
+        );
+        assert_eq!((now.created_at, now.id), (todo.created_at, todo.id));
+    }
+    for todo in after.todos.values() {
+        assert_eq!(todo.status.is_settled(), todo.settled_at.is_some());
+        assert!(!todo.status.is_settled() || (todo.hold.is_none() && todo.defer_until.is_none()));
+        assert!(todo.status != Status::InProgress || todo.started_at.is_some());
+        let judge = todo.settled_by.as_ref().map(|by| by.role);
+        let completed = todo.status == Status::Completed;
+        if completed && kind == ListKind::Pillar {
+            assert!(matches!(judge, Some(Role::Lead | Role::Operator)));
+        }
+        if completed && todo.kind == TodoKind::Criterion && kind == ListKind::Issue {
+            assert_eq!(judge, Some(Role::Operator));
+        }
+        assert!(!matches!(judge, Some(Role::Worker)) || kind == ListKind::Plan);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// T-34, M-12, M-33, M-35, K-20, K-33, X-1, X-3, X-4, D-26.
+    #[test]
+    fn any_sequence_keeps_every_invariant(kind in 0..5usize, tries in tries()) {
+        let kind = ListKind::ALL[kind];
+        let mut world = World::new(kind);
+        let first = world.state.clone();
+        for t in &tries {
+            let Some(command) = command(&world.state, world.now, t) else { continue };
+            let before = world.state.clone();
+            match world.run(&actor(t.role), command.clone()) {
+                Ok(_) => check(&before, &world.state, world.now),
+                Err(_) => prop_assert_eq!(&before, &world.state),
+            }
+            let text = serde_json::to_string(&command).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Command>(&text).unwrap(), command);
+        }
+        let mut folded = first;
+        for (event, at) in &world.log {
+            apply(&mut folded, event, *at);
+        }
+        prop_assert_eq!(folded, world.state);
+    }
+}

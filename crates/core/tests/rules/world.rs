@@ -1,0 +1,92 @@
+//! A small world for the core's own tests: a list of any kind, and commands decided and folded.
+
+use punchlist_core::capacity::Limits;
+use punchlist_core::command::{Command, CreateTodos, NewTodo};
+use punchlist_core::text::Title;
+use punchlist_core::{
+    Actor, AgentPath, Decision, Event, Ids, List, ListId, ListKind, ProjectId, Refused, Role,
+    Scope, Snapshot, Time, TodoId, apply, decide,
+};
+
+/// One list and everything that happened to it.
+pub(crate) struct World {
+    pub(crate) state: Snapshot,
+    pub(crate) log: Vec<(Event, Time)>,
+    pub(crate) now: Time,
+    ids: Ids,
+}
+
+impl World {
+    pub(crate) fn new(kind: ListKind) -> Self {
+        let now = Time::parse("2026-11-15T08:00:00Z").unwrap();
+        let mut ids = Ids::new(now, 1);
+        let limits = (kind == ListKind::Pillar).then_some(Limits {
+            active: 3,
+            backlog: 2,
+            active_soft_margin: 1,
+        });
+        let inner = match kind {
+            ListKind::Session | ListKind::Issue => String::new(),
+            _ => "inner".to_owned(),
+        };
+        let list = List {
+            id: ListId::from(ids.ulid()),
+            project_id: ProjectId::from(ids.ulid()),
+            scope: Scope::from_keys(kind, "outer".to_owned(), inner),
+            limits,
+            created_at: now,
+        };
+        Self {
+            state: Snapshot::empty(list),
+            log: Vec::new(),
+            now,
+            ids,
+        }
+    }
+
+    pub(crate) fn run(
+        &mut self,
+        actor: &Actor,
+        command: impl Into<Command>,
+    ) -> Result<Decision, Refused> {
+        self.now = self.now.plus_seconds(1);
+        let decision = decide(&self.state, &command.into(), actor, self.now, &mut self.ids)?;
+        for event in &decision.events {
+            apply(&mut self.state, event, self.now);
+            self.log.push((event.clone(), self.now));
+        }
+        Ok(decision)
+    }
+
+    /// Creates items as the operator and gives their ids in order.
+    pub(crate) fn create(&mut self, titles: &[&str]) -> Vec<TodoId> {
+        let items = titles
+            .iter()
+            .map(|t| NewTodo::titled(Title::new(t).unwrap()))
+            .collect();
+        let decision = self
+            .run(&actor(Role::Operator), CreateTodos { items })
+            .unwrap();
+        decision
+            .events
+            .iter()
+            .filter_map(|event| match event {
+                Event::TodoCreated(created) => Some(created.todo.id),
+                _ => None,
+            })
+            .collect()
+    }
+}
+
+/// An actor of a role, tied to the mission and pillar of the world.
+pub(crate) fn actor(role: Role) -> Actor {
+    let path = if role == Role::Worker {
+        "primary.subagents.w"
+    } else {
+        "primary"
+    };
+    let mut actor = Actor::new(role, AgentPath::parse(path).unwrap());
+    actor.mission = Some("outer".to_owned());
+    actor.pillar = Some("inner".to_owned());
+    actor
+}
