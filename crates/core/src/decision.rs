@@ -51,7 +51,7 @@ impl std::fmt::Display for Warning {
 pub struct Refused {
     pub refusal: Refusal,
     /// A try at something grave (a denied approval) is remembered though nothing changed.
-    pub audit: Option<Event>,
+    pub audit: Option<Box<Event>>,
 }
 
 impl From<Refusal> for Refused {

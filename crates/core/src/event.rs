@@ -67,7 +67,7 @@ events! {
     /// A list came to be, on first use.
     ListOpened = "list_opened" { list: List }
     /// An item came to be.
-    TodoCreated = "todo_created" { todo: Todo }
+    TodoCreated = "todo_created" { todo: Box<Todo> }
     /// Work began.
     TodoStarted = "todo_started" { todo_id: TodoId, started_at: Time }
     /// Back to pending: released, or yielded to another item.

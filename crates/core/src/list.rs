@@ -7,7 +7,6 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::capacity::Limits;
 use crate::{ListId, ProjectId, Time};
 
 /// The five kinds of list. They share one todo, one state machine and one log.
@@ -149,8 +148,6 @@ pub struct List {
     pub id: ListId,
     pub project_id: ProjectId,
     pub scope: Scope,
-    /// How many items it may hold at once, where its kind has a capacity.
-    pub limits: Option<Limits>,
     pub created_at: Time,
 }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::capacity::Limits;
 use crate::event::{
     ChangeRecommended, ClaimReturned, CommandRefused, ListOpened, TodoAssigned, TodoCancelled,
     TodoClaimed, TodoCompleted, TodoCreated, TodoDeferred, TodoDemoted, TodoHeld, TodoNoted,
@@ -60,6 +61,9 @@ impl Tally {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
     pub list: List,
+    /// How many items the scope may hold at once, where its kind has a capacity. A setting of
+    /// the mission, not of the list: it comes in with the snapshot and no event changes it.
+    pub limits: Option<Limits>,
     /// The loaded items. An operation loads what its rules depend on.
     pub todos: BTreeMap<TodoId, Todo>,
     /// Counts over the list, or over the mission where its limits count that far.
@@ -76,6 +80,7 @@ impl Snapshot {
     pub const fn empty(list: List) -> Self {
         Self {
             list,
+            limits: None,
             todos: BTreeMap::new(),
             tally: Tally {
                 backlog: 0,
@@ -119,7 +124,7 @@ pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
                     .last_position
                     .map_or(todo.position, |p| p.max(todo.position)),
             );
-            snapshot.todos.insert(todo.id, todo.clone());
+            snapshot.todos.insert(todo.id, Todo::clone(todo));
             Touched::Todo(todo.id)
         }
         Event::TodoNoted(TodoNoted { note }) => {

@@ -1,1 +1,27 @@
-//! punchlist
+//! The store: one synchronous transaction over SQLite or PostgreSQL.
+//!
+//! Here live the SQL, the migrations, the group-committing writer and the connection pools. No
+//! rule lives here: rows go in and out as the core's types, and the core's `apply` is the only
+//! projection.
+//!
+//! Read [`store::Store`] first, then [`tx::Tx`]; each file in `rows` is one aggregate's SQL.
+
+pub mod dialect;
+pub mod error;
+pub mod migrate;
+pub mod postgres;
+pub mod rows;
+pub mod sql;
+pub mod sqlite;
+pub mod store;
+pub mod target;
+pub mod tx;
+
+pub use dialect::Dialect;
+pub use error::{Error, ErrorKind, Failure};
+pub use rows::events::{Recorded, Stamp};
+pub use rows::load::Load;
+pub use rows::outbox::Work;
+pub use store::{Options, Store};
+pub use target::Target;
+pub use tx::Tx;

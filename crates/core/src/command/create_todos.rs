@@ -66,7 +66,9 @@ impl CreateTodos {
         for item in &self.items {
             draft.leave_on_list(item.kind, item.parent_id)?;
             let todo = draft.new_todo(item)?;
-            draft.emit(TodoCreated { todo });
+            draft.emit(TodoCreated {
+                todo: Box::new(todo),
+            });
         }
         draft.keep_one_in_progress();
         Ok(())
@@ -142,7 +144,7 @@ impl Draft<'_> {
         } else {
             Status::Pending
         };
-        let Some(limits) = self.state.list.limits else {
+        let Some(limits) = self.state.limits else {
             return Ok(wanted);
         };
         Ok(match limits.place(wanted, &self.state.tally)? {

@@ -20,7 +20,7 @@ impl DemoteTodo {
             return Ok(());
         }
         draft.can(Move::Demote, self.todo_id)?;
-        if let Some(limits) = draft.state.list.limits {
+        if let Some(limits) = draft.state.limits {
             limits.demote(&draft.state.tally)?;
         }
         draft.emit(TodoDemoted {

@@ -121,12 +121,14 @@ impl<'a> Draft<'a> {
                     denial,
                 };
                 let audit = action.is_judgement().then(|| {
-                    CommandRefused {
-                        todo_id: id,
-                        action,
-                        refusal: refusal.clone(),
-                    }
-                    .into()
+                    Box::new(
+                        CommandRefused {
+                            todo_id: id,
+                            action,
+                            refusal: refusal.clone(),
+                        }
+                        .into(),
+                    )
                 });
                 Err(Refused { refusal, audit })
             }

@@ -21,7 +21,7 @@ impl PromoteTodo {
             return Ok(());
         }
         draft.can(Move::Promote, self.todo_id)?;
-        if let Some(limits) = draft.state.list.limits
+        if let Some(limits) = draft.state.limits
             && limits.promote(&draft.state.tally)? == Place::OverLimit
         {
             let active = draft.state.tally.active() + 1;

@@ -98,7 +98,9 @@ impl Draft<'_> {
         new.external_id.clone_from(&item.external_id);
         let todo = self.new_todo(&new)?;
         let id = todo.id;
-        self.emit(TodoCreated { todo });
+        self.emit(TodoCreated {
+            todo: Box::new(todo),
+        });
         Ok(id)
     }
 

@@ -43,19 +43,19 @@ fn title(n: u8) -> Title {
 
 fn new_todo(n: u8, parent: Option<TodoId>) -> NewTodo {
     let mut new = NewTodo::titled(title(n));
-    new.kind = if n % 5 == 0 {
+    new.kind = if n.is_multiple_of(5) {
         TodoKind::Criterion
     } else {
         TodoKind::Step
     };
-    new.status = if n % 3 == 0 {
+    new.status = if n.is_multiple_of(3) {
         Status::Backlog
     } else {
         Status::Pending
     };
-    new.position = (n % 4 == 0).then_some(i64::from(n));
-    new.parent_id = parent.filter(|_| n % 2 == 0);
-    new.phase = (n % 7 == 0).then(|| title(n));
+    new.position = (n.is_multiple_of(4)).then_some(i64::from(n));
+    new.parent_id = parent.filter(|_| n.is_multiple_of(2));
+    new.phase = (n.is_multiple_of(7)).then(|| title(n));
     new
 }
 
@@ -67,10 +67,10 @@ fn listed(n: u8) -> ListedTodo {
         Status::Cancelled,
     ];
     ListedTodo {
-        external_id: (n % 2 == 0).then(|| format!("own-{}", n % 6)),
+        external_id: (n.is_multiple_of(2)).then(|| format!("own-{}", n % 6)),
         title: title(n),
         phase: None,
-        status: (n % 3 == 0).then(|| statuses[usize::from(n) % 4]),
+        status: (n.is_multiple_of(3)).then(|| statuses[usize::from(n) % 4]),
         priority: Priority::ALL[usize::from(n) % 4],
     }
 }
@@ -79,7 +79,7 @@ fn command(state: &Snapshot, now: Time, t: &Try) -> Option<Command> {
     let n = t.choice;
     let ids: Vec<TodoId> = state.todos.keys().copied().collect();
     let picked = (!ids.is_empty()).then(|| ids[t.which % ids.len()]);
-    let text = (n % 4 != 0).then(|| format!("because {n}"));
+    let text = (!n.is_multiple_of(4)).then(|| format!("because {n}"));
     let body = Body::new("because").unwrap();
     if t.what < 5 {
         let items = (0..=n % 3)
@@ -151,7 +151,7 @@ fn command(state: &Snapshot, now: Time, t: &Try) -> Option<Command> {
         .into(),
         18 => UnholdTodo { todo_id }.into(),
         19 => {
-            let until = (n % 2 == 0).then(|| now.plus_seconds(i64::from(n)));
+            let until = (n.is_multiple_of(2)).then(|| now.plus_seconds(i64::from(n)));
             DeferTodo { todo_id, until }.into()
         }
         20 => ClaimTodo {
@@ -171,7 +171,7 @@ fn command(state: &Snapshot, now: Time, t: &Try) -> Option<Command> {
         }
         .into(),
         _ => {
-            let path = if n % 2 == 0 {
+            let path = if n.is_multiple_of(2) {
                 "primary"
             } else {
                 "primary.subagents.w"
@@ -215,7 +215,7 @@ fn check(before: &Snapshot, after: &Snapshot, now: Time) {
             );
         }
     }
-    if let Some(limits) = after.list.limits {
+    if let Some(limits) = after.limits {
         assert!(after.tally.active() <= u64::from(limits.active + limits.active_soft_margin));
         assert!(after.tally.backlog <= u64::from(limits.backlog));
     }

@@ -223,9 +223,10 @@ fn a_criterion_is_claimed_by_the_agent_and_accepted_by_the_operator() {
             },
         )
         .unwrap_err();
+    let audit = refused.audit.expect("a denied judgement leaves a line");
     assert!(matches!(
-        refused.audit,
-        Some(Event::CommandRefused(ref e)) if e.action == Action::Accept && e.todo_id == id
+        *audit,
+        Event::CommandRefused(ref e) if e.action == Action::Accept && e.todo_id == id
     ));
     let refused = world
         .run(

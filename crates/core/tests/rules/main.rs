@@ -1,5 +1,10 @@
 //! The rules of the core, from outside: tables, and any sequence of commands.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot set itself up should stop"
+)]
+
 mod any_commands;
 mod commands;
 mod world;

@@ -33,11 +33,14 @@ impl World {
             id: ListId::from(ids.ulid()),
             project_id: ProjectId::from(ids.ulid()),
             scope: Scope::from_keys(kind, "outer".to_owned(), inner),
-            limits,
             created_at: now,
         };
+        let state = Snapshot {
+            limits,
+            ..Snapshot::empty(list)
+        };
         Self {
-            state: Snapshot::empty(list),
+            state,
             log: Vec::new(),
             now,
             ids,

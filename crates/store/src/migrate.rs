@@ -1,0 +1,227 @@
+//! Forward-only migrations: a frozen list, applied under a lock, with a backup and a count.
+//!
+//! On SQLite a store that is brought forward is copied beside itself first (P-17). After the
+//! statements every table that was there before must hold as many rows as before. An applied
+//! migration is never edited; a change is a new one.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+use crate::postgres::PgConnection;
+use crate::{Error, ErrorKind, Tx, sql};
+
+/// One step of the schema, in both dialects.
+#[derive(Clone, Copy, Debug)]
+pub struct Migration {
+    pub version: i64,
+    pub sqlite: &'static str,
+    pub postgres: &'static str,
+}
+
+/// Every step there is, in order.
+pub const MIGRATIONS: &[Migration] = &[Migration {
+    version: 1,
+    sqlite: include_str!("schema/sqlite/0001_core.sql"),
+    postgres: include_str!("schema/postgres/0001_core.sql"),
+}];
+
+/// How a store's version stands to ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    Fresh,
+    Older(i64),
+    Current,
+    Newer(i64),
+}
+
+fn latest(migrations: &[Migration]) -> i64 {
+    migrations.last().map_or(0, |migration| migration.version)
+}
+
+pub(crate) fn compare(version: i64, migrations: &[Migration]) -> Found {
+    match version.cmp(&latest(migrations)) {
+        std::cmp::Ordering::Equal => Found::Current,
+        std::cmp::Ordering::Greater => Found::Newer(version),
+        std::cmp::Ordering::Less if version == 0 => Found::Fresh,
+        std::cmp::Ordering::Less => Found::Older(version),
+    }
+}
+
+pub(crate) fn newer(version: i64, migrations: &[Migration]) -> Error {
+    let ours = latest(migrations);
+    let detail = format!("its schema is version {version}, this punch knows {ours}; update punch");
+    Error::new(ErrorKind::Newer, detail)
+}
+
+/// Brings a SQLite file forward. Of several processes that try at once, one does it.
+pub(crate) fn sqlite(
+    connection: &Connection,
+    migrations: &[Migration],
+    path: Option<&Path>,
+    application_id: i32,
+) -> Result<(), Error> {
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    let result = sqlite_locked(connection, migrations, path, application_id);
+    let end = if result.is_ok() { "COMMIT" } else { "ROLLBACK" };
+    connection.execute_batch(end)?;
+    result
+}
+
+fn sqlite_locked(
+    connection: &Connection,
+    migrations: &[Migration],
+    path: Option<&Path>,
+    application_id: i32,
+) -> Result<(), Error> {
+    let version: i64 =
+        connection.query_row("SELECT user_version FROM pragma_user_version", [], |r| {
+            r.get(0)
+        })?;
+    match compare(version, migrations) {
+        Found::Current => return Ok(()),
+        Found::Newer(version) => return Err(newer(version, migrations)),
+        Found::Older(version) => {
+            if let Some(path) = path {
+                back_up(path, version)?;
+            }
+        }
+        Found::Fresh => {}
+    }
+    apply(&mut Tx::sqlite(connection), version, migrations)?;
+    connection.pragma_update(None, "application_id", application_id)?;
+    connection.pragma_update(None, "user_version", latest(migrations))?;
+    Ok(())
+}
+
+/// Copies the store to `NAME.v1.bak` (or `.v1.2.bak`, …) through a connection of its own, while
+/// the caller holds the write lock: nothing can change under the copy.
+fn back_up(path: &Path, version: i64) -> Result<(), Error> {
+    let target = free_name(path, version);
+    let source = Connection::open(path)?;
+    let mut copy = Connection::open(&target)?;
+    let backup = rusqlite::backup::Backup::new(&source, &mut copy)?;
+    backup.run_to_completion(1_000, std::time::Duration::ZERO, None)?;
+    Ok(())
+}
+
+fn free_name(path: &Path, version: i64) -> PathBuf {
+    let name = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let first = path.with_file_name(format!("{name}.v{version}.bak"));
+    let more = (2..).map(|n| path.with_file_name(format!("{name}.v{version}.{n}.bak")));
+    std::iter::once(first.clone())
+        .chain(more)
+        .find(|path| !path.exists())
+        .unwrap_or(first)
+}
+
+/// Brings a PostgreSQL schema forward, under an advisory lock.
+pub(crate) fn postgres(
+    connection: &mut PgConnection,
+    migrations: &[Migration],
+) -> Result<(), Error> {
+    // The quick look keeps the common case free of locks and writes.
+    let version = postgres_version(connection)?;
+    match compare(version, migrations) {
+        Found::Current => return Ok(()),
+        Found::Newer(version) => return Err(newer(version, migrations)),
+        Found::Fresh | Found::Older(_) => {}
+    }
+    connection.batch("BEGIN")?;
+    let result = postgres_locked(connection, migrations);
+    connection.batch(if result.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+    result
+}
+
+fn postgres_locked(connection: &mut PgConnection, migrations: &[Migration]) -> Result<(), Error> {
+    // Locked per schema, so that stores in different schemas do not wait for one another.
+    connection.batch(
+        "SELECT pg_advisory_xact_lock(1346586700, hashtext(current_schema())); \
+         CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)",
+    )?;
+    let version = postgres_version(connection)?;
+    match compare(version, migrations) {
+        Found::Current => return Ok(()),
+        Found::Newer(version) => return Err(newer(version, migrations)),
+        Found::Fresh | Found::Older(_) => {}
+    }
+    let mut tx = Tx::postgres(connection);
+    apply(&mut tx, version, migrations)?;
+    tx.execute(sql!("DELETE FROM schema_version"), &[])?;
+    tx.execute(
+        sql!("INSERT INTO schema_version (version) VALUES ($1)"),
+        &[latest(migrations).into()],
+    )?;
+    Ok(())
+}
+
+fn postgres_version(connection: &mut PgConnection) -> Result<i64, Error> {
+    let mut tx = Tx::postgres(connection);
+    let there = sql!(
+        "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'schema_version'"
+    );
+    if tx.first(there, &[], |row| row.int(0))? != Some(1) {
+        return Ok(0);
+    }
+    let version = tx.first(sql!("SELECT max(version) FROM schema_version"), &[], |r| {
+        r.opt_int(0)
+    })?;
+    Ok(version.flatten().unwrap_or(0))
+}
+
+/// Runs the steps above `version` and checks that no row was lost on the way.
+fn apply(tx: &mut Tx<'_>, version: i64, migrations: &[Migration]) -> Result<(), Error> {
+    let before = counts(tx)?;
+    for migration in migrations
+        .iter()
+        .filter(|migration| migration.version > version)
+    {
+        tx.batch(match tx.dialect() {
+            crate::Dialect::Sqlite => migration.sqlite,
+            crate::Dialect::Postgres => migration.postgres,
+        })?;
+    }
+    let after = counts(tx)?;
+    for (table, rows) in before {
+        match after.iter().find(|(name, _)| *name == table) {
+            Some((_, now)) if *now == rows => {}
+            found => {
+                let now = found.map_or(0, |(_, now)| *now);
+                let detail = format!("the migration left {now} of {rows} rows in `{table}`");
+                return Err(Error::new(ErrorKind::Backend, detail));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The tables whose rows a migration must keep; a table not made yet counts as absent.
+fn counts(tx: &mut Tx<'_>) -> Result<Vec<(&'static str, i64)>, Error> {
+    let tables = tx.query(
+        tx.dialect().pick(
+            sql!("SELECT name FROM sqlite_master WHERE type = 'table'"),
+            sql!("SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema()"),
+        ),
+        &[],
+        |row| row.text(0),
+    )?;
+    let mut counts = Vec::new();
+    for (table, count) in [
+        ("projects", sql!("SELECT count(*) FROM projects")),
+        ("lists", sql!("SELECT count(*) FROM lists")),
+        ("todos", sql!("SELECT count(*) FROM todos")),
+        ("todo_notes", sql!("SELECT count(*) FROM todo_notes")),
+        ("events", sql!("SELECT count(*) FROM events")),
+        ("outbox", sql!("SELECT count(*) FROM outbox")),
+        ("answers", sql!("SELECT count(*) FROM answers")),
+    ] {
+        if tables.iter().any(|name| name == table) {
+            counts.push((table, tx.first(count, &[], |row| row.int(0))?.unwrap_or(0)));
+        }
+    }
+    Ok(counts)
+}

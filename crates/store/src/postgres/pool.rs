@@ -1,0 +1,117 @@
+//! A small pool of blocking connections: made when needed, kept for the next, waited for when
+//! all are out.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use ::postgres::{Config, NoTls};
+
+use super::PgConnection;
+use crate::{Error, ErrorKind};
+
+#[derive(Debug)]
+pub(super) struct Pool {
+    config: Config,
+    connections_max: usize,
+    state: Mutex<State>,
+    came_back: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    idle: Vec<PgConnection>,
+    out: usize,
+}
+
+impl Pool {
+    pub(super) fn new(url: &str, connections_max: usize) -> Result<Self, Error> {
+        let mut config: Config = url
+            .parse()
+            .map_err(|error| Error::new(ErrorKind::Unreachable, format!("bad URL: {error}")))?;
+        if config.get_application_name().is_none() {
+            config.application_name("punchlist");
+        }
+        Ok(Self {
+            config,
+            connections_max: connections_max.max(1),
+            state: Mutex::default(),
+            came_back: Condvar::new(),
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A connection nobody else has. It must come back by `give_back`, or be dropped as a
+    /// [`Taken`], which frees its place.
+    pub(super) fn take(&self) -> Result<Taken<'_>, Error> {
+        let mut state = self.state();
+        loop {
+            while let Some(connection) = state.idle.pop() {
+                if !connection.is_closed() {
+                    state.out += 1;
+                    return Ok(Taken {
+                        pool: self,
+                        connection: Some(connection),
+                    });
+                }
+            }
+            if state.out < self.connections_max {
+                break;
+            }
+            state = self
+                .came_back
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        state.out += 1;
+        drop(state);
+        let mut taken = Taken {
+            pool: self,
+            connection: None,
+        };
+        taken.connection = Some(PgConnection::new(self.config.connect(NoTls)?));
+        Ok(taken)
+    }
+
+    /// Keeps a connection that is fit for the next job.
+    pub(super) fn give_back(&self, mut taken: Taken<'_>) {
+        if let Some(connection) = taken.connection.take() {
+            self.state().idle.push(connection);
+        }
+    }
+}
+
+/// A connection that is out; its place is freed when it goes, whatever became of it.
+#[derive(Debug)]
+pub(super) struct Taken<'a> {
+    pool: &'a Pool,
+    connection: Option<PgConnection>,
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        self.pool.state().out -= 1;
+        self.pool.came_back.notify_one();
+    }
+}
+
+impl std::ops::Deref for Taken<'_> {
+    type Target = PgConnection;
+
+    fn deref(&self) -> &PgConnection {
+        match &self.connection {
+            Some(connection) => connection,
+            None => unreachable!("a taken connection is there until it is given back"),
+        }
+    }
+}
+
+impl std::ops::DerefMut for Taken<'_> {
+    fn deref_mut(&mut self) -> &mut PgConnection {
+        match &mut self.connection {
+            Some(connection) => connection,
+            None => unreachable!("a taken connection is there until it is given back"),
+        }
+    }
+}

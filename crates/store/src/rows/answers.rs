@@ -1,0 +1,72 @@
+//! Answers kept for their idempotency key, so that a repeated request has one effect.
+
+use punchlist_core::Time;
+
+use crate::{Error, Tx, sql};
+
+/// How long an answer is kept: seven days.
+const KEPT_S: i64 = 7 * 24 * 3600;
+
+/// A kept answer, and what it answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// A digest of the operation, its context and its input.
+    pub request: String,
+    pub answer: String,
+}
+
+impl Tx<'_> {
+    /// The answer this principal got for this key, unless it is too old.
+    pub fn answer(
+        &mut self,
+        principal: &str,
+        key: &str,
+        now: Time,
+    ) -> Result<Option<Answer>, Error> {
+        self.first(
+            sql!(
+                "SELECT request, answer FROM answers \
+                 WHERE principal = $1 AND key = $2 AND created_at > $3"
+            ),
+            &[
+                principal.into(),
+                key.into(),
+                now.plus_seconds(-KEPT_S).micros().into(),
+            ],
+            |row| {
+                Ok(Answer {
+                    request: row.text(0)?,
+                    answer: row.text(1)?,
+                })
+            },
+        )
+    }
+
+    /// Keeps an answer, and lets go what is too old.
+    pub fn keep_answer(
+        &mut self,
+        principal: &str,
+        key: &str,
+        answer: &Answer,
+        now: Time,
+    ) -> Result<(), Error> {
+        self.execute(
+            sql!("DELETE FROM answers WHERE created_at <= $1"),
+            &[now.plus_seconds(-KEPT_S).micros().into()],
+        )?;
+        self.execute(
+            sql!(
+                "INSERT INTO answers (principal, key, request, answer, created_at) \
+                 VALUES ($1, $2, $3, $4, $5)"
+            ),
+            &[
+                principal.into(),
+                key.into(),
+                (&answer.request).into(),
+                (&answer.answer).into(),
+                now.micros().into(),
+            ],
+        )?;
+        Ok(())
+    }
+}

@@ -1,0 +1,176 @@
+//! The log: appended in the transaction of the change, read so that no event can be skipped.
+//!
+//! SQLite's one writer numbers events by row id. On PostgreSQL a lower number may commit later,
+//! so the transaction id is part of the number and readers stay below the horizon (ADR 0004).
+
+use punchlist_core::{Actor, Event, ProjectId, Time};
+
+use super::{time, word};
+use crate::sql::Row;
+use crate::{Dialect, Error, ErrorKind, Tx, sql};
+
+/// Bits for the events of one PostgreSQL transaction.
+const EVENT_BITS: u32 = 20;
+
+/// What all events of one command have in common.
+#[derive(Clone, Debug)]
+pub struct Stamp {
+    pub project: ProjectId,
+    pub actor: Actor,
+    /// What made it happen: the operation's name.
+    pub cause: &'static str,
+    pub at: Time,
+}
+
+/// An event as the log keeps it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    pub seq: i64,
+    pub v: i64,
+    pub type_name: String,
+    pub project: ProjectId,
+    pub aggregate: String,
+    pub actor: String,
+    pub acting_as: Option<String>,
+    pub cause: String,
+    pub at: Time,
+    /// The data as it was written, JSON.
+    pub data: String,
+}
+
+impl Recorded {
+    /// The event itself; `None` for a type this build does not know.
+    pub fn event(&self) -> Result<Option<Event>, Error> {
+        let mut reader = serde_json::Deserializer::from_str(&self.data);
+        Ok(Event::read(&self.type_name, &mut reader)?)
+    }
+}
+
+macro_rules! columns {
+    () => {
+        "seq, v, type, project_id, aggregate, actor, acting_as, cause, at, data"
+    };
+}
+
+macro_rules! horizon {
+    () => {
+        "(pg_snapshot_xmin(pg_current_snapshot())::text::bigint << 20)"
+    };
+}
+
+macro_rules! select {
+    ($condition:expr) => {
+        concat!("SELECT ", columns!(), " FROM events WHERE ", $condition)
+    };
+}
+
+impl Tx<'_> {
+    /// Writes an event down; gives its number.
+    pub fn append(&mut self, stamp: &Stamp, aggregate: &str, event: &Event) -> Result<i64, Error> {
+        let data = serde_json::to_string(event)?;
+        let seq = self.next_number()?;
+        let project = stamp.project.to_string();
+        let params = [
+            seq.into(),
+            Event::VERSION.into(),
+            event.type_name().into(),
+            (&project).into(),
+            aggregate.into(),
+            (&stamp.actor.principal).into(),
+            stamp.actor.carried().map(punchlist_core::Role::name).into(),
+            stamp.cause.into(),
+            stamp.at.micros().into(),
+            (&data).into(),
+        ];
+        let number = self.first(
+            sql!(
+                "INSERT INTO events (",
+                columns!(),
+                ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING seq"
+            ),
+            &params,
+            |row| row.int(0),
+        )?;
+        number.ok_or_else(|| Error::new(ErrorKind::Backend, "an event got no number"))
+    }
+
+    /// None lets SQLite number the row.
+    fn next_number(&mut self) -> Result<Option<i64>, Error> {
+        if self.dialect() == Dialect::Sqlite {
+            return Ok(None);
+        }
+        let next = match self.next_event {
+            Some(next) => next,
+            None => {
+                let statement = sql!("SELECT pg_current_xact_id()::text::bigint");
+                self.first(statement, &[], |row| row.int(0))?
+                    .unwrap_or_default()
+                    << EVENT_BITS
+            }
+        };
+        if (next + 1).trailing_zeros() >= EVENT_BITS {
+            return Err(Error::new(
+                ErrorKind::Backend,
+                "too many events in one transaction",
+            ));
+        }
+        self.next_event = Some(next + 1);
+        Ok(Some(next))
+    }
+
+    /// Events of a project after a number, in order, none of them skipped.
+    pub fn events_after(
+        &mut self,
+        project: ProjectId,
+        after: i64,
+        limit: i64,
+    ) -> Result<Vec<Recorded>, Error> {
+        let project = project.to_string();
+        let statement = self.dialect().pick(
+            sql!(select!(
+                "project_id = $1 AND seq > $2 ORDER BY seq LIMIT $3"
+            )),
+            sql!(
+                select!("project_id = $1 AND seq > $2 AND seq < "),
+                horizon!(),
+                " ORDER BY seq LIMIT $3"
+            ),
+        );
+        self.query(
+            statement,
+            &[(&project).into(), after.into(), limit.into()],
+            read,
+        )
+    }
+
+    /// The newest events of a project, oldest of them first.
+    pub fn events_last(&mut self, project: ProjectId, limit: i64) -> Result<Vec<Recorded>, Error> {
+        let project = project.to_string();
+        let statement = self.dialect().pick(
+            sql!(select!("project_id = $1 ORDER BY seq DESC LIMIT $2")),
+            sql!(
+                select!("project_id = $1 AND seq < "),
+                horizon!(),
+                " ORDER BY seq DESC LIMIT $2"
+            ),
+        );
+        let mut events = self.query(statement, &[(&project).into(), limit.into()], read)?;
+        events.reverse();
+        Ok(events)
+    }
+}
+
+fn read(row: &Row<'_>) -> Result<Recorded, Error> {
+    Ok(Recorded {
+        seq: row.int(0)?,
+        v: row.int(1)?,
+        type_name: row.text(2)?,
+        project: word("project id", &row.text(3)?, ProjectId::parse)?,
+        aggregate: row.text(4)?,
+        actor: row.text(5)?,
+        acting_as: row.opt_text(6)?,
+        cause: row.text(7)?,
+        at: time(row, 8)?,
+        data: row.text(9)?,
+    })
+}

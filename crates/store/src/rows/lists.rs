@@ -1,0 +1,102 @@
+//! Lists: found by project and scope, locked where a rule depends on all their items.
+
+use punchlist_core::{List, ListId, ListKind, ProjectId, Scope};
+
+use super::{time, word};
+use crate::sql::Row;
+use crate::{Error, Tx, sql};
+
+macro_rules! columns {
+    () => {
+        "id, project_id, kind, scope_outer, scope_inner, created_at"
+    };
+}
+
+macro_rules! by_scope {
+    () => {
+        concat!(
+            "SELECT ",
+            columns!(),
+            " FROM lists WHERE project_id = $1 AND kind = $2 AND scope_outer = $3 \
+             AND scope_inner = $4"
+        )
+    };
+}
+
+/// Should other writers wait for this transaction?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lock {
+    No,
+    /// On SQLite the one writer is lock enough.
+    Row,
+}
+
+impl Tx<'_> {
+    /// The list of a scope, if it was ever used.
+    pub fn list(
+        &mut self,
+        project: ProjectId,
+        scope: &Scope,
+        lock: Lock,
+    ) -> Result<Option<List>, Error> {
+        let statement = match lock {
+            Lock::No => sql!(by_scope!()),
+            Lock::Row => self
+                .dialect()
+                .pick(sql!(by_scope!()), sql!(by_scope!(), " FOR UPDATE")),
+        };
+        let project = project.to_string();
+        let (outer, inner) = scope.keys();
+        let params = [
+            (&project).into(),
+            scope.kind().name().into(),
+            outer.into(),
+            inner.into(),
+        ];
+        self.first(statement, &params, read)
+    }
+
+    pub fn insert_list(&mut self, list: &List) -> Result<(), Error> {
+        let (id, project) = (list.id.to_string(), list.project_id.to_string());
+        let (outer, inner) = list.scope.keys();
+        self.execute(
+            sql!(
+                "INSERT INTO lists (id, project_id, kind, scope_outer, scope_inner, created_at) \
+                 VALUES ($1, $2, $3, $4, $5, $6)"
+            ),
+            &[
+                (&id).into(),
+                (&project).into(),
+                list.kind().name().into(),
+                outer.into(),
+                inner.into(),
+                list.created_at.micros().into(),
+            ],
+        )?;
+        Ok(())
+    }
+
+    /// The newest lists of a project, newest first.
+    pub fn recent_lists(&mut self, project: ProjectId, limit: i64) -> Result<Vec<List>, Error> {
+        let project = project.to_string();
+        self.query(
+            sql!(
+                "SELECT ",
+                columns!(),
+                " FROM lists WHERE project_id = $1 ORDER BY id DESC LIMIT $2"
+            ),
+            &[(&project).into(), limit.into()],
+            read,
+        )
+    }
+}
+
+fn read(row: &Row<'_>) -> Result<List, Error> {
+    let kind = word("list kind", &row.text(2)?, ListKind::parse)?;
+    Ok(List {
+        id: word("list id", &row.text(0)?, ListId::parse)?,
+        project_id: word("project id", &row.text(1)?, ProjectId::parse)?,
+        scope: Scope::from_keys(kind, row.text(3)?, row.text(4)?),
+        created_at: time(row, 5)?,
+    })
+}

@@ -1,0 +1,29 @@
+//! The SQL, one file per aggregate beside its row mapping.
+//!
+//! Every function hangs on [`crate::Tx`]; none decides anything.
+
+pub mod answers;
+pub mod events;
+pub mod lists;
+pub mod load;
+pub mod notes;
+pub mod outbox;
+pub mod projects;
+pub mod todos;
+
+use crate::Error;
+use crate::sql::Row;
+use punchlist_core::Time;
+
+/// Reads a stored word through the core's own parser.
+fn word<T>(what: &str, text: &str, parse: impl Fn(&str) -> Option<T>) -> Result<T, Error> {
+    parse(text).ok_or_else(|| Error::unreadable(what, text))
+}
+
+fn time(row: &Row<'_>, column: usize) -> Result<Time, Error> {
+    row.int(column).map(Time::from_micros)
+}
+
+fn opt_time(row: &Row<'_>, column: usize) -> Result<Option<Time>, Error> {
+    Ok(row.opt_int(column)?.map(Time::from_micros))
+}

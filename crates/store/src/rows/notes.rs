@@ -1,0 +1,45 @@
+//! Notes on items: numbered per item, only ever added.
+
+use punchlist_core::TodoId;
+use punchlist_core::todo::Note;
+
+use super::time;
+use crate::{Error, Tx, sql};
+
+impl Tx<'_> {
+    pub fn insert_note(&mut self, note: &Note) -> Result<(), Error> {
+        let todo = note.todo_id.to_string();
+        self.execute(
+            sql!(
+                "INSERT INTO todo_notes (todo_id, n, author, text, created_at) \
+                 SELECT CAST($1 AS TEXT), coalesce(max(n), 0) + 1, CAST($2 AS TEXT), \
+                 CAST($3 AS TEXT), CAST($4 AS BIGINT) FROM todo_notes WHERE todo_id = $1"
+            ),
+            &[
+                (&todo).into(),
+                (&note.author).into(),
+                (&note.text).into(),
+                note.at.micros().into(),
+            ],
+        )?;
+        Ok(())
+    }
+
+    /// The notes of an item, oldest first.
+    pub fn notes(&mut self, todo_id: TodoId) -> Result<Vec<Note>, Error> {
+        let todo = todo_id.to_string();
+        self.query(
+            sql!("SELECT author, text, created_at FROM todo_notes WHERE todo_id = $1 ORDER BY n"),
+            &[(&todo).into()],
+            |row| {
+                let (author, text) = (row.text(0)?, row.text(1)?);
+                Ok(Note {
+                    todo_id,
+                    author,
+                    text,
+                    at: time(row, 2)?,
+                })
+            },
+        )
+    }
+}

@@ -1,0 +1,27 @@
+//! Projects: a name, made on first use.
+
+use punchlist_core::{ProjectId, Time};
+
+use super::word;
+use crate::{Error, Tx, sql};
+
+impl Tx<'_> {
+    /// The project of this name, if anything was ever written to it.
+    pub fn project(&mut self, name: &str) -> Result<Option<ProjectId>, Error> {
+        self.first(
+            sql!("SELECT id FROM projects WHERE name = $1"),
+            &[name.into()],
+            |row| word("project id", &row.text(0)?, ProjectId::parse),
+        )
+    }
+
+    /// Makes a project. Two that do so at once collide, and the second finds the first.
+    pub fn insert_project(&mut self, id: ProjectId, name: &str, at: Time) -> Result<(), Error> {
+        let id = id.to_string();
+        self.execute(
+            sql!("INSERT INTO projects (id, name, created_at) VALUES ($1, $2, $3)"),
+            &[(&id).into(), name.into(), at.micros().into()],
+        )?;
+        Ok(())
+    }
+}

@@ -1,0 +1,220 @@
+//! Todos: the one wide row, written whole, read by id or by list.
+
+use punchlist_core::deadline::Deadline;
+use punchlist_core::todo::{Priority, SettledBy};
+use punchlist_core::{AgentPath, ListId, Role, Status, Tally, Time, Todo, TodoId, TodoKind};
+
+use super::{opt_time, time, word};
+use crate::sql::{Row, Value};
+use crate::{Error, Tx, sql};
+
+macro_rules! columns {
+    () => {
+        "id, list_id, seq, parent_id, kind, title, description, justification, \
+         completion_criteria, agent_type, status, priority, position, phase, deadline, \
+         origin_agent, external_id, assignee, claim, hold, defer_until, outcome, evidence, \
+         settled_by, settled_role, ratified_at, created_at, updated_at, started_at, settled_at"
+    };
+}
+
+macro_rules! insert {
+    () => {
+        concat!(
+            "INSERT INTO todos (",
+            columns!(),
+            ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, \
+             $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30)"
+        )
+    };
+}
+
+impl Tx<'_> {
+    pub fn insert_todo(&mut self, todo: &Todo) -> Result<(), Error> {
+        self.write_todo(sql!(insert!()), todo)
+    }
+
+    /// Writes the row as it is now. What never changes (id, list, birth) is not written again.
+    pub fn update_todo(&mut self, todo: &Todo) -> Result<(), Error> {
+        self.write_todo(
+            sql!(
+                "UPDATE todos SET parent_id = $4, kind = $5, title = $6, description = $7, \
+                 justification = $8, completion_criteria = $9, agent_type = $10, status = $11, \
+                 priority = $12, position = $13, phase = $14, deadline = $15, origin_agent = $16, \
+                 external_id = $17, assignee = $18, claim = $19, hold = $20, defer_until = $21, \
+                 outcome = $22, evidence = $23, settled_by = $24, settled_role = $25, \
+                 ratified_at = $26, updated_at = $28, started_at = $29, settled_at = $30 \
+                 WHERE id = $1 AND list_id = $2 AND seq IS NOT DISTINCT FROM $3 AND created_at = $27"
+            ),
+            todo,
+        )
+    }
+
+    fn write_todo(&mut self, statement: &crate::sql::Sql, todo: &Todo) -> Result<(), Error> {
+        let id = todo.id.to_string();
+        let list = todo.list_id.to_string();
+        let parent = todo.parent_id.map(|id| id.to_string());
+        let deadline = todo.deadline.map(|deadline| deadline.to_string());
+        let claim = todo.claim.as_ref().map(serde_json::to_string).transpose()?;
+        let hold = todo.hold.as_ref().map(serde_json::to_string).transpose()?;
+        let evidence = serde_json::to_string(&todo.evidence)?;
+        let micros = |time: Option<Time>| Value::from(time.map(Time::micros));
+        self.execute(
+            statement,
+            &[
+                (&id).into(),
+                (&list).into(),
+                todo.seq.into(),
+                parent.as_deref().into(),
+                todo.kind.name().into(),
+                (&todo.title).into(),
+                (&todo.description).into(),
+                (&todo.justification).into(),
+                (&todo.completion_criteria).into(),
+                todo.agent_type.as_deref().into(),
+                todo.status.name().into(),
+                todo.priority.name().into(),
+                todo.position.into(),
+                todo.phase.as_deref().into(),
+                deadline.as_deref().into(),
+                todo.origin_agent.as_str().into(),
+                todo.external_id.as_deref().into(),
+                todo.assignee.as_ref().map(AgentPath::as_str).into(),
+                claim.as_deref().into(),
+                hold.as_deref().into(),
+                micros(todo.defer_until),
+                todo.outcome.as_deref().into(),
+                (&evidence).into(),
+                todo.settled_by
+                    .as_ref()
+                    .map(|by| by.principal.as_str())
+                    .into(),
+                todo.settled_by.as_ref().map(|by| by.role.name()).into(),
+                micros(todo.ratified_at),
+                micros(Some(todo.created_at)),
+                micros(Some(todo.updated_at)),
+                micros(todo.started_at),
+                micros(todo.settled_at),
+            ],
+        )?;
+        Ok(())
+    }
+
+    /// One item of a list; an item of another list is not found.
+    pub fn todo(&mut self, list: ListId, id: TodoId) -> Result<Option<Todo>, Error> {
+        let (list, id) = (list.to_string(), id.to_string());
+        self.first(
+            sql!(
+                "SELECT ",
+                columns!(),
+                " FROM todos WHERE id = $1 AND list_id = $2"
+            ),
+            &[(&id).into(), (&list).into()],
+            read,
+        )
+    }
+
+    /// All items of a list, in position order (T-15).
+    pub fn todos(&mut self, list: ListId) -> Result<Vec<Todo>, Error> {
+        let list = list.to_string();
+        self.query(
+            sql!(
+                "SELECT ",
+                columns!(),
+                " FROM todos WHERE list_id = $1 ORDER BY position, created_at, id"
+            ),
+            &[(&list).into()],
+            read,
+        )
+    }
+
+    /// The items of a list that stand in one status, in position order.
+    pub fn todos_in(&mut self, list: ListId, status: Status) -> Result<Vec<Todo>, Error> {
+        let list = list.to_string();
+        self.query(
+            sql!(
+                "SELECT ",
+                columns!(),
+                " FROM todos WHERE list_id = $1 AND status = $2 ORDER BY position, created_at, id"
+            ),
+            &[(&list).into(), status.name().into()],
+            read,
+        )
+    }
+
+    /// How many items of a list stand where, and the highest position; from the index alone.
+    pub fn tally(&mut self, list: ListId) -> Result<(Tally, Option<i64>), Error> {
+        let list = list.to_string();
+        let counts = self.query(
+            sql!(
+                "SELECT status, count(*), max(position) FROM todos WHERE list_id = $1 \
+                 GROUP BY status"
+            ),
+            &[(&list).into()],
+            |row| {
+                let status = word("status", &row.text(0)?, Status::parse)?;
+                Ok((status, row.int(1)?, row.opt_int(2)?))
+            },
+        )?;
+        let (mut tally, mut last) = (Tally::default(), None);
+        for (status, count, position) in counts {
+            *tally.of(status) = count.unsigned_abs();
+            last = last.max(position);
+        }
+        Ok((tally, last))
+    }
+}
+
+fn read(row: &Row<'_>) -> Result<Todo, Error> {
+    let json = |column: usize| row.opt_text(column);
+    let settled_by = row
+        .opt_text(23)?
+        .map(|principal| {
+            let role = word("role", &row.opt_text(24)?.unwrap_or_default(), Role::parse)?;
+            Ok::<_, Error>(SettledBy { principal, role })
+        })
+        .transpose()?;
+    Ok(Todo {
+        id: word("todo id", &row.text(0)?, TodoId::parse)?,
+        list_id: word("list id", &row.text(1)?, ListId::parse)?,
+        seq: row.opt_int(2)?,
+        parent_id: row
+            .opt_text(3)?
+            .map(|id| word("todo id", &id, TodoId::parse))
+            .transpose()?,
+        kind: word("todo kind", &row.text(4)?, TodoKind::parse)?,
+        title: row.text(5)?,
+        description: row.text(6)?,
+        justification: row.text(7)?,
+        completion_criteria: row.text(8)?,
+        agent_type: row.opt_text(9)?,
+        status: word("status", &row.text(10)?, Status::parse)?,
+        priority: word("priority", &row.text(11)?, Priority::parse)?,
+        position: row.int(12)?,
+        phase: row.opt_text(13)?,
+        deadline: row
+            .opt_text(14)?
+            .map(|d| word("deadline", &d, Deadline::parse))
+            .transpose()?,
+        origin_agent: word("agent path", &row.text(15)?, AgentPath::parse)?,
+        external_id: row.opt_text(16)?,
+        assignee: row
+            .opt_text(17)?
+            .map(|a| word("agent path", &a, AgentPath::parse))
+            .transpose()?,
+        claim: json(18)?
+            .map(|text| serde_json::from_str(&text))
+            .transpose()?,
+        hold: json(19)?
+            .map(|text| serde_json::from_str(&text))
+            .transpose()?,
+        defer_until: opt_time(row, 20)?,
+        outcome: row.opt_text(21)?,
+        evidence: serde_json::from_str(&row.text(22)?)?,
+        settled_by,
+        ratified_at: opt_time(row, 25)?,
+        created_at: time(row, 26)?,
+        updated_at: time(row, 27)?,
+        started_at: opt_time(row, 28)?,
+        settled_at: opt_time(row, 29)?,
+    })
+}

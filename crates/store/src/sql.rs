@@ -1,0 +1,174 @@
+//! Statements, parameters and rows that mean the same on both databases.
+//!
+//! A statement is written once with `$n` through [`sql!`]. To SQLite `$1` would be a *name*,
+//! numbered by first appearance, so the macro keeps a second form with `?n`, made at compile
+//! time (ADR 0003).
+
+use crate::Error;
+
+/// One statement in both spellings.
+#[derive(Clone, Copy, Debug)]
+pub struct Sql {
+    pub postgres: &'static str,
+    pub sqlite: &'static str,
+}
+
+/// Turns `$` before a digit into `?`. Same length, so it can be done in a constant.
+#[must_use]
+pub const fn numbered<const N: usize>(text: &[u8]) -> [u8; N] {
+    let mut out = [0; N];
+    let mut at = 0;
+    while at < N {
+        let digit_follows = at + 1 < N && text[at + 1].is_ascii_digit();
+        out[at] = if text[at] == b'$' && digit_follows {
+            b'?'
+        } else {
+            text[at]
+        };
+        at += 1;
+    }
+    out
+}
+
+/// The bytes of a constant text, which [`numbered`] cannot have broken.
+#[must_use]
+pub const fn text(bytes: &[u8]) -> &str {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(_) => panic!("a dollar sign and a question mark are one byte each"),
+    }
+}
+
+/// Makes a [`Sql`] of a constant text.
+#[macro_export]
+macro_rules! sql {
+    ($($part:expr),+ $(,)?) => {{
+        const POSTGRES: &str = concat!($($part),+);
+        const SQLITE: [u8; POSTGRES.len()] = $crate::sql::numbered(POSTGRES.as_bytes());
+        const BOTH: &$crate::sql::Sql =
+            &$crate::sql::Sql { postgres: POSTGRES, sqlite: $crate::sql::text(&SQLITE) };
+        BOTH
+    }};
+}
+
+/// A parameter: text, an integer, or nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value<'a> {
+    Null,
+    Int(i64),
+    Text(&'a str),
+}
+
+impl From<i64> for Value<'_> {
+    fn from(value: i64) -> Self {
+        Self::Int(value)
+    }
+}
+
+impl<'a> From<&'a str> for Value<'a> {
+    fn from(value: &'a str) -> Self {
+        Self::Text(value)
+    }
+}
+
+impl<'a> From<&'a String> for Value<'a> {
+    fn from(value: &'a String) -> Self {
+        Self::Text(value)
+    }
+}
+
+impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+impl ::rusqlite::ToSql for Value<'_> {
+    fn to_sql(&self) -> ::rusqlite::Result<::rusqlite::types::ToSqlOutput<'_>> {
+        use ::rusqlite::types::{ToSqlOutput, ValueRef};
+        Ok(ToSqlOutput::Borrowed(match self {
+            Self::Null => ValueRef::Null,
+            Self::Int(value) => ValueRef::Integer(*value),
+            Self::Text(value) => ValueRef::Text(value.as_bytes()),
+        }))
+    }
+}
+
+impl ::postgres::types::ToSql for Value<'_> {
+    fn to_sql(
+        &self,
+        ty: &::postgres::types::Type,
+        out: &mut ::postgres::types::private::BytesMut,
+    ) -> Result<::postgres::types::IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        match self {
+            Self::Null => Ok(::postgres::types::IsNull::Yes),
+            Self::Int(value) => value.to_sql_checked(ty, out),
+            Self::Text(value) => value.to_sql_checked(ty, out),
+        }
+    }
+
+    fn accepts(_: &::postgres::types::Type) -> bool {
+        true
+    }
+
+    ::postgres::types::to_sql_checked!();
+}
+
+/// One row of an answer.
+#[derive(Debug)]
+pub enum Row<'a> {
+    Sqlite(&'a ::rusqlite::Row<'a>),
+    Postgres(&'a ::postgres::Row),
+}
+
+impl Row<'_> {
+    pub fn int(&self, column: usize) -> Result<i64, Error> {
+        match self {
+            Self::Sqlite(row) => Ok(row.get(column)?),
+            Self::Postgres(row) => Ok(row.try_get(column)?),
+        }
+    }
+
+    pub fn opt_int(&self, column: usize) -> Result<Option<i64>, Error> {
+        match self {
+            Self::Sqlite(row) => Ok(row.get(column)?),
+            Self::Postgres(row) => Ok(row.try_get(column)?),
+        }
+    }
+
+    pub fn text(&self, column: usize) -> Result<String, Error> {
+        match self {
+            Self::Sqlite(row) => Ok(row.get(column)?),
+            Self::Postgres(row) => Ok(row.try_get(column)?),
+        }
+    }
+
+    pub fn opt_text(&self, column: usize) -> Result<Option<String>, Error> {
+        match self {
+            Self::Sqlite(row) => Ok(row.get(column)?),
+            Self::Postgres(row) => Ok(row.try_get(column)?),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn dollars_before_digits_become_question_marks_and_nothing_else_changes() {
+        let sql = crate::sql!("SELECT $2, '$.a', $", "11 WHERE a = $1");
+        assert_eq!(sql.postgres, "SELECT $2, '$.a', $11 WHERE a = $1");
+        assert_eq!(sql.sqlite, "SELECT ?2, '$.a', ?11 WHERE a = ?1");
+    }
+
+    #[test]
+    fn parameters_are_bound_by_number_and_not_by_first_appearance() {
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        let sql = crate::sql!("SELECT $2 || '-' || $1");
+        let params: [super::Value<'_>; 2] = ["one".into(), "two".into()];
+        let refs: Vec<&dyn rusqlite::ToSql> = params.iter().map(|p| p as _).collect();
+        let joined: String = connection
+            .query_row(sql.sqlite, &refs[..], |row| row.get(0))
+            .unwrap();
+        assert_eq!(joined, "two-one");
+    }
+}

@@ -1,0 +1,110 @@
+//! SQLite: one writing connection passed by a baton, reading connections beside it.
+//!
+//! Any number of processes may open the same file: WAL, `BEGIN IMMEDIATE`, a patient busy
+//! handler, and `synchronous=FULL`, so that an acknowledged write survives `kill -9` and a power
+//! cut. Connections are opened on first use: a process that only reads never opens the writer.
+
+mod baton;
+mod open;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rusqlite::Connection;
+
+use crate::{Error, Failure, Options, Tx};
+use baton::{Baton, Outcome};
+
+/// A SQLite store.
+#[derive(Debug)]
+pub(crate) struct Sqlite {
+    /// None: in memory, where the one connection is all there is.
+    path: Option<PathBuf>,
+    options: Options,
+    baton: Baton,
+    readers: Mutex<Vec<Connection>>,
+}
+
+impl Sqlite {
+    pub(crate) fn file(path: &Path, options: Options) -> Result<Self, Error> {
+        let connection = open::file(path, options)?;
+        Ok(Self::with(Some(path.to_owned()), options, connection))
+    }
+
+    pub(crate) fn memory(options: Options) -> Result<Self, Error> {
+        Ok(Self::with(None, options, open::memory(options)?))
+    }
+
+    /// The connection that opening needed becomes the writer; readers come when asked for.
+    fn with(path: Option<PathBuf>, options: Options, writer: Connection) -> Self {
+        Self {
+            path,
+            options,
+            baton: Baton::new(writer),
+            readers: Mutex::new(Vec::new()),
+        }
+    }
+
+    pub(crate) fn read<T, E, J>(&self, mut job: J) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: Failure,
+        J: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+    {
+        // A lone reader uses the connection that opening the store made.
+        if let Some(connection) = self.baton.try_connection() {
+            return in_read(&connection, &mut job);
+        }
+        let Some(path) = &self.path else {
+            return self.write(job);
+        };
+        let pooled = lock(&self.readers).pop();
+        let connection = match pooled {
+            Some(connection) => connection,
+            None => open::reader(path, self.options)?,
+        };
+        let answer = in_read(&connection, &mut job);
+        lock(&self.readers).push(connection);
+        answer
+    }
+
+    pub(crate) fn write<T, E, J>(&self, mut job: J) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: Failure,
+        J: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+    {
+        let cell = Arc::new(Mutex::new(None));
+        let filled = Arc::clone(&cell);
+        self.baton.run(Box::new(move |tx: &mut Tx<'_>| {
+            let answer = job(tx);
+            let outcome = if answer.is_ok() {
+                Outcome::Keep
+            } else {
+                Outcome::Undo
+            };
+            *lock(&filled) = Some(answer);
+            outcome
+        }))?;
+        let answer = lock(&cell).take();
+        answer.unwrap_or_else(|| {
+            Err(Error::new(crate::ErrorKind::Backend, "a job ended without an answer").into())
+        })
+    }
+}
+
+fn in_read<T, E: Failure>(
+    connection: &Connection,
+    job: &mut impl FnMut(&mut Tx<'_>) -> Result<T, E>,
+) -> Result<T, E> {
+    connection.execute_batch("BEGIN").map_err(Error::from)?;
+    let answer = job(&mut Tx::sqlite(connection));
+    // Nothing was written; ending the view cannot lose anything.
+    connection.execute_batch("ROLLBACK").map_err(Error::from)?;
+    answer
+}
+
+/// A lock whose holder panicked is still a lock: jobs are undone by their transaction.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

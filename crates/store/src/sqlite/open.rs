@@ -1,0 +1,148 @@
+//! Opening SQLite files: the pragmas, the check that a file is ours, and the first schema.
+//!
+//! A file that is damaged, foreign or newer is refused before anything is written to it.
+
+use std::fs::OpenOptions;
+use std::io::ErrorKind as IoErrorKind;
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::migrate::{self, Found};
+use crate::{Error, ErrorKind, Options};
+
+/// Marks a file as ours: the bytes of "PCHL".
+pub(super) const APPLICATION_ID: i32 = 0x5043_484c;
+
+/// Opens the file for writing, made on first use with mode 0600, schema up to date.
+pub(super) fn file(path: &Path, options: Options) -> Result<Connection, Error> {
+    create_private(path)?;
+    let connection = Connection::open_with_flags(
+        path,
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )
+    .map_err(|error| named(path, &error.into()))?;
+    prepare(&connection, options, Some(path)).map_err(|error| named(path, &error))?;
+    Ok(connection)
+}
+
+/// A further connection, for reading, to a store that is open already.
+pub(super) fn reader(path: &Path, options: Options) -> Result<Connection, Error> {
+    let connection = Connection::open_with_flags(
+        path,
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )
+    .map_err(|error| named(path, &error.into()))?;
+    patience(&connection, options)?;
+    connection.pragma_update(None, "query_only", true)?;
+    Ok(connection)
+}
+
+pub(super) fn memory(options: Options) -> Result<Connection, Error> {
+    let connection = Connection::open_in_memory()?;
+    prepare(&connection, options, None)?;
+    Ok(connection)
+}
+
+fn named(path: &Path, error: &Error) -> Error {
+    Error::new(error.kind, format!("{}: {}", path.display(), error.detail))
+}
+
+/// Others must not read the store: create it for its owner alone. SQLite gives its side files
+/// the same mode.
+fn create_private(path: &Path) -> Result<(), Error> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == IoErrorKind::AlreadyExists => Ok(()),
+        // Whatever else is wrong, opening says it better.
+        Err(_) if path.exists() => Ok(()),
+        Err(error) => {
+            let kind = match error.kind() {
+                IoErrorKind::ReadOnlyFilesystem | IoErrorKind::PermissionDenied => {
+                    ErrorKind::ReadOnly
+                }
+                IoErrorKind::StorageFull => ErrorKind::Full,
+                _ => ErrorKind::Unreachable,
+            };
+            Err(Error::new(kind, format!("{}: {error}", path.display())))
+        }
+    }
+}
+
+fn prepare(connection: &Connection, options: Options, path: Option<&Path>) -> Result<(), Error> {
+    patience(connection, options)?;
+    let found = found(connection, options)?;
+    // The order matters: nothing is written to a file before it is known to be ours.
+    connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")?;
+    match found {
+        Found::Current => {}
+        Found::Newer(version) => return Err(migrate::newer(version, options.migrations)),
+        Found::Fresh | Found::Older(_) => {
+            if path.is_some() {
+                become_wal(connection)?;
+            }
+            migrate::sqlite(connection, options.migrations, path, APPLICATION_ID)?;
+        }
+    }
+    connection.set_prepared_statement_cache_capacity(128);
+    Ok(())
+}
+
+/// Waits for other writers in short steps, for as long as the options say.
+fn patience(connection: &Connection, options: Options) -> Result<(), Error> {
+    connection.busy_timeout(Duration::from_millis(u64::from(options.busy_ms)))?;
+    Ok(())
+}
+
+/// What the file is, from its header and its table of contents; reads only.
+fn found(connection: &Connection, options: Options) -> Result<Found, Error> {
+    let (application, version): (i32, i64) = connection.query_row(
+        "SELECT (SELECT application_id FROM pragma_application_id), \
+                (SELECT user_version FROM pragma_user_version)",
+        [],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
+    if application == APPLICATION_ID {
+        return Ok(migrate::compare(version, options.migrations));
+    }
+    let objects: i64 =
+        connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))?;
+    if objects == 0 && version == 0 && application == 0 {
+        return Ok(Found::Fresh);
+    }
+    Err(Error::new(
+        ErrorKind::NotOurs,
+        "its tables are not punchlist's",
+    ))
+}
+
+/// Switching to WAL needs the file alone for a moment, and SQLite does not wait for that by
+/// itself: when many processes make the same store at once, one wins and the others come again.
+fn become_wal(connection: &Connection) -> Result<(), Error> {
+    let mut last = None;
+    for _ in 0..500 {
+        match connection
+            .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0))
+        {
+            Ok(mode) if mode == "wal" => return Ok(()),
+            Ok(mode) => {
+                let detail = format!("the file cannot be put into WAL mode (it is in `{mode}`)");
+                return Err(Error::new(ErrorKind::Backend, detail));
+            }
+            Err(error) => {
+                let error = Error::from(error);
+                if error.kind != ErrorKind::Busy {
+                    return Err(error);
+                }
+                last = Some(error);
+            }
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Err(last.unwrap_or_else(|| Error::new(ErrorKind::Busy, "WAL mode could not be set")))
+}

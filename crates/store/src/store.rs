@@ -1,0 +1,97 @@
+//! The store: a target opened, read and written through jobs.
+//!
+//! A job is a function over the transaction. It may run more than once (a conflict is tried
+//! again), so it has no effect outside the transaction. Nothing is answered before the commit.
+
+use crate::migrate::{MIGRATIONS, Migration};
+use crate::postgres::Postgres;
+use crate::sqlite::Sqlite;
+use crate::{Dialect, Error, Failure, Target, Tx};
+
+/// An open store. Clones of an `Arc` around it may be used from any thread.
+#[derive(Debug)]
+pub struct Store {
+    backend: Backend,
+    target: Target,
+}
+
+#[derive(Debug)]
+enum Backend {
+    Sqlite(Sqlite),
+    Postgres(Postgres),
+}
+
+/// How to open a store.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// The schema to bring the store to; tests give older and newer ones.
+    pub migrations: &'static [Migration],
+    /// How long to wait for another process that writes.
+    pub busy_ms: u32,
+    /// The most connections to hold at once to a server.
+    pub connections_max: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            migrations: MIGRATIONS,
+            busy_ms: 30_000,
+            connections_max: 16,
+        }
+    }
+}
+
+impl Store {
+    /// Opens a store and brings its schema up to date. A file that is not ours is left alone.
+    pub fn open(target: &Target, options: Options) -> Result<Self, Error> {
+        let backend = match target {
+            Target::File(path) => Backend::Sqlite(Sqlite::file(path, options)?),
+            Target::Memory => Backend::Sqlite(Sqlite::memory(options)?),
+            Target::Postgres(url) => Backend::Postgres(Postgres::open(url, options)?),
+        };
+        Ok(Self {
+            backend,
+            target: target.clone(),
+        })
+    }
+
+    #[must_use]
+    pub const fn target(&self) -> &Target {
+        &self.target
+    }
+
+    #[must_use]
+    pub const fn dialect(&self) -> Dialect {
+        match self.backend {
+            Backend::Sqlite(_) => Dialect::Sqlite,
+            Backend::Postgres(_) => Dialect::Postgres,
+        }
+    }
+
+    /// Runs a job that only reads, on one consistent view.
+    pub fn read<T, E, J>(&self, job: J) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: Failure,
+        J: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+    {
+        match &self.backend {
+            Backend::Sqlite(sqlite) => sqlite.read(job),
+            Backend::Postgres(postgres) => postgres.read(job),
+        }
+    }
+
+    /// Runs a job that writes; its answer is given after the commit. An error undoes it whole.
+    pub fn write<T, E, J>(&self, job: J) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: Failure,
+        J: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+    {
+        match &self.backend {
+            Backend::Sqlite(sqlite) => sqlite.write(job),
+            Backend::Postgres(postgres) => postgres.write(job),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The one transaction, synchronous, on either database.
+//!
+//! A `Tx` runs statements; what the statements are stands in `rows`, one file per aggregate. It
+//! cannot be committed from inside: the store commits after the job has answered.
+
+use crate::postgres::PgConnection;
+use crate::sql::{Row, Sql, Value};
+use crate::{Dialect, Error};
+
+/// A running transaction.
+#[derive(Debug)]
+pub struct Tx<'a> {
+    connection: Connection<'a>,
+    /// The number of the next event of this transaction, once it is known (PostgreSQL).
+    pub(crate) next_event: Option<i64>,
+}
+
+#[derive(Debug)]
+enum Connection<'a> {
+    Sqlite(&'a rusqlite::Connection),
+    Postgres(&'a mut PgConnection),
+}
+
+impl<'a> Tx<'a> {
+    pub(crate) const fn sqlite(connection: &'a rusqlite::Connection) -> Self {
+        Self {
+            connection: Connection::Sqlite(connection),
+            next_event: None,
+        }
+    }
+
+    pub(crate) const fn postgres(connection: &'a mut PgConnection) -> Self {
+        Self {
+            connection: Connection::Postgres(connection),
+            next_event: None,
+        }
+    }
+
+    #[must_use]
+    pub const fn dialect(&self) -> Dialect {
+        match self.connection {
+            Connection::Sqlite(_) => Dialect::Sqlite,
+            Connection::Postgres(_) => Dialect::Postgres,
+        }
+    }
+
+    /// All rows of a query, read one by one.
+    pub fn query<T>(
+        &mut self,
+        sql: &Sql,
+        params: &[Value<'_>],
+        read: impl Fn(&Row<'_>) -> Result<T, Error>,
+    ) -> Result<Vec<T>, Error> {
+        match &mut self.connection {
+            Connection::Sqlite(connection) => {
+                let mut statement = connection.prepare_cached(sql.sqlite)?;
+                let mut rows = statement.query(rusqlite::params_from_iter(params))?;
+                let mut found = Vec::new();
+                while let Some(row) = rows.next()? {
+                    found.push(read(&Row::Sqlite(row))?);
+                }
+                Ok(found)
+            }
+            Connection::Postgres(connection) => connection
+                .query(sql.postgres, params)?
+                .iter()
+                .map(|row| read(&Row::Postgres(row)))
+                .collect(),
+        }
+    }
+
+    /// The first row of a query, if there is one.
+    pub fn first<T>(
+        &mut self,
+        sql: &Sql,
+        params: &[Value<'_>],
+        read: impl Fn(&Row<'_>) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        match &mut self.connection {
+            Connection::Sqlite(connection) => {
+                let mut statement = connection.prepare_cached(sql.sqlite)?;
+                let mut rows = statement.query(rusqlite::params_from_iter(params))?;
+                rows.next()?.map(|row| read(&Row::Sqlite(row))).transpose()
+            }
+            Connection::Postgres(connection) => connection
+                .query(sql.postgres, params)?
+                .first()
+                .map(|row| read(&Row::Postgres(row)))
+                .transpose(),
+        }
+    }
+
+    /// Runs a statement; says how many rows it changed.
+    pub fn execute(&mut self, sql: &Sql, params: &[Value<'_>]) -> Result<u64, Error> {
+        match &mut self.connection {
+            Connection::Sqlite(connection) => {
+                let mut statement = connection.prepare_cached(sql.sqlite)?;
+                Ok(statement.execute(rusqlite::params_from_iter(params))? as u64)
+            }
+            Connection::Postgres(connection) => connection.execute(sql.postgres, params),
+        }
+    }
+
+    /// Runs several statements that take no parameters: migrations.
+    pub(crate) fn batch(&mut self, sql: &str) -> Result<(), Error> {
+        match &mut self.connection {
+            Connection::Sqlite(connection) => Ok(connection.execute_batch(sql)?),
+            Connection::Postgres(connection) => connection.batch(sql),
+        }
+    }
+
+    /// The database's own clock, by which leases and expiry are judged.
+    pub fn clock(&mut self) -> Result<punchlist_core::Time, Error> {
+        let sql = self.dialect().clock();
+        let micros = self.first(sql, &[], |row| row.int(0))?.unwrap_or_default();
+        Ok(punchlist_core::Time::from_micros(micros))
+    }
+}

@@ -1,0 +1,69 @@
+//! `cargo xtask`: the project's own tasks, one subcommand per module.
+//!
+//! Here live only the list of commands and the dispatch. What a command does lives in its module;
+//! nothing of the product is linked in, so that this crate builds even while the others do not.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a task runner speaks to the person at the terminal and has no other surface"
+)]
+
+mod bench;
+mod goldens;
+mod ledger;
+mod licences;
+mod postgres;
+mod process;
+mod repository;
+mod test_command;
+mod test_parts;
+mod tidy;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+const HELP: &str = "\
+cargo xtask COMMAND
+
+  test [--only STEP[,STEP]] [-- NEXTEST_ARGS…]
+                           everything CI checks, set-up included; `test --help` lists the steps
+  tidy                     lint the repository's files
+  ledger [ID|RANGE|PREFIX…] [--json]
+                           which requirements no test names; with arguments, exit 1 if one is missing
+  bench [--quick]          measure
+  with-postgres CMD…       run CMD with PUNCHLIST_TEST_POSTGRES set to a throwaway server
+  help                     this text
+
+Environment:
+  PUNCHLIST_TEST_POSTGRES  postgres:// URL of a server to use instead of a throwaway one
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&args) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(args: &[String]) -> Result<ExitCode> {
+    let Some((command, rest)) = args.split_first() else {
+        print!("{HELP}");
+        return Ok(ExitCode::SUCCESS);
+    };
+    match command.as_str() {
+        "test" => test_command::run(rest)?,
+        "tidy" => tidy::run(rest)?,
+        "ledger" => ledger::run(rest)?,
+        "bench" => bench::run(rest)?,
+        "with-postgres" => return postgres::run_with(rest),
+        "help" | "--help" | "-h" => print!("{HELP}"),
+        other => bail!("there is no command {other:?}; `cargo xtask help` lists them"),
+    }
+    Ok(ExitCode::SUCCESS)
+}

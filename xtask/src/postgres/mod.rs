@@ -1,0 +1,88 @@
+//! A PostgreSQL server for the tests: the one the environment names, or a throwaway one.
+//!
+//! Finding and installing the programs is in `programs`, the life of a throwaway server in
+//! `throwaway`. What the tests do with the server is theirs.
+
+mod programs;
+mod throwaway;
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+
+use crate::process;
+use throwaway::Throwaway;
+
+/// The variable through which the tests learn of their server.
+pub(crate) const URL_VARIABLE: &str = "PUNCHLIST_TEST_POSTGRES";
+
+/// A server to test with. When it is dropped a throwaway server ends and leaves nothing behind.
+pub(crate) enum TestServer {
+    Given(String),
+    Throwaway(Throwaway),
+}
+
+impl TestServer {
+    pub(crate) fn get() -> Result<Self> {
+        match std::env::var(URL_VARIABLE) {
+            Ok(url) if url.is_empty() => {}
+            Ok(url) => return Self::given(url),
+            Err(std::env::VarError::NotPresent) => {}
+            Err(error) => return Err(error).context(URL_VARIABLE),
+        }
+        let programs = programs::find_or_install()?;
+        Ok(Self::Throwaway(Throwaway::start(&programs)?))
+    }
+
+    fn given(url: String) -> Result<Self> {
+        if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+            bail!("{URL_VARIABLE} must be a postgres:// URL");
+        }
+        Ok(Self::Given(url))
+    }
+
+    pub(crate) fn url(&self) -> String {
+        match self {
+            Self::Given(url) => url.clone(),
+            Self::Throwaway(server) => server.url(),
+        }
+    }
+}
+
+/// `cargo xtask with-postgres CMD…`: ends as CMD ends.
+pub(crate) fn run_with(args: &[String]) -> Result<ExitCode> {
+    let words = args.strip_prefix(&["--".to_owned()]).unwrap_or(args);
+    let Some((program, rest)) = words.split_first() else {
+        bail!("say what to run: cargo xtask with-postgres CMD…");
+    };
+    let server = TestServer::get()?;
+    let status = process::bound(program)
+        .args(rest)
+        .env(URL_VARIABLE, server.url())
+        .status()
+        .with_context(|| format!("cannot start {program}"))?;
+    // A command that a signal ended has no code of its own.
+    let code = status
+        .code()
+        .and_then(|code| u8::try_from(code).ok())
+        .unwrap_or(1);
+    Ok(ExitCode::from(code))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_given_server_is_used_as_it_is() {
+        let url = "postgres://someone@db.example:5432/postgres";
+        assert_eq!(TestServer::given(url.to_owned()).unwrap().url(), url);
+        assert!(TestServer::given("db.example:5432".to_owned()).is_err());
+    }
+
+    #[test]
+    fn with_postgres_wants_a_command() {
+        assert!(run_with(&[]).is_err());
+        assert!(run_with(&["--".to_owned()]).is_err());
+    }
+}

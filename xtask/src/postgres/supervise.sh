@@ -1,0 +1,62 @@
+# Makes a throwaway PostgreSQL cluster in DIR and runs its server until standard input ends,
+# then stops the server and removes DIR. xtask holds the other end of that pipe, so the server
+# ends with xtask however xtask ends, a `kill -9` included.
+#
+# usage: supervise DIR BIN PORT [PREFIX…]   (PREFIX drops root's rights)
+
+set -u
+dir=$1 bin=$2 port=$3
+shift 3
+log=$dir/log
+exec 3<&0 </dev/null
+cd "$dir" || exit 1
+
+remove() {
+    cd / && rm -rf "$dir"
+}
+
+fail() {
+    echo "PostgreSQL: $1; the end of its log:" >&2
+    tail -n 20 "$log" >&2
+    remove
+    exit 1
+}
+
+# C.UTF-8 sorts by code point as C does, but knows letters beyond ASCII. Not every system has it.
+made=no
+for locale in C.UTF-8 C; do
+    if "$@" "$bin/initdb" -D "$dir/data" -A trust -U punchlist --no-sync -E UTF8 \
+        --locale="$locale" >>"$log" 2>&1; then
+        made=yes
+        break
+    fi
+done
+[ "$made" = yes ] || fail "initdb failed"
+
+# No Unix socket: its path would be too long under a long TMPDIR, and nobody connects by it.
+"$@" "$bin/postgres" -D "$dir/data" -p "$port" \
+    -c listen_addresses=127.0.0.1 -c unix_socket_directories= \
+    -c max_connections=200 -c logging_collector=off \
+    -c fsync=off -c synchronous_commit=off -c full_page_writes=off \
+    3<&- >>"$log" 2>&1 &
+server=$!
+
+# SIGINT is the fast shutdown. It is repeated because a server that is just starting may miss it;
+# SIGQUIT is the immediate one, for a server that does not end within ten seconds.
+(
+    read -r _ <&3
+    tries=0
+    while [ "$tries" -lt 100 ]; do
+        kill -INT "$server" 2>/dev/null || exit 0
+        tries=$((tries + 1))
+        sleep 0.1
+    done
+    kill -QUIT "$server" 2>/dev/null
+) &
+stopper=$!
+
+wait "$server"
+status=$?
+kill "$stopper" 2>/dev/null
+[ "$status" -eq 0 ] || fail "the server ended with status $status"
+remove

@@ -1,0 +1,193 @@
+//! The life of a throwaway server: a folder, a free port, a supervising shell, and its end.
+//!
+//! Invariant: the server never outlives xtask. `supervise.sh` starts it and waits on a pipe that
+//! only xtask holds; when the pipe closes it stops the server and removes the folder. So there is
+//! one way to stop, and it works for success, failure, panic and every signal alike. The shell
+//! has a process group of its own, for a Ctrl-C must reach xtask and not the server.
+
+use std::fs::DirBuilder;
+use std::net::TcpListener;
+use std::os::unix::fs::{DirBuilderExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, bail};
+
+use crate::process;
+
+const SUPERVISE: &str = include_str!("supervise.sh");
+const START_TIME_MAX: Duration = Duration::from_secs(60);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Whom the server runs as when we are root, which PostgreSQL refuses to be.
+const SERVER_USER: &str = "postgres";
+
+pub(crate) struct Throwaway {
+    supervisor: Child,
+    port: u16,
+}
+
+impl Throwaway {
+    pub(super) fn start(programs: &Path) -> Result<Self> {
+        let port = free_port()?;
+        let is_root = are_we_root()?;
+        let folder = make_folder()?;
+        let prefix = if is_root {
+            drop_rights(&folder)?
+        } else {
+            Vec::new()
+        };
+        let supervisor = Command::new("sh")
+            .args(["-c", SUPERVISE, "supervise"])
+            .args([&folder, programs])
+            .arg(port.to_string())
+            .args(prefix)
+            .env("LC_ALL", "C")
+            .stdin(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .context("cannot start sh")?;
+        let mut server = Self { supervisor, port };
+        server.wait_until_ready(programs)?;
+        Ok(server)
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("postgres://punchlist@127.0.0.1:{}/postgres", self.port)
+    }
+
+    fn wait_until_ready(&mut self, programs: &Path) -> Result<()> {
+        let deadline = Instant::now() + START_TIME_MAX;
+        let port = self.port.to_string();
+        while Instant::now() < deadline {
+            if self.supervisor.try_wait()?.is_some() {
+                bail!("the throwaway PostgreSQL server did not start");
+            }
+            let mut probe = Command::new(programs.join("pg_isready"));
+            probe.args([
+                "-q",
+                "-h",
+                "127.0.0.1",
+                "-U",
+                "punchlist",
+                "-d",
+                "postgres",
+                "-p",
+                &port,
+            ]);
+            if process::succeeds(&mut probe) {
+                return Ok(());
+            }
+            std::thread::sleep(POLL_INTERVAL);
+        }
+        bail!("the throwaway PostgreSQL server does not answer after {START_TIME_MAX:?}")
+    }
+}
+
+impl Drop for Throwaway {
+    fn drop(&mut self) {
+        drop(self.supervisor.stdin.take());
+        match self.supervisor.wait() {
+            Ok(status) if status.success() => {}
+            Ok(status) => eprintln!("the throwaway PostgreSQL server ended badly ({status})"),
+            Err(error) => eprintln!("the throwaway PostgreSQL server cannot be awaited: {error}"),
+        }
+    }
+}
+
+/// A new folder that only its owner may enter.
+fn make_folder() -> Result<PathBuf> {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH)?;
+    let name = format!(
+        "punchlist-postgres-{}-{}",
+        std::process::id(),
+        since_epoch.as_nanos()
+    );
+    let folder = std::env::temp_dir().join(name);
+    DirBuilder::new()
+        .mode(0o700)
+        .create(&folder)
+        .with_context(|| format!("cannot make {}", folder.display()))?;
+    Ok(folder)
+}
+
+/// Gives the folder to the server's user; returns the words that run a program as that user.
+///
+/// `setpriv` and not `runuser`: it becomes the program, so signals to its id reach the server.
+fn drop_rights(folder: &Path) -> Result<Vec<String>> {
+    let id_of = |flag: &str| numeric_id(&[flag, SERVER_USER]);
+    let given = id_of("-u")
+        .and_then(|uid| Ok((uid, id_of("-g")?)))
+        .and_then(|(uid, gid)| {
+            chown(folder, Some(uid), Some(gid))?;
+            Ok([
+                "setpriv",
+                &format!("--reuid={uid}"),
+                &format!("--regid={gid}"),
+                "--clear-groups",
+                "--",
+            ]
+            .map(str::to_owned)
+            .to_vec())
+        });
+    if given.is_err() {
+        // No supervisor has the folder yet.
+        std::fs::remove_dir(folder).context("cannot remove the server's folder")?;
+    }
+    given.with_context(|| {
+        format!("PostgreSQL refuses to run as root and cannot be run as user {SERVER_USER}")
+    })
+}
+
+pub(super) fn are_we_root() -> Result<bool> {
+    Ok(numeric_id(&["-u"])? == 0)
+}
+
+fn numeric_id(args: &[&str]) -> Result<u32> {
+    let text = process::output(Command::new("id").args(args), "id")?;
+    String::from_utf8(text)?
+        .trim()
+        .parse()
+        .context("`id` did not print a number")
+}
+
+/// A port that is free now. The kernel hands such ports out in no order, so that another process
+/// takes this one before the server does is improbable, and then the start fails with a message.
+fn free_port() -> Result<u16> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).context("no loopback port is free")?;
+    Ok(listener.local_addr()?.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_is_private_and_new_each_time() {
+        use std::os::unix::fs::PermissionsExt;
+        let (one, other) = (make_folder().unwrap(), make_folder().unwrap());
+        let mode = one.metadata().unwrap().permissions().mode();
+        std::fs::remove_dir(&one).unwrap();
+        std::fs::remove_dir(&other).unwrap();
+        assert_eq!(mode & 0o777, 0o700);
+        assert_ne!(one, other);
+    }
+
+    #[test]
+    fn a_server_that_cannot_be_made_is_an_error_and_leaves_no_folder() {
+        let ours = format!("punchlist-postgres-{}-", std::process::id());
+        let no_programs = std::env::temp_dir().join("xtask-no-programs-here");
+        let started = Throwaway::start(&no_programs);
+        assert!(started.is_err());
+        let left = std::fs::read_dir(std::env::temp_dir())
+            .unwrap()
+            .filter_map(Result::ok)
+            .any(|entry| {
+                entry.file_name().to_string_lossy().starts_with(&ours)
+                    && entry.path().join("log").exists()
+            });
+        assert!(!left);
+    }
+}
