@@ -11,7 +11,7 @@ use crate::deadline::Deadline;
 use crate::evidence::Evidence;
 use crate::list::List;
 use crate::todo::{Claim, Hold, Note, Priority, SettledBy, Todo};
-use crate::{AgentPath, Refusal, Time, TodoId};
+use crate::{AgentPath, ProjectId, Refusal, Time, TodoId};
 
 macro_rules! events {
     ($($(#[$doc:meta])* $name:ident = $wire:literal { $($field:ident: $type:ty),* $(,)? })*) => {
@@ -64,6 +64,8 @@ macro_rules! events {
 }
 
 events! {
+    /// A project came to be, on first use.
+    ProjectOpened = "project_opened" { project_id: ProjectId, name: String, created_at: Time }
     /// A list came to be, on first use.
     ListOpened = "list_opened" { list: List }
     /// An item came to be.

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::capacity::Limits;
 use crate::event::{
-    ChangeRecommended, ClaimReturned, CommandRefused, ListOpened, TodoAssigned, TodoCancelled,
-    TodoClaimed, TodoCompleted, TodoCreated, TodoDeferred, TodoDemoted, TodoHeld, TodoNoted,
-    TodoPromoted, TodoReopened, TodoRevised, TodoStarted, TodoUnheld, TodoYielded,
+    ChangeRecommended, ClaimReturned, CommandRefused, ListOpened, ProjectOpened, TodoAssigned,
+    TodoCancelled, TodoClaimed, TodoCompleted, TodoCreated, TodoDeferred, TodoDemoted, TodoHeld,
+    TodoNoted, TodoPromoted, TodoReopened, TodoRevised, TodoStarted, TodoUnheld, TodoYielded,
 };
 use crate::todo::Note;
 use crate::{Event, List, Status, Time, Todo, TodoId};
@@ -131,7 +131,8 @@ pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
             snapshot.notes.push(note.clone());
             Touched::Note
         }
-        Event::ChangeRecommended(ChangeRecommended { .. })
+        Event::ProjectOpened(ProjectOpened { .. })
+        | Event::ChangeRecommended(ChangeRecommended { .. })
         | Event::CommandRefused(CommandRefused { .. }) => Touched::Nothing,
         Event::TodoStarted(TodoStarted { todo_id, .. })
         | Event::TodoYielded(TodoYielded { todo_id })
@@ -212,7 +213,8 @@ fn change(todo: &mut Todo, event: &Event) {
         Event::TodoClaimed(e) => todo.claim = Some(e.claim.clone()),
         Event::ClaimReturned(_) => todo.claim = None,
         Event::TodoAssigned(e) => todo.assignee.clone_from(&e.assignee),
-        Event::ListOpened(_)
+        Event::ProjectOpened(_)
+        | Event::ListOpened(_)
         | Event::TodoCreated(_)
         | Event::TodoNoted(_)
         | Event::ChangeRecommended(_)

@@ -1,1 +1,23 @@
-//! punchlist
+//! The operations: everything punchlist can do, each defined exactly once.
+//!
+//! A surface (CLI, MCP, later HTTP and pages) builds an [`Envelope`] and hands it with an input
+//! to [`Ops::call`]; the nine steps of a change follow from there. Surfaces are loops over
+//! [`catalogue::CATALOGUE`]. No transport lives here, no SQL, and no rule.
+
+pub mod access;
+pub mod call;
+pub mod catalogue;
+pub mod clock;
+pub mod dispatch;
+pub mod envelope;
+pub mod error;
+pub mod explain;
+pub mod identity;
+pub mod input;
+pub mod operations;
+pub mod schema;
+
+pub use catalogue::{CATALOGUE, Operation};
+pub use dispatch::Ops;
+pub use envelope::{Context, Envelope};
+pub use error::Error;

@@ -60,7 +60,13 @@ macro_rules! horizon {
 
 macro_rules! select {
     ($condition:expr) => {
-        concat!("SELECT ", columns!(), " FROM events WHERE ", $condition)
+        concat!(
+            "SELECT ",
+            columns!(),
+            " FROM events WHERE project_id = $1 \
+             AND (CAST($2 AS TEXT) IS NULL OR actor = $2) AND ",
+            $condition
+        )
     };
 }
 
@@ -118,43 +124,42 @@ impl Tx<'_> {
         Ok(Some(next))
     }
 
-    /// Events of a project after a number, in order, none of them skipped.
+    /// Events of a project after a number, in order, none of them skipped. With `actor`, only
+    /// those this principal caused.
     pub fn events_after(
         &mut self,
         project: ProjectId,
+        actor: Option<&str>,
         after: i64,
         limit: i64,
     ) -> Result<Vec<Recorded>, Error> {
         let project = project.to_string();
         let statement = self.dialect().pick(
-            sql!(select!(
-                "project_id = $1 AND seq > $2 ORDER BY seq LIMIT $3"
-            )),
+            sql!(select!("seq > $3 ORDER BY seq LIMIT $4")),
             sql!(
-                select!("project_id = $1 AND seq > $2 AND seq < "),
+                select!("seq > $3 AND seq < "),
                 horizon!(),
-                " ORDER BY seq LIMIT $3"
+                " ORDER BY seq LIMIT $4"
             ),
         );
-        self.query(
-            statement,
-            &[(&project).into(), after.into(), limit.into()],
-            read,
-        )
+        let params = [(&project).into(), actor.into(), after.into(), limit.into()];
+        self.query(statement, &params, read)
     }
 
     /// The newest events of a project, oldest of them first.
-    pub fn events_last(&mut self, project: ProjectId, limit: i64) -> Result<Vec<Recorded>, Error> {
+    pub fn events_last(
+        &mut self,
+        project: ProjectId,
+        actor: Option<&str>,
+        limit: i64,
+    ) -> Result<Vec<Recorded>, Error> {
         let project = project.to_string();
         let statement = self.dialect().pick(
-            sql!(select!("project_id = $1 ORDER BY seq DESC LIMIT $2")),
-            sql!(
-                select!("project_id = $1 AND seq < "),
-                horizon!(),
-                " ORDER BY seq DESC LIMIT $2"
-            ),
+            sql!(select!("seq > 0 ORDER BY seq DESC LIMIT $3")),
+            sql!(select!("seq < "), horizon!(), " ORDER BY seq DESC LIMIT $3"),
         );
-        let mut events = self.query(statement, &[(&project).into(), limit.into()], read)?;
+        let params = [(&project).into(), actor.into(), limit.into()];
+        let mut events = self.query(statement, &params, read)?;
         events.reverse();
         Ok(events)
     }

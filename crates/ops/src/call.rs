@@ -1,0 +1,213 @@
+//! One call in its transaction: finding or opening the list, deciding, recording.
+//!
+//! Handlers go through here, so that project and list are made on first use in one way, and
+//! nothing is written that the core did not decide.
+
+use punchlist_core::command::Command;
+use punchlist_core::event::{ListOpened, ProjectOpened};
+use punchlist_core::text::{TextFault, Title};
+use punchlist_core::{Decision, Event, Ids, List, ListId, ProjectId, Scope, Snapshot, decide};
+use punchlist_store::rows::lists::Lock;
+use punchlist_store::{Load, Stamp, Tx};
+
+use crate::explain::Fault;
+use crate::{Envelope, Error};
+
+/// A call inside its transaction.
+#[derive(Debug)]
+pub struct Call<'a, 't> {
+    tx: &'a mut Tx<'t>,
+    envelope: &'a Envelope,
+    cause: &'static str,
+    ids: Ids,
+    /// The line a refusal wants to leave in the log.
+    audit: Option<(ProjectId, ListId, Box<Event>)>,
+}
+
+impl<'a, 't> Call<'a, 't> {
+    pub(crate) const fn new(
+        tx: &'a mut Tx<'t>,
+        envelope: &'a Envelope,
+        cause: &'static str,
+        ids: Ids,
+    ) -> Self {
+        Self {
+            tx,
+            envelope,
+            cause,
+            ids,
+            audit: None,
+        }
+    }
+
+    #[must_use]
+    pub const fn envelope(&self) -> &'a Envelope {
+        self.envelope
+    }
+
+    pub const fn tx(&mut self) -> &mut Tx<'t> {
+        self.tx
+    }
+
+    /// The turn the caller is in, from the envelope alone (T-19, T-20).
+    pub fn turn(&self) -> Result<Scope, Error> {
+        let context = &self.envelope.context;
+        let conversation = host_id("conversation", context.conversation.as_deref())?;
+        let turn = host_id("turn", context.turn.as_deref())?;
+        match (conversation, turn) {
+            (Some(conversation_id), Some(turn_id)) => Ok(Scope::Turn {
+                conversation_id,
+                turn_id,
+            }),
+            (conversation, turn) => {
+                let absent = [
+                    ("conversation", conversation.is_none()),
+                    ("turn", turn.is_none()),
+                ];
+                let missing = absent.into_iter().filter(|(_, gone)| *gone).map(|(n, _)| n);
+                Err(Error::MissingContext {
+                    missing: missing.collect(),
+                })
+            }
+        }
+    }
+
+    /// The project, if anything was ever written to it.
+    pub fn project(&mut self) -> Result<Option<ProjectId>, Error> {
+        Ok(self.tx.project(&self.envelope.project)?)
+    }
+
+    /// The state of a list that may not exist; looking creates nothing.
+    pub fn look(&mut self, scope: &Scope, load: Load) -> Result<Option<Snapshot>, Error> {
+        let Some(project) = self.project()? else {
+            return Ok(None);
+        };
+        let Some(list) = self.tx.list(project, scope, Lock::No)? else {
+            return Ok(None);
+        };
+        Ok(Some(self.tx.snapshot(list, load)?))
+    }
+
+    /// The state of a list to change, locked, if there is one.
+    pub fn lock(&mut self, scope: &Scope, load: Load) -> Result<Option<Snapshot>, Error> {
+        let Some(project) = self.project()? else {
+            return Ok(None);
+        };
+        let Some(list) = self.tx.list(project, scope, Lock::Row)? else {
+            return Ok(None);
+        };
+        Ok(Some(self.tx.snapshot(list, load)?))
+    }
+
+    /// The state of a list to change, locked; project and list are made on first use.
+    pub fn open(&mut self, scope: Scope, load: Load) -> Result<Snapshot, Error> {
+        let project = match self.project()? {
+            Some(project) => project,
+            None => self.open_project()?,
+        };
+        if let Some(list) = self.tx.list(project, &scope, Lock::Row)? {
+            return Ok(self.tx.snapshot(list, load)?);
+        }
+        let list = List {
+            id: ListId::from(self.ids.ulid()),
+            project_id: project,
+            scope,
+            created_at: self.envelope.now,
+        };
+        let mut snapshot = Snapshot::empty(list.clone());
+        let opened = Decision {
+            events: vec![ListOpened { list }.into()],
+            ..Decision::default()
+        };
+        self.record(&mut snapshot, &opened)?;
+        Ok(snapshot)
+    }
+
+    fn open_project(&mut self) -> Result<ProjectId, Error> {
+        let name =
+            host_id("project", Some(&self.envelope.project))?.ok_or(Error::MissingContext {
+                missing: vec!["project"],
+            })?;
+        let (project_id, created_at) = (ProjectId::from(self.ids.ulid()), self.envelope.now);
+        self.tx.insert_project(project_id, &name, created_at)?;
+        let event = ProjectOpened {
+            project_id,
+            name,
+            created_at,
+        }
+        .into();
+        let stamp = self.stamp(project_id);
+        self.tx.append(&stamp, &project_id.to_string(), &event)?;
+        Ok(project_id)
+    }
+
+    /// Decides a command on a state and records what came of it (steps 5 to 7).
+    pub fn decide(
+        &mut self,
+        snapshot: &mut Snapshot,
+        command: impl Into<Command>,
+    ) -> Result<Decision, Error> {
+        let (actor, now) = (&self.envelope.actor, self.envelope.now);
+        match decide(snapshot, &command.into(), actor, now, &mut self.ids) {
+            Ok(decision) => {
+                self.record(snapshot, &decision)?;
+                Ok(decision)
+            }
+            Err(refused) => {
+                let (project, list) = (snapshot.list.project_id, snapshot.list.id);
+                self.audit = refused.audit.map(|event| (project, list, event));
+                Err(refused.refusal.into())
+            }
+        }
+    }
+
+    /// Writes the line a refusal left, if it left one.
+    pub(crate) fn record_audit(&mut self) -> Result<bool, Error> {
+        let Some((project, list, event)) = self.audit.take() else {
+            return Ok(false);
+        };
+        let stamp = self.stamp(project);
+        self.tx.append(&stamp, &list.to_string(), &event)?;
+        Ok(true)
+    }
+
+    fn record(&mut self, snapshot: &mut Snapshot, decision: &Decision) -> Result<(), Error> {
+        let stamp = self.stamp(snapshot.list.project_id);
+        Ok(self.tx.record(snapshot, decision, &stamp, &mut self.ids)?)
+    }
+
+    fn stamp(&self, project: ProjectId) -> Stamp {
+        let (actor, at) = (self.envelope.actor.clone(), self.envelope.now);
+        Stamp {
+            project,
+            actor,
+            cause: self.cause,
+            at,
+        }
+    }
+}
+
+/// An id or a name a host gave: its own words, but not blank and not without limit.
+fn host_id(name: &str, given: Option<&str>) -> Result<Option<String>, Error> {
+    let path = name.to_owned();
+    match given.map(Title::new) {
+        None | Some(Err(TextFault::Blank)) => Ok(None),
+        Some(Ok(id)) => Ok(Some(id.into_string())),
+        Some(Err(TextFault::TooLong { limit, length, .. })) => Err(Fault::TooLong {
+            path,
+            length,
+            limit,
+            unit: "characters",
+        }
+        .into()),
+        Some(Err(TextFault::Nul)) => {
+            let (found, expected) = ("a text with a NUL character", "text without NUL");
+            Err(Fault::BadValue {
+                path,
+                found: found.into(),
+                expected: expected.into(),
+            }
+            .into())
+        }
+    }
+}

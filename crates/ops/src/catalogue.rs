@@ -1,0 +1,146 @@
+//! The catalogue: every operation, once, in one static list.
+//!
+//! Adding an operation is one file in `operations`, one line here, and accepting the goldens.
+//! The command line, `punch call`, the MCP tools and (later) HTTP and OpenAPI are loops over it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::access::Access;
+use crate::call::Call;
+use crate::dispatch::Ops;
+use crate::{Envelope, Error, dispatch, operations, schema};
+
+/// Every operation there is.
+pub static CATALOGUE: &[Operation] = &[
+    Operation::of::<operations::create_todo::CreateTodo>(),
+    Operation::of::<operations::list_todo::ListTodo>(),
+    Operation::of::<operations::complete_todo::CompleteTodo>(),
+    Operation::of::<operations::status::Status>(),
+    Operation::of::<operations::event_list::EventList>(),
+    Operation::of::<operations::authority_show::AuthorityShow>(),
+];
+
+/// What defines an operation. The doc comments of the input are product text: they become the
+/// tool's description, the JSON Schema and the help.
+pub trait Define {
+    const NAME: &'static str;
+    const ACCESS: Access;
+    const EFFECT: Effect;
+    /// Where it shows besides `punch call`.
+    const SURFACES: Surfaces;
+    /// An input that is accepted, as JSON.
+    const EXAMPLE: &'static str;
+
+    type Input: DeserializeOwned + JsonSchema + Send + Sync + 'static;
+    type Output: Serialize + JsonSchema;
+
+    fn run(call: &mut Call<'_, '_>, input: &Self::Input) -> Result<Self::Output, Error>;
+}
+
+/// What an operation does to the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Does not look at it.
+    Pure,
+    /// Appends nothing.
+    Read,
+    /// One transaction.
+    Write,
+}
+
+/// Where an operation shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Surfaces {
+    /// The MCP profiles that list it as a tool; none: it is no tool.
+    pub profiles: &'static [Profile],
+    /// The words of its own command, e.g. `["issue", "new"]`; none: `punch call` only.
+    pub command: &'static [&'static str],
+}
+
+/// A selection of tools for one kind of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    Turn,
+    Issue,
+    Plan,
+    Session,
+    Mission,
+    Inbox,
+}
+
+impl Profile {
+    pub const ALL: [Self; 6] = [
+        Self::Turn,
+        Self::Issue,
+        Self::Plan,
+        Self::Session,
+        Self::Mission,
+        Self::Inbox,
+    ];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Turn => "turn",
+            Self::Issue => "issue",
+            Self::Plan => "plan",
+            Self::Session => "session",
+            Self::Mission => "mission",
+            Self::Inbox => "inbox",
+        }
+    }
+}
+
+type Run = fn(&Ops, &Operation, &Envelope, Value) -> Result<Value, Error>;
+
+/// An operation as the surfaces see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Operation {
+    pub name: &'static str,
+    pub access: Access,
+    pub effect: Effect,
+    pub surfaces: Surfaces,
+    pub example: &'static str,
+    pub input_schema: fn() -> Value,
+    pub output_schema: fn() -> Value,
+    pub(crate) run: Run,
+}
+
+impl Operation {
+    const fn of<D: Define>() -> Self {
+        Self {
+            name: D::NAME,
+            access: D::ACCESS,
+            effect: D::EFFECT,
+            surfaces: D::SURFACES,
+            example: D::EXAMPLE,
+            input_schema: schema::of::<D::Input>,
+            output_schema: schema::of::<D::Output>,
+            run: dispatch::run::<D>,
+        }
+    }
+
+    /// What it does, in the words of its input's doc comment.
+    #[must_use]
+    pub fn description(&self) -> String {
+        schema::description(&(self.input_schema)()).to_owned()
+    }
+}
+
+/// The operation of a name, or an error that names the nearest.
+pub fn find(name: &str) -> Result<&'static Operation, Error> {
+    CATALOGUE
+        .iter()
+        .find(|operation| operation.name == name)
+        .ok_or_else(|| {
+            let names = CATALOGUE.iter().map(|operation| operation.name);
+            let nearest = crate::explain::nearest(name, names);
+            Error::UnknownOperation {
+                name: name.to_owned(),
+                nearest,
+            }
+        })
+}

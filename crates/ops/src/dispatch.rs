@@ -1,0 +1,205 @@
+//! Steps 2 to 7 of a change: find, parse, check access, and run in one transaction.
+
+use std::sync::{Arc, OnceLock};
+
+use punchlist_store::rows::answers::Answer;
+use punchlist_store::{Options, Store, Target};
+use serde::Deserialize;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Operation};
+use crate::explain::{Fault, drop_context, explain};
+use crate::{Envelope, Error, clock};
+
+/// The most bytes one request may have: the largest single text is 1 MiB.
+pub const INPUT_MAX: usize = 4 << 20;
+
+/// The operations over one store, which is opened when the first operation needs it: a request
+/// that does not even parse leaves no file behind.
+#[derive(Debug)]
+pub struct Ops {
+    target: Target,
+    options: Options,
+    store: OnceLock<Store>,
+}
+
+impl Ops {
+    #[must_use]
+    pub const fn new(target: Target, options: Options) -> Self {
+        Self {
+            target,
+            options,
+            store: OnceLock::new(),
+        }
+    }
+
+    #[must_use]
+    pub const fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// The store, opened on first use.
+    pub fn store(&self) -> Result<&Store, Error> {
+        if let Some(store) = self.store.get() {
+            return Ok(store);
+        }
+        let opened = Store::open(&self.target, self.options)?;
+        Ok(self.store.get_or_init(|| opened))
+    }
+
+    /// Runs an operation: the one way in, for every surface.
+    pub fn call(
+        &self,
+        operation: &Operation,
+        envelope: &Envelope,
+        input: Value,
+    ) -> Result<Value, Error> {
+        operation
+            .access
+            .check(envelope.actor.role, operation.name)?;
+        (operation.run)(self, operation, envelope, input)
+    }
+}
+
+/// Reads the text of an input. Nothing at all means no fields.
+pub fn parse_json(text: &str) -> Result<Value, Error> {
+    if text.len() > INPUT_MAX {
+        return Err(Fault::TooLarge { limit: INPUT_MAX }.into());
+    }
+    if text.trim().is_empty() {
+        return Ok(Value::Object(serde_json::Map::new()));
+    }
+    serde_json::from_str(text).map_err(|error| {
+        Fault::Json {
+            detail: error.to_string(),
+        }
+        .into()
+    })
+}
+
+/// Parses strictly; what does not fit is explained by the operation's own schema (ADR 0007).
+fn parse<D: Define>(operation: &Operation, input: &mut Value) -> Result<D::Input, Error> {
+    if let Ok(parsed) = D::Input::deserialize(&*input) {
+        return Ok(parsed);
+    }
+    let schema = (operation.input_schema)();
+    drop_context(&schema, input);
+    serde_path_to_error::deserialize(&*input).map_err(|error| {
+        explain(&schema, input)
+            .unwrap_or_else(|| Fault::Other {
+                path: error.path().to_string(),
+                detail: error.inner().to_string(),
+            })
+            .into()
+    })
+}
+
+/// The typed half of [`Ops::call`], one instance per operation.
+pub(crate) fn run<D: Define>(
+    ops: &Ops,
+    operation: &Operation,
+    envelope: &Envelope,
+    mut input: Value,
+) -> Result<Value, Error> {
+    let parsed = Arc::new(parse::<D>(operation, &mut input)?);
+    let ids = clock::ids(envelope.now).map_err(|error| Error::Internal {
+        detail: format!("no randomness for ids: {error}"),
+    })?;
+    let shared = Arc::new(envelope.clone());
+    let cause = operation.name;
+    match operation.effect {
+        // What looks at no store runs on an empty one: no file is made for it.
+        Effect::Pure => Store::open(&Target::Memory, ops.options)?.read(move |tx| {
+            let mut call = Call::new(tx, &shared, cause, ids.clone());
+            to_json(&D::run(&mut call, &parsed)?)
+        }),
+        Effect::Read => ops.store()?.read(move |tx| {
+            let mut call = Call::new(tx, &shared, cause, ids.clone());
+            to_json(&D::run(&mut call, &parsed)?)
+        }),
+        Effect::Write => {
+            let request = envelope
+                .idempotency_key
+                .as_ref()
+                .map(|key| (key.clone(), digest(operation.name, envelope, &input)));
+            ops.store()?.write(move |tx| {
+                let mut call = Call::new(tx, &shared, cause, ids.clone());
+                write::<D>(&mut call, &parsed, request.as_ref())
+            })?
+        }
+    }
+}
+
+/// The inner result is the caller's answer; the outer one decides whether the transaction stays.
+/// A refusal that leaves a line in the log is kept for that line alone.
+fn write<D: Define>(
+    call: &mut Call<'_, '_>,
+    input: &D::Input,
+    request: Option<&(String, String)>,
+) -> Result<Result<Value, Error>, Error> {
+    let (principal, now) = (call.envelope().actor.principal.clone(), call.envelope().now);
+    if let Some((key, digest)) = request
+        && let Some(kept) = call.tx().answer(&principal, key, now)?
+    {
+        if kept.request != *digest {
+            return Err(Error::IdempotencyConflict { key: key.clone() });
+        }
+        let answer = serde_json::from_str(&kept.answer).map_err(punchlist_store::Error::from)?;
+        return Ok(Ok(answer));
+    }
+    let output = match D::run(call, input) {
+        Ok(output) => to_json(&output)?,
+        Err(error) if call.record_audit()? => return Ok(Err(error)),
+        Err(error) => return Err(error),
+    };
+    if let Some((key, digest)) = request {
+        let answer = Answer {
+            request: digest.clone(),
+            answer: output.to_string(),
+        };
+        call.tx().keep_answer(&principal, key, &answer, now)?;
+    }
+    Ok(Ok(output))
+}
+
+fn to_json(output: &impl serde::Serialize) -> Result<Value, Error> {
+    serde_json::to_value(output).map_err(|error| punchlist_store::Error::from(error).into())
+}
+
+/// What makes two requests the same: operation, context and input, whatever the order of fields.
+fn digest(operation: &str, envelope: &Envelope, input: &Value) -> String {
+    let context = &envelope.context;
+    let mut hash = Sha256::new();
+    for part in [
+        operation,
+        &envelope.project,
+        context.session.as_deref().unwrap_or_default(),
+        context.conversation.as_deref().unwrap_or_default(),
+        context.turn.as_deref().unwrap_or_default(),
+        &sorted(input).to_string(),
+    ] {
+        hash.update(part.as_bytes());
+        hash.update([0]);
+    }
+    hash.finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(object) => {
+            let mut fields: Vec<(&String, &Value)> = object.iter().collect();
+            fields.sort_by_key(|(name, _)| *name);
+            fields
+                .into_iter()
+                .map(|(name, value)| (name.clone(), sorted(value)))
+                .collect()
+        }
+        Value::Array(items) => items.iter().map(sorted).collect(),
+        other => other.clone(),
+    }
+}

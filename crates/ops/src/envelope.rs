@@ -1,0 +1,26 @@
+//! The envelope of a request: who asks, for which project, in which context.
+//!
+//! Envelope fields never appear in an operation's input. Whatever a model writes into its input
+//! about turns, conversations or agents is dropped; only the envelope counts (T-19).
+
+use punchlist_core::{Actor, Time};
+
+/// What a surface knows about a request besides its input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Envelope {
+    pub actor: Actor,
+    /// The project's name; it is made on first use.
+    pub project: String,
+    pub context: Context,
+    /// The same key with the same input has one effect.
+    pub idempotency_key: Option<String>,
+    pub now: Time,
+}
+
+/// Where the caller stands: ids of the host, which are its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Context {
+    pub session: Option<String>,
+    pub conversation: Option<String>,
+    pub turn: Option<String>,
+}

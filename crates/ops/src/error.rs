@@ -1,0 +1,278 @@
+//! Every error a caller can meet, and the one table that says what a code means on a surface.
+//!
+//! Surfaces match on nothing but this table. A message says what happened, a hint what to do
+//! next, and the facts what is true now.
+
+use std::fmt;
+
+use punchlist_core::{Refusal, Role};
+use punchlist_store as store;
+use punchlist_store::ErrorKind;
+use serde_json::{Map, Value, json};
+
+use crate::explain::Fault;
+
+/// Why an operation did not happen. Nothing changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// A rule said no.
+    Refused(Box<Refusal>),
+    /// The role may not call this operation.
+    OperationNotPermitted { operation: &'static str, role: Role },
+    /// There is no such operation.
+    UnknownOperation {
+        name: String,
+        nearest: Option<&'static str>,
+    },
+    /// The input does not fit the operation.
+    Input(Box<Fault>),
+    /// The operation works on a turn, and the caller gave none.
+    MissingContext { missing: Vec<&'static str> },
+    /// The key was used before, with another input.
+    IdempotencyConflict { key: String },
+    /// `--as` reaches above the caller's own role.
+    RoleNotYours { wanted: Role, proved: Role },
+    /// The store failed.
+    Store(Box<store::Error>),
+    /// A fault of ours; nothing was kept.
+    Internal { detail: String },
+}
+
+/// What a code means outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Meaning {
+    pub code: &'static str,
+    /// The exit code of the command line.
+    pub exit: u8,
+    /// The HTTP status.
+    pub http: u16,
+    /// Would the same request help later?
+    pub retryable: bool,
+}
+
+const fn meaning(code: &'static str, exit: u8, http: u16, retryable: bool) -> Meaning {
+    Meaning {
+        code,
+        exit,
+        http,
+        retryable,
+    }
+}
+
+/// The one error table: exit 1 refused by a rule, 2 malformed, 3 store or I/O, 4 not permitted.
+pub const TABLE: &[Meaning] = &[
+    meaning("unknown_todo", 1, 404, false),
+    meaning("already_settled", 1, 409, false),
+    meaning("wrong_status", 1, 409, false),
+    meaning("not_permitted", 4, 403, false),
+    meaning("one_in_progress", 1, 409, false),
+    meaning("active_full", 1, 409, false),
+    meaning("backlog_full", 1, 409, false),
+    meaning("outcome_required", 2, 422, false),
+    meaning("reason_required", 2, 422, false),
+    meaning("duplicate_text", 1, 409, false),
+    meaning("held", 1, 409, false),
+    meaning("no_claim", 1, 409, false),
+    meaning("already_claimed", 1, 409, false),
+    meaning("criterion_not_startable", 1, 409, false),
+    meaning("bad_parent", 1, 409, false),
+    meaning("idempotency_conflict", 1, 409, false),
+    meaning("unknown_operation", 2, 404, false),
+    meaning("missing_context", 2, 422, false),
+    meaning("invalid_json", 2, 400, false),
+    meaning("invalid_utf8", 2, 400, false),
+    meaning("input_too_large", 2, 413, false),
+    meaning("invalid_input", 2, 422, false),
+    meaning("unknown_field", 2, 422, false),
+    meaning("missing_field", 2, 422, false),
+    meaning("wrong_type", 2, 422, false),
+    meaning("bad_value", 2, 422, false),
+    meaning("too_long", 2, 422, false),
+    meaning("usage", 2, 400, false),
+    meaning("store_busy", 3, 503, true),
+    meaning("store_conflict", 3, 503, true),
+    meaning("store_corrupt", 3, 500, false),
+    meaning("store_not_ours", 3, 500, false),
+    meaning("store_newer", 3, 500, false),
+    meaning("store_read_only", 3, 500, false),
+    meaning("store_full", 3, 507, false),
+    meaning("store_unreachable", 3, 503, true),
+    meaning("store_failed", 3, 500, false),
+    meaning("internal", 3, 500, false),
+];
+
+impl Error {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Refused(refusal) => refusal.code(),
+            Self::OperationNotPermitted { .. } | Self::RoleNotYours { .. } => "not_permitted",
+            Self::UnknownOperation { .. } => "unknown_operation",
+            Self::Input(fault) => fault.code(),
+            Self::MissingContext { .. } => "missing_context",
+            Self::IdempotencyConflict { .. } => "idempotency_conflict",
+            Self::Internal { .. } => "internal",
+            Self::Store(error) => match error.kind {
+                ErrorKind::Busy => "store_busy",
+                ErrorKind::Conflict => "store_conflict",
+                ErrorKind::Corrupt => "store_corrupt",
+                ErrorKind::NotOurs => "store_not_ours",
+                ErrorKind::Newer => "store_newer",
+                ErrorKind::ReadOnly => "store_read_only",
+                ErrorKind::Full => "store_full",
+                ErrorKind::Unreachable => "store_unreachable",
+                ErrorKind::Backend => "store_failed",
+            },
+        }
+    }
+
+    /// What the code means on the surfaces.
+    #[must_use]
+    pub fn meaning(&self) -> Meaning {
+        let code = self.code();
+        let found = TABLE.iter().find(|meaning| meaning.code == code);
+        found.copied().unwrap_or(meaning(code, 1, 500, false))
+    }
+
+    /// What to do next.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Refused(refusal) => refusal.hint(),
+            Self::OperationNotPermitted { .. } => "ask the operator, or use a token".into(),
+            Self::RoleNotYours { .. } => {
+                "leave out --as, or act at a terminal or with a token of that role".into()
+            }
+            Self::UnknownOperation {
+                nearest: Some(nearest),
+                ..
+            } => {
+                format!("did you mean `{nearest}`? `punch call --list` shows all")
+            }
+            Self::UnknownOperation { .. } => "`punch call --list` shows all".into(),
+            Self::Input(fault) => return fault.hint(),
+            Self::MissingContext { missing } => {
+                let flags: Vec<String> = missing.iter().map(|m| format!("--{m} ID")).collect();
+                format!("the host gives it: {}", flags.join(" and "))
+            }
+            Self::Internal { .. } => "please report it, with the command that led here".into(),
+            Self::IdempotencyConflict { .. } => "use a new key for a new request".into(),
+            Self::Store(error) => match error.kind {
+                ErrorKind::Busy | ErrorKind::Conflict => "try again".into(),
+                ErrorKind::Corrupt => "restore a backup, or name another store with --db".into(),
+                ErrorKind::NotOurs => "name another store with --db".into(),
+                ErrorKind::Newer => "update punch".into(),
+                ErrorKind::ReadOnly => {
+                    "check the permissions, or name another store with --db".into()
+                }
+                ErrorKind::Full => "free some space and try again; nothing was lost".into(),
+                ErrorKind::Unreachable => "check --db (PUNCHLIST_DB)".into(),
+                ErrorKind::Backend => return None,
+            },
+        })
+    }
+
+    fn facts(&self) -> Map<String, Value> {
+        let facts = match self {
+            Self::Refused(refusal) => match serde_json::to_value(refusal) {
+                // The refusal is tagged by its code; its fields are the facts.
+                Ok(Value::Object(tagged)) => tagged.into_iter().next().map(|(_, facts)| facts),
+                _ => None,
+            },
+            Self::OperationNotPermitted { operation, role } => {
+                Some(json!({ "operation": operation, "role": role }))
+            }
+            Self::UnknownOperation { name, nearest } => {
+                Some(json!({ "operation": name, "nearest": nearest }))
+            }
+            Self::Input(fault) => Some(fault.facts()),
+            Self::MissingContext { missing } => Some(json!({ "missing": missing })),
+            Self::IdempotencyConflict { key } => Some(json!({ "idempotencyKey": key })),
+            Self::RoleNotYours { wanted, proved } => {
+                Some(json!({ "wanted": wanted, "role": proved }))
+            }
+            Self::Store(_) | Self::Internal { .. } => None,
+        };
+        match facts {
+            Some(Value::Object(facts)) => facts,
+            _ => Map::new(),
+        }
+    }
+
+    /// The error object of every surface: code, message, hint, and the facts beside them.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let mut error = Map::new();
+        error.insert("code".into(), self.code().into());
+        error.insert("message".into(), self.to_string().into());
+        error.extend(self.hint().map(|hint| ("hint".to_owned(), hint.into())));
+        for (name, fact) in self.facts() {
+            error.entry(name).or_insert(fact);
+        }
+        json!({ "error": error })
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(refusal) => refusal.fmt(f),
+            Self::OperationNotPermitted { operation, role } => {
+                write!(f, "the role {role} may not call `{operation}`")
+            }
+            Self::UnknownOperation { name, .. } => {
+                let shown: String = name.chars().take(60).collect();
+                write!(f, "there is no operation `{shown}`")
+            }
+            Self::Input(fault) => fault.fmt(f),
+            Self::MissingContext { missing } => {
+                write!(
+                    f,
+                    "this works on a turn, and the {} is missing",
+                    missing.join(" and the ")
+                )
+            }
+            Self::IdempotencyConflict { key } => {
+                write!(
+                    f,
+                    "the idempotency key `{key}` was used before with another input"
+                )
+            }
+            Self::RoleNotYours { wanted, proved } => {
+                write!(f, "you act as {proved} and may not carry the role {wanted}")
+            }
+            Self::Store(error) => error.fmt(f),
+            Self::Internal { detail } => write!(f, "something went wrong inside: {detail}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<store::Error> for Error {
+    fn from(error: store::Error) -> Self {
+        Self::Store(Box::new(error))
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(Box::new(refusal))
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        Self::Input(Box::new(fault))
+    }
+}
+
+impl store::Failure for Error {
+    fn store(&self) -> Option<&store::Error> {
+        match self {
+            Self::Store(error) => Some(error),
+            _ => None,
+        }
+    }
+}

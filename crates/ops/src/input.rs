@@ -1,0 +1,109 @@
+//! How inputs read values that are not simply there or not: blank texts, ranges, counts.
+//!
+//! The limits stand beside each field a second time, in its schema attribute; a catalogue test
+//! holds the two together.
+
+use std::borrow::Cow;
+
+use punchlist_core::text::{Body, Content, TextFault, Title};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _};
+
+/// An optional text: absent, null and white space all mean none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Maybe<T>(pub Option<T>);
+
+impl<T> Default for Maybe<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+/// A text of the core that knows how to clean itself.
+pub trait Clean: Sized {
+    fn clean(raw: &str) -> Result<Self, TextFault>;
+}
+
+impl Clean for Title {
+    fn clean(raw: &str) -> Result<Self, TextFault> {
+        Self::new(raw)
+    }
+}
+
+impl Clean for Content {
+    fn clean(raw: &str) -> Result<Self, TextFault> {
+        Self::new(raw)
+    }
+}
+
+impl Clean for Body {
+    fn clean(raw: &str) -> Result<Self, TextFault> {
+        Self::new(raw)
+    }
+}
+
+impl<'de, T: Clean> Deserialize<'de> for Maybe<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Some(raw) = Option::<Cow<'de, str>>::deserialize(deserializer)? else {
+            return Ok(Self(None));
+        };
+        match T::clean(&raw) {
+            Ok(text) => Ok(Self(Some(text))),
+            Err(TextFault::Blank) => Ok(Self(None)),
+            Err(fault) => Err(D::Error::custom(fault)),
+        }
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Maybe<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("Maybe{}", T::schema_name()).into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = T::json_schema(generator);
+        schema.remove("minLength");
+        schema
+    }
+}
+
+/// A number inside its range, or none.
+pub fn range<'de, const MIN: i64, const MAX: i64, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<i64>, D::Error> {
+    let number = Option::<i64>::deserialize(deserializer)?;
+    if number.is_none_or(|number| (MIN..=MAX).contains(&number)) {
+        return Ok(number);
+    }
+    Err(D::Error::custom(format!("it must be {MIN} to {MAX}")))
+}
+
+/// A list with a sensible number of items.
+pub fn count<'de, const MIN: usize, const MAX: usize, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
+    let items = Vec::deserialize(deserializer)?;
+    if (MIN..=MAX).contains(&items.len()) {
+        return Ok(items);
+    }
+    Err(D::Error::custom(format!("give {MIN} to {MAX} items")))
+}
+
+/// How many rows a list answers with: 50 unless said, never more than 1,000.
+pub fn limit(given: Option<i64>) -> Result<i64, crate::Error> {
+    match given {
+        None => Ok(50),
+        Some(limit) if limit < 1 => Err(crate::explain::Fault::BadValue {
+            path: "limit".into(),
+            found: limit.to_string(),
+            expected: "at least 1".into(),
+        }
+        .into()),
+        Some(limit) => Ok(limit.min(1000)),
+    }
+}

@@ -1,0 +1,129 @@
+//! `event_list`: the log of a project, from a cursor on or the newest part of it.
+
+use punchlist_core::{Role, Time};
+use punchlist_store::Recorded;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::limit;
+
+/// Show what happened in this project, oldest first.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// Only events with a higher number; absent: the newest ones.
+    #[serde(default)]
+    pub after: Option<i64>,
+    /// How many at most, from 1; absent: 50, more than 1,000 is cut to 1,000.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub limit: Option<i64>,
+    /// Whose events; absent: the project's (workers see only their own).
+    #[serde(default)]
+    pub visibility: Option<Visibility>,
+}
+
+/// Whose events to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Visibility {
+    Project,
+    Own,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    pub events: Vec<EventRow>,
+    /// Give this as `after` to read on; absent: there is no more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<i64>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct EventRow {
+    pub seq: i64,
+    /// The version of the data's shape.
+    pub v: i64,
+    pub r#type: String,
+    pub project: String,
+    /// What it happened to: the id of a list or of the project.
+    pub aggregate: String,
+    pub actor: String,
+    /// The role the actor carried, where it was not its own.
+    pub r#as: Option<String>,
+    /// The operation that made it happen.
+    pub cause: String,
+    #[schemars(with = "String")]
+    pub at: Time,
+    pub data: Value,
+}
+
+#[derive(Debug)]
+pub struct EventList;
+
+impl Define for EventList {
+    const NAME: &'static str = "event_list";
+    const ACCESS: Access = Access::Everybody;
+    const EFFECT: Effect = Effect::Read;
+    const SURFACES: Surfaces = Surfaces {
+        profiles: &[],
+        command: &["log"],
+    };
+    const EXAMPLE: &'static str = r#"{"after":0,"limit":100}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let limit = limit(input.limit)?;
+        let Some(project) = call.project()? else {
+            return Ok(Output {
+                events: Vec::new(),
+                next_cursor: None,
+            });
+        };
+        let (actor, name) = (&call.envelope().actor, &call.envelope().project);
+        let own = actor.role == Role::Worker || input.visibility == Some(Visibility::Own);
+        let actor = own.then_some(actor.principal.as_str());
+        // One more than asked for tells whether there is more.
+        let mut events = match input.after {
+            Some(after) => call.tx().events_after(project, actor, after, limit + 1)?,
+            None => call.tx().events_last(project, actor, limit)?,
+        };
+        let more = events.len() > usize::try_from(limit).unwrap_or(usize::MAX);
+        if more {
+            events.pop();
+        }
+        let next_cursor = more.then(|| events.last().map(|event| event.seq)).flatten();
+        let events = events
+            .into_iter()
+            .map(|event| row(event, name))
+            .collect::<Result<_, _>>()?;
+        Ok(Output {
+            events,
+            next_cursor,
+        })
+    }
+}
+
+fn row(event: Recorded, project: &str) -> Result<EventRow, Error> {
+    let data = serde_json::from_str(&event.data).map_err(punchlist_store::Error::from)?;
+    Ok(EventRow {
+        seq: event.seq,
+        v: event.v,
+        r#type: event.type_name,
+        project: project.to_owned(),
+        aggregate: event.aggregate,
+        actor: event.actor,
+        r#as: event.acting_as,
+        cause: event.cause,
+        at: event.at,
+        data,
+    })
+}

@@ -1,0 +1,120 @@
+//! `status`: where a project stands, at a glance and at any size.
+//!
+//! It shows the newest lists with their counts and never counts the whole store: a project with
+//! a million items answers as fast as a small one.
+
+use punchlist_core::authority::{Action, may_ever};
+use punchlist_core::{List, ListKind, Role, Scope, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::list_todo::Summary;
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+
+/// How many lists are shown.
+const LISTS_SHOWN: i64 = 10;
+
+/// Show where this project stands: its newest lists and what is open in them.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    pub project: String,
+    /// Whom the caller acts as.
+    pub actor: String,
+    pub role: Role,
+    /// Newest first.
+    pub lists: Vec<ListRow>,
+    /// There are older lists.
+    pub more: bool,
+    /// When something last happened.
+    #[schemars(with = "Option<String>")]
+    pub last_event_at: Option<Time>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ListRow {
+    pub id: String,
+    pub kind: ListKind,
+    /// What the list hangs on, in words.
+    pub about: String,
+    pub summary: Summary,
+    #[schemars(with = "String")]
+    pub created_at: Time,
+}
+
+#[derive(Debug)]
+pub struct Status;
+
+impl Define for Status {
+    const NAME: &'static str = "status";
+    const ACCESS: Access = Access::Everybody;
+    const EFFECT: Effect = Effect::Read;
+    const SURFACES: Surfaces = Surfaces {
+        profiles: &[],
+        command: &["status"],
+    };
+    const EXAMPLE: &'static str = "{}";
+
+    type Input = Input;
+    type Output = Output;
+
+    fn run(call: &mut Call<'_, '_>, _: &Input) -> Result<Output, Error> {
+        let envelope = call.envelope();
+        let mut output = Output {
+            project: envelope.project.clone(),
+            actor: envelope.actor.principal.clone(),
+            role: envelope.actor.role,
+            lists: Vec::new(),
+            more: false,
+            last_event_at: None,
+        };
+        let Some(project) = call.project()? else {
+            return Ok(output);
+        };
+        let mut lists = call.tx().recent_lists(project, LISTS_SHOWN + 1)?;
+        output.more = lists.len() > usize::try_from(LISTS_SHOWN).unwrap_or(usize::MAX);
+        lists.truncate(usize::try_from(LISTS_SHOWN).unwrap_or(usize::MAX));
+        for list in lists
+            .iter()
+            .filter(|list| may_ever(output.role, list.kind(), Action::View))
+        {
+            let (tally, _) = call.tx().tally(list.id)?;
+            output.lists.push(ListRow {
+                id: list.id.to_string(),
+                kind: list.kind(),
+                about: about(list),
+                summary: tally.into(),
+                created_at: list.created_at,
+            });
+        }
+        output.last_event_at = call
+            .tx()
+            .events_last(project, None, 1)?
+            .first()
+            .map(|e| e.at);
+        Ok(output)
+    }
+}
+
+fn about(list: &List) -> String {
+    match &list.scope {
+        Scope::Turn {
+            conversation_id,
+            turn_id,
+        } => {
+            format!("turn {turn_id} of conversation {conversation_id}")
+        }
+        Scope::Plan { branch, plan_file } => format!("{plan_file} on {branch}"),
+        Scope::Session { session_id } => format!("session {session_id}"),
+        Scope::Issue { issue_id } => format!("issue {issue_id}"),
+        Scope::Pillar { mission, pillar } => format!("{pillar} of mission {mission}"),
+    }
+}

@@ -1,0 +1,110 @@
+//! The tool list: a loop over the catalogue, trimmed by profile and by authority.
+//!
+//! A profile only trims what is listed; a tool the role may use answers by name all the same.
+
+use std::sync::Arc;
+
+use punchlist_core::Role;
+use punchlist_ops::catalogue::{CATALOGUE, Effect, Operation, Profile};
+use punchlist_ops::{Error, schema};
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use serde_json::Value;
+
+/// Which tools to list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The profile of the role; everything it may use while that profile has no tool yet.
+    Default,
+    Only(Profile),
+    All,
+}
+
+impl Choice {
+    /// Reads a profile's name; `all` lists everything the role may use.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        if name == "all" {
+            return Some(Self::All);
+        }
+        Profile::ALL
+            .into_iter()
+            .find(|profile| profile.name() == name)
+            .map(Self::Only)
+    }
+}
+
+const fn profile_of(role: Role) -> Profile {
+    match role {
+        Role::Operator => Profile::Inbox,
+        Role::Lead | Role::Owner => Profile::Mission,
+        Role::Root | Role::System => Profile::Issue,
+        Role::Worker => Profile::Plan,
+    }
+}
+
+/// The operations to list as tools for a role.
+#[must_use]
+pub fn listed(role: Role, choice: Choice) -> Vec<&'static Operation> {
+    let usable = || {
+        CATALOGUE
+            .iter()
+            .filter(move |operation| is_tool(operation, role))
+    };
+    let of = |profile: Profile| {
+        usable()
+            .filter(|operation| operation.surfaces.profiles.contains(&profile))
+            .collect()
+    };
+    match choice {
+        Choice::All => usable().collect(),
+        Choice::Only(profile) => of(profile),
+        Choice::Default => {
+            let own: Vec<_> = of(profile_of(role));
+            if own.is_empty() {
+                usable().collect()
+            } else {
+                own
+            }
+        }
+    }
+}
+
+fn is_tool(operation: &Operation, role: Role) -> bool {
+    !operation.surfaces.profiles.is_empty() && operation.access.allows(role)
+}
+
+/// The tool of a name, if it is one; who may use it is asked when it is called.
+pub fn find(name: &str) -> Result<&'static Operation, Error> {
+    let operation = punchlist_ops::catalogue::find(name)?;
+    if operation.surfaces.profiles.is_empty() {
+        return Err(Error::UnknownOperation {
+            name: name.to_owned(),
+            nearest: None,
+        });
+    }
+    Ok(operation)
+}
+
+/// An operation in the words of the protocol.
+#[must_use]
+pub fn tool(operation: &Operation) -> Tool {
+    let mut input = object((operation.input_schema)());
+    // The description stands on the tool; saying it twice only costs tokens.
+    let description = schema::description(&Value::Object(input.clone())).to_owned();
+    input.remove("description");
+    let read_only = operation.effect != Effect::Write;
+    let annotations = ToolAnnotations::new()
+        .read_only(read_only)
+        .destructive(false)
+        .open_world(false);
+    Tool::new(operation.name, description, Arc::new(input))
+        .with_raw_output_schema(Arc::new(object((operation.output_schema)())))
+        .with_annotations(annotations)
+}
+
+fn object(schema: Value) -> JsonObject {
+    match schema {
+        Value::Object(object) => object,
+        _ => JsonObject::new(),
+    }
+}
