@@ -13,16 +13,10 @@ const SKIPPED_FOLDERS: [&str; 3] = ["target", ".git", "node_modules"];
 pub(crate) fn check(root: &Path) -> Result<()> {
     let pending = pending_below(root)?;
     for path in &pending {
-        println!(
-            "{}: a golden that is not accepted",
-            path.strip_prefix(root)?.display()
-        );
+        println!("{}: a golden that is not accepted", path.strip_prefix(root)?.display());
     }
     if !pending.is_empty() {
-        bail!(
-            "{} goldens wait: accept them (`cargo insta review`) or delete them",
-            pending.len()
-        );
+        bail!("{} goldens wait: accept them (`cargo insta review`) or delete them", pending.len());
     }
     Ok(())
 }

@@ -46,9 +46,7 @@ pub(crate) fn check(root: &Path) -> Result<()> {
 
 /// The number of third-party packages, and one line for each that may not be used.
 fn offences(metadata: &Value) -> Result<(usize, Vec<String>)> {
-    let members = metadata["workspace_members"]
-        .as_array()
-        .context("no workspace_members")?;
+    let members = metadata["workspace_members"].as_array().context("no workspace_members")?;
     let packages = metadata["packages"].as_array().context("no packages")?;
     let allowed = ALLOWED
         .iter()
@@ -56,10 +54,7 @@ fn offences(metadata: &Value) -> Result<(usize, Vec<String>)> {
         .collect::<Result<Vec<_>>>()?;
     let mut checked = 0;
     let mut offences = Vec::new();
-    for package in packages
-        .iter()
-        .filter(|package| !members.contains(&package["id"]))
-    {
+    for package in packages.iter().filter(|package| !members.contains(&package["id"])) {
         checked += 1;
         let faults = faults(package, &allowed);
         if !faults.is_empty() {
@@ -73,10 +68,7 @@ fn offences(metadata: &Value) -> Result<(usize, Vec<String>)> {
 
 fn faults(package: &Value, allowed: &[Licensee]) -> Vec<String> {
     let mut faults = Vec::new();
-    if package["name"]
-        .as_str()
-        .is_some_and(|name| BANNED.contains(&name))
-    {
+    if package["name"].as_str().is_some_and(|name| BANNED.contains(&name)) {
         faults.push("is banned".to_owned());
     }
     match package["source"].as_str() {
@@ -95,10 +87,7 @@ fn faults(package: &Value, allowed: &[Licensee]) -> Vec<String> {
 fn licence_fault(text: &str, allowed: &[Licensee]) -> Option<String> {
     // Lax, because old packages write `MIT/Apache-2.0`.
     match Expression::parse_mode(text, ParseMode::LAX) {
-        Err(error) => Some(format!(
-            "has an unreadable licence {text:?} ({})",
-            error.reason
-        )),
+        Err(error) => Some(format!("has an unreadable licence {text:?} ({})", error.reason)),
         Ok(expression) => {
             let fits = expression.evaluate(|need| allowed.iter().any(|have| have.satisfies(need)));
             (!fits).then(|| format!("has the licence {text:?}"))
@@ -114,10 +103,7 @@ mod tests {
     const REGISTRY: &str = "registry+https://example.org/index";
 
     fn fault_of(licence: &str) -> Option<String> {
-        let allowed: Vec<_> = ALLOWED
-            .iter()
-            .map(|text| Licensee::parse(text).unwrap())
-            .collect();
+        let allowed: Vec<_> = ALLOWED.iter().map(|text| Licensee::parse(text).unwrap()).collect();
         licence_fault(licence, &allowed)
     }
 
@@ -138,15 +124,8 @@ mod tests {
 
     #[test]
     fn other_expressions_are_named() {
-        for licence in [
-            "GPL-3.0-only",
-            "MIT AND MPL-2.0",
-            "Apache-2.0 WITH Swift-exception",
-        ] {
-            assert_eq!(
-                fault_of(licence),
-                Some(format!("has the licence {licence:?}"))
-            );
+        for licence in ["GPL-3.0-only", "MIT AND MPL-2.0", "Apache-2.0 WITH Swift-exception"] {
+            assert_eq!(fault_of(licence), Some(format!("has the licence {licence:?}")));
         }
         assert!(fault_of("MIT OR OR").unwrap().contains("unreadable"));
     }

@@ -51,9 +51,7 @@ pub(crate) fn run_cargo(root: &Path, args: &[&str], env: &[(&str, &str)]) -> Res
 
 /// Runs a command with its output shown; `shown` is how the error names it.
 pub(crate) fn run(command: &mut Command, shown: &str) -> Result<()> {
-    let status = command
-        .status()
-        .with_context(|| format!("cannot start `{shown}`"))?;
+    let status = command.status().with_context(|| format!("cannot start `{shown}`"))?;
     if !status.success() {
         bail!("`{shown}` failed ({status})");
     }
@@ -89,10 +87,7 @@ mod tests {
     #[test]
     fn a_failed_command_is_named_in_the_error() {
         let error = run(bound("sh").args(["-c", "exit 3"]), "the shown words").unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "`the shown words` failed (exit status: 3)"
-        );
+        assert_eq!(error.to_string(), "`the shown words` failed (exit status: 3)");
     }
 
     #[test]

@@ -12,9 +12,7 @@ use crate::process;
 pub(crate) fn root() -> Result<PathBuf> {
     let crate_dir = std::env::var_os("CARGO_MANIFEST_DIR")
         .context("CARGO_MANIFEST_DIR is not set: run this as `cargo xtask …`")?;
-    let root = Path::new(&crate_dir)
-        .parent()
-        .context("the xtask crate has no parent folder")?;
+    let root = Path::new(&crate_dir).parent().context("the xtask crate has no parent folder")?;
     Ok(root.to_path_buf())
 }
 
@@ -22,23 +20,12 @@ pub(crate) fn root() -> Result<PathBuf> {
 /// are not ignored. Only files that exist; symbolic links are left out.
 pub(crate) fn files(root: &Path) -> Result<Vec<String>> {
     let mut git = process::bound("git");
-    git.args([
-        "ls-files",
-        "-z",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-    ])
-    .current_dir(root);
+    git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(root);
     let listing = process::output(&mut git, "git ls-files")?;
     let listing = String::from_utf8(listing).context("a file name is not UTF-8")?;
     let mut files: Vec<String> = listing
         .split_terminator('\0')
-        .filter(|path| {
-            root.join(path)
-                .symlink_metadata()
-                .is_ok_and(|meta| meta.is_file())
-        })
+        .filter(|path| root.join(path).symlink_metadata().is_ok_and(|meta| meta.is_file()))
         .map(str::to_owned)
         .collect();
     files.sort();

@@ -25,41 +25,13 @@ struct Session {
 }
 
 const STEPS: [Step; 10] = [
-    Step {
-        name: "postgres",
-        about: "a PostgreSQL server for nextest",
-        run: postgres,
-    },
-    Step {
-        name: "fmt",
-        about: "cargo fmt --check",
-        run: fmt,
-    },
-    Step {
-        name: "clippy",
-        about: "cargo clippy, warnings denied",
-        run: clippy,
-    },
-    Step {
-        name: "tidy",
-        about: "cargo xtask tidy",
-        run: |session| tidy::check(&session.root),
-    },
-    Step {
-        name: "nextest",
-        about: "all tests, on SQLite and on PostgreSQL",
-        run: nextest,
-    },
-    Step {
-        name: "doctest",
-        about: "the examples in the documentation",
-        run: doctest,
-    },
-    Step {
-        name: "doc",
-        about: "rustdoc, warnings denied",
-        run: doc,
-    },
+    Step { name: "postgres", about: "a PostgreSQL server for nextest", run: postgres },
+    Step { name: "fmt", about: "cargo fmt --check", run: fmt },
+    Step { name: "clippy", about: "cargo clippy, warnings denied", run: clippy },
+    Step { name: "tidy", about: "cargo xtask tidy", run: |session| tidy::check(&session.root) },
+    Step { name: "nextest", about: "all tests, on SQLite and on PostgreSQL", run: nextest },
+    Step { name: "doctest", about: "the examples in the documentation", run: doctest },
+    Step { name: "doc", about: "rustdoc, warnings denied", run: doc },
     Step {
         name: "licences",
         about: "third-party licences and sources",
@@ -70,11 +42,7 @@ const STEPS: [Step; 10] = [
         about: "no golden waits to be accepted",
         run: |session| goldens::check(&session.root),
     },
-    Step {
-        name: "ledger",
-        about: "how many requirements a test names; never fails",
-        run: summary,
-    },
+    Step { name: "ledger", about: "how many requirements a test names; never fails", run: summary },
 ];
 
 /// The step that is there for another one only, and the one that needs it.
@@ -84,10 +52,7 @@ const SERVER_USER_STEP: &str = "nextest";
 #[derive(Debug, PartialEq)]
 enum Request {
     Help,
-    Run {
-        steps: Vec<&'static str>,
-        nextest_args: Vec<String>,
-    },
+    Run { steps: Vec<&'static str>, nextest_args: Vec<String> },
 }
 
 pub(crate) fn run(args: &[String]) -> Result<()> {
@@ -96,16 +61,9 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
             print_help();
             return Ok(());
         }
-        Request::Run {
-            steps,
-            nextest_args,
-        } => (steps, nextest_args),
+        Request::Run { steps, nextest_args } => (steps, nextest_args),
     };
-    let mut session = Session {
-        root: repository::root()?,
-        nextest_args,
-        server: None,
-    };
+    let mut session = Session { root: repository::root()?, nextest_args, server: None };
     let mut times = Vec::new();
     let result = run_steps(&steps, &mut session, &mut times);
     drop(session);
@@ -135,35 +93,21 @@ fn parse(args: &[String]) -> Result<Request> {
         let known = |name: &&str| STEPS.iter().any(|step| step.name == *name);
         if let Some(unknown) = names.iter().find(|name| !known(name)) {
             let all: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
-            bail!(
-                "there is no step {unknown:?}; the steps are {}",
-                all.join(", ")
-            );
+            bail!("there is no step {unknown:?}; the steps are {}", all.join(", "));
         }
     }
     let is_chosen = |name: &str| {
-        let needed = if name == SERVER_STEP {
-            SERVER_USER_STEP
-        } else {
-            name
-        };
+        let needed = if name == SERVER_STEP { SERVER_USER_STEP } else { name };
         names.as_ref().is_none_or(|names| names.contains(&needed))
     };
-    let steps: Vec<_> = STEPS
-        .iter()
-        .map(|step| step.name)
-        .filter(|n| is_chosen(n))
-        .collect();
+    let steps: Vec<_> = STEPS.iter().map(|step| step.name).filter(|n| is_chosen(n)).collect();
     if steps.is_empty() {
         bail!("{SERVER_STEP} alone does nothing: it serves {SERVER_USER_STEP}");
     }
     if !nextest_args.is_empty() && !steps.contains(&SERVER_USER_STEP) {
         bail!("what follows -- goes to {SERVER_USER_STEP}, which --only leaves out");
     }
-    Ok(Request::Run {
-        steps,
-        nextest_args,
-    })
+    Ok(Request::Run { steps, nextest_args })
 }
 
 fn run_steps(
@@ -211,39 +155,20 @@ fn fmt(session: &mut Session) -> Result<()> {
 }
 
 fn clippy(session: &mut Session) -> Result<()> {
-    let args = [
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--",
-        "-D",
-        "warnings",
-    ];
+    let args = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
     run_cargo(&session.root, &args, &[])
 }
 
 fn nextest(session: &mut Session) -> Result<()> {
     if !succeeds(&mut cargo(&session.root, &["nextest", "--version"])) {
         println!("cargo-nextest is not on this machine: installing it");
-        run_cargo(
-            &session.root,
-            &["install", "cargo-nextest", "--locked"],
-            &[],
-        )?;
+        run_cargo(&session.root, &["install", "cargo-nextest", "--locked"], &[])?;
     }
-    let url = session
-        .server
-        .as_ref()
-        .context("there is no PostgreSQL server")?
-        .url();
+    let url = session.server.as_ref().context("there is no PostgreSQL server")?.url();
     let mut args = vec!["nextest", "run", "--workspace", "--no-fail-fast"];
     args.extend(session.nextest_args.iter().map(String::as_str));
     // A golden that differs is a failure here, whatever the developer's own settings are.
-    let env = [
-        (URL_VARIABLE, url.as_str()),
-        ("INSTA_UPDATE", "no"),
-        ("INSTA_FORCE_PASS", "0"),
-    ];
+    let env = [(URL_VARIABLE, url.as_str()), ("INSTA_UPDATE", "no"), ("INSTA_FORCE_PASS", "0")];
     run_cargo(&session.root, &args, &env)
 }
 
@@ -252,12 +177,7 @@ fn doctest(session: &mut Session) -> Result<()> {
 }
 
 fn doc(session: &mut Session) -> Result<()> {
-    let args = [
-        "doc",
-        "--workspace",
-        "--no-deps",
-        "--document-private-items",
-    ];
+    let args = ["doc", "--workspace", "--no-deps", "--document-private-items"];
     run_cargo(&session.root, &args, &[("RUSTDOCFLAGS", "-D warnings")])
 }
 
@@ -306,23 +226,14 @@ mod tests {
     fn what_follows_the_dashes_goes_to_nextest() {
         let request = parsed(&["--only", "nextest", "--", "-p", "xtask", "--help"]).unwrap();
         let nextest_args = ["-p", "xtask", "--help"].map(str::to_owned).to_vec();
-        assert_eq!(
-            request,
-            Request::Run {
-                steps: vec!["postgres", "nextest"],
-                nextest_args
-            }
-        );
+        assert_eq!(request, Request::Run { steps: vec!["postgres", "nextest"], nextest_args });
         assert!(parsed(&["--only", "fmt", "--", "lease"]).is_err());
     }
 
     #[test]
     fn an_unknown_word_is_refused_with_what_there_is() {
         let error = parsed(&["--only", "fmt,lint"]).unwrap_err().to_string();
-        assert!(
-            error.contains("\"lint\"") && error.contains("clippy, tidy"),
-            "{error}"
-        );
+        assert!(error.contains("\"lint\"") && error.contains("clippy, tidy"), "{error}");
         assert!(parsed(&["--fast"]).is_err());
         assert_eq!(parsed(&["--help"]).unwrap(), Request::Help);
     }

@@ -17,11 +17,7 @@ pub(crate) fn test_lines(path: &str, text: &str) -> Vec<bool> {
     let mut is_test = vec![is_test_file(path); lines.len()];
     let mut index = 0;
     while index < lines.len() {
-        let end = if is_marker(lines[index]) {
-            item_end(&lines, index)
-        } else {
-            index
-        };
+        let end = if is_marker(lines[index]) { item_end(&lines, index) } else { index };
         is_test[index..end].fill(true);
         index = end.max(index + 1);
     }
@@ -63,10 +59,7 @@ fn item_end(lines: &[&str], start: usize) -> usize {
         return lines.len();
     }
     let closes = |line: &&str| indent_of(line) == indent && line.trim_start().starts_with('}');
-    lines[head..]
-        .iter()
-        .position(closes)
-        .map_or(lines.len(), |offset| head + offset + 1)
+    lines[head..].iter().position(closes).map_or(lines.len(), |offset| head + offset + 1)
 }
 
 /// Further attributes and comments between the marker and its item.
@@ -85,10 +78,7 @@ mod tests {
 
     fn marked(text: &str) -> String {
         let flags = test_lines("crates/core/src/lease.rs", text);
-        flags
-            .iter()
-            .map(|&test| if test { 't' } else { '.' })
-            .collect()
+        flags.iter().map(|&test| if test { 't' } else { '.' }).collect()
     }
 
     #[test]
@@ -103,32 +93,20 @@ mod tests {
 
     #[test]
     fn an_inline_module_reaches_to_the_end() {
-        assert_eq!(
-            marked("fn a() {}\n#[cfg(test)]\nmod tests {\n}\nfn in_it() {}\n"),
-            ".tttt"
-        );
-        assert_eq!(
-            marked("#[cfg(all(test, unix))]\n#[rustfmt::skip]\nmod t {\n}\n"),
-            "tttt"
-        );
+        assert_eq!(marked("fn a() {}\n#[cfg(test)]\nmod tests {\n}\nfn in_it() {}\n"), ".tttt");
+        assert_eq!(marked("#[cfg(all(test, unix))]\n#[rustfmt::skip]\nmod t {\n}\n"), "tttt");
     }
 
     #[test]
     fn a_module_declaration_is_only_itself() {
-        assert_eq!(
-            marked("#[cfg(test)]\nmod lease_tests;\n\nfn code() {}\n"),
-            "tt.."
-        );
+        assert_eq!(marked("#[cfg(test)]\nmod lease_tests;\n\nfn code() {}\n"), "tt..");
     }
 
     #[test]
     fn a_test_only_item_ends_with_its_brace() {
         let text = "#[cfg(test)]\nimpl A {\n    fn b() {\n    }\n}\nfn code() {}\n";
         assert_eq!(marked(text), "ttttt.");
-        assert_eq!(
-            marked("    #[cfg(test)]\n    fn b() {\n    }\n    fn c() {}\n"),
-            "ttt."
-        );
+        assert_eq!(marked("    #[cfg(test)]\n    fn b() {\n    }\n    fn c() {}\n"), "ttt.");
     }
 
     #[test]
@@ -139,10 +117,7 @@ mod tests {
     #[test]
     fn a_trailing_test_module_is_not_counted_as_code() {
         assert_eq!(code_line_count("a\nb\n#[cfg(test)]\nmod tests {\n}\n"), 2);
-        assert_eq!(
-            code_line_count("#[cfg(test)]\nmod a_tests;\nfn a() {}\n"),
-            3
-        );
+        assert_eq!(code_line_count("#[cfg(test)]\nmod a_tests;\nfn a() {}\n"), 3);
         assert_eq!(code_line_count("a\n#[cfg(test)]"), 1);
     }
 }

@@ -1,1 +1,32 @@
-fn main() {}
+//! `punch`: the command line of punchlist.
+//!
+//! It parses words into an envelope and an input, hands them to `ops`, and shows what comes
+//! back. No rule and no SQL lives here. A plain command starts no async runtime and builds only
+//! the part of the command tree it needs.
+
+mod args;
+mod caller;
+mod commands;
+mod failure;
+mod output;
+mod render;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let words: Vec<std::ffi::OsString> = std::env::args_os().collect();
+    let json = args::asks_for_json(&words);
+    match run(&words) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.show(json),
+    }
+}
+
+fn run(words: &[std::ffi::OsString]) -> Result<(), failure::Failure> {
+    if words.len() <= 1 {
+        return Err(failure::Failure::NoCommand(args::tree(None).render_help().ansi().to_string()));
+    }
+    let matches = args::tree(args::first_word(words).as_deref()).try_get_matches_from(words)?;
+    let globals = args::Globals::from_matches(&matches);
+    commands::run(&globals, &matches)
+}

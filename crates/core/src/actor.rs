@@ -30,14 +30,8 @@ pub enum Role {
 
 impl Role {
     /// Every role, in the order of the authority table's columns.
-    pub const ALL: [Self; 6] = [
-        Self::Operator,
-        Self::Lead,
-        Self::Owner,
-        Self::Root,
-        Self::Worker,
-        Self::System,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Operator, Self::Lead, Self::Owner, Self::Root, Self::Worker, Self::System];
 
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -86,9 +80,7 @@ impl AgentPath {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let word = |w: &str| {
-            !w.is_empty()
-                && w.chars()
-                    .all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
+            !w.is_empty() && w.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
         };
         (text.len() <= Self::LIMIT && text.split('.').all(word)).then(|| Self(text.to_owned()))
     }

@@ -214,10 +214,7 @@ impl Action {
     /// Judging somebody's work: a denied try at this leaves a line in the log.
     #[must_use]
     pub const fn is_judgement(self) -> bool {
-        matches!(
-            self,
-            Self::Complete | Self::Accept | Self::Return | Self::Reopen
-        )
+        matches!(self, Self::Complete | Self::Accept | Self::Return | Self::Reopen)
     }
 }
 
@@ -288,10 +285,7 @@ pub const fn rows(list: ListKind, todo: TodoKind) -> &'static [Row] {
 }
 
 fn cells(list: ListKind, todo: TodoKind, action: Action) -> Option<&'static [Cell; 6]> {
-    rows(list, todo)
-        .iter()
-        .find(|(of, _)| *of == action)
-        .map(|(_, cells)| cells)
+    rows(list, todo).iter().find(|(of, _)| *of == action).map(|(_, cells)| cells)
 }
 
 /// The table itself.
@@ -420,13 +414,7 @@ mod tests {
                 }
             }
         }
-        let root = authority(
-            Role::Root,
-            ListKind::Issue,
-            TodoKind::Criterion,
-            A::Accept,
-            true,
-        );
+        let root = authority(Role::Root, ListKind::Issue, TodoKind::Criterion, A::Accept, true);
         assert_eq!(root, Verdict::Deny(Denial::Role));
     }
 

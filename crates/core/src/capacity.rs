@@ -19,11 +19,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            active: 10,
-            backlog: 50,
-            active_soft_margin: 0,
-        }
+        Self { active: 10, backlog: 50, active_soft_margin: 0 }
     }
 }
 
@@ -47,10 +43,7 @@ impl Limits {
     }
 
     fn backlog_full(self, tally: &Tally) -> Refusal {
-        Refusal::BacklogFull {
-            limit: self.backlog,
-            backlog: tally.backlog,
-        }
+        Refusal::BacklogFull { limit: self.backlog, backlog: tally.backlog }
     }
 
     /// A place for a new item: active spills into the backlog, a full backlog refuses.
@@ -65,20 +58,13 @@ impl Limits {
         if self.backlog_is_full(tally) {
             return Err(self.backlog_full(tally));
         }
-        Ok(if wanted == Status::Backlog {
-            Place::Granted(wanted)
-        } else {
-            Place::Spilled
-        })
+        Ok(if wanted == Status::Backlog { Place::Granted(wanted) } else { Place::Spilled })
     }
 
     /// A place in the active tier for a promoted item.
     pub fn promote(self, tally: &Tally) -> Result<Place, Refusal> {
         if self.active_is_full(tally) {
-            return Err(Refusal::ActiveFull {
-                limit: self.active,
-                active: tally.active(),
-            });
+            return Err(Refusal::ActiveFull { limit: self.active, active: tally.active() });
         }
         Ok(if tally.active() >= u64::from(self.active) {
             Place::OverLimit
@@ -89,11 +75,7 @@ impl Limits {
 
     /// A place in the backlog for a demoted item.
     pub fn demote(self, tally: &Tally) -> Result<(), Refusal> {
-        if self.backlog_is_full(tally) {
-            Err(self.backlog_full(tally))
-        } else {
-            Ok(())
-        }
+        if self.backlog_is_full(tally) { Err(self.backlog_full(tally)) } else { Ok(()) }
     }
 }
 
@@ -102,64 +84,31 @@ mod tests {
     use super::*;
 
     fn tally(pending: u64, backlog: u64) -> Tally {
-        Tally {
-            pending,
-            backlog,
-            ..Tally::default()
-        }
+        Tally { pending, backlog, ..Tally::default() }
     }
 
     #[test]
     fn active_spills_then_the_backlog_refuses() {
-        let limits = Limits {
-            active: 2,
-            backlog: 1,
-            active_soft_margin: 0,
-        };
+        let limits = Limits { active: 2, backlog: 1, active_soft_margin: 0 };
         let place = |wanted, t: &Tally| limits.place(wanted, t);
-        assert_eq!(
-            place(Status::Pending, &tally(1, 0)),
-            Ok(Place::Granted(Status::Pending))
-        );
+        assert_eq!(place(Status::Pending, &tally(1, 0)), Ok(Place::Granted(Status::Pending)));
         assert_eq!(place(Status::Pending, &tally(2, 0)), Ok(Place::Spilled));
         assert_eq!(
             place(Status::Pending, &tally(2, 1)),
-            Err(Refusal::BacklogFull {
-                limit: 1,
-                backlog: 1
-            })
+            Err(Refusal::BacklogFull { limit: 1, backlog: 1 })
         );
-        assert_eq!(
-            place(Status::Backlog, &tally(0, 0)),
-            Ok(Place::Granted(Status::Backlog))
-        );
-        assert_eq!(
-            limits.promote(&tally(2, 1)),
-            Err(Refusal::ActiveFull {
-                limit: 2,
-                active: 2
-            })
-        );
+        assert_eq!(place(Status::Backlog, &tally(0, 0)), Ok(Place::Granted(Status::Backlog)));
+        assert_eq!(limits.promote(&tally(2, 1)), Err(Refusal::ActiveFull { limit: 2, active: 2 }));
     }
 
     #[test]
     fn the_soft_margin_warns_before_it_refuses() {
-        let limits = Limits {
-            active: 10,
-            backlog: 50,
-            active_soft_margin: 2,
-        };
+        let limits = Limits { active: 10, backlog: 50, active_soft_margin: 2 };
         assert_eq!(
             limits.place(Status::Pending, &tally(9, 0)),
             Ok(Place::Granted(Status::Pending))
         );
-        assert_eq!(
-            limits.place(Status::Pending, &tally(11, 0)),
-            Ok(Place::OverLimit)
-        );
-        assert_eq!(
-            limits.place(Status::Pending, &tally(12, 0)),
-            Ok(Place::Spilled)
-        );
+        assert_eq!(limits.place(Status::Pending, &tally(11, 0)), Ok(Place::OverLimit));
+        assert_eq!(limits.place(Status::Pending, &tally(12, 0)), Ok(Place::Spilled));
     }
 }

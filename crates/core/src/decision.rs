@@ -27,20 +27,14 @@ impl std::fmt::Display for Warning {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::SpilledToBacklog { limit } => {
-                write!(
-                    f,
-                    "Active TODO limit ({limit}) reached. Created in backlog instead."
-                )
+                write!(f, "Active TODO limit ({limit}) reached. Created in backlog instead.")
             }
             Self::OverActiveLimit { limit, active } => write!(
                 f,
                 "Active TODO limit ({limit}) exceeded: {active} are active. Complete or cancel some."
             ),
             Self::Recommended { action, .. } => {
-                write!(
-                    f,
-                    "Kept as a recommendation: whoever leads may {action} it."
-                )
+                write!(f, "Kept as a recommendation: whoever leads may {action} it.")
             }
         }
     }
@@ -56,9 +50,6 @@ pub struct Refused {
 
 impl From<Refusal> for Refused {
     fn from(refusal: Refusal) -> Self {
-        Self {
-            refusal,
-            audit: None,
-        }
+        Self { refusal, audit: None }
     }
 }

@@ -9,18 +9,10 @@ use crate::{ListId, TodoId};
 
 /// Work for the engine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(
-    tag = "kind",
-    rename_all = "snake_case",
-    rename_all_fields = "camelCase"
-)]
+#[serde(tag = "kind", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Effect {
     /// Measure a metric again, because a completed item says it moved.
-    CollectMetric {
-        list_id: ListId,
-        todo_id: TodoId,
-        metric: String,
-    },
+    CollectMetric { list_id: ListId, todo_id: TodoId, metric: String },
 }
 
 impl Effect {

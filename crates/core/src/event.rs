@@ -139,20 +139,14 @@ mod tests {
     #[test]
     fn an_event_comes_back_from_its_type_and_data() {
         let todo_id = TodoId::from(Ids::new(Time::from_micros(0), 7).ulid());
-        let event = Event::from(TodoStarted {
-            todo_id,
-            started_at: Time::from_micros(1),
-        });
+        let event = Event::from(TodoStarted { todo_id, started_at: Time::from_micros(1) });
         let data = serde_json::to_string(&event).unwrap();
         assert_eq!(
             data,
             format!(r#"{{"todoId":"{todo_id}","startedAt":"1970-01-01T00:00:00.000001Z"}}"#)
         );
         let mut reader = serde_json::Deserializer::from_str(&data);
-        assert_eq!(
-            Event::read(event.type_name(), &mut reader).unwrap(),
-            Some(event)
-        );
+        assert_eq!(Event::read(event.type_name(), &mut reader).unwrap(), Some(event));
         let mut reader = serde_json::Deserializer::from_str("{}");
         assert_eq!(Event::read("todo_dreamt", &mut reader).unwrap(), None);
     }

@@ -28,10 +28,7 @@ impl Evidence {
             "url" => value.starts_with("https://") || value.starts_with("http://"),
             _ => !value.is_empty() && !value.contains('\0'),
         };
-        fits.then(|| Self {
-            kind,
-            value: value.to_owned(),
-        })
+        fits.then(|| Self { kind, value: value.to_owned() })
     }
 
     #[must_use]
@@ -67,23 +64,10 @@ mod tests {
 
     #[test]
     fn evidence_has_a_known_kind_and_the_shape_of_it() {
-        for good in [
-            "commit:0123abc",
-            "test:core::apply",
-            "pr:12",
-            "url:https://x.y",
-            "note:ok",
-        ] {
+        for good in ["commit:0123abc", "test:core::apply", "pr:12", "url:https://x.y", "note:ok"] {
             assert_eq!(Evidence::parse(good).unwrap().to_string(), good);
         }
-        for bad in [
-            "done",
-            "commit:xyz",
-            "commit:12",
-            "url:x.y",
-            "note:",
-            "vibes:good",
-        ] {
+        for bad in ["done", "commit:xyz", "commit:12", "url:x.y", "note:", "vibes:good"] {
             assert_eq!(Evidence::parse(bad), None, "{bad}");
         }
     }

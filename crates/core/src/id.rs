@@ -83,9 +83,7 @@ impl Ids {
         const RANDOM_BITS: u128 = (1 << 79) - 1;
         let milliseconds =
             u128::from((now.micros() / 1000).max(0).unsigned_abs()) & ((1 << 48) - 1);
-        Self {
-            next: (milliseconds << 80) | (random & RANDOM_BITS),
-        }
+        Self { next: (milliseconds << 80) | (random & RANDOM_BITS) }
     }
 
     /// The next id, larger than all before it.

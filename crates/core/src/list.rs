@@ -28,13 +28,7 @@ pub enum ListKind {
 }
 
 impl ListKind {
-    pub const ALL: [Self; 5] = [
-        Self::Turn,
-        Self::Plan,
-        Self::Session,
-        Self::Issue,
-        Self::Pillar,
-    ];
+    pub const ALL: [Self; 5] = [Self::Turn, Self::Plan, Self::Session, Self::Issue, Self::Pillar];
 
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -63,24 +57,11 @@ impl fmt::Display for ListKind {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Scope {
-    Turn {
-        conversation_id: String,
-        turn_id: String,
-    },
-    Plan {
-        branch: String,
-        plan_file: String,
-    },
-    Session {
-        session_id: String,
-    },
-    Issue {
-        issue_id: String,
-    },
-    Pillar {
-        mission: String,
-        pillar: String,
-    },
+    Turn { conversation_id: String, turn_id: String },
+    Plan { branch: String, plan_file: String },
+    Session { session_id: String },
+    Issue { issue_id: String },
+    Pillar { mission: String, pillar: String },
 }
 
 impl Scope {
@@ -99,10 +80,7 @@ impl Scope {
     #[must_use]
     pub fn keys(&self) -> (&str, &str) {
         match self {
-            Self::Turn {
-                conversation_id,
-                turn_id,
-            } => (conversation_id, turn_id),
+            Self::Turn { conversation_id, turn_id } => (conversation_id, turn_id),
             Self::Plan { branch, plan_file } => (branch, plan_file),
             Self::Session { session_id } => (session_id, ""),
             Self::Issue { issue_id } => (issue_id, ""),
@@ -114,20 +92,11 @@ impl Scope {
     #[must_use]
     pub fn from_keys(kind: ListKind, outer: String, inner: String) -> Self {
         match kind {
-            ListKind::Turn => Self::Turn {
-                conversation_id: outer,
-                turn_id: inner,
-            },
-            ListKind::Plan => Self::Plan {
-                branch: outer,
-                plan_file: inner,
-            },
+            ListKind::Turn => Self::Turn { conversation_id: outer, turn_id: inner },
+            ListKind::Plan => Self::Plan { branch: outer, plan_file: inner },
             ListKind::Session => Self::Session { session_id: outer },
             ListKind::Issue => Self::Issue { issue_id: outer },
-            ListKind::Pillar => Self::Pillar {
-                mission: outer,
-                pillar: inner,
-            },
+            ListKind::Pillar => Self::Pillar { mission: outer, pillar: inner },
         }
     }
 }
@@ -135,10 +104,7 @@ impl Scope {
 /// Which turn a message belongs to: the one its metadata names, else the message itself (T-7).
 #[must_use]
 pub fn turn_of_message<'a>(metadata_turn_id: Option<&'a str>, message_id: &'a str) -> &'a str {
-    metadata_turn_id
-        .map(str::trim)
-        .filter(|id| !id.is_empty())
-        .unwrap_or(message_id)
+    metadata_turn_id.map(str::trim).filter(|id| !id.is_empty()).unwrap_or(message_id)
 }
 
 /// A list as it is stored.

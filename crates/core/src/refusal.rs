@@ -26,19 +26,9 @@ pub enum Refusal {
         outcome: Option<String>,
     },
     /// The move does not start from where the item stands.
-    WrongStatus {
-        action: Move,
-        current: Status,
-        expected: Vec<Status>,
-    },
+    WrongStatus { action: Move, current: Status, expected: Vec<Status> },
     /// The authority table says no.
-    NotPermitted {
-        role: Role,
-        action: Action,
-        list: ListKind,
-        todo_kind: TodoKind,
-        denial: Denial,
-    },
+    NotPermitted { role: Role, action: Action, list: ListKind, todo_kind: TodoKind, denial: Denial },
     /// Only one item may be in progress, and another is.
     OneInProgress { todo_id: TodoId, title: String },
     /// The active tier is full.
@@ -109,25 +99,15 @@ impl Refusal {
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
-            Self::UnknownTodo {
-                list: ListKind::Turn,
-                ..
-            } => "call list_todo for the ids of this turn; other turns are out of reach".into(),
+            Self::UnknownTodo { list: ListKind::Turn, .. } => {
+                "call list_todo for the ids of this turn; other turns are out of reach".into()
+            }
             Self::UnknownTodo { .. } => "list the items to see their ids".into(),
             Self::AlreadySettled { .. } => "settled is final; create a new item instead".into(),
             Self::WrongStatus { expected, .. } => {
-                format!(
-                    "it must be {}",
-                    names(expected.iter().map(|s| s.name()), " or ")
-                )
+                format!("it must be {}", names(expected.iter().map(|s| s.name()), " or "))
             }
-            Self::NotPermitted {
-                action,
-                list,
-                todo_kind,
-                denial,
-                ..
-            } => {
+            Self::NotPermitted { action, list, todo_kind, denial, .. } => {
                 let may = who_may(*list, *todo_kind, *action);
                 match denial {
                     Denial::NoSuchAct => "nobody can do this on this kind of list".into(),
@@ -171,33 +151,17 @@ impl fmt::Display for Refusal {
                 let shown: String = todo_id.chars().take(60).collect();
                 write!(f, "no todo `{shown}` in this {list} list")
             }
-            Self::AlreadySettled {
-                title,
-                status,
-                settled_at,
-                ..
-            } => {
+            Self::AlreadySettled { title, status, settled_at, .. } => {
                 write!(f, "`{title}` is already {status}")?;
                 settled_at.map_or(Ok(()), |at| write!(f, " since {at}"))
             }
-            Self::WrongStatus {
-                action, current, ..
-            } => {
+            Self::WrongStatus { action, current, .. } => {
                 write!(f, "cannot {action}: the item is {current}")
             }
-            Self::NotPermitted {
-                role,
-                action,
-                list,
-                denial,
-                ..
-            } => match denial {
+            Self::NotPermitted { role, action, list, denial, .. } => match denial {
                 Denial::NoSuchAct => write!(f, "a {list} list knows no `{action}`"),
                 Denial::NotYours => {
-                    write!(
-                        f,
-                        "the role {role} may {action} only what it owns, and this is not its"
-                    )
+                    write!(f, "the role {role} may {action} only what it owns, and this is not its")
                 }
                 Denial::Role => write!(f, "the role {role} may not {action} on a {list} list"),
             },
@@ -205,10 +169,7 @@ impl fmt::Display for Refusal {
                 write!(f, "only one item may be in progress, and `{title}` is")
             }
             Self::ActiveFull { limit, active } => {
-                write!(
-                    f,
-                    "Active TODO limit ({limit}) reached; {active} are active."
-                )
+                write!(f, "Active TODO limit ({limit}) reached; {active} are active.")
             }
             Self::BacklogFull { limit, .. } => write!(
                 f,
@@ -220,10 +181,7 @@ impl fmt::Display for Refusal {
             Self::Held { title, reason } => write!(f, "`{title}` is on hold: {reason}"),
             Self::NoClaim { title } => write!(f, "`{title}` has not been claimed"),
             Self::AlreadyClaimed { title, by, at } => {
-                write!(
-                    f,
-                    "`{title}` was claimed by {by} at {at} and waits for its reviewer"
-                )
+                write!(f, "`{title}` was claimed by {by} at {at} and waits for its reviewer")
             }
             Self::CriterionNotStartable { title } => {
                 write!(f, "`{title}` is a criterion, which is never in progress")

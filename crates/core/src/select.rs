@@ -18,19 +18,13 @@ pub fn ordered(snapshot: &Snapshot) -> Vec<&Todo> {
         Selector::PreOrder => return pre_order(snapshot),
         Selector::Position => todos.sort_by(|a, b| a.position.cmp(&b.position).then(age(a, b))),
         Selector::PriorityThenPosition => todos.sort_by(|a, b| {
-            a.priority
-                .cmp(&b.priority)
-                .then(a.position.cmp(&b.position))
-                .then(age(a, b))
+            a.priority.cmp(&b.priority).then(a.position.cmp(&b.position)).then(age(a, b))
         }),
         Selector::PhaseThenPosition => {
             let phases = phase_ranks(snapshot);
             let rank = |todo: &Todo| todo.phase.as_deref().and_then(|p| phases.get(p)).copied();
             todos.sort_by(|a, b| {
-                rank(a)
-                    .cmp(&rank(b))
-                    .then(a.position.cmp(&b.position))
-                    .then(age(a, b))
+                rank(a).cmp(&rank(b)).then(a.position.cmp(&b.position)).then(age(a, b))
             });
         }
         Selector::Oldest => todos.sort_by(|a, b| age(a, b)),
@@ -43,12 +37,7 @@ pub fn ordered(snapshot: &Snapshot) -> Vec<&Todo> {
 pub fn next(snapshot: &Snapshot, now: Time) -> Option<&Todo> {
     let todos = ordered(snapshot);
     let ready = |todo: &&&Todo| todo.is_actionable(now) && todo.kind == TodoKind::Step;
-    let leaf = |todo: &&&Todo| {
-        !snapshot
-            .todos
-            .values()
-            .any(|t| t.parent_id == Some(todo.id))
-    };
+    let leaf = |todo: &&&Todo| !snapshot.todos.values().any(|t| t.parent_id == Some(todo.id));
     todos
         .iter()
         .filter(ready)
@@ -78,9 +67,7 @@ fn phase_ranks(snapshot: &Snapshot) -> BTreeMap<&str, TodoId> {
 fn pre_order(snapshot: &Snapshot) -> Vec<&Todo> {
     let mut children: BTreeMap<Option<TodoId>, Vec<&Todo>> = BTreeMap::new();
     for todo in snapshot.todos.values() {
-        let parent = todo
-            .parent_id
-            .filter(|parent| snapshot.todos.contains_key(parent));
+        let parent = todo.parent_id.filter(|parent| snapshot.todos.contains_key(parent));
         children.entry(parent).or_default().push(todo);
     }
     for siblings in children.values_mut() {

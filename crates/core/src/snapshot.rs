@@ -82,13 +82,7 @@ impl Snapshot {
             list,
             limits: None,
             todos: BTreeMap::new(),
-            tally: Tally {
-                backlog: 0,
-                pending: 0,
-                in_progress: 0,
-                completed: 0,
-                cancelled: 0,
-            },
+            tally: Tally { backlog: 0, pending: 0, in_progress: 0, completed: 0, cancelled: 0 },
             last_position: None,
             notes: Vec::new(),
         }
@@ -119,11 +113,8 @@ pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
         }
         Event::TodoCreated(TodoCreated { todo }) => {
             *snapshot.tally.of(todo.status) += 1;
-            snapshot.last_position = Some(
-                snapshot
-                    .last_position
-                    .map_or(todo.position, |p| p.max(todo.position)),
-            );
+            snapshot.last_position =
+                Some(snapshot.last_position.map_or(todo.position, |p| p.max(todo.position)));
             snapshot.todos.insert(todo.id, Todo::clone(todo));
             Touched::Todo(todo.id)
         }

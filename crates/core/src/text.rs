@@ -15,11 +15,7 @@ pub enum TextFault {
     /// Nothing but white space: the same as absent.
     Blank,
     /// Longer than the limit, in the unit the limit is given in.
-    TooLong {
-        limit: usize,
-        length: usize,
-        unit: Unit,
-    },
+    TooLong { limit: usize, length: usize, unit: Unit },
     /// Holds U+0000, which no database keeps faithfully.
     Nul,
 }
@@ -44,11 +40,7 @@ impl fmt::Display for TextFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Blank => f.write_str("is empty or only white space"),
-            Self::TooLong {
-                limit,
-                length,
-                unit,
-            } => {
+            Self::TooLong { limit, length, unit } => {
                 write!(f, "has {length} {unit}; the limit is {limit}")
             }
             Self::Nul => f.write_str("contains a NUL character"),
@@ -71,11 +63,7 @@ fn clean(raw: &str, limit: usize, unit: Unit) -> Result<&str, TextFault> {
         Unit::Characters => text.chars().count(),
     };
     if length > limit {
-        return Err(TextFault::TooLong {
-            limit,
-            length,
-            unit,
-        });
+        return Err(TextFault::TooLong { limit, length, unit });
     }
     Ok(text)
 }
@@ -173,28 +161,17 @@ mod tests {
 
     #[test]
     fn texts_are_trimmed_and_limited() {
-        assert_eq!(
-            Title::new("  a b \n").map(Title::into_string),
-            Ok("a b".to_owned())
-        );
+        assert_eq!(Title::new("  a b \n").map(Title::into_string), Ok("a b".to_owned()));
         assert_eq!(Title::new(" \t\n\u{a0}"), Err(TextFault::Blank));
         assert_eq!(Title::new("a\0b"), Err(TextFault::Nul));
         assert!(Title::new(&"ä".repeat(500)).is_ok());
         assert_eq!(
             Title::new(&"ä".repeat(501)),
-            Err(TextFault::TooLong {
-                limit: 500,
-                length: 501,
-                unit: Unit::Characters
-            })
+            Err(TextFault::TooLong { limit: 500, length: 501, unit: Unit::Characters })
         );
         assert_eq!(
             Body::new(&"ä".repeat(32_769)),
-            Err(TextFault::TooLong {
-                limit: 65_536,
-                length: 65_538,
-                unit: Unit::Bytes
-            })
+            Err(TextFault::TooLong { limit: 65_536, length: 65_538, unit: Unit::Bytes })
         );
     }
 

@@ -27,9 +27,7 @@ impl Time {
     /// Reads RFC 3339, with any offset.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        text.parse::<jiff::Timestamp>()
-            .ok()
-            .map(|t| Self(t.as_microsecond()))
+        text.parse::<jiff::Timestamp>().ok().map(|t| Self(t.as_microsecond()))
     }
 
     /// This moment and `seconds` more; saturates at the ends of time.
@@ -73,10 +71,7 @@ mod tests {
             assert_eq!(text.len(), "2026-11-15T08:00:00.000000Z".len(), "{text}");
             assert_eq!(Time::parse(&text), Some(time));
         }
-        assert_eq!(
-            Time::parse("2026-11-15T09:00:00+01:00"),
-            Time::parse("2026-11-15T08:00:00Z")
-        );
+        assert_eq!(Time::parse("2026-11-15T09:00:00+01:00"), Time::parse("2026-11-15T08:00:00Z"));
         assert_eq!(Time::parse("tomorrow"), None);
     }
 }

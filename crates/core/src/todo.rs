@@ -26,13 +26,8 @@ pub enum Status {
 }
 
 impl Status {
-    pub const ALL: [Self; 5] = [
-        Self::Backlog,
-        Self::Pending,
-        Self::InProgress,
-        Self::Completed,
-        Self::Cancelled,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::Backlog, Self::Pending, Self::InProgress, Self::Completed, Self::Cancelled];
 
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -149,9 +144,7 @@ impl Priority {
 
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|priority| priority.name() == text)
+        Self::ALL.into_iter().find(|priority| priority.name() == text)
     }
 }
 

@@ -57,10 +57,7 @@ impl Move {
     /// The statuses this move may start from under a policy, for messages.
     #[must_use]
     pub fn sources(self, policy: &Policy) -> Vec<Status> {
-        Status::ALL
-            .into_iter()
-            .filter(|from| next(*from, self, policy).is_some())
-            .collect()
+        Status::ALL.into_iter().filter(|from| next(*from, self, policy).is_some()).collect()
     }
 }
 

@@ -39,14 +39,7 @@ impl Access {
             Self::List(list, [action, ..]) => {
                 let (todo_kind, denial) = (TodoKind::Step, Denial::Role);
                 let action = *action;
-                Refusal::NotPermitted {
-                    role,
-                    action,
-                    list,
-                    todo_kind,
-                    denial,
-                }
-                .into()
+                Refusal::NotPermitted { role, action, list, todo_kind, denial }.into()
             }
             _ => Error::OperationNotPermitted { operation, role },
         })

@@ -31,13 +31,7 @@ impl<'a, 't> Call<'a, 't> {
         cause: &'static str,
         ids: Ids,
     ) -> Self {
-        Self {
-            tx,
-            envelope,
-            cause,
-            ids,
-            audit: None,
-        }
+        Self { tx, envelope, cause, ids, audit: None }
     }
 
     #[must_use]
@@ -55,19 +49,11 @@ impl<'a, 't> Call<'a, 't> {
         let conversation = host_id("conversation", context.conversation.as_deref())?;
         let turn = host_id("turn", context.turn.as_deref())?;
         match (conversation, turn) {
-            (Some(conversation_id), Some(turn_id)) => Ok(Scope::Turn {
-                conversation_id,
-                turn_id,
-            }),
+            (Some(conversation_id), Some(turn_id)) => Ok(Scope::Turn { conversation_id, turn_id }),
             (conversation, turn) => {
-                let absent = [
-                    ("conversation", conversation.is_none()),
-                    ("turn", turn.is_none()),
-                ];
+                let absent = [("conversation", conversation.is_none()), ("turn", turn.is_none())];
                 let missing = absent.into_iter().filter(|(_, gone)| *gone).map(|(n, _)| n);
-                Err(Error::MissingContext {
-                    missing: missing.collect(),
-                })
+                Err(Error::MissingContext { missing: missing.collect() })
             }
         }
     }
@@ -115,27 +101,17 @@ impl<'a, 't> Call<'a, 't> {
             created_at: self.envelope.now,
         };
         let mut snapshot = Snapshot::empty(list.clone());
-        let opened = Decision {
-            events: vec![ListOpened { list }.into()],
-            ..Decision::default()
-        };
+        let opened = Decision { events: vec![ListOpened { list }.into()], ..Decision::default() };
         self.record(&mut snapshot, &opened)?;
         Ok(snapshot)
     }
 
     fn open_project(&mut self) -> Result<ProjectId, Error> {
-        let name =
-            host_id("project", Some(&self.envelope.project))?.ok_or(Error::MissingContext {
-                missing: vec!["project"],
-            })?;
+        let name = host_id("project", Some(&self.envelope.project))?
+            .ok_or(Error::MissingContext { missing: vec!["project"] })?;
         let (project_id, created_at) = (ProjectId::from(self.ids.ulid()), self.envelope.now);
         self.tx.insert_project(project_id, &name, created_at)?;
-        let event = ProjectOpened {
-            project_id,
-            name,
-            created_at,
-        }
-        .into();
+        let event = ProjectOpened { project_id, name, created_at }.into();
         let stamp = self.stamp(project_id);
         self.tx.append(&stamp, &project_id.to_string(), &event)?;
         Ok(project_id)
@@ -178,12 +154,7 @@ impl<'a, 't> Call<'a, 't> {
 
     fn stamp(&self, project: ProjectId) -> Stamp {
         let (actor, at) = (self.envelope.actor.clone(), self.envelope.now);
-        Stamp {
-            project,
-            actor,
-            cause: self.cause,
-            at,
-        }
+        Stamp { project, actor, cause: self.cause, at }
     }
 }
 
@@ -193,21 +164,12 @@ fn host_id(name: &str, given: Option<&str>) -> Result<Option<String>, Error> {
     match given.map(Title::new) {
         None | Some(Err(TextFault::Blank)) => Ok(None),
         Some(Ok(id)) => Ok(Some(id.into_string())),
-        Some(Err(TextFault::TooLong { limit, length, .. })) => Err(Fault::TooLong {
-            path,
-            length,
-            limit,
-            unit: "characters",
+        Some(Err(TextFault::TooLong { limit, length, .. })) => {
+            Err(Fault::TooLong { path, length, limit, unit: "characters" }.into())
         }
-        .into()),
         Some(Err(TextFault::Nul)) => {
             let (found, expected) = ("a text with a NUL character", "text without NUL");
-            Err(Fault::BadValue {
-                path,
-                found: found.into(),
-                expected: expected.into(),
-            }
-            .into())
+            Err(Fault::BadValue { path, found: found.into(), expected: expected.into() }.into())
         }
     }
 }

@@ -72,14 +72,8 @@ pub enum Profile {
 }
 
 impl Profile {
-    pub const ALL: [Self; 6] = [
-        Self::Turn,
-        Self::Issue,
-        Self::Plan,
-        Self::Session,
-        Self::Mission,
-        Self::Inbox,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Turn, Self::Issue, Self::Plan, Self::Session, Self::Mission, Self::Inbox];
 
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -132,15 +126,9 @@ impl Operation {
 
 /// The operation of a name, or an error that names the nearest.
 pub fn find(name: &str) -> Result<&'static Operation, Error> {
-    CATALOGUE
-        .iter()
-        .find(|operation| operation.name == name)
-        .ok_or_else(|| {
-            let names = CATALOGUE.iter().map(|operation| operation.name);
-            let nearest = crate::explain::nearest(name, names);
-            Error::UnknownOperation {
-                name: name.to_owned(),
-                nearest,
-            }
-        })
+    CATALOGUE.iter().find(|operation| operation.name == name).ok_or_else(|| {
+        let names = CATALOGUE.iter().map(|operation| operation.name);
+        let nearest = crate::explain::nearest(name, names);
+        Error::UnknownOperation { name: name.to_owned(), nearest }
+    })
 }

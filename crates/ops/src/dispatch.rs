@@ -28,11 +28,7 @@ pub struct Ops {
 impl Ops {
     #[must_use]
     pub const fn new(target: Target, options: Options) -> Self {
-        Self {
-            target,
-            options,
-            store: OnceLock::new(),
-        }
+        Self { target, options, store: OnceLock::new() }
     }
 
     #[must_use]
@@ -56,9 +52,7 @@ impl Ops {
         envelope: &Envelope,
         input: Value,
     ) -> Result<Value, Error> {
-        operation
-            .access
-            .check(envelope.actor.role, operation.name)?;
+        operation.access.check(envelope.actor.role, operation.name)?;
         (operation.run)(self, operation, envelope, input)
     }
 }
@@ -71,12 +65,7 @@ pub fn parse_json(text: &str) -> Result<Value, Error> {
     if text.trim().is_empty() {
         return Ok(Value::Object(serde_json::Map::new()));
     }
-    serde_json::from_str(text).map_err(|error| {
-        Fault::Json {
-            detail: error.to_string(),
-        }
-        .into()
-    })
+    serde_json::from_str(text).map_err(|error| Fault::Json { detail: error.to_string() }.into())
 }
 
 /// Parses strictly; what does not fit is explained by the operation's own schema (ADR 0007).
@@ -104,9 +93,8 @@ pub(crate) fn run<D: Define>(
     mut input: Value,
 ) -> Result<Value, Error> {
     let parsed = Arc::new(parse::<D>(operation, &mut input)?);
-    let ids = clock::ids(envelope.now).map_err(|error| Error::Internal {
-        detail: format!("no randomness for ids: {error}"),
-    })?;
+    let ids = clock::ids(envelope.now)
+        .map_err(|error| Error::Internal { detail: format!("no randomness for ids: {error}") })?;
     let shared = Arc::new(envelope.clone());
     let cause = operation.name;
     match operation.effect {
@@ -155,10 +143,7 @@ fn write<D: Define>(
         Err(error) => return Err(error),
     };
     if let Some((key, digest)) = request {
-        let answer = Answer {
-            request: digest.clone(),
-            answer: output.to_string(),
-        };
+        let answer = Answer { request: digest.clone(), answer: output.to_string() };
         call.tx().keep_answer(&principal, key, &answer, now)?;
     }
     Ok(Ok(output))
@@ -183,10 +168,7 @@ fn digest(operation: &str, envelope: &Envelope, input: &Value) -> String {
         hash.update(part.as_bytes());
         hash.update([0]);
     }
-    hash.finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn sorted(value: &Value) -> Value {
@@ -194,10 +176,7 @@ fn sorted(value: &Value) -> Value {
         Value::Object(object) => {
             let mut fields: Vec<(&String, &Value)> = object.iter().collect();
             fields.sort_by_key(|(name, _)| *name);
-            fields
-                .into_iter()
-                .map(|(name, value)| (name.clone(), sorted(value)))
-                .collect()
+            fields.into_iter().map(|(name, value)| (name.clone(), sorted(value))).collect()
         }
         Value::Array(items) => items.iter().map(sorted).collect(),
         other => other.clone(),

@@ -20,10 +20,7 @@ pub enum Error {
     /// The role may not call this operation.
     OperationNotPermitted { operation: &'static str, role: Role },
     /// There is no such operation.
-    UnknownOperation {
-        name: String,
-        nearest: Option<&'static str>,
-    },
+    UnknownOperation { name: String, nearest: Option<&'static str> },
     /// The input does not fit the operation.
     Input(Box<Fault>),
     /// The operation works on a turn, and the caller gave none.
@@ -51,12 +48,7 @@ pub struct Meaning {
 }
 
 const fn meaning(code: &'static str, exit: u8, http: u16, retryable: bool) -> Meaning {
-    Meaning {
-        code,
-        exit,
-        http,
-        retryable,
-    }
+    Meaning { code, exit, http, retryable }
 }
 
 /// The one error table: exit 1 refused by a rule, 2 malformed, 3 store or I/O, 4 not permitted.
@@ -144,10 +136,7 @@ impl Error {
             Self::RoleNotYours { .. } => {
                 "leave out --as, or act at a terminal or with a token of that role".into()
             }
-            Self::UnknownOperation {
-                nearest: Some(nearest),
-                ..
-            } => {
+            Self::UnknownOperation { nearest: Some(nearest), .. } => {
                 format!("did you mean `{nearest}`? `punch call --list` shows all")
             }
             Self::UnknownOperation { .. } => "`punch call --list` shows all".into(),
@@ -227,17 +216,11 @@ impl fmt::Display for Error {
             }
             Self::Input(fault) => fault.fmt(f),
             Self::MissingContext { missing } => {
-                write!(
-                    f,
-                    "this works on a turn, and the {} is missing",
-                    missing.join(" and the ")
-                )
+                let verb = if missing.len() == 1 { "is" } else { "are" };
+                write!(f, "the {} of the caller {verb} missing", missing.join(" and the "))
             }
             Self::IdempotencyConflict { key } => {
-                write!(
-                    f,
-                    "the idempotency key `{key}` was used before with another input"
-                )
+                write!(f, "the idempotency key `{key}` was used before with another input")
             }
             Self::RoleNotYours { wanted, proved } => {
                 write!(f, "you act as {proved} and may not carry the role {wanted}")

@@ -78,10 +78,9 @@ impl Fault {
             Self::Json { .. } => Some("give one JSON object, or `-` to read it from stdin".into()),
             Self::Utf8 => Some("encode the input as UTF-8".into()),
             Self::TooLarge { .. } => Some("split the request".into()),
-            Self::UnknownField {
-                nearest: Some(nearest),
-                ..
-            } => Some(format!("did you mean `{nearest}`?")),
+            Self::UnknownField { nearest: Some(nearest), .. } => {
+                Some(format!("did you mean `{nearest}`?"))
+            }
             Self::UnknownField { known, .. } => {
                 Some(format!("the fields are: {}", known.join(", ")))
             }
@@ -98,35 +97,17 @@ impl Fault {
         match self {
             Self::Json { .. } | Self::Utf8 => json!({}),
             Self::TooLarge { limit } => json!({ "limit": limit }),
-            Self::UnknownField {
-                path,
-                field,
-                nearest,
-                ..
-            } => {
+            Self::UnknownField { path, field, nearest, .. } => {
                 json!({ "path": path, "field": field, "nearest": nearest })
             }
             Self::MissingField { path } | Self::Other { path, .. } => json!({ "path": path }),
-            Self::WrongType {
-                path,
-                expected,
-                found,
-            } => {
+            Self::WrongType { path, expected, found } => {
                 json!({ "path": path, "expected": expected, "found": found })
             }
-            Self::BadValue {
-                path,
-                found,
-                expected,
-            } => {
+            Self::BadValue { path, found, expected } => {
                 json!({ "path": path, "expected": expected, "found": found })
             }
-            Self::TooLong {
-                path,
-                length,
-                limit,
-                unit,
-            } => {
+            Self::TooLong { path, length, limit, unit } => {
                 json!({ "path": path, "length": length, "limit": limit, "unit": unit })
             }
         }
@@ -141,20 +122,11 @@ impl fmt::Display for Fault {
             Self::TooLarge { limit } => write!(f, "the input is larger than {limit} bytes"),
             Self::UnknownField { path, .. } => write!(f, "unknown field `{path}`"),
             Self::MissingField { path } => write!(f, "`{path}` is missing or empty"),
-            Self::WrongType {
-                path,
-                expected,
-                found,
-            } => {
+            Self::WrongType { path, expected, found } => {
                 write!(f, "`{path}` should be {expected}, not {found}")
             }
             Self::BadValue { path, found, .. } => write!(f, "`{path}` cannot be {found}"),
-            Self::TooLong {
-                path,
-                length,
-                limit,
-                unit,
-            } => {
+            Self::TooLong { path, length, limit, unit } => {
                 write!(f, "`{path}` has {length} {unit}; the limit is {limit}")
             }
             Self::Other { path, detail } if path.is_empty() || path == "." => f.write_str(detail),
@@ -185,9 +157,7 @@ pub fn drop_context(schema: &Value, input: &mut Value) -> bool {
             let Some(inner) = schema.get("items") else {
                 return false;
             };
-            items
-                .iter_mut()
-                .fold(false, |dropped, item| drop_context(inner, item) | dropped)
+            items.iter_mut().fold(false, |dropped, item| drop_context(inner, item) | dropped)
         }
         _ => false,
     }
@@ -204,10 +174,7 @@ fn properties(schema: &Value) -> Option<&Map<String, Value>> {
 }
 
 fn walk(schema: &Value, input: &Value, path: &str) -> Option<Fault> {
-    let expected = schema
-        .get("type")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
+    let expected = schema.get("type").and_then(Value::as_str).unwrap_or_default();
     let fits = match expected {
         "object" => input.is_object(),
         "array" => input.is_array(),
@@ -252,9 +219,7 @@ fn walk_object(schema: &Value, object: &Map<String, Value>, path: &str) -> Optio
     let required = schema.get("required").and_then(Value::as_array);
     for name in required.into_iter().flatten().filter_map(Value::as_str) {
         if object.get(name).is_none_or(Value::is_null) {
-            return Some(Fault::MissingField {
-                path: join(path, name),
-            });
+            return Some(Fault::MissingField { path: join(path, name) });
         }
     }
     known
@@ -267,24 +232,14 @@ fn walk_object(schema: &Value, object: &Map<String, Value>, path: &str) -> Optio
 fn walk_array(schema: &Value, items: &[Value], path: &str) -> Option<Fault> {
     let limit = |name: &str| schema.get(name).and_then(Value::as_u64).map(|n| n as usize);
     if limit("minItems").is_some_and(|min| items.len() < min) {
-        return Some(Fault::MissingField {
-            path: path.to_owned(),
-        });
+        return Some(Fault::MissingField { path: path.to_owned() });
     }
     if let Some(limit) = limit("maxItems").filter(|max| items.len() > *max) {
         let (path, length) = (path.to_owned(), items.len());
-        return Some(Fault::TooLong {
-            path,
-            length,
-            limit,
-            unit: "items",
-        });
+        return Some(Fault::TooLong { path, length, limit, unit: "items" });
     }
     let inner = schema.get("items")?;
-    items
-        .iter()
-        .enumerate()
-        .find_map(|(n, item)| walk(inner, item, &format!("{path}[{n}]")))
+    items.iter().enumerate().find_map(|(n, item)| walk(inner, item, &format!("{path}[{n}]")))
 }
 
 fn walk_text(schema: &Value, text: &str, path: &str) -> Option<Fault> {
@@ -295,11 +250,7 @@ fn walk_text(schema: &Value, text: &str, path: &str) -> Option<Fault> {
         }
         let names: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
         let found = format!("`{}`", text.chars().take(60).collect::<String>());
-        return Some(Fault::BadValue {
-            path,
-            found,
-            expected: names.join(", "),
-        });
+        return Some(Fault::BadValue { path, found, expected: names.join(", ") });
     }
     let text = text.trim();
     let limit = |name: &str| schema.get(name).and_then(Value::as_u64).map(|n| n as usize);
@@ -308,11 +259,7 @@ fn walk_text(schema: &Value, text: &str, path: &str) -> Option<Fault> {
     }
     if text.contains('\0') {
         let found = "a text with a NUL character".to_owned();
-        return Some(Fault::BadValue {
-            path,
-            found,
-            expected: "text without NUL".to_owned(),
-        });
+        return Some(Fault::BadValue { path, found, expected: "text without NUL".to_owned() });
     }
     let limit = limit("maxLength")?;
     // The limit of long texts is in bytes (64 KiB); a schema can only count characters.
@@ -321,12 +268,7 @@ fn walk_text(schema: &Value, text: &str, path: &str) -> Option<Fault> {
     } else {
         (text.chars().count(), "characters")
     };
-    (length > limit).then_some(Fault::TooLong {
-        path,
-        length,
-        limit,
-        unit,
-    })
+    (length > limit).then_some(Fault::TooLong { path, length, limit, unit })
 }
 
 fn walk_number(schema: &Value, input: &Value, path: &str) -> Option<Fault> {
@@ -338,28 +280,16 @@ fn walk_number(schema: &Value, input: &Value, path: &str) -> Option<Fault> {
         (None, Some(max)) if number > max => format!("at most {max}"),
         _ => return None,
     };
-    Some(Fault::BadValue {
-        path: path.to_owned(),
-        found: input.to_string(),
-        expected,
-    })
+    Some(Fault::BadValue { path: path.to_owned(), found: input.to_string(), expected })
 }
 
 fn join(path: &str, name: &str) -> String {
     let shown: String = name.chars().take(60).collect();
-    if path.is_empty() {
-        shown
-    } else {
-        format!("{path}.{shown}")
-    }
+    if path.is_empty() { shown } else { format!("{path}.{shown}") }
 }
 
 fn with_article(name: &str) -> String {
-    let article = if name.starts_with(['a', 'i', 'o']) {
-        "an"
-    } else {
-        "a"
-    };
+    let article = if name.starts_with(['a', 'i', 'o']) { "an" } else { "a" };
     format!("{article} {name}")
 }
 

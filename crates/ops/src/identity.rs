@@ -59,14 +59,7 @@ pub fn prove(facts: Facts) -> Result<Actor, Error> {
         (proved, _) => format!("{proved}:{agent}"),
     };
     let (mission, pillar) = (facts.mission, facts.pillar);
-    Ok(Actor {
-        principal,
-        role,
-        proved,
-        agent,
-        mission,
-        pillar,
-    })
+    Ok(Actor { principal, role, proved, agent, mission, pillar })
 }
 
 /// The operator may carry any role; an agent its own, and root also that of a worker.
@@ -80,13 +73,7 @@ mod tests {
 
     fn facts(terminal: bool, agent_host: bool, agent: Option<&str>) -> Facts {
         let agent = agent.map(|path| AgentPath::parse(path).unwrap());
-        Facts {
-            terminal,
-            agent_host,
-            agent,
-            user: Some("ada".into()),
-            ..Facts::default()
-        }
+        Facts { terminal, agent_host, agent, user: Some("ada".into()), ..Facts::default() }
     }
 
     fn role(facts: Facts) -> (Role, String) {
@@ -97,45 +84,21 @@ mod tests {
     #[test]
     fn a_person_at_a_terminal_is_the_operator_and_all_else_an_agent() {
         let sub = "primary.subagents.w";
-        assert_eq!(
-            role(facts(true, false, None)),
-            (Role::Operator, "operator:ada".into())
-        );
-        assert_eq!(
-            role(facts(true, true, None)),
-            (Role::Root, "root:primary".into())
-        );
-        assert_eq!(
-            role(facts(false, false, None)),
-            (Role::Root, "root:primary".into())
-        );
-        assert_eq!(
-            role(facts(true, false, Some("coder"))),
-            (Role::Root, "root:coder".into())
-        );
-        assert_eq!(
-            role(facts(false, false, Some(sub))),
-            (Role::Worker, format!("worker:{sub}"))
-        );
+        assert_eq!(role(facts(true, false, None)), (Role::Operator, "operator:ada".into()));
+        assert_eq!(role(facts(true, true, None)), (Role::Root, "root:primary".into()));
+        assert_eq!(role(facts(false, false, None)), (Role::Root, "root:primary".into()));
+        assert_eq!(role(facts(true, false, Some("coder"))), (Role::Root, "root:coder".into()));
+        assert_eq!(role(facts(false, false, Some(sub))), (Role::Worker, format!("worker:{sub}")));
     }
 
     #[test]
     fn a_role_is_carried_downwards_only() {
-        let carry = |facts: Facts, wanted| {
-            prove(Facts {
-                carry: Some(wanted),
-                ..facts
-            })
-        };
+        let carry = |facts: Facts, wanted| prove(Facts { carry: Some(wanted), ..facts });
         for wanted in Role::ALL {
             let actor = carry(facts(true, false, None), wanted).unwrap();
             assert_eq!((actor.role, actor.proved), (wanted, Role::Operator));
             let agent = carry(facts(false, false, None), wanted);
-            assert_eq!(
-                agent.is_ok(),
-                matches!(wanted, Role::Root | Role::Worker),
-                "{wanted}"
-            );
+            assert_eq!(agent.is_ok(), matches!(wanted, Role::Root | Role::Worker), "{wanted}");
             let worker = carry(facts(false, false, Some("a.b")), wanted);
             assert_eq!(worker.is_ok(), wanted == Role::Worker, "{wanted}");
         }

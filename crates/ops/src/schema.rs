@@ -22,10 +22,7 @@ pub fn of<T: JsonSchema>() -> Value {
 /// The text of a schema's own doc comment.
 #[must_use]
 pub fn description(schema: &Value) -> &str {
-    schema
-        .get("description")
-        .and_then(Value::as_str)
-        .unwrap_or_default()
+    schema.get("description").and_then(Value::as_str).unwrap_or_default()
 }
 
 fn plain(schema: &mut Value) {

@@ -41,19 +41,12 @@ pub struct McpServer {
 impl McpServer {
     #[must_use]
     pub fn new(ops: Ops, envelope: Envelope, clock: fn() -> Time, choice: Choice) -> Self {
-        Self {
-            ops: Arc::new(ops),
-            envelope: Arc::new(envelope),
-            clock,
-            choice,
-        }
+        Self { ops: Arc::new(ops), envelope: Arc::new(envelope), clock, choice }
     }
 
     /// Serves standard input and output until the input closes.
     pub fn serve_stdio(self) -> io::Result<()> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let ops = Arc::clone(&self.ops);
         let served = runtime.block_on(async move {
             let service = self.serve(rmcp::transport::stdio_pipes()).await;
@@ -110,9 +103,7 @@ impl McpServer {
         match called.await {
             Ok(Ok(output)) => CallToolResult::structured(output),
             Ok(Err(error)) => refusal(&error),
-            Err(_) => refusal(&Error::Internal {
-                detail: "the call panicked".to_owned(),
-            }),
+            Err(_) => refusal(&Error::Internal { detail: "the call panicked".to_owned() }),
         }
     }
 }
@@ -142,10 +133,7 @@ impl ServerHandler for McpServer {
         _: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<ListToolsResult, ErrorData>> + Send + '_ {
         let role = self.envelope.actor.role;
-        let tools = tools::listed(role, self.choice)
-            .into_iter()
-            .map(tools::tool)
-            .collect();
+        let tools = tools::listed(role, self.choice).into_iter().map(tools::tool).collect();
         std::future::ready(Ok(ListToolsResult::with_all_items(tools)))
     }
 

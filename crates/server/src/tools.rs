@@ -26,10 +26,7 @@ impl Choice {
         if name == "all" {
             return Some(Self::All);
         }
-        Profile::ALL
-            .into_iter()
-            .find(|profile| profile.name() == name)
-            .map(Self::Only)
+        Profile::ALL.into_iter().find(|profile| profile.name() == name).map(Self::Only)
     }
 }
 
@@ -45,26 +42,16 @@ const fn profile_of(role: Role) -> Profile {
 /// The operations to list as tools for a role.
 #[must_use]
 pub fn listed(role: Role, choice: Choice) -> Vec<&'static Operation> {
-    let usable = || {
-        CATALOGUE
-            .iter()
-            .filter(move |operation| is_tool(operation, role))
-    };
+    let usable = || CATALOGUE.iter().filter(move |operation| is_tool(operation, role));
     let of = |profile: Profile| {
-        usable()
-            .filter(|operation| operation.surfaces.profiles.contains(&profile))
-            .collect()
+        usable().filter(|operation| operation.surfaces.profiles.contains(&profile)).collect()
     };
     match choice {
         Choice::All => usable().collect(),
         Choice::Only(profile) => of(profile),
         Choice::Default => {
             let own: Vec<_> = of(profile_of(role));
-            if own.is_empty() {
-                usable().collect()
-            } else {
-                own
-            }
+            if own.is_empty() { usable().collect() } else { own }
         }
     }
 }
@@ -77,10 +64,7 @@ fn is_tool(operation: &Operation, role: Role) -> bool {
 pub fn find(name: &str) -> Result<&'static Operation, Error> {
     let operation = punchlist_ops::catalogue::find(name)?;
     if operation.surfaces.profiles.is_empty() {
-        return Err(Error::UnknownOperation {
-            name: name.to_owned(),
-            nearest: None,
-        });
+        return Err(Error::UnknownOperation { name: name.to_owned(), nearest: None });
     }
     Ok(operation)
 }
@@ -93,10 +77,8 @@ pub fn tool(operation: &Operation) -> Tool {
     let description = schema::description(&Value::Object(input.clone())).to_owned();
     input.remove("description");
     let read_only = operation.effect != Effect::Write;
-    let annotations = ToolAnnotations::new()
-        .read_only(read_only)
-        .destructive(false)
-        .open_world(false);
+    let annotations =
+        ToolAnnotations::new().read_only(read_only).destructive(false).open_world(false);
     Tool::new(operation.name, description, Arc::new(input))
         .with_raw_output_schema(Arc::new(object((operation.output_schema)())))
         .with_annotations(annotations)

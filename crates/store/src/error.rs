@@ -37,18 +37,12 @@ pub enum ErrorKind {
 
 impl Error {
     pub fn new(kind: ErrorKind, detail: impl Into<String>) -> Self {
-        Self {
-            kind,
-            detail: detail.into(),
-        }
+        Self { kind, detail: detail.into() }
     }
 
     /// A stored value that this build cannot read.
     pub(crate) fn unreadable(what: &str, value: &str) -> Self {
-        Self::new(
-            ErrorKind::Corrupt,
-            format!("a stored {what} reads `{value}`"),
-        )
+        Self::new(ErrorKind::Corrupt, format!("a stored {what} reads `{value}`"))
     }
 }
 
@@ -122,18 +116,13 @@ impl From<::postgres::Error> for Error {
             Some(_) => ErrorKind::Backend,
             None => ErrorKind::Unreachable,
         };
-        let detail = error
-            .as_db_error()
-            .map_or_else(|| error.to_string(), ToString::to_string);
+        let detail = error.as_db_error().map_or_else(|| error.to_string(), ToString::to_string);
         Self::new(kind, detail)
     }
 }
 
 impl From<serde_json::Error> for Error {
     fn from(error: serde_json::Error) -> Self {
-        Self::new(
-            ErrorKind::Corrupt,
-            format!("stored JSON does not read: {error}"),
-        )
+        Self::new(ErrorKind::Corrupt, format!("stored JSON does not read: {error}"))
     }
 }

@@ -75,9 +75,7 @@ fn sqlite_locked(
     application_id: i32,
 ) -> Result<(), Error> {
     let version: i64 =
-        connection.query_row("SELECT user_version FROM pragma_user_version", [], |r| {
-            r.get(0)
-        })?;
+        connection.query_row("SELECT user_version FROM pragma_user_version", [], |r| r.get(0))?;
     match compare(version, migrations) {
         Found::Current => return Ok(()),
         Found::Newer(version) => return Err(newer(version, migrations)),
@@ -106,17 +104,10 @@ fn back_up(path: &Path, version: i64) -> Result<(), Error> {
 }
 
 fn free_name(path: &Path, version: i64) -> PathBuf {
-    let name = path
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let first = path.with_file_name(format!("{name}.v{version}.bak"));
     let more = (2..).map(|n| path.with_file_name(format!("{name}.v{version}.{n}.bak")));
-    std::iter::once(first.clone())
-        .chain(more)
-        .find(|path| !path.exists())
-        .unwrap_or(first)
+    std::iter::once(first.clone()).chain(more).find(|path| !path.exists()).unwrap_or(first)
 }
 
 /// Brings a PostgreSQL schema forward, under an advisory lock.
@@ -167,19 +158,15 @@ fn postgres_version(connection: &mut PgConnection) -> Result<i64, Error> {
     if tx.first(there, &[], |row| row.int(0))? != Some(1) {
         return Ok(0);
     }
-    let version = tx.first(sql!("SELECT max(version) FROM schema_version"), &[], |r| {
-        r.opt_int(0)
-    })?;
+    let version =
+        tx.first(sql!("SELECT max(version) FROM schema_version"), &[], |r| r.opt_int(0))?;
     Ok(version.flatten().unwrap_or(0))
 }
 
 /// Runs the steps above `version` and checks that no row was lost on the way.
 fn apply(tx: &mut Tx<'_>, version: i64, migrations: &[Migration]) -> Result<(), Error> {
     let before = counts(tx)?;
-    for migration in migrations
-        .iter()
-        .filter(|migration| migration.version > version)
-    {
+    for migration in migrations.iter().filter(|migration| migration.version > version) {
         tx.batch(match tx.dialect() {
             crate::Dialect::Sqlite => migration.sqlite,
             crate::Dialect::Postgres => migration.postgres,

@@ -20,11 +20,7 @@ pub const fn numbered<const N: usize>(text: &[u8]) -> [u8; N] {
     let mut at = 0;
     while at < N {
         let digit_follows = at + 1 < N && text[at + 1].is_ascii_digit();
-        out[at] = if text[at] == b'$' && digit_follows {
-            b'?'
-        } else {
-            text[at]
-        };
+        out[at] = if text[at] == b'$' && digit_follows { b'?' } else { text[at] };
         at += 1;
     }
     out
@@ -166,9 +162,7 @@ mod tests {
         let sql = crate::sql!("SELECT $2 || '-' || $1");
         let params: [super::Value<'_>; 2] = ["one".into(), "two".into()];
         let refs: Vec<&dyn rusqlite::ToSql> = params.iter().map(|p| p as _).collect();
-        let joined: String = connection
-            .query_row(sql.sqlite, &refs[..], |row| row.get(0))
-            .unwrap();
+        let joined: String = connection.query_row(sql.sqlite, &refs[..], |row| row.get(0)).unwrap();
         assert_eq!(joined, "two-one");
     }
 }

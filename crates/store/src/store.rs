@@ -26,6 +26,8 @@ enum Backend {
 pub struct Options {
     /// The schema to bring the store to; tests give older and newer ones.
     pub migrations: &'static [Migration],
+    /// Make the folder of a new file too: for the default place, not for one somebody named.
+    pub make_folder: bool,
     /// How long to wait for another process that writes.
     pub busy_ms: u32,
     /// The most connections to hold at once to a server.
@@ -34,11 +36,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            migrations: MIGRATIONS,
-            busy_ms: 30_000,
-            connections_max: 16,
-        }
+        Self { migrations: MIGRATIONS, make_folder: false, busy_ms: 30_000, connections_max: 16 }
     }
 }
 
@@ -50,10 +48,7 @@ impl Store {
             Target::Memory => Backend::Sqlite(Sqlite::memory(options)?),
             Target::Postgres(url) => Backend::Postgres(Postgres::open(url, options)?),
         };
-        Ok(Self {
-            backend,
-            target: target.clone(),
-        })
+        Ok(Self { backend, target: target.clone() })
     }
 
     #[must_use]

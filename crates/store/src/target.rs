@@ -21,9 +21,7 @@ impl Target {
         if text.starts_with("postgres://") || text.starts_with("postgresql://") {
             return Self::Postgres(text.to_owned());
         }
-        let path = text
-            .strip_prefix("sqlite://")
-            .or_else(|| text.strip_prefix("sqlite:"));
+        let path = text.strip_prefix("sqlite://").or_else(|| text.strip_prefix("sqlite:"));
         match path.unwrap_or(text) {
             ":memory:" => Self::Memory,
             path => Self::File(PathBuf::from(path)),
@@ -57,15 +55,9 @@ mod tests {
     #[test]
     fn a_url_a_path_and_memory_are_told_apart() {
         assert_eq!(Target::parse("a/b.db"), Target::File("a/b.db".into()));
-        assert_eq!(
-            Target::parse("sqlite:///a/b.db"),
-            Target::File("/a/b.db".into())
-        );
+        assert_eq!(Target::parse("sqlite:///a/b.db"), Target::File("/a/b.db".into()));
         assert_eq!(Target::parse(":memory:"), Target::Memory);
-        assert!(matches!(
-            Target::parse("postgresql://h/d"),
-            Target::Postgres(_)
-        ));
+        assert!(matches!(Target::parse("postgresql://h/d"), Target::Postgres(_)));
     }
 
     #[test]

@@ -23,17 +23,11 @@ enum Connection<'a> {
 
 impl<'a> Tx<'a> {
     pub(crate) const fn sqlite(connection: &'a rusqlite::Connection) -> Self {
-        Self {
-            connection: Connection::Sqlite(connection),
-            next_event: None,
-        }
+        Self { connection: Connection::Sqlite(connection), next_event: None }
     }
 
     pub(crate) const fn postgres(connection: &'a mut PgConnection) -> Self {
-        Self {
-            connection: Connection::Postgres(connection),
-            next_event: None,
-        }
+        Self { connection: Connection::Postgres(connection), next_event: None }
     }
 
     #[must_use]

@@ -67,9 +67,7 @@ pub(super) fn named(text: &str) -> Vec<Id> {
     for keyword in ["fn ", "def "] {
         for (start, _) in text.match_indices(keyword) {
             let name = &text[start + keyword.len()..];
-            ids.extend(in_function_name(
-                &name[..name.find(|c| !is_word(c)).unwrap_or(name.len())],
-            ));
+            ids.extend(in_function_name(&name[..name.find(|c| !is_word(c)).unwrap_or(name.len())]));
         }
     }
     ids
@@ -77,30 +75,21 @@ pub(super) fn named(text: &str) -> Vec<Id> {
 
 /// The whole of `text` as one id or one range.
 pub(super) fn parse(text: &str) -> Option<Vec<Id>> {
-    ids_at(text)
-        .filter(|(_, length)| *length == text.len())
-        .map(|(ids, _)| ids)
+    ids_at(text).filter(|(_, length)| *length == text.len()).map(|(ids, _)| ids)
 }
 
 /// One id or one range at the start of `text`, with its length.
 fn ids_at(text: &str) -> Option<(Vec<Id>, usize)> {
     let (first, length) = id_at(text)?;
     let tail = &text[length..];
-    let dots = ["..=", "..", "…"]
-        .into_iter()
-        .find(|dots| tail.starts_with(dots));
+    let dots = ["..=", "..", "…"].into_iter().find(|dots| tail.starts_with(dots));
     if let Some(dots) = dots
         && let Some((last, last_length)) = id_at(&tail[dots.len()..])
         && last.family == first.family
         && (first.number..first.number + RANGE_LENGTH_MAX).contains(&last.number)
     {
         let numbers = first.number..=last.number;
-        let ids = numbers
-            .map(|number| Id {
-                family: first.family.clone(),
-                number,
-            })
-            .collect();
+        let ids = numbers.map(|number| Id { family: first.family.clone(), number }).collect();
         return Some((ids, length + dots.len() + last_length));
     }
     Some((vec![first], length))
@@ -108,10 +97,7 @@ fn ids_at(text: &str) -> Option<(Vec<Id>, usize)> {
 
 /// One id at the start of `text`, with its length; nothing when it is the start of a longer word.
 fn id_at(text: &str) -> Option<(Id, usize)> {
-    let letter = text
-        .chars()
-        .next()
-        .filter(|&c| LISTED.contains(c) || TABLED.contains(c))?;
+    let letter = text.chars().next().filter(|&c| LISTED.contains(c) || TABLED.contains(c))?;
     let rest = text[1..].strip_prefix('-')?;
     // Open questions are counted within the document they come from: `Q-M1`.
     let source_length = usize::from(letter == 'Q');
@@ -120,9 +106,7 @@ fn id_at(text: &str) -> Option<(Id, usize)> {
         return None;
     }
     let digits = &rest[source_length..];
-    let digit_count = digits
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(digits.len());
+    let digit_count = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
     if digits[digit_count..].starts_with(is_word) {
         return None;
     }
@@ -138,9 +122,7 @@ fn in_function_name(name: &str) -> Vec<Id> {
         .windows(2)
         .filter_map(|pair| {
             let text = format!("{}-{}", pair[0], pair[1]);
-            id_at(&text)
-                .filter(|(_, length)| *length == text.len())
-                .map(|(id, _)| id)
+            id_at(&text).filter(|(_, length)| *length == text.len()).map(|(id, _)| id)
         })
         .collect()
 }
@@ -179,41 +161,23 @@ text T-1
 
     #[test]
     fn an_id_is_named_as_a_whole_word() {
-        assert_eq!(
-            shown(&named("// T-12, (K-3) and `Q-M1`; X-2.")),
-            "T-12 K-3 Q-M1 X-2"
-        );
-        assert_eq!(
-            shown(&named("T-12a AT-12 T-x T- Q-1 Q-m1 Z-1 T_12 _T-1 é")),
-            ""
-        );
+        assert_eq!(shown(&named("// T-12, (K-3) and `Q-M1`; X-2.")), "T-12 K-3 Q-M1 X-2");
+        assert_eq!(shown(&named("T-12a AT-12 T-x T- Q-1 Q-m1 Z-1 T_12 _T-1 é")), "");
     }
 
     #[test]
     fn a_range_names_each_of_its_ids() {
         assert_eq!(shown(&named("T-9..T-11")), "T-9 T-10 T-11 T-11");
-        assert_eq!(
-            shown(&named("M-1…M-2, Q-K1..=Q-K2")),
-            "M-1 M-2 M-2 Q-K1 Q-K2 Q-K2"
-        );
+        assert_eq!(shown(&named("M-1…M-2, Q-K1..=Q-K2")), "M-1 M-2 M-2 Q-K1 Q-K2 Q-K2");
         assert_eq!(shown(&named("T-9..M-11")), "T-9 M-11");
-        assert_eq!(
-            shown(&named("T-9..T-3 ends. T-1. T-2...")),
-            "T-9 T-3 T-1 T-2"
-        );
+        assert_eq!(shown(&named("T-9..T-3 ends. T-1. T-2...")), "T-9 T-3 T-1 T-2");
     }
 
     #[test]
     fn a_function_name_names_its_ids() {
         assert_eq!(shown(&named("fn t_12_is_all_or_nothing() {")), "T-12");
-        assert_eq!(
-            shown(&named("async fn keeps_m_1_m_2() { t_9_call() }")),
-            "M-1 M-2"
-        );
-        assert_eq!(
-            shown(&named("fn q_m1_is_hard() {}\nfn x_2() {}")),
-            "Q-M1 X-2"
-        );
+        assert_eq!(shown(&named("async fn keeps_m_1_m_2() { t_9_call() }")), "M-1 M-2");
+        assert_eq!(shown(&named("fn q_m1_is_hard() {}\nfn x_2() {}")), "Q-M1 X-2");
         assert_eq!(shown(&named("def test_k_7_binds(self):")), "K-7");
         assert_eq!(shown(&named("fn at_12_noon() {} fn t_12th() {}")), "");
     }

@@ -29,11 +29,7 @@ struct Ledger {
 
 pub(crate) fn run(args: &[String]) -> Result<()> {
     let is_json = args.iter().any(|arg| arg == "--json");
-    let questions: Vec<&str> = args
-        .iter()
-        .map(String::as_str)
-        .filter(|a| *a != "--json")
-        .collect();
+    let questions: Vec<&str> = args.iter().map(String::as_str).filter(|a| *a != "--json").collect();
     let root = repository::root()?;
     let mut ledger = read(&root)?;
     if !questions.is_empty() {
@@ -62,10 +58,7 @@ fn read(root: &Path) -> Result<Ledger> {
     let document = fs::read_to_string(root.join(REQUIREMENTS)).context(REQUIREMENTS)?;
     let asked = ids::defined(&document);
     let mut named = BTreeSet::new();
-    for path in repository::files(root)?
-        .iter()
-        .filter(|path| may_hold_tests(path))
-    {
+    for path in repository::files(root)?.iter().filter(|path| may_hold_tests(path)) {
         let text = fs::read_to_string(root.join(path)).with_context(|| path.clone())?;
         named.extend(ids::named(&test_text(path, &text)));
     }
@@ -109,19 +102,12 @@ fn select(defined: &[Id], questions: &[&str]) -> Result<Vec<Id>> {
         chosen.extend(meant);
     }
     // In the document's order, each once.
-    Ok(defined
-        .iter()
-        .filter(|id| chosen.contains(id))
-        .cloned()
-        .collect())
+    Ok(defined.iter().filter(|id| chosen.contains(id)).cloned().collect())
 }
 
 impl Ledger {
     fn named_count(&self) -> usize {
-        self.asked
-            .iter()
-            .filter(|id| self.named.contains(id))
-            .count()
+        self.asked.iter().filter(|id| self.named.contains(id)).count()
     }
 
     /// Letter by letter in the document's order: the letter, how many there are, the missing ones.
@@ -129,13 +115,10 @@ impl Ledger {
         let mut groups: Vec<(String, usize, Vec<String>)> = Vec::new();
         for id in &self.asked {
             let label = format!("{}-", id.letter());
-            let at = groups
-                .iter()
-                .position(|group| group.0 == label)
-                .unwrap_or_else(|| {
-                    groups.push((label, 0, Vec::new()));
-                    groups.len() - 1
-                });
+            let at = groups.iter().position(|group| group.0 == label).unwrap_or_else(|| {
+                groups.push((label, 0, Vec::new()));
+                groups.len() - 1
+            });
             groups[at].1 += 1;
             if !self.named.contains(id) {
                 groups[at].2.push(id.to_string());
@@ -158,10 +141,7 @@ impl Ledger {
         let mut families = Map::new();
         for (label, count, missing) in self.groups() {
             let named = count - missing.len();
-            families.insert(
-                label,
-                json!({"count": count, "named": named, "missing": missing}),
-            );
+            families.insert(label, json!({"count": count, "named": named, "missing": missing}));
         }
         json!({"count": self.asked.len(), "named": self.named_count(), "families": families})
     }
@@ -190,10 +170,7 @@ mod tests {
 
     fn ledger() -> Ledger {
         let asked = ids::defined("- T-1 a\n- T-2 b\n- M-1 c\n| Q-M1 | d |\n| Q-K1 | e |\n");
-        Ledger {
-            asked,
-            named: ids::named("T-2 Q-M1 X-9").into_iter().collect(),
-        }
+        Ledger { asked, named: ids::named("T-2 Q-M1 X-9").into_iter().collect() }
     }
 
     #[test]
@@ -207,10 +184,7 @@ mod tests {
     fn the_json_says_the_same() {
         let value = ledger().to_json();
         assert_eq!((&value["count"], &value["named"]), (&json!(5), &json!(2)));
-        assert_eq!(
-            value["families"]["T-"],
-            json!({"count": 2, "named": 1, "missing": ["T-1"]})
-        );
+        assert_eq!(value["families"]["T-"], json!({"count": 2, "named": 1, "missing": ["T-1"]}));
     }
 
     #[test]
@@ -221,14 +195,8 @@ mod tests {
             ids.iter().map(Id::to_string).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(chosen(&["Q-M1", "T-1..T-2", "T-2"]), "T-1 T-2 Q-M1");
-        assert_eq!(
-            (chosen(&["T"]), chosen(&["M-"])),
-            ("T-1 T-2".into(), "M-1".into())
-        );
-        assert_eq!(
-            (chosen(&["Q"]), chosen(&["Q-K"])),
-            ("Q-M1 Q-K1".into(), "Q-K1".into())
-        );
+        assert_eq!((chosen(&["T"]), chosen(&["M-"])), ("T-1 T-2".into(), "M-1".into()));
+        assert_eq!((chosen(&["Q"]), chosen(&["Q-K"])), ("Q-M1 Q-K1".into(), "Q-K1".into()));
         assert!(select(&defined, &["T-3"]).is_err());
         assert!(select(&defined, &["T-1..T-3"]).is_err());
         assert!(select(&defined, &["--all"]).is_err());
@@ -237,14 +205,8 @@ mod tests {
     #[test]
     fn only_test_code_names_requirements() {
         let text = "//! T-1\n#[cfg(test)]\nmod tests {\n    // T-2\n}\n";
-        assert_eq!(
-            ids::named(&test_text("crates/core/src/a.rs", text)).len(),
-            1
-        );
-        assert_eq!(
-            ids::named(&test_text("crates/core/tests/a.rs", text)).len(),
-            2
-        );
+        assert_eq!(ids::named(&test_text("crates/core/src/a.rs", text)).len(), 1);
+        assert_eq!(ids::named(&test_text("crates/core/tests/a.rs", text)).len(), 2);
         assert_eq!(ids::named(&test_text("e2e/a.py", "# T-1\n")).len(), 1);
     }
 

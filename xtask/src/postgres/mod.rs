@@ -62,10 +62,7 @@ pub(crate) fn run_with(args: &[String]) -> Result<ExitCode> {
         .status()
         .with_context(|| format!("cannot start {program}"))?;
     // A command that a signal ended has no code of its own.
-    let code = status
-        .code()
-        .and_then(|code| u8::try_from(code).ok())
-        .unwrap_or(1);
+    let code = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
     Ok(ExitCode::from(code))
 }
 

@@ -53,24 +53,16 @@ fn newest_below(versions: &Path) -> Option<PathBuf> {
 }
 
 fn has_server(folder: &Path) -> bool {
-    ["initdb", "postgres", "pg_isready"]
-        .iter()
-        .all(|name| folder.join(name).is_file())
+    ["initdb", "postgres", "pg_isready"].iter().all(|name| folder.join(name).is_file())
 }
 
 fn install() -> Result<()> {
     println!("PostgreSQL is not on this machine: installing Debian's package");
     let _no_start = NoStart::new()?;
-    for args in [
-        &["update"][..],
-        &["install", "-y", "--no-install-recommends", "postgresql"][..],
-    ] {
+    for args in [&["update"][..], &["install", "-y", "--no-install-recommends", "postgresql"][..]] {
         // Not bound to our life: an installation that is cut in the middle breaks the machine.
         let mut command = Command::new("apt-get");
-        command
-            .args(args)
-            .env("DEBIAN_FRONTEND", "noninteractive")
-            .stdin(Stdio::null());
+        command.args(args).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
         process::run(&mut command, &format!("apt-get {}", args.join(" ")))?;
     }
     Ok(())
@@ -87,15 +79,10 @@ struct NoStart {
 
 impl NoStart {
     fn new() -> Result<Self> {
-        let policy = format!(
-            "#!/bin/sh\n[ -d /proc/{} ] && exit 101\nexit 0\n",
-            std::process::id()
-        );
-        let file = fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o755)
-            .open(START_POLICY);
+        let policy =
+            format!("#!/bin/sh\n[ -d /proc/{} ] && exit 101\nexit 0\n", std::process::id());
+        let file =
+            fs::OpenOptions::new().write(true).create_new(true).mode(0o755).open(START_POLICY);
         match file {
             Ok(mut file) => {
                 let made = Self { is_ours: true };

@@ -34,11 +34,7 @@ impl Throwaway {
         let port = free_port()?;
         let is_root = are_we_root()?;
         let folder = make_folder()?;
-        let prefix = if is_root {
-            drop_rights(&folder)?
-        } else {
-            Vec::new()
-        };
+        let prefix = if is_root { drop_rights(&folder)? } else { Vec::new() };
         let supervisor = Command::new("sh")
             .args(["-c", SUPERVISE, "supervise"])
             .args([&folder, programs])
@@ -66,17 +62,7 @@ impl Throwaway {
                 bail!("the throwaway PostgreSQL server did not start");
             }
             let mut probe = Command::new(programs.join("pg_isready"));
-            probe.args([
-                "-q",
-                "-h",
-                "127.0.0.1",
-                "-U",
-                "punchlist",
-                "-d",
-                "postgres",
-                "-p",
-                &port,
-            ]);
+            probe.args(["-q", "-h", "127.0.0.1", "-U", "punchlist", "-d", "postgres", "-p", &port]);
             if process::succeeds(&mut probe) {
                 return Ok(());
             }
@@ -100,11 +86,7 @@ impl Drop for Throwaway {
 /// A new folder that only its owner may enter.
 fn make_folder() -> Result<PathBuf> {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH)?;
-    let name = format!(
-        "punchlist-postgres-{}-{}",
-        std::process::id(),
-        since_epoch.as_nanos()
-    );
+    let name = format!("punchlist-postgres-{}-{}", std::process::id(), since_epoch.as_nanos());
     let folder = std::env::temp_dir().join(name);
     DirBuilder::new()
         .mode(0o700)
@@ -118,20 +100,18 @@ fn make_folder() -> Result<PathBuf> {
 /// `setpriv` and not `runuser`: it becomes the program, so signals to its id reach the server.
 fn drop_rights(folder: &Path) -> Result<Vec<String>> {
     let id_of = |flag: &str| numeric_id(&[flag, SERVER_USER]);
-    let given = id_of("-u")
-        .and_then(|uid| Ok((uid, id_of("-g")?)))
-        .and_then(|(uid, gid)| {
-            chown(folder, Some(uid), Some(gid))?;
-            Ok([
-                "setpriv",
-                &format!("--reuid={uid}"),
-                &format!("--regid={gid}"),
-                "--clear-groups",
-                "--",
-            ]
-            .map(str::to_owned)
-            .to_vec())
-        });
+    let given = id_of("-u").and_then(|uid| Ok((uid, id_of("-g")?))).and_then(|(uid, gid)| {
+        chown(folder, Some(uid), Some(gid))?;
+        Ok([
+            "setpriv",
+            &format!("--reuid={uid}"),
+            &format!("--regid={gid}"),
+            "--clear-groups",
+            "--",
+        ]
+        .map(str::to_owned)
+        .to_vec())
+    });
     if given.is_err() {
         // No supervisor has the folder yet.
         std::fs::remove_dir(folder).context("cannot remove the server's folder")?;
@@ -147,10 +127,7 @@ pub(super) fn are_we_root() -> Result<bool> {
 
 fn numeric_id(args: &[&str]) -> Result<u32> {
     let text = process::output(Command::new("id").args(args), "id")?;
-    String::from_utf8(text)?
-        .trim()
-        .parse()
-        .context("`id` did not print a number")
+    String::from_utf8(text)?.trim().parse().context("`id` did not print a number")
 }
 
 /// A port that is free now. The kernel hands such ports out in no order, so that another process
@@ -181,10 +158,8 @@ mod tests {
         let no_programs = std::env::temp_dir().join("xtask-no-programs-here");
         let started = Throwaway::start(&no_programs);
         assert!(started.is_err());
-        let left = std::fs::read_dir(std::env::temp_dir())
-            .unwrap()
-            .filter_map(Result::ok)
-            .any(|entry| {
+        let left =
+            std::fs::read_dir(std::env::temp_dir()).unwrap().filter_map(Result::ok).any(|entry| {
                 entry.file_name().to_string_lossy().starts_with(&ours)
                     && entry.path().join("log").exists()
             });

@@ -15,25 +15,14 @@ const WITHOUT_SQL: [&str; 5] = [
 ];
 
 /// Each is SQL when its parts stand in one literal in this order.
-const SQL: [&[&str]; 4] = [
-    &["SELECT ", " FROM "],
-    &["INSERT INTO "],
-    &["UPDATE ", " SET "],
-    &["DELETE FROM "],
-];
+const SQL: [&[&str]; 4] =
+    [&["SELECT ", " FROM "], &["INSERT INTO "], &["UPDATE ", " SET "], &["DELETE FROM "]];
 
 const CORE: &str = "crates/core/";
 const CORE_SOURCE: &str = "crates/core/src/";
 const CLOCKS: [&str; 3] = ["SystemTime::now", "Instant::now", "Timestamp::now"];
-const WORLD: [&str; 7] = [
-    "std::fs",
-    "std::net",
-    "std::env",
-    "std::thread",
-    "tokio",
-    "rusqlite",
-    "postgres",
-];
+const WORLD: [&str; 7] =
+    ["std::fs", "std::net", "std::env", "std::thread", "tokio", "rusqlite", "postgres"];
 
 pub(super) fn findings(path: &str, content: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -79,16 +68,9 @@ fn has_in_order(text: &str, parts: &[&str]) -> bool {
 
 fn words(content: &str, needles: &[&str], why: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (index, line) in content
-        .lines()
-        .enumerate()
-        .filter(|(_, line)| !is_comment(line))
-    {
+    for (index, line) in content.lines().enumerate().filter(|(_, line)| !is_comment(line)) {
         for needle in needles.iter().filter(|needle| contains_word(line, needle)) {
-            findings.push(Finding::error(
-                index + 1,
-                format!("`{needle}` in the core: {why}"),
-            ));
+            findings.push(Finding::error(index + 1, format!("`{needle}` in the core: {why}")));
         }
     }
     findings
@@ -100,10 +82,7 @@ fn grouped_imports(content: &str) -> Vec<Finding> {
     for (start, _) in content.match_indices("use std::{") {
         let group = content[start..].split(';').next().unwrap_or_default();
         let line = content[..start].matches('\n').count() + 1;
-        for needle in WORLD
-            .iter()
-            .filter_map(|needle| needle.strip_prefix("std::"))
-        {
+        for needle in WORLD.iter().filter_map(|needle| needle.strip_prefix("std::")) {
             if contains_word(group, needle) {
                 let message = format!("`std::{needle}` in the core: the core only decides");
                 findings.push(Finding::error(line, message));
@@ -123,10 +102,7 @@ mod tests {
     use super::*;
 
     fn lines(path: &str, content: &str) -> Vec<usize> {
-        findings(path, content)
-            .into_iter()
-            .map(|finding| finding.line)
-            .collect()
+        findings(path, content).into_iter().map(|finding| finding.line).collect()
     }
 
     #[test]
@@ -141,14 +117,8 @@ mod tests {
         ] {
             let content = format!("\nlet sql = \"{text}\";\n");
             assert_eq!(lines("crates/ops/src/a.rs", &content), [2], "{text}");
-            assert!(
-                lines("crates/store/src/a.rs", &content).is_empty(),
-                "{text}"
-            );
-            assert!(
-                lines("crates/ops/tests/a.rs", &content).is_empty(),
-                "{text}"
-            );
+            assert!(lines("crates/store/src/a.rs", &content).is_empty(), "{text}");
+            assert!(lines("crates/ops/tests/a.rs", &content).is_empty(), "{text}");
         }
     }
 
@@ -161,47 +131,23 @@ mod tests {
             "(\"SELECT id\", \" FROM todo\")",
             "\"MYUPDATE a SET b\"",
         ] {
-            assert!(
-                lines("crates/cli/src/a.rs", content).is_empty(),
-                "{content}"
-            );
+            assert!(lines("crates/cli/src/a.rs", content).is_empty(), "{content}");
         }
     }
 
     #[test]
     fn the_core_reads_no_clock_not_even_in_its_tests() {
-        assert_eq!(
-            lines("crates/core/tests/a.rs", "let t = Timestamp::now();"),
-            [1]
-        );
+        assert_eq!(lines("crates/core/tests/a.rs", "let t = Timestamp::now();"), [1]);
         assert_eq!(lines("crates/core/src/a.rs", "\nInstant::now()"), [2]);
         assert!(lines("crates/ops/src/a.rs", "SystemTime::now()").is_empty());
     }
 
     #[test]
     fn the_core_does_not_touch_the_world() {
-        assert_eq!(
-            lines("crates/core/src/a.rs", "use std::fs;\nuse tokio::time;\n"),
-            [1, 2]
-        );
-        assert_eq!(
-            lines("crates/core/src/a.rs", "use std::{env, fmt,\n  fs};\n"),
-            [1, 1]
-        );
-        assert!(
-            lines(
-                "crates/core/src/a.rs",
-                "use std::fmt;\nuse std::{fmt, io};\n"
-            )
-            .is_empty()
-        );
-        assert!(
-            lines(
-                "crates/core/src/a.rs",
-                "//! Knows no tokio and no std::fs.\n"
-            )
-            .is_empty()
-        );
+        assert_eq!(lines("crates/core/src/a.rs", "use std::fs;\nuse tokio::time;\n"), [1, 2]);
+        assert_eq!(lines("crates/core/src/a.rs", "use std::{env, fmt,\n  fs};\n"), [1, 1]);
+        assert!(lines("crates/core/src/a.rs", "use std::fmt;\nuse std::{fmt, io};\n").is_empty());
+        assert!(lines("crates/core/src/a.rs", "//! Knows no tokio and no std::fs.\n").is_empty());
         assert!(lines("crates/core/tests/a.rs", "use std::fs;\n").is_empty());
     }
 }

@@ -15,10 +15,7 @@ pub(super) fn literals(content: &str) -> Vec<Literal> {
         let rest = &content[at..];
         if let Some((text, length)) = string_at(rest) {
             let line = content[..at].matches('\n').count() + 1;
-            found.push(Literal {
-                line,
-                text: normalised(text),
-            });
+            found.push(Literal { line, text: normalised(text) });
             at += length;
         } else {
             at += skipped_length(rest);
@@ -69,10 +66,7 @@ fn skipped_length(rest: &str) -> usize {
         return 3;
     }
     if rest.starts_with("'\\") {
-        return rest
-            .get(3..)
-            .and_then(|tail| tail.find('\''))
-            .map_or(2, |end| end + 4);
+        return rest.get(3..).and_then(|tail| tail.find('\'')).map_or(2, |end| end + 4);
     }
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     let name_length = rest.find(|c: char| !is_name(c)).unwrap_or(rest.len());
@@ -85,10 +79,7 @@ fn skipped_length(rest: &str) -> usize {
 }
 
 fn normalised(text: &str) -> String {
-    let text = text
-        .replace("\\n", " ")
-        .replace("\\t", " ")
-        .replace("\\\n", " ");
+    let text = text.replace("\\n", " ").replace("\\t", " ").replace("\\\n", " ");
     let mut words: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     // What stands at the very end decides whether a word is finished there.
     if text.ends_with(char::is_whitespace) {
@@ -105,10 +96,7 @@ mod tests {
     use super::*;
 
     fn texts(content: &str) -> Vec<String> {
-        literals(content)
-            .into_iter()
-            .map(|literal| literal.text)
-            .collect()
+        literals(content).into_iter().map(|literal| literal.text).collect()
     }
 
     #[test]
@@ -123,23 +111,14 @@ mod tests {
     fn a_literal_is_found_on_its_first_line_and_its_lines_are_joined() {
         let found = literals("let a =\n    \"one\n     two \\\n  three \";\n\"four\"");
         let expected = [(2, "one two three "), (5, "four")];
-        let expected = expected.map(|(line, text)| Literal {
-            line,
-            text: text.to_owned(),
-        });
+        let expected = expected.map(|(line, text)| Literal { line, text: text.to_owned() });
         assert_eq!(found, expected);
     }
 
     #[test]
     fn quotes_in_comments_characters_and_lifetimes_open_nothing() {
-        assert_eq!(
-            texts("// it's \"no\"\n/* \"no\" */ 'a' '\"' '\\'' '\\\\' \"yes\""),
-            ["yes"]
-        );
-        assert_eq!(
-            texts("fn f<'a>(x: &'a str) -> &'static str { \"yes\" }"),
-            ["yes"]
-        );
+        assert_eq!(texts("// it's \"no\"\n/* \"no\" */ 'a' '\"' '\\'' '\\\\' \"yes\""), ["yes"]);
+        assert_eq!(texts("fn f<'a>(x: &'a str) -> &'static str { \"yes\" }"), ["yes"]);
         assert_eq!(texts("'\\u{22}' \"yes\""), ["yes"]);
     }
 

@@ -32,19 +32,11 @@ enum Severity {
 
 impl Finding {
     fn error(line: usize, message: impl Into<String>) -> Self {
-        Self {
-            line,
-            message: message.into(),
-            severity: Severity::Error,
-        }
+        Self { line, message: message.into(), severity: Severity::Error }
     }
 
     fn note(line: usize, message: impl Into<String>) -> Self {
-        Self {
-            line,
-            message: message.into(),
-            severity: Severity::Note,
-        }
+        Self { line, message: message.into(), severity: Severity::Note }
     }
 }
 
@@ -61,11 +53,7 @@ pub(crate) fn check(root: &Path) -> Result<()> {
     let mut error_count = 0;
     for path in &files {
         for finding in findings_in(root, path)? {
-            let Finding {
-                line,
-                message,
-                severity,
-            } = finding;
+            let Finding { line, message, severity } = finding;
             match severity {
                 Severity::Error => {
                     error_count += 1;
@@ -76,10 +64,7 @@ pub(crate) fn check(root: &Path) -> Result<()> {
         }
     }
     if error_count > 0 {
-        bail!(
-            "errors found by tidy in {} files: {error_count}",
-            files.len()
-        );
+        bail!("errors found by tidy in {} files: {error_count}", files.len());
     }
     println!("{} files are tidy", files.len());
     Ok(())
@@ -87,10 +72,7 @@ pub(crate) fn check(root: &Path) -> Result<()> {
 
 fn findings_in(root: &Path, path: &str) -> Result<Vec<Finding>> {
     let full = root.join(path);
-    let size = full
-        .metadata()
-        .with_context(|| format!("cannot read {path}"))?
-        .len();
+    let size = full.metadata().with_context(|| format!("cannot read {path}"))?.len();
     let mut findings: Vec<Finding> = text::size(size).into_iter().collect();
     let is_rust = path.ends_with(".rs");
     if is_rust || path.ends_with(".md") || path.ends_with(".toml") {
@@ -151,12 +133,7 @@ mod tests {
         }
         fs::write(root.join("d.toml"), [0xff, b'\n']).unwrap();
         let count = |name| findings_in(&root, name).unwrap().len();
-        let counts = [
-            count("a.rs"),
-            count("b.md"),
-            count("c.txt"),
-            count("d.toml"),
-        ];
+        let counts = [count("a.rs"), count("b.md"), count("c.txt"), count("d.toml")];
         fs::remove_dir_all(&root).unwrap();
         assert_eq!(counts, [2, 1, 0, 1]);
     }

@@ -31,10 +31,7 @@ const ALLOWS: [&str; 2] = [concat!("#[", "allow("), concat!("#![", "allow(")];
 
 pub(super) fn findings(path: &str, content: &str) -> Vec<Finding> {
     let is_test = test_parts::test_lines(path, content);
-    let mut findings: Vec<Finding> = opening(content)
-        .into_iter()
-        .chain(length(content))
-        .collect();
+    let mut findings: Vec<Finding> = opening(content).into_iter().chain(length(content)).collect();
     for (index, line) in content.lines().enumerate() {
         let messages = [width(line), unfinished(line), attributes(line)];
         let sleep = if is_test[index] { sleep(line) } else { None };
@@ -45,21 +42,14 @@ pub(super) fn findings(path: &str, content: &str) -> Vec<Finding> {
 }
 
 fn opening(content: &str) -> Option<Finding> {
-    (!content.starts_with("//!")).then(|| {
-        Finding::error(
-            1,
-            "does not open with `//!`: what lives here, and what does not",
-        )
-    })
+    (!content.starts_with("//!"))
+        .then(|| Finding::error(1, "does not open with `//!`: what lives here, and what does not"))
 }
 
 fn length(content: &str) -> Option<Finding> {
     let count = test_parts::code_line_count(content);
     if count > FILE_LINES_MAX {
-        return Some(Finding::error(
-            1,
-            format!("{count} lines, over {FILE_LINES_MAX}: split it"),
-        ));
+        return Some(Finding::error(1, format!("{count} lines, over {FILE_LINES_MAX}: split it")));
     }
     (count > FILE_LINES_NOTE)
         .then(|| Finding::note(1, format!("{count} lines: think about splitting it")))
@@ -73,26 +63,18 @@ fn width(line: &str) -> Option<String> {
 }
 
 fn unfinished(line: &str) -> Option<String> {
-    let needle = UNFINISHED
-        .iter()
-        .find(|needle| contains_word(line, needle))?;
-    Some(format!(
-        "`{needle}` marks unfinished work: finish it or open an issue"
-    ))
+    let needle = UNFINISHED.iter().find(|needle| contains_word(line, needle))?;
+    Some(format!("`{needle}` marks unfinished work: finish it or open an issue"))
 }
 
 fn sleep(line: &str) -> Option<String> {
     let needle = SLEEPS.iter().find(|needle| line.contains(**needle))?;
-    Some(format!(
-        "`{needle}` in a test: wait for a notification or move an injected clock"
-    ))
+    Some(format!("`{needle}` in a test: wait for a notification or move an injected clock"))
 }
 
 fn attributes(line: &str) -> Option<String> {
     if line.contains(IGNORE) {
-        return Some(format!(
-            "`{IGNORE}`: a test that does not run proves nothing"
-        ));
+        return Some(format!("`{IGNORE}`: a test that does not run proves nothing"));
     }
     let needle = ALLOWS.iter().find(|needle| line.contains(**needle))?;
     Some(format!("`{needle}`: use `expect` with a reason"))
@@ -103,10 +85,7 @@ mod tests {
     use super::*;
 
     fn messages(path: &str, content: &str) -> Vec<(usize, String)> {
-        findings(path, content)
-            .into_iter()
-            .map(|f| (f.line, f.message))
-            .collect()
+        findings(path, content).into_iter().map(|f| (f.line, f.message)).collect()
     }
 
     #[test]
@@ -140,36 +119,22 @@ mod tests {
     #[test]
     fn a_long_line_is_refused_unless_it_holds_a_url() {
         assert_eq!(width(&"é".repeat(120)), None);
-        assert_eq!(
-            width(&"é".repeat(121)),
-            Some("121 characters, over 120".to_owned())
-        );
-        assert_eq!(
-            width(&("https://example.org/".to_owned() + &"a".repeat(120))),
-            None
-        );
+        assert_eq!(width(&"é".repeat(121)), Some("121 characters, over 120".to_owned()));
+        assert_eq!(width(&("https://example.org/".to_owned() + &"a".repeat(120))), None);
     }
 
     #[test]
     fn unfinished_work_is_refused() {
         for needle in UNFINISHED {
-            assert!(
-                unfinished(&format!("    {needle} later")).is_some(),
-                "{needle}"
-            );
+            assert!(unfinished(&format!("    {needle} later")).is_some(), "{needle}");
         }
         assert!(unfinished(concat!("/// TO", "DO later")).is_some());
     }
 
     #[test]
     fn our_domains_own_words_are_not_unfinished_work() {
-        for line in [
-            "\"Active TODO limit\"",
-            "see TODO.md",
-            "[TODOs]",
-            "my_todo!(1)",
-            "AXXX: one",
-        ] {
+        for line in ["\"Active TODO limit\"", "see TODO.md", "[TODOs]", "my_todo!(1)", "AXXX: one"]
+        {
             assert_eq!(unfinished(line), None, "{line}");
         }
     }

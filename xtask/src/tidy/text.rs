@@ -17,10 +17,7 @@ pub(super) fn white_space(content: &str) -> Vec<Finding> {
         .map(|(index, _)| Finding::error(index + 1, "white space at the end of the line"))
         .collect();
     if !content.is_empty() && !content.ends_with('\n') {
-        findings.push(Finding::error(
-            content.lines().count(),
-            "no newline at the end of the file",
-        ));
+        findings.push(Finding::error(content.lines().count(), "no newline at the end of the file"));
     }
     findings
 }

@@ -20,10 +20,7 @@ impl AcceptTodo {
         }
         let todo = draft.open(self.todo_id)?;
         let Some(claim) = todo.claim.clone() else {
-            return Err(Refusal::NoClaim {
-                title: todo.title.clone(),
-            }
-            .into());
+            return Err(Refusal::NoClaim { title: todo.title.clone() }.into());
         };
         let outcome = self.outcome.as_deref().or(claim.outcome.as_deref());
         draft.complete(self.todo_id, outcome, &claim.evidence)

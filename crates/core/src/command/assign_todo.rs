@@ -22,10 +22,7 @@ impl AssignTodo {
         let (had, status) = (todo.assignee.clone(), todo.status);
         if had.as_ref() != Some(&self.assignee) {
             let assignee = Some(self.assignee.clone());
-            draft.emit(TodoAssigned {
-                todo_id: self.todo_id,
-                assignee,
-            });
+            draft.emit(TodoAssigned { todo_id: self.todo_id, assignee });
         }
         if status == Status::Pending && draft.policy().assigning_starts {
             draft.start(self.todo_id)?;

@@ -30,11 +30,6 @@ impl CancelTodo {
 impl Draft<'_> {
     pub(super) fn cancel(&mut self, todo_id: TodoId, outcome: Option<String>) {
         let (settled_at, settled_by) = (self.now, self.settled_by());
-        self.emit(TodoCancelled {
-            todo_id,
-            outcome,
-            settled_at,
-            settled_by,
-        });
+        self.emit(TodoCancelled { todo_id, outcome, settled_at, settled_by });
     }
 }

@@ -34,11 +34,7 @@ impl CompleteTodo {
         let list_id = draft.state.list.id;
         for metric in &self.metrics_impacted {
             let (todo_id, metric) = (self.todo_id, metric.clone());
-            draft.decision.effects.push(Effect::CollectMetric {
-                list_id,
-                todo_id,
-                metric,
-            });
+            draft.decision.effects.push(Effect::CollectMetric { list_id, todo_id, metric });
         }
         Ok(())
     }

@@ -66,9 +66,7 @@ impl CreateTodos {
         for item in &self.items {
             draft.leave_on_list(item.kind, item.parent_id)?;
             let todo = draft.new_todo(item)?;
-            draft.emit(TodoCreated {
-                todo: Box::new(todo),
-            });
+            draft.emit(TodoCreated { todo: Box::new(todo) });
         }
         draft.keep_one_in_progress();
         Ok(())
@@ -81,9 +79,8 @@ impl Draft<'_> {
         self.check_parent(item.parent_id)?;
         self.check_unique(item.title.as_str())?;
         let status = self.place(item.status)?;
-        let position = item
-            .position
-            .unwrap_or_else(|| self.state.last_position.map_or(0, |p| p + 1));
+        let position =
+            item.position.unwrap_or_else(|| self.state.last_position.map_or(0, |p| p + 1));
         let ratified = item.kind == TodoKind::Criterion && self.actor.role == Role::Operator;
         Ok(Todo {
             id: TodoId::from(self.ids.ulid()),
@@ -151,16 +148,13 @@ impl Draft<'_> {
             Place::Granted(status) => status,
             Place::OverLimit => {
                 let active = self.state.tally.active() + 1;
-                self.decision.warnings.push(Warning::OverActiveLimit {
-                    limit: limits.active,
-                    active,
-                });
+                self.decision
+                    .warnings
+                    .push(Warning::OverActiveLimit { limit: limits.active, active });
                 wanted
             }
             Place::Spilled => {
-                self.decision.warnings.push(Warning::SpilledToBacklog {
-                    limit: limits.active,
-                });
+                self.decision.warnings.push(Warning::SpilledToBacklog { limit: limits.active });
                 Status::Backlog
             }
         })

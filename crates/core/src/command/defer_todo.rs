@@ -19,10 +19,7 @@ impl DeferTodo {
             return Ok(());
         }
         if draft.open(self.todo_id)?.defer_until != self.until {
-            draft.emit(TodoDeferred {
-                todo_id: self.todo_id,
-                until: self.until,
-            });
+            draft.emit(TodoDeferred { todo_id: self.todo_id, until: self.until });
         }
         Ok(())
     }

@@ -23,10 +23,7 @@ impl DemoteTodo {
         if let Some(limits) = draft.state.limits {
             limits.demote(&draft.state.tally)?;
         }
-        draft.emit(TodoDemoted {
-            todo_id: self.todo_id,
-            reason: self.reason.clone(),
-        });
+        draft.emit(TodoDemoted { todo_id: self.todo_id, reason: self.reason.clone() });
         Ok(())
     }
 }

@@ -39,14 +39,7 @@ impl<'a> Draft<'a> {
         ids: &'a mut Ids,
         command: &'a Command,
     ) -> Self {
-        Self {
-            state: snapshot.clone(),
-            actor,
-            now,
-            ids,
-            decision: Decision::default(),
-            command,
-        }
+        Self { state: snapshot.clone(), actor, now, ids, decision: Decision::default(), command }
     }
 
     pub(super) fn policy(&self) -> &'static Policy {
@@ -62,11 +55,7 @@ impl<'a> Draft<'a> {
 
     pub(super) fn todo(&self, id: TodoId) -> Result<&Todo, Refused> {
         self.state.todo(id).ok_or_else(|| {
-            Refusal::UnknownTodo {
-                todo_id: id.to_string(),
-                list: self.state.list.kind(),
-            }
-            .into()
+            Refusal::UnknownTodo { todo_id: id.to_string(), list: self.state.list.kind() }.into()
         })
     }
 
@@ -101,33 +90,16 @@ impl<'a> Draft<'a> {
             Verdict::Claim => Ok(Leave::AsClaim),
             Verdict::Recommend => {
                 let command = Box::new(self.command.clone());
-                self.emit(ChangeRecommended {
-                    todo_id: id,
-                    command,
-                });
-                self.decision.warnings.push(Warning::Recommended {
-                    todo_id: id,
-                    action,
-                });
+                self.emit(ChangeRecommended { todo_id: id, command });
+                self.decision.warnings.push(Warning::Recommended { todo_id: id, action });
                 Ok(Leave::Kept)
             }
             Verdict::Deny(denial) => {
                 let role = self.actor.role;
-                let refusal = Refusal::NotPermitted {
-                    role,
-                    action,
-                    list,
-                    todo_kind: kind,
-                    denial,
-                };
+                let refusal = Refusal::NotPermitted { role, action, list, todo_kind: kind, denial };
                 let audit = action.is_judgement().then(|| {
                     Box::new(
-                        CommandRefused {
-                            todo_id: id,
-                            action,
-                            refusal: refusal.clone(),
-                        }
-                        .into(),
+                        CommandRefused { todo_id: id, action, refusal: refusal.clone() }.into(),
                     )
                 });
                 Err(Refused { refusal, audit })
@@ -151,14 +123,7 @@ impl<'a> Draft<'a> {
             Verdict::Deny(denial) => denial,
         };
         let role = self.actor.role;
-        Err(Refusal::NotPermitted {
-            role,
-            action,
-            list,
-            todo_kind: kind,
-            denial,
-        }
-        .into())
+        Err(Refusal::NotPermitted { role, action, list, todo_kind: kind, denial }.into())
     }
 
     /// Does the state machine allow this move from where the item stands?
@@ -170,12 +135,8 @@ impl<'a> Draft<'a> {
         if by != Move::Reopen {
             self.open(id)?;
         }
-        Err(Refusal::WrongStatus {
-            action: by,
-            current,
-            expected: by.sources(self.policy()),
-        }
-        .into())
+        Err(Refusal::WrongStatus { action: by, current, expected: by.sources(self.policy()) }
+            .into())
     }
 
     /// Starts an item under the one-in-progress rule of the list.
@@ -200,10 +161,7 @@ impl<'a> Draft<'a> {
                 }
             }
         }
-        self.emit(TodoStarted {
-            todo_id: id,
-            started_at: self.now,
-        });
+        self.emit(TodoStarted { todo_id: id, started_at: self.now });
         Ok(())
     }
 
@@ -239,10 +197,7 @@ impl<'a> Draft<'a> {
             self.emit(TodoYielded { todo_id });
         }
         if let Some(todo_id) = next {
-            self.emit(TodoStarted {
-                todo_id,
-                started_at: self.now,
-            });
+            self.emit(TodoStarted { todo_id, started_at: self.now });
         }
     }
 
@@ -256,10 +211,7 @@ impl<'a> Draft<'a> {
     }
 
     pub(super) fn settled_by(&self) -> SettledBy {
-        SettledBy {
-            principal: self.actor.principal.clone(),
-            role: self.actor.role,
-        }
+        SettledBy { principal: self.actor.principal.clone(), role: self.actor.role }
     }
 
     pub(super) fn finish(self) -> Decision {

@@ -28,10 +28,7 @@ impl HoldTodo {
             at: draft.now,
             by: draft.actor.principal.clone(),
         };
-        draft.emit(TodoHeld {
-            todo_id: self.todo_id,
-            hold,
-        });
+        draft.emit(TodoHeld { todo_id: self.todo_id, hold });
         draft.keep_one_in_progress();
         Ok(())
     }

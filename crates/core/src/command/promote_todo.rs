@@ -25,16 +25,10 @@ impl PromoteTodo {
             && limits.promote(&draft.state.tally)? == Place::OverLimit
         {
             let active = draft.state.tally.active() + 1;
-            let warning = Warning::OverActiveLimit {
-                limit: limits.active,
-                active,
-            };
+            let warning = Warning::OverActiveLimit { limit: limits.active, active };
             draft.decision.warnings.push(warning);
         }
-        draft.emit(TodoPromoted {
-            todo_id: self.todo_id,
-            reason: self.reason.clone(),
-        });
+        draft.emit(TodoPromoted { todo_id: self.todo_id, reason: self.reason.clone() });
         Ok(())
     }
 }

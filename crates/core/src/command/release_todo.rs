@@ -20,14 +20,9 @@ impl ReleaseTodo {
         }
         draft.can(Move::Yield, self.todo_id)?;
         let assigned = draft.todo(self.todo_id)?.assignee.is_some();
-        draft.emit(TodoYielded {
-            todo_id: self.todo_id,
-        });
+        draft.emit(TodoYielded { todo_id: self.todo_id });
         if assigned {
-            draft.emit(TodoAssigned {
-                todo_id: self.todo_id,
-                assignee: None,
-            });
+            draft.emit(TodoAssigned { todo_id: self.todo_id, assignee: None });
         }
         draft.keep_one_in_progress();
         Ok(())

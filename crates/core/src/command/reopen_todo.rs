@@ -22,10 +22,7 @@ impl ReopenTodo {
         draft.can(Move::Reopen, self.todo_id)?;
         let title = draft.todo(self.todo_id)?.title.clone();
         draft.check_unique(&title)?;
-        draft.emit(TodoReopened {
-            todo_id: self.todo_id,
-            reason: self.reason.clone(),
-        });
+        draft.emit(TodoReopened { todo_id: self.todo_id, reason: self.reason.clone() });
         draft.keep_one_in_progress();
         Ok(())
     }

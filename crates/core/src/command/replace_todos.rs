@@ -42,10 +42,7 @@ impl ReplaceTodos {
         for (position, item) in (0..).zip(&self.items) {
             let id = match draft.listed(item) {
                 Some(id) if !kept.insert(id) => {
-                    return Err(Refusal::DuplicateText {
-                        text: item.title.to_string(),
-                    }
-                    .into());
+                    return Err(Refusal::DuplicateText { text: item.title.to_string() }.into());
                 }
                 Some(id) => {
                     draft.revise_listed(id, item, position)?;
@@ -98,9 +95,7 @@ impl Draft<'_> {
         new.external_id.clone_from(&item.external_id);
         let todo = self.new_todo(&new)?;
         let id = todo.id;
-        self.emit(TodoCreated {
-            todo: Box::new(todo),
-        });
+        self.emit(TodoCreated { todo: Box::new(todo) });
         Ok(id)
     }
 

@@ -21,16 +21,10 @@ impl ReturnTodo {
         }
         let todo = draft.open(self.todo_id)?;
         if todo.claim.is_none() {
-            return Err(Refusal::NoClaim {
-                title: todo.title.clone(),
-            }
-            .into());
+            return Err(Refusal::NoClaim { title: todo.title.clone() }.into());
         }
         let feedback = self.feedback.as_str().to_owned();
-        draft.emit(ClaimReturned {
-            todo_id: self.todo_id,
-            feedback,
-        });
+        draft.emit(ClaimReturned { todo_id: self.todo_id, feedback });
         draft.keep_one_in_progress();
         Ok(())
     }

@@ -26,10 +26,7 @@ impl ReviseTodo {
             return Ok(());
         }
         let todo = draft.open(self.todo_id)?.clone();
-        let title = self
-            .title
-            .as_ref()
-            .map_or(todo.title.as_str(), Title::as_str);
+        let title = self.title.as_ref().map_or(todo.title.as_str(), Title::as_str);
         if normalised(title) != normalised(&todo.title) {
             draft.check_unique(title)?;
         }

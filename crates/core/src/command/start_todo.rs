@@ -16,10 +16,7 @@ impl StartTodo {
     pub(super) fn decide(&self, draft: &mut Draft<'_>) -> Result<(), Refused> {
         let todo = draft.todo(self.todo_id)?;
         if todo.kind == TodoKind::Criterion {
-            return Err(Refusal::CriterionNotStartable {
-                title: todo.title.clone(),
-            }
-            .into());
+            return Err(Refusal::CriterionNotStartable { title: todo.title.clone() }.into());
         }
         if draft.leave(self.todo_id)? == Leave::Kept {
             return Ok(());

@@ -18,9 +18,7 @@ impl UnholdTodo {
             return Ok(());
         }
         if draft.open(self.todo_id)?.hold.is_some() {
-            draft.emit(TodoUnheld {
-                todo_id: self.todo_id,
-            });
+            draft.emit(TodoUnheld { todo_id: self.todo_id });
             draft.keep_one_in_progress();
         }
         Ok(())

@@ -26,14 +26,8 @@ struct Try {
 }
 
 fn tries() -> impl Strategy<Value = Vec<Try>> {
-    let one = (0..Role::ALL.len(), 0..24u8, 0..12usize, any::<u8>()).prop_map(
-        |(role, what, which, choice)| Try {
-            role: Role::ALL[role],
-            what,
-            which,
-            choice,
-        },
-    );
+    let one = (0..Role::ALL.len(), 0..24u8, 0..12usize, any::<u8>())
+        .prop_map(|(role, what, which, choice)| Try { role: Role::ALL[role], what, which, choice });
     proptest::collection::vec(one, 1..60)
 }
 
@@ -43,16 +37,8 @@ fn title(n: u8) -> Title {
 
 fn new_todo(n: u8, parent: Option<TodoId>) -> NewTodo {
     let mut new = NewTodo::titled(title(n));
-    new.kind = if n.is_multiple_of(5) {
-        TodoKind::Criterion
-    } else {
-        TodoKind::Step
-    };
-    new.status = if n.is_multiple_of(3) {
-        Status::Backlog
-    } else {
-        Status::Pending
-    };
+    new.kind = if n.is_multiple_of(5) { TodoKind::Criterion } else { TodoKind::Step };
+    new.status = if n.is_multiple_of(3) { Status::Backlog } else { Status::Pending };
     new.position = (n.is_multiple_of(4)).then_some(i64::from(n));
     new.parent_id = parent.filter(|_| n.is_multiple_of(2));
     new.phase = (n.is_multiple_of(7)).then(|| title(n));
@@ -60,12 +46,7 @@ fn new_todo(n: u8, parent: Option<TodoId>) -> NewTodo {
 }
 
 fn listed(n: u8) -> ListedTodo {
-    let statuses = [
-        Status::Pending,
-        Status::InProgress,
-        Status::Completed,
-        Status::Cancelled,
-    ];
+    let statuses = [Status::Pending, Status::InProgress, Status::Completed, Status::Cancelled];
     ListedTodo {
         external_id: (n.is_multiple_of(2)).then(|| format!("own-{}", n % 6)),
         title: title(n),
@@ -82,9 +63,7 @@ fn command(state: &Snapshot, now: Time, t: &Try) -> Option<Command> {
     let text = (!n.is_multiple_of(4)).then(|| format!("because {n}"));
     let body = Body::new("because").unwrap();
     if t.what < 5 {
-        let items = (0..=n % 3)
-            .map(|k| new_todo(n.wrapping_add(k), picked))
-            .collect();
+        let items = (0..=n % 3).map(|k| new_todo(n.wrapping_add(k), picked)).collect();
         return Some(CreateTodos { items }.into());
     }
     let todo_id = picked?;
@@ -94,93 +73,33 @@ fn command(state: &Snapshot, now: Time, t: &Try) -> Option<Command> {
         7 => ReleaseTodo { todo_id }.into(),
         8 | 9 => {
             let metrics_impacted = vec![];
-            CompleteTodo {
-                todo_id,
-                outcome: text,
-                evidence,
-                metrics_impacted,
-            }
-            .into()
+            CompleteTodo { todo_id, outcome: text, evidence, metrics_impacted }.into()
         }
-        10 => CancelTodo {
-            todo_id,
-            outcome: text,
+        10 => CancelTodo { todo_id, outcome: text }.into(),
+        11 => PromoteTodo { todo_id, reason: text }.into(),
+        12 => DemoteTodo { todo_id, reason: text }.into(),
+        13 => ReopenTodo { todo_id, reason: text }.into(),
+        14 => NoteTodo { todo_id, text: body }.into(),
+        15 => {
+            ReplaceTodos { items: (0..n % 4).map(|k| listed(n.wrapping_add(k))).collect() }.into()
         }
-        .into(),
-        11 => PromoteTodo {
-            todo_id,
-            reason: text,
-        }
-        .into(),
-        12 => DemoteTodo {
-            todo_id,
-            reason: text,
-        }
-        .into(),
-        13 => ReopenTodo {
-            todo_id,
-            reason: text,
-        }
-        .into(),
-        14 => NoteTodo {
-            todo_id,
-            text: body,
-        }
-        .into(),
-        15 => ReplaceTodos {
-            items: (0..n % 4).map(|k| listed(n.wrapping_add(k))).collect(),
-        }
-        .into(),
         16 => {
             let (title, position) = (Some(title(n)), Some(i64::from(n % 9)));
-            ReviseTodo {
-                todo_id,
-                title,
-                priority: None,
-                position,
-                deadline: None,
-                reason: None,
-            }
-            .into()
+            ReviseTodo { todo_id, title, priority: None, position, deadline: None, reason: None }
+                .into()
         }
-        17 => HoldTodo {
-            todo_id,
-            kind: HoldKind::Blocked,
-            reason: body,
-        }
-        .into(),
+        17 => HoldTodo { todo_id, kind: HoldKind::Blocked, reason: body }.into(),
         18 => UnholdTodo { todo_id }.into(),
         19 => {
             let until = (n.is_multiple_of(2)).then(|| now.plus_seconds(i64::from(n)));
             DeferTodo { todo_id, until }.into()
         }
-        20 => ClaimTodo {
-            todo_id,
-            outcome: text,
-            evidence,
-        }
-        .into(),
-        21 => AcceptTodo {
-            todo_id,
-            outcome: text,
-        }
-        .into(),
-        22 => ReturnTodo {
-            todo_id,
-            feedback: body,
-        }
-        .into(),
+        20 => ClaimTodo { todo_id, outcome: text, evidence }.into(),
+        21 => AcceptTodo { todo_id, outcome: text }.into(),
+        22 => ReturnTodo { todo_id, feedback: body }.into(),
         _ => {
-            let path = if n.is_multiple_of(2) {
-                "primary"
-            } else {
-                "primary.subagents.w"
-            };
-            AssignTodo {
-                todo_id,
-                assignee: AgentPath::parse(path).unwrap(),
-            }
-            .into()
+            let path = if n.is_multiple_of(2) { "primary" } else { "primary.subagents.w" };
+            AssignTodo { todo_id, assignee: AgentPath::parse(path).unwrap() }.into()
         }
     })
 }
@@ -195,24 +114,16 @@ fn counted(state: &Snapshot) -> Tally {
 
 fn check(before: &Snapshot, after: &Snapshot, now: Time) {
     let kind = after.list.kind();
-    let in_progress: Vec<_> = after
-        .todos
-        .values()
-        .filter(|t| t.status == Status::InProgress)
-        .collect();
+    let in_progress: Vec<_> =
+        after.todos.values().filter(|t| t.status == Status::InProgress).collect();
     match policy(kind).wip {
         Wip::Many => {}
         Wip::AtMostOne => assert!(in_progress.len() <= 1, "{kind}: {in_progress:?}"),
         Wip::ExactlyOneStep => {
             assert!(in_progress.iter().all(|t| t.kind == TodoKind::Step));
-            let ready = after
-                .todos
-                .values()
-                .any(|t| t.kind == TodoKind::Step && t.is_actionable(now));
-            assert!(
-                in_progress.len() <= 1 && (in_progress.len() == 1 || !ready),
-                "{after:?}"
-            );
+            let ready =
+                after.todos.values().any(|t| t.kind == TodoKind::Step && t.is_actionable(now));
+            assert!(in_progress.len() <= 1 && (in_progress.len() == 1 || !ready), "{after:?}");
         }
     }
     if let Some(limits) = after.limits {
@@ -223,10 +134,7 @@ fn check(before: &Snapshot, after: &Snapshot, now: Time) {
     for (id, todo) in &before.todos {
         let now = &after.todos[id];
         let reopened = kind == ListKind::Issue && now.status != todo.status;
-        assert!(
-            !todo.status.is_settled() || now == todo || reopened,
-            "settled is final"
-        );
+        assert!(!todo.status.is_settled() || now == todo || reopened, "settled is final");
         assert_eq!((now.created_at, now.id), (todo.created_at, todo.id));
     }
     for todo in after.todos.values() {

@@ -21,19 +21,11 @@ fn titled(text: &str) -> NewTodo {
 
 fn complete(todo_id: TodoId, outcome: Option<&str>) -> CompleteTodo {
     let outcome = outcome.map(str::to_owned);
-    CompleteTodo {
-        todo_id,
-        outcome,
-        evidence: vec![],
-        metrics_impacted: vec![],
-    }
+    CompleteTodo { todo_id, outcome, evidence: vec![], metrics_impacted: vec![] }
 }
 
 fn titles(world: &World) -> Vec<(String, Status)> {
-    select::ordered(&world.state)
-        .into_iter()
-        .map(|t| (t.title.clone(), t.status))
-        .collect()
+    select::ordered(&world.state).into_iter().map(|t| (t.title.clone(), t.status)).collect()
 }
 
 #[test]
@@ -44,23 +36,12 @@ fn a_turn_item_completed_without_a_start_gets_both_times_and_needs_an_outcome() 
     let root = actor(Role::Root);
     let refused = world.run(&root, complete(id, Some("  "))).unwrap_err();
     assert_eq!(refused.refusal, Refusal::OutcomeRequired);
-    let refused = world
-        .run(
-            &root,
-            CancelTodo {
-                todo_id: id,
-                outcome: None,
-            },
-        )
-        .unwrap_err();
+    let refused = world.run(&root, CancelTodo { todo_id: id, outcome: None }).unwrap_err();
     assert_eq!(refused.refusal, Refusal::OutcomeRequired);
     world.run(&root, complete(id, Some("done"))).unwrap();
     let todo = &world.state.todos[&id];
     assert_eq!(todo.outcome.as_deref(), Some("done"));
-    assert_eq!(
-        (todo.started_at, todo.settled_at),
-        (Some(world.now), Some(world.now))
-    );
+    assert_eq!((todo.started_at, todo.settled_at), (Some(world.now), Some(world.now)));
     let refused = world.run(&root, complete(id, Some("again"))).unwrap_err();
     assert_eq!(refused.refusal.code(), "already_settled");
 }
@@ -72,34 +53,13 @@ fn a_turn_list_has_one_item_in_progress_and_knows_no_backlog() {
     let ids = world.create(&["a", "b"]);
     let root = actor(Role::Root);
     world.run(&root, StartTodo { todo_id: ids[0] }).unwrap();
+    let refused = world.run(&root, StartTodo { todo_id: ids[1] }).unwrap_err().refusal;
+    assert_eq!(refused, Refusal::OneInProgress { todo_id: ids[0], title: "a".into() });
     let refused = world
-        .run(&root, StartTodo { todo_id: ids[1] })
+        .run(&actor(Role::Operator), DemoteTodo { todo_id: ids[1], reason: None })
         .unwrap_err()
         .refusal;
-    assert_eq!(
-        refused,
-        Refusal::OneInProgress {
-            todo_id: ids[0],
-            title: "a".into()
-        }
-    );
-    let refused = world
-        .run(
-            &actor(Role::Operator),
-            DemoteTodo {
-                todo_id: ids[1],
-                reason: None,
-            },
-        )
-        .unwrap_err()
-        .refusal;
-    assert!(matches!(
-        refused,
-        Refusal::NotPermitted {
-            denial: Denial::NoSuchAct,
-            ..
-        }
-    ));
+    assert!(matches!(refused, Refusal::NotPermitted { denial: Denial::NoSuchAct, .. }));
 }
 
 #[test]
@@ -112,21 +72,10 @@ fn positions_go_on_after_the_last_also_in_a_second_batch() {
     let mut late = titled("late");
     late.position = Some(7);
     let items = vec![titled("c"), late, titled("d"), early];
-    world
-        .run(&actor(Role::Root), CreateTodos { items })
-        .unwrap();
-    let order: Vec<_> = select::ordered(&world.state)
-        .iter()
-        .map(|t| (t.title.as_str(), t.position))
-        .collect();
-    let expected = [
-        ("a", 0),
-        ("first", 0),
-        ("b", 1),
-        ("c", 2),
-        ("late", 7),
-        ("d", 8),
-    ];
+    world.run(&actor(Role::Root), CreateTodos { items }).unwrap();
+    let order: Vec<_> =
+        select::ordered(&world.state).iter().map(|t| (t.title.as_str(), t.position)).collect();
+    let expected = [("a", 0), ("first", 0), ("b", 1), ("c", 2), ("late", 7), ("d", 8)];
     assert_eq!(order, expected);
 }
 
@@ -142,18 +91,8 @@ fn priority_and_position_are_two_things_and_the_kind_says_which_counts() {
         low.priority = Priority::Low;
         let mut high = titled("high second");
         high.priority = Priority::High;
-        world
-            .run(
-                &actor(Role::Root),
-                CreateTodos {
-                    items: vec![low, high],
-                },
-            )
-            .unwrap();
-        let order: Vec<_> = select::ordered(&world.state)
-            .iter()
-            .map(|t| t.title.clone())
-            .collect();
+        world.run(&actor(Role::Root), CreateTodos { items: vec![low, high] }).unwrap();
+        let order: Vec<_> = select::ordered(&world.state).iter().map(|t| t.title.clone()).collect();
         assert_eq!(order, expected, "{kind}");
         let next = select::next(&world.state, world.now).unwrap();
         assert_eq!(next.title, expected[0], "{kind}");
@@ -166,11 +105,8 @@ fn an_issue_keeps_exactly_one_step_in_progress() {
     let mut world = World::new(ListKind::Issue);
     let ids = world.create(&["a", "b", "c"]);
     let root = actor(Role::Root);
-    let status = |world: &World| {
-        ids.iter()
-            .map(|id| world.state.todos[id].status)
-            .collect::<Vec<_>>()
-    };
+    let status =
+        |world: &World| ids.iter().map(|id| world.state.todos[id].status).collect::<Vec<_>>();
     use Status::{Completed, InProgress, Pending};
     assert_eq!(status(&world), [InProgress, Pending, Pending]);
     world.run(&root, StartTodo { todo_id: ids[2] }).unwrap();
@@ -178,16 +114,7 @@ fn an_issue_keeps_exactly_one_step_in_progress() {
     world.run(&root, complete(ids[2], None)).unwrap();
     assert_eq!(status(&world), [InProgress, Pending, Completed]);
     let reason = Body::new("waits for the key").unwrap();
-    world
-        .run(
-            &root,
-            HoldTodo {
-                todo_id: ids[0],
-                kind: HoldKind::Blocked,
-                reason,
-            },
-        )
-        .unwrap();
+    world.run(&root, HoldTodo { todo_id: ids[0], kind: HoldKind::Blocked, reason }).unwrap();
     assert_eq!(status(&world), [Pending, InProgress, Completed]);
 }
 
@@ -198,14 +125,7 @@ fn a_criterion_is_claimed_by_the_agent_and_accepted_by_the_operator() {
     let mut criterion = titled("it works");
     criterion.kind = TodoKind::Criterion;
     let root = actor(Role::Root);
-    world
-        .run(
-            &root,
-            CreateTodos {
-                items: vec![criterion],
-            },
-        )
-        .unwrap();
+    world.run(&root, CreateTodos { items: vec![criterion] }).unwrap();
     let id = *world.state.todos.keys().next().unwrap();
     assert_eq!(world.state.todos[&id].ratified_at, None);
     let refused = world.run(&root, StartTodo { todo_id: id }).unwrap_err();
@@ -214,51 +134,19 @@ fn a_criterion_is_claimed_by_the_agent_and_accepted_by_the_operator() {
     let todo = &world.state.todos[&id];
     assert_eq!((todo.status, todo.claim.is_some()), (Status::Pending, true));
     assert!(!todo.is_actionable(world.now));
-    let refused = world
-        .run(
-            &root,
-            AcceptTodo {
-                todo_id: id,
-                outcome: None,
-            },
-        )
-        .unwrap_err();
+    let refused = world.run(&root, AcceptTodo { todo_id: id, outcome: None }).unwrap_err();
     let audit = refused.audit.expect("a denied judgement leaves a line");
     assert!(matches!(
         *audit,
         Event::CommandRefused(ref e) if e.action == Action::Accept && e.todo_id == id
     ));
-    let refused = world
-        .run(
-            &root,
-            CancelTodo {
-                todo_id: id,
-                outcome: None,
-            },
-        )
-        .unwrap_err();
+    let refused = world.run(&root, CancelTodo { todo_id: id, outcome: None }).unwrap_err();
     assert_eq!(refused.refusal.code(), "not_permitted");
     let feedback = Body::new("not on Windows").unwrap();
-    world
-        .run(
-            &actor(Role::Operator),
-            ReturnTodo {
-                todo_id: id,
-                feedback,
-            },
-        )
-        .unwrap();
+    world.run(&actor(Role::Operator), ReturnTodo { todo_id: id, feedback }).unwrap();
     assert!(world.state.todos[&id].is_actionable(world.now));
     world.run(&root, complete(id, None)).unwrap();
-    world
-        .run(
-            &actor(Role::Operator),
-            AcceptTodo {
-                todo_id: id,
-                outcome: None,
-            },
-        )
-        .unwrap();
+    world.run(&actor(Role::Operator), AcceptTodo { todo_id: id, outcome: None }).unwrap();
     assert_eq!(world.state.todos[&id].status, Status::Completed);
 }
 
@@ -266,20 +154,12 @@ fn a_criterion_is_claimed_by_the_agent_and_accepted_by_the_operator() {
 fn a_pillar_spills_then_refuses_and_only_the_lead_completes() {
     let mut world = World::new(ListKind::Pillar);
     let lead = actor(Role::Lead);
-    let one = |n: usize| CreateTodos {
-        items: vec![titled(&format!("item {n}"))],
-    };
+    let one = |n: usize| CreateTodos { items: vec![titled(&format!("item {n}"))] };
     for n in 0..3 {
         assert_eq!(world.run(&lead, one(n)).unwrap().warnings, []);
     }
     let over = world.run(&lead, one(3)).unwrap().warnings;
-    assert_eq!(
-        over,
-        [Warning::OverActiveLimit {
-            limit: 3,
-            active: 4
-        }]
-    );
+    assert_eq!(over, [Warning::OverActiveLimit { limit: 3, active: 4 }]);
     let spilled = world.run(&lead, one(4)).unwrap().warnings;
     assert_eq!(spilled, [Warning::SpilledToBacklog { limit: 3 }]);
     assert_eq!(
@@ -293,30 +173,18 @@ fn a_pillar_spills_then_refuses_and_only_the_lead_completes() {
         "Backlog limit (2) reached. Cancel or complete existing items first."
     );
     let ids: Vec<TodoId> = world.state.todos.keys().copied().collect();
-    let refusal = world
-        .run(&lead, complete(ids[0], Some("ok")))
-        .unwrap_err()
-        .refusal;
+    let refusal = world.run(&lead, complete(ids[0], Some("ok"))).unwrap_err().refusal;
     assert_eq!(refusal.code(), "wrong_status");
     world.run(&lead, StartTodo { todo_id: ids[0] }).unwrap();
     let owner = actor(Role::Owner);
     let refused = world.run(&owner, complete(ids[0], Some("ok"))).unwrap_err();
     assert_eq!(refused.refusal.code(), "not_permitted");
     let evidence = vec![];
-    let claim = ClaimTodo {
-        todo_id: ids[0],
-        outcome: Some("built".into()),
-        evidence,
-    };
+    let claim = ClaimTodo { todo_id: ids[0], outcome: Some("built".into()), evidence };
     world.run(&owner, claim).unwrap();
     let metrics_impacted = vec!["build-time".to_owned()];
     let outcome = Some("42 s".to_owned());
-    let done = CompleteTodo {
-        todo_id: ids[0],
-        outcome,
-        evidence: vec![],
-        metrics_impacted,
-    };
+    let done = CompleteTodo { todo_id: ids[0], outcome, evidence: vec![], metrics_impacted };
     let decision = world.run(&lead, done).unwrap();
     assert!(
         matches!(&decision.effects[..], [Effect::CollectMetric { metric, .. }] if metric == "build-time")
@@ -328,34 +196,17 @@ fn an_owners_wish_is_kept_and_changes_nothing() {
     let mut world = World::new(ListKind::Pillar);
     let mut item = titled("later");
     item.status = Status::Backlog;
-    world
-        .run(&actor(Role::Lead), CreateTodos { items: vec![item] })
-        .unwrap();
+    world.run(&actor(Role::Lead), CreateTodos { items: vec![item] }).unwrap();
     let id = *world.state.todos.keys().next().unwrap();
     let before = world.state.clone();
-    let wish = PromoteTodo {
-        todo_id: id,
-        reason: Some("metrics slip".into()),
-    };
+    let wish = PromoteTodo { todo_id: id, reason: Some("metrics slip".into()) };
     let decision = world.run(&actor(Role::Owner), wish.clone()).unwrap();
-    assert_eq!(
-        decision.warnings,
-        [Warning::Recommended {
-            todo_id: id,
-            action: Action::Promote
-        }]
-    );
+    assert_eq!(decision.warnings, [Warning::Recommended { todo_id: id, action: Action::Promote }]);
     assert_eq!(before, world.state);
     let mut stranger = actor(Role::Owner);
     stranger.pillar = Some("another".into());
     let refusal = world.run(&stranger, wish).unwrap_err().refusal;
-    assert!(matches!(
-        refusal,
-        Refusal::NotPermitted {
-            denial: Denial::NotYours,
-            ..
-        }
-    ));
+    assert!(matches!(refusal, Refusal::NotPermitted { denial: Denial::NotYours, .. }));
 }
 
 #[test]
@@ -365,10 +216,7 @@ fn a_worker_splits_and_completes_its_own_plan_task_and_no_other() {
     let ids = world.create(&["mine", "other"]);
     let worker = actor(Role::Worker);
     let assignee = AgentPath::parse("primary.subagents.w").unwrap();
-    let assign = AssignTodo {
-        todo_id: ids[0],
-        assignee,
-    };
+    let assign = AssignTodo { todo_id: ids[0], assignee };
     world.run(&actor(Role::Root), assign).unwrap();
     assert_eq!(world.state.todos[&ids[0]].status, Status::InProgress);
     let under = |parent| {
@@ -379,26 +227,13 @@ fn a_worker_splits_and_completes_its_own_plan_task_and_no_other() {
     world.run(&worker, under(Some(ids[0]))).unwrap();
     for parent in [Some(ids[1]), None] {
         let refusal = world.run(&worker, under(parent)).unwrap_err().refusal;
-        assert!(matches!(
-            refusal,
-            Refusal::NotPermitted {
-                denial: Denial::NotYours,
-                ..
-            }
-        ));
+        assert!(matches!(refusal, Refusal::NotPermitted { denial: Denial::NotYours, .. }));
     }
-    let note = NoteTodo {
-        todo_id: ids[0],
-        text: Body::new("halfway").unwrap(),
-    };
+    let note = NoteTodo { todo_id: ids[0], text: Body::new("halfway").unwrap() };
     world.run(&worker, note).unwrap();
     world.run(&worker, complete(ids[0], None)).unwrap();
     assert_eq!(
-        world
-            .run(&worker, complete(ids[1], None))
-            .unwrap_err()
-            .refusal
-            .code(),
+        world.run(&worker, complete(ids[1], None)).unwrap_err().refusal.code(),
         "not_permitted"
     );
 }
@@ -410,14 +245,7 @@ fn replacing_keeps_rows_of_the_same_text_and_cancels_what_is_left_out() {
     let mut criterion = titled("it works");
     criterion.kind = TodoKind::Criterion;
     world.create(&["keep", "drop"]);
-    world
-        .run(
-            &actor(Role::Operator),
-            CreateTodos {
-                items: vec![criterion],
-            },
-        )
-        .unwrap();
+    world.run(&actor(Role::Operator), CreateTodos { items: vec![criterion] }).unwrap();
     let listed = |text: &str| ListedTodo {
         external_id: None,
         title: Title::new(text).unwrap(),
@@ -426,13 +254,8 @@ fn replacing_keeps_rows_of_the_same_text_and_cancels_what_is_left_out() {
         priority: Priority::Medium,
     };
     let root = actor(Role::Root);
-    let twice = ReplaceTodos {
-        items: vec![listed("x"), listed("x")],
-    };
-    assert_eq!(
-        world.run(&root, twice).unwrap_err().refusal.code(),
-        "duplicate_text"
-    );
+    let twice = ReplaceTodos { items: vec![listed("x"), listed("x")] };
+    assert_eq!(world.run(&root, twice).unwrap_err().refusal.code(), "duplicate_text");
     let items = vec![listed("new"), listed(" keep ")];
     world.run(&root, ReplaceTodos { items }).unwrap();
     let expected = [

@@ -1,9 +1,6 @@
 //! The rules of the core, from outside: tables, and any sequence of commands.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test that cannot set itself up should stop"
-)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot set itself up should stop")]
 
 mod any_commands;
 mod commands;

@@ -35,16 +35,8 @@ impl World {
             scope: Scope::from_keys(kind, "outer".to_owned(), inner),
             created_at: now,
         };
-        let state = Snapshot {
-            limits,
-            ..Snapshot::empty(list)
-        };
-        Self {
-            state,
-            log: Vec::new(),
-            now,
-            ids,
-        }
+        let state = Snapshot { limits, ..Snapshot::empty(list) };
+        Self { state, log: Vec::new(), now, ids }
     }
 
     pub(crate) fn run(
@@ -63,13 +55,8 @@ impl World {
 
     /// Creates items as the operator and gives their ids in order.
     pub(crate) fn create(&mut self, titles: &[&str]) -> Vec<TodoId> {
-        let items = titles
-            .iter()
-            .map(|t| NewTodo::titled(Title::new(t).unwrap()))
-            .collect();
-        let decision = self
-            .run(&actor(Role::Operator), CreateTodos { items })
-            .unwrap();
+        let items = titles.iter().map(|t| NewTodo::titled(Title::new(t).unwrap())).collect();
+        let decision = self.run(&actor(Role::Operator), CreateTodos { items }).unwrap();
         decision
             .events
             .iter()
@@ -83,11 +70,7 @@ impl World {
 
 /// An actor of a role, tied to the mission and pillar of the world.
 pub(crate) fn actor(role: Role) -> Actor {
-    let path = if role == Role::Worker {
-        "primary.subagents.w"
-    } else {
-        "primary"
-    };
+    let path = if role == Role::Worker { "primary.subagents.w" } else { "primary" };
     let mut actor = Actor::new(role, AgentPath::parse(path).unwrap());
     actor.mission = Some("outer".to_owned());
     actor.pillar = Some("inner".to_owned());

@@ -49,10 +49,7 @@ impl Define for AuthorityShow {
     const NAME: &'static str = "authority_show";
     const ACCESS: Access = Access::Everybody;
     const EFFECT: Effect = Effect::Pure;
-    const SURFACES: Surfaces = Surfaces {
-        profiles: &[],
-        command: &["authority"],
-    };
+    const SURFACES: Surfaces = Surfaces { profiles: &[], command: &["authority"] };
     const EXAMPLE: &'static str = r#"{"list":"turn"}"#;
 
     type Input = Input;
@@ -64,11 +61,7 @@ impl Define for AuthorityShow {
             .filter(|kind| input.list.is_none_or(|wanted| wanted == *kind))
             .flat_map(|kind| TodoKind::ALL.map(|todo_kind| (kind, todo_kind)))
             .filter(|(kind, todo)| *kind == ListKind::Issue || *todo == TodoKind::Step)
-            .map(|(list, todo_kind)| Table {
-                list,
-                todo_kind,
-                rows: table(list, todo_kind),
-            })
+            .map(|(list, todo_kind)| Table { list, todo_kind, rows: table(list, todo_kind) })
             .collect();
         let legend = [
             "yes: allowed",
@@ -78,11 +71,7 @@ impl Define for AuthorityShow {
             "-: refused",
         ];
         let legend = legend.map(str::to_owned).to_vec();
-        Ok(Output {
-            roles: Role::ALL.to_vec(),
-            tables,
-            legend,
-        })
+        Ok(Output { roles: Role::ALL.to_vec(), tables, legend })
     }
 }
 

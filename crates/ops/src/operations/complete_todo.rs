@@ -54,10 +54,7 @@ impl Define for CompleteTodo {
     const NAME: &'static str = "complete_todo";
     const ACCESS: Access = Access::List(ListKind::Turn, &[Action::Complete, Action::Cancel]);
     const EFFECT: Effect = Effect::Write;
-    const SURFACES: Surfaces = Surfaces {
-        profiles: &[Profile::Turn],
-        command: &[],
-    };
+    const SURFACES: Surfaces = Surfaces { profiles: &[Profile::Turn], command: &[] };
     const EXAMPLE: &'static str =
         r#"{"todoId":"01JCQ0000000000000000000AB","outcome":"Three steps take 80 %"}"#;
 
@@ -76,13 +73,7 @@ impl Define for CompleteTodo {
         let command = match input.status.unwrap_or(Settled::Completed) {
             Settled::Completed => {
                 let (evidence, metrics_impacted) = (Vec::new(), Vec::new());
-                command::CompleteTodo {
-                    todo_id,
-                    outcome,
-                    evidence,
-                    metrics_impacted,
-                }
-                .into()
+                command::CompleteTodo { todo_id, outcome, evidence, metrics_impacted }.into()
             }
             Settled::Cancelled => command::Command::from(command::CancelTodo { todo_id, outcome }),
         };

@@ -67,10 +67,7 @@ impl Define for CreateTodo {
     const NAME: &'static str = "create_todo";
     const ACCESS: Access = Access::List(ListKind::Turn, &[Action::Create]);
     const EFFECT: Effect = Effect::Write;
-    const SURFACES: Surfaces = Surfaces {
-        profiles: &[Profile::Turn],
-        command: &[],
-    };
+    const SURFACES: Surfaces = Surfaces { profiles: &[Profile::Turn], command: &[] };
     const EXAMPLE: &'static str = r#"{"items":[{"title":"Measure the build","context":"CI takes 9 minutes","completionCriteria":"A table of steps","agentType":"researcher","order":1},{"title":"Write it up"}]}"#;
 
     type Input = Input;
@@ -89,10 +86,7 @@ impl Define for CreateTodo {
             }),
             _ => None,
         });
-        Ok(Output {
-            created: created.collect(),
-            total_pending: snapshot.tally.pending,
-        })
+        Ok(Output { created: created.collect(), total_pending: snapshot.tally.pending })
     }
 }
 

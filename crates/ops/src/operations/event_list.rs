@@ -71,10 +71,7 @@ impl Define for EventList {
     const NAME: &'static str = "event_list";
     const ACCESS: Access = Access::Everybody;
     const EFFECT: Effect = Effect::Read;
-    const SURFACES: Surfaces = Surfaces {
-        profiles: &[],
-        command: &["log"],
-    };
+    const SURFACES: Surfaces = Surfaces { profiles: &[], command: &["log"] };
     const EXAMPLE: &'static str = r#"{"after":0,"limit":100}"#;
 
     type Input = Input;
@@ -83,10 +80,7 @@ impl Define for EventList {
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let limit = limit(input.limit)?;
         let Some(project) = call.project()? else {
-            return Ok(Output {
-                events: Vec::new(),
-                next_cursor: None,
-            });
+            return Ok(Output { events: Vec::new(), next_cursor: None });
         };
         let (actor, name) = (&call.envelope().actor, &call.envelope().project);
         let own = actor.role == Role::Worker || input.visibility == Some(Visibility::Own);
@@ -101,14 +95,8 @@ impl Define for EventList {
             events.pop();
         }
         let next_cursor = more.then(|| events.last().map(|event| event.seq)).flatten();
-        let events = events
-            .into_iter()
-            .map(|event| row(event, name))
-            .collect::<Result<_, _>>()?;
-        Ok(Output {
-            events,
-            next_cursor,
-        })
+        let events = events.into_iter().map(|event| row(event, name)).collect::<Result<_, _>>()?;
+        Ok(Output { events, next_cursor })
     }
 }
 

@@ -75,10 +75,7 @@ impl Define for ListTodo {
     const NAME: &'static str = "list_todo";
     const ACCESS: Access = Access::List(ListKind::Turn, &[Action::View]);
     const EFFECT: Effect = Effect::Read;
-    const SURFACES: Surfaces = Surfaces {
-        profiles: &[Profile::Turn],
-        command: &[],
-    };
+    const SURFACES: Surfaces = Surfaces { profiles: &[Profile::Turn], command: &[] };
     const EXAMPLE: &'static str = r#"{"status":"all"}"#;
 
     type Input = Input;
@@ -91,20 +88,14 @@ impl Define for ListTodo {
             Some(Filter::Completed | Filter::Cancelled | Filter::All) => Load::All,
         };
         let Some(snapshot) = call.look(&turn, load)? else {
-            return Ok(Output {
-                items: Vec::new(),
-                summary: Tally::default().into(),
-            });
+            return Ok(Output { items: Vec::new(), summary: Tally::default().into() });
         };
         let items = select::ordered(&snapshot)
             .into_iter()
             .filter(|todo| shown(input.status, todo.status))
             .map(Item::from)
             .collect();
-        Ok(Output {
-            items,
-            summary: snapshot.tally.into(),
-        })
+        Ok(Output { items, summary: snapshot.tally.into() })
     }
 }
 

@@ -57,10 +57,7 @@ impl Define for Status {
     const NAME: &'static str = "status";
     const ACCESS: Access = Access::Everybody;
     const EFFECT: Effect = Effect::Read;
-    const SURFACES: Surfaces = Surfaces {
-        profiles: &[],
-        command: &["status"],
-    };
+    const SURFACES: Surfaces = Surfaces { profiles: &[], command: &["status"] };
     const EXAMPLE: &'static str = "{}";
 
     type Input = Input;
@@ -82,10 +79,7 @@ impl Define for Status {
         let mut lists = call.tx().recent_lists(project, LISTS_SHOWN + 1)?;
         output.more = lists.len() > usize::try_from(LISTS_SHOWN).unwrap_or(usize::MAX);
         lists.truncate(usize::try_from(LISTS_SHOWN).unwrap_or(usize::MAX));
-        for list in lists
-            .iter()
-            .filter(|list| may_ever(output.role, list.kind(), Action::View))
-        {
+        for list in lists.iter().filter(|list| may_ever(output.role, list.kind(), Action::View)) {
             let (tally, _) = call.tx().tally(list.id)?;
             output.lists.push(ListRow {
                 id: list.id.to_string(),
@@ -95,21 +89,14 @@ impl Define for Status {
                 created_at: list.created_at,
             });
         }
-        output.last_event_at = call
-            .tx()
-            .events_last(project, None, 1)?
-            .first()
-            .map(|e| e.at);
+        output.last_event_at = call.tx().events_last(project, None, 1)?.first().map(|e| e.at);
         Ok(output)
     }
 }
 
 fn about(list: &List) -> String {
     match &list.scope {
-        Scope::Turn {
-            conversation_id,
-            turn_id,
-        } => {
+        Scope::Turn { conversation_id, turn_id } => {
             format!("turn {turn_id} of conversation {conversation_id}")
         }
         Scope::Plan { branch, plan_file } => format!("{plan_file} on {branch}"),

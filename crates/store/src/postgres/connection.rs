@@ -17,20 +17,13 @@ pub(crate) struct PgConnection {
 
 impl fmt::Debug for PgConnection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "PgConnection {{ statements: {} }}",
-            self.statements.len()
-        )
+        write!(f, "PgConnection {{ statements: {} }}", self.statements.len())
     }
 }
 
 impl PgConnection {
     pub(super) fn new(client: Client) -> Self {
-        Self {
-            client,
-            statements: HashMap::new(),
-        }
+        Self { client, statements: HashMap::new() }
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -70,8 +63,5 @@ impl PgConnection {
 }
 
 fn as_params<'a>(params: &'a [Value<'a>]) -> Vec<&'a (dyn ToSql + Sync)> {
-    params
-        .iter()
-        .map(|param| param as &(dyn ToSql + Sync))
-        .collect()
+    params.iter().map(|param| param as &(dyn ToSql + Sync)).collect()
 }

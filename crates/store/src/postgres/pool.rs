@@ -50,26 +50,17 @@ impl Pool {
             while let Some(connection) = state.idle.pop() {
                 if !connection.is_closed() {
                     state.out += 1;
-                    return Ok(Taken {
-                        pool: self,
-                        connection: Some(connection),
-                    });
+                    return Ok(Taken { pool: self, connection: Some(connection) });
                 }
             }
             if state.out < self.connections_max {
                 break;
             }
-            state = self
-                .came_back
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+            state = self.came_back.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         state.out += 1;
         drop(state);
-        let mut taken = Taken {
-            pool: self,
-            connection: None,
-        };
+        let mut taken = Taken { pool: self, connection: None };
         taken.connection = Some(PgConnection::new(self.config.connect(NoTls)?));
         Ok(taken)
     }

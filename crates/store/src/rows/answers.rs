@@ -28,17 +28,8 @@ impl Tx<'_> {
                 "SELECT request, answer FROM answers \
                  WHERE principal = $1 AND key = $2 AND created_at > $3"
             ),
-            &[
-                principal.into(),
-                key.into(),
-                now.plus_seconds(-KEPT_S).micros().into(),
-            ],
-            |row| {
-                Ok(Answer {
-                    request: row.text(0)?,
-                    answer: row.text(1)?,
-                })
-            },
+            &[principal.into(), key.into(), now.plus_seconds(-KEPT_S).micros().into()],
+            |row| Ok(Answer { request: row.text(0)?, answer: row.text(1)? }),
         )
     }
 

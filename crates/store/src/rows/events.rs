@@ -109,16 +109,11 @@ impl Tx<'_> {
             Some(next) => next,
             None => {
                 let statement = sql!("SELECT pg_current_xact_id()::text::bigint");
-                self.first(statement, &[], |row| row.int(0))?
-                    .unwrap_or_default()
-                    << EVENT_BITS
+                self.first(statement, &[], |row| row.int(0))?.unwrap_or_default() << EVENT_BITS
             }
         };
         if (next + 1).trailing_zeros() >= EVENT_BITS {
-            return Err(Error::new(
-                ErrorKind::Backend,
-                "too many events in one transaction",
-            ));
+            return Err(Error::new(ErrorKind::Backend, "too many events in one transaction"));
         }
         self.next_event = Some(next + 1);
         Ok(Some(next))
@@ -136,11 +131,7 @@ impl Tx<'_> {
         let project = project.to_string();
         let statement = self.dialect().pick(
             sql!(select!("seq > $3 ORDER BY seq LIMIT $4")),
-            sql!(
-                select!("seq > $3 AND seq < "),
-                horizon!(),
-                " ORDER BY seq LIMIT $4"
-            ),
+            sql!(select!("seq > $3 AND seq < "), horizon!(), " ORDER BY seq LIMIT $4"),
         );
         let params = [(&project).into(), actor.into(), after.into(), limit.into()];
         self.query(statement, &params, read)

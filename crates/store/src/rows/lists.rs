@@ -41,18 +41,11 @@ impl Tx<'_> {
     ) -> Result<Option<List>, Error> {
         let statement = match lock {
             Lock::No => sql!(by_scope!()),
-            Lock::Row => self
-                .dialect()
-                .pick(sql!(by_scope!()), sql!(by_scope!(), " FOR UPDATE")),
+            Lock::Row => self.dialect().pick(sql!(by_scope!()), sql!(by_scope!(), " FOR UPDATE")),
         };
         let project = project.to_string();
         let (outer, inner) = scope.keys();
-        let params = [
-            (&project).into(),
-            scope.kind().name().into(),
-            outer.into(),
-            inner.into(),
-        ];
+        let params = [(&project).into(), scope.kind().name().into(), outer.into(), inner.into()];
         self.first(statement, &params, read)
     }
 

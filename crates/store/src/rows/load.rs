@@ -37,12 +37,7 @@ impl Tx<'_> {
         };
         let (tally, last_position) = self.tally(list.id)?;
         let todos = todos.into_iter().map(|todo| (todo.id, todo)).collect();
-        Ok(Snapshot {
-            tally,
-            last_position,
-            todos,
-            ..Snapshot::empty(list)
-        })
+        Ok(Snapshot { tally, last_position, todos, ..Snapshot::empty(list) })
     }
 
     /// Folds a decision into the snapshot and writes the rows it touched, its events and its

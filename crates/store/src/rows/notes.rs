@@ -15,12 +15,7 @@ impl Tx<'_> {
                  SELECT CAST($1 AS TEXT), coalesce(max(n), 0) + 1, CAST($2 AS TEXT), \
                  CAST($3 AS TEXT), CAST($4 AS BIGINT) FROM todo_notes WHERE todo_id = $1"
             ),
-            &[
-                (&todo).into(),
-                (&note.author).into(),
-                (&note.text).into(),
-                note.at.micros().into(),
-            ],
+            &[(&todo).into(), (&note.author).into(), (&note.text).into(), note.at.micros().into()],
         )?;
         Ok(())
     }
@@ -33,12 +28,7 @@ impl Tx<'_> {
             &[(&todo).into()],
             |row| {
                 let (author, text) = (row.text(0)?, row.text(1)?);
-                Ok(Note {
-                    todo_id,
-                    author,
-                    text,
-                    at: time(row, 2)?,
-                })
+                Ok(Note { todo_id, author, text, at: time(row, 2)? })
             },
         )
     }

@@ -27,12 +27,7 @@ impl Tx<'_> {
                 "INSERT INTO outbox (id, kind, payload, created_at, due_at) \
                  VALUES ($1, $2, $3, $4, $4)"
             ),
-            &[
-                (&id).into(),
-                effect.kind().into(),
-                (&payload).into(),
-                at.micros().into(),
-            ],
+            &[(&id).into(), effect.kind().into(), (&payload).into(), at.micros().into()],
         )?;
         Ok(())
     }
@@ -53,21 +48,16 @@ impl Tx<'_> {
                 )
             };
         }
-        let statement = self
-            .dialect()
-            .pick(sql!(take!("")), sql!(take!(" FOR UPDATE SKIP LOCKED")));
-        self.first(
-            statement,
-            &[now.micros().into(), until.micros().into()],
-            |row| {
-                Ok(Work {
-                    id: row.text(0)?,
-                    effect: serde_json::from_str(&row.text(1)?)?,
-                    attempt: row.int(2)?,
-                    epoch: row.int(3)?,
-                })
-            },
-        )
+        let statement =
+            self.dialect().pick(sql!(take!("")), sql!(take!(" FOR UPDATE SKIP LOCKED")));
+        self.first(statement, &[now.micros().into(), until.micros().into()], |row| {
+            Ok(Work {
+                id: row.text(0)?,
+                effect: serde_json::from_str(&row.text(1)?)?,
+                attempt: row.int(2)?,
+                epoch: row.int(3)?,
+            })
+        })
     }
 
     /// Says that the work is done. False: the lease was lost meanwhile, and nothing changed.
@@ -96,12 +86,7 @@ impl Tx<'_> {
                 "UPDATE outbox SET due_at = $3, lease_until = NULL, last_error = $4 \
                  WHERE id = $1 AND epoch = $2 AND done_at IS NULL"
             ),
-            &[
-                (&work.id).into(),
-                work.epoch.into(),
-                due.micros().into(),
-                error.into(),
-            ],
+            &[(&work.id).into(), work.epoch.into(), due.micros().into(), error.into()],
         )?;
         Ok(changed == 1)
     }

@@ -8,11 +8,9 @@ use crate::{Error, Tx, sql};
 impl Tx<'_> {
     /// The project of this name, if anything was ever written to it.
     pub fn project(&mut self, name: &str) -> Result<Option<ProjectId>, Error> {
-        self.first(
-            sql!("SELECT id FROM projects WHERE name = $1"),
-            &[name.into()],
-            |row| word("project id", &row.text(0)?, ProjectId::parse),
-        )
+        self.first(sql!("SELECT id FROM projects WHERE name = $1"), &[name.into()], |row| {
+            word("project id", &row.text(0)?, ProjectId::parse)
+        })
     }
 
     /// Makes a project. Two that do so at once collide, and the second finds the first.

@@ -84,10 +84,7 @@ impl Tx<'_> {
                 micros(todo.defer_until),
                 todo.outcome.as_deref().into(),
                 (&evidence).into(),
-                todo.settled_by
-                    .as_ref()
-                    .map(|by| by.principal.as_str())
-                    .into(),
+                todo.settled_by.as_ref().map(|by| by.principal.as_str()).into(),
                 todo.settled_by.as_ref().map(|by| by.role.name()).into(),
                 micros(todo.ratified_at),
                 micros(Some(todo.created_at)),
@@ -103,11 +100,7 @@ impl Tx<'_> {
     pub fn todo(&mut self, list: ListId, id: TodoId) -> Result<Option<Todo>, Error> {
         let (list, id) = (list.to_string(), id.to_string());
         self.first(
-            sql!(
-                "SELECT ",
-                columns!(),
-                " FROM todos WHERE id = $1 AND list_id = $2"
-            ),
+            sql!("SELECT ", columns!(), " FROM todos WHERE id = $1 AND list_id = $2"),
             &[(&id).into(), (&list).into()],
             read,
         )
@@ -177,10 +170,7 @@ fn read(row: &Row<'_>) -> Result<Todo, Error> {
         id: word("todo id", &row.text(0)?, TodoId::parse)?,
         list_id: word("list id", &row.text(1)?, ListId::parse)?,
         seq: row.opt_int(2)?,
-        parent_id: row
-            .opt_text(3)?
-            .map(|id| word("todo id", &id, TodoId::parse))
-            .transpose()?,
+        parent_id: row.opt_text(3)?.map(|id| word("todo id", &id, TodoId::parse)).transpose()?,
         kind: word("todo kind", &row.text(4)?, TodoKind::parse)?,
         title: row.text(5)?,
         description: row.text(6)?,
@@ -191,22 +181,15 @@ fn read(row: &Row<'_>) -> Result<Todo, Error> {
         priority: word("priority", &row.text(11)?, Priority::parse)?,
         position: row.int(12)?,
         phase: row.opt_text(13)?,
-        deadline: row
-            .opt_text(14)?
-            .map(|d| word("deadline", &d, Deadline::parse))
-            .transpose()?,
+        deadline: row.opt_text(14)?.map(|d| word("deadline", &d, Deadline::parse)).transpose()?,
         origin_agent: word("agent path", &row.text(15)?, AgentPath::parse)?,
         external_id: row.opt_text(16)?,
         assignee: row
             .opt_text(17)?
             .map(|a| word("agent path", &a, AgentPath::parse))
             .transpose()?,
-        claim: json(18)?
-            .map(|text| serde_json::from_str(&text))
-            .transpose()?,
-        hold: json(19)?
-            .map(|text| serde_json::from_str(&text))
-            .transpose()?,
+        claim: json(18)?.map(|text| serde_json::from_str(&text)).transpose()?,
+        hold: json(19)?.map(|text| serde_json::from_str(&text)).transpose()?,
         defer_until: opt_time(row, 20)?,
         outcome: row.opt_text(21)?,
         evidence: serde_json::from_str(&row.text(22)?)?,

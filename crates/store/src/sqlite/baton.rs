@@ -38,12 +38,7 @@ struct Queue {
 
 impl std::fmt::Debug for Queue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "Queue {{ waiting: {}, held: {} }}",
-            self.waiting.len(),
-            self.held
-        )
+        write!(f, "Queue {{ waiting: {}, held: {} }}", self.waiting.len(), self.held)
     }
 }
 
@@ -83,10 +78,7 @@ impl Ticket {
 
 impl Baton {
     pub(super) fn new(connection: Connection) -> Self {
-        Self {
-            queue: Mutex::default(),
-            connection: Mutex::new(connection),
-        }
+        Self { queue: Mutex::default(), connection: Mutex::new(connection) }
     }
 
     /// The connection, if nobody is writing right now.
@@ -101,10 +93,7 @@ impl Baton {
     /// Runs a job; returns after the commit that holds it (or after it was undone).
     pub(super) fn run(&self, job: Job) -> Result<(), Error> {
         let ticket = Arc::new(Ticket::default());
-        let mine = Waiting {
-            job,
-            ticket: Arc::clone(&ticket),
-        };
+        let mine = Waiting { job, ticket: Arc::clone(&ticket) };
         let mut queue = lock(&self.queue);
         let mut batch = if queue.held {
             queue.waiting.push(mine);
@@ -162,10 +151,7 @@ fn run_all(connection: &Connection, batch: &mut [Waiting]) -> Result<(), Error> 
         let outcome = run_caught(connection, &mut waiting.job)?;
         if connection.is_autocommit() {
             // A full disk or a read error ends the transaction under us: nothing was kept.
-            return Err(Error::new(
-                ErrorKind::Backend,
-                "the database ended the transaction",
-            ));
+            return Err(Error::new(ErrorKind::Backend, "the database ended the transaction"));
         }
         match outcome {
             Outcome::Keep if alone => {}

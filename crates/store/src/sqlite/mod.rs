@@ -37,12 +37,7 @@ impl Sqlite {
 
     /// The connection that opening needed becomes the writer; readers come when asked for.
     fn with(path: Option<PathBuf>, options: Options, writer: Connection) -> Self {
-        Self {
-            path,
-            options,
-            baton: Baton::new(writer),
-            readers: Mutex::new(Vec::new()),
-        }
+        Self { path, options, baton: Baton::new(writer), readers: Mutex::new(Vec::new()) }
     }
 
     pub(crate) fn read<T, E, J>(&self, mut job: J) -> Result<T, E>
@@ -78,11 +73,7 @@ impl Sqlite {
         let filled = Arc::clone(&cell);
         self.baton.run(Box::new(move |tx: &mut Tx<'_>| {
             let answer = job(tx);
-            let outcome = if answer.is_ok() {
-                Outcome::Keep
-            } else {
-                Outcome::Undo
-            };
+            let outcome = if answer.is_ok() { Outcome::Keep } else { Outcome::Undo };
             *lock(&filled) = Some(answer);
             outcome
         }))?;

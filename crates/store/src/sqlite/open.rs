@@ -17,6 +17,9 @@ pub(super) const APPLICATION_ID: i32 = 0x5043_484c;
 
 /// Opens the file for writing, made on first use with mode 0600, schema up to date.
 pub(super) fn file(path: &Path, options: Options) -> Result<Connection, Error> {
+    if options.make_folder {
+        make_folder(path).map_err(|error| io_error(path, &error))?;
+    }
     create_private(path)?;
     let connection = Connection::open_with_flags(
         path,
@@ -61,17 +64,26 @@ fn create_private(path: &Path) -> Result<(), Error> {
         Err(error) if error.kind() == IoErrorKind::AlreadyExists => Ok(()),
         // Whatever else is wrong, opening says it better.
         Err(_) if path.exists() => Ok(()),
-        Err(error) => {
-            let kind = match error.kind() {
-                IoErrorKind::ReadOnlyFilesystem | IoErrorKind::PermissionDenied => {
-                    ErrorKind::ReadOnly
-                }
-                IoErrorKind::StorageFull => ErrorKind::Full,
-                _ => ErrorKind::Unreachable,
-            };
-            Err(Error::new(kind, format!("{}: {error}", path.display())))
-        }
+        Err(error) => Err(io_error(path, &error)),
     }
+}
+
+/// The folder of the default place, for its owner alone.
+fn make_folder(path: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    path.parent().map_or(Ok(()), |folder| builder.create(folder))
+}
+
+fn io_error(path: &Path, error: &std::io::Error) -> Error {
+    let kind = match error.kind() {
+        IoErrorKind::ReadOnlyFilesystem | IoErrorKind::PermissionDenied => ErrorKind::ReadOnly,
+        IoErrorKind::StorageFull => ErrorKind::Full,
+        _ => ErrorKind::Unreachable,
+    };
+    Error::new(kind, format!("{}: {error}", path.display()))
 }
 
 fn prepare(connection: &Connection, options: Options, path: Option<&Path>) -> Result<(), Error> {
@@ -115,10 +127,7 @@ fn found(connection: &Connection, options: Options) -> Result<Found, Error> {
     if objects == 0 && version == 0 && application == 0 {
         return Ok(Found::Fresh);
     }
-    Err(Error::new(
-        ErrorKind::NotOurs,
-        "its tables are not punchlist's",
-    ))
+    Err(Error::new(ErrorKind::NotOurs, "its tables are not punchlist's"))
 }
 
 /// Switching to WAL needs the file alone for a moment, and SQLite does not wait for that by

@@ -1,0 +1,197 @@
+//! The command tree: the global flags, the fixed commands, and one command for each operation
+//! that asks for one.
+//!
+//! Only what the first word needs is built in full; the rest are names for help and suggestions.
+
+use std::ffi::OsString;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use punchlist_core::{AgentPath, Role};
+use punchlist_ops::CATALOGUE;
+
+use crate::commands;
+
+/// Global flags that take a value; the first word is looked for behind them.
+const WITH_VALUE: [&str; 10] = [
+    "--db",
+    "--project",
+    "--as",
+    "--agent",
+    "--session",
+    "--conversation",
+    "--turn",
+    "--mission",
+    "--pillar",
+    "--idempotency-key",
+];
+
+/// What the global flags say.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Globals {
+    pub(crate) db: Option<String>,
+    pub(crate) project: Option<String>,
+    pub(crate) json: bool,
+    pub(crate) quiet: bool,
+    pub(crate) no_color: bool,
+    pub(crate) carry: Option<Role>,
+    pub(crate) agent: Option<AgentPath>,
+    pub(crate) session: Option<String>,
+    pub(crate) conversation: Option<String>,
+    pub(crate) turn: Option<String>,
+    pub(crate) mission: Option<String>,
+    pub(crate) pillar: Option<String>,
+    pub(crate) idempotency_key: Option<String>,
+}
+
+impl Globals {
+    pub(crate) fn from_matches(matches: &ArgMatches) -> Self {
+        let text = |name: &str| matches.get_one::<String>(name).cloned();
+        Self {
+            db: text("db"),
+            project: text("project"),
+            json: matches.get_flag("json"),
+            quiet: matches.get_flag("quiet"),
+            no_color: matches.get_flag("no-color"),
+            carry: matches.get_one::<Role>("as").copied(),
+            agent: matches.get_one::<AgentPath>("agent").cloned(),
+            session: text("session"),
+            conversation: text("conversation"),
+            turn: text("turn"),
+            mission: text("mission"),
+            pillar: text("pillar"),
+            idempotency_key: text("idempotency-key"),
+        }
+    }
+}
+
+/// Was `--json` given? Asked before parsing, so that a parse error is shown in the right form.
+pub(crate) fn asks_for_json(words: &[OsString]) -> bool {
+    words.iter().skip(1).take_while(|word| *word != "--").any(|word| word == "--json")
+}
+
+/// The first word that is neither a flag nor the value of one.
+pub(crate) fn first_word(words: &[OsString]) -> Option<String> {
+    let mut words = words.iter().skip(1).map(|word| word.to_string_lossy());
+    while let Some(word) = words.next() {
+        if WITH_VALUE.contains(&word.as_ref()) {
+            words.next();
+        } else if !word.starts_with('-') {
+            return Some(word.into_owned());
+        }
+    }
+    None
+}
+
+/// The tree for one first word.
+pub(crate) fn tree(word: Option<&str>) -> Command {
+    let root = root();
+    if let Some(command) = word.and_then(commands::built) {
+        return root.subcommand(command);
+    }
+    // Help, or a word we do not know: every name, for the list or the suggestion.
+    let fixed = commands::FIXED.iter().filter_map(|name| commands::built(name));
+    let operations = CATALOGUE
+        .iter()
+        .filter_map(|operation| operation.surfaces.command.first())
+        .filter_map(|name| commands::built(name));
+    root.subcommands(fixed.chain(operations))
+}
+
+fn root() -> Command {
+    Command::new("punch")
+        .about("A durable work ledger and execution engine for AI agents")
+        .version(env!("CARGO_PKG_VERSION"))
+        .subcommand_required(true)
+        .disable_help_subcommand(true)
+        .args(global_args())
+        .after_help(
+            "Exit codes: 0 done, 1 refused by a rule, 2 usage, 3 store or I/O, 4 not permitted.",
+        )
+}
+
+fn global_args() -> Vec<Arg> {
+    let value = |name: &'static str, shown: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(shown).help(help).global(true)
+    };
+    let switch = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).help(help).action(ArgAction::SetTrue).global(true)
+    };
+    let context = |arg: Arg| arg.help_heading("Identity and context");
+    vec![
+        value(
+            "db",
+            "URL|PATH",
+            "The store: a SQLite file or postgres://… [default: in your data directory]",
+        )
+        .env("PUNCHLIST_DB")
+        .hide_env_values(true),
+        value("project", "NAME", "The project [default: the folder of the git root]")
+            .env("PUNCHLIST_PROJECT")
+            .hide_env_values(true),
+        switch("json", "Print the bare output object, or {\"error\":…}"),
+        switch("quiet", "Print nothing on success").short('q'),
+        switch("no-color", "No colours, also not on a terminal"),
+        context(value("as", "ROLE", "Act in this role, where you may").value_parser(role)),
+        context(
+            value("agent", "PATH", "Act as this agent, e.g. primary.subagents.writer")
+                .value_parser(agent),
+        ),
+        context(
+            value("session", "ID", "The session the caller is in")
+                .env("PUNCHLIST_SESSION")
+                .hide_env_values(true),
+        ),
+        context(value("conversation", "ID", "The conversation the caller is in")),
+        context(value("turn", "ID", "The turn the caller is in")),
+        context(value("mission", "SLUG", "The mission the caller works for")),
+        context(value("pillar", "SLUG", "The pillar the caller works for")),
+        context(value(
+            "idempotency-key",
+            "KEY",
+            "The same key with the same input has one effect (kept 7 days)",
+        )),
+    ]
+}
+
+fn role(text: &str) -> Result<Role, String> {
+    Role::parse(text).ok_or_else(|| {
+        let names: Vec<&str> = Role::ALL.iter().map(|role| role.name()).collect();
+        format!("there is no such role; the roles are {}", names.join(", "))
+    })
+}
+
+fn agent(text: &str) -> Result<AgentPath, String> {
+    AgentPath::parse(text)
+        .ok_or_else(|| "a path is words of letters, digits, - and _, joined by dots".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_word_is_found_behind_flags_and_their_values() {
+        let words = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
+        let first = |text: &str| first_word(&words(text));
+        assert_eq!(first("punch --db call log"), Some("log".into()));
+        assert_eq!(first("punch --json --project p status"), Some("status".into()));
+        assert_eq!(first("punch --db=x call"), Some("call".into()));
+        assert_eq!(first("punch --help"), None);
+    }
+
+    #[test]
+    fn every_global_flag_with_a_value_is_known_to_the_first_word() {
+        for arg in global_args().iter().filter(|arg| arg.get_action().takes_values()) {
+            let flag = format!("--{}", arg.get_id());
+            assert!(WITH_VALUE.contains(&flag.as_str()), "{flag}");
+        }
+    }
+
+    #[test]
+    fn the_whole_tree_is_sound() {
+        tree(None).debug_assert();
+        for name in commands::FIXED {
+            tree(Some(name)).debug_assert();
+        }
+    }
+}

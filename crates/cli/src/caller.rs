@@ -1,0 +1,95 @@
+//! Where a command runs: the store, the project, who calls, and the time.
+//!
+//! The facts come from flags, environment, streams and folders; what they prove is judged in
+//! `ops::identity`.
+
+use std::env;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use punchlist_core::Time;
+use punchlist_ops::identity::{AGENT_HOSTS, Facts, prove};
+use punchlist_ops::{Context, Envelope, Ops, clock};
+use punchlist_store::{Options, Target};
+
+use crate::args::Globals;
+use crate::failure::Failure;
+use crate::output::warn;
+
+/// The operations on the store the flags name.
+pub(crate) fn ops(globals: &Globals) -> Result<Ops, Failure> {
+    let named = globals.db.as_deref().map(str::trim).filter(|db| !db.is_empty());
+    let target = match named {
+        Some(db) => Target::parse(db),
+        None => Target::File(default_store()?),
+    };
+    let options = Options { make_folder: named.is_none(), ..Options::default() };
+    Ok(Ops::new(target, options))
+}
+
+/// The envelope of this process.
+pub(crate) fn envelope(globals: &Globals, speaks_protocol: bool) -> Result<Envelope, Failure> {
+    let terminal =
+        !speaks_protocol && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    let actor = prove(Facts {
+        terminal,
+        agent_host: AGENT_HOSTS.iter().any(|name| env::var_os(name).is_some()),
+        user: env::var("USER").ok().filter(|user| !user.is_empty()),
+        agent: globals.agent.clone(),
+        carry: globals.carry,
+        mission: globals.mission.clone(),
+        pillar: globals.pillar.clone(),
+    })?;
+    Ok(Envelope {
+        actor,
+        project: project(globals),
+        context: Context {
+            session: globals.session.clone(),
+            conversation: globals.conversation.clone(),
+            turn: globals.turn.clone(),
+        },
+        idempotency_key: globals.idempotency_key.clone(),
+        now: now()?,
+    })
+}
+
+/// The clock of this process: `PUNCHLIST_NOW` where it is set, for tests and demos.
+pub(crate) fn now() -> Result<Time, Failure> {
+    let Ok(text) = env::var("PUNCHLIST_NOW") else {
+        return Ok(clock::now());
+    };
+    let now = Time::parse(text.trim()).ok_or_else(|| {
+        Failure::usage(format!("PUNCHLIST_NOW is `{text}`, which is not an RFC 3339 time"))
+    })?;
+    warn(&format!("the clock of this process stands at {now} (PUNCHLIST_NOW)"));
+    Ok(now)
+}
+
+/// The same clock for a process that lives on, where a bad `PUNCHLIST_NOW` was refused before.
+pub(crate) fn ticking() -> Time {
+    let fixed = env::var("PUNCHLIST_NOW").ok().and_then(|text| Time::parse(text.trim()));
+    fixed.unwrap_or_else(clock::now)
+}
+
+fn project(globals: &Globals) -> String {
+    if let Some(name) = globals.project.as_ref().filter(|name| !name.trim().is_empty()) {
+        return name.trim().to_owned();
+    }
+    let folder = env::current_dir().unwrap_or_default();
+    let root = folder.ancestors().find(|path| path.join(".git").exists());
+    name_of(root.unwrap_or(&folder))
+}
+
+fn name_of(folder: &Path) -> String {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    if name.is_empty() { "default".to_owned() } else { name.into_owned() }
+}
+
+/// `punchlist.db` in the user's data directory.
+fn default_store() -> Result<PathBuf, Failure> {
+    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    let data = absolute("XDG_DATA_HOME")
+        .or_else(|| absolute("HOME").map(|home| home.join(".local/share")))
+        .ok_or_else(|| Failure::usage("there is no HOME; name the store with --db".to_owned()))?;
+    Ok(data.join("punchlist/punchlist.db"))
+}

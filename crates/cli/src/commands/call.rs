@@ -1,0 +1,113 @@
+//! `punch call OPERATION [JSON|-]`: every operation of the catalogue, by name.
+
+use std::ffi::OsString;
+use std::io::Read;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use punchlist_ops::catalogue::{CATALOGUE, Operation, find};
+use punchlist_ops::dispatch::{INPUT_MAX, parse_json};
+use punchlist_ops::explain::Fault;
+use punchlist_ops::{Error, schema};
+use serde_json::{Value, json};
+
+use crate::args::Globals;
+use crate::failure::Failure;
+use crate::{caller, output, render};
+
+pub(crate) fn command() -> Command {
+    Command::new("call")
+        .about("Call any operation of the catalogue with a JSON input")
+        .arg(Arg::new("operation").value_name("OPERATION").help("Its name, e.g. list_todo"))
+        .arg(
+            Arg::new("input")
+                .value_name("JSON|-")
+                .help("The input object, or - to read it from standard input; absent: {}")
+                .value_parser(clap::value_parser!(OsString))
+                .allow_hyphen_values(true),
+        )
+        .arg(Arg::new("list").long("list").help("List all operations").action(ArgAction::SetTrue))
+        .arg(
+            Arg::new("schema")
+                .long("schema")
+                .help("Show the operation's schemas and an example, and call nothing")
+                .action(ArgAction::SetTrue),
+        )
+        .after_help(
+            "Example: punch call create_todo '{\"items\":[{\"title\":\"Measure\"}]}' \
+             --conversation c1 --turn t1 --json",
+        )
+}
+
+pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
+    if matches.get_flag("list") {
+        return list(globals);
+    }
+    let Some(name) = matches.get_one::<String>("operation") else {
+        let hint = Some("`punch call --list` shows all operations".to_owned());
+        return Err(Failure::Usage { message: "no operation was named".to_owned(), hint });
+    };
+    let operation = find(name)?;
+    if matches.get_flag("schema") {
+        return describe(operation);
+    }
+    let text = match matches.get_one::<OsString>("input") {
+        None => String::new(),
+        Some(word) if word == "-" => read_stdin()?,
+        Some(word) => word.to_str().ok_or(Error::from(Fault::Utf8))?.to_owned(),
+    };
+    call(globals, operation, parse_json(&text)?)
+}
+
+/// Calls an operation and shows its answer in the form that was asked for.
+pub(super) fn call(globals: &Globals, operation: &Operation, input: Value) -> Result<(), Failure> {
+    let envelope = caller::envelope(globals, false)?;
+    // What is not permitted or malformed must not even make a data directory.
+    operation.access.check(envelope.actor.role, operation.name)?;
+    let answer = caller::ops(globals)?.call(operation, &envelope, input)?;
+    if globals.json {
+        output::print(&json_text(&answer))?;
+    } else if !globals.quiet {
+        output::print(&render::answer(operation.name, &answer, envelope.now))?;
+    }
+    Ok(())
+}
+
+/// One line for programs, indented for somebody who looks.
+fn json_text(answer: &Value) -> String {
+    if output::on_terminal() { format!("{answer:#}\n") } else { format!("{answer}\n") }
+}
+
+fn read_stdin() -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    let limit = INPUT_MAX as u64 + 1;
+    std::io::stdin().lock().take(limit).read_to_end(&mut bytes)?;
+    if bytes.len() > INPUT_MAX {
+        return Err(Error::from(Fault::TooLarge { limit: INPUT_MAX }).into());
+    }
+    String::from_utf8(bytes).map_err(|_| Error::from(Fault::Utf8).into())
+}
+
+fn list(globals: &Globals) -> Result<(), Failure> {
+    if globals.json {
+        let names: Vec<Value> = CATALOGUE
+            .iter()
+            .map(|o| json!({ "name": o.name, "description": o.description() }))
+            .collect();
+        return Ok(output::print(&json_text(&json!({ "operations": names })))?);
+    }
+    let rows = CATALOGUE.iter().map(|o| vec![o.name.to_owned(), o.description()]).collect();
+    Ok(output::print(&render::columns::aligned(rows, output::width()))?)
+}
+
+fn describe(operation: &Operation) -> Result<(), Failure> {
+    let (input, output_schema) = ((operation.input_schema)(), (operation.output_schema)());
+    let example: Value = serde_json::from_str(operation.example).unwrap_or_default();
+    let text = json!({
+        "name": operation.name,
+        "description": schema::description(&input),
+        "input": input,
+        "output": output_schema,
+        "example": example,
+    });
+    Ok(output::print(&format!("{text:#}\n"))?)
+}

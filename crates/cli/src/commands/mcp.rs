@@ -1,0 +1,40 @@
+//! `punch mcp`: the catalogue's tools over standard input and output.
+
+use clap::{Arg, ArgMatches, Command};
+use punchlist_server::mcp::McpServer;
+use punchlist_server::tools::Choice;
+
+use crate::args::Globals;
+use crate::caller;
+use crate::failure::Failure;
+
+pub(crate) fn command() -> Command {
+    Command::new("mcp")
+        .about("Serve the tools of one agent over MCP on standard input and output")
+        .arg(
+            Arg::new("profile")
+                .long("profile")
+                .value_name("NAME")
+                .help(
+                    "Which tools to list: turn, issue, plan, session, mission, inbox or all \
+                 [default: the role's own]",
+                )
+                .value_parser(profile),
+        )
+}
+
+fn profile(name: &str) -> Result<Choice, String> {
+    Choice::parse(name).ok_or_else(|| {
+        "the profiles are turn, issue, plan, session, mission, inbox and all".to_owned()
+    })
+}
+
+pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
+    let choice = matches.get_one::<Choice>("profile").copied().unwrap_or(Choice::Default);
+    let envelope = caller::envelope(globals, true)?;
+    let ops = caller::ops(globals)?;
+    // A store that cannot be opened is better said now than at the first call.
+    ops.store()?;
+    McpServer::new(ops, envelope, caller::ticking, choice).serve_stdio()?;
+    Ok(())
+}

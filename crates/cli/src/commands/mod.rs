@@ -1,0 +1,39 @@
+//! The commands: the fixed ones, and one for each operation that asks for its own words.
+
+mod call;
+mod demo;
+mod mcp;
+mod operation;
+
+use clap::{ArgMatches, Command};
+
+use crate::args::Globals;
+use crate::failure::Failure;
+use crate::output;
+
+/// The commands that are not operations of the catalogue.
+pub(crate) const FIXED: [&str; 3] = ["demo", "call", "mcp"];
+
+/// Builds one command in full, if there is one of that name.
+pub(crate) fn built(name: &str) -> Option<Command> {
+    match name {
+        "demo" => Some(demo::command()),
+        "call" => Some(call::command()),
+        "mcp" => Some(mcp::command()),
+        _ => operation::command(name),
+    }
+}
+
+/// Runs whatever was asked for.
+pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
+    if globals.no_color {
+        output::without_color();
+    }
+    match matches.subcommand() {
+        Some(("demo", _)) => demo::run(globals),
+        Some(("call", matches)) => call::run(globals, matches),
+        Some(("mcp", matches)) => mcp::run(globals, matches),
+        Some((name, matches)) => operation::run(globals, name, matches),
+        None => Err(Failure::usage("no command was given".to_owned())),
+    }
+}

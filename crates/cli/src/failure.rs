@@ -1,0 +1,99 @@
+//! How a command fails: the words, the form, and the exit code.
+
+use std::process::ExitCode;
+
+use punchlist_ops::Error;
+use serde_json::{Map, Value, json};
+
+use crate::output;
+
+/// Why a command did not do what it was asked.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// An operation's error: its code has the exit code in the one error table.
+    Operation(Error),
+    /// The command line itself.
+    Usage { message: String, hint: Option<String> },
+    /// Help or version was asked for; not a failure, but it ends the command.
+    Help(String),
+    /// Nothing was asked for: the help says what there is.
+    NoCommand(String),
+    /// Reading input or writing output failed.
+    Io(String),
+    /// Whoever read our output has gone; there is nobody to tell.
+    Silent,
+}
+
+impl Failure {
+    pub(crate) const fn usage(message: String) -> Self {
+        Self::Usage { message, hint: None }
+    }
+
+    /// Says it, in the form that was asked for, and gives the exit code.
+    pub(crate) fn show(self, json: bool) -> ExitCode {
+        let (exit, error) = match self {
+            Self::Help(text) => {
+                drop(output::print(&text));
+                return ExitCode::SUCCESS;
+            }
+            Self::NoCommand(help) => {
+                output::remark(&help);
+                return ExitCode::from(2);
+            }
+            Self::Silent => return ExitCode::SUCCESS,
+            Self::Operation(error) => (error.meaning().exit, error.to_json()),
+            Self::Usage { message, hint } => (2, object("usage", &message, hint)),
+            Self::Io(message) => (3, object("io", &message, None)),
+        };
+        if json {
+            drop(output::print(&format!("{error}\n")));
+        } else {
+            let say = |name: &str| error["error"][name].as_str().unwrap_or_default().to_owned();
+            output::fail(&say("code"), &say("message"), &say("hint"));
+        }
+        ExitCode::from(exit)
+    }
+}
+
+fn object(code: &str, message: &str, hint: Option<String>) -> Value {
+    let mut error = Map::new();
+    error.insert("code".into(), code.into());
+    error.insert("message".into(), message.into());
+    error.extend(hint.map(|hint| ("hint".to_owned(), hint.into())));
+    json!({ "error": error })
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Operation(error)
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            return Self::Silent;
+        }
+        Self::Io(error.to_string())
+    }
+}
+
+impl From<clap::Error> for Failure {
+    fn from(error: clap::Error) -> Self {
+        use clap::error::ErrorKind as Kind;
+        match error.kind() {
+            Kind::DisplayHelp | Kind::DisplayVersion => {
+                Self::Help(error.render().ansi().to_string())
+            }
+            _ => {
+                let text = error.render().to_string();
+                let text = text.strip_prefix("error: ").unwrap_or(&text);
+                // clap's own closing lines (usage, tips) are the hint.
+                let (message, rest) = text.split_once("\n\n").unwrap_or((text, ""));
+                let hint = rest.trim().replace("\n\n", "\n");
+                let hint = (!hint.is_empty()).then_some(hint);
+                Self::Usage { message: message.trim().to_owned(), hint }
+            }
+        }
+    }
+}

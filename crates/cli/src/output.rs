@@ -1,0 +1,80 @@
+//! Writing for people and programs: the only place that touches the standard streams.
+//!
+//! Colours appear on a terminal only, and never with `--no-color` or NO_COLOR. Text that came
+//! from users or models is stripped of control characters before it reaches a terminal.
+
+use std::io::{self, IsTerminal, Write};
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+
+pub(crate) const BOLD: Style = Style::new().bold();
+pub(crate) const DIM: Style = Style::new().dimmed();
+pub(crate) const GREEN: Style = AnsiColor::Green.on_default();
+pub(crate) const YELLOW: Style = AnsiColor::Yellow.on_default();
+pub(crate) const RED: Style = AnsiColor::Red.on_default();
+pub(crate) const CYAN: Style = AnsiColor::Cyan.on_default();
+
+/// Prints to standard output; colours go where they are not wanted.
+pub(crate) fn print(text: &str) -> io::Result<()> {
+    let mut out = AutoStream::auto(io::stdout().lock());
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// Turns colours off for the rest of the process.
+pub(crate) fn without_color() {
+    ColorChoice::Never.write_global();
+}
+
+/// Text on standard error as it is.
+pub(crate) fn remark(text: &str) {
+    let mut err = AutoStream::auto(io::stderr().lock());
+    drop(err.write_all(text.as_bytes()));
+}
+
+/// A remark on standard error; if nobody reads it, so be it.
+pub(crate) fn warn(text: &str) {
+    let mut err = AutoStream::auto(io::stderr().lock());
+    drop(writeln!(err, "{YELLOW}note{YELLOW:#}: {text}"));
+}
+
+/// An error on standard error: what happened, and what to do next.
+pub(crate) fn fail(code: &str, message: &str, hint: &str) {
+    let mut err = AutoStream::auto(io::stderr().lock());
+    let message = clean(message);
+    drop(writeln!(err, "{RED}error{RED:#} [{code}]: {message}"));
+    if !hint.is_empty() {
+        drop(writeln!(err, "{}", indent(&clean(hint))));
+    }
+}
+
+fn indent(hint: &str) -> String {
+    let mut lines = hint.lines();
+    let first = format!("  {CYAN}next{CYAN:#}: {}", lines.next().unwrap_or_default());
+    lines.fold(first, |text, line| format!("{text}\n        {}", line.trim_start()))
+}
+
+/// Text safe for a terminal: control characters but line breaks become a visible stand-in.
+pub(crate) fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
+}
+
+/// One line of it.
+pub(crate) fn line(text: &str) -> String {
+    clean(&text.replace(['\n', '\t'], " "))
+}
+
+/// How many columns there are: the terminal's, or a hundred where there is none.
+pub(crate) fn width() -> usize {
+    if io::stdout().is_terminal() {
+        terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0)).max(20)
+    } else {
+        100
+    }
+}
+
+/// Is somebody looking?
+pub(crate) fn on_terminal() -> bool {
+    io::stdout().is_terminal()
+}

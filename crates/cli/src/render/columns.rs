@@ -1,0 +1,68 @@
+//! Columns that line up, and lines that fit the terminal.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Rows with aligned columns, two spaces apart; the last column is cut to the width.
+pub(crate) fn aligned(rows: Vec<Vec<String>>, width: usize) -> String {
+    let count = rows.iter().map(Vec::len).max().unwrap_or_default();
+    let widest = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.width()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..count).map(widest).collect();
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        let last = row.len().saturating_sub(1);
+        for (column, cell) in row.iter().enumerate() {
+            if column == last {
+                line.push_str(&cut(cell, width.saturating_sub(line.width())));
+            } else {
+                line.push_str(cell);
+                line.extend(std::iter::repeat_n(' ', widths[column] - cell.width() + 2));
+            }
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// The text, or as much of it as fits with an ellipsis.
+pub(crate) fn cut(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let room = width.max(1) - 1;
+    let mut used = 0;
+    let mut kept: String = text
+        .chars()
+        .take_while(|c| {
+            used += c.width().unwrap_or(0);
+            used <= room
+        })
+        .collect();
+    kept.push('…');
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up_by_what_the_eye_sees() {
+        let rows = vec![
+            vec!["a".to_owned(), "first".to_owned()],
+            vec!["漢字".to_owned(), "a long second line".to_owned()],
+        ];
+        assert_eq!(aligned(rows, 16), "a     first\n漢字  a long se…\n");
+    }
+
+    #[test]
+    fn a_cut_never_exceeds_the_width() {
+        assert_eq!(cut("漢字漢字", 5), "漢字…");
+        assert_eq!(cut("abc", 3), "abc");
+        assert_eq!(cut("abcd", 3), "ab…");
+        assert_eq!(cut("abcd", 0), "…");
+    }
+}

@@ -1,0 +1,33 @@
+//! Answers for people: one file per kind of answer, plain JSON where there is none.
+
+mod authority;
+pub(crate) mod columns;
+mod events;
+mod status;
+mod times;
+pub(crate) mod turn;
+
+use punchlist_core::Time;
+use serde_json::Value;
+
+/// An operation's answer in words.
+pub(crate) fn answer(operation: &str, answer: &Value, now: Time) -> String {
+    match operation {
+        "create_todo" => turn::created(answer),
+        "list_todo" => turn::listed(answer),
+        "complete_todo" => turn::completed(answer),
+        "status" => status::render(answer, now),
+        "event_list" => events::render(answer, now),
+        "authority_show" => authority::render(answer),
+        _ => format!("{answer:#}\n"),
+    }
+}
+
+/// A text field of an answer, safe for a terminal and on one line.
+fn text<'a>(value: &'a Value, field: &str) -> std::borrow::Cow<'a, str> {
+    crate::output::line(value[field].as_str().unwrap_or_default()).into()
+}
+
+fn number(value: &Value, field: &str) -> i64 {
+    value[field].as_i64().unwrap_or_default()
+}

@@ -1,0 +1,43 @@
+//! Times as people say them: "3 min ago".
+
+use punchlist_core::Time;
+
+/// How long ago a moment was, or how far ahead it is.
+pub(crate) fn relative(at: Time, now: Time) -> String {
+    let seconds = (now.micros() - at.micros()) / 1_000_000;
+    let span = span(seconds.abs());
+    match seconds {
+        -1..=1 => "now".to_owned(),
+        2.. => format!("{span} ago"),
+        _ => format!("in {span}"),
+    }
+}
+
+fn span(seconds: i64) -> String {
+    const MINUTE: i64 = 60;
+    const HOUR: i64 = 60 * MINUTE;
+    const DAY: i64 = 24 * HOUR;
+    match seconds {
+        ..MINUTE => format!("{seconds} s"),
+        MINUTE..HOUR => format!("{} min", seconds / MINUTE),
+        HOUR..DAY => format!("{} h", seconds / HOUR),
+        _ => format!("{} d", seconds / DAY),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_read_as_people_say_them() {
+        let now = Time::parse("2026-11-15T12:00:00Z").unwrap();
+        let at = |seconds: i64| relative(now.plus_seconds(seconds), now);
+        assert_eq!(at(0), "now");
+        assert_eq!(at(-5), "5 s ago");
+        assert_eq!(at(-185), "3 min ago");
+        assert_eq!(at(-7_300), "2 h ago");
+        assert_eq!(at(-200_000), "2 d ago");
+        assert_eq!(at(90), "in 1 min");
+    }
+}
