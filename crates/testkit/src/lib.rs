@@ -1,11 +1,7 @@
 //! What the tests of every room share: stores of each kind, a world with a clock one sets, and
 //! the macro that runs a test on every store. A dev-dependency only.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "a test that cannot set itself up should stop"
-)]
+#![expect(clippy::expect_used, reason = "a test that cannot set itself up should stop")]
 
 pub mod stores;
 pub mod world;
