@@ -129,19 +129,36 @@ fn connect(url: &str) -> Client {
 /// `postgres::name`. A test is a function that takes a [`Backend`].
 #[macro_export]
 macro_rules! on_every_store {
-    ($($(#[$attribute:meta])* $name:ident),+ $(,)?) => {
+    ($($name:ident),+ $(,)?) => {
         mod sqlite_file {
-            $($(#[$attribute])* #[test] fn $name() {
+            $(#[test] fn $name() {
                 super::$name($crate::Backend::SqliteFile);
             })+
         }
         mod sqlite_memory {
-            $($(#[$attribute])* #[test] fn $name() {
+            $(#[test] fn $name() {
                 super::$name($crate::Backend::SqliteMemory);
             })+
         }
         mod postgres {
-            $($(#[$attribute])* #[test] fn $name() {
+            $(#[test] fn $name() {
+                super::$name($crate::Backend::Postgres);
+            })+
+        }
+    };
+}
+
+/// The same for what needs a store that outlives its `Store`: a file and PostgreSQL.
+#[macro_export]
+macro_rules! on_every_lasting_store {
+    ($($name:ident),+ $(,)?) => {
+        mod lasting_sqlite {
+            $(#[test] fn $name() {
+                super::$name($crate::Backend::SqliteFile);
+            })+
+        }
+        mod lasting_postgres {
+            $(#[test] fn $name() {
                 super::$name($crate::Backend::Postgres);
             })+
         }

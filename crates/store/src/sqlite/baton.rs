@@ -16,10 +16,11 @@ use crate::{Error, ErrorKind, Tx};
 const BATCH_MAX: usize = 256;
 
 /// Should the job's changes stay?
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Keep,
-    Undo,
+    /// With the store's own error, where that is why.
+    Undo(Option<Error>),
 }
 
 pub(super) type Job = Box<dyn FnMut(&mut Tx<'_>) -> Outcome + Send>;
@@ -151,15 +152,19 @@ fn run_all(connection: &Connection, batch: &mut [Waiting]) -> Result<(), Error> 
         let outcome = run_caught(connection, &mut waiting.job)?;
         if connection.is_autocommit() {
             // A full disk or a read error ends the transaction under us: nothing was kept.
-            return Err(Error::new(ErrorKind::Backend, "the database ended the transaction"));
+            return match outcome {
+                Outcome::Undo(_) if alone => Ok(()),
+                Outcome::Undo(Some(error)) => Err(error),
+                _ => Err(Error::new(ErrorKind::Backend, "the database ended the transaction")),
+            };
         }
         match outcome {
             Outcome::Keep if alone => {}
             Outcome::Keep => {
                 connection.prepare_cached("RELEASE job")?.execute([])?;
             }
-            Outcome::Undo if alone => return Ok(connection.execute_batch("ROLLBACK")?),
-            Outcome::Undo => connection.execute_batch("ROLLBACK TO job; RELEASE job")?,
+            Outcome::Undo(_) if alone => return Ok(connection.execute_batch("ROLLBACK")?),
+            Outcome::Undo(_) => connection.execute_batch("ROLLBACK TO job; RELEASE job")?,
         }
     }
     connection.prepare_cached("COMMIT")?.execute([])?;

@@ -73,7 +73,10 @@ impl Sqlite {
         let filled = Arc::clone(&cell);
         self.baton.run(Box::new(move |tx: &mut Tx<'_>| {
             let answer = job(tx);
-            let outcome = if answer.is_ok() { Outcome::Keep } else { Outcome::Undo };
+            let outcome = match &answer {
+                Ok(_) => Outcome::Keep,
+                Err(error) => Outcome::Undo(error.store().cloned()),
+            };
             *lock(&filled) = Some(answer);
             outcome
         }))?;

@@ -1,0 +1,15 @@
+//! What every store must keep, on a SQLite file, in memory, and on PostgreSQL; and what only one
+//! of them can get wrong.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot set itself up should stop")]
+
+mod answers;
+mod events;
+mod fixture;
+mod fold;
+mod migrations;
+mod outbox;
+mod rows;
+mod sqlite_file;
+mod transactions;
+mod turn_view;

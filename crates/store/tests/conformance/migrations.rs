@@ -1,0 +1,110 @@
+//! Migrations go forward only, back up first, lose nothing, and happen once (P-17).
+
+use std::sync::{Arc, Barrier};
+use std::thread;
+
+use punchlist_store::migrate::{MIGRATIONS, Migration};
+use punchlist_store::{ErrorKind, Options, Store, sql};
+use punchlist_testkit::{Backend, TestStore, on_every_lasting_store};
+
+use crate::fixture::Fixture;
+
+const GROWN: &[Migration] = &[
+    MIGRATIONS[0],
+    Migration {
+        version: 2,
+        sqlite: "ALTER TABLE projects ADD COLUMN colour TEXT",
+        postgres: "ALTER TABLE projects ADD COLUMN colour TEXT",
+    },
+];
+
+const LOSSY: &[Migration] = &[
+    MIGRATIONS[0],
+    Migration { version: 2, sqlite: "DELETE FROM todos", postgres: "DELETE FROM todos" },
+];
+
+const BROKEN: &[Migration] = &[
+    MIGRATIONS[0],
+    Migration {
+        version: 2,
+        sqlite: "CREATE TABLE half (id TEXT); SELECT * FROM nowhere",
+        postgres: "CREATE TABLE half (id TEXT); SELECT * FROM nowhere",
+    },
+];
+
+fn options(migrations: &'static [Migration]) -> Options {
+    Options { migrations, ..Options::default() }
+}
+
+fn a_store_is_brought_forward_and_keeps_its_rows(backend: Backend) {
+    let fixture = Fixture::new(backend);
+    let before = fixture.create(&["a", "b"], 2);
+    let grown = fixture.place.open_with(options(GROWN));
+    let list = fixture.list.id;
+    assert_eq!(grown.read(move |tx| tx.todos(list)).unwrap(), before);
+    grown.write(|tx| tx.execute(sql!("UPDATE projects SET colour = 'red'"), &[])).unwrap();
+    // Once it has gone forward, the older program is told so and keeps off.
+    let refused = Store::open(fixture.place.target(), Options::default()).unwrap_err();
+    assert_eq!(refused.kind, ErrorKind::Newer);
+    assert!(refused.to_string().contains("update punch"), "{refused}");
+}
+
+fn a_migration_that_fails_or_loses_rows_leaves_all_as_it_was(backend: Backend) {
+    let fixture = Fixture::new(backend);
+    let before = fixture.create(&["a", "b"], 2);
+    for migrations in [LOSSY, BROKEN] {
+        assert!(Store::open(fixture.place.target(), options(migrations)).is_err());
+        assert_eq!(fixture.todos(), before);
+        let again = fixture.place.open();
+        let half = sql!("SELECT count(*) FROM half");
+        assert!(again.read(move |tx| tx.first(half, &[], |row| row.int(0))).is_err());
+    }
+}
+
+fn of_many_that_migrate_at_once_one_does(backend: Backend) {
+    let place = Arc::new(TestStore::new(backend));
+    for migrations in [MIGRATIONS, GROWN] {
+        let start = Arc::new(Barrier::new(8));
+        let openers: Vec<_> = (0..8)
+            .map(|_| {
+                let (place, start) = (Arc::clone(&place), Arc::clone(&start));
+                thread::spawn(move || {
+                    start.wait();
+                    Store::open(place.target(), options(migrations)).map(|_| ())
+                })
+            })
+            .collect();
+        for opener in openers {
+            assert_eq!(opener.join().unwrap(), Ok(()));
+        }
+    }
+}
+
+#[test]
+fn a_sqlite_file_is_backed_up_before_it_changes() {
+    // P-17
+    let fixture = Fixture::new(Backend::SqliteFile);
+    let before = fixture.create(&["a"], 2);
+    drop(fixture.place.open_with(options(GROWN)));
+    let file = fixture.place.file();
+    let backup = file.with_file_name("test.db.v1.bak");
+    let (list, target) = (fixture.list.id, punchlist_store::Target::File(backup));
+    let old = Store::open(&target, Options::default()).unwrap();
+    assert_eq!(old.read(move |tx| tx.todos(list)).unwrap(), before);
+    let fresh = TestStore::new(Backend::SqliteFile);
+    drop(fresh.open_with(options(GROWN)));
+    assert_eq!(
+        std::fs::read_dir(fresh.file().parent().unwrap())
+            .unwrap()
+            .filter(|e| { e.as_ref().unwrap().file_name().to_string_lossy().ends_with(".bak") })
+            .count(),
+        0,
+        "a new store has nothing to back up"
+    );
+}
+
+on_every_lasting_store!(
+    a_store_is_brought_forward_and_keeps_its_rows,
+    a_migration_that_fails_or_loses_rows_leaves_all_as_it_was,
+    of_many_that_migrate_at_once_one_does,
+);

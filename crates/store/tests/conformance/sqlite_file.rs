@@ -1,0 +1,114 @@
+//! What only a SQLite file can get wrong: durability, foreign files, damage, a full disk.
+
+use std::fs;
+use std::path::Path;
+
+use punchlist_store::{Error, ErrorKind, Options, Store, Target, sql};
+use punchlist_testkit::{Backend, TestStore};
+
+use crate::fixture::Fixture;
+
+fn open(path: &Path) -> Result<Store, Error> {
+    Store::open(&Target::File(path.to_owned()), Options::default())
+}
+
+fn refused(path: &Path) -> ErrorKind {
+    let before = fs::read(path).unwrap();
+    let kind = open(path).map(|_| ()).unwrap_err().kind;
+    assert_eq!(fs::read(path).unwrap(), before, "it was not touched");
+    kind
+}
+
+#[test]
+fn commits_are_durable_and_keys_are_checked() {
+    let place = TestStore::new(Backend::SqliteFile);
+    let store = place.open();
+    let pragma = |statement| {
+        store.write(move |tx| tx.first(statement, &[], |row| row.int(0))).unwrap().unwrap()
+    };
+    assert_eq!(pragma(sql!("SELECT synchronous FROM pragma_synchronous")), 2, "FULL");
+    assert_eq!(pragma(sql!("SELECT foreign_keys FROM pragma_foreign_keys")), 1);
+    let mode = sql!("SELECT journal_mode FROM pragma_journal_mode");
+    let mode = store.write(move |tx| tx.first(mode, &[], |row| row.text(0))).unwrap();
+    assert_eq!(mode.as_deref(), Some("wal"));
+}
+
+#[cfg(unix)]
+#[test]
+fn the_file_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let fixture = Fixture::new(Backend::SqliteFile);
+    let folder = fixture.place.file().parent().unwrap().to_owned();
+    let mut files = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let mode = entry.unwrap().metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0);
+        files += 1;
+    }
+    assert!(files >= 1);
+}
+
+#[test]
+fn what_is_not_a_store_of_ours_is_refused_and_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("notes.txt");
+    fs::write(&text, "dear diary, ".repeat(500)).unwrap();
+    assert_eq!(refused(&text), ErrorKind::Corrupt);
+
+    let other = folder.path().join("other.db");
+    let connection = rusqlite::Connection::open(&other).unwrap();
+    connection.execute_batch("CREATE TABLE songs (id TEXT)").unwrap();
+    drop(connection);
+    assert_eq!(refused(&other), ErrorKind::NotOurs);
+
+    let newer = folder.path().join("newer.db");
+    drop(open(&newer).unwrap());
+    let connection = rusqlite::Connection::open(&newer).unwrap();
+    connection.pragma_update(None, "user_version", 999).unwrap();
+    drop(connection);
+    assert_eq!(refused(&newer), ErrorKind::Newer);
+
+    assert_eq!(open(folder.path()).unwrap_err().kind, ErrorKind::Unreachable);
+    let nowhere = folder.path().join("no/such/folder/x.db");
+    assert_eq!(open(&nowhere).unwrap_err().kind, ErrorKind::Unreachable);
+}
+
+#[test]
+fn an_empty_file_becomes_a_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("empty.db");
+    fs::write(&path, "").unwrap();
+    assert!(open(&path).is_ok());
+}
+
+/// A full disk, by the database's own limit: the write is refused whole, and the store goes on
+/// when there is room again.
+#[test]
+fn a_full_disk_loses_nothing_and_keeps_nothing_half() {
+    let fixture = Fixture::new(Backend::SqliteFile);
+    let before = fixture.create(&["a"], 2);
+    let pages = sql!("SELECT page_count FROM pragma_page_count");
+    let pages = fixture.store.write(move |tx| tx.first(pages, &[], |r| r.int(0))).unwrap().unwrap();
+    assert!(pages > 1);
+    let limit = sql!("PRAGMA max_page_count = 1");
+    fixture.store.write(move |tx| tx.first(limit, &[], |r| r.int(0))).unwrap();
+    let list = fixture.list.id;
+    let (template, id) = (before[0].clone(), before[0].id);
+    let full = fixture.store.write(move |tx| {
+        let mut ids = crate::fixture::ids(50);
+        for _ in 0..100 {
+            let mut todo = template.clone();
+            todo.id = punchlist_core::TodoId::from(ids.ulid());
+            todo.description = "x".repeat(60_000);
+            tx.insert_todo(&todo)?;
+        }
+        Ok::<_, Error>(())
+    });
+    assert_eq!(full.unwrap_err().kind, ErrorKind::Full);
+    assert_eq!(fixture.todos(), before);
+    let room = sql!("PRAGMA max_page_count = 1000000");
+    fixture.store.write(move |tx| tx.first(room, &[], |r| r.int(0))).unwrap();
+    fixture.create(&["b"], 3);
+    assert_eq!(fixture.read(move |tx| tx.todo(list, id)), Some(before[0].clone()));
+    assert_eq!(fixture.todos().len(), 2);
+}

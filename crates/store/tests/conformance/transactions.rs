@@ -1,0 +1,167 @@
+//! All or nothing, for one job and for many at once.
+
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Barrier};
+use std::thread;
+
+use punchlist_core::Event;
+use punchlist_core::event::ProjectOpened;
+use punchlist_core::{Ids, ProjectId, Time};
+use punchlist_store::{Error, ErrorKind, Store, Tx, sql};
+use punchlist_testkit::{Backend, TestStore, on_every_lasting_store, on_every_store};
+
+use crate::fixture::Fixture;
+
+fn failed() -> Error {
+    Error::new(ErrorKind::Backend, "on purpose")
+}
+
+fn names(store: &Store) -> Vec<String> {
+    store
+        .read(|tx| tx.query(sql!("SELECT name FROM projects ORDER BY name"), &[], |r| r.text(0)))
+        .unwrap()
+}
+
+fn insert(tx: &mut Tx<'_>, n: u128) -> Result<(), Error> {
+    let id = ProjectId::from(Ids::new(Time::from_micros(0), n << 8).ulid());
+    tx.insert_project(id, &format!("p{n:03}"), Time::from_micros(0))
+}
+
+fn an_error_undoes_the_whole_job(backend: Backend) {
+    let place = TestStore::new(backend);
+    let store = place.open();
+    let refused = store.write(|tx| {
+        insert(tx, 1)?;
+        Err::<(), Error>(failed())
+    });
+    assert_eq!(refused, Err(failed()));
+    assert_eq!(names(&store), Vec::<String>::new());
+    store.write(|tx| insert(tx, 2)).unwrap();
+    assert_eq!(names(&store), ["p002"]);
+}
+
+fn a_read_writes_nothing(backend: Backend) {
+    let place = TestStore::new(backend);
+    let store = place.open();
+    store.read(|tx| insert(tx, 1).or(Ok::<_, Error>(()))).ok();
+    assert_eq!(names(&store), Vec::<String>::new());
+}
+
+/// Many writers at once: those that fail do not harm those that succeed, nothing is lost, and
+/// everybody gets the own answer.
+fn writers_at_once_get_their_own_answer(backend: Backend) {
+    let place = TestStore::new(backend);
+    let store = Arc::new(place.open());
+    let start = Arc::new(Barrier::new(64));
+    let writers: Vec<_> = (0..64_u128)
+        .map(|n| {
+            let (store, start) = (Arc::clone(&store), Arc::clone(&start));
+            thread::spawn(move || {
+                start.wait();
+                store.write(move |tx| {
+                    insert(tx, n)?;
+                    if n % 3 == 0 { Err(failed()) } else { Ok(n) }
+                })
+            })
+        })
+        .collect();
+    for (n, writer) in (0..).zip(writers) {
+        let expected = if n % 3 == 0 { Err(failed()) } else { Ok(n) };
+        assert_eq!(writer.join().unwrap(), expected);
+    }
+    let expected: Vec<String> =
+        (0..64).filter(|n| n % 3 != 0).map(|n| format!("p{n:03}")).collect();
+    assert_eq!(names(&store), expected);
+}
+
+/// The second of two that want the same unique row finds the first one's.
+fn a_collision_is_tried_again(backend: Backend) {
+    let place = TestStore::new(backend);
+    let store = Arc::new(place.open());
+    let start = Arc::new(Barrier::new(8));
+    let writers: Vec<_> = (0..8_u128)
+        .map(|n| {
+            let (store, start) = (Arc::clone(&store), Arc::clone(&start));
+            thread::spawn(move || {
+                start.wait();
+                store.write(move |tx| {
+                    if let Some(id) = tx.project("shared")? {
+                        return Ok::<_, Error>(id);
+                    }
+                    let id = ProjectId::from(Ids::new(Time::from_micros(0), n << 8).ulid());
+                    tx.insert_project(id, "shared", Time::from_micros(0))?;
+                    Ok(id)
+                })
+            })
+        })
+        .collect();
+    let mut ids: Vec<_> = writers.into_iter().map(|w| w.join().unwrap().unwrap()).collect();
+    ids.dedup();
+    assert_eq!(ids.len(), 1);
+}
+
+/// P-15, and readers never block: what is committed is seen at once, what is not is not seen.
+fn a_reader_goes_on_while_a_writer_writes(backend: Backend) {
+    let fixture = Fixture::new(backend);
+    let store = Arc::clone(&fixture.store);
+    let (inside, entered) = channel();
+    let (release, released) = channel::<()>();
+    let writer = thread::spawn(move || {
+        store.write(move |tx| {
+            insert(tx, 1)?;
+            inside.send(()).unwrap();
+            released.recv().unwrap();
+            Ok::<_, Error>(())
+        })
+    });
+    entered.recv().unwrap();
+    assert_eq!(names(&fixture.store), ["test"]);
+    release.send(()).unwrap();
+    writer.join().unwrap().unwrap();
+    assert_eq!(names(&fixture.store), ["p001", "test"]);
+    assert_eq!(names(&fixture.place.open()), ["p001", "test"]);
+}
+
+/// A panic in a job is answered as an error (SQLite) or reaches its own thread (PostgreSQL);
+/// either way nothing of it stays and the store goes on.
+fn a_panic_takes_nobody_along(backend: Backend) {
+    let place = TestStore::new(backend);
+    let store = Arc::new(place.open());
+    let doomed = Arc::clone(&store);
+    let ended = thread::spawn(move || {
+        doomed.write(|tx| {
+            insert(tx, 1)?;
+            panic!("on purpose");
+            #[expect(unreachable_code, reason = "gives the job its type")]
+            Ok::<(), Error>(())
+        })
+    })
+    .join();
+    assert!(!matches!(ended, Ok(Ok(()))));
+    store.write(|tx| insert(tx, 2)).unwrap();
+    assert_eq!(names(&store), ["p002"]);
+}
+
+fn an_event_without_its_change_is_impossible(backend: Backend) {
+    let fixture = Fixture::new(backend);
+    let stamp = fixture.stamp();
+    let refused = fixture.store.write(move |tx| {
+        let event =
+            ProjectOpened { project_id: stamp.project, name: "x".into(), created_at: stamp.at };
+        tx.append(&stamp, "x", &Event::from(event))?;
+        Err::<(), Error>(failed())
+    });
+    assert!(refused.is_err());
+    assert_eq!(fixture.log(0).len(), 0);
+}
+
+on_every_store!(
+    an_error_undoes_the_whole_job,
+    a_read_writes_nothing,
+    writers_at_once_get_their_own_answer,
+    a_collision_is_tried_again,
+    a_panic_takes_nobody_along,
+    an_event_without_its_change_is_impossible,
+);
+
+on_every_lasting_store!(a_reader_goes_on_while_a_writer_writes);
