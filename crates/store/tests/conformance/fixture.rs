@@ -1,6 +1,7 @@
 //! A list in a store, and commands run on it the way operations do.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use punchlist_core::command::{Command, CreateTodos, NewTodo};
 use punchlist_core::text::Title;
@@ -16,6 +17,8 @@ pub(crate) struct Fixture {
     pub(crate) list: List,
     pub(crate) now: Time,
     pub(crate) place: TestStore,
+    /// How many events the commands so far have made.
+    recorded: AtomicUsize,
 }
 
 pub(crate) fn ids(n: u128) -> Ids {
@@ -45,7 +48,7 @@ impl Fixture {
                 tx.insert_list(&made)
             })
             .unwrap();
-        Self { store, list, now, place }
+        Self { store, list, now, place, recorded: AtomicUsize::new(0) }
     }
 
     pub(crate) fn stamp(&self) -> Stamp {
@@ -56,7 +59,8 @@ impl Fixture {
     /// Decides and records a command as the operator.
     pub(crate) fn run(&self, command: impl Into<Command>, seed: u128) -> Decision {
         let (list, stamp, command) = (self.list.clone(), self.stamp(), command.into());
-        self.store
+        let decision = self
+            .store
             .write(move |tx| {
                 let mut ids = ids(seed);
                 let mut snapshot = tx.snapshot(list.clone(), Load::All)?;
@@ -65,7 +69,14 @@ impl Fixture {
                 tx.record(&mut snapshot, &decision, &stamp, &mut ids)?;
                 Ok::<_, Error>(decision)
             })
-            .unwrap()
+            .unwrap();
+        self.recorded.fetch_add(decision.events.len(), Ordering::Relaxed);
+        decision
+    }
+
+    /// The log with every event of the commands so far.
+    pub(crate) fn whole_log(&self) -> Vec<Recorded> {
+        self.log(self.recorded.load(Ordering::Relaxed))
     }
 
     /// Creates items with these titles.

@@ -61,7 +61,7 @@ fn folding_the_log_gives_the_tables(backend: Backend) {
         let fixture = Fixture::of(backend, kind);
         play(&fixture);
         let tables = fixture.snapshot(Load::All);
-        let log = fixture.log(8);
+        let log = fixture.whole_log();
         let mut folded = Snapshot::empty(fixture.list.clone());
         for recorded in &log {
             let event = recorded.event().unwrap().unwrap();
@@ -81,7 +81,8 @@ fn events_and_effects_come_with_the_change(backend: Backend) {
     let id = fixture.todos()[0].id;
     let (list_id, metric) = (fixture.list.id, "speed".to_owned());
     assert_eq!(work.effect, Effect::CollectMetric { list_id, todo_id: id, metric });
-    let completed = fixture.log(8).into_iter().find(|e| e.type_name == "todo_completed").unwrap();
+    let completed =
+        fixture.whole_log().into_iter().find(|e| e.type_name == "todo_completed").unwrap();
     assert!(matches!(completed.event().unwrap(), Some(Event::TodoCompleted(e)) if e.todo_id == id));
     assert_eq!(
         (completed.actor.as_str(), completed.cause.as_str(), completed.v, completed.at),
