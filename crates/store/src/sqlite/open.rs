@@ -111,19 +111,19 @@ fn patience(connection: &Connection, options: Options) -> Result<(), Error> {
     Ok(())
 }
 
-/// What the file is, from its header and its table of contents; reads only.
+/// What the file is, from its header and its table of contents; reads only. One statement, so
+/// that a store which another process makes at this moment is seen before or after, not between.
 fn found(connection: &Connection, options: Options) -> Result<Found, Error> {
-    let (application, version): (i32, i64) = connection.query_row(
+    let (application, version, objects): (i32, i64, i64) = connection.query_row(
         "SELECT (SELECT application_id FROM pragma_application_id), \
-                (SELECT user_version FROM pragma_user_version)",
+                (SELECT user_version FROM pragma_user_version), \
+                (SELECT count(*) FROM sqlite_master)",
         [],
-        |row| Ok((row.get(0)?, row.get(1)?)),
+        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
     )?;
     if application == APPLICATION_ID {
         return Ok(migrate::compare(version, options.migrations));
     }
-    let objects: i64 =
-        connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))?;
     if objects == 0 && version == 0 && application == 0 {
         return Ok(Found::Fresh);
     }
