@@ -1,0 +1,207 @@
+//! What holds for every operation of the catalogue, asked of each by itself.
+
+use std::collections::BTreeSet;
+
+use punchlist_core::{Refusal, Role};
+use punchlist_ops::catalogue::{CATALOGUE, Effect, Operation, find};
+use punchlist_ops::error::TABLE;
+use punchlist_ops::{Envelope, Error};
+use punchlist_testkit::{Backend, World};
+use serde_json::{Value, json};
+
+/// An input of this operation that works in this world: its example, with ids that exist here.
+fn working_input(world: &World, operation: &Operation) -> Value {
+    let mut input: Value = serde_json::from_str(operation.example).unwrap();
+    if input.get("todoId").is_some() {
+        let made = world.call("create_todo", json!({ "items": [{ "title": "x" }] })).unwrap();
+        input["todoId"] = made["created"][0]["id"].clone();
+    }
+    input
+}
+
+/// Somebody who may call it.
+fn caller(world: &World, operation: &Operation) -> Envelope {
+    let role = Role::ALL.into_iter().find(|role| operation.access.allows(*role)).unwrap();
+    world.envelope(role)
+}
+
+fn properties(schema: &Value) -> Vec<String> {
+    let of = schema["properties"].as_object();
+    of.map(|fields| fields.keys().cloned().collect()).unwrap_or_default()
+}
+
+#[test]
+fn every_example_is_accepted_and_its_answer_fits_the_output_schema() {
+    for operation in CATALOGUE {
+        let world = World::new(Backend::SqliteMemory);
+        let input = working_input(&world, operation);
+        let answer = world.ops.call(operation, &caller(&world, operation), input).unwrap();
+        let schema = (operation.output_schema)();
+        let allowed = properties(&schema);
+        let required = schema["required"].as_array().cloned().unwrap_or_default();
+        let answer = answer.as_object().unwrap();
+        for name in answer.keys() {
+            assert!(allowed.contains(name), "{}: {name}", operation.name);
+        }
+        for name in required {
+            assert!(answer.contains_key(name.as_str().unwrap()), "{}: {name}", operation.name);
+        }
+    }
+}
+
+#[test]
+fn every_operation_says_what_it_does_and_so_does_every_field() {
+    fn undescribed(schema: &Value, path: &str, found: &mut Vec<String>) {
+        for (name, inner) in schema["properties"].as_object().into_iter().flatten() {
+            let path = format!("{path}.{name}");
+            let plain = inner["type"] == "array" || inner["type"] == "object";
+            if inner["description"].as_str().unwrap_or_default().is_empty() && !plain {
+                found.push(path.clone());
+            }
+            undescribed(inner, &path, found);
+            undescribed(&inner["items"], &path, found);
+        }
+    }
+    for operation in CATALOGUE {
+        assert!(operation.description().len() > 20, "{}", operation.name);
+        let mut found = Vec::new();
+        undescribed(&(operation.input_schema)(), operation.name, &mut found);
+        assert_eq!(found, Vec::<String>::new());
+    }
+}
+
+/// P-6 in the making: what hosts show to models stays short.
+#[test]
+fn schemas_are_plain_and_small() {
+    for operation in CATALOGUE {
+        let schema = (operation.input_schema)().to_string();
+        for unwanted in ["$ref", "$defs", "\"format\"", "\"null\"", "anyOf", "oneOf"] {
+            assert!(!schema.contains(unwanted), "{}: {unwanted} in {schema}", operation.name);
+        }
+        let cost = (operation.name.len() + operation.description().len() + schema.len()) / 4;
+        assert!(cost < 300, "{} costs {cost} tokens", operation.name);
+    }
+}
+
+#[test]
+fn envelope_fields_never_appear_in_an_input() {
+    let envelope: BTreeSet<&str> =
+        ["principal", "idempotencyKey", "role", "project", "turnId", "agentId"].into();
+    for operation in CATALOGUE {
+        let fields = properties(&(operation.input_schema)());
+        let both = fields.iter().find(|name| envelope.contains(name.as_str()));
+        assert_eq!(both, None, "{}", operation.name);
+    }
+}
+
+#[test]
+fn an_unknown_field_is_refused_everywhere_and_the_nearest_is_named() {
+    for operation in CATALOGUE {
+        let world = World::new(Backend::SqliteMemory);
+        let mut input = working_input(&world, operation);
+        let known = properties(&(operation.input_schema)());
+        let wrong = known.first().map_or("zzz".to_owned(), |name| format!("{name}x"));
+        input[&wrong] = json!(1);
+        let error = world.ops.call(operation, &caller(&world, operation), input).unwrap_err();
+        assert_eq!(error.code(), "unknown_field", "{}", operation.name);
+        let error = error.to_json();
+        let nearest = known.first().cloned();
+        assert_eq!(error["error"]["nearest"], json!(nearest), "{}", operation.name);
+    }
+}
+
+/// T-19: what a model writes about its context is dropped without complaint and never used.
+#[test]
+fn context_fields_of_a_model_are_dropped_everywhere() {
+    for operation in CATALOGUE {
+        let world = World::new(Backend::SqliteMemory);
+        let mut input = working_input(&world, operation);
+        for name in ["turnId", "conversationId", "sessionId", "agentId"] {
+            input[name] = json!("a-model-made-this-up");
+        }
+        let answer = world.ops.call(operation, &caller(&world, operation), input);
+        assert!(answer.is_ok(), "{}: {answer:?}", operation.name);
+    }
+}
+
+#[test]
+fn a_read_appends_nothing_and_a_write_does() {
+    for operation in CATALOGUE {
+        let world = World::new(Backend::SqliteMemory);
+        let input = working_input(&world, operation);
+        let before = world.log(0).len();
+        world.ops.call(operation, &caller(&world, operation), input).unwrap();
+        let grew = world.log(0).len() > before;
+        assert_eq!(grew, operation.effect == Effect::Write, "{}", operation.name);
+    }
+}
+
+/// P-25: the same key with the same input has one effect and one answer; with another input it
+/// is a conflict.
+#[test]
+fn the_same_key_twice_has_one_effect() {
+    for operation in CATALOGUE.iter().filter(|o| o.effect == Effect::Write) {
+        let world = World::new(Backend::SqliteMemory);
+        let input = working_input(&world, operation);
+        let mut envelope = caller(&world, operation);
+        envelope.idempotency_key = Some("key-1".to_owned());
+        let first = world.ops.call(operation, &envelope, input.clone()).unwrap();
+        let after_first = world.log(0).len();
+        assert_eq!(world.ops.call(operation, &envelope, input.clone()), Ok(first));
+        assert_eq!(world.log(0).len(), after_first, "{}", operation.name);
+    }
+}
+
+/// Step 3: role × operation, before any transaction. The golden is the whole matrix.
+#[test]
+fn the_access_matrix_is_as_the_golden_file_says() {
+    let mut matrix = String::new();
+    for operation in CATALOGUE {
+        let roles: Vec<&str> = Role::ALL
+            .into_iter()
+            .filter(|role| operation.access.allows(*role))
+            .map(Role::name)
+            .collect();
+        matrix.push_str(&format!("{}: {}\n", operation.name, roles.join(", ")));
+        for role in Role::ALL.into_iter().filter(|role| !operation.access.allows(*role)) {
+            let world = World::new(Backend::SqliteMemory);
+            let input = serde_json::from_str(operation.example).unwrap();
+            let error = world.ops.call(operation, &world.envelope(role), input).unwrap_err();
+            assert_eq!((error.code(), error.meaning().exit), ("not_permitted", 4));
+        }
+    }
+    insta::assert_snapshot!("access", matrix);
+}
+
+#[test]
+fn the_schemas_are_as_the_golden_file_says() {
+    let mut all = Vec::new();
+    for operation in CATALOGUE {
+        all.push(json!({
+            "name": operation.name,
+            "input": (operation.input_schema)(),
+            "output": (operation.output_schema)(),
+        }));
+    }
+    insta::assert_json_snapshot!("schemas", all);
+}
+
+#[test]
+fn every_code_of_the_core_stands_in_the_one_error_table() {
+    let codes: Vec<&str> = TABLE.iter().map(|meaning| meaning.code).collect();
+    for code in Refusal::CODES {
+        assert!(codes.contains(&code), "{code}");
+    }
+    let distinct: BTreeSet<&&str> = codes.iter().collect();
+    assert_eq!(distinct.len(), codes.len(), "no code twice");
+    insta::assert_debug_snapshot!("errors", TABLE);
+}
+
+#[test]
+fn names_are_unique_and_a_wrong_one_gets_the_nearest() {
+    let names: BTreeSet<&str> = CATALOGUE.iter().map(|operation| operation.name).collect();
+    assert_eq!(names.len(), CATALOGUE.len());
+    let error = find("create_todos").unwrap_err();
+    let (name, nearest) = ("create_todos".to_owned(), Some("create_todo"));
+    assert_eq!(error, Error::UnknownOperation { name, nearest });
+}

@@ -1,0 +1,9 @@
+//! Operations through dispatch: what each does, and what holds for every one by itself.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot set itself up should stop")]
+
+mod every_operation;
+mod explanations;
+mod idempotency;
+mod reads;
+mod turn;

@@ -1,0 +1,89 @@
+//! The log, the status and the authority table.
+
+use punchlist_core::Role;
+use punchlist_testkit::{Backend, World, on_every_store};
+use serde_json::{Value, json};
+
+fn fill(world: &World, count: usize) {
+    let items: Vec<Value> = (0..count).map(|n| json!({ "title": format!("item {n}") })).collect();
+    world.call("create_todo", json!({ "items": items })).unwrap();
+}
+
+fn the_log_is_read_in_pages_without_gaps(backend: Backend) {
+    let world = World::new(backend);
+    fill(&world, 8);
+    let whole = world.log(10);
+    assert_eq!(whole.len(), 10);
+    let mut cursor = json!(0);
+    let mut seen = Vec::new();
+    loop {
+        let input = json!({ "after": cursor, "limit": 3 });
+        let page = world.call("event_list", input).unwrap();
+        seen.extend(page["events"].as_array().unwrap().iter().cloned());
+        cursor = page["nextCursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    assert_eq!(seen, whole);
+    let newest = world.call("event_list", json!({ "limit": 2 })).unwrap();
+    assert_eq!(newest["events"].as_array().unwrap().as_slice(), &whole[8..]);
+    assert_eq!(world.call("event_list", json!({ "limit": 0 })).unwrap_err().code(), "bad_value");
+    assert!(world.call("event_list", json!({ "limit": 5000 })).is_ok());
+}
+
+/// T-21: a worker sees of the log what it did itself, which on a turn list is nothing.
+fn a_worker_sees_only_its_own_events(backend: Backend) {
+    let world = World::new(backend);
+    fill(&world, 2);
+    assert_eq!(world.log(4).len(), 4);
+    for input in [json!({}), json!({ "after": 0 }), json!({ "visibility": "project" })] {
+        let answer = world.call_in(&world.envelope(Role::Worker), "event_list", input).unwrap();
+        assert_eq!(answer, json!({ "events": [] }));
+    }
+    let own = world.call("event_list", json!({ "after": 0, "visibility": "own" })).unwrap();
+    assert_eq!(own["events"].as_array().unwrap().len(), 4);
+}
+
+fn status_shows_the_newest_lists_to_who_may_see_them(backend: Backend) {
+    let world = World::new(backend);
+    fill(&world, 2);
+    assert_eq!(world.log(4).len(), 4);
+    let mut status = world.call("status", json!({})).unwrap();
+    let id = status["lists"][0]["id"].take();
+    assert!(id.is_string());
+    let summary =
+        json!({ "total": 2, "pending": 2, "inProgress": 0, "completed": 0, "cancelled": 0 });
+    let at = "2026-11-15T08:00:00.000000Z";
+    let expected = json!({
+        "project": "test", "actor": "root:primary", "role": "root",
+        "lists": [{
+            "id": null, "kind": "turn", "about": "turn t1 of conversation c1",
+            "summary": summary, "createdAt": at,
+        }],
+        "more": false, "lastEventAt": at,
+    });
+    assert_eq!(status, expected);
+    let blind = world.call_in(&world.envelope(Role::Worker), "status", json!({})).unwrap();
+    assert_eq!(blind["lists"], json!([]));
+}
+
+#[test]
+fn the_authority_table_needs_no_store() {
+    let target = punchlist_store::Target::File("/proc/no/such/store.db".into());
+    let ops = punchlist_ops::Ops::new(target, punchlist_store::Options::default());
+    let world = World::new(Backend::SqliteMemory);
+    let operation = punchlist_ops::catalogue::find("authority_show").unwrap();
+    let shown = ops.call(operation, &world.envelope(Role::Root), json!({})).unwrap();
+    assert_eq!(shown["tables"].as_array().unwrap().len(), 6);
+    let one = ops.call(operation, &world.envelope(Role::Worker), json!({ "list": "turn" }));
+    let one = one.unwrap();
+    assert_eq!(one["tables"][0]["rows"][1]["action"], "create");
+    assert_eq!(one["tables"][0]["rows"][1]["cells"], json!(["yes", "-", "-", "yes", "-", "-"]));
+}
+
+on_every_store!(
+    the_log_is_read_in_pages_without_gaps,
+    a_worker_sees_only_its_own_events,
+    status_shows_the_newest_lists_to_who_may_see_them,
+);
