@@ -1,22 +1,38 @@
 //! JSON Schemas of inputs and outputs, made from the structs, in the plain form hosts like.
 //!
-//! Sub-schemas are inlined (`$ref` breaks weak clients), titles, formats and `null` alternatives
-//! go: what is optional is simply not required.
+//! Sub-schemas are inlined (`$ref` breaks weak clients), titles and formats go. In an input what
+//! is optional is simply not required; in an output a field that may be null says so, because
+//! clients check answers against it.
 
+use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value};
 
-/// The schema of a type, plain and inlined.
+/// The schema of what is read.
 #[must_use]
-pub fn of<T: JsonSchema>() -> Value {
+pub fn of_input<T: JsonSchema>() -> Value {
+    let mut schema = generate::<T>(settings());
+    plain(&mut schema, true);
+    schema
+}
+
+/// The schema of what is answered.
+#[must_use]
+pub fn of_output<T: JsonSchema>() -> Value {
+    let mut schema = generate::<T>(settings().for_serialize());
+    plain(&mut schema, false);
+    schema
+}
+
+fn settings() -> SchemaSettings {
     let mut settings = SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;
     settings.meta_schema = None;
-    let schema: Schema = settings.into_generator().into_root_schema_for::<T>();
-    let mut schema = schema.to_value();
-    plain(&mut schema);
-    schema
+    settings
+}
+
+fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
+    settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
 /// The text of a schema's own doc comment.
@@ -25,7 +41,7 @@ pub fn description(schema: &Value) -> &str {
     schema.get("description").and_then(Value::as_str).unwrap_or_default()
 }
 
-fn plain(schema: &mut Value) {
+fn plain(schema: &mut Value, drop_null: bool) {
     match schema {
         Value::Object(object) => {
             object.remove("title");
@@ -33,20 +49,22 @@ fn plain(schema: &mut Value) {
             if object.get("default").is_some_and(Value::is_null) {
                 object.remove("default");
             }
-            without_null(object);
+            if drop_null {
+                without_null(object);
+            }
             one_of_constants(object);
             for (key, inner) in object.iter_mut() {
                 // Names of properties are not keywords.
                 if key == "properties" {
                     if let Value::Object(properties) = inner {
-                        properties.values_mut().for_each(plain);
+                        properties.values_mut().for_each(|inner| plain(inner, drop_null));
                     }
                 } else {
-                    plain(inner);
+                    plain(inner, drop_null);
                 }
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(plain),
+        Value::Array(items) => items.iter_mut().for_each(|item| plain(item, drop_null)),
         _ => {}
     }
 }

@@ -68,7 +68,11 @@ impl Define for CreateTodo {
     const ACCESS: Access = Access::List(ListKind::Turn, &[Action::Create]);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces { profiles: &[Profile::Turn], command: &[] };
-    const EXAMPLE: &'static str = r#"{"items":[{"title":"Measure the build","context":"CI takes 9 minutes","completionCriteria":"A table of steps","agentType":"researcher","order":1},{"title":"Write it up"}]}"#;
+    const EXAMPLE: &'static str = concat!(
+        r#"{"items":[{"title":"Measure the build","context":"CI takes 9 minutes","#,
+        r#""completionCriteria":"A table of steps","agentType":"researcher","order":1},"#,
+        r#"{"title":"Write it up"}]}"#
+    );
 
     type Input = Input;
     type Output = Output;

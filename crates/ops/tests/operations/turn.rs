@@ -22,7 +22,10 @@ fn summary(world: &World) -> Value {
 fn a_plan_is_created_in_one_call(backend: Backend) {
     let world = World::new(backend);
     let input = json!({ "items": [
-        { "title": "  Measure  ", "context": "CI", "completionCriteria": "a table", "agentType": "researcher", "order": 2 },
+        {
+            "title": "  Measure  ", "context": "CI", "completionCriteria": "a table",
+            "agentType": "researcher", "order": 2,
+        },
         { "title": "Begin", "order": 1 },
         { "title": "End", "context": "   ", "agentType": null },
     ]});
