@@ -130,45 +130,72 @@ impl Baton {
         leader.tell(News::Lead(batch));
     }
 
-    /// One transaction for the whole batch, each job in a savepoint of its own.
+    /// One transaction for the whole batch. First without savepoints, which cost a copy of every
+    /// page a job touches; only if a job must be undone that has written, again with them.
     fn commit(&self, batch: &mut [Waiting]) -> Result<(), Error> {
         let connection = lock(&self.connection);
-        connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-        let result = run_all(&connection, batch);
-        if result.is_err() && !connection.is_autocommit() {
-            // The error that led here is the one to tell; rolling back frees the lock.
-            drop(connection.execute_batch("ROLLBACK"));
+        for undo in [Undo::StartOver, Undo::Savepoint] {
+            connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+            let result = run_all(&connection, batch, undo);
+            if !matches!(result, Ok(true)) && !connection.is_autocommit() {
+                // An error that led here is the one to tell; rolling back frees the lock.
+                drop(connection.execute_batch("ROLLBACK"));
+            }
+            match result {
+                Ok(true) => break,
+                Ok(false) => {}
+                Err(error) => return Err(error),
+            }
         }
-        result
+        Ok(())
     }
 }
 
-fn run_all(connection: &Connection, batch: &mut [Waiting]) -> Result<(), Error> {
+/// How a job that failed after it wrote is undone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Undo {
+    /// By rolling back the batch, which is then run again.
+    StartOver,
+    Savepoint,
+}
+
+/// Runs and commits the batch; false: a job must be undone, and the batch started over.
+fn run_all(connection: &Connection, batch: &mut [Waiting], undo: Undo) -> Result<bool, Error> {
     let alone = batch.len() == 1;
     for waiting in batch {
-        if !alone {
+        if undo == Undo::Savepoint {
             connection.prepare_cached("SAVEPOINT job")?.execute([])?;
         }
+        let before = connection.total_changes();
         let outcome = run_caught(connection, &mut waiting.job)?;
         if connection.is_autocommit() {
             // A full disk or a read error ends the transaction under us: nothing was kept.
             return match outcome {
-                Outcome::Undo(_) if alone => Ok(()),
+                Outcome::Undo(_) if alone => Ok(true),
                 Outcome::Undo(Some(error)) => Err(error),
                 _ => Err(Error::new(ErrorKind::Backend, "the database ended the transaction")),
             };
         }
-        match outcome {
-            Outcome::Keep if alone => {}
-            Outcome::Keep => {
+        let wrote = connection.total_changes() != before;
+        match (outcome, undo) {
+            (Outcome::Keep, Undo::StartOver) => {}
+            (Outcome::Undo(_), Undo::StartOver) if alone => {
+                connection.execute_batch("ROLLBACK")?;
+                return Ok(true);
+            }
+            (Outcome::Undo(_), Undo::StartOver) if wrote => return Ok(false),
+            // Most refusals come before anything was written: there is nothing to undo.
+            (Outcome::Undo(_), Undo::StartOver) => {}
+            (Outcome::Keep, Undo::Savepoint) => {
                 connection.prepare_cached("RELEASE job")?.execute([])?;
             }
-            Outcome::Undo(_) if alone => return Ok(connection.execute_batch("ROLLBACK")?),
-            Outcome::Undo(_) => connection.execute_batch("ROLLBACK TO job; RELEASE job")?,
+            (Outcome::Undo(_), Undo::Savepoint) => {
+                connection.execute_batch("ROLLBACK TO job; RELEASE job")?;
+            }
         }
     }
     connection.prepare_cached("COMMIT")?.execute([])?;
-    Ok(())
+    Ok(true)
 }
 
 /// A panic in one job must not take the baton with it.

@@ -7,6 +7,7 @@ use std::io::ErrorKind as IoErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::migrate::{self, Found};
@@ -37,7 +38,7 @@ pub(super) fn reader(path: &Path, options: Options) -> Result<Connection, Error>
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
     )
     .map_err(|error| named(path, &error.into()))?;
-    patience(&connection, options)?;
+    tune(&connection, options)?;
     connection.pragma_update(None, "query_only", true)?;
     Ok(connection)
 }
@@ -87,7 +88,7 @@ fn io_error(path: &Path, error: &std::io::Error) -> Error {
 }
 
 fn prepare(connection: &Connection, options: Options, path: Option<&Path>) -> Result<(), Error> {
-    patience(connection, options)?;
+    tune(connection, options)?;
     let found = found(connection, options)?;
     // The order matters: nothing is written to a file before it is known to be ours.
     connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")?;
@@ -101,13 +102,16 @@ fn prepare(connection: &Connection, options: Options, path: Option<&Path>) -> Re
             migrate::sqlite(connection, options.migrations, path, APPLICATION_ID)?;
         }
     }
-    connection.set_prepared_statement_cache_capacity(128);
     Ok(())
 }
 
-/// Waits for other writers in short steps, for as long as the options say.
-fn patience(connection: &Connection, options: Options) -> Result<(), Error> {
+/// What every connection needs, reading or writing.
+fn tune(connection: &Connection, options: Options) -> Result<(), Error> {
     connection.busy_timeout(Duration::from_millis(u64::from(options.busy_ms)))?;
+    // A plan must not depend on what is bound: else SQLite plans a statement anew at every
+    // binding that a partial index could make use of, which costs more than running it.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.set_prepared_statement_cache_capacity(128);
     Ok(())
 }
 

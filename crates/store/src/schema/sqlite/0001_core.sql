@@ -18,8 +18,8 @@ CREATE TABLE lists (
 );
 CREATE UNIQUE INDEX lists_by_scope ON lists (project_id, kind, scope_outer, scope_inner);
 CREATE INDEX lists_by_age ON lists (project_id, id);
-CREATE INDEX lists_by_turn ON lists (scope_inner) WHERE kind = 'turn';
-CREATE INDEX lists_by_conversation ON lists (scope_outer, scope_inner) WHERE kind = 'turn';
+CREATE INDEX lists_by_turn ON lists (kind, scope_inner);
+CREATE INDEX lists_by_conversation ON lists (kind, scope_outer, scope_inner);
 
 CREATE TABLE todos (
     id TEXT PRIMARY KEY,

@@ -1,0 +1,110 @@
+//! The pump on every store: work is done once, failures come back, a lost lease is noticed.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot set itself up should stop")]
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use punchlist_core::effect::Effect;
+use punchlist_core::{Ids, ListId, Time, TodoId};
+use punchlist_engine::{Handler, Pump, Report};
+use punchlist_store::{Error, Store};
+use punchlist_testkit::{Backend, TestStore, on_every_store};
+
+fn filled(place: &TestStore, metrics: &[&str]) -> Arc<Store> {
+    let store = Arc::new(place.open());
+    let metrics: Vec<String> = metrics.iter().map(|m| (*m).to_owned()).collect();
+    store
+        .write(move |tx| {
+            let mut ids = Ids::new(Time::from_micros(0), 1);
+            for metric in metrics.clone() {
+                let (list_id, todo_id) = (ListId::from(ids.ulid()), TodoId::from(ids.ulid()));
+                let effect = Effect::CollectMetric { list_id, todo_id, metric };
+                tx.enqueue(&effect, Time::from_micros(0), &mut ids)?;
+            }
+            Ok::<_, Error>(())
+        })
+        .unwrap();
+    store
+}
+
+/// Remembers what it was given; fails what it is told to fail.
+struct Recorder<'a> {
+    seen: RefCell<Vec<String>>,
+    fails: &'a str,
+}
+
+impl Handler for Recorder<'_> {
+    fn handle(&self, effect: &Effect) -> Result<(), String> {
+        let Effect::CollectMetric { metric, .. } = effect;
+        self.seen.borrow_mut().push(metric.clone());
+        if metric == self.fails { Err("no route".to_owned()) } else { Ok(()) }
+    }
+}
+
+fn recorder(fails: &str) -> Recorder<'_> {
+    Recorder { seen: RefCell::new(Vec::new()), fails }
+}
+
+fn due_work_is_done_once(backend: Backend) {
+    let place = TestStore::new(backend);
+    let store = filled(&place, &["a", "b"]);
+    let handler = recorder("");
+    let report = Pump::default().drain(&store, &handler).unwrap();
+    assert_eq!(report, Report { done: 2, failed: 0, lost: 0 });
+    assert_eq!(Pump::default().drain(&store, &handler).unwrap(), Report::default());
+    assert_eq!(*handler.seen.borrow(), ["a", "b"]);
+}
+
+fn a_failure_comes_back_and_holds_up_nobody(backend: Backend) {
+    let place = TestStore::new(backend);
+    let store = filled(&place, &["bad", "good"]);
+    let report = Pump::default().drain(&store, &recorder("bad")).unwrap();
+    assert_eq!(report, Report { done: 1, failed: 1, lost: 0 });
+    // Its pause is not over: there is nothing to do now.
+    assert_eq!(Pump::default().drain(&store, &recorder("")).unwrap(), Report::default());
+
+    let store = filled(&TestStore::new(Backend::SqliteMemory), &["bad"]);
+    let patient = Pump { retry_after_s: 0, ..Pump::default() };
+    let handler = FailsOnce { tried: RefCell::new(false) };
+    let report = patient.drain(&store, &handler).unwrap();
+    assert_eq!(report, Report { done: 1, failed: 1, lost: 0 });
+}
+
+struct FailsOnce {
+    tried: RefCell<bool>,
+}
+
+impl Handler for FailsOnce {
+    fn handle(&self, _: &Effect) -> Result<(), String> {
+        if self.tried.replace(true) { Ok(()) } else { Err("not yet".to_owned()) }
+    }
+}
+
+/// While this worker is busy, its lease runs out and somebody else does the work.
+struct Overtaken {
+    store: Arc<Store>,
+}
+
+impl Handler for Overtaken {
+    fn handle(&self, _: &Effect) -> Result<(), String> {
+        let work = self.store.write(|tx| tx.take_work(60)).unwrap().unwrap();
+        assert!(self.store.write(move |tx| tx.finish_work(&work)).unwrap());
+        Ok(())
+    }
+}
+
+fn a_worker_that_comes_too_late_is_told_so(backend: Backend) {
+    let place = TestStore::new(backend);
+    let store = filled(&place, &["a"]);
+    let hasty = Pump { lease_s: 0, ..Pump::default() };
+    let handler = Overtaken { store: Arc::clone(&store) };
+    let report = hasty.drain(&store, &handler).unwrap();
+    assert_eq!(report, Report { done: 1, failed: 0, lost: 1 });
+}
+
+on_every_store!(
+    due_work_is_done_once,
+    a_failure_comes_back_and_holds_up_nobody,
+    a_worker_that_comes_too_late_is_told_so,
+);

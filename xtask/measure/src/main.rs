@@ -1,0 +1,49 @@
+//! The measurements behind `cargo xtask bench`: each line a ratio against a reference measured
+//! in the same run, with its target. Run it through xtask, which builds what it needs.
+
+#![expect(clippy::print_stdout, reason = "the table is the product of this program")]
+
+mod process;
+mod reads;
+mod table;
+mod writers;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+fn main() -> Result<()> {
+    let mut args = std::env::args().skip(1);
+    match args.next().as_deref() {
+        Some("rss") => process::peak_of(&args.collect::<Vec<_>>()),
+        Some("all") => {
+            let folder =
+                args.next().context("usage: measure all FOLDER [--quick] [--only NAME]")?;
+            let rest: Vec<String> = args.collect();
+            let only = rest.iter().position(|word| word == "--only").map(|at| at + 1);
+            let only = only.map(|at| rest.get(at).cloned().unwrap_or_default());
+            all(&PathBuf::from(folder), rest.iter().any(|word| word == "--quick"), only.as_deref())
+        }
+        _ => bail!("run this through `cargo xtask bench`"),
+    }
+}
+
+fn all(programs: &Path, quick: bool, only: Option<&str>) -> Result<()> {
+    let wanted = |name: &str| only.is_none_or(|only| only == name);
+    let mut lines = Vec::new();
+    if wanted("process") {
+        lines.extend(process::measure(programs, if quick { 60 } else { 300 })?);
+    }
+    if wanted("writers") {
+        lines.push(writers::measure(if quick { 4_000 } else { 20_000 })?);
+    }
+    if wanted("reads") {
+        lines.extend(reads::measure(if quick { 100_000 } else { 1_000_000 })?);
+    }
+    print!("{}", table::render(&lines));
+    let missed = lines.iter().filter(|line| !line.holds()).count();
+    if missed > 0 {
+        bail!("{missed} of {} targets missed", lines.len());
+    }
+    Ok(())
+}
