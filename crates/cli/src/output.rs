@@ -78,3 +78,15 @@ pub(crate) fn width() -> usize {
 pub(crate) fn on_terminal() -> bool {
     io::stdout().is_terminal()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_for_a_terminal_carries_no_control_characters() {
+        let nasty = "a\u{1b}[2Jb\u{9b}31mc\r\u{7}\nd\te";
+        assert_eq!(clean(nasty), "a\u{fffd}[2Jb\u{fffd}31mc\u{fffd}\u{fffd}\nd\u{fffd}e");
+        assert_eq!(line(nasty), "a\u{fffd}[2Jb\u{fffd}31mc\u{fffd}\u{fffd} d e");
+    }
+}
