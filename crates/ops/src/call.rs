@@ -43,19 +43,9 @@ impl<'a, 't> Call<'a, 't> {
         self.tx
     }
 
-    /// The turn the caller is in, from the envelope alone (T-19, T-20).
+    /// The turn the caller is in.
     pub fn turn(&self) -> Result<Scope, Error> {
-        let context = &self.envelope.context;
-        let conversation = host_id("conversation", context.conversation.as_deref())?;
-        let turn = host_id("turn", context.turn.as_deref())?;
-        match (conversation, turn) {
-            (Some(conversation_id), Some(turn_id)) => Ok(Scope::Turn { conversation_id, turn_id }),
-            (conversation, turn) => {
-                let absent = [("conversation", conversation.is_none()), ("turn", turn.is_none())];
-                let missing = absent.into_iter().filter(|(_, gone)| *gone).map(|(n, _)| n);
-                Err(Error::MissingContext { missing: missing.collect() })
-            }
-        }
+        turn(self.envelope)
     }
 
     /// The project, if anything was ever written to it.
@@ -155,6 +145,21 @@ impl<'a, 't> Call<'a, 't> {
     fn stamp(&self, project: ProjectId) -> Stamp {
         let (actor, at) = (self.envelope.actor.clone(), self.envelope.now);
         Stamp { project, actor, cause: self.cause, at }
+    }
+}
+
+/// The turn a caller is in, from the envelope alone (T-19, T-20).
+pub(crate) fn turn(envelope: &Envelope) -> Result<Scope, Error> {
+    let context = &envelope.context;
+    let conversation = host_id("conversation", context.conversation.as_deref())?;
+    let turn = host_id("turn", context.turn.as_deref())?;
+    match (conversation, turn) {
+        (Some(conversation_id), Some(turn_id)) => Ok(Scope::Turn { conversation_id, turn_id }),
+        (conversation, turn) => {
+            let absent = [("conversation", conversation.is_none()), ("turn", turn.is_none())];
+            let missing = absent.into_iter().filter(|(_, gone)| *gone).map(|(n, _)| n);
+            Err(Error::MissingContext { missing: missing.collect() })
+        }
     }
 }
 

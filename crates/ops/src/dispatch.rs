@@ -93,6 +93,7 @@ pub(crate) fn run<D: Define>(
     mut input: Value,
 ) -> Result<Value, Error> {
     let parsed = Arc::new(parse::<D>(operation, &mut input)?);
+    D::check(envelope, &parsed)?;
     let ids = clock::ids(envelope.now)
         .map_err(|error| Error::Internal { detail: format!("no randomness for ids: {error}") })?;
     let shared = Arc::new(envelope.clone());
