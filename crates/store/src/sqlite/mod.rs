@@ -71,16 +71,22 @@ impl Sqlite {
     {
         let cell = Arc::new(Mutex::new(None));
         let filled = Arc::clone(&cell);
-        self.baton.run(Box::new(move |tx: &mut Tx<'_>| {
+        let committed = self.baton.run(Box::new(move |tx: &mut Tx<'_>| {
             let answer = job(tx);
             let outcome = if answer.is_ok() { Outcome::Keep } else { Outcome::Undo };
             *lock(&filled) = Some(answer);
             outcome
-        }))?;
+        }));
         let answer = lock(&cell).take();
-        answer.unwrap_or_else(|| {
-            Err(Error::new(crate::ErrorKind::Backend, "a job ended without an answer").into())
-        })
+        match (committed, answer) {
+            (Ok(()), Some(answer)) => answer,
+            // Where the database gave up in the middle, the job was told why.
+            (Err(_), Some(Err(error))) if error.store().is_some() => Err(error),
+            (Err(error), _) => Err(error.into()),
+            (Ok(()), None) => {
+                Err(Error::new(crate::ErrorKind::Backend, "a job ended without an answer").into())
+            }
+        }
     }
 }
 
