@@ -117,8 +117,8 @@ impl Operation {
             effect: D::EFFECT,
             surfaces: D::SURFACES,
             example: D::EXAMPLE,
-            input_schema: schema::of::<D::Input>,
-            output_schema: schema::of::<D::Output>,
+            input_schema: schema::of_input::<D::Input>,
+            output_schema: schema::of_output::<D::Output>,
             run: dispatch::run::<D>,
         }
     }

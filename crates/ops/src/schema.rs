@@ -1,22 +1,36 @@
 //! JSON Schemas of inputs and outputs, made from the structs, in the plain form hosts like.
 //!
-//! Sub-schemas are inlined (`$ref` breaks weak clients), titles, formats and `null` alternatives
-//! go: what is optional is simply not required.
+//! Sub-schemas are inlined (`$ref` breaks weak clients), titles and formats go. In an input `null`
+//! alternatives go too: what is optional is simply not required. In an output they stay: hosts
+//! check answers against the schema, and throw away what does not fit.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value};
 
-/// The schema of a type, plain and inlined.
+/// The schema of an input.
 #[must_use]
-pub fn of<T: JsonSchema>() -> Value {
+pub fn of_input<T: JsonSchema>() -> Value {
+    let mut schema = inlined::<T>();
+    each(&mut schema, without_null);
+    each(&mut schema, plain);
+    schema
+}
+
+/// The schema of an output.
+#[must_use]
+pub fn of_output<T: JsonSchema>() -> Value {
+    let mut schema = inlined::<T>();
+    each(&mut schema, plain);
+    schema
+}
+
+fn inlined<T: JsonSchema>() -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;
     settings.meta_schema = None;
     let schema: Schema = settings.into_generator().into_root_schema_for::<T>();
-    let mut schema = schema.to_value();
-    plain(&mut schema);
-    schema
+    schema.to_value()
 }
 
 /// The text of a schema's own doc comment.
@@ -25,30 +39,33 @@ pub fn description(schema: &Value) -> &str {
     schema.get("description").and_then(Value::as_str).unwrap_or_default()
 }
 
-fn plain(schema: &mut Value) {
+/// Changes every schema there is in this one, from the outside in.
+fn each(schema: &mut Value, change: fn(&mut Map<String, Value>)) {
     match schema {
         Value::Object(object) => {
-            object.remove("title");
-            object.remove("format");
-            if object.get("default").is_some_and(Value::is_null) {
-                object.remove("default");
-            }
-            without_null(object);
-            one_of_constants(object);
+            change(object);
             for (key, inner) in object.iter_mut() {
-                // Names of properties are not keywords.
-                if key == "properties" {
-                    if let Value::Object(properties) = inner {
-                        properties.values_mut().for_each(plain);
+                match inner {
+                    // Names of properties are not keywords.
+                    Value::Object(properties) if key == "properties" => {
+                        properties.values_mut().for_each(|inner| each(inner, change));
                     }
-                } else {
-                    plain(inner);
+                    inner => each(inner, change),
                 }
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(plain),
+        Value::Array(items) => items.iter_mut().for_each(|inner| each(inner, change)),
         _ => {}
     }
+}
+
+fn plain(object: &mut Map<String, Value>) {
+    object.remove("title");
+    object.remove("format");
+    if object.get("default").is_some_and(Value::is_null) {
+        object.remove("default");
+    }
+    one_of_constants(object);
 }
 
 fn without_null(object: &mut Map<String, Value>) {
