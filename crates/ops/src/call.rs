@@ -164,7 +164,7 @@ pub(crate) fn turn(envelope: &Envelope) -> Result<Scope, Error> {
 }
 
 /// An id or a name a host gave: its own words, but not blank and not without limit.
-fn host_id(name: &str, given: Option<&str>) -> Result<Option<String>, Error> {
+pub(crate) fn host_id(name: &str, given: Option<&str>) -> Result<Option<String>, Error> {
     let path = name.to_owned();
     match given.map(Title::new) {
         None | Some(Err(TextFault::Blank)) => Ok(None),
