@@ -216,7 +216,9 @@ fn what_is_too_much_is_refused_with_its_limit() {
     let many = json!({ "items": vec![json!({ "title": "a" }); 201] }).to_string();
     // Few enough characters, too many bytes.
     let long = json!({ "items": [{ "title": "a", "context": "é".repeat(32_769) }] }).to_string();
-    let turn = "t".repeat(501);
+    let (turn, key) = ("t".repeat(501), "k".repeat(501));
+    let create = ["call", "create_todo", r#"{"items":[{"title":"a"}]}"#];
+    let in_turn = ["--conversation", "c1", "--turn", "t1", "--idempotency-key", &key];
     all_refuse_and_change_nothing(&[
         input("create_todo", many, "too_long", &["`items`", "201 items", "200"]),
         input(
@@ -238,6 +240,12 @@ fn what_is_too_much_is_refused_with_its_limit() {
             2,
             "too_long",
             &["`turn`", "501 characters", "500"],
+        ),
+        case(
+            [&create[..], &in_turn].concat(),
+            2,
+            "too_long",
+            &["`idempotencyKey`", "501 characters", "500"],
         ),
     ]);
 }

@@ -69,3 +69,12 @@ fn a_key_is_forgotten_after_a_week() {
     assert_eq!(conflict["code"], "idempotency_conflict");
     assert_eq!(create("2026-11-08T08:00:01Z", "b").answer()["totalPending"], 2);
 }
+
+#[test]
+fn a_blank_key_is_no_key() {
+    let place = Place::sqlite();
+    for (n, key) in ["", " ", "", " "].into_iter().enumerate() {
+        let create = place.call("create_todo", &json!({ "items": [{ "title": format!("{n}") }] }));
+        assert_eq!(create.words(["--idempotency-key", key]).answer()["totalPending"], n + 1);
+    }
+}

@@ -4,7 +4,11 @@
 //! shown to reach the outside. PostgreSQL is never skipped: run `cargo xtask test`, or
 //! `cargo xtask with-postgres cargo nextest run -p punchlist-cli`.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot set itself up should stop")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot set itself up should stop"
+)]
 
 mod bad_input;
 mod bad_store;
