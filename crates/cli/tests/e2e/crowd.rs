@@ -2,12 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::process::Child;
+use std::time::Instant;
 
 use punchlist_testkit::Backend;
 use serde_json::{Value, json};
 
 use crate::bad_store::integrity;
 use crate::support::{Place, Ran};
+
+/// How many children are killed.
+const KILLED: u32 = 40;
 
 fn create(place: &Place, title: &str) -> Child {
     let mut child = place.call("create_todo", &json!({ "items": [{ "title": title }] })).spawn();
@@ -55,14 +59,18 @@ fn fifty_processes_create_at_once_on_postgres() {
     a_crowd_creates(Backend::Postgres);
 }
 
-/// Children are killed after a growing number of turns of the scheduler: some before they open
-/// the store, some in the middle, some when they are done.
+/// Children are killed after a growing time: some before they open the store, some in the middle,
+/// some when they are done.
 fn what_was_acknowledged_stays(backend: Backend) -> Place {
+    let started = Instant::now();
+    Place::new(backend).create("how long it takes to make a store and an item");
+    let step = started.elapsed() * 3 / 2 / KILLED;
     let place = Place::new(backend);
     let mut acknowledged = BTreeSet::new();
-    for n in 0..40_u32 {
+    for n in 0..KILLED {
+        let started = Instant::now();
         let mut child = create(&place, &format!("item {n}"));
-        for _ in 0..(n * n * 20) {
+        while started.elapsed() < n * step && child.try_wait().unwrap().is_none() {
             std::thread::yield_now();
         }
         // Killing what has ended already is no failure.

@@ -5,6 +5,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use punchlist_testkit::Backend;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -146,6 +147,27 @@ fn an_idle_server_holds_no_transaction() {
     assert_eq!(busy, 0);
     other.execute_batch("BEGIN EXCLUSIVE; ROLLBACK").unwrap();
     assert_eq!(wire.close().0, Some(0));
+}
+
+#[test]
+fn an_idle_server_holds_no_transaction_on_postgres() {
+    // P-14
+    let place = Place::new(Backend::Postgres);
+    let name = format!("idle-{}", std::process::id());
+    let db = format!("{}&application_name={name}", place.db());
+    let words = ["mcp", "--project", "test", "--conversation", "c1", "--turn", "t1", "--db", &db];
+    let mut wire = Wire::start(&place.bare(words));
+    wire.hello();
+    wire.send(&call(1, "create_todo", &json!({ "items": [{ "title": "a" }] })));
+    assert_eq!(wire.receive()["id"], 1);
+    wire.send(&call(2, "list_todo", &json!({})));
+    assert_eq!(wire.receive()["id"], 2);
+    let mut other = postgres::Client::connect(&place.db(), postgres::NoTls).unwrap();
+    let states = "SELECT state FROM pg_stat_activity WHERE application_name = $1";
+    let states = other.query(states, &[&name]).unwrap();
+    let states: Vec<String> = states.iter().map(|row| row.get(0)).collect();
+    assert_eq!(states, ["idle"]);
+    assert_eq!(wire.close(), (Some(0), String::new()));
 }
 
 #[test]
