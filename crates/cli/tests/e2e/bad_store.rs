@@ -160,6 +160,13 @@ fn a_server_that_cannot_be_reached_is_an_answer_without_the_password() {
 }
 
 #[test]
+fn a_server_that_refuses_is_an_answer_with_the_reason() {
+    let place = Place::sqlite();
+    let said = all_refuse(&place, "postgres://ada@127.0.0.1:1/work", "store_unreachable");
+    assert!(said.iter().all(|text| text.contains("refused")), "{said:?}");
+}
+
+#[test]
 fn a_url_of_another_kind_is_not_taken_for_a_path() {
     let place = Place::sqlite();
     for db in ["mysql://ada:s3cret@host/work", "Postgres://ada:s3cret@host/work"] {
