@@ -20,11 +20,22 @@ use crate::output::warn;
 pub(crate) fn ops(globals: &Globals) -> Result<Ops, Failure> {
     let named = globals.db.as_deref().map(str::trim).filter(|db| !db.is_empty());
     let target = match named {
+        Some(db) if is_foreign_url(db) => {
+            let message = "--db names neither a file nor a PostgreSQL server".to_owned();
+            let hint = Some("give a path, sqlite:PATH or postgres://USER@HOST/DATABASE".to_owned());
+            return Err(Failure::Usage { message, hint });
+        }
         Some(db) => Target::parse(db),
         None => Target::File(default_store()?),
     };
     let options = Options { make_folder: named.is_none(), ..Options::default() };
     Ok(Ops::new(target, options))
+}
+
+/// A URL of a kind we do not know must not be taken for a path: the file would be made under its
+/// name, or the password in it shown with the error.
+fn is_foreign_url(db: &str) -> bool {
+    matches!(Target::parse(db), Target::File(_)) && db.contains("://") && !db.starts_with("sqlite:")
 }
 
 /// The envelope of this process.

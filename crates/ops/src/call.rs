@@ -43,19 +43,9 @@ impl<'a, 't> Call<'a, 't> {
         self.tx
     }
 
-    /// The turn the caller is in, from the envelope alone (T-19, T-20).
+    /// The turn the caller is in.
     pub fn turn(&self) -> Result<Scope, Error> {
-        let context = &self.envelope.context;
-        let conversation = host_id("conversation", context.conversation.as_deref())?;
-        let turn = host_id("turn", context.turn.as_deref())?;
-        match (conversation, turn) {
-            (Some(conversation_id), Some(turn_id)) => Ok(Scope::Turn { conversation_id, turn_id }),
-            (conversation, turn) => {
-                let absent = [("conversation", conversation.is_none()), ("turn", turn.is_none())];
-                let missing = absent.into_iter().filter(|(_, gone)| *gone).map(|(n, _)| n);
-                Err(Error::MissingContext { missing: missing.collect() })
-            }
-        }
+        turn(self.envelope)
     }
 
     /// The project, if anything was ever written to it.
@@ -158,8 +148,23 @@ impl<'a, 't> Call<'a, 't> {
     }
 }
 
+/// The turn a caller is in, from the envelope alone (T-19, T-20).
+pub(crate) fn turn(envelope: &Envelope) -> Result<Scope, Error> {
+    let context = &envelope.context;
+    let conversation = host_id("conversation", context.conversation.as_deref())?;
+    let turn = host_id("turn", context.turn.as_deref())?;
+    match (conversation, turn) {
+        (Some(conversation_id), Some(turn_id)) => Ok(Scope::Turn { conversation_id, turn_id }),
+        (conversation, turn) => {
+            let absent = [("conversation", conversation.is_none()), ("turn", turn.is_none())];
+            let missing = absent.into_iter().filter(|(_, gone)| *gone).map(|(n, _)| n);
+            Err(Error::MissingContext { missing: missing.collect() })
+        }
+    }
+}
+
 /// An id or a name a host gave: its own words, but not blank and not without limit.
-fn host_id(name: &str, given: Option<&str>) -> Result<Option<String>, Error> {
+pub(crate) fn host_id(name: &str, given: Option<&str>) -> Result<Option<String>, Error> {
     let path = name.to_owned();
     match given.map(Title::new) {
         None | Some(Err(TextFault::Blank)) => Ok(None),

@@ -37,6 +37,12 @@ pub trait Define {
     type Input: DeserializeOwned + JsonSchema + Send + Sync + 'static;
     type Output: Serialize + JsonSchema;
 
+    /// What can be refused without looking at the store: it is not even opened then, so that a
+    /// malformed request leaves no file behind.
+    fn check(_: &Envelope, _: &Self::Input) -> Result<(), Error> {
+        Ok(())
+    }
+
     fn run(call: &mut Call<'_, '_>, input: &Self::Input) -> Result<Self::Output, Error>;
 }
 

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::call::Call;
+use crate::call::{Call, host_id};
 use crate::catalogue::{Define, Effect, Operation};
 use crate::explain::{Fault, drop_context, explain};
 use crate::{Envelope, Error, clock};
@@ -93,6 +93,7 @@ pub(crate) fn run<D: Define>(
     mut input: Value,
 ) -> Result<Value, Error> {
     let parsed = Arc::new(parse::<D>(operation, &mut input)?);
+    D::check(envelope, &parsed)?;
     let ids = clock::ids(envelope.now)
         .map_err(|error| Error::Internal { detail: format!("no randomness for ids: {error}") })?;
     let shared = Arc::new(envelope.clone());
@@ -108,10 +109,8 @@ pub(crate) fn run<D: Define>(
             to_json(&D::run(&mut call, &parsed)?)
         }),
         Effect::Write => {
-            let request = envelope
-                .idempotency_key
-                .as_ref()
-                .map(|key| (key.clone(), digest(operation.name, envelope, &input)));
+            let key = host_id("idempotencyKey", envelope.idempotency_key.as_deref())?;
+            let request = key.map(|key| (key, digest(operation.name, envelope, &input)));
             ops.store()?.write(move |tx| {
                 let mut call = Call::new(tx, &shared, cause, ids.clone());
                 write::<D>(&mut call, &parsed, request.as_ref())

@@ -44,27 +44,29 @@ impl McpServer {
         Self { ops: Arc::new(ops), envelope: Arc::new(envelope), clock, choice }
     }
 
-    /// Serves standard input and output until the input closes.
-    pub fn serve_stdio(self) -> io::Result<()> {
+    /// Serves standard input and output until the input closes or the parent is gone.
+    pub fn serve_stdio(self, parent: Parent) -> io::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let ops = Arc::clone(&self.ops);
         let served = runtime.block_on(async move {
-            let service = self.serve(rmcp::transport::stdio_pipes()).await;
-            let service = match service {
-                Ok(service) => service,
-                // A host that closes before it says hello has simply gone.
-                Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-                Err(error) => return Err(io::Error::other(error)),
-            };
             tokio::select! {
-                ended = service.waiting() => ended.map(|_| ()).map_err(io::Error::other),
-                () = parent_gone() => Ok(()),
+                served = self.serve_pipes() => served,
+                () = parent.gone() => Ok(()),
             }
         });
         runtime.shutdown_timeout(Duration::from_millis(200));
         // Database connections must not be dropped inside the runtime.
         drop(ops);
         served
+    }
+
+    async fn serve_pipes(self) -> io::Result<()> {
+        match self.serve(rmcp::transport::stdio_pipes()).await {
+            Ok(service) => service.waiting().await.map(|_| ()).map_err(io::Error::other),
+            // A host that closes before it says hello has simply gone.
+            Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+            Err(error) => Err(io::Error::other(error)),
+        }
     }
 
     /// The envelope of one call: what the host says in `_meta` goes before the flags.
@@ -152,18 +154,31 @@ impl ServerHandler for McpServer {
     }
 }
 
-/// Ends when the process that started us is gone: a host that was killed closes nothing.
-async fn parent_gone() {
+/// The process that started us. A host that was killed closes nothing, so it is watched from the
+/// first moment on, also before it has said hello.
+#[derive(Clone, Copy, Debug)]
+pub struct Parent {
     #[cfg(unix)]
-    {
-        let parent = std::os::unix::process::parent_id();
-        loop {
-            tokio::time::sleep(Duration::from_secs(1)).await;
-            if std::os::unix::process::parent_id() != parent {
-                return;
-            }
+    id: u32,
+}
+
+impl Parent {
+    /// Whose child we are; to be asked first of all, while the answer is still true.
+    #[must_use]
+    pub fn now() -> Self {
+        Self {
+            #[cfg(unix)]
+            id: std::os::unix::process::parent_id(),
         }
     }
-    #[cfg(not(unix))]
-    std::future::pending::<()>().await;
+
+    /// Ends when the parent does.
+    async fn gone(self) {
+        #[cfg(unix)]
+        while std::os::unix::process::parent_id() == self.id {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        #[cfg(not(unix))]
+        std::future::pending::<()>().await;
+    }
 }

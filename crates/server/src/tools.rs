@@ -8,7 +8,7 @@ use punchlist_core::Role;
 use punchlist_ops::catalogue::{CATALOGUE, Effect, Operation, Profile};
 use punchlist_ops::{Error, schema};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Which tools to list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,8 +80,28 @@ pub fn tool(operation: &Operation) -> Tool {
     let annotations =
         ToolAnnotations::new().read_only(read_only).destructive(false).open_world(false);
     Tool::new(operation.name, description, Arc::new(input))
-        .with_raw_output_schema(Arc::new(object((operation.output_schema)())))
+        .with_raw_output_schema(Arc::new(or_refusal(object((operation.output_schema)()))))
         .with_annotations(annotations)
+}
+
+/// Hosts check every structured answer against the output schema, refusals too (the official
+/// TypeScript client does), and show the model a broken protocol instead of what does not fit.
+/// So the schema says both: the answer, or the error.
+fn or_refusal(mut schema: JsonObject) -> JsonObject {
+    let required = schema.remove("required").unwrap_or_else(|| json!([]));
+    let text = || json!({ "type": "string" });
+    let error = json!({
+        "type": "object",
+        "description": "Instead of the answer, where the call was refused.",
+        "properties": { "code": text(), "message": text(), "hint": text() },
+        "required": ["code", "message"],
+    });
+    if let Value::Object(properties) = schema.entry("properties").or_insert_with(|| json!({})) {
+        properties.insert("error".into(), error);
+    }
+    let either = json!([{ "required": required }, { "required": ["error"] }]);
+    schema.insert("anyOf".into(), either);
+    schema
 }
 
 fn object(schema: Value) -> JsonObject {

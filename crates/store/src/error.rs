@@ -116,7 +116,12 @@ impl From<::postgres::Error> for Error {
             Some(_) => ErrorKind::Backend,
             None => ErrorKind::Unreachable,
         };
-        let detail = error.as_db_error().map_or_else(|| error.to_string(), ToString::to_string);
+        let detail = match (error.as_db_error(), std::error::Error::source(&error)) {
+            (Some(said), _) => said.to_string(),
+            // "error connecting to server" alone does not say why.
+            (None, Some(cause)) => format!("{error}: {cause}"),
+            (None, None) => error.to_string(),
+        };
         Self::new(kind, detail)
     }
 }

@@ -1,6 +1,6 @@
 //! Statements, parameters and rows that mean the same on both databases.
 //!
-//! A statement is written once with `$n` through [`sql!`]. To SQLite `$1` would be a *name*,
+//! A statement is written once with `$n` through [`sql!`](crate::sql!). To SQLite `$1` would be a *name*,
 //! numbered by first appearance, so the macro keeps a second form with `?n`, made at compile
 //! time (ADR 0003).
 

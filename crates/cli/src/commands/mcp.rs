@@ -1,7 +1,7 @@
 //! `punch mcp`: the catalogue's tools over standard input and output.
 
 use clap::{Arg, ArgMatches, Command};
-use punchlist_server::mcp::McpServer;
+use punchlist_server::mcp::{McpServer, Parent};
 use punchlist_server::tools::Choice;
 
 use crate::args::Globals;
@@ -30,11 +30,12 @@ fn profile(name: &str) -> Result<Choice, String> {
 }
 
 pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
+    let parent = Parent::now();
     let choice = matches.get_one::<Choice>("profile").copied().unwrap_or(Choice::Default);
     let envelope = caller::envelope(globals, true)?;
     let ops = caller::ops(globals)?;
     // A store that cannot be opened is better said now than at the first call.
     ops.store()?;
-    McpServer::new(ops, envelope, caller::ticking, choice).serve_stdio()?;
+    McpServer::new(ops, envelope, caller::ticking, choice).serve_stdio(parent)?;
     Ok(())
 }

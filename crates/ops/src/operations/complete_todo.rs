@@ -8,10 +8,10 @@ use punchlist_store::Load;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
 use crate::access::Access;
-use crate::call::Call;
+use crate::call::{Call, turn};
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
+use crate::{Envelope, Error};
 
 /// Settle one of this turn's todo items, with what came of it.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -60,6 +60,10 @@ impl Define for CompleteTodo {
 
     type Input = Input;
     type Output = Output;
+
+    fn check(envelope: &Envelope, _: &Input) -> Result<(), Error> {
+        turn(envelope).map(|_| ())
+    }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let turn = call.turn()?;

@@ -8,11 +8,11 @@ use punchlist_store::Load;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
 use crate::access::Access;
-use crate::call::Call;
+use crate::call::{Call, turn};
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::input::{Maybe, count, range};
+use crate::{Envelope, Error};
 
 /// Plan this turn: add todo items. Put the whole plan into one call.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -76,6 +76,10 @@ impl Define for CreateTodo {
 
     type Input = Input;
     type Output = Output;
+
+    fn check(envelope: &Envelope, _: &Input) -> Result<(), Error> {
+        turn(envelope).map(|_| ())
+    }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let turn = call.turn()?;

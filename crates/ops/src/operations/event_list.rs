@@ -6,11 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::limit;
+use crate::{Envelope, Error};
 
 /// Show what happened in this project, oldest first.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -76,6 +76,10 @@ impl Define for EventList {
 
     type Input = Input;
     type Output = Output;
+
+    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
+        limit(input.limit).map(|_| ())
+    }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let limit = limit(input.limit)?;

@@ -6,10 +6,10 @@ use punchlist_store::Load;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
 use crate::access::Access;
-use crate::call::Call;
+use crate::call::{Call, turn};
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
+use crate::{Envelope, Error};
 
 /// Show this turn's todo items: what remains, or by status.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -80,6 +80,10 @@ impl Define for ListTodo {
 
     type Input = Input;
     type Output = Output;
+
+    fn check(envelope: &Envelope, _: &Input) -> Result<(), Error> {
+        turn(envelope).map(|_| ())
+    }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let turn = call.turn()?;

@@ -167,7 +167,7 @@ fn run_all(connection: &Connection, batch: &mut [Waiting], undo: Undo) -> Result
             connection.prepare_cached("SAVEPOINT job")?.execute([])?;
         }
         let before = connection.total_changes();
-        let outcome = run_caught(connection, &mut waiting.job)?;
+        let outcome = run_caught(connection, &mut waiting.job);
         if connection.is_autocommit() {
             // A full disk or a read error ends the transaction under us: nothing was kept.
             return match outcome {
@@ -198,9 +198,8 @@ fn run_all(connection: &Connection, batch: &mut [Waiting], undo: Undo) -> Result
     Ok(true)
 }
 
-/// A panic in one job must not take the baton with it.
-fn run_caught(connection: &Connection, job: &mut Job) -> Result<Outcome, Error> {
+/// A panic in one job is that job's failure: it is undone, and its neighbours go on.
+fn run_caught(connection: &Connection, job: &mut Job) -> Outcome {
     let mut tx = Tx::sqlite(connection);
-    catch_unwind(AssertUnwindSafe(|| job(&mut tx)))
-        .map_err(|_| Error::new(ErrorKind::Backend, "a job panicked; nothing was kept"))
+    catch_unwind(AssertUnwindSafe(|| job(&mut tx))).unwrap_or(Outcome::Undo(None))
 }

@@ -71,7 +71,7 @@ impl Sqlite {
     {
         let cell = Arc::new(Mutex::new(None));
         let filled = Arc::clone(&cell);
-        self.baton.run(Box::new(move |tx: &mut Tx<'_>| {
+        let committed = self.baton.run(Box::new(move |tx: &mut Tx<'_>| {
             let answer = job(tx);
             let outcome = match &answer {
                 Ok(_) => Outcome::Keep,
@@ -79,11 +79,18 @@ impl Sqlite {
             };
             *lock(&filled) = Some(answer);
             outcome
-        }))?;
+        }));
         let answer = lock(&cell).take();
-        answer.unwrap_or_else(|| {
-            Err(Error::new(crate::ErrorKind::Backend, "a job ended without an answer").into())
-        })
+        match (committed, answer) {
+            (Ok(()), Some(answer)) => answer,
+            // Where the database gave up in the middle, the job was told why.
+            (Err(_), Some(Err(error))) if error.store().is_some() => Err(error),
+            (Err(error), _) => Err(error.into()),
+            (Ok(()), None) => {
+                Err(Error::new(crate::ErrorKind::Backend, "a job panicked; nothing of it was kept")
+                    .into())
+            }
+        }
     }
 }
 
@@ -92,10 +99,17 @@ fn in_read<T, E: Failure>(
     job: &mut impl FnMut(&mut Tx<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
     connection.execute_batch("BEGIN").map_err(Error::from)?;
-    let answer = job(&mut Tx::sqlite(connection));
-    // Nothing was written; ending the view cannot lose anything.
-    connection.execute_batch("ROLLBACK").map_err(Error::from)?;
-    answer
+    let _ended = EndOfView(connection);
+    job(&mut Tx::sqlite(connection))
+}
+
+/// Ends a reader's view, also when its job panics. Nothing was written that could be lost.
+struct EndOfView<'a>(&'a Connection);
+
+impl Drop for EndOfView<'_> {
+    fn drop(&mut self) {
+        drop(self.0.execute_batch("ROLLBACK"));
+    }
 }
 
 /// A lock whose holder panicked is still a lock: jobs are undone by their transaction.

@@ -1,0 +1,134 @@
+//! What people see: the whole help as one golden, versions, and who prints what where.
+
+use punchlist_testkit::Backend;
+use serde_json::json;
+
+use crate::support::{Place, Punch};
+
+/// Runs it and takes its words: exit 0, nothing but notes on stderr.
+fn words(punch: &Punch) -> String {
+    let ran = punch.run();
+    assert_eq!((ran.exit, ran.remarks().as_str()), (Some(0), ""), "{}", punch.shown());
+    ran.stdout
+}
+
+#[test]
+fn the_whole_help_is_as_accepted() {
+    let place = Place::sqlite();
+    let root = words(&place.bare(["--help"]));
+    assert_eq!(words(&place.bare(["-h"])), root);
+    let listed = root.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let commands: Vec<&str> = listed
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert_eq!(commands, ["demo", "call", "mcp", "status", "log", "authority"]);
+    let mut help = format!("$ punch --help\n{root}");
+    for command in commands {
+        let text = words(&place.bare([command, "--help"]));
+        help.push_str(&format!("\n$ punch {command} --help\n{text}"));
+    }
+    assert!(!help.contains('\u{1b}'), "no colour goes into a pipe");
+    insta::assert_snapshot!("help", help);
+}
+
+#[test]
+fn the_version_is_one_line() {
+    let place = Place::sqlite();
+    let expected = format!("punch {}\n", env!("CARGO_PKG_VERSION"));
+    for flag in ["--version", "-V"] {
+        assert_eq!(words(&place.bare([flag])), expected);
+    }
+}
+
+#[test]
+fn no_command_shows_the_help_and_is_an_error() {
+    let place = Place::sqlite();
+    let ran = place.bare([""; 0]).run();
+    assert_eq!((ran.exit, ran.stdout.as_str()), (Some(2), ""));
+    assert_eq!(ran.stderr, words(&place.bare(["--help"])));
+}
+
+#[test]
+fn help_and_lists_make_no_store() {
+    let place = Place::sqlite();
+    for line in [
+        "--help",
+        "status --help",
+        "call --list",
+        "call --list --json",
+        "call create_todo --schema",
+        "authority",
+        "demo",
+    ] {
+        let text = words(&place.bare(line.split(' ')));
+        assert!(!text.is_empty() && !text.contains('\u{1b}'), "{line}: {text}");
+    }
+    assert!(!place.home().join("data").exists());
+}
+
+#[test]
+fn answers_for_people_are_words_without_colour_in_a_pipe() {
+    let place = Place::sqlite();
+    let turn = ["--conversation", "c1", "--turn", "t1"];
+    let create =
+        r#"{"items":[{"title":"Measure","agentType":"researcher"},{"title":"Write\u001b[31m"}]}"#;
+    let show = |words_: &[&str], color: (&str, &str)| {
+        words(&place.punch(words_.iter().copied()).words(turn).env(color.0, color.1))
+    };
+    let none = ("NO_COLOR", "1");
+    let created = show(&["call", "create_todo", create], none);
+    assert!(created.starts_with("Created 2 items; 2 pending in this turn.\n  1. "), "{created}");
+    let listed = show(&["call", "list_todo"], none);
+    assert_eq!(listed, show(&["call", "list_todo"], ("TERM", "xterm-256color")));
+    assert_eq!(listed, show(&["call", "list_todo", "--no-color"], ("TERM", "xterm-256color")));
+    assert!(listed.starts_with("[ ] Measure\n"), "{listed}");
+    assert!(listed.ends_with("2 in this turn: 2 open, 0 completed, 0 cancelled\n"), "{listed}");
+    for shown in [created, listed, show(&["log"], none), show(&["status"], none)] {
+        assert!(!shown.contains('\u{1b}'), "what a model wrote must not reach a terminal: {shown}");
+    }
+}
+
+#[test]
+fn quiet_says_nothing_on_success_and_json_says_it_all() {
+    let place = Place::sqlite();
+    let create = ["call", "create_todo", r#"{"items":[{"title":"a"}]}"#];
+    let turn = ["--conversation", "c1", "--turn", "t1"];
+    let quiet = place.punch(create).words(turn).words(["--quiet"]);
+    let ran = quiet.clone().without_env("PUNCHLIST_NOW").run();
+    assert_eq!((ran.exit, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "", ""));
+    // A failure is said all the same.
+    let ran = place.punch(["call", "list_todo", "-q"]).run();
+    assert_eq!((ran.exit, ran.stdout.as_str()), (Some(2), ""));
+    assert!(ran.remarks().starts_with("error [missing_context]: "), "{ran:?}");
+    assert_eq!(quiet.words(["--json"]).answer()["totalPending"], 2);
+    // The clock that was set is a note, not an answer.
+    let ran = place.call("list_todo", &json!({})).run();
+    let note =
+        "note: the clock of this process stands at 2026-11-15T08:00:00.000000Z (PUNCHLIST_NOW)\n";
+    assert_eq!(ran.stderr, note);
+}
+
+#[test]
+fn flags_go_before_the_environment() {
+    let (place, other) = (Place::sqlite(), Place::new(Backend::SqliteFile));
+    let status = |punch: Punch| punch.answer()["project"].clone();
+    let named = place.bare(["status", "--json"]).env("PUNCHLIST_DB", place.db());
+    let named = named.env("PUNCHLIST_PROJECT", "environment");
+    assert_eq!(status(named.clone()), "environment");
+    assert!(place.file().is_file());
+    let flags = named.words(["--db", &other.db(), "--project", "flag"]);
+    assert_eq!(status(flags), "flag");
+    assert!(other.file().is_file());
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let place = Place::sqlite();
+    let mut child = place.bare(["authority"]).spawn();
+    drop(child.stdin.take());
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8(output.stderr).unwrap().matches("error").count(), 0);
+}

@@ -1,0 +1,22 @@
+//! The end-to-end tests of `punch`: the real binary, real processes, real databases.
+//!
+//! One binary for all of them. What a rule decides is tested where the rule lives; here it is
+//! shown to reach the outside. PostgreSQL is never skipped: run `cargo xtask test`, or
+//! `cargo xtask with-postgres cargo nextest run -p punchlist-cli`.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot set itself up should stop"
+)]
+
+mod bad_input;
+mod bad_store;
+mod crowd;
+mod help;
+mod idempotency;
+mod life;
+mod mcp;
+mod mcp_wire;
+mod support;
+mod turn_over_call;

@@ -1,0 +1,301 @@
+//! Running the real binary: a clean environment, bytes in, bytes and an exit code out.
+//!
+//! The clock of every process stands at [`NOW`] unless a test moves it, so that whole answers can
+//! be compared; ids are the only thing that differs, and [`Names`] gives them stable names.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+
+use punchlist_testkit::{Backend, TestStore};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// Where the clock stands.
+pub(crate) const NOW: &str = "2026-11-15T08:00:00.000000Z";
+
+/// The path of the binary under test.
+pub(crate) const PUNCH: &str = env!("CARGO_BIN_EXE_punch");
+
+/// A user's home with nothing in it, and a store that may not exist yet.
+#[derive(Debug)]
+pub(crate) struct Place {
+    home: TempDir,
+    store: TestStore,
+}
+
+impl Place {
+    pub(crate) fn new(backend: Backend) -> Self {
+        Self { home: tempfile::tempdir().unwrap(), store: TestStore::new(backend) }
+    }
+
+    pub(crate) fn sqlite() -> Self {
+        Self::new(Backend::SqliteFile)
+    }
+
+    /// What `--db` takes.
+    pub(crate) fn db(&self) -> String {
+        self.store.url()
+    }
+
+    /// The file of a SQLite store.
+    pub(crate) fn file(&self) -> PathBuf {
+        self.store.file()
+    }
+
+    pub(crate) fn home(&self) -> &std::path::Path {
+        self.home.path()
+    }
+
+    /// `punch` with these words and nothing else: the store is the user's own default.
+    pub(crate) fn bare<W: Into<OsString>>(&self, words: impl IntoIterator<Item = W>) -> Punch {
+        Punch {
+            words: words.into_iter().map(Into::into).collect(),
+            environment: BTreeMap::from([
+                ("PATH".into(), std::env::var_os("PATH").unwrap_or_default()),
+                ("HOME".into(), self.home.path().into()),
+                ("XDG_DATA_HOME".into(), self.home.path().join("data").into()),
+                ("PUNCHLIST_NOW".into(), NOW.into()),
+            ]),
+            folder: self.home.path().to_owned(),
+            stdin: Vec::new(),
+        }
+    }
+
+    /// `punch` on the store of this place, in the project `test`.
+    pub(crate) fn punch<W: Into<OsString>>(&self, words: impl IntoIterator<Item = W>) -> Punch {
+        self.bare(words).words(["--db", &self.db(), "--project", "test"])
+    }
+
+    /// `punch call` as `root` in the turn `t1` of the conversation `c1`, answering JSON.
+    pub(crate) fn call(&self, operation: &str, input: &Value) -> Punch {
+        self.call_in("c1", "t1", operation, &input.to_string())
+    }
+
+    pub(crate) fn call_in(
+        &self,
+        conversation: &str,
+        turn: &str,
+        operation: &str,
+        input: &str,
+    ) -> Punch {
+        let call = self.punch(["call", operation, input, "--json"]);
+        call.words(["--conversation", conversation, "--turn", turn])
+    }
+
+    /// Creates one item in the usual turn and gives its id.
+    pub(crate) fn create(&self, title: &str) -> String {
+        let answer = self.call("create_todo", &json!({ "items": [{ "title": title }] })).answer();
+        answer["created"][0]["id"].as_str().unwrap().to_owned()
+    }
+
+    /// How many events the project's log holds.
+    ///
+    /// On PostgreSQL a test that runs beside this one may hold the horizon back for a moment, so
+    /// a number that is awaited is asked for with [`Place::log_of`].
+    pub(crate) fn log_length(&self) -> usize {
+        let log = self.punch(["call", "event_list", r#"{"after":0,"limit":1000}"#, "--json"]);
+        log.answer()["events"].as_array().unwrap().len()
+    }
+
+    /// Waits, for a bounded time, until the log holds at least so many events; gives the number.
+    pub(crate) fn log_of(&self, count: usize) -> usize {
+        for _ in 0..200 {
+            let length = self.log_length();
+            if length >= count {
+                return length;
+            }
+            std::thread::yield_now();
+        }
+        self.log_length()
+    }
+}
+
+/// One run of `punch` that has not started yet.
+#[derive(Clone, Debug)]
+pub(crate) struct Punch {
+    words: Vec<OsString>,
+    environment: BTreeMap<OsString, OsString>,
+    folder: PathBuf,
+    stdin: Vec<u8>,
+}
+
+impl Punch {
+    pub(crate) fn words<W: Into<OsString>>(mut self, words: impl IntoIterator<Item = W>) -> Self {
+        self.words.extend(words.into_iter().map(Into::into));
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.environment.insert(name.into(), value.as_ref().into());
+        self
+    }
+
+    pub(crate) fn without_env(mut self, name: &str) -> Self {
+        self.environment.remove(OsStr::new(name));
+        self
+    }
+
+    pub(crate) fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = bytes.into();
+        self
+    }
+
+    /// The words that were given, for the message of an assertion.
+    pub(crate) fn shown(&self) -> String {
+        let words: Vec<String> = self
+            .words
+            .iter()
+            .map(|word| word.to_string_lossy().chars().take(80).collect())
+            .collect();
+        words.join(" ")
+    }
+
+    /// The command with its environment; streams are the caller's to set.
+    pub(crate) fn command(&self) -> Command {
+        self.command_of(PUNCH, &self.words)
+    }
+
+    /// Another program in the same environment, which is to start `punch` with these words.
+    pub(crate) fn under<'a>(&self, program: &str, words: impl IntoIterator<Item = &'a str>) -> Ran {
+        let before = words.into_iter().map(OsString::from).chain([PUNCH.into()]);
+        let words: Vec<OsString> = before.chain(self.words.iter().cloned()).collect();
+        run(self.command_of(program, &words), &self.stdin)
+    }
+
+    fn command_of(&self, program: &str, words: &[OsString]) -> Command {
+        let mut command = Command::new(program);
+        command.env_clear().envs(&self.environment).current_dir(&self.folder).args(words);
+        command
+    }
+
+    pub(crate) fn run(&self) -> Ran {
+        run(self.command(), &self.stdin)
+    }
+
+    /// Starts it with all its streams piped.
+    pub(crate) fn spawn(&self) -> Child {
+        spawn(self.command())
+    }
+
+    /// Runs it and takes its answer: exit 0, one JSON object on stdout, nothing but notes on
+    /// stderr.
+    pub(crate) fn answer(&self) -> Value {
+        let ran = self.run();
+        assert_eq!(ran.exit, Some(0), "{}\n{ran:?}", self.shown());
+        assert_eq!(ran.remarks(), "", "{}", self.shown());
+        ran.json()
+    }
+
+    /// Runs it and takes the error object of its refusal, with the exit code it must have.
+    pub(crate) fn refusal(&self, exit: i32) -> Value {
+        let ran = self.run();
+        assert_eq!(ran.exit, Some(exit), "{}\n{ran:?}", self.shown());
+        assert_eq!(ran.remarks(), "", "{}", self.shown());
+        let mut answer = ran.json();
+        let error = answer["error"].take();
+        assert_eq!(answer, json!({ "error": null }), "{}", self.shown());
+        error
+    }
+}
+
+fn spawn(mut command: Command) -> Child {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+fn run(command: Command, stdin: &[u8]) -> Ran {
+    let mut child = spawn(command);
+    let mut pipe = child.stdin.take().unwrap();
+    let written = stdin.to_owned();
+    // A child that does not read its input closes the pipe under us; that is its right.
+    let writer = std::thread::spawn(move || drop(pipe.write_all(&written)));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    output.into()
+}
+
+/// What came of a run.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Ran {
+    pub(crate) exit: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        Self {
+            exit: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Ran {
+    /// The one line of JSON on stdout.
+    pub(crate) fn json(&self) -> Value {
+        assert_eq!(self.stdout.matches('\n').count(), 1, "one line: {self:?}");
+        serde_json::from_str(&self.stdout).unwrap()
+    }
+
+    /// What stderr says besides notes.
+    pub(crate) fn remarks(&self) -> String {
+        let lines = self.stderr.lines().filter(|line| !line.starts_with("note: "));
+        lines.map(|line| format!("{line}\n")).collect()
+    }
+}
+
+/// Stable names for ids: the first one seen is `<id 1>`, the next `<id 2>`.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    ids: Vec<String>,
+}
+
+impl Names {
+    /// The value with each id replaced by its name, alone or inside a text.
+    pub(crate) fn hide(&mut self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => self.hide_text(text).into(),
+            Value::Array(items) => items.iter().map(|item| self.hide(item)).collect(),
+            Value::Object(fields) => {
+                fields.iter().map(|(name, value)| (name.clone(), self.hide(value))).collect()
+            }
+            other => other.clone(),
+        }
+    }
+
+    fn hide_text(&mut self, text: &str) -> String {
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric());
+        for id in words.filter(|word| is_id(word)) {
+            if !self.ids.iter().any(|known| known == id) {
+                self.ids.push(id.to_owned());
+            }
+        }
+        let named = self.ids.iter().enumerate();
+        named.fold(text.to_owned(), |text, (n, id)| text.replace(id, &name(n)))
+    }
+
+    /// The value with the names replaced by the ids they stand for.
+    pub(crate) fn reveal(&self, value: &Value) -> Value {
+        let text = self
+            .ids
+            .iter()
+            .enumerate()
+            .fold(value.to_string(), |text, (n, id)| text.replace(&name(n), id));
+        serde_json::from_str(&text).unwrap()
+    }
+}
+
+fn name(number: usize) -> String {
+    format!("<id {}>", number + 1)
+}
+
+/// Is this one of our ids? (X-9)
+fn is_id(word: &str) -> bool {
+    word.len() == 26 && punchlist_core::TodoId::parse(word).is_some()
+}
