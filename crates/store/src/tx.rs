@@ -95,6 +95,14 @@ impl<'a> Tx<'a> {
         }
     }
 
+    /// The row id SQLite gave to the newest row; PostgreSQL has no such thing.
+    pub(crate) fn last_row_id(&self) -> i64 {
+        match &self.connection {
+            Connection::Sqlite(connection) => connection.last_insert_rowid(),
+            Connection::Postgres(_) => 0,
+        }
+    }
+
     /// Runs several statements that take no parameters: migrations.
     pub(crate) fn batch(&mut self, sql: &str) -> Result<(), Error> {
         match &mut self.connection {

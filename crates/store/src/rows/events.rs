@@ -88,16 +88,16 @@ impl Tx<'_> {
             stamp.at.micros().into(),
             (&data).into(),
         ];
-        let number = self.first(
+        self.execute(
             sql!(
                 "INSERT INTO events (",
                 columns!(),
-                ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING seq"
+                ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
             ),
             &params,
-            |row| row.int(0),
         )?;
-        number.ok_or_else(|| Error::new(ErrorKind::Backend, "an event got no number"))
+        // Not by RETURNING: SQLite keeps the row in a temporary table for that, every time.
+        Ok(seq.unwrap_or_else(|| self.last_row_id()))
     }
 
     /// None lets SQLite number the row.

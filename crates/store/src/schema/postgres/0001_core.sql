@@ -25,7 +25,7 @@ CREATE TABLE todos (
     id TEXT COLLATE "C" PRIMARY KEY,
     list_id TEXT COLLATE "C" NOT NULL REFERENCES lists (id) ON DELETE CASCADE,
     seq BIGINT,
-    parent_id TEXT COLLATE "C" REFERENCES todos (id),
+    parent_id TEXT COLLATE "C",
     kind TEXT COLLATE "C" NOT NULL CHECK (kind IN ('step', 'criterion')),
     title TEXT COLLATE "C" NOT NULL,
     description TEXT COLLATE "C" NOT NULL DEFAULT '',

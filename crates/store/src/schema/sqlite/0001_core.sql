@@ -1,4 +1,5 @@
 -- Frozen once applied: a change is a new migration.
+-- Checks are spelled with OR: for IN, SQLite fills a temporary table at every insert.
 -- Ids are ULIDs in text, times microseconds since 1970 in UTC, JSON is text.
 
 CREATE TABLE projects (
@@ -10,7 +11,9 @@ CREATE TABLE projects (
 CREATE TABLE lists (
     id TEXT PRIMARY KEY,
     project_id TEXT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
-    kind TEXT NOT NULL CHECK (kind IN ('turn', 'plan', 'session', 'issue', 'pillar')),
+    kind TEXT NOT NULL
+        CHECK (kind = 'turn' OR kind = 'plan' OR kind = 'session' OR kind = 'issue'
+            OR kind = 'pillar'),
     -- What the list hangs on: conversation and turn, branch and plan file, mission and pillar.
     scope_outer TEXT NOT NULL,
     scope_inner TEXT NOT NULL,
@@ -25,17 +28,20 @@ CREATE TABLE todos (
     id TEXT PRIMARY KEY,
     list_id TEXT NOT NULL REFERENCES lists (id) ON DELETE CASCADE,
     seq BIGINT,
-    parent_id TEXT REFERENCES todos (id),
-    kind TEXT NOT NULL CHECK (kind IN ('step', 'criterion')),
+    -- No foreign key to the own table: SQLite scans for children at every insert then.
+    parent_id TEXT,
+    kind TEXT NOT NULL CHECK (kind = 'step' OR kind = 'criterion'),
     title TEXT NOT NULL,
     description TEXT NOT NULL DEFAULT '',
     justification TEXT NOT NULL DEFAULT '',
     completion_criteria TEXT NOT NULL DEFAULT '',
     agent_type TEXT,
     status TEXT NOT NULL DEFAULT 'pending'
-        CHECK (status IN ('backlog', 'pending', 'in_progress', 'completed', 'cancelled')),
+        CHECK (status = 'backlog' OR status = 'pending' OR status = 'in_progress'
+            OR status = 'completed' OR status = 'cancelled'),
     priority TEXT NOT NULL DEFAULT 'medium'
-        CHECK (priority IN ('critical', 'high', 'medium', 'low')),
+        CHECK (priority = 'critical' OR priority = 'high' OR priority = 'medium'
+            OR priority = 'low'),
     position BIGINT NOT NULL DEFAULT 0,
     phase TEXT,
     deadline TEXT,
