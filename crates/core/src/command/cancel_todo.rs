@@ -22,7 +22,6 @@ impl CancelTodo {
         draft.can(Move::Cancel, self.todo_id)?;
         let outcome = draft.outcome(self.outcome.as_deref())?;
         draft.cancel(self.todo_id, outcome);
-        draft.keep_one_in_progress();
         Ok(())
     }
 }

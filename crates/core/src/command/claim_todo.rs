@@ -22,7 +22,6 @@ impl ClaimTodo {
             return Ok(());
         }
         draft.claim(self.todo_id, self.outcome.as_deref(), &self.evidence)?;
-        draft.keep_one_in_progress();
         Ok(())
     }
 }

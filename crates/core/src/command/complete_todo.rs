@@ -25,7 +25,6 @@ impl CompleteTodo {
             Leave::Granted => {}
             Leave::AsClaim => {
                 draft.claim(self.todo_id, self.outcome.as_deref(), &self.evidence)?;
-                draft.keep_one_in_progress();
                 return Ok(());
             }
             Leave::Kept => return Ok(()),
@@ -59,7 +58,6 @@ impl Draft<'_> {
             settled_at: self.now,
             settled_by: self.settled_by(),
         });
-        self.keep_one_in_progress();
         Ok(())
     }
 }

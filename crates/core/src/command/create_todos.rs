@@ -68,7 +68,6 @@ impl CreateTodos {
             let todo = draft.new_todo(item)?;
             draft.emit(TodoCreated { todo: Box::new(todo) });
         }
-        draft.keep_one_in_progress();
         Ok(())
     }
 }

@@ -29,7 +29,6 @@ impl HoldTodo {
             by: draft.actor.principal.clone(),
         };
         draft.emit(TodoHeld { todo_id: self.todo_id, hold });
-        draft.keep_one_in_progress();
         Ok(())
     }
 }

@@ -107,5 +107,7 @@ pub fn decide(
 ) -> Result<Decision, Refused> {
     let mut draft = Draft::new(snapshot, actor, now, ids, command);
     command.decide(&mut draft)?;
+    // On every accepted command, whatever it was: time alone can make an item ready.
+    draft.keep_one_in_progress();
     Ok(draft.finish())
 }

@@ -24,7 +24,6 @@ impl ReleaseTodo {
         if assigned {
             draft.emit(TodoAssigned { todo_id: self.todo_id, assignee: None });
         }
-        draft.keep_one_in_progress();
         Ok(())
     }
 }

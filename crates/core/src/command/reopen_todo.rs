@@ -23,7 +23,6 @@ impl ReopenTodo {
         let title = draft.todo(self.todo_id)?.title.clone();
         draft.check_unique(&title)?;
         draft.emit(TodoReopened { todo_id: self.todo_id, reason: self.reason.clone() });
-        draft.keep_one_in_progress();
         Ok(())
     }
 }

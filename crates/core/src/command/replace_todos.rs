@@ -65,7 +65,6 @@ impl ReplaceTodos {
                 }
             }
         }
-        draft.keep_one_in_progress();
         Ok(())
     }
 }

@@ -25,7 +25,6 @@ impl ReturnTodo {
         }
         let feedback = self.feedback.as_str().to_owned();
         draft.emit(ClaimReturned { todo_id: self.todo_id, feedback });
-        draft.keep_one_in_progress();
         Ok(())
     }
 }

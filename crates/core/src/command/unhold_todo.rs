@@ -19,7 +19,6 @@ impl UnholdTodo {
         }
         if draft.open(self.todo_id)?.hold.is_some() {
             draft.emit(TodoUnheld { todo_id: self.todo_id });
-            draft.keep_one_in_progress();
         }
         Ok(())
     }

@@ -2,8 +2,9 @@
 
 use punchlist_core::authority::{Action, Denial};
 use punchlist_core::command::{
-    AcceptTodo, AssignTodo, CancelTodo, ClaimTodo, CompleteTodo, CreateTodos, DemoteTodo, HoldTodo,
-    ListedTodo, NewTodo, NoteTodo, PromoteTodo, ReplaceTodos, ReturnTodo, StartTodo,
+    AcceptTodo, AssignTodo, CancelTodo, ClaimTodo, CompleteTodo, CreateTodos, DeferTodo,
+    DemoteTodo, HoldTodo, ListedTodo, NewTodo, NoteTodo, PromoteTodo, ReplaceTodos, ReturnTodo,
+    StartTodo,
 };
 use punchlist_core::effect::Effect;
 use punchlist_core::select;
@@ -116,6 +117,21 @@ fn an_issue_keeps_exactly_one_step_in_progress() {
     let reason = Body::new("waits for the key").unwrap();
     world.run(&root, HoldTodo { todo_id: ids[0], kind: HoldKind::Blocked, reason }).unwrap();
     assert_eq!(status(&world), [Pending, InProgress, Completed]);
+}
+
+/// A deferred step comes back by the passing of time; whatever is done next, it is taken up.
+#[test]
+fn a_step_that_became_ready_by_itself_is_promoted_with_the_next_command() {
+    // K-20, P-27
+    let mut world = World::new(ListKind::Issue);
+    let id = world.create(&["a"])[0];
+    let operator = actor(Role::Operator);
+    let until = Some(world.now.plus_seconds(2));
+    world.run(&operator, DeferTodo { todo_id: id, until }).unwrap();
+    assert_eq!(world.state.todos[&id].status, Status::Pending);
+    let note = || NoteTodo { todo_id: id, text: Body::new("still resting").unwrap() };
+    world.run(&operator, note()).unwrap();
+    assert_eq!(world.state.todos[&id].status, Status::InProgress);
 }
 
 #[test]
