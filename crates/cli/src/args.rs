@@ -90,11 +90,10 @@ pub(crate) fn tree(word: Option<&str>) -> Command {
     }
     // Help, or a word we do not know: every name, for the list or the suggestion.
     let fixed = commands::FIXED.iter().filter_map(|name| commands::built(name));
-    let operations = CATALOGUE
-        .iter()
-        .filter_map(|operation| operation.surfaces.command.first())
-        .filter_map(|name| commands::built(name));
-    root.subcommands(fixed.chain(operations))
+    let mut words: Vec<&str> =
+        CATALOGUE.iter().filter_map(|o| o.surfaces.command.first().copied()).collect();
+    words.dedup();
+    root.subcommands(fixed.chain(words.into_iter().filter_map(commands::built)))
 }
 
 fn root() -> Command {

@@ -64,6 +64,13 @@ pub struct Surfaces {
     pub profiles: &'static [Profile],
     /// The words of its own command, e.g. `["issue", "new"]`; none: `punch call` only.
     pub command: &'static [&'static str],
+    /// The fields that its command takes by place; all others are flags.
+    pub positional: &'static [&'static str],
+}
+
+impl Surfaces {
+    /// `punch call` only.
+    pub const CALL: Self = Self { profiles: &[], command: &[], positional: &[] };
 }
 
 /// A selection of tools for one kind of work.

@@ -1,10 +1,10 @@
-//! Commands made from the catalogue: an operation's words, its fields as flags.
+//! Commands made from the catalogue: an operation's words, its fields as flags or by place.
 //!
 //! The help is the operation's own: the doc comments of its input. Flags carry text; what the
-//! schema calls a number or a boolean is read as one here, and everything else is judged where
-//! all inputs are, in dispatch.
+//! schema calls a number, a list or a switch is read as one here, and everything else is judged
+//! where all inputs are, in dispatch.
 
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use punchlist_ops::schema;
 use punchlist_ops::{CATALOGUE, Operation};
 use serde_json::{Map, Value};
@@ -13,31 +13,64 @@ use super::call;
 use crate::args::Globals;
 use crate::failure::Failure;
 
-fn find(name: &str) -> Option<&'static Operation> {
-    CATALOGUE.iter().find(|operation| operation.surfaces.command == [name])
+/// What the commands of two words are about.
+const GROUPS: [(&str, &str); 0] = [];
+
+/// The operations whose command begins with this word.
+fn of_word(word: &str) -> impl Iterator<Item = &'static Operation> {
+    CATALOGUE.iter().filter(move |operation| operation.surfaces.command.first() == Some(&word))
 }
 
 /// The command of that name, if an operation asks for it.
 pub(super) fn command(name: &str) -> Option<Command> {
-    let operation = find(name)?;
+    let mut operations = of_word(name).peekable();
+    let first = operations.peek()?;
+    if let [word] = first.surfaces.command {
+        return Some(leaf(word, first));
+    }
+    let (word, about) = GROUPS.into_iter().find(|(word, _)| *word == name)?;
+    let children = operations.filter_map(|operation| {
+        let word = operation.surfaces.command.get(1)?;
+        Some(leaf(word, operation))
+    });
+    Some(Command::new(word).about(about).subcommand_required(true).subcommands(children))
+}
+
+fn leaf(word: &'static str, operation: &'static Operation) -> Command {
     let schema = (operation.input_schema)();
-    let name = *operation.surfaces.command.first()?;
+    let required = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
+    let by_place = operation.surfaces.positional.iter().map(|field| {
+        let arg = argument(field, &schema["properties"][field]);
+        arg.required(required.iter().any(|name| name == field))
+    });
     let fields = schema.get("properties").and_then(Value::as_object);
-    let args = fields.into_iter().flatten().map(|(field, schema)| argument(field, schema));
-    Some(Command::new(name).about(schema::description(&schema).to_owned()).args(args))
+    let flags = fields
+        .into_iter()
+        .flatten()
+        .filter(|(field, _)| !operation.surfaces.positional.contains(&field.as_str()))
+        .map(|(field, schema)| argument(field, schema).long(flag(field)));
+    Command::new(word).about(schema::description(&schema).to_owned()).args(by_place).args(flags)
 }
 
 fn argument(field: &str, schema: &Value) -> Arg {
+    let arg = Arg::new(field.to_owned()).help(schema::description(schema).to_owned());
     let kind = schema.get("type").and_then(Value::as_str).unwrap_or("json");
-    let choices = schema.get("enum").and_then(Value::as_array).map(|values| {
-        let names: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
-        names.join("|")
-    });
-    Arg::new(field.to_owned())
-        .long(flag(field))
-        .value_name(choices.unwrap_or_else(|| kind.to_uppercase()))
-        .help(schema::description(schema).to_owned())
-        .allow_hyphen_values(true)
+    match kind {
+        "boolean" => arg.action(ArgAction::SetTrue),
+        "array" => arg.value_name("TEXT").action(ArgAction::Append).allow_hyphen_values(true),
+        kind => {
+            let choices = schema.get("enum").and_then(Value::as_array).map(|values| {
+                let names: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
+                names.join("|")
+            });
+            let shown = choices.unwrap_or_else(|| match kind {
+                "string" => "TEXT".to_owned(),
+                "integer" | "number" => "N".to_owned(),
+                _ => "JSON".to_owned(),
+            });
+            arg.value_name(shown).allow_hyphen_values(true)
+        }
+    }
 }
 
 /// `nextCursor` is `--next-cursor`.
@@ -52,27 +85,37 @@ fn flag(field: &str) -> String {
 }
 
 pub(super) fn run(globals: &Globals, name: &str, matches: &ArgMatches) -> Result<(), Failure> {
-    let operation =
-        find(name).ok_or_else(|| Failure::usage(format!("there is no command `{name}`")))?;
+    let (second, matches) = match matches.subcommand() {
+        Some((word, matches)) => (Some(word), matches),
+        None => (None, matches),
+    };
+    let operation = of_word(name)
+        .find(|operation| operation.surfaces.command.get(1).copied() == second)
+        .ok_or_else(|| Failure::usage(format!("there is no command `{name}`")))?;
     let schema = (operation.input_schema)();
     let fields = schema.get("properties").and_then(Value::as_object);
     let input: Map<String, Value> = fields
         .into_iter()
         .flatten()
-        .filter_map(|(field, schema)| {
-            let text = matches.get_one::<String>(field)?;
-            Some((field.clone(), value(schema, text)))
-        })
+        .filter_map(|(field, schema)| Some((field.clone(), value(matches, field, schema)?)))
         .collect();
     call::call(globals, operation, Value::Object(input))
 }
 
-/// A flag's text as the schema's type; what does not read stays text and is refused with it.
-fn value(schema: &Value, text: &str) -> Value {
-    match schema.get("type").and_then(Value::as_str) {
-        Some("integer" | "number" | "boolean" | "array" | "object") => {
-            serde_json::from_str(text).unwrap_or_else(|_| text.into())
+/// What was given for a field, as the schema's type; what does not read stays text and is
+/// refused with it. A switch that is off was not given.
+fn value(matches: &ArgMatches, field: &str, schema: &Value) -> Option<Value> {
+    let kind = schema.get("type").and_then(Value::as_str).unwrap_or("json");
+    match kind {
+        "boolean" => matches.get_flag(field).then_some(Value::Bool(true)),
+        "array" => {
+            let texts = matches.get_many::<String>(field)?;
+            Some(texts.map(|text| Value::from(text.as_str())).collect())
         }
-        _ => text.into(),
+        "string" => matches.get_one::<String>(field).map(|text| text.as_str().into()),
+        _ => {
+            let text = matches.get_one::<String>(field)?;
+            Some(serde_json::from_str(text).unwrap_or_else(|_| text.as_str().into()))
+        }
     }
 }

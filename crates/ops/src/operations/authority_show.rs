@@ -49,7 +49,7 @@ impl Define for AuthorityShow {
     const NAME: &'static str = "authority_show";
     const ACCESS: Access = Access::Everybody;
     const EFFECT: Effect = Effect::Pure;
-    const SURFACES: Surfaces = Surfaces { profiles: &[], command: &["authority"] };
+    const SURFACES: Surfaces = Surfaces { command: &["authority"], ..Surfaces::CALL };
     const EXAMPLE: &'static str = r#"{"list":"turn"}"#;
 
     type Input = Input;

@@ -54,7 +54,7 @@ impl Define for CompleteTodo {
     const NAME: &'static str = "complete_todo";
     const ACCESS: Access = Access::List(ListKind::Turn, &[Action::Complete, Action::Cancel]);
     const EFFECT: Effect = Effect::Write;
-    const SURFACES: Surfaces = Surfaces { profiles: &[Profile::Turn], command: &[] };
+    const SURFACES: Surfaces = Surfaces { profiles: &[Profile::Turn], ..Surfaces::CALL };
     const EXAMPLE: &'static str =
         r#"{"todoId":"01JCQ0000000000000000000AB","outcome":"Three steps take 80 %"}"#;
 

@@ -67,7 +67,7 @@ impl Define for CreateTodo {
     const NAME: &'static str = "create_todo";
     const ACCESS: Access = Access::List(ListKind::Turn, &[Action::Create]);
     const EFFECT: Effect = Effect::Write;
-    const SURFACES: Surfaces = Surfaces { profiles: &[Profile::Turn], command: &[] };
+    const SURFACES: Surfaces = Surfaces { profiles: &[Profile::Turn], ..Surfaces::CALL };
     const EXAMPLE: &'static str = concat!(
         r#"{"items":[{"title":"Measure the build","context":"CI takes 9 minutes","#,
         r#""completionCriteria":"A table of steps","agentType":"researcher","order":1},"#,

@@ -71,7 +71,7 @@ impl Define for EventList {
     const NAME: &'static str = "event_list";
     const ACCESS: Access = Access::Everybody;
     const EFFECT: Effect = Effect::Read;
-    const SURFACES: Surfaces = Surfaces { profiles: &[], command: &["log"] };
+    const SURFACES: Surfaces = Surfaces { command: &["log"], ..Surfaces::CALL };
     const EXAMPLE: &'static str = r#"{"after":0,"limit":100}"#;
 
     type Input = Input;

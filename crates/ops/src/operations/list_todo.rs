@@ -75,7 +75,7 @@ impl Define for ListTodo {
     const NAME: &'static str = "list_todo";
     const ACCESS: Access = Access::List(ListKind::Turn, &[Action::View]);
     const EFFECT: Effect = Effect::Read;
-    const SURFACES: Surfaces = Surfaces { profiles: &[Profile::Turn], command: &[] };
+    const SURFACES: Surfaces = Surfaces { profiles: &[Profile::Turn], ..Surfaces::CALL };
     const EXAMPLE: &'static str = r#"{"status":"all"}"#;
 
     type Input = Input;

@@ -57,7 +57,7 @@ impl Define for Status {
     const NAME: &'static str = "status";
     const ACCESS: Access = Access::Everybody;
     const EFFECT: Effect = Effect::Read;
-    const SURFACES: Surfaces = Surfaces { profiles: &[], command: &["status"] };
+    const SURFACES: Surfaces = Surfaces { command: &["status"], ..Surfaces::CALL };
     const EXAMPLE: &'static str = "{}";
 
     type Input = Input;
