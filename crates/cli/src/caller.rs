@@ -8,7 +8,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use punchlist_core::Time;
-use punchlist_ops::identity::{AGENT_HOSTS, Facts, prove};
+use punchlist_ops::identity::{AGENT_HOSTS, Facts};
 use punchlist_ops::{Context, Envelope, Ops, clock};
 use punchlist_store::{Options, Target};
 
@@ -38,11 +38,11 @@ fn is_foreign_url(db: &str) -> bool {
     matches!(Target::parse(db), Target::File(_)) && db.contains("://") && !db.starts_with("sqlite:")
 }
 
-/// The envelope of this process.
-pub(crate) fn envelope(globals: &Globals, speaks_protocol: bool) -> Result<Envelope, Failure> {
+/// What this process can show for itself: what it is, and the token it brings.
+pub(crate) fn credentials(globals: &Globals, speaks_protocol: bool) -> (Facts, Option<String>) {
     let terminal =
         !speaks_protocol && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-    let actor = prove(Facts {
+    let facts = Facts {
         terminal,
         agent_host: AGENT_HOSTS.iter().any(|name| env::var_os(name).is_some()),
         user: env::var("USER").ok().filter(|user| !user.is_empty()),
@@ -50,9 +50,22 @@ pub(crate) fn envelope(globals: &Globals, speaks_protocol: bool) -> Result<Envel
         carry: globals.carry,
         mission: globals.mission.clone(),
         pillar: globals.pillar.clone(),
-    })?;
+    };
+    // Only from the environment: a secret among the arguments is everybody's to read.
+    (facts, env::var("PUNCHLIST_TOKEN").ok())
+}
+
+/// The envelope of this process.
+pub(crate) fn envelope(
+    ops: &Ops,
+    globals: &Globals,
+    speaks_protocol: bool,
+) -> Result<Envelope, Failure> {
+    let (facts, token) = credentials(globals, speaks_protocol);
+    let (actor, proof) = ops.identify(facts, token.as_deref())?;
     Ok(Envelope {
         actor,
+        proof,
         project: project(globals),
         context: Context {
             session: globals.session.clone(),

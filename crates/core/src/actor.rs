@@ -7,6 +7,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Reach;
+
 /// What someone is in punchlist. The operator is the human.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
@@ -90,6 +92,12 @@ impl AgentPath {
         &self.0
     }
 
+    /// Is this the path of a subagent of that agent?
+    #[must_use]
+    pub fn is_below(&self, other: &Self) -> bool {
+        self.0.strip_prefix(&other.0).is_some_and(|rest| rest.starts_with('.'))
+    }
+
     /// A dotted path is a subagent's.
     #[must_use]
     pub fn is_subagent(&self) -> bool {
@@ -117,6 +125,8 @@ pub struct Actor {
     pub mission: Option<String>,
     /// The pillar this actor is tied to; an owner owns nothing outside it.
     pub pillar: Option<String>,
+    /// What its token was narrowed to.
+    pub reach: Reach,
 }
 
 impl Actor {
@@ -130,6 +140,7 @@ impl Actor {
             agent,
             mission: None,
             pillar: None,
+            reach: Reach::default(),
         }
     }
 

@@ -11,7 +11,7 @@ use crate::deadline::Deadline;
 use crate::evidence::Evidence;
 use crate::list::List;
 use crate::todo::{Claim, Hold, Note, Priority, SettledBy, Todo};
-use crate::{AgentPath, ProjectId, Refusal, Time, TodoId};
+use crate::{AgentPath, Lease, ProjectId, Reach, Refusal, Role, Time, TodoId, TokenId};
 
 macro_rules! events {
     ($($(#[$doc:meta])* $name:ident = $wire:literal { $($field:ident: $type:ty),* $(,)? })*) => {
@@ -73,7 +73,7 @@ events! {
     /// Work began.
     TodoStarted = "todo_started" { todo_id: TodoId, started_at: Time }
     /// Back to pending: released, or yielded to another item.
-    TodoYielded = "todo_yielded" { todo_id: TodoId }
+    TodoYielded = "todo_yielded" { todo_id: TodoId, reason: Option<String> }
     /// Done, says who may say so.
     TodoCompleted = "todo_completed" {
         todo_id: TodoId,
@@ -120,6 +120,18 @@ events! {
     ClaimReturned = "claim_returned" { todo_id: TodoId, feedback: String }
     /// Given to an agent, or to nobody.
     TodoAssigned = "todo_assigned" { todo_id: TodoId, assignee: Option<AgentPath> }
+    /// Somebody holds it now, until the lease ends.
+    TodoTaken = "todo_taken" { todo_id: TodoId, lease: Lease }
+    /// A token was made; its secret stands nowhere.
+    TokenIssued = "token_issued" {
+        token_id: TokenId,
+        role: Role,
+        agent: Option<AgentPath>,
+        reach: Reach,
+        expires_at: Option<Time>,
+    }
+    /// A token was taken back.
+    TokenRevoked = "token_revoked" { token_id: TokenId }
     /// A wish of someone who may not do it outright, with the command that would.
     ChangeRecommended = "change_recommended" { todo_id: TodoId, command: Box<Command> }
     /// A grave command was refused; nothing changed.

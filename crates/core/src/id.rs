@@ -69,6 +69,11 @@ id!(
     TodoId
 );
 
+id!(
+    /// A token; not its secret.
+    TokenId
+);
+
 /// Fresh ids for one decision: a base from outside, then plus one each.
 #[derive(Clone, Debug)]
 pub struct Ids {

@@ -49,13 +49,23 @@ pub enum Refusal {
     AlreadyClaimed { title: String, by: String, at: Time },
     /// A criterion is claimed and accepted, never started.
     CriterionNotStartable { title: String },
+    /// Somebody else holds it.
+    AlreadyTaken { todo_id: TodoId, title: String, holder: String, until: Time },
+    /// The write named an epoch that is not the caller's current lease.
+    StaleEpoch { todo_id: TodoId, epoch: i64, current: i64, holder: Option<String> },
+    /// The item rests until a date.
+    Deferred { title: String, until: Time },
+    /// The token was narrowed to less than this.
+    OutOfReach { missing: String },
+    /// There is no such token.
+    UnknownToken { id: String },
     /// The new parent is not in this list, or would close a circle.
     BadParent { todo_id: TodoId },
 }
 
 impl Refusal {
     /// Every code there is, for the error table and its golden.
-    pub const CODES: [&'static str; 15] = [
+    pub const CODES: [&'static str; 20] = [
         "unknown_todo",
         "already_settled",
         "wrong_status",
@@ -71,6 +81,11 @@ impl Refusal {
         "already_claimed",
         "criterion_not_startable",
         "bad_parent",
+        "already_taken",
+        "stale_epoch",
+        "deferred",
+        "out_of_reach",
+        "unknown_token",
     ];
 
     /// The stable code.
@@ -92,6 +107,11 @@ impl Refusal {
             Self::AlreadyClaimed { .. } => "already_claimed",
             Self::CriterionNotStartable { .. } => "criterion_not_startable",
             Self::BadParent { .. } => "bad_parent",
+            Self::AlreadyTaken { .. } => "already_taken",
+            Self::StaleEpoch { .. } => "stale_epoch",
+            Self::Deferred { .. } => "deferred",
+            Self::OutOfReach { .. } => "out_of_reach",
+            Self::UnknownToken { .. } => "unknown_token",
         }
     }
 
@@ -135,6 +155,14 @@ impl Refusal {
             Self::NoClaim { .. } => "wait until its maker claims it is done".into(),
             Self::AlreadyClaimed { .. } => "its reviewer accepts or returns it".into(),
             Self::CriterionNotStartable { .. } => "claim it with `done` when it holds".into(),
+            Self::AlreadyTaken { .. } => "take another, or wait until its lease ends".into(),
+            Self::StaleEpoch { holder: Some(_), .. } => {
+                "stop working on it: somebody else holds it now".into()
+            }
+            Self::StaleEpoch { .. } => "take it again; the lease has ended".into(),
+            Self::Deferred { .. } => "wait, or defer it to null first".into(),
+            Self::OutOfReach { .. } => "use a token that reaches there".into(),
+            Self::UnknownToken { .. } => "token_list shows the tokens".into(),
             Self::BadParent { .. } => "choose another parent in the same list".into(),
         }
     }
@@ -185,6 +213,22 @@ impl fmt::Display for Refusal {
             }
             Self::CriterionNotStartable { title } => {
                 write!(f, "`{title}` is a criterion, which is never in progress")
+            }
+            Self::AlreadyTaken { title, holder, until, .. } => {
+                write!(f, "`{title}` is held by {holder} until {until}")
+            }
+            Self::StaleEpoch { epoch, current, holder, .. } => {
+                write!(f, "epoch {epoch} is not your current lease (it is at {current}, ")?;
+                match holder {
+                    Some(holder) => write!(f, "held by {holder})"),
+                    None => f.write_str("held by nobody)"),
+                }
+            }
+            Self::Deferred { title, until } => write!(f, "`{title}` rests until {until}"),
+            Self::OutOfReach { missing } => write!(f, "your token does not reach {missing}"),
+            Self::UnknownToken { id } => {
+                let shown: String = id.chars().take(60).collect();
+                write!(f, "there is no token `{shown}`")
             }
             Self::BadParent { todo_id } => write!(f, "{todo_id} cannot be the parent here"),
         }

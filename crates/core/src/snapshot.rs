@@ -12,10 +12,11 @@ use crate::capacity::Limits;
 use crate::event::{
     ChangeRecommended, ClaimReturned, CommandRefused, ListOpened, ProjectOpened, TodoAssigned,
     TodoCancelled, TodoClaimed, TodoCompleted, TodoCreated, TodoDeferred, TodoDemoted, TodoHeld,
-    TodoNoted, TodoPromoted, TodoReopened, TodoRevised, TodoStarted, TodoUnheld, TodoYielded,
+    TodoNoted, TodoPromoted, TodoReopened, TodoRevised, TodoStarted, TodoTaken, TodoUnheld,
+    TodoYielded, TokenIssued, TokenRevoked,
 };
 use crate::todo::Note;
-use crate::{Event, List, Status, Time, Todo, TodoId};
+use crate::{Event, Lease, List, Status, Time, Todo, TodoId};
 
 /// How many items stand where. Every status is counted, absent ones as zero (D-10).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,6 +71,8 @@ pub struct Snapshot {
     pub tally: Tally,
     /// The highest position in use, so that a new item comes last.
     pub last_position: Option<i64>,
+    /// The leases of the loaded items, as far as they were ever taken; outside the fold.
+    pub leases: BTreeMap<TodoId, Lease>,
     /// Notes added since loading; no rule looks at notes.
     pub notes: Vec<Note>,
 }
@@ -84,6 +87,7 @@ impl Snapshot {
             todos: BTreeMap::new(),
             tally: Tally { backlog: 0, pending: 0, in_progress: 0, completed: 0, cancelled: 0 },
             last_position: None,
+            leases: BTreeMap::new(),
             notes: Vec::new(),
         }
     }
@@ -102,6 +106,7 @@ pub enum Touched {
     Todo(TodoId),
     /// The last note of the snapshot.
     Note,
+    Lease(TodoId),
 }
 
 /// Folds one event into the state. An item that was not loaded is left alone.
@@ -118,15 +123,21 @@ pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
             snapshot.todos.insert(todo.id, Todo::clone(todo));
             Touched::Todo(todo.id)
         }
+        Event::TodoTaken(TodoTaken { todo_id, lease }) => {
+            snapshot.leases.insert(*todo_id, lease.clone());
+            Touched::Lease(*todo_id)
+        }
         Event::TodoNoted(TodoNoted { note }) => {
             snapshot.notes.push(note.clone());
             Touched::Note
         }
         Event::ProjectOpened(ProjectOpened { .. })
+        | Event::TokenIssued(TokenIssued { .. })
+        | Event::TokenRevoked(TokenRevoked { .. })
         | Event::ChangeRecommended(ChangeRecommended { .. })
         | Event::CommandRefused(CommandRefused { .. }) => Touched::Nothing,
         Event::TodoStarted(TodoStarted { todo_id, .. })
-        | Event::TodoYielded(TodoYielded { todo_id })
+        | Event::TodoYielded(TodoYielded { todo_id, .. })
         | Event::TodoCompleted(TodoCompleted { todo_id, .. })
         | Event::TodoCancelled(TodoCancelled { todo_id, .. })
         | Event::TodoPromoted(TodoPromoted { todo_id, .. })
@@ -208,6 +219,9 @@ fn change(todo: &mut Todo, event: &Event) {
         | Event::ListOpened(_)
         | Event::TodoCreated(_)
         | Event::TodoNoted(_)
+        | Event::TodoTaken(_)
+        | Event::TokenIssued(_)
+        | Event::TokenRevoked(_)
         | Event::ChangeRecommended(_)
         | Event::CommandRefused(_) => {}
     }

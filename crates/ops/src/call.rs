@@ -6,7 +6,9 @@
 use punchlist_core::command::Command;
 use punchlist_core::event::{ListOpened, ProjectOpened};
 use punchlist_core::text::{TextFault, Title};
-use punchlist_core::{Decision, Event, Ids, List, ListId, ProjectId, Scope, Snapshot, decide};
+use punchlist_core::{
+    Decision, Event, Ids, List, ListId, ProjectId, Refusal, Scope, Snapshot, decide,
+};
 use punchlist_store::rows::lists::Lock;
 use punchlist_store::{Load, Stamp, Tx};
 
@@ -53,8 +55,15 @@ impl<'a, 't> Call<'a, 't> {
         Ok(self.tx.project(&self.envelope.project)?)
     }
 
+    /// Does the caller's token reach a list of this scope?
+    fn within_reach(&mut self, scope: &Scope) -> Result<(), Error> {
+        let covered = self.envelope.actor.reach.covers(scope, None);
+        covered.map_err(|missing| Refusal::OutOfReach { missing }.into())
+    }
+
     /// The state of a list that may not exist; looking creates nothing.
     pub fn look(&mut self, scope: &Scope, load: Load) -> Result<Option<Snapshot>, Error> {
+        self.within_reach(scope)?;
         let Some(project) = self.project()? else {
             return Ok(None);
         };
@@ -66,6 +75,7 @@ impl<'a, 't> Call<'a, 't> {
 
     /// The state of a list to change, locked, if there is one.
     pub fn lock(&mut self, scope: &Scope, load: Load) -> Result<Option<Snapshot>, Error> {
+        self.within_reach(scope)?;
         let Some(project) = self.project()? else {
             return Ok(None);
         };
@@ -77,6 +87,7 @@ impl<'a, 't> Call<'a, 't> {
 
     /// The state of a list to change, locked; project and list are made on first use.
     pub fn open(&mut self, scope: Scope, load: Load) -> Result<Snapshot, Error> {
+        self.within_reach(&scope)?;
         let project = match self.project()? {
             Some(project) => project,
             None => self.open_project()?,
@@ -94,6 +105,21 @@ impl<'a, 't> Call<'a, 't> {
         let opened = Decision { events: vec![ListOpened { list }.into()], ..Decision::default() };
         self.record(&mut snapshot, &opened)?;
         Ok(snapshot)
+    }
+
+    pub(crate) const fn ids(&mut self) -> &mut Ids {
+        &mut self.ids
+    }
+
+    /// Writes down what happened to something that is no list, in the caller's project.
+    pub(crate) fn log(&mut self, aggregate: &str, event: impl Into<Event>) -> Result<(), Error> {
+        let project = match self.project()? {
+            Some(project) => project,
+            None => self.open_project()?,
+        };
+        let stamp = self.stamp(project);
+        self.tx.append(&stamp, aggregate, &event.into())?;
+        Ok(())
     }
 
     fn open_project(&mut self) -> Result<ProjectId, Error> {

@@ -21,6 +21,9 @@ pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::status::Status>(),
     Operation::of::<operations::event_list::EventList>(),
     Operation::of::<operations::authority_show::AuthorityShow>(),
+    Operation::of::<operations::token_new::TokenNew>(),
+    Operation::of::<operations::token_list::TokenList>(),
+    Operation::of::<operations::token_revoke::TokenRevoke>(),
 ];
 
 /// What defines an operation. The doc comments of the input are product text: they become the
@@ -33,6 +36,10 @@ pub trait Define {
     const SURFACES: Surfaces;
     /// An input that is accepted, as JSON.
     const EXAMPLE: &'static str;
+    /// May its answer be kept for an idempotency key? Not where it holds a secret.
+    const KEEPS_ANSWERS: bool = true;
+    /// Does it judge by itself whether a store without an operator is open to the caller?
+    const BOOTSTRAPS: bool = false;
 
     type Input: DeserializeOwned + JsonSchema + Send + Sync + 'static;
     type Output: Serialize + JsonSchema;
@@ -111,6 +118,9 @@ pub struct Operation {
     pub effect: Effect,
     pub surfaces: Surfaces,
     pub example: &'static str,
+    /// Does it take an idempotency key?
+    pub keeps_answers: bool,
+    pub(crate) bootstraps: bool,
     pub input_schema: fn() -> Value,
     pub output_schema: fn() -> Value,
     pub(crate) run: Run,
@@ -124,6 +134,8 @@ impl Operation {
             effect: D::EFFECT,
             surfaces: D::SURFACES,
             example: D::EXAMPLE,
+            keeps_answers: D::KEEPS_ANSWERS,
+            bootstraps: D::BOOTSTRAPS,
             input_schema: schema::of_input::<D::Input>,
             output_schema: schema::of_output::<D::Output>,
             run: dispatch::run::<D>,

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use punchlist_core::Refusal;
 use punchlist_store::rows::answers::Answer;
 use punchlist_store::{Options, Store, Target};
 use serde::Deserialize;
@@ -11,7 +12,7 @@ use sha2::{Digest, Sha256};
 use crate::call::{Call, host_id};
 use crate::catalogue::{Define, Effect, Operation};
 use crate::explain::{Fault, drop_context, explain};
-use crate::{Envelope, Error, clock};
+use crate::{Envelope, Error, Proof, clock};
 
 /// The most bytes one request may have: the largest single text is 1 MiB.
 pub const INPUT_MAX: usize = 4 << 20;
@@ -52,7 +53,14 @@ impl Ops {
         envelope: &Envelope,
         input: Value,
     ) -> Result<Value, Error> {
-        operation.access.check(envelope.actor.role, operation.name)?;
+        let allowed = operation.access.check(envelope.actor.role, operation.name);
+        if !operation.bootstraps {
+            allowed?;
+        }
+        let reach = &envelope.actor.reach;
+        reach
+            .covers_project(&envelope.project)
+            .map_err(|missing| Error::from(Refusal::OutOfReach { missing }))?;
         (operation.run)(self, operation, envelope, input)
     }
 }
@@ -94,6 +102,9 @@ pub(crate) fn run<D: Define>(
 ) -> Result<Value, Error> {
     let parsed = Arc::new(parse::<D>(operation, &mut input)?);
     D::check(envelope, &parsed)?;
+    if envelope.proof == Proof::Terminal && operation.effect != Effect::Pure {
+        ops.person_seen(envelope.now)?;
+    }
     let ids = clock::ids(envelope.now)
         .map_err(|error| Error::Internal { detail: format!("no randomness for ids: {error}") })?;
     let shared = Arc::new(envelope.clone());
@@ -110,6 +121,11 @@ pub(crate) fn run<D: Define>(
         }),
         Effect::Write => {
             let key = host_id("idempotencyKey", envelope.idempotency_key.as_deref())?;
+            if key.is_some() && !D::KEEPS_ANSWERS {
+                let (path, found) = ("idempotencyKey".to_owned(), "given here".to_owned());
+                let expected = "absent: this answer holds a secret and is never stored".to_owned();
+                return Err(Fault::BadValue { path, found, expected }.into());
+            }
             let request = key.map(|key| (key, digest(operation.name, envelope, &input)));
             ops.store()?.write(move |tx| {
                 let mut call = Call::new(tx, &shared, cause, ids.clone());

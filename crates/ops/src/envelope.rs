@@ -9,12 +9,25 @@ use punchlist_core::{Actor, Time};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Envelope {
     pub actor: Actor,
+    /// How the actor was proved.
+    pub proof: Proof,
     /// The project's name; it is made on first use.
     pub project: String,
     pub context: Context,
     /// The same key with the same input has one effect.
     pub idempotency_key: Option<String>,
     pub now: Time,
+}
+
+/// What a claim to be somebody rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// A person at a terminal of this machine.
+    Terminal,
+    /// A process of this machine without a token.
+    Local,
+    /// A token.
+    Token,
 }
 
 /// Where the caller stands: ids of the host, which are its own.

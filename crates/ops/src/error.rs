@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use punchlist_core::{Refusal, Role};
+use punchlist_core::{AgentPath, Refusal, Role, Time};
 use punchlist_store as store;
 use punchlist_store::ErrorKind;
 use serde_json::{Map, Value, json};
@@ -27,12 +27,25 @@ pub enum Error {
     MissingContext { missing: Vec<&'static str> },
     /// The key was used before, with another input.
     IdempotencyConflict { key: String },
+    /// The token proves nothing.
+    BadToken { fault: TokenFault },
+    /// `--agent` names another than the token's agent.
+    AgentNotYours { wanted: AgentPath, own: AgentPath },
     /// `--as` reaches above the caller's own role.
     RoleNotYours { wanted: Role, proved: Role },
     /// The store failed.
     Store(Box<store::Error>),
     /// A fault of ours; nothing was kept.
     Internal { detail: String },
+}
+
+/// What is wrong with a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenFault {
+    Malformed,
+    Unknown,
+    Expired { at: Time },
+    Revoked { at: Time },
 }
 
 /// What a code means outside.
@@ -68,6 +81,12 @@ pub const TABLE: &[Meaning] = &[
     meaning("already_claimed", 1, 409, false),
     meaning("criterion_not_startable", 1, 409, false),
     meaning("bad_parent", 1, 409, false),
+    meaning("already_taken", 1, 409, true),
+    meaning("stale_epoch", 1, 409, false),
+    meaning("deferred", 1, 409, false),
+    meaning("out_of_reach", 4, 403, false),
+    meaning("unknown_token", 1, 404, false),
+    meaning("bad_token", 4, 401, false),
     meaning("idempotency_conflict", 1, 409, false),
     meaning("unknown_operation", 2, 404, false),
     meaning("missing_context", 2, 422, false),
@@ -99,7 +118,10 @@ impl Error {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Refused(refusal) => refusal.code(),
-            Self::OperationNotPermitted { .. } | Self::RoleNotYours { .. } => "not_permitted",
+            Self::OperationNotPermitted { .. }
+            | Self::RoleNotYours { .. }
+            | Self::AgentNotYours { .. } => "not_permitted",
+            Self::BadToken { .. } => "bad_token",
             Self::UnknownOperation { .. } => "unknown_operation",
             Self::Input(fault) => fault.code(),
             Self::MissingContext { .. } => "missing_context",
@@ -133,6 +155,12 @@ impl Error {
         Some(match self {
             Self::Refused(refusal) => refusal.hint(),
             Self::OperationNotPermitted { .. } => "ask the operator, or use a token".into(),
+            Self::BadToken { .. } => {
+                "ask the operator for a new token (PUNCHLIST_TOKEN), or leave it out".into()
+            }
+            Self::AgentNotYours { own, .. } => {
+                format!("leave out --agent, or name one below {own}")
+            }
             Self::RoleNotYours { .. } => {
                 "leave out --as, or act at a terminal or with a token of that role".into()
             }
@@ -178,6 +206,14 @@ impl Error {
             Self::Input(fault) => Some(fault.facts()),
             Self::MissingContext { missing } => Some(json!({ "missing": missing })),
             Self::IdempotencyConflict { key } => Some(json!({ "idempotencyKey": key })),
+            Self::BadToken { fault: TokenFault::Expired { at } } => {
+                Some(json!({ "expiredAt": at }))
+            }
+            Self::BadToken { fault: TokenFault::Revoked { at } } => {
+                Some(json!({ "revokedAt": at }))
+            }
+            Self::BadToken { .. } => None,
+            Self::AgentNotYours { wanted, own } => Some(json!({ "wanted": wanted, "agent": own })),
             Self::RoleNotYours { wanted, proved } => {
                 Some(json!({ "wanted": wanted, "role": proved }))
             }
@@ -221,6 +257,15 @@ impl fmt::Display for Error {
             }
             Self::IdempotencyConflict { key } => {
                 write!(f, "the idempotency key `{key}` was used before with another input")
+            }
+            Self::BadToken { fault } => match fault {
+                TokenFault::Malformed => f.write_str("the token is not one of ours"),
+                TokenFault::Unknown => f.write_str("the token is unknown to this store"),
+                TokenFault::Expired { at } => write!(f, "the token expired at {at}"),
+                TokenFault::Revoked { at } => write!(f, "the token was revoked at {at}"),
+            },
+            Self::AgentNotYours { wanted, own } => {
+                write!(f, "your token is for the agent {own}, not for {wanted}")
             }
             Self::RoleNotYours { wanted, proved } => {
                 write!(f, "you act as {proved} and may not carry the role {wanted}")

@@ -1,12 +1,13 @@
-//! Who a process is when it brings no token.
+//! Who a caller is: by its token where it brings one, else by what the surface saw of it.
 //!
-//! A person at a terminal is the operator; everything else is an agent: `root`, or `worker` when
+//! Without a token a person at a terminal is the operator; everything else is an agent: `root`, or `worker` when
 //! its path is dotted (ADR 0005). The surface collects the facts, this file judges them, and the
 //! catalogue never sees how.
 
-use punchlist_core::{Actor, AgentPath, Role};
+use punchlist_core::{Actor, AgentPath, Reach, Role};
+use punchlist_store::rows::tokens::Token;
 
-use crate::Error;
+use crate::{Error, Proof};
 
 /// Variables that known agent hosts set for what they start.
 pub const AGENT_HOSTS: [&str; 9] = [
@@ -39,8 +40,8 @@ pub struct Facts {
     pub pillar: Option<String>,
 }
 
-/// The actor these facts prove.
-pub fn prove(facts: Facts) -> Result<Actor, Error> {
+/// The actor these facts prove without a token.
+pub fn prove(facts: Facts) -> Result<(Actor, Proof), Error> {
     let person = facts.terminal && !facts.agent_host && facts.agent.is_none();
     let agent = facts.agent.unwrap_or_else(AgentPath::primary);
     let proved = match (person, agent.is_subagent()) {
@@ -48,18 +49,47 @@ pub fn prove(facts: Facts) -> Result<Actor, Error> {
         (false, true) => Role::Worker,
         (false, false) => Role::Root,
     };
-    let role = match facts.carry {
-        None => proved,
-        Some(wanted) if may_carry(proved, wanted) => wanted,
-        Some(wanted) => return Err(Error::RoleNotYours { wanted, proved }),
-    };
+    let role = carried(proved, facts.carry)?;
     let principal = match (proved, facts.user) {
         (Role::Operator, Some(user)) => format!("operator:{user}"),
         (Role::Operator, None) => "operator".to_owned(),
         (proved, _) => format!("{proved}:{agent}"),
     };
     let (mission, pillar) = (facts.mission, facts.pillar);
-    Ok(Actor { principal, role, proved, agent, mission, pillar })
+    let proof = if person { Proof::Terminal } else { Proof::Local };
+    let reach = Reach::default();
+    Ok((Actor { principal, role, proved, agent, mission, pillar, reach }, proof))
+}
+
+/// The actor a token proves. What it is narrowed to goes before what the caller says; a caller
+/// may only name an agent below the token's own.
+pub fn prove_by(token: &Token, facts: Facts) -> Result<Actor, Error> {
+    let own = token.agent.clone().unwrap_or_else(AgentPath::primary);
+    let agent = match facts.agent {
+        None => own,
+        Some(path) if path == own || path.is_below(&own) => path,
+        Some(path) => return Err(Error::AgentNotYours { wanted: path, own }),
+    };
+    let subagent = token.role == Role::Root && agent.is_subagent();
+    let proved = if subagent { Role::Worker } else { token.role };
+    let role = carried(proved, facts.carry)?;
+    Ok(Actor {
+        principal: format!("{proved}:{agent}"),
+        role,
+        proved,
+        agent,
+        mission: token.reach.mission.clone().or(facts.mission),
+        pillar: token.reach.pillar.clone().or(facts.pillar),
+        reach: token.reach.clone(),
+    })
+}
+
+fn carried(proved: Role, carry: Option<Role>) -> Result<Role, Error> {
+    match carry {
+        None => Ok(proved),
+        Some(wanted) if may_carry(proved, wanted) => Ok(wanted),
+        Some(wanted) => Err(Error::RoleNotYours { wanted, proved }),
+    }
 }
 
 /// The operator may carry any role; an agent its own, and root also that of a worker.
@@ -77,7 +107,7 @@ mod tests {
     }
 
     fn role(facts: Facts) -> (Role, String) {
-        let actor = prove(facts).unwrap();
+        let (actor, _) = prove(facts).unwrap();
         (actor.role, actor.principal)
     }
 
@@ -95,12 +125,48 @@ mod tests {
     fn a_role_is_carried_downwards_only() {
         let carry = |facts: Facts, wanted| prove(Facts { carry: Some(wanted), ..facts });
         for wanted in Role::ALL {
-            let actor = carry(facts(true, false, None), wanted).unwrap();
+            let (actor, proof) = carry(facts(true, false, None), wanted).unwrap();
+            assert_eq!(proof, Proof::Terminal);
             assert_eq!((actor.role, actor.proved), (wanted, Role::Operator));
             let agent = carry(facts(false, false, None), wanted);
             assert_eq!(agent.is_ok(), matches!(wanted, Role::Root | Role::Worker), "{wanted}");
             let worker = carry(facts(false, false, Some("a.b")), wanted);
             assert_eq!(worker.is_ok(), wanted == Role::Worker, "{wanted}");
         }
+    }
+
+    fn token(role: Role, agent: &str, reach: Reach) -> Token {
+        let now = punchlist_core::Time::from_micros(0);
+        Token {
+            id: punchlist_core::TokenId::from(punchlist_core::Ids::new(now, 1).ulid()),
+            role,
+            agent: AgentPath::parse(agent),
+            reach,
+            created_by: "operator".into(),
+            created_at: now,
+            expires_at: None,
+            revoked_at: None,
+        }
+    }
+
+    #[test]
+    fn a_token_decides_and_a_caller_can_only_narrow_it() {
+        let lead = token(Role::Lead, "boss", Reach::default());
+        let at_terminal = facts(true, false, None);
+        let actor = prove_by(&lead, at_terminal.clone()).unwrap();
+        assert_eq!((actor.role, actor.principal.as_str()), (Role::Lead, "lead:boss"));
+        let upwards = Facts { carry: Some(Role::Operator), ..at_terminal };
+        assert!(matches!(prove_by(&lead, upwards), Err(Error::RoleNotYours { .. })));
+
+        let root = token(Role::Root, "coder", Reach::default());
+        let below = prove_by(&root, facts(false, false, Some("coder.subagents.x"))).unwrap();
+        assert_eq!((below.role, below.proved), (Role::Worker, Role::Worker));
+        let beside = prove_by(&root, facts(false, false, Some("coder2")));
+        assert!(matches!(beside, Err(Error::AgentNotYours { .. })));
+
+        let reach = Reach { mission: Some("m".into()), ..Reach::default() };
+        let narrow = token(Role::Owner, "o", reach);
+        let claims = Facts { mission: Some("other".into()), ..facts(false, false, None) };
+        assert_eq!(prove_by(&narrow, claims).unwrap().mission.as_deref(), Some("m"));
     }
 }

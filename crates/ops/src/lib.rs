@@ -16,8 +16,9 @@ pub mod identity;
 pub mod input;
 pub mod operations;
 pub mod schema;
+pub mod token;
 
 pub use catalogue::{CATALOGUE, Operation};
 pub use dispatch::Ops;
-pub use envelope::{Context, Envelope};
+pub use envelope::{Context, Envelope, Proof};
 pub use error::Error;

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use punchlist_core::Time;
 use punchlist_core::list::turn_of_message;
+use punchlist_ops::identity::Facts;
 use punchlist_ops::{Envelope, Error, Operation, Ops};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
@@ -32,7 +33,10 @@ const INSTRUCTIONS: &str = "punchlist keeps plans that outlive the session. \
 #[derive(Clone, Debug)]
 pub struct McpServer {
     ops: Arc<Ops>,
-    /// The envelope of every call, but for what the host says in `_meta`, and the time.
+    /// What the process can show for itself; judged anew at every call, so that a token that
+    /// was revoked proves nothing any more.
+    credentials: Arc<(Facts, Option<String>)>,
+    /// The envelope of every call, but for who calls, what the host says in `_meta`, and the time.
     envelope: Arc<Envelope>,
     clock: fn() -> Time,
     choice: Choice,
@@ -40,8 +44,15 @@ pub struct McpServer {
 
 impl McpServer {
     #[must_use]
-    pub fn new(ops: Ops, envelope: Envelope, clock: fn() -> Time, choice: Choice) -> Self {
-        Self { ops: Arc::new(ops), envelope: Arc::new(envelope), clock, choice }
+    pub fn new(
+        ops: Ops,
+        credentials: (Facts, Option<String>),
+        envelope: Envelope,
+        clock: fn() -> Time,
+        choice: Choice,
+    ) -> Self {
+        let (credentials, envelope) = (Arc::new(credentials), Arc::new(envelope));
+        Self { ops: Arc::new(ops), credentials, envelope, clock, choice }
     }
 
     /// Serves standard input and output until the input closes or the parent is gone.
@@ -96,10 +107,12 @@ impl McpServer {
         arguments: JsonObject,
         meta: &JsonObject,
     ) -> CallToolResult {
-        let envelope = self.envelope(meta);
-        let ops = Arc::clone(&self.ops);
+        let mut envelope = self.envelope(meta);
+        let (ops, credentials) = (Arc::clone(&self.ops), Arc::clone(&self.credentials));
         // The store blocks; the protocol goes on meanwhile.
         let called = tokio::task::spawn_blocking(move || {
+            let (facts, token) = &*credentials;
+            (envelope.actor, envelope.proof) = ops.identify(facts.clone(), token.as_deref())?;
             ops.call(operation, &envelope, Value::Object(arguments))
         });
         match called.await {

@@ -20,11 +20,18 @@ pub struct Migration {
 }
 
 /// Every step there is, in order.
-pub const MIGRATIONS: &[Migration] = &[Migration {
-    version: 1,
-    sqlite: include_str!("schema/sqlite/0001_core.sql"),
-    postgres: include_str!("schema/postgres/0001_core.sql"),
-}];
+pub const MIGRATIONS: &[Migration] = &[
+    Migration {
+        version: 1,
+        sqlite: include_str!("schema/sqlite/0001_core.sql"),
+        postgres: include_str!("schema/postgres/0001_core.sql"),
+    },
+    Migration {
+        version: 2,
+        sqlite: include_str!("schema/sqlite/0002_identity.sql"),
+        postgres: include_str!("schema/postgres/0002_identity.sql"),
+    },
+];
 
 /// How a store's version stands to ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -205,6 +212,9 @@ fn counts(tx: &mut Tx<'_>) -> Result<Vec<(&'static str, i64)>, Error> {
         ("events", sql!("SELECT count(*) FROM events")),
         ("outbox", sql!("SELECT count(*) FROM outbox")),
         ("answers", sql!("SELECT count(*) FROM answers")),
+        ("tokens", sql!("SELECT count(*) FROM tokens")),
+        ("facts", sql!("SELECT count(*) FROM facts")),
+        ("leases", sql!("SELECT count(*) FROM leases")),
     ] {
         if tables.iter().any(|name| name == table) {
             counts.push((table, tx.first(count, &[], |row| row.int(0))?.unwrap_or(0)));

@@ -2,7 +2,7 @@
 
 use punchlist_core::{Actor, AgentPath, Role, Time};
 use punchlist_ops::catalogue::find;
-use punchlist_ops::{Context, Envelope, Error, Ops};
+use punchlist_ops::{Context, Envelope, Error, Ops, Proof};
 use punchlist_store::Options;
 use serde_json::Value;
 
@@ -31,6 +31,7 @@ impl World {
         let path = if role == Role::Worker { "primary.subagents.w" } else { "primary" };
         Envelope {
             actor: Actor::new(role, AgentPath::parse(path).expect("a path")),
+            proof: Proof::Local,
             project: "test".to_owned(),
             context: Context {
                 session: None,

@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::{Result, anyhow};
 use punchlist_core::{Actor, AgentPath, Role};
 use punchlist_ops::catalogue::find;
-use punchlist_ops::{Context, Envelope, Ops, clock};
+use punchlist_ops::{Context, Envelope, Ops, Proof, clock};
 use punchlist_store::{Options, Target};
 use rusqlite::Connection;
 use serde_json::json;
@@ -85,6 +85,7 @@ fn create(ops: &Ops, turn: &str) -> Result<()> {
 pub(crate) fn envelope(turn: &str) -> Envelope {
     Envelope {
         actor: Actor::new(Role::Root, AgentPath::primary()),
+        proof: Proof::Local,
         project: "bench".to_owned(),
         context: Context {
             session: None,

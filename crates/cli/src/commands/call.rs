@@ -60,10 +60,19 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
 
 /// Calls an operation and shows its answer in the form that was asked for.
 pub(super) fn call(globals: &Globals, operation: &Operation, input: Value) -> Result<(), Failure> {
-    let envelope = caller::envelope(globals, false)?;
-    // What is not permitted or malformed must not even make a data directory.
-    operation.access.check(envelope.actor.role, operation.name)?;
-    let answer = caller::ops(globals)?.call(operation, &envelope, input)?;
+    call_and(globals, operation, input, Ok)
+}
+
+/// The same, with something to do to the answer before it is shown.
+pub(super) fn call_and(
+    globals: &Globals,
+    operation: &Operation,
+    input: Value,
+    then: impl FnOnce(Value) -> Result<Value, Failure>,
+) -> Result<(), Failure> {
+    let ops = caller::ops(globals)?;
+    let envelope = caller::envelope(&ops, globals, false)?;
+    let answer = then(ops.call(operation, &envelope, input)?)?;
     if globals.json {
         output::print(&json_text(&answer))?;
     } else if !globals.quiet {

@@ -5,7 +5,7 @@
 use clap::Command;
 use punchlist_core::{Actor, AgentPath, Role};
 use punchlist_ops::catalogue::find;
-use punchlist_ops::{Context, Envelope, Error, Ops, clock};
+use punchlist_ops::{Context, Envelope, Error, Ops, Proof, clock};
 use punchlist_store::{Options, Target};
 use serde_json::{Value, json};
 
@@ -113,6 +113,7 @@ impl Demo {
         let conversation = Some("conversation-1".to_owned());
         let envelope = Envelope {
             actor: Actor::new(role, path),
+            proof: Proof::Local,
             project: "demo".to_owned(),
             context: Context { session: None, conversation, turn },
             idempotency_key: None,

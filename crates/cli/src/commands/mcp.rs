@@ -32,10 +32,11 @@ fn profile(name: &str) -> Result<Choice, String> {
 pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
     let parent = Parent::now();
     let choice = matches.get_one::<Choice>("profile").copied().unwrap_or(Choice::Default);
-    let envelope = caller::envelope(globals, true)?;
     let ops = caller::ops(globals)?;
+    let envelope = caller::envelope(&ops, globals, true)?;
     // A store that cannot be opened is better said now than at the first call.
     ops.store()?;
-    McpServer::new(ops, envelope, caller::ticking, choice).serve_stdio(parent)?;
+    let credentials = caller::credentials(globals, true);
+    McpServer::new(ops, credentials, envelope, caller::ticking, choice).serve_stdio(parent)?;
     Ok(())
 }

@@ -4,6 +4,7 @@ mod call;
 mod demo;
 mod mcp;
 mod operation;
+mod secret_file;
 
 use clap::{ArgMatches, Command};
 

@@ -9,12 +9,12 @@ use punchlist_ops::schema;
 use punchlist_ops::{CATALOGUE, Operation};
 use serde_json::{Map, Value};
 
-use super::call;
+use super::secret_file;
 use crate::args::Globals;
 use crate::failure::Failure;
 
 /// What the commands of two words are about.
-const GROUPS: [(&str, &str); 0] = [];
+const GROUPS: &[(&str, &str)] = &[("token", "Make, list and take back tokens")];
 
 /// The operations whose command begins with this word.
 fn of_word(word: &str) -> impl Iterator<Item = &'static Operation> {
@@ -28,7 +28,7 @@ pub(super) fn command(name: &str) -> Option<Command> {
     if let [word] = first.surfaces.command {
         return Some(leaf(word, first));
     }
-    let (word, about) = GROUPS.into_iter().find(|(word, _)| *word == name)?;
+    let &(word, about) = GROUPS.iter().find(|(word, _)| *word == name)?;
     let children = operations.filter_map(|operation| {
         let word = operation.surfaces.command.get(1)?;
         Some(leaf(word, operation))
@@ -49,7 +49,11 @@ fn leaf(word: &'static str, operation: &'static Operation) -> Command {
         .flatten()
         .filter(|(field, _)| !operation.surfaces.positional.contains(&field.as_str()))
         .map(|(field, schema)| argument(field, schema).long(flag(field)));
-    Command::new(word).about(schema::description(&schema).to_owned()).args(by_place).args(flags)
+    Command::new(word)
+        .about(schema::description(&schema).to_owned())
+        .args(by_place)
+        .args(flags)
+        .args(secret_file::argument(operation))
 }
 
 fn argument(field: &str, schema: &Value) -> Arg {
@@ -99,7 +103,7 @@ pub(super) fn run(globals: &Globals, name: &str, matches: &ArgMatches) -> Result
         .flatten()
         .filter_map(|(field, schema)| Some((field.clone(), value(matches, field, schema)?)))
         .collect();
-    call::call(globals, operation, Value::Object(input))
+    secret_file::call(globals, operation, Value::Object(input), matches)
 }
 
 /// What was given for a field, as the schema's type; what does not read stays text and is

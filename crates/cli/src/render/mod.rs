@@ -5,6 +5,7 @@ pub(crate) mod columns;
 mod events;
 mod status;
 mod times;
+mod tokens;
 pub(crate) mod turn;
 
 use punchlist_core::Time;
@@ -18,6 +19,9 @@ pub(crate) fn answer(operation: &str, answer: &Value, now: Time) -> String {
         "complete_todo" => turn::completed(answer),
         "status" => status::render(answer, now),
         "event_list" => events::render(answer, now),
+        "token_new" => tokens::made(answer, now),
+        "token_list" => tokens::listed(answer, now),
+        "token_revoke" => tokens::revoked(answer),
         "authority_show" => authority::render(answer),
         _ => format!("{answer:#}\n"),
     }

@@ -97,14 +97,19 @@ impl<'a> Draft<'a> {
             Verdict::Deny(denial) => {
                 let role = self.actor.role;
                 let refusal = Refusal::NotPermitted { role, action, list, todo_kind: kind, denial };
-                let audit = action.is_judgement().then(|| {
-                    Box::new(
-                        CommandRefused { todo_id: id, action, refusal: refusal.clone() }.into(),
-                    )
-                });
-                Err(Refused { refusal, audit })
+                if action.is_judgement() {
+                    return Err(self.logged(id, refusal));
+                }
+                Err(refusal.into())
             }
         }
+    }
+
+    /// A refusal that leaves its line in the log.
+    pub(super) fn logged(&self, todo_id: TodoId, refusal: Refusal) -> Refused {
+        let action = self.command.action();
+        let audit = CommandRefused { todo_id, action, refusal: refusal.clone() };
+        Refused { refusal, audit: Some(Box::new(audit.into())) }
     }
 
     /// Asks the authority table about the list as a whole.
@@ -157,7 +162,7 @@ impl<'a> Draft<'a> {
             }
             Wip::ExactlyOneStep => {
                 for (todo_id, _) in others {
-                    self.emit(TodoYielded { todo_id });
+                    self.emit(TodoYielded { todo_id, reason: None });
                 }
             }
         }
@@ -194,7 +199,7 @@ impl<'a> Draft<'a> {
             })
             .map(|todo| todo.id);
         for todo_id in idle {
-            self.emit(TodoYielded { todo_id });
+            self.emit(TodoYielded { todo_id, reason: None });
         }
         if let Some(todo_id) = next {
             self.emit(TodoStarted { todo_id, started_at: self.now });

@@ -13,6 +13,7 @@ mod create_todos;
 mod defer_todo;
 mod demote_todo;
 mod draft;
+mod heartbeat_todo;
 mod hold_todo;
 mod note_todo;
 mod promote_todo;
@@ -22,6 +23,7 @@ mod replace_todos;
 mod return_todo;
 mod revise_todo;
 mod start_todo;
+mod take_todo;
 mod unhold_todo;
 
 pub use accept_todo::AcceptTodo;
@@ -32,6 +34,7 @@ pub use complete_todo::CompleteTodo;
 pub use create_todos::{CreateTodos, NewTodo};
 pub use defer_todo::DeferTodo;
 pub use demote_todo::DemoteTodo;
+pub use heartbeat_todo::HeartbeatTodo;
 pub use hold_todo::HoldTodo;
 pub use note_todo::NoteTodo;
 pub use promote_todo::PromoteTodo;
@@ -41,6 +44,7 @@ pub use replace_todos::{ListedTodo, ReplaceTodos};
 pub use return_todo::ReturnTodo;
 pub use revise_todo::ReviseTodo;
 pub use start_todo::StartTodo;
+pub use take_todo::TakeTodo;
 pub use unhold_todo::UnholdTodo;
 
 use serde::{Deserialize, Serialize};
@@ -95,6 +99,8 @@ commands! {
     AcceptTodo => Accept,
     ReturnTodo => Return,
     AssignTodo => Assign,
+    TakeTodo => Take,
+    HeartbeatTodo => Take,
 }
 
 /// Decides a command. Pure: the same arguments give the same answer.

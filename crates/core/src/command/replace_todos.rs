@@ -153,7 +153,7 @@ impl Draft<'_> {
             }
             Status::Pending | Status::Backlog => {
                 self.can(Move::Yield, id)?;
-                self.emit(TodoYielded { todo_id: id });
+                self.emit(TodoYielded { todo_id: id, reason: None });
                 Ok(())
             }
         }

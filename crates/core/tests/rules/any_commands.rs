@@ -4,8 +4,8 @@
 use proptest::prelude::*;
 use punchlist_core::command::{
     AcceptTodo, AssignTodo, CancelTodo, ClaimTodo, Command, CompleteTodo, CreateTodos, DeferTodo,
-    DemoteTodo, HoldTodo, ListedTodo, NewTodo, NoteTodo, PromoteTodo, ReleaseTodo, ReopenTodo,
-    ReplaceTodos, ReturnTodo, ReviseTodo, StartTodo, UnholdTodo,
+    DemoteTodo, HeartbeatTodo, HoldTodo, ListedTodo, NewTodo, NoteTodo, PromoteTodo, ReleaseTodo,
+    ReopenTodo, ReplaceTodos, ReturnTodo, ReviseTodo, StartTodo, TakeTodo, UnholdTodo,
 };
 use punchlist_core::policy::{Wip, policy};
 use punchlist_core::text::{Body, Title};
@@ -26,7 +26,7 @@ struct Try {
 }
 
 fn tries() -> impl Strategy<Value = Vec<Try>> {
-    let one = (0..Role::ALL.len(), 0..24u8, 0..12usize, any::<u8>())
+    let one = (0..Role::ALL.len(), 0..26u8, 0..12usize, any::<u8>())
         .prop_map(|(role, what, which, choice)| Try { role: Role::ALL[role], what, which, choice });
     proptest::collection::vec(one, 1..60)
 }
@@ -70,7 +70,10 @@ fn command(state: &Snapshot, now: Time, t: &Try) -> Option<Command> {
     let evidence = vec![];
     Some(match t.what {
         5 | 6 => StartTodo { todo_id }.into(),
-        7 => ReleaseTodo { todo_id }.into(),
+        7 => {
+            let epoch = n.is_multiple_of(2).then_some(i64::from(n % 3));
+            ReleaseTodo { todo_id, epoch, reason: text, clock: now }.into()
+        }
         8 | 9 => {
             let metrics_impacted = vec![];
             CompleteTodo { todo_id, outcome: text, evidence, metrics_impacted }.into()
@@ -97,6 +100,8 @@ fn command(state: &Snapshot, now: Time, t: &Try) -> Option<Command> {
         20 => ClaimTodo { todo_id, outcome: text, evidence }.into(),
         21 => AcceptTodo { todo_id, outcome: text }.into(),
         22 => ReturnTodo { todo_id, feedback: body }.into(),
+        23 => TakeTodo { todo_id, lease_s: i64::from(n % 5), clock: now }.into(),
+        24 => HeartbeatTodo { todo_id, epoch: i64::from(n % 3), clock: now }.into(),
         _ => {
             let path = if n.is_multiple_of(2) { "primary" } else { "primary.subagents.w" };
             AssignTodo { todo_id, assignee: AgentPath::parse(path).unwrap() }.into()
@@ -125,6 +130,10 @@ fn check(before: &Snapshot, after: &Snapshot, now: Time) {
                 after.todos.values().any(|t| t.kind == TodoKind::Step && t.is_actionable(now));
             assert!(in_progress.len() <= 1 && (in_progress.len() == 1 || !ready), "{after:?}");
         }
+    }
+    for (id, lease) in &after.leases {
+        let before = before.leases.get(id).map_or(0, |lease| lease.epoch);
+        assert!(lease.epoch >= before, "an epoch never falls");
     }
     if let Some(limits) = after.limits {
         assert!(after.tally.active() <= u64::from(limits.active + limits.active_soft_margin));

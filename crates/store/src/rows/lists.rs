@@ -1,10 +1,10 @@
 //! Lists: found by project and scope, locked where a rule depends on all their items.
 
-use punchlist_core::{List, ListId, ListKind, ProjectId, Scope};
+use punchlist_core::{List, ListId, ListKind, ProjectId, Scope, TodoId};
 
 use super::{time, word};
 use crate::sql::Row;
-use crate::{Error, Tx, sql};
+use crate::{Dialect, Error, Tx, sql};
 
 macro_rules! columns {
     () => {
@@ -21,6 +21,33 @@ macro_rules! by_scope {
              AND scope_inner = $4"
         )
     };
+}
+
+macro_rules! of_todo {
+    ($condition:expr) => {
+        concat!(
+            "SELECT l.id, l.project_id, l.kind, l.scope_outer, l.scope_inner, l.created_at, t.id \
+             FROM todos AS t JOIN lists AS l ON l.id = t.list_id \
+             WHERE l.project_id = $1 AND ",
+            $condition
+        )
+    };
+}
+
+/// How a caller names an item: by its id, or by its number where its list gives one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TodoKey {
+    Id(TodoId),
+    Seq(i64),
+}
+
+impl TodoKey {
+    /// Reads either; anything else names nothing.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        TodoId::parse(text).map(Self::Id).or_else(|| text.parse().ok().map(Self::Seq))
+    }
 }
 
 /// Should other writers wait for this transaction?
@@ -47,6 +74,36 @@ impl Tx<'_> {
         let (outer, inner) = scope.keys();
         let params = [(&project).into(), scope.kind().name().into(), outer.into(), inner.into()];
         self.first(statement, &params, read)
+    }
+
+    /// The list an item of this project is in; the item is named by its id or its number.
+    pub fn list_of(
+        &mut self,
+        project: ProjectId,
+        todo: TodoKey,
+    ) -> Result<Option<(List, TodoId)>, Error> {
+        let project = project.to_string();
+        let found =
+            |row: &Row<'_>| Ok((read(row)?, word("todo id", &row.text(6)?, TodoId::parse)?));
+        match todo {
+            TodoKey::Id(id) => {
+                let id = id.to_string();
+                self.first(sql!(of_todo!("t.id = $2")), &[(&project).into(), (&id).into()], found)
+            }
+            TodoKey::Seq(seq) => {
+                self.first(sql!(of_todo!("t.seq = $2")), &[(&project).into(), seq.into()], found)
+            }
+        }
+    }
+
+    /// Locks a list, so that nobody else decides on it meanwhile. On SQLite the one writer does.
+    pub fn lock_list(&mut self, list: ListId) -> Result<(), Error> {
+        if self.dialect() == Dialect::Postgres {
+            let id = list.to_string();
+            let statement = sql!("SELECT id FROM lists WHERE id = $1 FOR UPDATE");
+            self.first(statement, &[(&id).into()], |_| Ok(()))?;
+        }
+        Ok(())
     }
 
     pub fn insert_list(&mut self, list: &List) -> Result<(), Error> {

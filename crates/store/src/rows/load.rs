@@ -2,7 +2,10 @@
 //!
 //! An operation says what its rules depend on ([`Load`]); nothing more is read.
 
-use punchlist_core::{Decision, Event, Ids, List, Snapshot, Status, TodoId, Touched, apply};
+use punchlist_core::lease;
+use punchlist_core::{
+    Decision, Event, Ids, List, ListId, Snapshot, Status, Todo, TodoId, Touched, apply,
+};
 
 use super::events::Stamp;
 use crate::{Error, Tx};
@@ -12,7 +15,7 @@ use crate::{Error, Tx};
 pub enum Load {
     /// None: appending.
     Counts,
-    /// One, by id.
+    /// One, by id, with what it hangs under.
     Todo(TodoId),
     /// The open ones, where rules look across the list.
     Open,
@@ -25,7 +28,7 @@ impl Tx<'_> {
     pub fn snapshot(&mut self, list: List, load: Load) -> Result<Snapshot, Error> {
         let todos = match load {
             Load::Counts => Vec::new(),
-            Load::Todo(id) => self.todo(list.id, id)?.into_iter().collect(),
+            Load::Todo(id) => self.todo_and_parents(list.id, id)?,
             Load::All => self.todos(list.id)?,
             Load::Open => {
                 let mut open = Vec::new();
@@ -36,8 +39,27 @@ impl Tx<'_> {
             }
         };
         let (tally, last_position) = self.tally(list.id)?;
+        let leases = match load {
+            Load::Counts => Vec::new(),
+            Load::Todo(id) => self.lease(id)?.map(|lease| (id, lease)).into_iter().collect(),
+            Load::Open | Load::All => self.leases(list.id)?,
+        };
         let todos = todos.into_iter().map(|todo| (todo.id, todo)).collect();
-        Ok(Snapshot { tally, last_position, todos, ..Snapshot::empty(list) })
+        let leases = leases.into_iter().collect();
+        Ok(Snapshot { tally, last_position, todos, leases, ..Snapshot::empty(list) })
+    }
+
+    /// An item and its parents up to the root: who owns a parent owns what hangs under it.
+    fn todo_and_parents(&mut self, list: ListId, id: TodoId) -> Result<Vec<Todo>, Error> {
+        let mut found = Vec::new();
+        let mut next = Some(id);
+        while let Some(id) = next {
+            // A circle can only come from outside; it must not hold us for ever.
+            let Some(todo) = self.todo(list, id)?.filter(|_| found.len() < 1_000) else { break };
+            next = todo.parent_id;
+            found.push(todo);
+        }
+        Ok(found)
     }
 
     /// Folds a decision into the snapshot and writes the rows it touched, its events and its
@@ -53,6 +75,7 @@ impl Tx<'_> {
         // A row that several events touch is written once, as it is in the end.
         let mut touched: Vec<TodoId> = Vec::new();
         let mut created: Vec<TodoId> = Vec::new();
+        let mut taken: Vec<TodoId> = Vec::new();
         for event in &decision.events {
             match apply(snapshot, event, stamp.at) {
                 Touched::Nothing => {}
@@ -65,6 +88,11 @@ impl Tx<'_> {
                     }
                 }
                 Touched::Note => {}
+                Touched::Lease(id) => {
+                    if !taken.contains(&id) {
+                        taken.push(id);
+                    }
+                }
             }
         }
         for id in created {
@@ -75,6 +103,14 @@ impl Tx<'_> {
         for id in touched {
             if let Some(todo) = snapshot.todos.get(&id) {
                 self.update_todo(todo)?;
+                if snapshot.leases.contains_key(&id) && lease::ends_with(todo) {
+                    self.end_lease(id)?;
+                }
+            }
+        }
+        for id in taken {
+            if let Some(lease) = snapshot.leases.get(&id) {
+                self.put_lease(id, lease)?;
             }
         }
         for note in snapshot.notes.drain(..) {

@@ -4,12 +4,15 @@
 
 pub mod answers;
 pub mod events;
+pub mod leases;
 pub mod lists;
 pub mod load;
 pub mod notes;
 pub mod outbox;
 pub mod projects;
+pub mod take;
 pub mod todos;
+pub mod tokens;
 
 use crate::Error;
 use crate::sql::Row;

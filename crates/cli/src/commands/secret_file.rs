@@ -1,0 +1,58 @@
+//! `punch token new --secret-file FILE`: the secret goes straight into a file for its owner alone.
+//!
+//! The file is made before the token, so that a secret is never made that has nowhere to go.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::{Arg, ArgMatches};
+use punchlist_ops::Operation;
+use serde_json::Value;
+
+use super::call;
+use crate::args::Globals;
+use crate::failure::Failure;
+
+const FLAG: &str = "secret-file";
+
+/// The flag, for the one command whose answer holds a secret.
+pub(super) fn argument(operation: &Operation) -> Option<Arg> {
+    (operation.name == "token_new").then(|| {
+        Arg::new(FLAG)
+            .long(FLAG)
+            .value_name("FILE")
+            .help("Write the secret to this new file (mode 0600) instead of showing it")
+            .value_parser(clap::value_parser!(PathBuf))
+    })
+}
+
+/// Calls the operation, into a file where one is named.
+pub(super) fn call(
+    globals: &Globals,
+    operation: &Operation,
+    input: Value,
+    matches: &ArgMatches,
+) -> Result<(), Failure> {
+    let named = matches.try_get_one::<PathBuf>(FLAG).ok().flatten();
+    let Some(path) = named else { return call::call(globals, operation, input) };
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file =
+        options.open(path).map_err(|error| Failure::Io(format!("{}: {error}", path.display())))?;
+    let shown = path.display().to_string();
+    let done = call::call_and(globals, operation, input, |mut answer| {
+        let secret = answer["token"].as_str().unwrap_or_default().to_owned();
+        writeln!(file, "{secret}")?;
+        file.sync_all()?;
+        answer["token"] = Value::from(format!("(in {shown})"));
+        Ok(answer)
+    });
+    if done.is_err() {
+        // Nothing was made; an empty file would look as if something had been.
+        drop(std::fs::remove_file(path));
+    }
+    done
+}

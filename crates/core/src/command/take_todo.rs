@@ -1,0 +1,114 @@
+//! Take an item: hold it by a lease, and start it. Of many who try at once one gets it (P-2).
+
+use serde::{Deserialize, Serialize};
+
+use super::draft::{Draft, Leave};
+use crate::event::{TodoAssigned, TodoTaken};
+use crate::policy::Wip;
+use crate::transition::Move;
+use crate::{Lease, Refusal, Refused, Status, Time, TodoId, TodoKind};
+
+/// Hold an item for `lease_s` seconds of the database's clock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TakeTodo {
+    pub todo_id: TodoId,
+    pub lease_s: i64,
+    /// The database's clock, by which leases are judged.
+    pub clock: Time,
+}
+
+impl TakeTodo {
+    pub(super) fn decide(&self, draft: &mut Draft<'_>) -> Result<(), Refused> {
+        let todo = draft.open(self.todo_id)?;
+        if todo.kind == TodoKind::Criterion {
+            return Err(Refusal::CriterionNotStartable { title: todo.title.clone() }.into());
+        }
+        if draft.leave(self.todo_id)? == Leave::Kept {
+            return Ok(());
+        }
+        let me = draft.actor.principal.clone();
+        match draft.holder(self.todo_id, self.clock) {
+            // A repeated take changes nothing.
+            Some((holder, _)) if holder == me => return Ok(()),
+            Some((holder, until)) => {
+                let (todo_id, title) = (self.todo_id, draft.todo(self.todo_id)?.title.clone());
+                return Err(Refusal::AlreadyTaken { todo_id, title, holder, until }.into());
+            }
+            None => {}
+        }
+        draft.workable(self.todo_id)?;
+        draft.nobody_works(self.todo_id, self.clock)?;
+        let todo = draft.todo(self.todo_id)?;
+        let (status, assignee) = (todo.status, todo.assignee.clone());
+        if draft.policy().assigning_starts && assignee.as_ref() != Some(&draft.actor.agent) {
+            let assignee = Some(draft.actor.agent.clone());
+            draft.emit(TodoAssigned { todo_id: self.todo_id, assignee });
+        }
+        if status != Status::InProgress {
+            draft.can(Move::Start, self.todo_id)?;
+            draft.start(self.todo_id)?;
+        }
+        let epoch = draft.state.leases.get(&self.todo_id).map_or(0, |lease| lease.epoch) + 1;
+        let until = self.clock.plus_seconds(self.lease_s);
+        let lease = Lease { holder: Some(me), epoch, until };
+        draft.emit(TodoTaken { todo_id: self.todo_id, lease });
+        Ok(())
+    }
+}
+
+impl Draft<'_> {
+    /// Who holds an item now, and until when.
+    fn holder(&self, id: TodoId, clock: Time) -> Option<(String, Time)> {
+        let lease = self.state.leases.get(&id)?;
+        lease.held_by(clock).map(|holder| (holder.to_owned(), lease.until))
+    }
+
+    /// Neither claimed, held nor resting.
+    fn workable(&self, id: TodoId) -> Result<(), Refused> {
+        self.unclaimed(id)?;
+        let todo = self.todo(id)?;
+        if let Some(hold) = &todo.hold {
+            let (title, reason) = (todo.title.clone(), hold.reason.clone());
+            return Err(Refusal::Held { title, reason }.into());
+        }
+        match todo.defer_until {
+            Some(until) if until > self.now => {
+                Err(Refusal::Deferred { title: todo.title.clone(), until }.into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Where only one item may be in progress, no other one may be leased.
+    fn nobody_works(&self, id: TodoId, clock: Time) -> Result<(), Refused> {
+        if self.policy().wip == Wip::Many {
+            return Ok(());
+        }
+        let other = self.state.todos.values().find(|todo| {
+            todo.id != id
+                && todo.status == Status::InProgress
+                && self.holder(todo.id, clock).is_some()
+        });
+        match other {
+            None => Ok(()),
+            Some(todo) => {
+                let (todo_id, title) = (todo.id, todo.title.clone());
+                Err(Refusal::OneInProgress { todo_id, title }.into())
+            }
+        }
+    }
+
+    /// A write that names an epoch must name the caller's current lease; else it is refused and
+    /// logged.
+    pub(super) fn fence(&self, id: TodoId, epoch: i64, clock: Time) -> Result<(), Refused> {
+        let lease = self.state.leases.get(&id);
+        let holder = lease.and_then(|lease| lease.held_by(clock));
+        let current = lease.map_or(0, |lease| lease.epoch);
+        if holder == Some(self.actor.principal.as_str()) && current == epoch {
+            return Ok(());
+        }
+        let holder = holder.map(str::to_owned);
+        let refusal = Refusal::StaleEpoch { todo_id: id, epoch, current, holder };
+        Err(self.logged(id, refusal))
+    }
+}

@@ -1,0 +1,96 @@
+//! `token_list`: which tokens there are, without their secrets.
+
+use punchlist_core::{Reach, Role, Time};
+use punchlist_store::rows::tokens::Token;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::limit;
+
+/// Show the tokens of this store, newest first; never their secrets.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// How many at most, from 1; absent: 50.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub limit: Option<i64>,
+    /// Where the last page ended.
+    #[serde(default)]
+    pub cursor: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    pub tokens: Vec<TokenRow>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+/// A token as people see it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenRow {
+    pub id: String,
+    pub role: Role,
+    pub agent: Option<String>,
+    /// What it is narrowed to; absent parts are not.
+    #[schemars(with = "std::collections::BTreeMap<String, serde_json::Value>")]
+    pub reach: Reach,
+    pub created_by: String,
+    #[schemars(with = "String")]
+    pub created_at: Time,
+    #[schemars(with = "Option<String>")]
+    pub expires_at: Option<Time>,
+    #[schemars(with = "Option<String>")]
+    pub revoked_at: Option<Time>,
+}
+
+impl From<Token> for TokenRow {
+    fn from(token: Token) -> Self {
+        Self {
+            id: token.id.to_string(),
+            role: token.role,
+            agent: token.agent.map(|agent| agent.to_string()),
+            reach: token.reach,
+            created_by: token.created_by,
+            created_at: token.created_at,
+            expires_at: token.expires_at,
+            revoked_at: token.revoked_at,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct TokenList;
+
+impl Define for TokenList {
+    const NAME: &'static str = "token_list";
+    const ACCESS: Access = Access::Roles(&[Role::Operator]);
+    const EFFECT: Effect = Effect::Read;
+    const SURFACES: Surfaces = Surfaces { command: &["token", "list"], ..Surfaces::CALL };
+    const EXAMPLE: &'static str = r#"{"limit":10}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn check(_: &crate::Envelope, input: &Input) -> Result<(), Error> {
+        limit(input.limit).map(|_| ())
+    }
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let limit = limit(input.limit)?;
+        let mut tokens = call.tx().tokens(input.cursor.as_deref(), limit + 1)?;
+        let more = tokens.len() > usize::try_from(limit).unwrap_or(usize::MAX);
+        if more {
+            tokens.pop();
+        }
+        let next_cursor = more.then(|| tokens.last().map(|t| t.id.to_string())).flatten();
+        Ok(Output { tokens: tokens.into_iter().map(TokenRow::from).collect(), next_cursor })
+    }
+}

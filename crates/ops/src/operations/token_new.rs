@@ -1,0 +1,172 @@
+//! `token_new`: a secret that proves a role, for an agent or a person without a terminal.
+//!
+//! On a store that has no operator yet, anybody on this machine may make the operator's token,
+//! once (ADR 0008).
+
+use punchlist_core::event::TokenIssued;
+use punchlist_core::text::Title;
+use punchlist_core::{AgentPath, Reach, Role, Time, TokenId, duration};
+use punchlist_store::rows::tokens::Token;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::explain::Fault;
+use crate::input::{Maybe, range};
+use crate::token::{digest, has_operator, operator_seen, secret};
+use crate::{Envelope, Error, Proof};
+
+/// Make a token that proves a role; its secret is shown once.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// The role it proves.
+    pub role: Role,
+    /// The agent it is for, e.g. "coder"; absent: primary.
+    #[serde(default)]
+    pub agent: Maybe<Title>,
+    /// Only this project; absent: all.
+    #[serde(default)]
+    pub project: Maybe<Title>,
+    /// Only this mission.
+    #[serde(default)]
+    pub mission: Maybe<Title>,
+    /// Only this pillar of the mission.
+    #[serde(default)]
+    pub pillar: Maybe<Title>,
+    /// Only this issue of the project.
+    #[serde(default, deserialize_with = "range::<1, 1_000_000_000, _>")]
+    #[schemars(range(min = 1, max = 1_000_000_000))]
+    pub number: Option<i64>,
+    /// Only this plan file.
+    #[serde(default)]
+    pub plan_file: Maybe<Title>,
+    /// When it ends: a time (RFC 3339) or a duration such as 12h; absent: never.
+    #[serde(default)]
+    pub expires: Maybe<Title>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    pub id: String,
+    /// The secret. It is shown here and never again.
+    pub token: String,
+    pub role: Role,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub expires_at: Option<Time>,
+}
+
+#[derive(Debug)]
+pub struct TokenNew;
+
+impl Define for TokenNew {
+    const NAME: &'static str = "token_new";
+    const ACCESS: Access = Access::Roles(&[Role::Operator]);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces = Surfaces { command: &["token", "new"], ..Surfaces::CALL };
+    const EXAMPLE: &'static str =
+        r#"{"role":"lead","agent":"boss","mission":"dx","expires":"30d"}"#;
+    const KEEPS_ANSWERS: bool = false;
+    const BOOTSTRAPS: bool = true;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn check(envelope: &Envelope, input: &Input) -> Result<(), Error> {
+        let first = envelope.proof != Proof::Token && input.role == Role::Operator;
+        if envelope.actor.role != Role::Operator && !first {
+            return Err(denied(envelope));
+        }
+        agent(input)?;
+        expiry(input, envelope.now)?;
+        let narrow = |part: &Maybe<Title>, needs: bool, path: &str| match &part.0 {
+            Some(_) if !needs => Err(Error::from(Fault::MissingField { path: path.to_owned() })),
+            _ => Ok(()),
+        };
+        narrow(&input.pillar, input.mission.0.is_some(), "mission")?;
+        if input.number.is_some() && input.project.0.is_none() {
+            return Err(Fault::MissingField { path: "project".to_owned() }.into());
+        }
+        Ok(())
+    }
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let envelope = call.envelope();
+        if envelope.actor.role != Role::Operator && has_operator(call.tx())? {
+            return Err(denied(envelope));
+        }
+        let secret = secret()?;
+        let text = |part: &Maybe<Title>| part.0.as_ref().map(|text| text.as_str().to_owned());
+        let clock = call.tx().clock()?;
+        let token = Token {
+            id: TokenId::from(call.ids().ulid()),
+            role: input.role,
+            agent: agent(input)?,
+            reach: Reach {
+                project: text(&input.project),
+                mission: text(&input.mission),
+                pillar: text(&input.pillar),
+                number: input.number,
+                plan_file: text(&input.plan_file),
+            },
+            created_by: envelope.actor.principal.clone(),
+            created_at: envelope.now,
+            expires_at: expiry(input, clock)?,
+            revoked_at: None,
+        };
+        call.tx().insert_token(&token, &digest(&secret))?;
+        if input.role == Role::Operator {
+            operator_seen(call.tx(), envelope.now)?;
+        }
+        let issued = TokenIssued {
+            token_id: token.id,
+            role: token.role,
+            agent: token.agent.clone(),
+            reach: token.reach.clone(),
+            expires_at: token.expires_at,
+        };
+        call.log(&token.id.to_string(), issued)?;
+        Ok(Output {
+            id: token.id.to_string(),
+            token: secret,
+            role: token.role,
+            agent: token.agent.map(|agent| agent.to_string()),
+            expires_at: token.expires_at,
+        })
+    }
+}
+
+fn denied(envelope: &Envelope) -> Error {
+    Error::OperationNotPermitted { operation: TokenNew::NAME, role: envelope.actor.role }
+}
+
+fn agent(input: &Input) -> Result<Option<AgentPath>, Error> {
+    let Some(text) = &input.agent.0 else { return Ok(None) };
+    let parsed = AgentPath::parse(text.as_str());
+    parsed
+        .map(Some)
+        .ok_or_else(|| bad("agent", text, "words of letters, digits, - and _, joined by dots"))
+}
+
+/// When the token ends, counted from `clock`; a moment that has passed is no end.
+fn expiry(input: &Input, clock: Time) -> Result<Option<Time>, Error> {
+    let Some(text) = &input.expires.0 else { return Ok(None) };
+    let at = duration::parse(text.as_str())
+        .map(|seconds| clock.plus_seconds(seconds))
+        .or_else(|| Time::parse(text.as_str()))
+        .filter(|at| *at > clock);
+    at.map(Some)
+        .ok_or_else(|| bad("expires", text, "a time to come (RFC 3339) or a duration such as 12h"))
+}
+
+fn bad(path: &str, found: &Title, expected: &str) -> Error {
+    let shown: String = found.as_str().chars().take(60).collect();
+    let (path, found) = (path.to_owned(), format!("`{shown}`"));
+    Fault::BadValue { path, found, expected: expected.to_owned() }.into()
+}

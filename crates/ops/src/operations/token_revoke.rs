@@ -1,0 +1,54 @@
+//! `token_revoke`: from now on a token proves nothing.
+
+use punchlist_core::event::TokenRevoked;
+use punchlist_core::{Refusal, Role, TokenId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::token_list::TokenRow;
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+
+/// Take a token back: from now on it proves nothing.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Its id, as token_list shows it; not the secret.
+    pub id: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    pub token: TokenRow,
+}
+
+#[derive(Debug)]
+pub struct TokenRevoke;
+
+impl Define for TokenRevoke {
+    const NAME: &'static str = "token_revoke";
+    const ACCESS: Access = Access::Roles(&[Role::Operator]);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces =
+        Surfaces { command: &["token", "revoke"], positional: &["id"], ..Surfaces::CALL };
+    const EXAMPLE: &'static str = r#"{"id":"01JCQ0000000000000000000AB"}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let unknown = || Error::from(Refusal::UnknownToken { id: input.id.clone() });
+        let id = TokenId::parse(input.id.trim()).ok_or_else(unknown)?;
+        let mut token = call.tx().token(id)?.ok_or_else(unknown)?;
+        // Taking back twice is no mistake; the first time counts.
+        if token.revoked_at.is_none() {
+            let now = call.envelope().now;
+            call.tx().revoke_token(id, now)?;
+            token.revoked_at = Some(now);
+            call.log(&id.to_string(), TokenRevoked { token_id: id })?;
+        }
+        Ok(Output { token: token.into() })
+    }
+}

@@ -1,0 +1,196 @@
+//! Tokens: what they prove, what they cannot, and how the first one comes to be.
+
+use punchlist_core::{AgentPath, Reach, Role};
+use punchlist_ops::error::TokenFault;
+use punchlist_ops::identity::Facts;
+use punchlist_ops::{Envelope, Error, Proof};
+use punchlist_testkit::{Backend, World, on_every_store};
+use serde_json::{Value, json};
+
+fn make(world: &World, input: Value) -> Value {
+    world.call_in(&world.envelope(Role::Operator), "token_new", input).unwrap()
+}
+
+/// The envelope of whoever brings this secret, as a surface would make it.
+fn bearer(world: &World, secret: &str, facts: Facts) -> Result<Envelope, Error> {
+    let (actor, proof) = world.ops.identify(facts, Some(secret))?;
+    Ok(Envelope { actor, proof, ..world.envelope(Role::Root) })
+}
+
+fn fault(result: Result<Envelope, Error>) -> TokenFault {
+    match result {
+        Err(Error::BadToken { fault }) => fault,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// P-28: the secret is shown once; the store keeps its digest, and the log and the list neither.
+fn a_token_proves_its_role_and_its_secret_stands_nowhere(backend: Backend) {
+    let world = World::new(backend);
+    let made = make(&world, json!({ "role": "lead", "agent": "boss", "expires": "12h" }));
+    let secret = made["token"].as_str().unwrap();
+    assert_eq!(secret.len(), "punch_".len() + 64);
+    let envelope = bearer(&world, secret, Facts::default()).unwrap();
+    assert_eq!((envelope.actor.role, envelope.proof), (Role::Lead, Proof::Token));
+    assert_eq!(envelope.actor.principal, "lead:boss");
+    let list = world.call_in(&world.envelope(Role::Operator), "token_list", json!({})).unwrap();
+    assert_eq!(list["tokens"][0]["id"], made["id"]);
+    assert_eq!(list["tokens"][0]["createdBy"], "operator:primary");
+    let bare = secret.strip_prefix("punch_").unwrap();
+    let log = world.log(2);
+    assert_eq!(log[1]["type"], "token_issued");
+    for text in [list.to_string(), json!(log).to_string()] {
+        assert!(!text.contains(bare));
+    }
+}
+
+/// A stolen and revoked token, an expired, a malformed and a foreign one prove nothing.
+fn what_is_not_valid_proves_nothing(backend: Backend) {
+    let world = World::new(backend);
+    let made = make(&world, json!({ "role": "root" }));
+    let secret = made["token"].as_str().unwrap().to_owned();
+    let operator = world.envelope(Role::Operator);
+    let revoke = || world.call_in(&operator, "token_revoke", json!({ "id": made["id"] })).unwrap();
+    assert!(bearer(&world, &secret, Facts::default()).is_ok());
+    revoke();
+    let at = world.now;
+    assert_eq!(fault(bearer(&world, &secret, Facts::default())), TokenFault::Revoked { at });
+    // Taking back twice is no mistake.
+    assert_eq!(revoke()["token"]["revokedAt"], json!(at));
+
+    for malformed in ["punch_", "hello", "punch_xyz", &secret[1..], &secret[..secret.len() - 1]] {
+        assert_eq!(fault(bearer(&world, malformed, Facts::default())), TokenFault::Malformed);
+    }
+    let foreign = World::new(Backend::SqliteMemory);
+    let theirs = make(&foreign, json!({ "role": "operator" }));
+    let theirs = theirs["token"].as_str().unwrap();
+    assert_eq!(fault(bearer(&world, theirs, Facts::default())), TokenFault::Unknown);
+
+    // A second of the real clock is long enough; expiry is the database's to judge.
+    let brief = make(&world, json!({ "role": "root", "expires": "1s" }));
+    let brief = brief["token"].as_str().unwrap().to_owned();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    let ended = loop {
+        match bearer(&world, &brief, Facts::default()) {
+            Ok(_) if std::time::Instant::now() < deadline => std::thread::yield_now(),
+            result => break fault(result),
+        }
+    };
+    assert!(matches!(ended, TokenFault::Expired { .. }));
+}
+
+/// `--as` upwards and `--agent` sideways: a caller can only narrow what its token proves.
+fn a_bearer_cannot_reach_above_its_token(backend: Backend) {
+    let world = World::new(backend);
+    let made = make(&world, json!({ "role": "root", "agent": "coder" }));
+    let secret = made["token"].as_str().unwrap();
+    for role in [Role::Operator, Role::Lead, Role::Owner, Role::System] {
+        let facts = Facts { carry: Some(role), terminal: true, ..Facts::default() };
+        let error = bearer(&world, secret, facts).unwrap_err();
+        assert_eq!((error.code(), error.meaning().exit), ("not_permitted", 4));
+    }
+    let beside = Facts { agent: AgentPath::parse("other"), ..Facts::default() };
+    assert!(matches!(bearer(&world, secret, beside), Err(Error::AgentNotYours { .. })));
+    let below = Facts { agent: AgentPath::parse("coder.subagents.x"), ..Facts::default() };
+    assert_eq!(bearer(&world, secret, below).unwrap().actor.role, Role::Worker);
+    // An operator's token may carry any role, and the log keeps both names.
+    let made = make(&world, json!({ "role": "operator", "agent": "ada" }));
+    let facts = Facts { carry: Some(Role::Root), ..Facts::default() };
+    let envelope = bearer(&world, made["token"].as_str().unwrap(), facts).unwrap();
+    world.call_in(&envelope, "create_todo", json!({ "items": [{ "title": "x" }] })).unwrap();
+    let last = world.log(5).pop().unwrap();
+    assert_eq!((&last["actor"], &last["as"]), (&json!("operator:ada"), &json!("root")));
+}
+
+/// P-28: what is out of reach is refused with what is missing, and nothing changes.
+fn a_narrowed_token_reaches_its_part_and_no_further(backend: Backend) {
+    let world = World::new(backend);
+    let plan = json!({ "items": [{ "title": "x" }] });
+    let made = make(&world, json!({ "role": "root", "project": "test" }));
+    let mut envelope = bearer(&world, made["token"].as_str().unwrap(), Facts::default()).unwrap();
+    world.call_in(&envelope, "create_todo", plan.clone()).unwrap();
+    envelope.project = "another".to_owned();
+    let error = world.call_in(&envelope, "create_todo", plan.clone()).unwrap_err();
+    assert_eq!(error.to_json()["error"]["missing"], "project `another`");
+    assert_eq!((error.code(), error.meaning().exit), ("out_of_reach", 4));
+    let error = world.call_in(&envelope, "event_list", json!({})).unwrap_err();
+    assert_eq!(error.code(), "out_of_reach");
+
+    let made = make(&world, json!({ "role": "root", "planFile": "docs/plan.md" }));
+    let envelope = bearer(&world, made["token"].as_str().unwrap(), Facts::default()).unwrap();
+    assert_eq!(
+        envelope.actor.reach,
+        Reach { plan_file: Some("docs/plan.md".into()), ..Reach::default() }
+    );
+    for (name, input) in [("create_todo", plan), ("list_todo", json!({}))] {
+        let error = world.call_in(&envelope, name, input).unwrap_err();
+        assert_eq!(error.to_json()["error"]["missing"], "turn lists");
+    }
+}
+
+/// The first operator: open once, locally, and closed by that token.
+fn the_first_operators_token_is_anybodys_and_no_second_one_is(backend: Backend) {
+    let world = World::new(backend);
+    let agent = world.envelope(Role::Root);
+    let ask = |envelope: &Envelope, role: &str| {
+        world.call_in(envelope, "token_new", json!({ "role": role }))
+    };
+    // Never for another role, never for a bearer of some token.
+    assert_eq!(ask(&agent, "lead").unwrap_err().code(), "not_permitted");
+    let remote = Envelope { proof: Proof::Token, ..agent.clone() };
+    assert_eq!(ask(&remote, "operator").unwrap_err().code(), "not_permitted");
+    let first = ask(&agent, "operator").unwrap();
+    let secret = first["token"].as_str().unwrap();
+    assert_eq!(bearer(&world, secret, Facts::default()).unwrap().actor.role, Role::Operator);
+    let error = ask(&agent, "operator").unwrap_err();
+    assert_eq!((error.code(), error.meaning().exit), ("not_permitted", 4));
+}
+
+/// A person at a terminal closes the bootstrap with any command, also one that only looks.
+fn a_person_at_a_terminal_closes_the_bootstrap(backend: Backend) {
+    let world = World::new(backend);
+    let person = Envelope { proof: Proof::Terminal, ..world.envelope(Role::Operator) };
+    world.call_in(&person, "status", json!({})).unwrap();
+    let input = json!({ "role": "operator" });
+    let error = world.call_in(&world.envelope(Role::Root), "token_new", input.clone()).unwrap_err();
+    assert_eq!(error.code(), "not_permitted");
+    world.call_in(&person, "token_new", input).unwrap();
+}
+
+fn bad_wishes_for_a_token_are_refused(backend: Backend) {
+    let world = World::new(backend);
+    let operator = world.envelope(Role::Operator);
+    for (input, code) in [
+        (json!({ "role": "admin" }), "bad_value"),
+        (json!({ "role": "root", "agent": "a b" }), "bad_value"),
+        (json!({ "role": "root", "expires": "yesterday" }), "bad_value"),
+        (json!({ "role": "root", "expires": "2020-01-01T00:00:00Z" }), "bad_value"),
+        (json!({ "role": "root", "expires": "0s" }), "bad_value"),
+        (json!({ "role": "owner", "pillar": "p" }), "missing_field"),
+        (json!({ "role": "root", "number": 3 }), "missing_field"),
+        (json!({ "role": "root", "number": 0, "project": "p" }), "bad_value"),
+        (json!({}), "missing_field"),
+    ] {
+        let error = world.call_in(&operator, "token_new", input.clone()).unwrap_err();
+        assert_eq!((error.code(), error.meaning().exit), (code, 2), "{input}");
+    }
+    let keyed = Envelope { idempotency_key: Some("k".into()), ..operator.clone() };
+    let error = world.call_in(&keyed, "token_new", json!({ "role": "root" })).unwrap_err();
+    assert_eq!(error.code(), "bad_value");
+    for id in ["nonsense", "01JCQ0000000000000000000AB"] {
+        let error = world.call_in(&operator, "token_revoke", json!({ "id": id })).unwrap_err();
+        assert_eq!((error.code(), error.meaning().exit), ("unknown_token", 1));
+    }
+    let list = world.call_in(&operator, "token_list", json!({})).unwrap();
+    assert_eq!(list, json!({ "tokens": [] }));
+}
+
+on_every_store!(
+    a_token_proves_its_role_and_its_secret_stands_nowhere,
+    what_is_not_valid_proves_nothing,
+    a_bearer_cannot_reach_above_its_token,
+    a_narrowed_token_reaches_its_part_and_no_further,
+    the_first_operators_token_is_anybodys_and_no_second_one_is,
+    a_person_at_a_terminal_closes_the_bootstrap,
+    bad_wishes_for_a_token_are_refused,
+);

@@ -1,0 +1,77 @@
+//! Leases: one row per item that was ever taken (ADR 0009).
+
+use punchlist_core::{Lease, ListId, Time, TodoId};
+
+use super::{time, word};
+use crate::sql::Row;
+use crate::{Error, Tx, sql};
+
+impl Tx<'_> {
+    /// The lease of one item, if it was ever taken.
+    pub fn lease(&mut self, todo: TodoId) -> Result<Option<Lease>, Error> {
+        let todo = todo.to_string();
+        self.first(
+            sql!("SELECT holder, epoch, lease_until FROM leases WHERE todo_id = $1"),
+            &[(&todo).into()],
+            |row| read(row, 0),
+        )
+    }
+
+    /// The leases of a list's items that are in progress.
+    pub fn leases(&mut self, list: ListId) -> Result<Vec<(TodoId, Lease)>, Error> {
+        let list = list.to_string();
+        self.query(
+            sql!(
+                "SELECT t.id, e.holder, e.epoch, e.lease_until FROM todos AS t \
+                 JOIN leases AS e ON e.todo_id = t.id \
+                 WHERE t.list_id = $1 AND t.status = 'in_progress'"
+            ),
+            &[(&list).into()],
+            |row| Ok((word("todo id", &row.text(0)?, TodoId::parse)?, read(row, 1)?)),
+        )
+    }
+
+    pub fn put_lease(&mut self, todo: TodoId, lease: &Lease) -> Result<(), Error> {
+        let todo = todo.to_string();
+        self.execute(
+            sql!(
+                "INSERT INTO leases (todo_id, holder, epoch, lease_until) \
+                 VALUES ($1, $2, $3, $4) ON CONFLICT (todo_id) DO UPDATE \
+                 SET holder = excluded.holder, epoch = excluded.epoch, \
+                     lease_until = excluded.lease_until"
+            ),
+            &[
+                (&todo).into(),
+                lease.holder.as_deref().into(),
+                lease.epoch.into(),
+                lease.until.micros().into(),
+            ],
+        )?;
+        Ok(())
+    }
+
+    /// Moves a lease on. False: it is not this epoch's any more.
+    pub fn extend_lease(&mut self, todo: TodoId, epoch: i64, until: Time) -> Result<bool, Error> {
+        let todo = todo.to_string();
+        let changed = self.execute(
+            sql!("UPDATE leases SET lease_until = $3 WHERE todo_id = $1 AND epoch = $2"),
+            &[(&todo).into(), epoch.into(), until.micros().into()],
+        )?;
+        Ok(changed == 1)
+    }
+
+    /// Takes the holder away; the epoch stays.
+    pub fn end_lease(&mut self, todo: TodoId) -> Result<(), Error> {
+        let todo = todo.to_string();
+        self.execute(
+            sql!("UPDATE leases SET holder = NULL WHERE todo_id = $1 AND holder IS NOT NULL"),
+            &[(&todo).into()],
+        )?;
+        Ok(())
+    }
+}
+
+fn read(row: &Row<'_>, first: usize) -> Result<Lease, Error> {
+    let (holder, epoch) = (row.opt_text(first)?, row.int(first + 1)?);
+    Ok(Lease { holder, epoch, until: time(row, first + 2)? })
+}
