@@ -16,7 +16,7 @@ use crate::{ListKind, Role, Status, Time, TodoId, TodoKind};
 #[serde(rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Refusal {
     /// No such todo within reach of the caller.
-    UnknownTodo { todo_id: String, list: ListKind },
+    UnknownTodo { todo_id: String, list: Option<ListKind> },
     /// Completed or cancelled is final.
     AlreadySettled {
         todo_id: TodoId,
@@ -119,7 +119,7 @@ impl Refusal {
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
-            Self::UnknownTodo { list: ListKind::Turn, .. } => {
+            Self::UnknownTodo { list: Some(ListKind::Turn), .. } => {
                 "call list_todo for the ids of this turn; other turns are out of reach".into()
             }
             Self::UnknownTodo { .. } => "list the items to see their ids".into(),
@@ -177,7 +177,10 @@ impl fmt::Display for Refusal {
         match self {
             Self::UnknownTodo { todo_id, list } => {
                 let shown: String = todo_id.chars().take(60).collect();
-                write!(f, "no todo `{shown}` in this {list} list")
+                match list {
+                    Some(list) => write!(f, "no todo `{shown}` in this {list} list"),
+                    None => write!(f, "there is no todo `{shown}` in this project"),
+                }
             }
             Self::AlreadySettled { title, status, settled_at, .. } => {
                 write!(f, "`{title}` is already {status}")?;

@@ -14,6 +14,8 @@ use crate::Error;
 pub enum Access {
     /// Whoever may ever do one of these to a list of this kind.
     List(ListKind, &'static [Action]),
+    /// Whoever may ever do this to a list of any kind.
+    Todo(Action),
     /// Exactly these roles.
     Roles(&'static [Role]),
     /// Everybody.
@@ -25,6 +27,9 @@ impl Access {
     pub fn allows(self, role: Role) -> bool {
         match self {
             Self::List(kind, actions) => actions.iter().any(|action| may_ever(role, kind, *action)),
+            Self::Todo(action) => {
+                ListKind::ALL.into_iter().any(|kind| may_ever(role, kind, action))
+            }
             Self::Roles(roles) => roles.contains(&role),
             Self::Everybody => true,
         }

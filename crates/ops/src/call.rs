@@ -5,11 +5,12 @@
 
 use punchlist_core::command::Command;
 use punchlist_core::event::{ListOpened, ProjectOpened};
+use punchlist_core::policy::{Wip, policy};
 use punchlist_core::text::{TextFault, Title};
 use punchlist_core::{
-    Decision, Event, Ids, List, ListId, ProjectId, Refusal, Scope, Snapshot, decide,
+    Decision, Event, Ids, List, ListId, ProjectId, Refusal, Scope, Snapshot, TodoId, decide,
 };
-use punchlist_store::rows::lists::Lock;
+use punchlist_store::rows::lists::{Lock, TodoKey};
 use punchlist_store::{Load, Stamp, Tx};
 
 use crate::explain::Fault;
@@ -55,8 +56,45 @@ impl<'a, 't> Call<'a, 't> {
         Ok(self.tx.project(&self.envelope.project)?)
     }
 
+    /// An item to change, by its id or its number, with what its rules depend on. Where only one
+    /// item may be in progress the list is locked and looked at whole; else the item alone.
+    pub fn todo(&mut self, named: &str) -> Result<(Snapshot, TodoId), Error> {
+        let unknown = || {
+            let (todo_id, list) = (named.to_owned(), None);
+            Error::from(Refusal::UnknownTodo { todo_id, list })
+        };
+        let project = self.project()?.ok_or_else(unknown)?;
+        let key = TodoKey::parse(named).ok_or_else(unknown)?;
+        let (list, id) = self.tx.list_of(project, key)?.ok_or_else(unknown)?;
+        let snapshot = self.with_todo(list, id)?;
+        Ok((snapshot, id))
+    }
+
+    /// The state of a list that one of its items is decided on.
+    pub(crate) fn with_todo(&mut self, list: List, id: TodoId) -> Result<Snapshot, Error> {
+        self.within_reach(&list.scope)?;
+        let (list_id, wip) = (list.id, policy(list.kind()).wip);
+        let load = match wip {
+            Wip::Many => {
+                self.tx.lock_todo(id)?;
+                Load::Todo(id)
+            }
+            Wip::AtMostOne => Load::Open,
+            Wip::ExactlyOneStep => Load::All,
+        };
+        if wip != Wip::Many {
+            self.tx.lock_list(list_id)?;
+        }
+        let mut snapshot = self.tx.snapshot(list, load)?;
+        if !snapshot.todos.contains_key(&id) {
+            // A settled one is not among the open ones, but deserves an answer of its own.
+            snapshot.todos.extend(self.tx.todo(list_id, id)?.map(|todo| (id, todo)));
+        }
+        Ok(snapshot)
+    }
+
     /// Does the caller's token reach a list of this scope?
-    fn within_reach(&mut self, scope: &Scope) -> Result<(), Error> {
+    pub(crate) fn within_reach(&mut self, scope: &Scope) -> Result<(), Error> {
         let covered = self.envelope.actor.reach.covers(scope, None);
         covered.map_err(|missing| Refusal::OutOfReach { missing }.into())
     }

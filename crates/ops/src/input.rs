@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 
+use punchlist_core::Time;
+use punchlist_core::evidence::Evidence;
 use punchlist_core::text::{Body, Content, TextFault, Title};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
@@ -87,7 +89,7 @@ pub fn range<'de, const MIN: i64, const MAX: i64, D: Deserializer<'de>>(
 pub fn count<'de, const MIN: usize, const MAX: usize, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {
-    let items = Vec::deserialize(deserializer)?;
+    let items = Option::<Vec<T>>::deserialize(deserializer)?.unwrap_or_default();
     if (MIN..=MAX).contains(&items.len()) {
         return Ok(items);
     }
@@ -106,4 +108,26 @@ pub fn limit(given: Option<i64>) -> Result<i64, crate::Error> {
         .into()),
         Some(limit) => Ok(limit.min(1000)),
     }
+}
+
+/// A time as RFC 3339.
+pub fn when(path: &str, text: &str) -> Result<Time, crate::Error> {
+    Time::parse(text).ok_or_else(|| {
+        let found = format!("`{}`", text.chars().take(60).collect::<String>());
+        let expected = "a time in RFC 3339, e.g. 2030-01-01T00:00:00Z".to_owned();
+        crate::explain::Fault::BadValue { path: path.to_owned(), found, expected }.into()
+    })
+}
+
+/// Evidence, each piece in the shape of its kind.
+pub fn evidence(texts: &[String]) -> Result<Vec<Evidence>, crate::Error> {
+    let read = |(n, text): (usize, &String)| {
+        Evidence::parse(text).ok_or_else(|| {
+            let found = format!("`{}`", text.chars().take(60).collect::<String>());
+            let expected = "kind:value with commit, test, pr, file, url or note".to_owned();
+            crate::explain::Fault::BadValue { path: format!("evidence[{n}]"), found, expected }
+                .into()
+        })
+    };
+    texts.iter().enumerate().map(read).collect()
 }

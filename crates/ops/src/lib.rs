@@ -17,6 +17,7 @@ pub mod input;
 pub mod operations;
 pub mod schema;
 pub mod token;
+pub mod views;
 
 pub use catalogue::{CATALOGUE, Operation};
 pub use dispatch::Ops;

@@ -1,9 +1,15 @@
 //! A world for tests: operations on one store, with a clock one sets and callers of any role.
 
-use punchlist_core::{Actor, AgentPath, Role, Time};
+use punchlist_core::command::{CreateTodos, NewTodo};
+use punchlist_core::event::ListOpened;
+use punchlist_core::policy::policy;
+use punchlist_core::text::Title;
+use punchlist_core::{
+    Actor, AgentPath, Decision, List, ListId, Role, Scope, Snapshot, Time, decide, select,
+};
 use punchlist_ops::catalogue::find;
 use punchlist_ops::{Context, Envelope, Error, Ops, Proof};
-use punchlist_store::Options;
+use punchlist_store::{Options, Stamp, sql};
 use serde_json::Value;
 
 use crate::{Backend, TestStore};
@@ -50,6 +56,51 @@ impl World {
 
     pub fn call_in(&self, envelope: &Envelope, name: &str, input: Value) -> Result<Value, Error> {
         self.ops.call(find(name)?, envelope, input)
+    }
+
+    /// A plan `docs/plans/auth.md` on `main` with these tasks, until plans can be imported: made as
+    /// operations make lists, by command and event. Gives the ids in order.
+    #[must_use]
+    pub fn plan(&self, titles: &[&str]) -> Vec<String> {
+        let (branch, plan_file) = ("main".to_owned(), "docs/plans/auth.md".to_owned());
+        self.list(Scope::Plan { branch, plan_file }, titles)
+    }
+
+    /// A list of any kind with these items.
+    #[must_use]
+    pub fn list(&self, scope: Scope, titles: &[&str]) -> Vec<String> {
+        // Some event first, so that the project is there.
+        self.call("create_todo", serde_json::json!({ "items": [{ "title": "first" }] }))
+            .expect("the project opens");
+        let now = self.now;
+        let numbered = policy(scope.kind()).numbered;
+        let items: Vec<NewTodo> = titles
+            .iter()
+            .map(|title| NewTodo::titled(Title::new(title).expect("a title")))
+            .collect();
+        let actor = self.envelope(Role::Operator).actor;
+        let made = self.ops.store().expect("the store opens").write(move |tx| {
+            let mut ids = punchlist_ops::clock::ids(now).expect("randomness");
+            let project = tx.project("test")?.expect("the project");
+            let (id, scope) = (ListId::from(ids.ulid()), scope.clone());
+            let list = List { id, project_id: project, scope, created_at: now };
+            let mut snapshot = Snapshot::empty(list.clone());
+            let stamp = Stamp { project, actor: actor.clone(), cause: "testkit", at: now };
+            let opened =
+                Decision { events: vec![ListOpened { list }.into()], ..Decision::default() };
+            tx.record(&mut snapshot, &opened, &stamp, &mut ids)?;
+            let highest = sql!("SELECT coalesce(max(seq), 0) FROM todos");
+            let highest = tx.first(highest, &[], |row| row.int(0))?.unwrap_or_default();
+            let numbers = (highest + 1..).map(|seq| numbered.then_some(seq));
+            let items = items.iter().cloned().zip(numbers);
+            let items = items.map(|(item, seq)| NewTodo { seq, ..item }).collect();
+            let command = CreateTodos { items }.into();
+            let decision = decide(&snapshot, &command, &actor, now, &mut ids).expect("items");
+            tx.record(&mut snapshot, &decision, &stamp, &mut ids)?;
+            let todos = select::ordered(&snapshot);
+            Ok::<_, Error>(todos.iter().map(|todo| todo.id.to_string()).collect())
+        });
+        made.expect("the list is made")
     }
 
     /// The log of the project from the start.

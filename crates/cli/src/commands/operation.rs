@@ -14,7 +14,10 @@ use crate::args::Globals;
 use crate::failure::Failure;
 
 /// What the commands of two words are about.
-const GROUPS: &[(&str, &str)] = &[("token", "Make, list and take back tokens")];
+const GROUPS: &[(&str, &str)] = &[
+    ("todo", "Take, hold, claim and judge items of any list"),
+    ("token", "Make, list and take back tokens"),
+];
 
 /// The operations whose command begins with this word.
 fn of_word(word: &str) -> impl Iterator<Item = &'static Operation> {

@@ -5,6 +5,7 @@ pub(crate) mod columns;
 mod events;
 mod status;
 mod times;
+mod todos;
 mod tokens;
 pub(crate) mod turn;
 
@@ -23,6 +24,7 @@ pub(crate) fn answer(operation: &str, answer: &Value, now: Time) -> String {
         "token_list" => tokens::listed(answer, now),
         "token_revoke" => tokens::revoked(answer),
         "authority_show" => authority::render(answer),
+        name if name.starts_with("todo_") => todos::render(answer, now),
         _ => format!("{answer:#}\n"),
     }
 }

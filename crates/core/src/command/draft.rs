@@ -55,7 +55,8 @@ impl<'a> Draft<'a> {
 
     pub(super) fn todo(&self, id: TodoId) -> Result<&Todo, Refused> {
         self.state.todo(id).ok_or_else(|| {
-            Refusal::UnknownTodo { todo_id: id.to_string(), list: self.state.list.kind() }.into()
+            Refusal::UnknownTodo { todo_id: id.to_string(), list: Some(self.state.list.kind()) }
+                .into()
         })
     }
 

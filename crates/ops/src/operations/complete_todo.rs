@@ -68,7 +68,7 @@ impl Define for CompleteTodo {
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let turn = call.turn()?;
         let unknown = || {
-            let (todo_id, list) = (input.todo_id.clone(), ListKind::Turn);
+            let (todo_id, list) = (input.todo_id.clone(), Some(ListKind::Turn));
             Error::from(Refusal::UnknownTodo { todo_id, list })
         };
         let todo_id = TodoId::parse(input.todo_id.trim()).ok_or_else(unknown)?;

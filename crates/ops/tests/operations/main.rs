@@ -5,6 +5,7 @@
 mod every_operation;
 mod explanations;
 mod idempotency;
+mod leases;
 mod reads;
 mod tokens;
 mod turn;

@@ -1,0 +1,54 @@
+//! `todo_claim`: done, says the maker.
+
+use punchlist_core::authority::Action;
+use punchlist_core::command::ClaimTodo;
+use punchlist_core::text::Body;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Profile, Surfaces};
+use crate::input::{count, evidence};
+use crate::views::OneTodo;
+
+/// Say that a todo is done, for its reviewer to accept or return.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// Its id, or its number where it has one.
+    pub todo_id: String,
+    /// What was done.
+    pub outcome: Body,
+    /// What shows it: commit:, test:, pr:, file:, url: or note: and a value.
+    #[serde(default, deserialize_with = "count::<0, 50, _, _>")]
+    #[schemars(length(max = 50))]
+    pub evidence: Vec<String>,
+}
+
+#[derive(Debug)]
+pub struct TodoClaim;
+
+impl Define for TodoClaim {
+    const NAME: &'static str = "todo_claim";
+    const ACCESS: Access = Access::Todo(Action::Claim);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces = Surfaces {
+        profiles: &[Profile::Mission, Profile::Plan],
+        command: &["todo", "claim"],
+        positional: &["todoId", "outcome"],
+    };
+    const EXAMPLE: &'static str = r#"{"todoId":"01JCQ0000000000000000000AB","outcome":"Builds in 42 s","evidence":["commit:0123abc"]}"#;
+
+    type Input = Input;
+    type Output = OneTodo;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneTodo, Error> {
+        let evidence = evidence(&input.evidence)?;
+        let (mut snapshot, todo_id) = call.todo(&input.todo_id)?;
+        let outcome = Some(input.outcome.as_str().to_owned());
+        call.decide(&mut snapshot, ClaimTodo { todo_id, outcome, evidence })?;
+        OneTodo::of(&snapshot, todo_id)
+    }
+}

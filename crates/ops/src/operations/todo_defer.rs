@@ -1,0 +1,48 @@
+//! `todo_defer`: let an item rest until a time.
+
+use punchlist_core::authority::Action;
+use punchlist_core::command::DeferTodo;
+use punchlist_core::text::Title;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::{Maybe, when};
+use crate::views::OneTodo;
+
+/// Let a todo rest until a time; it comes back by itself.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// Its id, or its number where it has one.
+    pub todo_id: String,
+    /// Until when (RFC 3339); absent or null: back at once.
+    #[serde(default)]
+    pub until: Maybe<Title>,
+}
+
+#[derive(Debug)]
+pub struct TodoDefer;
+
+impl Define for TodoDefer {
+    const NAME: &'static str = "todo_defer";
+    const ACCESS: Access = Access::Todo(Action::Defer);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces =
+        Surfaces { profiles: &[], command: &["todo", "defer"], positional: &["todoId", "until"] };
+    const EXAMPLE: &'static str =
+        r#"{"todoId":"01JCQ0000000000000000000AB","until":"2030-01-01T00:00:00Z"}"#;
+
+    type Input = Input;
+    type Output = OneTodo;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneTodo, Error> {
+        let until = input.until.0.as_ref().map(|text| when("until", text.as_str())).transpose()?;
+        let (mut snapshot, todo_id) = call.todo(&input.todo_id)?;
+        call.decide(&mut snapshot, DeferTodo { todo_id, until })?;
+        OneTodo::of(&snapshot, todo_id)
+    }
+}

@@ -1,0 +1,60 @@
+//! `todo_hold`: say why an item cannot go on.
+
+use punchlist_core::authority::Action;
+use punchlist_core::command::{DeferTodo, HoldTodo};
+use punchlist_core::text::{Body, Title};
+use punchlist_core::todo::HoldKind;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::{Maybe, when};
+use crate::views::OneTodo;
+
+/// Put a todo on hold with a reason: still open, but nobody's work.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// Its id, or its number where it has one.
+    pub todo_id: String,
+    /// What kind of hold.
+    pub kind: HoldKind,
+    /// What it waits for.
+    pub reason: Body,
+    /// Rest until this time (RFC 3339) as well.
+    #[serde(default)]
+    pub until: Maybe<Title>,
+}
+
+#[derive(Debug)]
+pub struct TodoHold;
+
+impl Define for TodoHold {
+    const NAME: &'static str = "todo_hold";
+    const ACCESS: Access = Access::Todo(Action::Hold);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces = Surfaces {
+        profiles: &[],
+        command: &["todo", "hold"],
+        positional: &["todoId", "kind", "reason"],
+    };
+    const EXAMPLE: &'static str =
+        r#"{"todoId":"01JCQ0000000000000000000AB","kind":"blocked","reason":"waits for the key"}"#;
+
+    type Input = Input;
+    type Output = OneTodo;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneTodo, Error> {
+        let until = input.until.0.as_ref().map(|text| when("until", text.as_str())).transpose()?;
+        let (mut snapshot, todo_id) = call.todo(&input.todo_id)?;
+        let (kind, reason) = (input.kind, input.reason.clone());
+        call.decide(&mut snapshot, HoldTodo { todo_id, kind, reason })?;
+        if until.is_some() {
+            call.decide(&mut snapshot, DeferTodo { todo_id, until })?;
+        }
+        OneTodo::of(&snapshot, todo_id)
+    }
+}

@@ -1,0 +1,124 @@
+//! `todo_next`: take the next item of a list, whichever it is.
+
+use punchlist_core::authority::Action;
+use punchlist_core::command::TakeTodo;
+use punchlist_core::lease::{LEASE_S, LEASE_S_MAX};
+use punchlist_core::policy::{Wip, policy};
+use punchlist_core::text::Title;
+use punchlist_core::{List, Scope, Status, Time, TodoId, select};
+use punchlist_store::Load;
+use punchlist_store::rows::lists::Lock;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::explain::Fault;
+use crate::input::{Maybe, range};
+use crate::views::TakenTodo;
+use crate::{Envelope, Error};
+
+/// Take the next todo of a plan or a session: what you hold already, else the first free one.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// The plan's file.
+    #[serde(default)]
+    pub plan_file: Maybe<Title>,
+    /// The plan's branch; absent: main.
+    #[serde(default)]
+    pub branch: Maybe<Title>,
+    /// The session.
+    #[serde(default)]
+    pub session: Maybe<Title>,
+    /// For how many seconds; absent: 900, at most a day.
+    #[serde(default, deserialize_with = "range::<1, LEASE_S_MAX, _>")]
+    #[schemars(range(min = 1, max = 86_400))]
+    pub lease_s: Option<i64>,
+}
+
+#[derive(Debug)]
+pub struct TodoNext;
+
+impl Define for TodoNext {
+    const NAME: &'static str = "todo_next";
+    const ACCESS: Access = Access::Todo(Action::Take);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces = Surfaces { command: &["todo", "next"], ..Surfaces::CALL };
+    const EXAMPLE: &'static str = r#"{"planFile":"docs/plans/auth.md","leaseS":600}"#;
+
+    type Input = Input;
+    type Output = TakenTodo;
+
+    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
+        scope(input).map(|_| ())
+    }
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<TakenTodo, Error> {
+        let scope = scope(input)?;
+        call.within_reach(&scope)?;
+        let Some(project) = call.project()? else { return Ok(TakenTodo::NOTHING) };
+        let one_at_a_time = policy(scope.kind()).wip != Wip::Many;
+        let lock = if one_at_a_time { Lock::Row } else { Lock::No };
+        let Some(list) = call.tx().list(project, &scope, lock)? else {
+            return Ok(TakenTodo::NOTHING);
+        };
+        let clock = call.tx().clock()?;
+        let found = if one_at_a_time {
+            next_of_one(call, &list, clock)?
+        } else {
+            next_of_many(call, &list, clock)?
+        };
+        let Some(todo_id) = found else { return Ok(TakenTodo::NOTHING) };
+        let mut snapshot = call.with_todo(list, todo_id)?;
+        let lease_s = input.lease_s.unwrap_or(LEASE_S);
+        call.decide(&mut snapshot, TakeTodo { todo_id, lease_s, clock })?;
+        TakenTodo::of(&snapshot, todo_id)
+    }
+}
+
+/// Where one item may be in progress: nobody else's work is in the way, and the selector says.
+fn next_of_one(call: &mut Call<'_, '_>, list: &List, clock: Time) -> Result<Option<TodoId>, Error> {
+    let snapshot = call.tx().snapshot(list.clone(), Load::All)?;
+    let me = call.envelope().actor.principal.as_str();
+    let working = snapshot.todos.values().filter(|todo| todo.status == Status::InProgress);
+    for todo in working {
+        match snapshot.leases.get(&todo.id).and_then(|lease| lease.held_by(clock)) {
+            Some(holder) if holder == me => return Ok(Some(todo.id)),
+            Some(_) => return Ok(None),
+            None => {}
+        }
+    }
+    Ok(select::next(&snapshot, call.envelope().now).map(|todo| todo.id))
+}
+
+/// Where many may be: what the caller holds, else the first that nobody does.
+fn next_of_many(
+    call: &mut Call<'_, '_>,
+    list: &List,
+    clock: Time,
+) -> Result<Option<TodoId>, Error> {
+    let envelope = call.envelope();
+    if let Some(held) = call.tx().held_todo(list.id, &envelope.actor.principal, clock)? {
+        return Ok(Some(held));
+    }
+    Ok(call.tx().free_todo(list.id, &envelope.actor.agent, envelope.now, clock)?)
+}
+
+/// The list that was named; exactly one must be.
+fn scope(input: &Input) -> Result<Scope, Error> {
+    let text = |part: &Maybe<Title>| part.0.as_ref().map(|text| text.as_str().to_owned());
+    match (text(&input.plan_file), text(&input.session)) {
+        (Some(plan_file), None) => {
+            let branch = text(&input.branch).unwrap_or_else(|| "main".to_owned());
+            Ok(Scope::Plan { branch, plan_file })
+        }
+        (None, Some(session_id)) => Ok(Scope::Session { session_id }),
+        (None, None) => Err(Fault::MissingField { path: "planFile".to_owned() }.into()),
+        (Some(_), Some(_)) => {
+            let (path, found) = ("session".to_owned(), "given beside planFile".to_owned());
+            Err(Fault::BadValue { path, found, expected: "the only list named".to_owned() }.into())
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! `todo_unhold`: let a held item go on.
+
+use punchlist_core::authority::Action;
+use punchlist_core::command::UnholdTodo;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::views::OneTodo;
+
+/// Let a held todo go on.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// Its id, or its number where it has one.
+    pub todo_id: String,
+}
+
+#[derive(Debug)]
+pub struct TodoUnhold;
+
+impl Define for TodoUnhold {
+    const NAME: &'static str = "todo_unhold";
+    const ACCESS: Access = Access::Todo(Action::Unhold);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces =
+        Surfaces { profiles: &[], command: &["todo", "unhold"], positional: &["todoId"] };
+    const EXAMPLE: &'static str = r#"{"todoId":"01JCQ0000000000000000000AB"}"#;
+
+    type Input = Input;
+    type Output = OneTodo;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneTodo, Error> {
+        let (mut snapshot, todo_id) = call.todo(&input.todo_id)?;
+        call.decide(&mut snapshot, UnholdTodo { todo_id })?;
+        OneTodo::of(&snapshot, todo_id)
+    }
+}

@@ -1,0 +1,158 @@
+//! Objects as callers see them, shared by the operations that answer with them.
+
+use punchlist_core::deadline::Deadline;
+use punchlist_core::evidence::Evidence;
+use punchlist_core::todo::{Claim, Hold, HoldKind, Priority};
+use punchlist_core::{Lease, Snapshot, Status, Time, Todo, TodoId, TodoKind};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::Error;
+
+/// An item, whole.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TodoView {
+    pub id: String,
+    /// Its number, where its list gives one.
+    pub seq: Option<i64>,
+    pub list_id: String,
+    pub parent_id: Option<String>,
+    pub kind: TodoKind,
+    pub title: String,
+    pub description: String,
+    pub completion_criteria: String,
+    pub status: Status,
+    pub priority: Priority,
+    pub position: i64,
+    pub phase: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub deadline: Option<Deadline>,
+    pub assignee: Option<String>,
+    pub claim: Option<ClaimView>,
+    pub hold: Option<HoldView>,
+    #[schemars(with = "Option<String>")]
+    pub defer_until: Option<Time>,
+    pub outcome: Option<String>,
+    #[schemars(with = "Vec<String>")]
+    pub evidence: Vec<Evidence>,
+    pub origin_agent: String,
+    #[schemars(with = "String")]
+    pub created_at: Time,
+    #[schemars(with = "String")]
+    pub updated_at: Time,
+    #[schemars(with = "Option<String>")]
+    pub started_at: Option<Time>,
+    #[schemars(with = "Option<String>")]
+    pub settled_at: Option<Time>,
+}
+
+/// "Done", says the maker.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ClaimView {
+    pub by: String,
+    #[schemars(with = "String")]
+    pub at: Time,
+    pub outcome: Option<String>,
+    #[schemars(with = "Vec<String>")]
+    pub evidence: Vec<Evidence>,
+}
+
+/// Why an open item is not actionable.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct HoldView {
+    pub kind: HoldKind,
+    pub reason: String,
+    #[schemars(with = "String")]
+    pub at: Time,
+    pub by: String,
+}
+
+impl From<&Todo> for TodoView {
+    fn from(todo: &Todo) -> Self {
+        Self {
+            id: todo.id.to_string(),
+            seq: todo.seq,
+            list_id: todo.list_id.to_string(),
+            parent_id: todo.parent_id.map(|id| id.to_string()),
+            kind: todo.kind,
+            title: todo.title.clone(),
+            description: todo.description.clone(),
+            completion_criteria: todo.completion_criteria.clone(),
+            status: todo.status,
+            priority: todo.priority,
+            position: todo.position,
+            phase: todo.phase.clone(),
+            deadline: todo.deadline,
+            assignee: todo.assignee.as_ref().map(ToString::to_string),
+            claim: todo.claim.as_ref().map(ClaimView::from),
+            hold: todo.hold.as_ref().map(HoldView::from),
+            defer_until: todo.defer_until,
+            outcome: todo.outcome.clone(),
+            evidence: todo.evidence.clone(),
+            origin_agent: todo.origin_agent.to_string(),
+            created_at: todo.created_at,
+            updated_at: todo.updated_at,
+            started_at: todo.started_at,
+            settled_at: todo.settled_at,
+        }
+    }
+}
+
+impl From<&Claim> for ClaimView {
+    fn from(claim: &Claim) -> Self {
+        let (by, outcome) = (claim.by.clone(), claim.outcome.clone());
+        Self { by, at: claim.at, outcome, evidence: claim.evidence.clone() }
+    }
+}
+
+impl From<&Hold> for HoldView {
+    fn from(hold: &Hold) -> Self {
+        Self { kind: hold.kind, reason: hold.reason.clone(), at: hold.at, by: hold.by.clone() }
+    }
+}
+
+/// An answer that is one item.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct OneTodo {
+    pub todo: TodoView,
+}
+
+impl OneTodo {
+    /// The item as it stands in a state.
+    pub fn of(snapshot: &Snapshot, id: TodoId) -> Result<Self, Error> {
+        todo(snapshot, id).map(|todo| Self { todo })
+    }
+}
+
+/// An answer that is an item somebody holds now, or nothing to take.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TakenTodo {
+    /// Null: there is nothing to take.
+    pub todo: Option<TodoView>,
+    /// Name it in heartbeats and when giving the item back.
+    pub epoch: Option<i64>,
+    #[schemars(with = "Option<String>")]
+    pub lease_until: Option<Time>,
+}
+
+impl TakenTodo {
+    pub const NOTHING: Self = Self { todo: None, epoch: None, lease_until: None };
+
+    pub fn of(snapshot: &Snapshot, id: TodoId) -> Result<Self, Error> {
+        let lease = snapshot.leases.get(&id);
+        Ok(Self {
+            todo: Some(todo(snapshot, id)?),
+            epoch: lease.map(|lease: &Lease| lease.epoch),
+            lease_until: lease.map(|lease| lease.until),
+        })
+    }
+}
+
+fn todo(snapshot: &Snapshot, id: TodoId) -> Result<TodoView, Error> {
+    snapshot
+        .todo(id)
+        .map(TodoView::from)
+        .ok_or_else(|| Error::Internal { detail: format!("{id} was decided on and is not there") })
+}

@@ -1,0 +1,279 @@
+//! Taking work: one holder at a time, leases that end by themselves, epochs that fence.
+
+use std::sync::{Arc, Barrier};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use punchlist_core::{AgentPath, Role, Scope};
+use punchlist_ops::{Envelope, Error};
+use punchlist_testkit::{Backend, World, on_every_store};
+use serde_json::{Value, json};
+
+/// A subagent of its own name.
+fn worker(world: &World, name: &str) -> Envelope {
+    let mut envelope = world.envelope(Role::Worker);
+    envelope.actor.agent = AgentPath::parse(&format!("primary.subagents.{name}")).unwrap();
+    envelope.actor.principal = format!("worker:{}", envelope.actor.agent);
+    envelope
+}
+
+fn next(lease_s: i64) -> Value {
+    json!({ "planFile": "docs/plans/auth.md", "leaseS": lease_s })
+}
+
+/// Asks again until it is answered well, for a bounded time: a lease ends by the database's clock.
+fn until_ok(mut ask: impl FnMut() -> Result<Value, Error>) -> Value {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        match ask() {
+            Ok(answer) => return answer,
+            Err(error) => assert!(Instant::now() < deadline, "{error}"),
+        }
+        thread::yield_now();
+    }
+}
+
+/// P-2: of many who take the same item at the same time exactly one gets it.
+fn one_of_many_gets_the_item(backend: Backend) {
+    let world = Arc::new(World::new(backend));
+    let id = world.plan(&["task"])[0].clone();
+    let start = Arc::new(Barrier::new(8));
+    let takers: Vec<_> = (0..8)
+        .map(|n| {
+            let (world, start, id) = (Arc::clone(&world), Arc::clone(&start), id.clone());
+            thread::spawn(move || {
+                let me = worker(&world, &format!("w{n}"));
+                start.wait();
+                world.call_in(&me, "todo_take", json!({ "todoId": id }))
+            })
+        })
+        .collect();
+    let results: Vec<_> = takers.into_iter().map(|taker| taker.join().unwrap()).collect();
+    let won: Vec<&Value> = results.iter().filter_map(|result| result.as_ref().ok()).collect();
+    assert_eq!(won.len(), 1);
+    assert_eq!(won[0]["epoch"], 1);
+    let holder = won[0]["todo"]["assignee"].as_str().unwrap();
+    for error in results.iter().filter_map(|result| result.as_ref().err()) {
+        assert_eq!((error.code(), error.meaning().exit), ("already_taken", 1));
+        assert_eq!(error.to_json()["error"]["holder"], format!("worker:{holder}"));
+    }
+}
+
+/// P-2: of many who ask for the next one each gets another, until there is none.
+fn many_who_ask_for_the_next_get_different_ones(backend: Backend) {
+    let world = Arc::new(World::new(backend));
+    let mut ids = world.plan(&["a", "b", "c", "d", "e", "f"]);
+    let start = Arc::new(Barrier::new(8));
+    let takers: Vec<_> = (0..8)
+        .map(|n| {
+            let (world, start) = (Arc::clone(&world), Arc::clone(&start));
+            thread::spawn(move || {
+                let me = worker(&world, &format!("w{n}"));
+                start.wait();
+                world.call_in(&me, "todo_next", next(600)).unwrap()["todo"]["id"].take()
+            })
+        })
+        .collect();
+    let taken = takers.into_iter().map(|taker| taker.join().unwrap());
+    let (mut got, none): (Vec<Value>, Vec<Value>) = taken.partition(Value::is_string);
+    got.sort_by_key(ToString::to_string);
+    ids.sort();
+    assert_eq!(got, ids.iter().map(|id| json!(id)).collect::<Vec<_>>());
+    assert_eq!(none.len(), 2, "nothing to take is null, not an error");
+}
+
+/// P-2: a repeated take changes nothing; what the caller holds comes first.
+fn taking_again_changes_nothing(backend: Backend) {
+    let world = World::new(backend);
+    let ids = world.plan(&["a", "b"]);
+    let me = worker(&world, "me");
+    let first = world.call_in(&me, "todo_take", json!({ "todoId": ids[1] })).unwrap();
+    assert_eq!((&first["todo"]["status"], &first["epoch"]), (&json!("in_progress"), &json!(1)));
+    let lines = world.log(8).len();
+    // Also by its number, and also when asking for the next.
+    assert_eq!(world.call_in(&me, "todo_take", json!({ "todoId": "2" })).unwrap(), first);
+    assert_eq!(world.call_in(&me, "todo_next", next(600)).unwrap(), first);
+    assert_eq!(world.log(lines).len(), lines);
+    let other = world.call_in(&worker(&world, "other"), "todo_next", next(600)).unwrap();
+    assert_eq!(other["todo"]["id"], json!(ids[0]));
+}
+
+/// P-3: a dead worker's item comes back by itself, and its late writes are refused and logged.
+fn a_silent_holder_loses_the_item_and_is_fenced(backend: Backend) {
+    let world = World::new(backend);
+    let id = world.plan(&["task"])[0].clone();
+    let (slow, quick) = (worker(&world, "slow"), worker(&world, "quick"));
+    let take = json!({ "todoId": id, "leaseS": 1 });
+    let first = world.call_in(&slow, "todo_take", take).unwrap();
+    assert_eq!(first["epoch"], 1);
+    let second = until_ok(|| {
+        let answer = world.call_in(&quick, "todo_next", next(600))?;
+        // Nothing to take yet is no error; ask on.
+        let again = || Error::MissingContext { missing: vec![] };
+        if answer["todo"].is_null() { Err(again()) } else { Ok(answer) }
+    });
+    assert_eq!((&second["epoch"], &second["todo"]["id"]), (&json!(2), &json!(id)));
+    let lines = world.log(0).len();
+    for (name, input) in [
+        ("todo_heartbeat", json!({ "todoId": id, "epoch": 1 })),
+        ("todo_heartbeat", json!({ "todoId": id, "epoch": 2 })),
+    ] {
+        let error = world.call_in(&slow, name, input).unwrap_err();
+        // It is another's task now: the table says so before the epoch is looked at, or the
+        // epoch does; either way nothing changes.
+        assert_eq!((error.code(), error.meaning().exit), ("stale_epoch", 1));
+        assert_eq!(error.to_json()["error"]["holder"], "worker:primary.subagents.quick");
+    }
+    let log = world.log(lines + 2);
+    assert_eq!(log.len(), lines + 2);
+    assert_eq!(log.last().unwrap()["type"], "command_refused");
+    let beat = json!({ "todoId": id, "epoch": 2, "leaseS": 60 });
+    assert_eq!(world.call_in(&quick, "todo_heartbeat", beat).unwrap()["epoch"], 2);
+    let released = world
+        .call_in(&quick, "todo_release", json!({ "todoId": id, "epoch": 2, "reason": "lunch" }))
+        .unwrap();
+    assert_eq!(
+        (&released["todo"]["status"], &released["todo"]["assignee"]),
+        (&json!("pending"), &Value::Null)
+    );
+    // The epoch never falls, also not after giving back.
+    let third = world.call_in(&slow, "todo_next", next(600)).unwrap();
+    assert_eq!(third["epoch"], 3);
+}
+
+/// Where one item may be in progress, a second holder gets nothing while the first is leased.
+fn one_at_a_time_means_one_holder(backend: Backend) {
+    let world = World::new(backend);
+    let scope = Scope::Session { session_id: "s1".to_owned() };
+    let ids = world.list(scope, &["a", "b"]);
+    let mut other = world.envelope(Role::Root);
+    other.actor.principal = "root:other".to_owned();
+    let ask = json!({ "session": "s1" });
+    let mine = world.call("todo_next", ask.clone()).unwrap();
+    assert_eq!(mine["todo"]["id"], json!(ids[0]));
+    let nothing = json!({ "todo": null, "epoch": null, "leaseUntil": null });
+    assert_eq!(world.call_in(&other, "todo_next", ask.clone()).unwrap(), nothing);
+    for envelope in [&other, &world.envelope(Role::Root)] {
+        let take = json!({ "todoId": ids[1] });
+        let error = world.call_in(envelope, "todo_take", take).unwrap_err();
+        assert_eq!(error.code(), "one_in_progress");
+    }
+    world.call("todo_release", json!({ "todoId": ids[0] })).unwrap();
+    assert_eq!(world.call_in(&other, "todo_next", ask).unwrap()["todo"]["id"], json!(ids[0]));
+}
+
+/// P-1, P-4, P-27: held, resting and claimed items are nobody's to take.
+fn what_waits_is_not_handed_out(backend: Backend) {
+    let mut world = World::new(backend);
+    let ids = world.plan(&["held", "resting", "claimed", "free"]);
+    let root = |name: &str, input: Value| world.call(name, input).unwrap();
+    root("todo_hold", json!({ "todoId": ids[0], "kind": "blocked", "reason": "no key" }));
+    root("todo_defer", json!({ "todoId": ids[1], "until": "2026-11-15T09:00:00Z" }));
+    let claim = json!({ "todoId": ids[2], "outcome": "done", "evidence": ["commit:0123abc"] });
+    let claimed = root("todo_claim", claim);
+    assert_eq!(claimed["todo"]["claim"]["evidence"], json!(["commit:0123abc"]));
+    assert_eq!(claimed["todo"]["status"], "pending");
+    for (id, code) in [(&ids[0], "held"), (&ids[1], "deferred"), (&ids[2], "already_claimed")] {
+        let error = world.call("todo_take", json!({ "todoId": id })).unwrap_err();
+        assert_eq!(error.code(), code);
+    }
+    let got = |world: &World, name: &str| {
+        let answer = world.call_in(&worker(world, name), "todo_next", next(600)).unwrap();
+        answer["todo"]["title"].clone()
+    };
+    assert_eq!(got(&world, "a"), "free");
+    assert_eq!(got(&world, "b"), Value::Null);
+    world.call("todo_unhold", json!({ "todoId": ids[0] })).unwrap();
+    assert_eq!(got(&world, "b"), "held");
+    world.now = world.now.plus_seconds(3600);
+    assert_eq!(got(&world, "c"), "resting");
+    let back = json!({ "todoId": ids[2], "feedback": "not on Windows" });
+    world.call("todo_return", back).unwrap();
+    assert_eq!(got(&world, "d"), "claimed");
+}
+
+/// P-21: whoever made it cannot judge it; root can, and then it is completed on the claim.
+fn a_claim_is_judged_by_another(backend: Backend) {
+    let world = World::new(backend);
+    let id = world.plan(&["task"])[0].clone();
+    let maker = worker(&world, "maker");
+    world.call_in(&maker, "todo_take", json!({ "todoId": id })).unwrap();
+    let claim = json!({ "todoId": id, "outcome": "built", "evidence": ["test:ci"] });
+    world.call_in(&maker, "todo_claim", claim.clone()).unwrap();
+    for (name, input) in [
+        ("todo_accept", json!({ "todoId": id })),
+        ("todo_return", json!({ "todoId": id, "feedback": "mine" })),
+    ] {
+        let error = world.call_in(&maker, name, input).unwrap_err();
+        assert_eq!((error.code(), error.meaning().exit), ("not_permitted", 4));
+    }
+    let again = world.call_in(&maker, "todo_claim", claim).unwrap_err();
+    assert_eq!(again.code(), "already_claimed");
+    let done = world.call("todo_accept", json!({ "todoId": id })).unwrap();
+    assert_eq!(
+        (&done["todo"]["status"], &done["todo"]["outcome"], &done["todo"]["evidence"]),
+        (&json!("completed"), &json!("built"), &json!(["test:ci"]))
+    );
+    // Another worker's task is not one's own to give back, hold or claim.
+    let id = world.list(Scope::Plan { branch: "main".into(), plan_file: "p2".into() }, &["x"])[0]
+        .clone();
+    world.call_in(&maker, "todo_take", json!({ "todoId": id })).unwrap();
+    let stranger = worker(&world, "stranger");
+    for (name, input) in [
+        ("todo_release", json!({ "todoId": id })),
+        ("todo_hold", json!({ "todoId": id, "kind": "failed", "reason": "x" })),
+        ("todo_claim", json!({ "todoId": id, "outcome": "x" })),
+    ] {
+        let error = world.call_in(&stranger, name, input).unwrap_err();
+        assert_eq!(error.code(), "not_permitted", "{name}");
+    }
+}
+
+fn bad_wishes_are_refused_and_change_nothing(backend: Backend) {
+    let world = World::new(backend);
+    let id = world.plan(&["task"])[0].clone();
+    let lines = world.log(5).len();
+    for (name, input, code, exit) in [
+        ("todo_take", json!({ "todoId": id, "leaseS": 0 }), "bad_value", 2),
+        ("todo_take", json!({ "todoId": id, "leaseS": 31_536_000 }), "bad_value", 2),
+        ("todo_take", json!({ "todoId": "nonsense" }), "unknown_todo", 1),
+        ("todo_take", json!({ "todoId": "999" }), "unknown_todo", 1),
+        ("todo_heartbeat", json!({ "todoId": id, "epoch": 1 }), "stale_epoch", 1),
+        ("todo_release", json!({ "todoId": id }), "wrong_status", 1),
+        ("todo_accept", json!({ "todoId": id }), "no_claim", 1),
+        ("todo_hold", json!({ "todoId": id, "kind": "sad", "reason": "x" }), "bad_value", 2),
+        ("todo_hold", json!({ "todoId": id, "kind": "failed", "reason": " " }), "missing_field", 2),
+        ("todo_defer", json!({ "todoId": id, "until": "soon" }), "bad_value", 2),
+        (
+            "todo_claim",
+            json!({ "todoId": id, "outcome": "x", "evidence": ["vibes"] }),
+            "bad_value",
+            2,
+        ),
+        ("todo_next", json!({}), "missing_field", 2),
+        ("todo_next", json!({ "planFile": "a", "session": "b" }), "bad_value", 2),
+    ] {
+        let error = world.call(name, input.clone()).unwrap_err();
+        assert_eq!((error.code(), error.meaning().exit), (code, exit), "{name} {input}");
+    }
+    let none = world.call("todo_next", json!({ "planFile": "nowhere.md" })).unwrap();
+    assert_eq!(none["todo"], Value::Null);
+    // The stale heartbeat left its line, and nothing else did.
+    assert_eq!(world.log(lines + 1).len(), lines + 1);
+    // A turn's items are not taken.
+    let turn = world.call("create_todo", json!({ "items": [{ "title": "x" }] })).unwrap();
+    let take = json!({ "todoId": turn["created"][0]["id"] });
+    let error = world.call("todo_take", take).unwrap_err();
+    assert_eq!((error.code(), error.meaning().exit), ("not_permitted", 4));
+}
+
+on_every_store!(
+    one_of_many_gets_the_item,
+    many_who_ask_for_the_next_get_different_ones,
+    taking_again_changes_nothing,
+    a_silent_holder_loses_the_item_and_is_fenced,
+    one_at_a_time_means_one_holder,
+    what_waits_is_not_handed_out,
+    a_claim_is_judged_by_another,
+    bad_wishes_are_refused_and_change_nothing,
+);
