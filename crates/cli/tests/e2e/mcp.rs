@@ -216,7 +216,11 @@ fn the_default_tools_of_a_role_are_cheap() {
 #[test]
 fn a_profile_trims_the_list_and_not_the_authority() {
     let place = Place::sqlite();
-    for (profile, listed) in [("turn", &TURN_TOOLS[..]), ("all", &TURN_TOOLS), ("plan", &[])] {
+    let judging = ["todo_claim", "todo_accept", "todo_return"];
+    let all = [&TURN_TOOLS[..], &judging].concat();
+    for (profile, listed) in
+        [("turn", &TURN_TOOLS[..]), ("all", &all), ("plan", &judging[..1]), ("session", &[])]
+    {
         let client = Client::start(&server(&place, &["--profile", profile]));
         assert_eq!(client.names(), listed, "{profile}");
         let answer = client.answer("create_todo", &one("a"), &in_turn(profile));
@@ -347,9 +351,12 @@ fn a_worker_sees_no_turn_tools_and_is_refused_by_name() {
     place.create("the plan");
     let before = place.log_length();
     let worker = ["--agent", "primary.subagents.x", "--conversation", "c1", "--turn", "t1"];
-    for more in [&[][..], &["--profile", "turn"], &["--profile", "all"]] {
+    let own = ["todo_claim"];
+    for (more, listed) in
+        [(&[][..], &own[..]), (&["--profile", "turn"], &[]), (&["--profile", "all"], &own)]
+    {
         let client = Client::start(&server(&place, &[&worker, more].concat()));
-        assert_eq!(client.names(), [""; 0], "{more:?}");
+        assert_eq!(client.names(), listed, "{more:?}");
         for (tool, action) in TURN_TOOLS.iter().zip(["create", "view", "complete"]) {
             let arguments = json!({ "todoId": "a", "outcome": "b", "items": [] });
             let error = client.refusal(tool, &arguments, &json!({}));

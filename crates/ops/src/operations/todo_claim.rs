@@ -39,7 +39,10 @@ impl Define for TodoClaim {
         command: &["todo", "claim"],
         positional: &["todoId", "outcome"],
     };
-    const EXAMPLE: &'static str = r#"{"todoId":"01JCQ0000000000000000000AB","outcome":"Builds in 42 s","evidence":["commit:0123abc"]}"#;
+    const EXAMPLE: &'static str = concat!(
+        r#"{"todoId":"01JCQ0000000000000000000AB","outcome":"Builds in 42 s","#,
+        r#""evidence":["commit:0123abc"]}"#
+    );
 
     type Input = Input;
     type Output = OneTodo;
