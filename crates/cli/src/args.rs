@@ -5,6 +5,7 @@
 
 use std::ffi::OsString;
 
+use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use punchlist_core::{AgentPath, Role};
 use punchlist_ops::CATALOGUE;
@@ -60,6 +61,23 @@ impl Globals {
             mission: text("mission"),
             pillar: text("pillar"),
             idempotency_key: text("idempotency-key"),
+        }
+    }
+}
+
+impl Globals {
+    /// The value of a global flag that this command takes for a field of its input, if it was
+    /// given on the command line; then it says nothing about the caller any more.
+    pub(crate) fn take_for_field(&mut self, field: &str, matches: &ArgMatches) -> Option<String> {
+        if matches.value_source(field) != Some(ValueSource::CommandLine) {
+            return None;
+        }
+        match field {
+            "agent" => self.agent.take().map(|agent| agent.to_string()),
+            "session" => self.session.take(),
+            "mission" => self.mission.take(),
+            "pillar" => self.pillar.take(),
+            _ => None,
         }
     }
 }
@@ -189,7 +207,8 @@ mod tests {
     #[test]
     fn the_whole_tree_is_sound() {
         tree(None).debug_assert();
-        for name in commands::FIXED {
+        let of_operations = CATALOGUE.iter().filter_map(|o| o.surfaces.command.first().copied());
+        for name in commands::FIXED.into_iter().chain(of_operations) {
             tree(Some(name)).debug_assert();
         }
     }

@@ -19,6 +19,11 @@ const GROUPS: &[(&str, &str)] = &[
     ("token", "Make, list and take back tokens"),
 ];
 
+/// Fields that have the name of a global flag. On a command with such a field the flag fills the
+/// field, and says nothing about the caller: `punch token new --agent coder` makes a token *for*
+/// the coder. From the environment it never does.
+const SHARED: [&str; 4] = ["agent", "session", "mission", "pillar"];
+
 /// The operations whose command begins with this word.
 fn of_word(word: &str) -> impl Iterator<Item = &'static Operation> {
     CATALOGUE.iter().filter(move |operation| operation.surfaces.command.first() == Some(&word))
@@ -51,6 +56,7 @@ fn leaf(word: &'static str, operation: &'static Operation) -> Command {
         .into_iter()
         .flatten()
         .filter(|(field, _)| !operation.surfaces.positional.contains(&field.as_str()))
+        .filter(|(field, _)| !SHARED.contains(&field.as_str()))
         .map(|(field, schema)| argument(field, schema).long(flag(field)));
     Command::new(word)
         .about(schema::description(&schema).to_owned())
@@ -60,7 +66,7 @@ fn leaf(word: &'static str, operation: &'static Operation) -> Command {
 }
 
 fn argument(field: &str, schema: &Value) -> Arg {
-    let arg = Arg::new(field.to_owned()).help(schema::description(schema).to_owned());
+    let arg = Arg::new(id(field)).help(schema::description(schema).to_owned());
     let kind = schema.get("type").and_then(Value::as_str).unwrap_or("json");
     match kind {
         "boolean" => arg.action(ArgAction::SetTrue),
@@ -80,8 +86,17 @@ fn argument(field: &str, schema: &Value) -> Arg {
     }
 }
 
-/// `nextCursor` is `--next-cursor`.
+/// The id of a field's argument, apart from those of the global flags.
+fn id(field: &str) -> String {
+    format!("input.{field}")
+}
+
+/// `nextCursor` is `--next-cursor`. `--project` always says where the caller is; a field of that
+/// name gets another flag.
 fn flag(field: &str) -> String {
+    if field == "project" {
+        return "only-project".to_owned();
+    }
     field.chars().fold(String::new(), |mut flag, c| {
         if c.is_uppercase() {
             flag.push('-');
@@ -101,18 +116,23 @@ pub(super) fn run(globals: &Globals, name: &str, matches: &ArgMatches) -> Result
         .ok_or_else(|| Failure::usage(format!("there is no command `{name}`")))?;
     let schema = (operation.input_schema)();
     let fields = schema.get("properties").and_then(Value::as_object);
-    let input: Map<String, Value> = fields
-        .into_iter()
-        .flatten()
-        .filter_map(|(field, schema)| Some((field.clone(), value(matches, field, schema)?)))
-        .collect();
-    secret_file::call(globals, operation, Value::Object(input), matches)
+    let (mut input, mut globals) = (Map::new(), globals.clone());
+    for (field, schema) in fields.into_iter().flatten() {
+        let given = if SHARED.contains(&field.as_str()) {
+            globals.take_for_field(field, matches).map(Value::from)
+        } else {
+            value(matches, field, schema)
+        };
+        input.extend(given.map(|given| (field.clone(), given)));
+    }
+    secret_file::call(&globals, operation, Value::Object(input), matches)
 }
 
 /// What was given for a field, as the schema's type; what does not read stays text and is
 /// refused with it. A switch that is off was not given.
 fn value(matches: &ArgMatches, field: &str, schema: &Value) -> Option<Value> {
     let kind = schema.get("type").and_then(Value::as_str).unwrap_or("json");
+    let field = &id(field);
     match kind {
         "boolean" => matches.get_flag(field).then_some(Value::Bool(true)),
         "array" => {

@@ -165,6 +165,17 @@ impl Punch {
         run(self.command_of(program, &words), &self.stdin)
     }
 
+    /// Runs it on a pseudo-terminal of its own, as a person would, or an agent that wants to look
+    /// like one. Both its streams come back as one.
+    pub(crate) fn on_terminal(&self) -> Ran {
+        let quoted =
+            |word: &OsString| format!("'{}'", word.to_str().unwrap().replace('\'', r"'\''"));
+        let words: Vec<String> = self.words.iter().map(quoted).collect();
+        let line: OsString = format!("exec {PUNCH} {}", words.join(" ")).into();
+        let words = ["-qec".into(), line, "/dev/null".into()];
+        run(self.command_of("script", &words), &self.stdin)
+    }
+
     fn command_of(&self, program: &str, words: &[OsString]) -> Command {
         let mut command = Command::new(program);
         command.env_clear().envs(&self.environment).current_dir(&self.folder).args(words);

@@ -1,0 +1,162 @@
+//! Who a process is, and every way we know to be somebody else: none of them works.
+//!
+//! `script` (util-linux) gives a command a pseudo-terminal, the way an agent would.
+
+use punchlist_testkit::Backend;
+use serde_json::{Value, json};
+
+use crate::support::{Place, Punch};
+
+/// Runs it on a pseudo-terminal and reads the JSON it prints there.
+fn at_terminal(punch: &Punch) -> (Option<i32>, Value) {
+    let ran = punch.on_terminal();
+    let json: String = ran.stdout.lines().filter(|line| !line.contains("note: ")).collect();
+    (ran.exit, serde_json::from_str(&json).unwrap_or_else(|_| panic!("{ran:?}")))
+}
+
+fn role(punch: &Punch) -> Value {
+    let (exit, mut answer) = at_terminal(punch);
+    assert_eq!(exit, Some(0), "{answer}");
+    answer["role"].take()
+}
+
+fn token_new(place: &Place, role: &str) -> Punch {
+    place.punch(["token", "new", "--role", role, "--json"])
+}
+
+/// An operator's token on a fresh store, and the secret of it.
+fn first_operator(place: &Place) -> String {
+    let made = token_new(place, "operator").answer();
+    made["token"].as_str().unwrap().to_owned()
+}
+
+fn with(punch: Punch, secret: &str) -> Punch {
+    punch.env("PUNCHLIST_TOKEN", secret)
+}
+
+#[test]
+fn a_person_at_a_terminal_is_the_operator_and_an_agent_with_one_is_not() {
+    let place = Place::sqlite();
+    let status = || place.punch(["status", "--json"]);
+    assert_eq!(role(&status()), "operator");
+    assert_eq!(status().answer()["role"], "root", "no terminal, no operator");
+    for host in ["CLAUDECODE", "CODEX_SANDBOX", "CURSOR_AGENT", "GEMINI_CLI"] {
+        assert_eq!(role(&status().env(host, "1")), "root", "{host}");
+    }
+    assert_eq!(role(&status().words(["--agent", "coder"])), "root");
+    assert_eq!(role(&status().words(["--agent", "coder.subagents.x"])), "worker");
+    // With --as an operator carries any role.
+    assert_eq!(role(&status().words(["--as", "lead"])), "lead");
+}
+
+#[test]
+fn a_file_in_the_project_grants_nothing() {
+    let place = Place::sqlite();
+    let grants = "role = \"operator\"\n[agents.primary]\nrole = \"operator\"\n";
+    std::fs::write(place.home().join("punchlist.toml"), grants).unwrap();
+    assert_eq!(place.punch(["status", "--json"]).answer()["role"], "root");
+    let refused = place.punch(["status", "--json", "--as", "operator"]).refusal(4);
+    assert_eq!(refused["code"], "not_permitted");
+}
+
+fn the_bootstrap_is_open_once(backend: Backend) {
+    let place = Place::new(backend);
+    // Not for another role, and the refusal leaves it open.
+    assert_eq!(token_new(&place, "lead").refusal(4)["code"], "not_permitted");
+    let secret = first_operator(&place);
+    assert_eq!(token_new(&place, "operator").refusal(4)["code"], "not_permitted");
+    assert_eq!(with(place.punch(["status", "--json"]), &secret).answer()["role"], "operator");
+    let more = with(token_new(&place, "lead"), &secret).answer();
+    assert_eq!(more["role"], "lead");
+}
+
+#[test]
+fn the_bootstrap_is_open_once_on_sqlite() {
+    the_bootstrap_is_open_once(Backend::SqliteFile);
+}
+
+#[test]
+fn the_bootstrap_is_open_once_on_postgres() {
+    the_bootstrap_is_open_once(Backend::Postgres);
+}
+
+#[test]
+fn the_first_command_at_a_terminal_closes_the_bootstrap() {
+    let place = Place::sqlite();
+    assert_eq!(role(&place.punch(["status", "--json"])), "operator");
+    assert_eq!(token_new(&place, "operator").refusal(4)["code"], "not_permitted");
+    let (exit, made) = at_terminal(&token_new(&place, "operator"));
+    assert_eq!((exit, &made["role"]), (Some(0), &json!("operator")));
+}
+
+#[test]
+fn a_stolen_token_is_worth_nothing_once_it_is_revoked() {
+    let place = Place::sqlite();
+    let operator = first_operator(&place);
+    let made = with(token_new(&place, "root").words(["--agent", "coder"]), &operator).answer();
+    let (id, secret) = (made["id"].as_str().unwrap(), made["token"].as_str().unwrap());
+    let create = || {
+        let input = json!({ "items": [{ "title": "x" }] });
+        with(place.call("create_todo", &input), secret)
+    };
+    create().answer();
+    let upwards = create().words(["--as", "operator"]).refusal(4);
+    assert_eq!(upwards["code"], "not_permitted");
+    let list = with(place.punch(["token", "list", "--json"]), secret).refusal(4);
+    assert_eq!(list["code"], "not_permitted");
+    with(place.punch(["token", "revoke", id, "--json"]), &operator).answer();
+    let before = place.log_length();
+    let refused = create().refusal(4);
+    assert_eq!((&refused["code"], refused["revokedAt"].is_string()), (&json!("bad_token"), true));
+    assert_eq!(place.log_length(), before);
+    for nonsense in ["hello", "punch_1234"] {
+        let refused = with(place.punch(["status", "--json"]), nonsense).refusal(4);
+        assert_eq!(refused["message"], "the token is not one of ours");
+    }
+}
+
+/// P-28: the secret goes straight into a file for its owner alone.
+#[cfg(unix)]
+#[test]
+fn a_secret_can_go_straight_into_a_file() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::sqlite();
+    let file = place.home().join("token");
+    let words = ["--secret-file", file.to_str().unwrap()];
+    let made = token_new(&place, "operator").words(words).answer();
+    let secret = std::fs::read_to_string(&file).unwrap();
+    assert!(!made.to_string().contains(secret.trim()));
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(with(place.punch(["status", "--json"]), &secret).answer()["role"], "operator");
+    // A file that is there is not written over, and no token is made for nothing.
+    let again = with(token_new(&place, "lead").words(words), &secret).refusal(3);
+    assert_eq!(again["code"], "io");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), secret);
+    let list = with(place.punch(["token", "list", "--json"]), &secret).answer();
+    assert_eq!(list["tokens"].as_array().unwrap().len(), 1);
+    // Nor is a file left behind when the token is refused.
+    let other = place.home().join("other");
+    let words = ["--secret-file", other.to_str().unwrap()];
+    token_new(&place, "lead").words(words).refusal(4);
+    assert!(!other.exists());
+}
+
+#[test]
+fn a_narrowed_token_says_what_it_is_missing() {
+    let place = Place::sqlite();
+    let operator = first_operator(&place);
+    let call = json!({ "role": "root", "project": "elsewhere" });
+    let call = with(place.call("token_new", &call), &operator).answer();
+    let secret = call["token"].as_str().unwrap();
+    let refused = with(place.call("list_todo", &json!({})), secret).refusal(4);
+    let said = (&refused["code"], &refused["missing"]);
+    assert_eq!(said, (&json!("out_of_reach"), &json!("project `test`")));
+    // On `token new` the flag narrows the token: it is no word about the caller.
+    let words = ["token", "new", "--role", "owner", "--agent", "o", "--mission", "m", "--json"];
+    let words = place.punch(words).words(["--only-project", "elsewhere"]);
+    let id = with(words, &operator).answer()["id"].clone();
+    let list = with(place.punch(["token", "list", "--json"]), &operator).answer();
+    let row = list["tokens"].as_array().unwrap().iter().find(|row| row["id"] == id).unwrap();
+    assert_eq!(row["reach"], json!({ "project": "elsewhere", "mission": "m" }));
+    assert_eq!((&row["agent"], &row["createdBy"]), (&json!("o"), &json!("operator:primary")));
+}
