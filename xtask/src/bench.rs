@@ -5,6 +5,7 @@
 
 use anyhow::Result;
 
+use crate::postgres::{Commits, TestServer, URL_VARIABLE};
 use crate::{process, repository};
 
 pub(crate) fn run(args: &[String]) -> Result<()> {
@@ -14,7 +15,8 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     let target = std::env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| root.join("target"), |folder| root.join(folder));
     let programs = target.join("release");
+    let server = TestServer::get(Commits::Durable)?;
     let mut measure = process::bound(programs.join("measure"));
-    measure.arg("all").arg(&programs).args(args);
+    measure.arg("all").arg(&programs).args(args).env(URL_VARIABLE, server.url());
     process::run(&mut measure, "measure")
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::postgres::{TestServer, URL_VARIABLE};
+use crate::postgres::{Commits, TestServer, URL_VARIABLE};
 use crate::process::{cargo, run_cargo, succeeds};
 use crate::{goldens, ledger, licences, repository, tidy};
 
@@ -146,7 +146,7 @@ fn print_table(times: &[(&str, Duration)]) {
 }
 
 fn postgres(session: &mut Session) -> Result<()> {
-    session.server = Some(TestServer::get()?);
+    session.server = Some(TestServer::get(Commits::Fast)?);
     Ok(())
 }
 

@@ -77,7 +77,7 @@ impl<'a, 't> Call<'a, 't> {
         let load = match wip {
             Wip::Many => {
                 self.tx.lock_todo(id)?;
-                Load::Todo(id)
+                Load::Item(id)
             }
             Wip::AtMostOne => Load::Open,
             Wip::ExactlyOneStep => Load::All,

@@ -11,8 +11,8 @@ use crate::{Dialect, Error};
 #[derive(Debug)]
 pub struct Tx<'a> {
     connection: Connection<'a>,
-    /// The number of the next event of this transaction, once it is known (PostgreSQL).
-    pub(crate) next_event: Option<i64>,
+    /// How many events this transaction has written (PostgreSQL).
+    pub(crate) event_count: i64,
 }
 
 #[derive(Debug)]
@@ -23,11 +23,11 @@ enum Connection<'a> {
 
 impl<'a> Tx<'a> {
     pub(crate) const fn sqlite(connection: &'a rusqlite::Connection) -> Self {
-        Self { connection: Connection::Sqlite(connection), next_event: None }
+        Self { connection: Connection::Sqlite(connection), event_count: 0 }
     }
 
     pub(crate) const fn postgres(connection: &'a mut PgConnection) -> Self {
-        Self { connection: Connection::Postgres(connection), next_event: None }
+        Self { connection: Connection::Postgres(connection), event_count: 0 }
     }
 
     #[must_use]
@@ -92,14 +92,6 @@ impl<'a> Tx<'a> {
                 Ok(statement.execute(rusqlite::params_from_iter(params))? as u64)
             }
             Connection::Postgres(connection) => connection.execute(sql.postgres, params),
-        }
-    }
-
-    /// The row id SQLite gave to the newest row; PostgreSQL has no such thing.
-    pub(crate) fn last_row_id(&self) -> i64 {
-        match &self.connection {
-            Connection::Sqlite(connection) => connection.last_insert_rowid(),
-            Connection::Postgres(_) => 0,
         }
     }
 

@@ -6,6 +6,7 @@
 mod process;
 mod reads;
 mod table;
+mod takers;
 mod writers;
 
 use std::path::{Path, PathBuf};
@@ -39,6 +40,10 @@ fn all(programs: &Path, quick: bool, only: Option<&str>) -> Result<()> {
     }
     if wanted("reads") {
         lines.extend(reads::measure(if quick { 100_000 } else { 1_000_000 })?);
+    }
+    if wanted("takers") {
+        lines.push(takers::next_of(if quick { 100_000 } else { 1_000_000 })?);
+        lines.push(takers::on_postgres(if quick { 3 } else { 8 })?);
     }
     print!("{}", table::render(&lines));
     let missed = lines.iter().filter(|line| !line.holds()).count();

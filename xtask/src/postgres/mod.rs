@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 
 use crate::process;
+pub(crate) use throwaway::Commits;
 use throwaway::Throwaway;
 
 /// The variable through which the tests learn of their server.
@@ -23,7 +24,7 @@ pub(crate) enum TestServer {
 }
 
 impl TestServer {
-    pub(crate) fn get() -> Result<Self> {
+    pub(crate) fn get(commits: Commits) -> Result<Self> {
         match std::env::var(URL_VARIABLE) {
             Ok(url) if url.is_empty() => {}
             Ok(url) => return Self::given(url),
@@ -31,7 +32,7 @@ impl TestServer {
             Err(error) => return Err(error).context(URL_VARIABLE),
         }
         let programs = programs::find_or_install()?;
-        Ok(Self::Throwaway(Throwaway::start(&programs)?))
+        Ok(Self::Throwaway(Throwaway::start(&programs, commits)?))
     }
 
     fn given(url: String) -> Result<Self> {
@@ -55,7 +56,7 @@ pub(crate) fn run_with(args: &[String]) -> Result<ExitCode> {
     let Some((program, rest)) = words.split_first() else {
         bail!("say what to run: cargo xtask with-postgres CMD…");
     };
-    let server = TestServer::get()?;
+    let server = TestServer::get(Commits::Fast)?;
     let status = process::bound(program)
         .args(rest)
         .env(URL_VARIABLE, server.url())

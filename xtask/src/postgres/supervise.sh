@@ -33,11 +33,14 @@ for locale in C.UTF-8 C; do
 done
 [ "$made" = yes ] || fail "initdb failed"
 
+# Tests need speed; measurements need commits that cost what they cost.
+durable=${PUNCHLIST_POSTGRES_DURABLE:-off}
+
 # No Unix socket: its path would be too long under a long TMPDIR, and nobody connects by it.
 "$@" "$bin/postgres" -D "$dir/data" -p "$port" \
     -c listen_addresses=127.0.0.1 -c unix_socket_directories= \
     -c max_connections=200 -c logging_collector=off \
-    -c fsync=off -c synchronous_commit=off -c full_page_writes=off \
+    -c "fsync=$durable" -c "synchronous_commit=$durable" -c "full_page_writes=$durable" \
     3<&- >>"$log" 2>&1 &
 server=$!
 

@@ -24,13 +24,22 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Whom the server runs as when we are root, which PostgreSQL refuses to be.
 const SERVER_USER: &str = "postgres";
 
+/// What a commit of the server promises.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Commits {
+    /// Nothing after a crash: for tests.
+    Fast,
+    /// What a real server promises: for measurements.
+    Durable,
+}
+
 pub(crate) struct Throwaway {
     supervisor: Child,
     port: u16,
 }
 
 impl Throwaway {
-    pub(super) fn start(programs: &Path) -> Result<Self> {
+    pub(super) fn start(programs: &Path, commits: Commits) -> Result<Self> {
         let port = free_port()?;
         let is_root = are_we_root()?;
         let folder = make_folder()?;
@@ -41,6 +50,10 @@ impl Throwaway {
             .arg(port.to_string())
             .args(prefix)
             .env("LC_ALL", "C")
+            .env(
+                "PUNCHLIST_POSTGRES_DURABLE",
+                if commits == Commits::Durable { "on" } else { "off" },
+            )
             .stdin(Stdio::piped())
             .process_group(0)
             .spawn()
@@ -156,7 +169,7 @@ mod tests {
     fn a_server_that_cannot_be_made_is_an_error_and_leaves_no_folder() {
         let ours = format!("punchlist-postgres-{}-", std::process::id());
         let no_programs = std::env::temp_dir().join("xtask-no-programs-here");
-        let started = Throwaway::start(&no_programs);
+        let started = Throwaway::start(&no_programs, Commits::Fast);
         assert!(started.is_err());
         let left =
             std::fs::read_dir(std::env::temp_dir()).unwrap().filter_map(Result::ok).any(|entry| {

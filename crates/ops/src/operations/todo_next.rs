@@ -68,7 +68,8 @@ impl Define for TodoNext {
         let found = if one_at_a_time {
             next_of_one(call, &list, clock)?
         } else {
-            next_of_many(call, &list, clock)?
+            let envelope = call.envelope();
+            call.tx().next_todo(list.id, &envelope.actor, envelope.now, clock)?
         };
         let Some(todo_id) = found else { return Ok(TakenTodo::NOTHING) };
         let mut snapshot = call.with_todo(list, todo_id)?;
@@ -91,19 +92,6 @@ fn next_of_one(call: &mut Call<'_, '_>, list: &List, clock: Time) -> Result<Opti
         }
     }
     Ok(select::next(&snapshot, call.envelope().now).map(|todo| todo.id))
-}
-
-/// Where many may be: what the caller holds, else the first that nobody does.
-fn next_of_many(
-    call: &mut Call<'_, '_>,
-    list: &List,
-    clock: Time,
-) -> Result<Option<TodoId>, Error> {
-    let envelope = call.envelope();
-    if let Some(held) = call.tx().held_todo(list.id, &envelope.actor.principal, clock)? {
-        return Ok(Some(held));
-    }
-    Ok(call.tx().free_todo(list.id, &envelope.actor.agent, envelope.now, clock)?)
 }
 
 /// The list that was named; exactly one must be.

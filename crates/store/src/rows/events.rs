@@ -52,6 +52,18 @@ macro_rules! columns {
     };
 }
 
+macro_rules! insert {
+    ($number:expr) => {
+        concat!(
+            "INSERT INTO events (",
+            columns!(),
+            ") VALUES (",
+            $number,
+            ", $2, $3, $4, $5, $6, $7, $8, $9, $10)"
+        )
+    };
+}
+
 macro_rules! horizon {
     () => {
         "(pg_snapshot_xmin(pg_current_snapshot())::text::bigint << 20)"
@@ -71,13 +83,21 @@ macro_rules! select {
 }
 
 impl Tx<'_> {
-    /// Writes an event down; gives its number.
-    pub fn append(&mut self, stamp: &Stamp, aggregate: &str, event: &Event) -> Result<i64, Error> {
+    /// Writes an event down.
+    pub fn append(&mut self, stamp: &Stamp, aggregate: &str, event: &Event) -> Result<(), Error> {
         let data = serde_json::to_string(event)?;
-        let seq = self.next_number()?;
         let project = stamp.project.to_string();
+        let statement = self.dialect().pick(
+            // None lets SQLite number the row.
+            sql!(insert!("CAST($1 AS INTEGER)")),
+            sql!(insert!("(pg_current_xact_id()::text::bigint << 20) | CAST($1 AS BIGINT)")),
+        );
+        let number = match self.dialect() {
+            Dialect::Sqlite => None,
+            Dialect::Postgres => Some(self.next_number()?),
+        };
         let params = [
-            seq.into(),
+            number.into(),
             Event::VERSION.into(),
             event.type_name().into(),
             (&project).into(),
@@ -88,35 +108,19 @@ impl Tx<'_> {
             stamp.at.micros().into(),
             (&data).into(),
         ];
-        self.execute(
-            sql!(
-                "INSERT INTO events (",
-                columns!(),
-                ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
-            ),
-            &params,
-        )?;
-        // Not by RETURNING: SQLite keeps the row in a temporary table for that, every time.
-        Ok(seq.unwrap_or_else(|| self.last_row_id()))
+        // Not with RETURNING: SQLite keeps the row in a temporary table for that, every time.
+        self.execute(statement, &params)?;
+        Ok(())
     }
 
-    /// None lets SQLite number the row.
-    fn next_number(&mut self) -> Result<Option<i64>, Error> {
-        if self.dialect() == Dialect::Sqlite {
-            return Ok(None);
-        }
-        let next = match self.next_event {
-            Some(next) => next,
-            None => {
-                let statement = sql!("SELECT pg_current_xact_id()::text::bigint");
-                self.first(statement, &[], |row| row.int(0))?.unwrap_or_default() << EVENT_BITS
-            }
-        };
-        if (next + 1).trailing_zeros() >= EVENT_BITS {
+    /// The number of the next event inside this transaction.
+    fn next_number(&mut self) -> Result<i64, Error> {
+        let number = self.event_count;
+        if number >> EVENT_BITS != 0 {
             return Err(Error::new(ErrorKind::Backend, "too many events in one transaction"));
         }
-        self.next_event = Some(next + 1);
-        Ok(Some(next))
+        self.event_count += 1;
+        Ok(number)
     }
 
     /// Events of a project after a number, in order, none of them skipped. With `actor`, only

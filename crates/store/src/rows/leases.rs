@@ -60,12 +60,16 @@ impl Tx<'_> {
         Ok(changed == 1)
     }
 
-    /// Takes the holder away; the epoch stays.
+    /// Takes the holder away; the epoch stays. The end goes to the end of time, so that looking for
+    /// leases that ran out never meets those that were given back.
     pub fn end_lease(&mut self, todo: TodoId) -> Result<(), Error> {
         let todo = todo.to_string();
         self.execute(
-            sql!("UPDATE leases SET holder = NULL WHERE todo_id = $1 AND holder IS NOT NULL"),
-            &[(&todo).into()],
+            sql!(
+                "UPDATE leases SET holder = NULL, lease_until = $2 \
+                 WHERE todo_id = $1 AND holder IS NOT NULL"
+            ),
+            &[(&todo).into(), i64::MAX.into()],
         )?;
         Ok(())
     }

@@ -4,19 +4,21 @@
 
 use punchlist_core::lease;
 use punchlist_core::{
-    Decision, Event, Ids, List, ListId, Snapshot, Status, Todo, TodoId, Touched, apply,
+    Decision, Event, Ids, List, ListId, Snapshot, Status, Tally, Todo, TodoId, Touched, apply,
 };
 
 use super::events::Stamp;
 use crate::{Error, Tx};
 
-/// Which items a decision needs to see. Counts and the last position always come.
+/// Which items a decision needs to see. Counts and the last position come with all but `Item`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
     /// None: appending.
     Counts,
     /// One, by id, with what it hangs under.
     Todo(TodoId),
+    /// The same without counts: a list of a million is not counted to take one of it.
+    Item(TodoId),
     /// The open ones, where rules look across the list.
     Open,
     /// Every one.
@@ -28,7 +30,7 @@ impl Tx<'_> {
     pub fn snapshot(&mut self, list: List, load: Load) -> Result<Snapshot, Error> {
         let todos = match load {
             Load::Counts => Vec::new(),
-            Load::Todo(id) => self.todo_and_parents(list.id, id)?,
+            Load::Todo(id) | Load::Item(id) => self.todo_and_parents(list.id, id)?,
             Load::All => self.todos(list.id)?,
             Load::Open => {
                 let mut open = Vec::new();
@@ -38,10 +40,15 @@ impl Tx<'_> {
                 open
             }
         };
-        let (tally, last_position) = self.tally(list.id)?;
+        let (tally, last_position) = match load {
+            Load::Item(_) => (Tally::default(), None),
+            _ => self.tally(list.id)?,
+        };
         let leases = match load {
             Load::Counts => Vec::new(),
-            Load::Todo(id) => self.lease(id)?.map(|lease| (id, lease)).into_iter().collect(),
+            Load::Todo(id) | Load::Item(id) => {
+                self.lease(id)?.map(|lease| (id, lease)).into_iter().collect()
+            }
             Load::Open | Load::All => self.leases(list.id)?,
         };
         let todos = todos.into_iter().map(|todo| (todo.id, todo)).collect();

@@ -4,39 +4,47 @@
 //! the item it found and skips what others have locked (PostgreSQL). On SQLite there is one
 //! writer at a time.
 
-use punchlist_core::{AgentPath, ListId, Time, TodoId};
+use punchlist_core::{Actor, ListId, Time, TodoId};
 
 use super::word;
 use crate::sql::Row;
 use crate::{Dialect, Error, Tx, sql};
 
-/// Open, unclaimed, not held, not resting, and nothing hangs under it that should come first.
+/// Unclaimed, not held, not resting.
 macro_rules! workable {
     () => {
-        "t.claim IS NULL AND t.hold IS NULL AND (t.defer_until IS NULL OR t.defer_until <= $2) \
-         AND NOT EXISTS (SELECT 1 FROM todos AS c WHERE c.parent_id = t.id)"
+        "t.claim IS NULL AND t.hold IS NULL AND (t.defer_until IS NULL OR t.defer_until <= $2)"
     };
 }
 
-macro_rules! pending {
+/// What is in progress and could be this taker's: what it holds, what is assigned to it, and what
+/// somebody held who has gone silent. Each comes from its own index, and there are few of each.
+macro_rules! in_progress {
     ($lock:expr) => {
         concat!(
-            "SELECT t.id FROM todos AS t WHERE t.list_id = $1 AND t.status = 'pending' AND ",
+            "WITH mine AS MATERIALIZED ( \
+                 SELECT todo_id, 0 AS rank FROM leases WHERE holder = $4 AND lease_until > $3 \
+                 UNION ALL SELECT id, 1 FROM todos WHERE assignee = $5 AND status = 'in_progress' \
+                 UNION ALL SELECT todo_id, 2 FROM leases \
+                     WHERE lease_until <= $3 AND holder IS NOT NULL) \
+             SELECT t.id FROM mine AS m JOIN todos AS t ON t.id = m.todo_id \
+             LEFT JOIN leases AS e ON e.todo_id = t.id \
+             WHERE t.list_id = $1 AND t.status = 'in_progress' \
+             AND (m.rank <> 1 OR e.holder IS NULL OR e.lease_until <= $3) AND ",
             workable!(),
-            " ORDER BY t.position, t.created_at, t.id LIMIT 1",
+            " ORDER BY m.rank, t.position, t.id LIMIT 1",
             $lock
         )
     };
 }
 
-macro_rules! orphaned {
+/// The first pending one under which nothing hangs that should come first.
+macro_rules! pending {
     ($lock:expr) => {
         concat!(
-            "SELECT t.id FROM todos AS t LEFT JOIN leases AS e ON e.todo_id = t.id \
-             WHERE t.list_id = $1 AND t.status = 'in_progress' AND ",
+            "SELECT t.id FROM todos AS t WHERE t.list_id = $1 AND t.status = 'pending' AND ",
             workable!(),
-            " AND ((e.holder IS NOT NULL AND e.lease_until <= $3) \
-                   OR (e.holder IS NULL AND t.assignee = $4)) \
+            " AND NOT EXISTS (SELECT 1 FROM todos AS c WHERE c.parent_id = t.id) \
              ORDER BY t.position, t.created_at, t.id LIMIT 1",
             $lock
         )
@@ -48,31 +56,12 @@ fn id(row: &Row<'_>) -> Result<TodoId, Error> {
 }
 
 impl Tx<'_> {
-    /// An item of the list that this principal holds already.
-    pub fn held_todo(
+    /// The next item of a list for this taker, locked: what it holds already, what is assigned to
+    /// it, what a silent holder left behind, else the first pending one.
+    pub fn next_todo(
         &mut self,
         list: ListId,
-        principal: &str,
-        clock: Time,
-    ) -> Result<Option<TodoId>, Error> {
-        let list = list.to_string();
-        self.first(
-            sql!(
-                "SELECT t.id FROM leases AS e JOIN todos AS t ON t.id = e.todo_id \
-                 WHERE e.holder = $2 AND e.lease_until > $3 AND t.list_id = $1 \
-                 AND t.status = 'in_progress' ORDER BY t.position, t.id LIMIT 1"
-            ),
-            &[(&list).into(), principal.into(), clock.micros().into()],
-            id,
-        )
-    }
-
-    /// The first item nobody works on, locked: one whose holder has gone silent or that is
-    /// assigned to this agent, else the first pending one.
-    pub fn free_todo(
-        &mut self,
-        list: ListId,
-        agent: &AgentPath,
+        taker: &Actor,
         now: Time,
         clock: Time,
     ) -> Result<Option<TodoId>, Error> {
@@ -80,8 +69,14 @@ impl Tx<'_> {
         let (now, clock) = (now.micros(), clock.micros());
         let statement = self
             .dialect()
-            .pick(sql!(orphaned!("")), sql!(orphaned!(" FOR UPDATE OF t SKIP LOCKED")));
-        let params = [(&list).into(), now.into(), clock.into(), agent.as_str().into()];
+            .pick(sql!(in_progress!("")), sql!(in_progress!(" FOR UPDATE OF t SKIP LOCKED")));
+        let params = [
+            (&list).into(),
+            now.into(),
+            clock.into(),
+            (&taker.principal).into(),
+            taker.agent.as_str().into(),
+        ];
         if let Some(found) = self.first(statement, &params, id)? {
             return Ok(Some(found));
         }

@@ -32,3 +32,5 @@ CREATE TABLE leases (
     lease_until BIGINT NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX leases_by_holder ON leases (holder);
+CREATE INDEX leases_by_end ON leases (lease_until);
+CREATE INDEX todos_by_assignee ON todos (assignee, status) WHERE assignee IS NOT NULL;
