@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::authority::{Action, Denial, who_may};
 use crate::transition::Move;
-use crate::{ListKind, Role, Status, Time, TodoId, TodoKind};
+use crate::{IssueStatus, ListKind, Role, Status, Time, TodoId, TodoKind};
 
 /// A refusal. It changed nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,11 +51,24 @@ pub enum Refusal {
     CriterionNotStartable { title: String },
     /// The new parent is not in this list, or would close a circle.
     BadParent { todo_id: TodoId },
+    /// No issue of this number in the project.
+    UnknownIssue { number: i64 },
+    /// An open issue says the same already.
+    LookAlike { number: i64, title: String, status: IssueStatus },
+    /// No move leads there from where the issue stands.
+    WrongIssueStatus {
+        number: i64,
+        status: IssueStatus,
+        to: IssueStatus,
+        allowed: Vec<IssueStatus>,
+    },
+    /// There is such a move, but not for this role.
+    IssueMoveNotPermitted { role: Role, number: i64, status: IssueStatus, to: IssueStatus },
 }
 
 impl Refusal {
     /// Every code there is, for the error table and its golden.
-    pub const CODES: [&'static str; 15] = [
+    pub const CODES: [&'static str; 18] = [
         "unknown_todo",
         "already_settled",
         "wrong_status",
@@ -71,6 +84,9 @@ impl Refusal {
         "already_claimed",
         "criterion_not_startable",
         "bad_parent",
+        "unknown_issue",
+        "look_alike",
+        "wrong_issue_status",
     ];
 
     /// The stable code.
@@ -80,7 +96,7 @@ impl Refusal {
             Self::UnknownTodo { .. } => "unknown_todo",
             Self::AlreadySettled { .. } => "already_settled",
             Self::WrongStatus { .. } => "wrong_status",
-            Self::NotPermitted { .. } => "not_permitted",
+            Self::NotPermitted { .. } | Self::IssueMoveNotPermitted { .. } => "not_permitted",
             Self::OneInProgress { .. } => "one_in_progress",
             Self::ActiveFull { .. } => "active_full",
             Self::BacklogFull { .. } => "backlog_full",
@@ -92,6 +108,9 @@ impl Refusal {
             Self::AlreadyClaimed { .. } => "already_claimed",
             Self::CriterionNotStartable { .. } => "criterion_not_startable",
             Self::BadParent { .. } => "bad_parent",
+            Self::UnknownIssue { .. } => "unknown_issue",
+            Self::LookAlike { .. } => "look_alike",
+            Self::WrongIssueStatus { .. } => "wrong_issue_status",
         }
     }
 
@@ -136,6 +155,20 @@ impl Refusal {
             Self::AlreadyClaimed { .. } => "its reviewer accepts or returns it".into(),
             Self::CriterionNotStartable { .. } => "claim it with `done` when it holds".into(),
             Self::BadParent { .. } => "choose another parent in the same list".into(),
+            Self::UnknownIssue { .. } => "list the issues to see their numbers".into(),
+            Self::LookAlike { number, .. } => {
+                format!("work on #{number}, or give `forceNew` if this is another matter")
+            }
+            Self::WrongIssueStatus { allowed, .. } if allowed.is_empty() => {
+                "the operator may reopen it".into()
+            }
+            Self::WrongIssueStatus { allowed, .. } => {
+                format!("it can become {}", names(allowed.iter().map(|s| s.name()), " or "))
+            }
+            Self::IssueMoveNotPermitted { to, .. } if to.is_closed() => {
+                "the operator closes issues: leave it in_progress and say that it is ready".into()
+            }
+            Self::IssueMoveNotPermitted { .. } => "ask the operator to move it".into(),
         }
     }
 }
@@ -187,6 +220,19 @@ impl fmt::Display for Refusal {
                 write!(f, "`{title}` is a criterion, which is never in progress")
             }
             Self::BadParent { todo_id } => write!(f, "{todo_id} cannot be the parent here"),
+            Self::UnknownIssue { number } => write!(f, "there is no issue #{number} here"),
+            Self::LookAlike { number, title, status } => {
+                write!(f, "issue #{number} says the same and is {status}: `{title}`")
+            }
+            Self::WrongIssueStatus { number, status, to, .. } if status == to => {
+                write!(f, "issue #{number} is already {status}")
+            }
+            Self::WrongIssueStatus { number, status, to, .. } => {
+                write!(f, "issue #{number} is {status} and cannot become {to}")
+            }
+            Self::IssueMoveNotPermitted { role, number, status, to } => {
+                write!(f, "the role {role} may not move issue #{number} from {status} to {to}")
+            }
         }
     }
 }
