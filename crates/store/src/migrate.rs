@@ -20,11 +20,18 @@ pub struct Migration {
 }
 
 /// Every step there is, in order.
-pub const MIGRATIONS: &[Migration] = &[Migration {
-    version: 1,
-    sqlite: include_str!("schema/sqlite/0001_core.sql"),
-    postgres: include_str!("schema/postgres/0001_core.sql"),
-}];
+pub const MIGRATIONS: &[Migration] = &[
+    Migration {
+        version: 1,
+        sqlite: include_str!("schema/sqlite/0001_core.sql"),
+        postgres: include_str!("schema/postgres/0001_core.sql"),
+    },
+    Migration {
+        version: 3,
+        sqlite: include_str!("schema/sqlite/0003_issues.sql"),
+        postgres: include_str!("schema/postgres/0003_issues.sql"),
+    },
+];
 
 /// How a store's version stands to ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -205,6 +212,8 @@ fn counts(tx: &mut Tx<'_>) -> Result<Vec<(&'static str, i64)>, Error> {
         ("events", sql!("SELECT count(*) FROM events")),
         ("outbox", sql!("SELECT count(*) FROM outbox")),
         ("answers", sql!("SELECT count(*) FROM answers")),
+        ("issues", sql!("SELECT count(*) FROM issues")),
+        ("issue_search", sql!("SELECT count(*) FROM issue_search")),
     ] {
         if tables.iter().any(|name| name == table) {
             counts.push((table, tx.first(count, &[], |row| row.int(0))?.unwrap_or(0)));

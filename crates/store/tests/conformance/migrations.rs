@@ -9,28 +9,21 @@ use punchlist_testkit::{Backend, TestStore, on_every_lasting_store};
 
 use crate::fixture::Fixture;
 
-const GROWN: &[Migration] = &[
-    MIGRATIONS[0],
-    Migration {
-        version: 2,
-        sqlite: "ALTER TABLE projects ADD COLUMN colour TEXT",
-        postgres: "ALTER TABLE projects ADD COLUMN colour TEXT",
-    },
-];
+/// Every real step and one more.
+const fn and_then(sql: &'static str) -> [Migration; MIGRATIONS.len() + 1] {
+    let further = Migration { version: 1_000, sqlite: sql, postgres: sql };
+    let mut all = [further; MIGRATIONS.len() + 1];
+    let mut n = 0;
+    while n < MIGRATIONS.len() {
+        all[n] = MIGRATIONS[n];
+        n += 1;
+    }
+    all
+}
 
-const LOSSY: &[Migration] = &[
-    MIGRATIONS[0],
-    Migration { version: 2, sqlite: "DELETE FROM todos", postgres: "DELETE FROM todos" },
-];
-
-const BROKEN: &[Migration] = &[
-    MIGRATIONS[0],
-    Migration {
-        version: 2,
-        sqlite: "CREATE TABLE half (id TEXT); SELECT * FROM nowhere",
-        postgres: "CREATE TABLE half (id TEXT); SELECT * FROM nowhere",
-    },
-];
+const GROWN: &[Migration] = &and_then("ALTER TABLE projects ADD COLUMN colour TEXT");
+const LOSSY: &[Migration] = &and_then("DELETE FROM todos");
+const BROKEN: &[Migration] = &and_then("CREATE TABLE half (id TEXT); SELECT * FROM nowhere");
 
 fn options(migrations: &'static [Migration]) -> Options {
     Options { migrations, ..Options::default() }
@@ -47,6 +40,20 @@ fn a_store_is_brought_forward_and_keeps_its_rows(backend: Backend) {
     let refused = Store::open(fixture.place.target(), Options::default()).unwrap_err();
     assert_eq!(refused.kind, ErrorKind::Newer);
     assert!(refused.to_string().contains("update punch"), "{refused}");
+}
+
+/// A store of every older version there was comes forward by the real steps.
+fn every_older_version_is_brought_forward(backend: Backend) {
+    for steps in 1..MIGRATIONS.len() {
+        let place = TestStore::new(backend);
+        let project = punchlist_core::ProjectId::from(crate::fixture::ids(1).ulid());
+        let at = punchlist_core::Time::from_micros(1);
+        let old = place.open_with(options(&MIGRATIONS[..steps]));
+        old.write(move |tx| tx.insert_project(project, "kept", at)).unwrap();
+        drop(old);
+        let new = place.open();
+        assert_eq!(new.read(|tx| tx.project("kept")).unwrap(), Some(project));
+    }
 }
 
 fn a_migration_that_fails_or_loses_rows_leaves_all_as_it_was(backend: Backend) {
@@ -87,7 +94,8 @@ fn a_sqlite_file_is_backed_up_before_it_changes() {
     let before = fixture.create(&["a"], 2);
     drop(fixture.place.open_with(options(GROWN)));
     let file = fixture.place.file();
-    let backup = file.with_file_name("test.db.v1.bak");
+    let version = MIGRATIONS.last().unwrap().version;
+    let backup = file.with_file_name(format!("test.db.v{version}.bak"));
     let (list, target) = (fixture.list.id, punchlist_store::Target::File(backup));
     let old = Store::open(&target, Options::default()).unwrap();
     assert_eq!(old.read(move |tx| tx.todos(list)).unwrap(), before);
@@ -105,6 +113,7 @@ fn a_sqlite_file_is_backed_up_before_it_changes() {
 
 on_every_lasting_store!(
     a_store_is_brought_forward_and_keeps_its_rows,
+    every_older_version_is_brought_forward,
     a_migration_that_fails_or_loses_rows_leaves_all_as_it_was,
     of_many_that_migrate_at_once_one_does,
 );
