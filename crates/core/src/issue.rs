@@ -40,7 +40,7 @@ const MOVES: [(IssueStatus, [Cell; 5]); 5] = [
 /// Who has to do with issues at all; workers have no issue tools (K-47).
 pub const KEEPERS: [Role; 2] = [Role::Operator, Role::Root];
 
-/// Where an issue stands (F-17).
+/// Where an issue stands.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]

@@ -3,10 +3,14 @@
 //! Handlers go through here, so that project and list are made on first use in one way, and
 //! nothing is written that the core did not decide.
 
+mod issues;
+
 use punchlist_core::command::Command;
 use punchlist_core::event::{ListOpened, ProjectOpened};
 use punchlist_core::text::{TextFault, Title};
-use punchlist_core::{Decision, Event, Ids, List, ListId, ProjectId, Scope, Snapshot, decide};
+use punchlist_core::{
+    Decision, Event, Ids, List, ListId, ProjectId, Refused, Scope, Snapshot, decide,
+};
 use punchlist_store::rows::lists::Lock;
 use punchlist_store::{Load, Stamp, Tx};
 
@@ -20,8 +24,8 @@ pub struct Call<'a, 't> {
     envelope: &'a Envelope,
     cause: &'static str,
     ids: Ids,
-    /// The line a refusal wants to leave in the log.
-    audit: Option<(ProjectId, ListId, Box<Event>)>,
+    /// The line a refusal wants to leave in the log: project, aggregate, event.
+    audit: Option<(ProjectId, String, Box<Event>)>,
 }
 
 impl<'a, 't> Call<'a, 't> {
@@ -77,10 +81,7 @@ impl<'a, 't> Call<'a, 't> {
 
     /// The state of a list to change, locked; project and list are made on first use.
     pub fn open(&mut self, scope: Scope, load: Load) -> Result<Snapshot, Error> {
-        let project = match self.project()? {
-            Some(project) => project,
-            None => self.open_project()?,
-        };
+        let project = self.ensure_project()?;
         if let Some(list) = self.tx.list(project, &scope, Lock::Row)? {
             return Ok(self.tx.snapshot(list, load)?);
         }
@@ -96,7 +97,11 @@ impl<'a, 't> Call<'a, 't> {
         Ok(snapshot)
     }
 
-    fn open_project(&mut self) -> Result<ProjectId, Error> {
+    /// The project, made on first use.
+    pub fn ensure_project(&mut self) -> Result<ProjectId, Error> {
+        if let Some(project) = self.project()? {
+            return Ok(project);
+        }
         let name = host_id("project", Some(&self.envelope.project))?
             .ok_or(Error::MissingContext { missing: vec!["project"] })?;
         let (project_id, created_at) = (ProjectId::from(self.ids.ulid()), self.envelope.now);
@@ -119,21 +124,23 @@ impl<'a, 't> Call<'a, 't> {
                 self.record(snapshot, &decision)?;
                 Ok(decision)
             }
-            Err(refused) => {
-                let (project, list) = (snapshot.list.project_id, snapshot.list.id);
-                self.audit = refused.audit.map(|event| (project, list, event));
-                Err(refused.refusal.into())
-            }
+            Err(refused) => Err(self.refuse(snapshot.list.project_id, &snapshot.list.id, refused)),
         }
+    }
+
+    /// Keeps the line a refusal leaves, if it leaves one.
+    fn refuse(&mut self, project: ProjectId, aggregate: &impl ToString, refused: Refused) -> Error {
+        self.audit = refused.audit.map(|event| (project, aggregate.to_string(), event));
+        refused.refusal.into()
     }
 
     /// Writes the line a refusal left, if it left one.
     pub(crate) fn record_audit(&mut self) -> Result<bool, Error> {
-        let Some((project, list, event)) = self.audit.take() else {
+        let Some((project, aggregate, event)) = self.audit.take() else {
             return Ok(false);
         };
         let stamp = self.stamp(project);
-        self.tx.append(&stamp, &list.to_string(), &event)?;
+        self.tx.append(&stamp, &aggregate, &event)?;
         Ok(true)
     }
 

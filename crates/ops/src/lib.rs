@@ -16,6 +16,7 @@ pub mod identity;
 pub mod input;
 pub mod operations;
 pub mod schema;
+pub mod view;
 
 pub use catalogue::{CATALOGUE, Operation};
 pub use dispatch::Ops;

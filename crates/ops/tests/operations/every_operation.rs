@@ -16,6 +16,10 @@ fn working_input(world: &World, operation: &Operation) -> Value {
         let made = world.call("create_todo", json!({ "items": [{ "title": "x" }] })).unwrap();
         input["todoId"] = made["created"][0]["id"].clone();
     }
+    if input.get("number").is_some() {
+        let made = world.call("issue_create", json!({ "title": "x" })).unwrap();
+        input["number"] = made["issue"]["number"].clone();
+    }
     input
 }
 

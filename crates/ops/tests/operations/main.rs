@@ -5,5 +5,7 @@
 mod every_operation;
 mod explanations;
 mod idempotency;
+mod issue_rules;
+mod issues;
 mod reads;
 mod turn;
