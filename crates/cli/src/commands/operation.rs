@@ -14,7 +14,7 @@ use crate::args::Globals;
 use crate::failure::Failure;
 
 /// What the commands of two words are about.
-const GROUPS: [(&str, &str); 0] = [];
+const GROUPS: [(&str, &str); 1] = [("issue", "File, find and move issues")];
 
 /// The operations whose command begins with this word.
 fn of_word(word: &str) -> impl Iterator<Item = &'static Operation> {
@@ -40,7 +40,7 @@ fn leaf(word: &'static str, operation: &'static Operation) -> Command {
     let schema = (operation.input_schema)();
     let required = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
     let by_place = operation.surfaces.positional.iter().map(|field| {
-        let arg = argument(field, &schema["properties"][field]);
+        let arg = in_place(field, &schema["properties"][field]);
         arg.required(required.iter().any(|name| name == field))
     });
     let fields = schema.get("properties").and_then(Value::as_object);
@@ -59,17 +59,29 @@ fn argument(field: &str, schema: &Value) -> Arg {
         "boolean" => arg.action(ArgAction::SetTrue),
         "array" => arg.value_name("TEXT").action(ArgAction::Append).allow_hyphen_values(true),
         kind => {
-            let choices = schema.get("enum").and_then(Value::as_array).map(|values| {
-                let names: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
-                names.join("|")
-            });
-            let shown = choices.unwrap_or_else(|| match kind {
+            let shown = choices(schema).unwrap_or_else(|| match kind {
                 "string" => "TEXT".to_owned(),
                 "integer" | "number" => "N".to_owned(),
                 _ => "JSON".to_owned(),
             });
             arg.value_name(shown).allow_hyphen_values(true)
         }
+    }
+}
+
+/// What a field of few words may be.
+fn choices(schema: &Value) -> Option<String> {
+    let values = schema.get("enum").and_then(Value::as_array)?;
+    let names: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
+    Some(names.join("|"))
+}
+
+/// By place an argument is called by its name; what it may be stands in its help.
+fn in_place(field: &str, schema: &Value) -> Arg {
+    let arg = argument(field, schema).value_name(flag(field).replace('-', "_").to_uppercase());
+    match choices(schema) {
+        Some(choices) => arg.help(format!("{} [{choices}]", schema::description(schema))),
+        None => arg,
     }
 }
 

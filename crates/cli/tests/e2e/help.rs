@@ -12,21 +12,33 @@ fn words(punch: &Punch) -> String {
     ran.stdout
 }
 
+/// The commands that a help lists.
+fn listed(help: &str) -> Vec<&str> {
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    listed
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|word| *word != "help")
+        .collect()
+}
+
 #[test]
 fn the_whole_help_is_as_accepted() {
     let place = Place::sqlite();
     let root = words(&place.bare(["--help"]));
     assert_eq!(words(&place.bare(["-h"])), root);
-    let listed = root.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let commands: Vec<&str> = listed
-        .take_while(|line| !line.is_empty())
-        .filter_map(|line| line.split_whitespace().next())
-        .collect();
-    assert_eq!(commands, ["demo", "call", "mcp", "status", "log", "authority"]);
+    let commands = listed(&root);
+    assert_eq!(commands, ["demo", "call", "mcp", "issue", "status", "log", "authority"]);
     let mut help = format!("$ punch --help\n{root}");
     for command in commands {
         let text = words(&place.bare([command, "--help"]));
         help.push_str(&format!("\n$ punch {command} --help\n{text}"));
+        for second in listed(&text) {
+            let text = words(&place.bare([command, second, "--help"]));
+            // The flags that every command has stand above often enough.
+            let own = text.split("\nIdentity and context:").next().unwrap();
+            help.push_str(&format!("\n$ punch {command} {second} --help\n{own}"));
+        }
     }
     assert!(!help.contains('\u{1b}'), "no colour goes into a pipe");
     insta::assert_snapshot!("help", help);

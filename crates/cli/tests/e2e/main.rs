@@ -15,6 +15,7 @@ mod bad_store;
 mod crowd;
 mod help;
 mod idempotency;
+mod issues;
 mod life;
 mod mcp;
 mod mcp_wire;
