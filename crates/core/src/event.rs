@@ -9,9 +9,10 @@ use crate::authority::Action;
 use crate::command::Command;
 use crate::deadline::Deadline;
 use crate::evidence::Evidence;
+use crate::issue::{Issue, IssueStatus};
 use crate::list::List;
 use crate::todo::{Claim, Hold, Note, Priority, SettledBy, Todo};
-use crate::{AgentPath, Lease, ProjectId, Reach, Refusal, Role, Time, TodoId, TokenId};
+use crate::{AgentPath, IssueId, Lease, ProjectId, Reach, Refusal, Role, Time, TodoId, TokenId};
 
 macro_rules! events {
     ($($(#[$doc:meta])* $name:ident = $wire:literal { $($field:ident: $type:ty),* $(,)? })*) => {
@@ -136,6 +137,23 @@ events! {
     ChangeRecommended = "change_recommended" { todo_id: TodoId, command: Box<Command> }
     /// A grave command was refused; nothing changed.
     CommandRefused = "command_refused" { todo_id: TodoId, action: Action, refusal: Refusal }
+    /// An issue was filed.
+    IssueCreated = "issue_created" { issue: Box<Issue> }
+    /// An issue moved.
+    IssueTransitioned = "issue_transitioned" {
+        issue_id: IssueId,
+        number: i64,
+        from: IssueStatus,
+        status: IssueStatus,
+        reason: Option<String>,
+        revision: i64,
+    }
+    /// Somebody who may not tried to close or reopen an issue; nothing changed.
+    IssueTransitionRefused = "issue_transition_refused" {
+        issue_id: IssueId,
+        number: i64,
+        refusal: Refusal,
+    }
 }
 
 impl Event {

@@ -61,6 +61,10 @@ id!(
     ProjectId
 );
 id!(
+    /// An issue; people call it by its number.
+    IssueId
+);
+id!(
     /// A list, the container of todos.
     ListId
 );

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::authority::{Action, Denial, who_may};
 use crate::transition::Move;
-use crate::{ListKind, Role, Status, Time, TodoId, TodoKind};
+use crate::{IssueStatus, ListKind, Role, Status, Time, TodoId, TodoKind};
 
 /// A refusal. It changed nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,11 +61,24 @@ pub enum Refusal {
     UnknownToken { id: String },
     /// The new parent is not in this list, or would close a circle.
     BadParent { todo_id: TodoId },
+    /// No issue of this number in the project.
+    UnknownIssue { number: i64 },
+    /// An open issue says the same already.
+    LookAlike { number: i64, title: String, status: IssueStatus },
+    /// No move leads there from where the issue stands.
+    WrongIssueStatus {
+        number: i64,
+        status: IssueStatus,
+        to: IssueStatus,
+        allowed: Vec<IssueStatus>,
+    },
+    /// There is such a move, but not for this role.
+    IssueMoveNotPermitted { role: Role, number: i64, status: IssueStatus, to: IssueStatus },
 }
 
 impl Refusal {
     /// Every code there is, for the error table and its golden.
-    pub const CODES: [&'static str; 20] = [
+    pub const CODES: [&'static str; 23] = [
         "unknown_todo",
         "already_settled",
         "wrong_status",
@@ -86,6 +99,9 @@ impl Refusal {
         "deferred",
         "out_of_reach",
         "unknown_token",
+        "unknown_issue",
+        "look_alike",
+        "wrong_issue_status",
     ];
 
     /// The stable code.
@@ -95,7 +111,7 @@ impl Refusal {
             Self::UnknownTodo { .. } => "unknown_todo",
             Self::AlreadySettled { .. } => "already_settled",
             Self::WrongStatus { .. } => "wrong_status",
-            Self::NotPermitted { .. } => "not_permitted",
+            Self::NotPermitted { .. } | Self::IssueMoveNotPermitted { .. } => "not_permitted",
             Self::OneInProgress { .. } => "one_in_progress",
             Self::ActiveFull { .. } => "active_full",
             Self::BacklogFull { .. } => "backlog_full",
@@ -112,6 +128,9 @@ impl Refusal {
             Self::Deferred { .. } => "deferred",
             Self::OutOfReach { .. } => "out_of_reach",
             Self::UnknownToken { .. } => "unknown_token",
+            Self::UnknownIssue { .. } => "unknown_issue",
+            Self::LookAlike { .. } => "look_alike",
+            Self::WrongIssueStatus { .. } => "wrong_issue_status",
         }
     }
 
@@ -164,6 +183,20 @@ impl Refusal {
             Self::OutOfReach { .. } => "use a token that reaches there".into(),
             Self::UnknownToken { .. } => "token_list shows the tokens".into(),
             Self::BadParent { .. } => "choose another parent in the same list".into(),
+            Self::UnknownIssue { .. } => "list the issues to see their numbers".into(),
+            Self::LookAlike { number, .. } => {
+                format!("work on #{number}, or give `forceNew` if this is another matter")
+            }
+            Self::WrongIssueStatus { allowed, .. } if allowed.is_empty() => {
+                "the operator may reopen it".into()
+            }
+            Self::WrongIssueStatus { allowed, .. } => {
+                format!("it can become {}", names(allowed.iter().map(|s| s.name()), " or "))
+            }
+            Self::IssueMoveNotPermitted { to, .. } if to.is_closed() => {
+                "the operator closes issues: leave it in_progress and say that it is ready".into()
+            }
+            Self::IssueMoveNotPermitted { .. } => "ask the operator to move it".into(),
         }
     }
 }
@@ -234,6 +267,19 @@ impl fmt::Display for Refusal {
                 write!(f, "there is no token `{shown}`")
             }
             Self::BadParent { todo_id } => write!(f, "{todo_id} cannot be the parent here"),
+            Self::UnknownIssue { number } => write!(f, "there is no issue #{number} here"),
+            Self::LookAlike { number, title, status } => {
+                write!(f, "issue #{number} says the same and is {status}: `{title}`")
+            }
+            Self::WrongIssueStatus { number, status, to, .. } if status == to => {
+                write!(f, "issue #{number} is already {status}")
+            }
+            Self::WrongIssueStatus { number, status, to, .. } => {
+                write!(f, "issue #{number} is {status} and cannot become {to}")
+            }
+            Self::IssueMoveNotPermitted { role, number, status, to } => {
+                write!(f, "the role {role} may not move issue #{number} from {status} to {to}")
+            }
         }
     }
 }

@@ -135,7 +135,11 @@ pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
         | Event::TokenIssued(TokenIssued { .. })
         | Event::TokenRevoked(TokenRevoked { .. })
         | Event::ChangeRecommended(ChangeRecommended { .. })
-        | Event::CommandRefused(CommandRefused { .. }) => Touched::Nothing,
+        | Event::CommandRefused(CommandRefused { .. })
+        // An issue is an aggregate of its own: `issue::apply_issue`.
+        | Event::IssueCreated(_)
+        | Event::IssueTransitioned(_)
+        | Event::IssueTransitionRefused(_) => Touched::Nothing,
         Event::TodoStarted(TodoStarted { todo_id, .. })
         | Event::TodoYielded(TodoYielded { todo_id, .. })
         | Event::TodoCompleted(TodoCompleted { todo_id, .. })
@@ -223,6 +227,9 @@ fn change(todo: &mut Todo, event: &Event) {
         | Event::TokenIssued(_)
         | Event::TokenRevoked(_)
         | Event::ChangeRecommended(_)
-        | Event::CommandRefused(_) => {}
+        | Event::CommandRefused(_)
+        | Event::IssueCreated(_)
+        | Event::IssueTransitioned(_)
+        | Event::IssueTransitionRefused(_) => {}
     }
 }

@@ -143,6 +143,13 @@ text!(
     Unit::Bytes
 );
 
+/// What names an item is also its content, where an item has no more than that.
+impl From<Title> for Content {
+    fn from(title: Title) -> Self {
+        Self(title.0)
+    }
+}
+
 /// A long text that may be left empty: absent, `""` and white space all mean "none".
 #[must_use]
 pub fn or_empty(text: Option<Body>) -> String {

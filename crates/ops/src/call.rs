@@ -3,12 +3,15 @@
 //! Handlers go through here, so that project and list are made on first use in one way, and
 //! nothing is written that the core did not decide.
 
+mod issues;
+
 use punchlist_core::command::Command;
 use punchlist_core::event::{ListOpened, ProjectOpened};
 use punchlist_core::policy::{Wip, policy};
 use punchlist_core::text::{TextFault, Title};
 use punchlist_core::{
-    Decision, Event, Ids, List, ListId, ProjectId, Refusal, Scope, Snapshot, TodoId, decide,
+    Decision, Event, Ids, IssueId, List, ListId, ProjectId, Refusal, Refused, Scope, Snapshot,
+    TodoId, decide,
 };
 use punchlist_store::rows::lists::{Lock, TodoKey};
 use punchlist_store::{Load, Stamp, Tx};
@@ -23,8 +26,8 @@ pub struct Call<'a, 't> {
     envelope: &'a Envelope,
     cause: &'static str,
     ids: Ids,
-    /// The line a refusal wants to leave in the log.
-    audit: Option<(ProjectId, ListId, Box<Event>)>,
+    /// The line a refusal wants to leave in the log: project, aggregate, event.
+    audit: Option<(ProjectId, String, Box<Event>)>,
 }
 
 impl<'a, 't> Call<'a, 't> {
@@ -95,7 +98,14 @@ impl<'a, 't> Call<'a, 't> {
 
     /// Does the caller's token reach a list of this scope?
     pub(crate) fn within_reach(&mut self, scope: &Scope) -> Result<(), Error> {
-        let covered = self.envelope.actor.reach.covers(scope, None);
+        let reach = &self.envelope.actor.reach;
+        let number = match scope {
+            Scope::Issue { issue_id } if reach.number.is_some() => {
+                IssueId::parse(issue_id).map(|id| self.tx.issue_number(id)).transpose()?.flatten()
+            }
+            _ => None,
+        };
+        let covered = reach.covers(scope, number);
         covered.map_err(|missing| Refusal::OutOfReach { missing }.into())
     }
 
@@ -126,10 +136,7 @@ impl<'a, 't> Call<'a, 't> {
     /// The state of a list to change, locked; project and list are made on first use.
     pub fn open(&mut self, scope: Scope, load: Load) -> Result<Snapshot, Error> {
         self.within_reach(&scope)?;
-        let project = match self.project()? {
-            Some(project) => project,
-            None => self.open_project()?,
-        };
+        let project = self.ensure_project()?;
         if let Some(list) = self.tx.list(project, &scope, Lock::Row)? {
             return Ok(self.tx.snapshot(list, load)?);
         }
@@ -151,16 +158,17 @@ impl<'a, 't> Call<'a, 't> {
 
     /// Writes down what happened to something that is no list, in the caller's project.
     pub(crate) fn log(&mut self, aggregate: &str, event: impl Into<Event>) -> Result<(), Error> {
-        let project = match self.project()? {
-            Some(project) => project,
-            None => self.open_project()?,
-        };
+        let project = self.ensure_project()?;
         let stamp = self.stamp(project);
         self.tx.append(&stamp, aggregate, &event.into())?;
         Ok(())
     }
 
-    fn open_project(&mut self) -> Result<ProjectId, Error> {
+    /// The project, made on first use.
+    pub fn ensure_project(&mut self) -> Result<ProjectId, Error> {
+        if let Some(project) = self.project()? {
+            return Ok(project);
+        }
         let name = host_id("project", Some(&self.envelope.project))?
             .ok_or(Error::MissingContext { missing: vec!["project"] })?;
         let (project_id, created_at) = (ProjectId::from(self.ids.ulid()), self.envelope.now);
@@ -183,21 +191,23 @@ impl<'a, 't> Call<'a, 't> {
                 self.record(snapshot, &decision)?;
                 Ok(decision)
             }
-            Err(refused) => {
-                let (project, list) = (snapshot.list.project_id, snapshot.list.id);
-                self.audit = refused.audit.map(|event| (project, list, event));
-                Err(refused.refusal.into())
-            }
+            Err(refused) => Err(self.refuse(snapshot.list.project_id, &snapshot.list.id, refused)),
         }
+    }
+
+    /// Keeps the line a refusal leaves, if it leaves one.
+    fn refuse(&mut self, project: ProjectId, aggregate: &impl ToString, refused: Refused) -> Error {
+        self.audit = refused.audit.map(|event| (project, aggregate.to_string(), event));
+        refused.refusal.into()
     }
 
     /// Writes the line a refusal left, if it left one.
     pub(crate) fn record_audit(&mut self) -> Result<bool, Error> {
-        let Some((project, list, event)) = self.audit.take() else {
+        let Some((project, aggregate, event)) = self.audit.take() else {
             return Ok(false);
         };
         let stamp = self.stamp(project);
-        self.tx.append(&stamp, &list.to_string(), &event)?;
+        self.tx.append(&stamp, &aggregate, &event)?;
         Ok(true)
     }
 

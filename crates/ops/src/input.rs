@@ -96,6 +96,17 @@ pub fn count<'de, const MIN: usize, const MAX: usize, T: Deserialize<'de>, D: De
     Err(D::Error::custom(format!("give {MIN} to {MAX} items")))
 }
 
+/// A list that may be absent, with not too many items.
+pub fn up_to<'de, const MAX: usize, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<T>>, D::Error> {
+    let items = Option::<Vec<T>>::deserialize(deserializer)?;
+    if items.as_ref().is_none_or(|items| items.len() <= MAX) {
+        return Ok(items);
+    }
+    Err(D::Error::custom(format!("give at most {MAX} items")))
+}
+
 /// How many rows a list answers with: 50 unless said, never more than 1,000.
 pub fn limit(given: Option<i64>) -> Result<i64, crate::Error> {
     match given {

@@ -31,6 +31,11 @@ pub const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("schema/sqlite/0002_identity.sql"),
         postgres: include_str!("schema/postgres/0002_identity.sql"),
     },
+    Migration {
+        version: 3,
+        sqlite: include_str!("schema/sqlite/0003_issues.sql"),
+        postgres: include_str!("schema/postgres/0003_issues.sql"),
+    },
 ];
 
 /// How a store's version stands to ours.
@@ -215,6 +220,8 @@ fn counts(tx: &mut Tx<'_>) -> Result<Vec<(&'static str, i64)>, Error> {
         ("tokens", sql!("SELECT count(*) FROM tokens")),
         ("facts", sql!("SELECT count(*) FROM facts")),
         ("leases", sql!("SELECT count(*) FROM leases")),
+        ("issues", sql!("SELECT count(*) FROM issues")),
+        ("issue_search", sql!("SELECT count(*) FROM issue_search")),
     ] {
         if tables.iter().any(|name| name == table) {
             counts.push((table, tx.first(count, &[], |row| row.int(0))?.unwrap_or(0)));

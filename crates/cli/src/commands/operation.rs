@@ -15,6 +15,7 @@ use crate::failure::Failure;
 
 /// What the commands of two words are about.
 const GROUPS: &[(&str, &str)] = &[
+    ("issue", "File, find and move issues"),
     ("todo", "Take, hold, claim and judge items of any list"),
     ("token", "Make, list and take back tokens"),
 ];
@@ -48,7 +49,7 @@ fn leaf(word: &'static str, operation: &'static Operation) -> Command {
     let schema = (operation.input_schema)();
     let required = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
     let by_place = operation.surfaces.positional.iter().map(|field| {
-        let arg = argument(field, &schema["properties"][field]);
+        let arg = in_place(field, &schema["properties"][field]);
         arg.required(required.iter().any(|name| name == field))
     });
     let fields = schema.get("properties").and_then(Value::as_object);
@@ -72,11 +73,7 @@ fn argument(field: &str, schema: &Value) -> Arg {
         "boolean" => arg.action(ArgAction::SetTrue),
         "array" => arg.value_name("TEXT").action(ArgAction::Append).allow_hyphen_values(true),
         kind => {
-            let choices = schema.get("enum").and_then(Value::as_array).map(|values| {
-                let names: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
-                names.join("|")
-            });
-            let shown = choices.unwrap_or_else(|| match kind {
+            let shown = choices(schema).unwrap_or_else(|| match kind {
                 "string" => "TEXT".to_owned(),
                 "integer" | "number" => "N".to_owned(),
                 _ => "JSON".to_owned(),
@@ -89,6 +86,22 @@ fn argument(field: &str, schema: &Value) -> Arg {
 /// The id of a field's argument, apart from those of the global flags.
 fn id(field: &str) -> String {
     format!("input.{field}")
+}
+
+/// What a field of few words may be.
+fn choices(schema: &Value) -> Option<String> {
+    let values = schema.get("enum").and_then(Value::as_array)?;
+    let names: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
+    Some(names.join("|"))
+}
+
+/// By place an argument is called by its name; what it may be stands in its help.
+fn in_place(field: &str, schema: &Value) -> Arg {
+    let arg = argument(field, schema).value_name(flag(field).replace('-', "_").to_uppercase());
+    match choices(schema) {
+        Some(choices) => arg.help(format!("{} [{choices}]", schema::description(schema))),
+        None => arg,
+    }
 }
 
 /// `nextCursor` is `--next-cursor`. `--project` always says where the caller is; a field of that

@@ -36,6 +36,13 @@ pub(super) fn render(answer: &Value, now: Time) -> String {
 
 /// What an event is about, as far as a line can say it.
 fn about(data: &Value) -> String {
+    if let Some(number) = data["number"].as_i64() {
+        return line(&format!("#{number} {}", text(data, "status")));
+    }
+    let issue = &data["issue"];
+    if let (Some(number), Some(title)) = (issue["number"].as_i64(), issue["title"].as_str()) {
+        return line(&format!("#{number} {title}"));
+    }
     let title = data["todo"]["title"].as_str().or_else(|| data["title"].as_str());
     let said = title
         .or_else(|| data["outcome"].as_str())

@@ -3,6 +3,7 @@
 mod authority;
 pub(crate) mod columns;
 mod events;
+mod issues;
 mod status;
 mod times;
 mod todos;
@@ -18,6 +19,10 @@ pub(crate) fn answer(operation: &str, answer: &Value, now: Time) -> String {
         "create_todo" => turn::created(answer),
         "list_todo" => turn::listed(answer),
         "complete_todo" => turn::completed(answer),
+        "issue_create" => issues::created(answer),
+        "issue_list" => issues::listed(answer, now),
+        "issue_show" => issues::shown(answer, now),
+        "issue_transition" => issues::moved(answer),
         "status" => status::render(answer, now),
         "event_list" => events::render(answer, now),
         "token_new" => tokens::made(answer, now),

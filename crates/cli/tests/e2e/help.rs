@@ -26,7 +26,10 @@ fn listed(help: &str) -> Vec<String> {
 fn walk(place: &Place, path: &[String], help: &mut String) {
     let words_of_it = [path, &["--help".to_owned()]].concat();
     let text = words(&place.bare(words_of_it.iter().map(String::as_str)));
-    help.push_str(&format!("$ punch {}\n{text}\n", words_of_it.join(" ")));
+    // The flags that every command has stand in the first help often enough.
+    let own = text.split("\nIdentity and context:").next().unwrap();
+    let shown = if path.is_empty() { &text } else { own };
+    help.push_str(&format!("$ punch {}\n{shown}\n", words_of_it.join(" ")));
     for command in listed(&text) {
         walk(place, &[path, &[command]].concat(), help);
     }

@@ -16,6 +16,7 @@ mod crowd;
 mod help;
 mod idempotency;
 mod identity;
+mod issues;
 mod life;
 mod mcp;
 mod mcp_wire;

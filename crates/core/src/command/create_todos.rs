@@ -6,7 +6,7 @@ use super::draft::Draft;
 use crate::capacity::Place;
 use crate::deadline::Deadline;
 use crate::event::TodoCreated;
-use crate::text::{Body, Title, normalised, or_empty};
+use crate::text::{Body, Content, Title, normalised, or_empty};
 use crate::todo::Priority;
 use crate::{Refusal, Refused, Role, Status, Todo, TodoId, TodoKind, Warning};
 
@@ -19,7 +19,8 @@ pub struct CreateTodos {
 /// One new item; what is absent takes the list's default.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewTodo {
-    pub title: Title,
+    /// A title, or the longer content of an issue's item: what the operation takes.
+    pub title: Content,
     pub kind: TodoKind,
     pub description: Option<Body>,
     pub justification: Option<Body>,
@@ -41,9 +42,9 @@ pub struct NewTodo {
 impl NewTodo {
     /// A pending step with nothing but a title.
     #[must_use]
-    pub const fn titled(title: Title) -> Self {
+    pub fn titled(title: impl Into<Content>) -> Self {
         Self {
-            title,
+            title: title.into(),
             kind: TodoKind::Step,
             description: None,
             justification: None,

@@ -52,7 +52,7 @@ pub struct EventRow {
     pub v: i64,
     pub r#type: String,
     pub project: String,
-    /// What it happened to: the id of a list or of the project.
+    /// What it happened to: the id of a list, an issue or the project.
     pub aggregate: String,
     pub actor: String,
     /// The role the actor carried, where it was not its own.

@@ -4,7 +4,7 @@
 //! a million items answers as fast as a small one.
 
 use punchlist_core::authority::{Action, may_ever};
-use punchlist_core::{List, ListKind, Role, Scope, Time};
+use punchlist_core::{IssueId, List, ListKind, Role, Scope, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -84,7 +84,7 @@ impl Define for Status {
             output.lists.push(ListRow {
                 id: list.id.to_string(),
                 kind: list.kind(),
-                about: about(list),
+                about: about(call, list)?,
                 summary: tally.into(),
                 created_at: list.created_at,
             });
@@ -94,14 +94,18 @@ impl Define for Status {
     }
 }
 
-fn about(list: &List) -> String {
-    match &list.scope {
+fn about(call: &mut Call<'_, '_>, list: &List) -> Result<String, Error> {
+    Ok(match &list.scope {
         Scope::Turn { conversation_id, turn_id } => {
             format!("turn {turn_id} of conversation {conversation_id}")
         }
         Scope::Plan { branch, plan_file } => format!("{plan_file} on {branch}"),
         Scope::Session { session_id } => format!("session {session_id}"),
-        Scope::Issue { issue_id } => format!("issue {issue_id}"),
+        Scope::Issue { issue_id } => {
+            let id = IssueId::parse(issue_id);
+            let number = id.map(|id| call.tx().issue_number(id)).transpose()?.flatten();
+            number.map_or_else(|| format!("issue {issue_id}"), |number| format!("issue #{number}"))
+        }
         Scope::Pillar { mission, pillar } => format!("{pillar} of mission {mission}"),
-    }
+    })
 }

@@ -19,10 +19,14 @@ use crate::input::{Maybe, range};
 use crate::views::TakenTodo;
 use crate::{Envelope, Error};
 
-/// Take the next todo of a plan or a session: what you hold already, else the first free one.
+/// Take the next todo of an issue, a plan or a session: what you hold already, else the first free one.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
+    /// The issue.
+    #[serde(default, deserialize_with = "range::<1, 1_000_000_000, _>")]
+    #[schemars(range(min = 1, max = 1_000_000_000))]
+    pub number: Option<i64>,
     /// The plan's file.
     #[serde(default)]
     pub plan_file: Maybe<Title>,
@@ -52,11 +56,17 @@ impl Define for TodoNext {
     type Output = TakenTodo;
 
     fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
-        scope(input).map(|_| ())
+        which(input).map(|_| ())
     }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<TakenTodo, Error> {
-        let scope = scope(input)?;
+        let scope = match which(input)? {
+            Which::Scope(scope) => scope,
+            Which::Issue(number) => {
+                let issue_id = call.issue(number, Lock::No)?.id.to_string();
+                Scope::Issue { issue_id }
+            }
+        };
         call.within_reach(&scope)?;
         let Some(project) = call.project()? else { return Ok(TakenTodo::NOTHING) };
         let one_at_a_time = policy(scope.kind()).wip != Wip::Many;
@@ -94,19 +104,28 @@ fn next_of_one(call: &mut Call<'_, '_>, list: &List, clock: Time) -> Result<Opti
     Ok(select::next(&snapshot, call.envelope().now).map(|todo| todo.id))
 }
 
+/// What was named.
+enum Which {
+    Scope(Scope),
+    /// By its number, which is looked up.
+    Issue(i64),
+}
+
 /// The list that was named; exactly one must be.
-fn scope(input: &Input) -> Result<Scope, Error> {
+fn which(input: &Input) -> Result<Which, Error> {
     let text = |part: &Maybe<Title>| part.0.as_ref().map(|text| text.as_str().to_owned());
-    match (text(&input.plan_file), text(&input.session)) {
-        (Some(plan_file), None) => {
+    match (input.number, text(&input.plan_file), text(&input.session)) {
+        (Some(number), None, None) => Ok(Which::Issue(number)),
+        (None, Some(plan_file), None) => {
             let branch = text(&input.branch).unwrap_or_else(|| "main".to_owned());
-            Ok(Scope::Plan { branch, plan_file })
+            Ok(Which::Scope(Scope::Plan { branch, plan_file }))
         }
-        (None, Some(session_id)) => Ok(Scope::Session { session_id }),
-        (None, None) => Err(Fault::MissingField { path: "planFile".to_owned() }.into()),
-        (Some(_), Some(_)) => {
-            let (path, found) = ("session".to_owned(), "given beside planFile".to_owned());
-            Err(Fault::BadValue { path, found, expected: "the only list named".to_owned() }.into())
+        (None, None, Some(session_id)) => Ok(Which::Scope(Scope::Session { session_id })),
+        (None, None, None) => Err(Fault::MissingField { path: "number".to_owned() }.into()),
+        _ => {
+            let (path, found) = ("number".to_owned(), "given beside another list".to_owned());
+            let expected = "one of number, planFile and session".to_owned();
+            Err(Fault::BadValue { path, found, expected }.into())
         }
     }
 }

@@ -41,6 +41,10 @@ fn working_input(world: &World, operation: &Operation) -> Value {
         let made = world.call_in(&operator, "token_new", json!({ "role": "lead" })).unwrap();
         input["id"] = made["id"].clone();
     }
+    if input.get("number").is_some() {
+        let made = world.call("issue_create", json!({ "title": "x" })).unwrap();
+        input["number"] = made["issue"]["number"].clone();
+    }
     input
 }
 

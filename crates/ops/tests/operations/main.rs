@@ -5,6 +5,8 @@
 mod every_operation;
 mod explanations;
 mod idempotency;
+mod issue_rules;
+mod issues;
 mod leases;
 mod reads;
 mod tokens;

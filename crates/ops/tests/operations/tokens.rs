@@ -128,6 +128,30 @@ fn a_narrowed_token_reaches_its_part_and_no_further(backend: Backend) {
     }
 }
 
+/// P-28: a token for one issue sees that issue, its list, and no other.
+fn a_token_for_one_issue_reaches_that_issue(backend: Backend) {
+    let world = World::new(backend);
+    for title in ["Alpha wants work", "Beta is something else"] {
+        world.call("issue_create", json!({ "title": title })).unwrap();
+    }
+    let made = make(&world, json!({ "role": "root", "project": "test", "number": 2 }));
+    let envelope = bearer(&world, made["token"].as_str().unwrap(), Facts::default()).unwrap();
+    let shown = world.call_in(&envelope, "issue_show", json!({ "number": 2 })).unwrap();
+    assert_eq!(shown["issue"]["title"], "Beta is something else");
+    let taken = world.call_in(&envelope, "todo_next", json!({ "number": 2 })).unwrap();
+    assert_eq!(taken["todo"], Value::Null);
+    for (name, input, missing) in [
+        ("issue_show", json!({ "number": 1 }), "issue 1"),
+        ("todo_next", json!({ "number": 1 }), "issue 1"),
+        ("issue_transition", json!({ "number": 1, "status": "triaged" }), "issue 1"),
+        ("issue_list", json!({}), "issue lists"),
+        ("issue_create", json!({ "title": "Gamma" }), "issue lists"),
+    ] {
+        let error = world.call_in(&envelope, name, input).unwrap_err();
+        assert_eq!(error.to_json()["error"]["missing"], missing, "{name}");
+    }
+}
+
 /// The first operator: open once, locally, and closed by that token.
 fn the_first_operators_token_is_anybodys_and_no_second_one_is(backend: Backend) {
     let world = World::new(backend);
@@ -190,6 +214,7 @@ on_every_store!(
     what_is_not_valid_proves_nothing,
     a_bearer_cannot_reach_above_its_token,
     a_narrowed_token_reaches_its_part_and_no_further,
+    a_token_for_one_issue_reaches_that_issue,
     the_first_operators_token_is_anybodys_and_no_second_one_is,
     a_person_at_a_terminal_closes_the_bootstrap,
     bad_wishes_for_a_token_are_refused,

@@ -4,6 +4,7 @@
 
 pub mod answers;
 pub mod events;
+pub mod issues;
 pub mod leases;
 pub mod lists;
 pub mod load;

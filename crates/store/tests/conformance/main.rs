@@ -7,6 +7,8 @@ mod answers;
 mod events;
 mod fixture;
 mod fold;
+mod issue_search;
+mod issues;
 mod migrations;
 mod outbox;
 mod rows;

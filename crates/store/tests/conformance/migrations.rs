@@ -9,15 +9,21 @@ use punchlist_testkit::{Backend, TestStore, on_every_lasting_store};
 
 use crate::fixture::Fixture;
 
-const GROWN: &str = "ALTER TABLE projects ADD COLUMN colour TEXT";
-const LOSSY: &str = "DELETE FROM todos";
-const BROKEN: &str = "CREATE TABLE half (id TEXT); SELECT * FROM nowhere";
-
-/// Our migrations and one more. A test's few are never freed; a `Store` wants them for good.
-fn and_then(sql: &'static str) -> &'static [Migration] {
-    let more = Migration { version: 1000, sqlite: sql, postgres: sql };
-    [MIGRATIONS, &[more]].concat().leak()
+/// Every real step and one more.
+const fn and_then(sql: &'static str) -> [Migration; MIGRATIONS.len() + 1] {
+    let further = Migration { version: 1_000, sqlite: sql, postgres: sql };
+    let mut all = [further; MIGRATIONS.len() + 1];
+    let mut n = 0;
+    while n < MIGRATIONS.len() {
+        all[n] = MIGRATIONS[n];
+        n += 1;
+    }
+    all
 }
+
+const GROWN: &[Migration] = &and_then("ALTER TABLE projects ADD COLUMN colour TEXT");
+const LOSSY: &[Migration] = &and_then("DELETE FROM todos");
+const BROKEN: &[Migration] = &and_then("CREATE TABLE half (id TEXT); SELECT * FROM nowhere");
 
 fn options(migrations: &'static [Migration]) -> Options {
     Options { migrations, ..Options::default() }
@@ -26,7 +32,7 @@ fn options(migrations: &'static [Migration]) -> Options {
 fn a_store_is_brought_forward_and_keeps_its_rows(backend: Backend) {
     let fixture = Fixture::new(backend);
     let before = fixture.create(&["a", "b"], 2);
-    let grown = fixture.place.open_with(options(and_then(GROWN)));
+    let grown = fixture.place.open_with(options(GROWN));
     let list = fixture.list.id;
     assert_eq!(grown.read(move |tx| tx.todos(list)).unwrap(), before);
     grown.write(|tx| tx.execute(sql!("UPDATE projects SET colour = 'red'"), &[])).unwrap();
@@ -36,10 +42,24 @@ fn a_store_is_brought_forward_and_keeps_its_rows(backend: Backend) {
     assert!(refused.to_string().contains("update punch"), "{refused}");
 }
 
+/// A store of every older version there was comes forward by the real steps.
+fn every_older_version_is_brought_forward(backend: Backend) {
+    for steps in 1..MIGRATIONS.len() {
+        let place = TestStore::new(backend);
+        let project = punchlist_core::ProjectId::from(crate::fixture::ids(1).ulid());
+        let at = punchlist_core::Time::from_micros(1);
+        let old = place.open_with(options(&MIGRATIONS[..steps]));
+        old.write(move |tx| tx.insert_project(project, "kept", at)).unwrap();
+        drop(old);
+        let new = place.open();
+        assert_eq!(new.read(|tx| tx.project("kept")).unwrap(), Some(project));
+    }
+}
+
 fn a_migration_that_fails_or_loses_rows_leaves_all_as_it_was(backend: Backend) {
     let fixture = Fixture::new(backend);
     let before = fixture.create(&["a", "b"], 2);
-    for migrations in [LOSSY, BROKEN].map(and_then) {
+    for migrations in [LOSSY, BROKEN] {
         assert!(Store::open(fixture.place.target(), options(migrations)).is_err());
         assert_eq!(fixture.todos(), before);
         let again = fixture.place.open();
@@ -50,7 +70,7 @@ fn a_migration_that_fails_or_loses_rows_leaves_all_as_it_was(backend: Backend) {
 
 fn of_many_that_migrate_at_once_one_does(backend: Backend) {
     let place = Arc::new(TestStore::new(backend));
-    for migrations in [MIGRATIONS, and_then(GROWN)] {
+    for migrations in [MIGRATIONS, GROWN] {
         let start = Arc::new(Barrier::new(8));
         let openers: Vec<_> = (0..8)
             .map(|_| {
@@ -72,15 +92,15 @@ fn a_sqlite_file_is_backed_up_before_it_changes() {
     // P-17
     let fixture = Fixture::new(Backend::SqliteFile);
     let before = fixture.create(&["a"], 2);
-    drop(fixture.place.open_with(options(and_then(GROWN))));
+    drop(fixture.place.open_with(options(GROWN)));
     let file = fixture.place.file();
-    let backup =
-        file.with_file_name(format!("test.db.v{}.bak", MIGRATIONS.last().unwrap().version));
+    let version = MIGRATIONS.last().unwrap().version;
+    let backup = file.with_file_name(format!("test.db.v{version}.bak"));
     let (list, target) = (fixture.list.id, punchlist_store::Target::File(backup));
     let old = Store::open(&target, Options::default()).unwrap();
     assert_eq!(old.read(move |tx| tx.todos(list)).unwrap(), before);
     let fresh = TestStore::new(Backend::SqliteFile);
-    drop(fresh.open_with(options(and_then(GROWN))));
+    drop(fresh.open_with(options(GROWN)));
     assert_eq!(
         std::fs::read_dir(fresh.file().parent().unwrap())
             .unwrap()
@@ -93,6 +113,7 @@ fn a_sqlite_file_is_backed_up_before_it_changes() {
 
 on_every_lasting_store!(
     a_store_is_brought_forward_and_keeps_its_rows,
+    every_older_version_is_brought_forward,
     a_migration_that_fails_or_loses_rows_leaves_all_as_it_was,
     of_many_that_migrate_at_once_one_does,
 );

@@ -1,4 +1,4 @@
-//! Objects as callers see them, shared by the operations that answer with them.
+//! An item of any list, whole; and who holds it.
 
 use punchlist_core::deadline::Deadline;
 use punchlist_core::evidence::Evidence;

@@ -1,0 +1,222 @@
+//! An issue: what stands in its row, and the table of who may move it where.
+//!
+//! Its checklist is not here: criteria and steps are todos of an ordinary list of the kind
+//! `issue`. Nothing about the checklist closes an issue; a move is an act of somebody who may.
+//!
+//! The cells: `Root` for the operator and the root agent · `Oper` for the operator alone ·
+//! `Here` it stands there already · `No` there is no such move.
+
+pub mod checklist;
+mod create;
+mod likeness;
+pub mod search;
+mod transition;
+
+pub use create::{CreateIssue, Ground};
+pub use likeness::{alike, telling_words};
+pub use transition::TransitionIssue;
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::event::{IssueCreated, IssueTransitioned};
+use crate::{Event, IssueId, ProjectId, Role, Time};
+
+use Cell::{Here, No, Oper, Root};
+use IssueStatus as S;
+
+#[rustfmt::skip]
+const MOVES: [(IssueStatus, [Cell; 5]); 5] = [
+    // from          open  triaged in_progress resolved rejected
+    (S::Open,       [Here, Root,   Root,       Oper,    Oper]),
+    (S::Triaged,    [Root, Here,   Root,       Oper,    Oper]),
+    (S::InProgress, [Root, Root,   Here,       Oper,    Oper]),
+    (S::Resolved,   [Oper, No,     No,         Here,    No]),
+    (S::Rejected,   [Oper, No,     No,         No,      Here]),
+];
+
+/// Who has to do with issues at all; workers have no issue tools (K-47).
+pub const KEEPERS: [Role; 2] = [Role::Operator, Role::Root];
+
+/// Where an issue stands.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum IssueStatus {
+    Open,
+    Triaged,
+    InProgress,
+    Resolved,
+    Rejected,
+}
+
+impl IssueStatus {
+    /// Every status, in the order of the table's columns.
+    pub const ALL: [Self; 5] =
+        [Self::Open, Self::Triaged, Self::InProgress, Self::Resolved, Self::Rejected];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Triaged => "triaged",
+            Self::InProgress => "in_progress",
+            Self::Resolved => "resolved",
+            Self::Rejected => "rejected",
+        }
+    }
+
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == text)
+    }
+
+    /// Resolved and rejected.
+    #[must_use]
+    pub const fn is_closed(self) -> bool {
+        matches!(self, Self::Resolved | Self::Rejected)
+    }
+}
+
+impl fmt::Display for IssueStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One cell of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cell {
+    Root,
+    Oper,
+    Here,
+    No,
+}
+
+/// What the table says to one move of one role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MoveVerdict {
+    Allow,
+    /// There is such a move, but not for this role.
+    Deny,
+    /// Nobody can go there from here.
+    NoSuchMove,
+}
+
+/// May this role move an issue from here to there?
+#[must_use]
+pub fn may_move(role: Role, from: IssueStatus, to: IssueStatus) -> MoveVerdict {
+    let cell = |(_, cells): &(IssueStatus, [Cell; 5])| {
+        IssueStatus::ALL.into_iter().zip(*cells).find(|(status, _)| *status == to).map(|(_, c)| c)
+    };
+    let cell = MOVES.iter().find(|(status, _)| *status == from).and_then(cell).unwrap_or(No);
+    match (role, cell) {
+        (Role::Lead | Role::Owner | Role::Worker | Role::System, _) => MoveVerdict::Deny,
+        (_, Here | No) => MoveVerdict::NoSuchMove,
+        (Role::Root, Oper) => MoveVerdict::Deny,
+        (Role::Operator, Root | Oper) | (Role::Root, Root) => MoveVerdict::Allow,
+    }
+}
+
+/// Where this role may move an issue that stands here.
+#[must_use]
+pub fn ways(role: Role, from: IssueStatus) -> Vec<IssueStatus> {
+    let allowed = |to: &IssueStatus| may_move(role, from, *to) == MoveVerdict::Allow;
+    IssueStatus::ALL.into_iter().filter(allowed).collect()
+}
+
+/// An issue as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Issue {
+    pub id: IssueId,
+    pub project_id: ProjectId,
+    /// What people call it: counted per project from 1, never reused.
+    pub number: i64,
+    pub title: String,
+    pub body: String,
+    pub status: IssueStatus,
+    /// Who is to work it: none, `primary`, `workflow:NAME` or `session:ID`.
+    pub assignment: Option<String>,
+    /// Grows with every change to the issue or its checklist.
+    pub revision: i64,
+    /// The principal that filed it.
+    pub created_by: String,
+    pub created_at: Time,
+    pub updated_at: Time,
+    pub defer_until: Option<Time>,
+}
+
+/// Folds one event into an issue; says whether its row changed. Infallible, as `apply` is.
+pub fn apply_issue(state: &mut Option<Issue>, event: &Event, at: Time) -> bool {
+    match (event, state) {
+        (Event::IssueCreated(IssueCreated { issue }), state) => {
+            *state = Some(Issue::clone(issue));
+            true
+        }
+        (Event::IssueTransitioned(moved), Some(issue)) if moved.issue_id == issue.id => {
+            let IssueTransitioned { status, revision, .. } = moved;
+            (issue.status, issue.revision, issue.updated_at) = (*status, *revision, at);
+            true
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// F-17: these five statuses. Every status × target × role, against the words of the contract:
+    /// open, triaged and in_progress lead to each other and, for the operator, to an end; from an
+    /// end only the operator leads back, to open.
+    #[test]
+    fn every_move_is_as_the_contract_says() {
+        let mut walked = 0;
+        for from in IssueStatus::ALL {
+            for to in IssueStatus::ALL {
+                for role in Role::ALL {
+                    let exists = match (from.is_closed(), to.is_closed()) {
+                        (false, _) => from != to,
+                        (true, false) => to == IssueStatus::Open,
+                        (true, true) => false,
+                    };
+                    let agents_too = !from.is_closed() && !to.is_closed();
+                    let expected = match role {
+                        Role::Operator | Role::Root if !exists => MoveVerdict::NoSuchMove,
+                        Role::Operator => MoveVerdict::Allow,
+                        Role::Root if agents_too => MoveVerdict::Allow,
+                        _ => MoveVerdict::Deny,
+                    };
+                    assert_eq!(may_move(role, from, to), expected, "{role}: {from} to {to}");
+                    walked += 1;
+                }
+            }
+        }
+        assert_eq!(walked, 5 * 5 * 6);
+    }
+
+    #[test]
+    fn rows_and_columns_of_the_table_are_in_one_order() {
+        assert_eq!(MOVES.map(|(from, _)| from), IssueStatus::ALL);
+        for status in IssueStatus::ALL {
+            assert_eq!(IssueStatus::parse(status.name()), Some(status));
+        }
+    }
+
+    #[test]
+    fn the_ways_out_are_those_of_the_role() {
+        let open = [S::Triaged, S::InProgress];
+        assert_eq!(ways(Role::Root, S::Open), open);
+        assert_eq!(
+            ways(Role::Operator, S::Open),
+            [&open[..], &[S::Resolved, S::Rejected]].concat()
+        );
+        assert_eq!(ways(Role::Operator, S::Rejected), [S::Open]);
+        assert_eq!(ways(Role::Root, S::Rejected), []);
+        assert_eq!(ways(Role::Worker, S::Open), []);
+    }
+}

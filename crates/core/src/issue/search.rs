@@ -1,0 +1,52 @@
+//! The words of a text, as search and likeness see them.
+//!
+//! Both databases index these words and nothing else, so that they find the same: no tokenizer
+//! or dictionary of a database has a say.
+
+use std::collections::BTreeSet;
+
+/// Longer words are cut, in the index and in a query alike: PostgreSQL takes no word of 2 KiB.
+const WORD_CHARS_MAX: usize = 64;
+
+/// The words of a text in order: runs of letters and digits of any script, in lower case.
+pub fn words(text: &str) -> impl Iterator<Item = String> {
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(|word| word.chars().flat_map(char::to_lowercase).take(WORD_CHARS_MAX).collect())
+}
+
+/// What a store indexes of an issue: each word once, sorted, with a space between.
+#[must_use]
+pub fn terms(title: &str, body: &str) -> String {
+    let all: BTreeSet<String> = words(title).chain(words(body)).collect();
+    all.into_iter().collect::<Vec<_>>().join(" ")
+}
+
+/// What to look for: each of these must begin a word of the issue. None: there is nothing to
+/// look for in this text.
+#[must_use]
+pub fn query(text: &str) -> Vec<String> {
+    let all: BTreeSet<String> = words(text).collect();
+    all.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_letters_and_digits_of_any_script_in_lower_case() {
+        let found = |text| words(text).collect::<Vec<_>>();
+        assert_eq!(found("Fix `store::open`, v2.0!"), ["fix", "store", "open", "v2", "0"]);
+        assert_eq!(found("ÜBER Größe 漢字 Привет"), ["über", "größe", "漢字", "привет"]);
+        assert_eq!(found(" \n-- '\" "), [""; 0]);
+        assert_eq!(found(&"é".repeat(100)), ["é".repeat(64)]);
+    }
+
+    #[test]
+    fn terms_and_queries_hold_each_word_once() {
+        assert_eq!(terms("b a", "A c\nb"), "a b c");
+        assert_eq!(query("log LOG in"), ["in", "log"]);
+        assert_eq!(query("?!"), [""; 0]);
+    }
+}

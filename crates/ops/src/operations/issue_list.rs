@@ -1,0 +1,97 @@
+//! `issue_list`: the issues of a project, newest first, by status and by words.
+//!
+//! The cursor is a number: what is filed while somebody turns pages comes before the first page
+//! and moves nothing.
+
+use punchlist_core::IssueStatus;
+use punchlist_core::issue::{KEEPERS, search};
+use punchlist_core::text::Title;
+use punchlist_store::rows::issues::Wanted;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::explain::Fault;
+use crate::input::{Maybe, limit};
+use crate::views::issue::IssueView;
+use crate::{Envelope, Error};
+
+/// List the issues of this project, newest first.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Only issues that stand here; absent: all.
+    #[serde(default)]
+    pub status: Option<IssueStatus>,
+    /// Words, or beginnings of words, that title and body must hold, all of them.
+    #[serde(default)]
+    pub text: Maybe<Title>,
+    /// How many at most, from 1; absent: 50, more than 1,000 is cut to 1,000.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub limit: Option<i64>,
+    /// The nextCursor of the page before.
+    #[serde(default)]
+    pub cursor: Option<i64>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    pub issues: Vec<IssueView>,
+    /// Give this as `cursor` to read on; absent: there is no more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<i64>,
+}
+
+#[derive(Debug)]
+pub struct IssueList;
+
+impl Define for IssueList {
+    const NAME: &'static str = "issue_list";
+    const ACCESS: Access = Access::Roles(&KEEPERS);
+    const EFFECT: Effect = Effect::Read;
+    const SURFACES: Surfaces = Surfaces { command: &["issue", "list"], ..Surfaces::CALL };
+    const EXAMPLE: &'static str = r#"{"status":"open","text":"log in","limit":20}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
+        limit(input.limit)?;
+        words(input).map(|_| ())
+    }
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        call.reaches_issue(None)?;
+        let limit = limit(input.limit)?;
+        let Some(project) = call.project()? else {
+            return Ok(Output { issues: Vec::new(), next_cursor: None });
+        };
+        let wanted = Wanted { status: input.status, words: words(input)?, before: input.cursor };
+        // One more than asked for tells whether there is more.
+        let mut issues = call.tx().issues(project, &wanted, limit + 1)?;
+        let more = issues.len() > usize::try_from(limit).unwrap_or(usize::MAX);
+        if more {
+            issues.pop();
+        }
+        let next_cursor = more.then(|| issues.last().map(|issue| issue.number)).flatten();
+        Ok(Output { issues: issues.into_iter().map(IssueView::from).collect(), next_cursor })
+    }
+}
+
+/// What to look for; a text that holds no word at all would find everything or nothing.
+fn words(input: &Input) -> Result<Vec<String>, Error> {
+    let Some(text) = &input.text.0 else {
+        return Ok(Vec::new());
+    };
+    let words = search::query(text.as_str());
+    if words.is_empty() {
+        let found = format!("`{}`", text.as_str().chars().take(60).collect::<String>());
+        let expected = "words of letters or digits".to_owned();
+        return Err(Fault::BadValue { path: "text".into(), found, expected }.into());
+    }
+    Ok(words)
+}

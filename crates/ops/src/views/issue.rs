@@ -1,0 +1,111 @@
+//! An issue and the items of its checklist, in the issue's own words.
+
+use punchlist_core::issue::checklist::shown_status;
+use punchlist_core::{Issue, IssueStatus, Status, Time, Todo, TodoKind};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::todo::{ClaimView, HoldView};
+
+/// An issue.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct IssueView {
+    pub id: String,
+    /// What people call it: counted per project, from 1.
+    pub number: i64,
+    pub title: String,
+    pub body: String,
+    pub status: IssueStatus,
+    /// Who is to work it: null, "primary", "workflow:NAME" or "session:ID".
+    pub assignment: Option<String>,
+    /// Grows with every change to the issue or its checklist.
+    pub revision: i64,
+    pub created_by: String,
+    #[schemars(with = "String")]
+    pub created_at: Time,
+    #[schemars(with = "String")]
+    pub updated_at: Time,
+    #[schemars(with = "Option<String>")]
+    pub defer_until: Option<Time>,
+}
+
+impl From<Issue> for IssueView {
+    fn from(issue: Issue) -> Self {
+        Self {
+            id: issue.id.to_string(),
+            number: issue.number,
+            title: issue.title,
+            body: issue.body,
+            status: issue.status,
+            assignment: issue.assignment,
+            revision: issue.revision,
+            created_by: issue.created_by,
+            created_at: issue.created_at,
+            updated_at: issue.updated_at,
+            defer_until: issue.defer_until,
+        }
+    }
+}
+
+/// A criterion or a step of an issue.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ItemView {
+    pub id: String,
+    pub content: String,
+    /// A claimed criterion reads completed.
+    pub status: ItemStatus,
+    pub phase: Option<String>,
+    /// The agent that brought it in.
+    pub origin_agent: String,
+    pub claim: Option<ClaimView>,
+    pub hold: Option<HoldView>,
+    /// When the operator confirmed a criterion; null: proposed.
+    #[schemars(with = "Option<String>")]
+    pub ratified_at: Option<Time>,
+    /// When a criterion was accepted; null: not yet.
+    #[schemars(with = "Option<String>")]
+    pub accepted_at: Option<Time>,
+    #[schemars(with = "String")]
+    pub created_at: Time,
+    #[schemars(with = "String")]
+    pub updated_at: Time,
+    #[schemars(with = "Option<String>")]
+    pub completed_at: Option<Time>,
+}
+
+/// The words for an item of an issue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ItemStatus {
+    Pending,
+    InProgress,
+    Completed,
+    Abandoned,
+}
+
+impl From<&Todo> for ItemView {
+    fn from(todo: &Todo) -> Self {
+        let accepted = todo.kind == TodoKind::Criterion && todo.status == Status::Completed;
+        Self {
+            id: todo.id.to_string(),
+            content: todo.title.clone(),
+            status: match shown_status(todo) {
+                Status::Backlog | Status::Pending => ItemStatus::Pending,
+                Status::InProgress => ItemStatus::InProgress,
+                Status::Completed => ItemStatus::Completed,
+                Status::Cancelled => ItemStatus::Abandoned,
+            },
+            phase: todo.phase.clone(),
+            origin_agent: todo.origin_agent.to_string(),
+            claim: todo.claim.as_ref().map(ClaimView::from),
+            hold: todo.hold.as_ref().map(HoldView::from),
+            ratified_at: todo.ratified_at,
+            accepted_at: accepted.then_some(todo.settled_at).flatten(),
+            created_at: todo.created_at,
+            updated_at: todo.updated_at,
+            completed_at: todo.settled_at,
+        }
+    }
+}

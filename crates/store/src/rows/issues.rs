@@ -1,0 +1,277 @@
+//! Issues: numbered under the lock of their project, found by number, by status or by words.
+//!
+//! Which words there are is the core's (`issue::search`); here is only how each database looks
+//! them up. Both get one text: FTS5 as a query string, PostgreSQL as a `tsquery`.
+
+use punchlist_core::issue::{apply_issue, search};
+use punchlist_core::{Decision, Event, Issue, IssueId, IssueStatus, ProjectId, Time};
+
+use super::events::Stamp;
+use super::lists::Lock;
+use super::{opt_time, time, word};
+use crate::sql::{Row, Value};
+use crate::{Dialect, Error, ErrorKind, Tx, sql};
+
+macro_rules! columns {
+    () => {
+        "id, project_id, number, title, body, status, assignment, revision, created_by, \
+         created_at, updated_at, defer_until"
+    };
+}
+
+macro_rules! select {
+    ($($condition:expr),+) => {
+        concat!("SELECT ", columns!(), " FROM issues WHERE project_id = $1 AND ", $($condition),+)
+    };
+}
+
+macro_rules! found_by_sqlite {
+    () => {
+        "row IN (SELECT rowid FROM issue_search WHERE issue_search MATCH $2) AND "
+    };
+}
+
+macro_rules! found_by_postgres {
+    () => {
+        "id IN (SELECT issue_id FROM issue_search WHERE words @@ CAST($2 AS TEXT)::tsquery) AND "
+    };
+}
+
+macro_rules! page_of_words {
+    () => {
+        "(CAST($3 AS TEXT) IS NULL OR status = $3) AND number < $4 ORDER BY number DESC LIMIT $5"
+    };
+}
+
+macro_rules! not_closed {
+    () => {
+        "(status = 'open' OR status = 'triaged' OR status = 'in_progress') ORDER BY number"
+    };
+}
+
+/// Which issues to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    pub status: Option<IssueStatus>,
+    /// Each of these begins a word of the issue; none: whatever its words.
+    pub words: Vec<String>,
+    /// Only lower numbers; none: from the newest on.
+    pub before: Option<i64>,
+}
+
+impl Tx<'_> {
+    /// The highest issue number of a project, which stays the highest until this transaction
+    /// ends: whoever else wants to number waits. (Making lists goes on beside it.)
+    pub fn lock_last_issue(&mut self, project: ProjectId) -> Result<i64, Error> {
+        let project = project.to_string();
+        let statement = self.dialect().pick(
+            sql!("SELECT last_issue FROM projects WHERE id = $1"),
+            sql!("SELECT last_issue FROM projects WHERE id = $1 FOR NO KEY UPDATE"),
+        );
+        self.first(statement, &[(&project).into()], |row| row.int(0))?
+            .ok_or_else(|| Error::new(ErrorKind::Backend, "the project is gone"))
+    }
+
+    pub fn insert_issue(&mut self, issue: &Issue) -> Result<(), Error> {
+        let (id, project) = (issue.id.to_string(), issue.project_id.to_string());
+        self.execute(
+            sql!("UPDATE projects SET last_issue = $2 WHERE id = $1 AND last_issue < $2"),
+            &[(&project).into(), issue.number.into()],
+        )?;
+        self.execute(
+            sql!(
+                "INSERT INTO issues (",
+                columns!(),
+                ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
+            ),
+            &[
+                (&id).into(),
+                (&project).into(),
+                issue.number.into(),
+                (&issue.title).into(),
+                (&issue.body).into(),
+                issue.status.name().into(),
+                issue.assignment.as_deref().into(),
+                issue.revision.into(),
+                (&issue.created_by).into(),
+                issue.created_at.micros().into(),
+                issue.updated_at.micros().into(),
+                issue.defer_until.map(Time::micros).into(),
+            ],
+        )?;
+        let terms = search::terms(&issue.title, &issue.body);
+        self.execute(
+            self.dialect().pick(
+                sql!(
+                    "INSERT INTO issue_search (rowid, terms) \
+                     SELECT row, $2 FROM issues WHERE id = $1"
+                ),
+                sql!(
+                    "INSERT INTO issue_search (issue_id, words) \
+                     VALUES ($1, array_to_tsvector(string_to_array($2, ' ')))"
+                ),
+            ),
+            &[(&id).into(), (&terms).into()],
+        )?;
+        Ok(())
+    }
+
+    /// Writes what can change as it is now.
+    pub fn update_issue(&mut self, issue: &Issue) -> Result<(), Error> {
+        let id = issue.id.to_string();
+        self.execute(
+            sql!(
+                "UPDATE issues SET status = $2, assignment = $3, revision = $4, updated_at = $5, \
+                 defer_until = $6 WHERE id = $1"
+            ),
+            &[
+                (&id).into(),
+                issue.status.name().into(),
+                issue.assignment.as_deref().into(),
+                issue.revision.into(),
+                issue.updated_at.micros().into(),
+                issue.defer_until.map(Time::micros).into(),
+            ],
+        )?;
+        Ok(())
+    }
+
+    /// The issue of a number.
+    pub fn issue(
+        &mut self,
+        project: ProjectId,
+        number: i64,
+        lock: Lock,
+    ) -> Result<Option<Issue>, Error> {
+        let statement = match lock {
+            Lock::No => sql!(select!("number = $2")),
+            Lock::Row => self
+                .dialect()
+                .pick(sql!(select!("number = $2")), sql!(select!("number = $2 FOR UPDATE"))),
+        };
+        let project = project.to_string();
+        self.first(statement, &[(&project).into(), number.into()], read)
+    }
+
+    /// The number people call an issue by.
+    pub fn issue_number(&mut self, id: IssueId) -> Result<Option<i64>, Error> {
+        let id = id.to_string();
+        self.first(sql!("SELECT number FROM issues WHERE id = $1"), &[(&id).into()], |r| r.int(0))
+    }
+
+    /// Issues of a project, the highest number first.
+    pub fn issues(
+        &mut self,
+        project: ProjectId,
+        wanted: &Wanted,
+        limit: i64,
+    ) -> Result<Vec<Issue>, Error> {
+        let project = project.to_string();
+        let before = wanted.before.unwrap_or(i64::MAX).into();
+        let status = Value::from(wanted.status.map(IssueStatus::name));
+        if !wanted.words.is_empty() {
+            let query = query(self.dialect(), &wanted.words, Match::AllBegin);
+            let statement = self.dialect().pick(
+                sql!(select!(found_by_sqlite!(), page_of_words!())),
+                sql!(select!(found_by_postgres!(), page_of_words!())),
+            );
+            let params = [(&project).into(), (&query).into(), status, before, limit.into()];
+            return self.query(statement, &params, read);
+        }
+        match wanted.status {
+            Some(_) => self.query(
+                sql!(select!("status = $2 AND number < $3 ORDER BY number DESC LIMIT $4")),
+                &[(&project).into(), status, before, limit.into()],
+                read,
+            ),
+            None => self.query(
+                sql!(select!("number < $2 ORDER BY number DESC LIMIT $3")),
+                &[(&project).into(), before, limit.into()],
+                read,
+            ),
+        }
+    }
+
+    /// The issues, not closed, that hold any of these words whole; the lowest number first.
+    pub fn issues_with_any(
+        &mut self,
+        project: ProjectId,
+        words: &[String],
+    ) -> Result<Vec<Issue>, Error> {
+        if words.is_empty() {
+            return Ok(Vec::new());
+        }
+        let project = project.to_string();
+        let query = query(self.dialect(), words, Match::AnyIs);
+        let statement = self.dialect().pick(
+            sql!(select!(found_by_sqlite!(), not_closed!())),
+            sql!(select!(found_by_postgres!(), not_closed!())),
+        );
+        self.query(statement, &[(&project).into(), (&query).into()], read)
+    }
+
+    /// Folds a decision into an issue and writes its row and its events.
+    pub fn record_issue(
+        &mut self,
+        state: &mut Option<Issue>,
+        decision: &Decision,
+        stamp: &Stamp,
+    ) -> Result<(), Error> {
+        for event in &decision.events {
+            let changed = apply_issue(state, event, stamp.at);
+            let Some(issue) = state.as_ref() else {
+                continue;
+            };
+            match event {
+                Event::IssueCreated(_) => self.insert_issue(issue)?,
+                _ if changed => self.update_issue(issue)?,
+                _ => {}
+            }
+            self.append(stamp, &issue.id.to_string(), event)?;
+        }
+        Ok(())
+    }
+}
+
+/// How words are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Match {
+    /// Each begins a word of the issue.
+    AllBegin,
+    /// One of them is a word of the issue.
+    AnyIs,
+}
+
+/// The words hold letters and digits alone, so that quotes are quoting enough.
+fn query(dialect: Dialect, words: &[String], by: Match) -> String {
+    let (quote, begins) = match dialect {
+        Dialect::Sqlite => ('"', "*"),
+        Dialect::Postgres => ('\'', ":*"),
+    };
+    let (begins, between) = match (by, dialect) {
+        (Match::AllBegin, Dialect::Sqlite) => (begins, " AND "),
+        (Match::AllBegin, Dialect::Postgres) => (begins, " & "),
+        (Match::AnyIs, Dialect::Sqlite) => ("", " OR "),
+        (Match::AnyIs, Dialect::Postgres) => ("", " | "),
+    };
+    let quoted: Vec<String> =
+        words.iter().map(|word| format!("{quote}{word}{quote}{begins}")).collect();
+    quoted.join(between)
+}
+
+fn read(row: &Row<'_>) -> Result<Issue, Error> {
+    Ok(Issue {
+        id: word("issue id", &row.text(0)?, IssueId::parse)?,
+        project_id: word("project id", &row.text(1)?, ProjectId::parse)?,
+        number: row.int(2)?,
+        title: row.text(3)?,
+        body: row.text(4)?,
+        status: word("issue status", &row.text(5)?, IssueStatus::parse)?,
+        assignment: row.opt_text(6)?,
+        revision: row.int(7)?,
+        created_by: row.text(8)?,
+        created_at: time(row, 9)?,
+        updated_at: time(row, 10)?,
+        defer_until: opt_time(row, 11)?,
+    })
+}
