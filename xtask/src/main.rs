@@ -32,7 +32,7 @@ cargo xtask COMMAND
   tidy                     lint the repository's files
   ledger [ID|RANGE|PREFIX…] [--json]
                            which requirements no test names; with arguments, exit 1 if one is missing
-  bench [--quick] [--only process|writers|reads|takers]
+  bench [--quick] [--only process|issues|writers|reads|takers]
                            measure, as ratios against references of the same run, with targets
   with-postgres CMD…       run CMD with PUNCHLIST_TEST_POSTGRES set to a throwaway server
   help                     this text

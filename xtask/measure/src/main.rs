@@ -3,6 +3,7 @@
 
 #![expect(clippy::print_stdout, reason = "the table is the product of this program")]
 
+mod issues;
 mod process;
 mod reads;
 mod table;
@@ -34,6 +35,9 @@ fn all(programs: &Path, quick: bool, only: Option<&str>) -> Result<()> {
     let mut lines = Vec::new();
     if wanted("process") {
         lines.extend(process::measure(programs, if quick { 60 } else { 300 })?);
+    }
+    if wanted("issues") {
+        lines.extend(issues::measure(programs, if quick { 60 } else { 300 })?);
     }
     if wanted("writers") {
         lines.push(writers::measure(if quick { 4_000 } else { 20_000 })?);

@@ -26,7 +26,7 @@ pub(crate) fn measure(programs: &Path, rounds: usize) -> Result<Vec<Line>> {
         bare_times.push(timed(&mut bare)?);
     }
     let (punch_median, bare_median) = (median(punch_times), median(bare_times));
-    let memory = peak(&programs.join("punch"), &ours)?;
+    let memory = peak_of_command(&create(&programs.join("punch"), &ours))?;
     Ok(vec![
         Line {
             what: "`punch call create_todo`, whole process, durable".into(),
@@ -56,7 +56,7 @@ fn create(program: &Path, store: &Path) -> Command {
     command
 }
 
-fn timed(command: &mut Command) -> Result<f64> {
+pub(crate) fn timed(command: &mut Command) -> Result<f64> {
     let start = Instant::now();
     let status = command.status().context("the program starts")?;
     let micros = start.elapsed().as_secs_f64() * 1e6;
@@ -67,12 +67,11 @@ fn timed(command: &mut Command) -> Result<f64> {
 }
 
 /// The peak memory of one run, in MiB: measured by a process that has no other child.
-fn peak(program: &Path, store: &Path) -> Result<f64> {
-    let create = create(program, store);
+pub(crate) fn peak_of_command(command: &Command) -> Result<f64> {
     let output = Command::new(std::env::current_exe()?)
         .arg("rss")
-        .arg(create.get_program())
-        .args(create.get_args())
+        .arg(command.get_program())
+        .args(command.get_args())
         .output()?;
     let text = String::from_utf8(output.stdout)?;
     let kib: f64 = text.lines().last().unwrap_or_default().trim().parse()?;
