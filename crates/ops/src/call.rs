@@ -74,20 +74,23 @@ impl<'a, 't> Call<'a, 't> {
     }
 
     /// The state of a list that one of its items is decided on.
-    pub(crate) fn with_todo(&mut self, list: List, id: TodoId) -> Result<Snapshot, Error> {
+    fn with_todo(&mut self, list: List, id: TodoId) -> Result<Snapshot, Error> {
         self.within_reach(&list.scope)?;
-        let (list_id, wip) = (list.id, policy(list.kind()).wip);
-        let load = match wip {
-            Wip::Many => {
-                self.tx.lock_todo(id)?;
-                Load::Item(id)
-            }
+        match policy(list.kind()).wip {
+            Wip::Many => self.tx.lock_todo(id)?,
+            Wip::AtMostOne | Wip::ExactlyOneStep => self.tx.lock_list(list.id)?,
+        }
+        self.with_locked_todo(list, id)
+    }
+
+    /// The same where the item, or its list, is locked already.
+    pub(crate) fn with_locked_todo(&mut self, list: List, id: TodoId) -> Result<Snapshot, Error> {
+        let list_id = list.id;
+        let load = match policy(list.kind()).wip {
+            Wip::Many => Load::Item(id),
             Wip::AtMostOne => Load::Open,
             Wip::ExactlyOneStep => Load::All,
         };
-        if wip != Wip::Many {
-            self.tx.lock_list(list_id)?;
-        }
         let mut snapshot = self.tx.snapshot(list, load)?;
         if !snapshot.todos.contains_key(&id) {
             // A settled one is not among the open ones, but deserves an answer of its own.

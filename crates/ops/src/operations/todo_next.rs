@@ -68,21 +68,19 @@ impl Define for TodoNext {
             }
         };
         call.within_reach(&scope)?;
-        let Some(project) = call.project()? else { return Ok(TakenTodo::NOTHING) };
-        let one_at_a_time = policy(scope.kind()).wip != Wip::Many;
-        let lock = if one_at_a_time { Lock::Row } else { Lock::No };
-        let Some(list) = call.tx().list(project, &scope, lock)? else {
+        let envelope = call.envelope();
+        let Some(list) = call.tx().list_in(&envelope.project, &scope)? else {
             return Ok(TakenTodo::NOTHING);
         };
         let clock = call.tx().clock()?;
-        let found = if one_at_a_time {
-            next_of_one(call, &list, clock)?
-        } else {
-            let envelope = call.envelope();
+        let found = if policy(scope.kind()).wip == Wip::Many {
             call.tx().next_todo(list.id, &envelope.actor, envelope.now, clock)?
+        } else {
+            call.tx().lock_list(list.id)?;
+            next_of_one(call, &list, clock)?
         };
         let Some(todo_id) = found else { return Ok(TakenTodo::NOTHING) };
-        let mut snapshot = call.with_todo(list, todo_id)?;
+        let mut snapshot = call.with_locked_todo(list, todo_id)?;
         let lease_s = input.lease_s.unwrap_or(LEASE_S);
         call.decide(&mut snapshot, TakeTodo { todo_id, lease_s, clock })?;
         TakenTodo::of(&snapshot, todo_id)

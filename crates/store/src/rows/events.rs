@@ -6,7 +6,7 @@
 use punchlist_core::{Actor, Event, ProjectId, Time};
 
 use super::{time, word};
-use crate::sql::Row;
+use crate::sql::{Row, Value};
 use crate::{Dialect, Error, ErrorKind, Tx, sql};
 
 /// Bits for the events of one PostgreSQL transaction.
@@ -53,14 +53,37 @@ macro_rules! columns {
 }
 
 macro_rules! insert {
-    ($number:expr) => {
-        concat!(
-            "INSERT INTO events (",
-            columns!(),
-            ") VALUES (",
-            $number,
-            ", $2, $3, $4, $5, $6, $7, $8, $9, $10)"
+    () => {
+        concat!("INSERT INTO events (", columns!(), ") VALUES ")
+    };
+}
+
+/// One row of values: the number, then what all rows of the statement share.
+macro_rules! row {
+    (lite, $number:literal, $type:literal, $data:literal) => {
+        row!(concat!("CAST(", $number, " AS INTEGER)"), $type, $data)
+    };
+    (pg, $number:literal, $type:literal, $data:literal) => {
+        row!(
+            concat!("(pg_current_xact_id()::text::bigint << 20) | CAST(", $number, " AS BIGINT)"),
+            $type,
+            $data
         )
+    };
+    ($number:expr, $type:literal, $data:literal) => {
+        concat!("(", $number, ", $7, ", $type, ", $1, $2, $3, $4, $5, $6, ", $data, ")")
+    };
+}
+
+macro_rules! rows {
+    ($dialect:ident, 1) => {
+        row!($dialect, "$8", "$9", "$10")
+    };
+    ($dialect:ident, 2) => {
+        concat!(rows!($dialect, 1), ", ", row!($dialect, "$11", "$12", "$13"))
+    };
+    ($dialect:ident, 3) => {
+        concat!(rows!($dialect, 2), ", ", row!($dialect, "$14", "$15", "$16"))
     };
 }
 
@@ -85,30 +108,57 @@ macro_rules! select {
 impl Tx<'_> {
     /// Writes an event down.
     pub fn append(&mut self, stamp: &Stamp, aggregate: &str, event: &Event) -> Result<(), Error> {
-        let data = serde_json::to_string(event)?;
+        self.append_all(stamp, aggregate, std::slice::from_ref(event))
+    }
+
+    /// Writes events down, three in a statement: a round trip to a server costs more than a row.
+    pub fn append_all(
+        &mut self,
+        stamp: &Stamp,
+        aggregate: &str,
+        events: &[Event],
+    ) -> Result<(), Error> {
+        for some in events.chunks(3) {
+            self.append_some(stamp, aggregate, some)?;
+        }
+        Ok(())
+    }
+
+    fn append_some(
+        &mut self,
+        stamp: &Stamp,
+        aggregate: &str,
+        events: &[Event],
+    ) -> Result<(), Error> {
         let project = stamp.project.to_string();
-        let statement = self.dialect().pick(
-            // None lets SQLite number the row.
-            sql!(insert!("CAST($1 AS INTEGER)")),
-            sql!(insert!("(pg_current_xact_id()::text::bigint << 20) | CAST($1 AS BIGINT)")),
-        );
-        let number = match self.dialect() {
-            Dialect::Sqlite => None,
-            Dialect::Postgres => Some(self.next_number()?),
-        };
-        let params = [
-            number.into(),
-            Event::VERSION.into(),
-            event.type_name().into(),
-            (&project).into(),
+        let mut params = vec![
+            Value::from(&project),
             aggregate.into(),
             (&stamp.actor.principal).into(),
             stamp.actor.carried().map(punchlist_core::Role::name).into(),
             stamp.cause.into(),
             stamp.at.micros().into(),
-            (&data).into(),
+            Event::VERSION.into(),
         ];
-        // Not with RETURNING: SQLite keeps the row in a temporary table for that, every time.
+        let data: Vec<String> =
+            events.iter().map(serde_json::to_string).collect::<Result<_, _>>()?;
+        for (event, data) in events.iter().zip(&data) {
+            // None lets SQLite number the row.
+            let number = match self.dialect() {
+                Dialect::Sqlite => None,
+                Dialect::Postgres => Some(self.next_number()?),
+            };
+            params.extend([number.into(), event.type_name().into(), Value::from(data)]);
+        }
+        // Not with RETURNING: SQLite keeps the rows in a temporary table for that, every time.
+        let statement = match (self.dialect(), events.len()) {
+            (Dialect::Sqlite, 1) => sql!(insert!(), rows!(lite, 1)),
+            (Dialect::Sqlite, 2) => sql!(insert!(), rows!(lite, 2)),
+            (Dialect::Sqlite, _) => sql!(insert!(), rows!(lite, 3)),
+            (Dialect::Postgres, 1) => sql!(insert!(), rows!(pg, 1)),
+            (Dialect::Postgres, 2) => sql!(insert!(), rows!(pg, 2)),
+            (Dialect::Postgres, _) => sql!(insert!(), rows!(pg, 3)),
+        };
         self.execute(statement, &params)?;
         Ok(())
     }

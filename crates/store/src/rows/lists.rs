@@ -76,6 +76,20 @@ impl Tx<'_> {
         self.first(statement, &params, read)
     }
 
+    /// The list of a scope in the project of a name: one look for both.
+    pub fn list_in(&mut self, project: &str, scope: &Scope) -> Result<Option<List>, Error> {
+        let (outer, inner) = scope.keys();
+        self.first(
+            sql!(
+                "SELECT l.id, l.project_id, l.kind, l.scope_outer, l.scope_inner, l.created_at \
+                 FROM projects AS p JOIN lists AS l ON l.project_id = p.id WHERE p.name = $1 \
+                 AND l.kind = $2 AND l.scope_outer = $3 AND l.scope_inner = $4"
+            ),
+            &[project.into(), scope.kind().name().into(), outer.into(), inner.into()],
+            read,
+        )
+    }
+
     /// The list an item of this project is in; the item is named by its id or its number.
     pub fn list_of(
         &mut self,

@@ -123,9 +123,7 @@ impl Tx<'_> {
         for note in snapshot.notes.drain(..) {
             self.insert_note(&note)?;
         }
-        for event in &decision.events {
-            self.append(stamp, &aggregate, event)?;
-        }
+        self.append_all(stamp, &aggregate, &decision.events)?;
         for effect in &decision.effects {
             self.enqueue(effect, stamp.at, ids)?;
         }

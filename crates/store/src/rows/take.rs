@@ -7,7 +7,6 @@
 use punchlist_core::{Actor, ListId, Time, TodoId};
 
 use super::word;
-use crate::sql::Row;
 use crate::{Dialect, Error, Tx, sql};
 
 /// Unclaimed, not held, not resting.
@@ -17,47 +16,38 @@ macro_rules! workable {
     };
 }
 
-/// What is in progress and could be this taker's: what it holds, what is assigned to it, and what
-/// somebody held who has gone silent. Each comes from its own index, and there are few of each.
-macro_rules! in_progress {
+/// What could be this taker's next: what it holds, what is assigned to it, what somebody held
+/// who has gone silent, and else the first pending one under which nothing hangs. Each comes from
+/// its own index; the pending one is only looked for (and locked) where the others gave nothing.
+macro_rules! next {
     ($lock:expr) => {
         concat!(
             "WITH mine AS MATERIALIZED ( \
                  SELECT todo_id, 0 AS rank FROM leases WHERE holder = $4 AND lease_until > $3 \
                  UNION ALL SELECT id, 1 FROM todos WHERE assignee = $5 AND status = 'in_progress' \
                  UNION ALL SELECT todo_id, 2 FROM leases \
-                     WHERE lease_until <= $3 AND holder IS NOT NULL) \
-             SELECT t.id FROM mine AS m JOIN todos AS t ON t.id = m.todo_id \
-             LEFT JOIN leases AS e ON e.todo_id = t.id \
-             WHERE t.list_id = $1 AND t.status = 'in_progress' \
-             AND (m.rank <> 1 OR e.holder IS NULL OR e.lease_until <= $3) AND ",
+                     WHERE lease_until <= $3 AND holder IS NOT NULL), \
+             begun AS MATERIALIZED ( \
+                 SELECT t.id FROM mine AS m JOIN todos AS t ON t.id = m.todo_id \
+                 LEFT JOIN leases AS e ON e.todo_id = t.id \
+                 WHERE t.list_id = $1 AND t.status = 'in_progress' \
+                 AND (m.rank <> 1 OR e.holder IS NULL OR e.lease_until <= $3) AND ",
             workable!(),
             " ORDER BY m.rank, t.position, t.id LIMIT 1",
-            $lock
-        )
-    };
-}
-
-/// The first pending one under which nothing hangs that should come first.
-macro_rules! pending {
-    ($lock:expr) => {
-        concat!(
-            "SELECT t.id FROM todos AS t WHERE t.list_id = $1 AND t.status = 'pending' AND ",
+            $lock,
+            "), pending AS MATERIALIZED ( \
+                 SELECT t.id FROM todos AS t WHERE t.list_id = $1 AND t.status = 'pending' AND ",
             workable!(),
             " AND NOT EXISTS (SELECT 1 FROM todos AS c WHERE c.parent_id = t.id) \
-             ORDER BY t.position, t.created_at, t.id LIMIT 1",
-            $lock
+                 ORDER BY t.position, t.created_at, t.id LIMIT 1",
+            $lock,
+            ") SELECT id FROM begun UNION ALL SELECT id FROM pending LIMIT 1"
         )
     };
-}
-
-fn id(row: &Row<'_>) -> Result<TodoId, Error> {
-    word("todo id", &row.text(0)?, TodoId::parse)
 }
 
 impl Tx<'_> {
-    /// The next item of a list for this taker, locked: what it holds already, what is assigned to
-    /// it, what a silent holder left behind, else the first pending one.
+    /// The next item of a list for this taker, locked.
     pub fn next_todo(
         &mut self,
         list: ListId,
@@ -66,23 +56,16 @@ impl Tx<'_> {
         clock: Time,
     ) -> Result<Option<TodoId>, Error> {
         let list = list.to_string();
-        let (now, clock) = (now.micros(), clock.micros());
-        let statement = self
-            .dialect()
-            .pick(sql!(in_progress!("")), sql!(in_progress!(" FOR UPDATE OF t SKIP LOCKED")));
+        let statement =
+            self.dialect().pick(sql!(next!("")), sql!(next!(" FOR UPDATE OF t SKIP LOCKED")));
         let params = [
             (&list).into(),
-            now.into(),
-            clock.into(),
+            now.micros().into(),
+            clock.micros().into(),
             (&taker.principal).into(),
             taker.agent.as_str().into(),
         ];
-        if let Some(found) = self.first(statement, &params, id)? {
-            return Ok(Some(found));
-        }
-        let statement =
-            self.dialect().pick(sql!(pending!("")), sql!(pending!(" FOR UPDATE OF t SKIP LOCKED")));
-        self.first(statement, &[(&list).into(), now.into()], id)
+        self.first(statement, &params, |row| word("todo id", &row.text(0)?, TodoId::parse))
     }
 
     /// Locks one item; who else wants it waits until this transaction has ended.
