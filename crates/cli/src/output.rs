@@ -22,6 +22,13 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
     out.flush()
 }
 
+/// Prints bytes to standard output as they are: for programs, not for people.
+pub(crate) fn print_raw(bytes: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes)?;
+    out.flush()
+}
+
 /// Turns colours off for the rest of the process.
 pub(crate) fn without_color() {
     ColorChoice::Never.write_global();

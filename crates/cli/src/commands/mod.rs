@@ -1,6 +1,7 @@
 //! The commands: the fixed ones, and one for each operation that asks for its own words.
 
 mod call;
+mod completions;
 mod demo;
 mod mcp;
 mod operation;
@@ -12,7 +13,7 @@ use crate::failure::Failure;
 use crate::output;
 
 /// The commands that are not operations of the catalogue.
-pub(crate) const FIXED: [&str; 3] = ["demo", "call", "mcp"];
+pub(crate) const FIXED: [&str; 4] = ["demo", "call", "mcp", "completions"];
 
 /// Builds one command in full, if there is one of that name.
 pub(crate) fn built(name: &str) -> Option<Command> {
@@ -20,6 +21,7 @@ pub(crate) fn built(name: &str) -> Option<Command> {
         "demo" => Some(demo::command()),
         "call" => Some(call::command()),
         "mcp" => Some(mcp::command()),
+        "completions" => Some(completions::command()),
         _ => operation::command(name),
     }
 }
@@ -33,6 +35,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         Some(("demo", _)) => demo::run(globals),
         Some(("call", matches)) => call::run(globals, matches),
         Some(("mcp", matches)) => mcp::run(globals, matches),
+        Some(("completions", matches)) => completions::run(matches),
         Some((name, matches)) => operation::run(globals, name, matches),
         None => Err(Failure::usage("no command was given".to_owned())),
     }

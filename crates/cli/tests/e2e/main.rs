@@ -12,6 +12,7 @@
 
 mod bad_input;
 mod bad_store;
+mod completions;
 mod crowd;
 mod help;
 mod idempotency;
