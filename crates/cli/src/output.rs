@@ -81,9 +81,9 @@ pub(crate) fn width() -> usize {
     }
 }
 
-/// Is somebody looking?
-pub(crate) fn on_terminal() -> bool {
-    io::stdout().is_terminal()
+/// JSON in one line for programs, indented for somebody who looks.
+pub(crate) fn json_text(answer: &serde_json::Value) -> String {
+    if io::stdout().is_terminal() { format!("{answer:#}\n") } else { format!("{answer}\n") }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 pub mod access;
 pub mod call;
+pub mod care;
 pub mod catalogue;
 pub mod clock;
 pub mod dispatch;

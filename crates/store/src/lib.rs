@@ -6,6 +6,7 @@
 //!
 //! Read [`store::Store`] first, then [`tx::Tx`]; each file in `rows` is one aggregate's SQL.
 
+pub mod care;
 pub mod dialect;
 pub mod error;
 pub mod migrate;

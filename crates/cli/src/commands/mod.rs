@@ -3,6 +3,7 @@
 mod call;
 mod completions;
 mod demo;
+mod doctor;
 mod mcp;
 mod operation;
 
@@ -13,7 +14,7 @@ use crate::failure::Failure;
 use crate::output;
 
 /// The commands that are not operations of the catalogue.
-pub(crate) const FIXED: [&str; 4] = ["demo", "call", "mcp", "completions"];
+pub(crate) const FIXED: [&str; 5] = ["demo", "call", "mcp", "doctor", "completions"];
 
 /// Builds one command in full, if there is one of that name.
 pub(crate) fn built(name: &str) -> Option<Command> {
@@ -21,6 +22,7 @@ pub(crate) fn built(name: &str) -> Option<Command> {
         "demo" => Some(demo::command()),
         "call" => Some(call::command()),
         "mcp" => Some(mcp::command()),
+        "doctor" => Some(doctor::command()),
         "completions" => Some(completions::command()),
         _ => operation::command(name),
     }
@@ -35,6 +37,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         Some(("demo", _)) => demo::run(globals),
         Some(("call", matches)) => call::run(globals, matches),
         Some(("mcp", matches)) => mcp::run(globals, matches),
+        Some(("doctor", _)) => doctor::run(globals),
         Some(("completions", matches)) => completions::run(matches),
         Some((name, matches)) => operation::run(globals, name, matches),
         None => Err(Failure::usage("no command was given".to_owned())),

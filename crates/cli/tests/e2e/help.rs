@@ -22,7 +22,10 @@ fn the_whole_help_is_as_accepted() {
         .take_while(|line| !line.is_empty())
         .filter_map(|line| line.split_whitespace().next())
         .collect();
-    assert_eq!(commands, ["demo", "call", "mcp", "completions", "status", "log", "authority"]);
+    assert_eq!(
+        commands,
+        ["demo", "call", "mcp", "doctor", "completions", "status", "log", "authority"]
+    );
     let mut help = format!("$ punch --help\n{root}");
     for command in commands {
         let text = words(&place.bare([command, "--help"]));

@@ -14,6 +14,7 @@ mod bad_input;
 mod bad_store;
 mod completions;
 mod crowd;
+mod doctor;
 mod help;
 mod idempotency;
 mod life;

@@ -14,6 +14,22 @@ use pool::Pool;
 /// How often a colliding job is run before it is given up.
 const ATTEMPTS_MAX: u32 = 12;
 
+/// A connection of its own to a server whose schema is left as it is.
+pub(crate) fn look(url: &str) -> Result<PgConnection, Error> {
+    Ok(PgConnection::new(pool::config(url)?.connect(::postgres::NoTls)?))
+}
+
+/// Runs a job on one consistent view that cannot change anything.
+pub(crate) fn in_view<T>(
+    connection: &mut PgConnection,
+    job: impl FnOnce(&mut Tx<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    connection.batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
+    let answer = job(&mut Tx::postgres(connection));
+    connection.batch("ROLLBACK")?;
+    answer
+}
+
 /// A PostgreSQL store.
 #[derive(Debug)]
 pub(crate) struct Postgres {

@@ -156,6 +156,40 @@ impl Tx<'_> {
     }
 }
 
+/// Sees one event, and may ask the store about it.
+type Visit<'v> = dyn FnMut(&mut Tx<'_>, Recorded) -> Result<(), Error> + 'v;
+
+macro_rules! by_aggregate {
+    ($before:expr) => {
+        concat!($before, "SELECT ", columns!(), " FROM events ORDER BY aggregate, seq")
+    };
+}
+
+impl Tx<'_> {
+    /// Visits the whole log of the store, sorted by what it happened to and then by number. It
+    /// is never in memory as a whole: both databases sort on disk.
+    pub(crate) fn each_event(&mut self, visit: &mut Visit<'_>) -> Result<(), Error> {
+        if let Some(connection) = self.sqlite_connection() {
+            let mut statement = connection.prepare(sql!(by_aggregate!("")).sqlite)?;
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                visit(&mut Tx::sqlite(connection), read(&Row::Sqlite(row))?)?;
+            }
+            return Ok(());
+        }
+        self.batch(by_aggregate!("DECLARE whole_log NO SCROLL CURSOR FOR "))?;
+        loop {
+            let page = self.query(sql!("FETCH 1000 FROM whole_log"), &[], read)?;
+            if page.is_empty() {
+                return self.batch("CLOSE whole_log");
+            }
+            for event in page {
+                visit(self, event)?;
+            }
+        }
+    }
+}
+
 fn read(row: &Row<'_>) -> Result<Recorded, Error> {
     Ok(Recorded {
         seq: row.int(0)?,

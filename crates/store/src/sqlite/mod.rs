@@ -14,6 +14,7 @@ use rusqlite::Connection;
 
 use crate::{Error, Failure, Options, Tx};
 use baton::{Baton, Outcome};
+pub(crate) use open::{header, look};
 
 /// A SQLite store.
 #[derive(Debug)]

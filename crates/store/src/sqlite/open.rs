@@ -43,6 +43,45 @@ pub(super) fn reader(path: &Path, options: Options) -> Result<Connection, Error>
     Ok(connection)
 }
 
+/// A connection that cannot change the file, whatever the file is: nothing is checked here.
+pub(crate) fn look(path: &Path, options: Options) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection =
+        Connection::open_with_flags(path, flags).map_err(|error| named(path, &error.into()))?;
+    tune(&connection, options)?;
+    Ok(connection)
+}
+
+/// What a file says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    application: i32,
+    pub(crate) version: i64,
+    objects: i64,
+}
+
+impl Header {
+    pub(crate) const fn is_ours(self) -> bool {
+        self.application == APPLICATION_ID
+    }
+
+    pub(crate) const fn is_empty(self) -> bool {
+        self.objects == 0 && self.version == 0 && self.application == 0
+    }
+}
+
+/// Read from the header and the table of contents. One statement, so that a store which another
+/// process makes at this moment is seen before or after, not between.
+pub(crate) fn header(connection: &Connection) -> Result<Header, Error> {
+    Ok(connection.query_row(
+        "SELECT (SELECT application_id FROM pragma_application_id), \
+                (SELECT user_version FROM pragma_user_version), \
+                (SELECT count(*) FROM sqlite_master)",
+        [],
+        |row| Ok(Header { application: row.get(0)?, version: row.get(1)?, objects: row.get(2)? }),
+    )?)
+}
+
 pub(super) fn memory(options: Options) -> Result<Connection, Error> {
     let connection = Connection::open_in_memory()?;
     prepare(&connection, options, None)?;
@@ -115,20 +154,13 @@ fn tune(connection: &Connection, options: Options) -> Result<(), Error> {
     Ok(())
 }
 
-/// What the file is, from its header and its table of contents; reads only. One statement, so
-/// that a store which another process makes at this moment is seen before or after, not between.
+/// What the file is to us; reads only.
 fn found(connection: &Connection, options: Options) -> Result<Found, Error> {
-    let (application, version, objects): (i32, i64, i64) = connection.query_row(
-        "SELECT (SELECT application_id FROM pragma_application_id), \
-                (SELECT user_version FROM pragma_user_version), \
-                (SELECT count(*) FROM sqlite_master)",
-        [],
-        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
-    )?;
-    if application == APPLICATION_ID {
-        return Ok(migrate::compare(version, options.migrations));
+    let header = header(connection)?;
+    if header.is_ours() {
+        return Ok(migrate::compare(header.version, options.migrations));
     }
-    if objects == 0 && version == 0 && application == 0 {
+    if header.is_empty() {
         return Ok(Found::Fresh);
     }
     Err(Error::new(ErrorKind::NotOurs, "its tables are not punchlist's"))

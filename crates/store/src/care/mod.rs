@@ -1,0 +1,11 @@
+//! Care of a store: looking it over, copying it, and putting a copy back.
+//!
+//! What is here works beside processes that use the store, and on stores that are damaged or
+//! newer, which `Store::open` refuses. Looking changes nothing; a copy appears whole or not at
+//! all. Whether a restore may overwrite is judged in `ops::care`.
+
+mod disk;
+pub mod doctor;
+mod fold;
+
+pub use doctor::{Check, Report, examine};
