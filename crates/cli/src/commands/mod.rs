@@ -1,5 +1,6 @@
 //! The commands: the fixed ones, and one for each operation that asks for its own words.
 
+mod backup;
 mod call;
 mod completions;
 mod demo;
@@ -14,7 +15,8 @@ use crate::failure::Failure;
 use crate::output;
 
 /// The commands that are not operations of the catalogue.
-pub(crate) const FIXED: [&str; 5] = ["demo", "call", "mcp", "doctor", "completions"];
+pub(crate) const FIXED: [&str; 7] =
+    ["demo", "call", "mcp", "doctor", "backup", "restore", "completions"];
 
 /// Builds one command in full, if there is one of that name.
 pub(crate) fn built(name: &str) -> Option<Command> {
@@ -23,6 +25,8 @@ pub(crate) fn built(name: &str) -> Option<Command> {
         "call" => Some(call::command()),
         "mcp" => Some(mcp::command()),
         "doctor" => Some(doctor::command()),
+        "backup" => Some(backup::command()),
+        "restore" => Some(backup::restore_command()),
         "completions" => Some(completions::command()),
         _ => operation::command(name),
     }
@@ -38,6 +42,8 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         Some(("call", matches)) => call::run(globals, matches),
         Some(("mcp", matches)) => mcp::run(globals, matches),
         Some(("doctor", _)) => doctor::run(globals),
+        Some(("backup", matches)) => backup::run(globals, matches),
+        Some(("restore", matches)) => backup::restore(globals, matches),
         Some(("completions", matches)) => completions::run(matches),
         Some((name, matches)) => operation::run(globals, name, matches),
         None => Err(Failure::usage("no command was given".to_owned())),

@@ -2,6 +2,7 @@
 
 mod authority;
 pub(crate) mod columns;
+pub(crate) mod copies;
 pub(crate) mod doctor;
 mod events;
 mod status;

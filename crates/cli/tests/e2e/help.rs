@@ -24,7 +24,18 @@ fn the_whole_help_is_as_accepted() {
         .collect();
     assert_eq!(
         commands,
-        ["demo", "call", "mcp", "doctor", "completions", "status", "log", "authority"]
+        [
+            "demo",
+            "call",
+            "mcp",
+            "doctor",
+            "backup",
+            "restore",
+            "completions",
+            "status",
+            "log",
+            "authority"
+        ]
     );
     let mut help = format!("$ punch --help\n{root}");
     for command in commands {

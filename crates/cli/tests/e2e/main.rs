@@ -10,6 +10,7 @@
     reason = "a test that cannot set itself up should stop"
 )]
 
+mod backup;
 mod bad_input;
 mod bad_store;
 mod completions;

@@ -64,7 +64,7 @@ impl Check {
             ErrorKind::Busy | ErrorKind::Conflict => "try again",
             ErrorKind::Full => "free some space",
             ErrorKind::ReadOnly | ErrorKind::Unreachable => "check --db and the permissions",
-            ErrorKind::Backend => "look at what the database says",
+            ErrorKind::Stopped | ErrorKind::Backend => "look at what the database says",
         };
         Self::bad(name, error.to_string(), hint)
     }
@@ -300,6 +300,18 @@ fn outbox(tx: &mut Tx<'_>) -> Result<Check, Error> {
 
 /// An old open transaction anywhere in the cluster delays what subscribers see (ADR 0004).
 fn horizon(tx: &mut Tx<'_>) -> Result<Check, Error> {
+    let statement = sql!(
+        "SELECT count(*) FROM events \
+         WHERE seq >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint << 20"
+    );
+    let ahead = tx.first(statement, &[], |row| row.int(0))?.unwrap_or_default();
+    if ahead > 0 {
+        // What a dump brings along when it is put into a younger cluster.
+        let detail = format!("{ahead} events are numbered above what this cluster counts to yet");
+        let hint = "subscribers would skip new events: raise the cluster's next transaction id \
+                    above the highest `seq >> 20` of `events` (pg_resetwal -x)";
+        return Ok(Check::bad("horizon", detail, hint));
+    }
     let statement = sql!(
         "SELECT coalesce(max(extract(epoch FROM clock_timestamp() - xact_start)), 0)::bigint \
          FROM pg_stat_activity WHERE backend_xid IS NOT NULL"

@@ -4,8 +4,13 @@
 //! newer, which `Store::open` refuses. Looking changes nothing; a copy appears whole or not at
 //! all. Whether a restore may overwrite is judged in `ops::care`.
 
+pub mod backup;
 mod disk;
 pub mod doctor;
 mod fold;
+pub mod names;
+pub mod restore;
 
+pub use backup::{Backup, backup};
 pub use doctor::{Check, Report, examine};
+pub use restore::{Loss, Outcome, Restored, restore};

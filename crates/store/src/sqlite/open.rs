@@ -52,6 +52,22 @@ pub(crate) fn look(path: &Path, options: Options) -> Result<Connection, Error> {
     Ok(connection)
 }
 
+/// The same for a file that nobody writes: a finished copy. No side files are made for it.
+pub(crate) fn look_at_copy(path: &Path, options: Options) -> Result<Connection, Error> {
+    let escaped =
+        path.to_str().map(|path| path.replace('%', "%25").replace('?', "%3f").replace('#', "%23"));
+    let Some(escaped) = escaped else {
+        return look(path, options);
+    };
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
+    let connection = Connection::open_with_flags(format!("file:{escaped}?immutable=1"), flags)
+        .map_err(|error| named(path, &error.into()))?;
+    tune(&connection, options)?;
+    Ok(connection)
+}
+
 /// What a file says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
@@ -82,6 +98,12 @@ pub(crate) fn header(connection: &Connection) -> Result<Header, Error> {
     )?)
 }
 
+/// A number that changes when another connection, of any process, has committed something.
+pub(crate) fn data_version(connection: &Connection) -> Result<i64, Error> {
+    let mut statement = connection.prepare_cached("PRAGMA data_version")?;
+    Ok(statement.query_row([], |row| row.get(0))?)
+}
+
 pub(super) fn memory(options: Options) -> Result<Connection, Error> {
     let connection = Connection::open_in_memory()?;
     prepare(&connection, options, None)?;
@@ -109,7 +131,7 @@ fn create_private(path: &Path) -> Result<(), Error> {
 }
 
 /// The folder of the default place, for its owner alone.
-fn make_folder(path: &Path) -> std::io::Result<()> {
+pub(crate) fn make_folder(path: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -118,12 +140,7 @@ fn make_folder(path: &Path) -> std::io::Result<()> {
 }
 
 fn io_error(path: &Path, error: &std::io::Error) -> Error {
-    let kind = match error.kind() {
-        IoErrorKind::ReadOnlyFilesystem | IoErrorKind::PermissionDenied => ErrorKind::ReadOnly,
-        IoErrorKind::StorageFull => ErrorKind::Full,
-        _ => ErrorKind::Unreachable,
-    };
-    Error::new(kind, format!("{}: {error}", path.display()))
+    named(path, &crate::error::of_io(error))
 }
 
 fn prepare(connection: &Connection, options: Options, path: Option<&Path>) -> Result<(), Error> {

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up should stop")]
 
 mod answers;
+mod copies;
 mod doctor;
 mod events;
 mod fixture;
