@@ -29,6 +29,21 @@ pub(crate) fn print_raw(bytes: &[u8]) -> io::Result<()> {
     out.flush()
 }
 
+/// Has whoever read our output gone? Asked while there is nothing to write, which would tell.
+pub(crate) fn nobody_reads() -> bool {
+    #[cfg(unix)]
+    {
+        use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+        use std::os::fd::AsFd;
+        let out = io::stdout();
+        let mut watched = [PollFd::new(out.as_fd(), PollFlags::empty())];
+        let found = poll(&mut watched, PollTimeout::ZERO);
+        found.is_ok() && watched[0].revents().is_some_and(|seen| seen.contains(PollFlags::POLLERR))
+    }
+    #[cfg(not(unix))]
+    false
+}
+
 /// Turns colours off for the rest of the process.
 pub(crate) fn without_color() {
     ColorChoice::Never.write_global();

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use punchlist_core::{Refusal, Role};
+use punchlist_core::{Refusal, Role, Span};
 use punchlist_store as store;
 use punchlist_store::ErrorKind;
 use punchlist_store::care::Loss;
@@ -37,6 +37,8 @@ pub enum Error {
     FileExists { file: PathBuf },
     /// The store has what the backup has not.
     WouldLose { loss: Loss },
+    /// Nothing of what was waited for has happened.
+    Timeout { after: Span, cursor: i64 },
     /// The store failed.
     Store(Box<store::Error>),
     /// A fault of ours; nothing was kept.
@@ -80,6 +82,7 @@ pub const TABLE: &[Meaning] = &[
     meaning("not_for_postgres", 1, 501, false),
     meaning("file_exists", 1, 409, false),
     meaning("would_lose_events", 1, 409, false),
+    meaning("timeout", 1, 408, true),
     meaning("unknown_operation", 2, 404, false),
     meaning("missing_context", 2, 422, false),
     meaning("invalid_json", 2, 400, false),
@@ -119,6 +122,7 @@ impl Error {
             Self::NotForPostgres { .. } => "not_for_postgres",
             Self::FileExists { .. } => "file_exists",
             Self::WouldLose { .. } => "would_lose_events",
+            Self::Timeout { .. } => "timeout",
             Self::Internal { .. } => "internal",
             Self::Store(error) => match error.kind {
                 ErrorKind::Busy => "store_busy",
@@ -171,6 +175,9 @@ impl Error {
             Self::NotForPostgres { .. } => {
                 "use pg_dump --format=custom --file=FILE --dbname=URL".into()
             }
+            Self::Timeout { cursor, .. } => {
+                format!("wait again with --after {cursor}, or longer with --timeout")
+            }
             Self::FileExists { .. } => "name a file that does not exist, or a folder".into(),
             Self::WouldLose { .. } => {
                 "say --yes to lose them; the store as it is will be kept beside it".into()
@@ -209,6 +216,9 @@ impl Error {
             Self::IdempotencyConflict { key } => Some(json!({ "idempotencyKey": key })),
             Self::RoleNotYours { wanted, proved } => {
                 Some(json!({ "wanted": wanted, "role": proved }))
+            }
+            Self::Timeout { after, cursor } => {
+                Some(json!({ "after": after.to_string(), "cursor": cursor }))
             }
             Self::FileExists { file } => Some(json!({ "file": file.display().to_string() })),
             Self::WouldLose { loss: Loss::Events { count, since } } => {
@@ -263,6 +273,9 @@ impl fmt::Display for Error {
             }
             Self::NotForPostgres { what } => {
                 write!(f, "`punch {what}` is for SQLite files; this store is on PostgreSQL")
+            }
+            Self::Timeout { after, .. } => {
+                write!(f, "nothing that was waited for happened within {after}")
             }
             Self::FileExists { file } => write!(f, "{} exists already", file.display()),
             Self::WouldLose { loss } => match loss {

@@ -13,6 +13,7 @@ pub mod dispatch;
 pub mod envelope;
 pub mod error;
 pub mod explain;
+pub mod follow;
 pub mod identity;
 pub mod input;
 pub mod operations;

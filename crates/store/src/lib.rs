@@ -17,6 +17,7 @@ pub mod sqlite;
 pub mod store;
 pub mod target;
 pub mod tx;
+pub mod watch;
 
 pub use dialect::Dialect;
 pub use error::{Error, ErrorKind, Failure};

@@ -5,6 +5,7 @@ mod call;
 mod completions;
 mod demo;
 mod doctor;
+mod follow;
 mod mcp;
 mod operation;
 
@@ -15,8 +16,8 @@ use crate::failure::Failure;
 use crate::output;
 
 /// The commands that are not operations of the catalogue.
-pub(crate) const FIXED: [&str; 7] =
-    ["demo", "call", "mcp", "doctor", "backup", "restore", "completions"];
+pub(crate) const FIXED: [&str; 8] =
+    ["demo", "call", "mcp", "wait", "doctor", "backup", "restore", "completions"];
 
 /// Builds one command in full, if there is one of that name.
 pub(crate) fn built(name: &str) -> Option<Command> {
@@ -24,6 +25,8 @@ pub(crate) fn built(name: &str) -> Option<Command> {
         "demo" => Some(demo::command()),
         "call" => Some(call::command()),
         "mcp" => Some(mcp::command()),
+        "wait" => Some(follow::wait_command()),
+        "log" => operation::command(name).map(follow::with_flag),
         "doctor" => Some(doctor::command()),
         "backup" => Some(backup::command()),
         "restore" => Some(backup::restore_command()),
@@ -41,6 +44,8 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         Some(("demo", _)) => demo::run(globals),
         Some(("call", matches)) => call::run(globals, matches),
         Some(("mcp", matches)) => mcp::run(globals, matches),
+        Some(("wait", matches)) => follow::wait(globals, matches),
+        Some(("log", matches)) if matches.get_flag("follow") => follow::log(globals, matches),
         Some(("doctor", _)) => doctor::run(globals),
         Some(("backup", matches)) => backup::run(globals, matches),
         Some(("restore", matches)) => backup::restore(globals, matches),

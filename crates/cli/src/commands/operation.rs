@@ -92,6 +92,11 @@ pub(super) fn run(globals: &Globals, name: &str, matches: &ArgMatches) -> Result
     let operation = of_word(name)
         .find(|operation| operation.surfaces.command.get(1).copied() == second)
         .ok_or_else(|| Failure::usage(format!("there is no command `{name}`")))?;
+    call::call(globals, operation, input(operation, matches))
+}
+
+/// The input that the flags and words of a command make.
+pub(super) fn input(operation: &Operation, matches: &ArgMatches) -> Value {
     let schema = (operation.input_schema)();
     let fields = schema.get("properties").and_then(Value::as_object);
     let input: Map<String, Value> = fields
@@ -99,7 +104,7 @@ pub(super) fn run(globals: &Globals, name: &str, matches: &ArgMatches) -> Result
         .flatten()
         .filter_map(|(field, schema)| Some((field.clone(), value(matches, field, schema)?)))
         .collect();
-    call::call(globals, operation, Value::Object(input))
+    Value::Object(input)
 }
 
 /// What was given for a field, as the schema's type; what does not read stays text and is

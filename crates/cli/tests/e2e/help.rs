@@ -28,6 +28,7 @@ fn the_whole_help_is_as_accepted() {
             "demo",
             "call",
             "mcp",
+            "wait",
             "doctor",
             "backup",
             "restore",

@@ -16,6 +16,7 @@ mod bad_store;
 mod completions;
 mod crowd;
 mod doctor;
+mod follow;
 mod help;
 mod idempotency;
 mod life;

@@ -72,7 +72,8 @@ impl Pool {
 
     /// Keeps a connection that is fit for the next job.
     pub(super) fn give_back(&self, mut taken: Taken<'_>) {
-        if let Some(connection) = taken.connection.take() {
+        if let Some(mut connection) = taken.connection.take() {
+            connection.mark_used();
             self.state().idle.push(connection);
         }
     }

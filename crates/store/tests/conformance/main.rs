@@ -15,3 +15,4 @@ mod rows;
 mod sqlite_file;
 mod transactions;
 mod turn_view;
+mod watch;
