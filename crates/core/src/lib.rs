@@ -7,6 +7,7 @@
 //! Invariant: a rule lives here or nowhere. Surfaces and the store hold none.
 
 pub mod actor;
+pub mod audit;
 pub mod authority;
 pub mod capacity;
 pub mod command;

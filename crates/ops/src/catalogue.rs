@@ -20,6 +20,8 @@ pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::complete_todo::CompleteTodo>(),
     Operation::of::<operations::status::Status>(),
     Operation::of::<operations::event_list::EventList>(),
+    Operation::of::<operations::digest::Digest>(),
+    Operation::of::<operations::audit_closes::AuditCloses>(),
     Operation::of::<operations::authority_show::AuthorityShow>(),
 ];
 

@@ -14,7 +14,7 @@ use crate::args::Globals;
 use crate::failure::Failure;
 
 /// What the commands of two words are about.
-const GROUPS: [(&str, &str); 0] = [];
+const GROUPS: [(&str, &str); 1] = [("audit", "Look for what should not have been waved through")];
 
 /// The operations whose command begins with this word.
 fn of_word(word: &str) -> impl Iterator<Item = &'static Operation> {

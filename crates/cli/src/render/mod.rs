@@ -5,6 +5,7 @@ pub(crate) mod columns;
 pub(crate) mod copies;
 pub(crate) mod doctor;
 mod events;
+mod reports;
 mod status;
 mod times;
 pub(crate) mod turn;
@@ -20,6 +21,8 @@ pub(crate) fn answer(operation: &str, answer: &Value, now: Time) -> String {
         "complete_todo" => turn::completed(answer),
         "status" => status::render(answer, now),
         "event_list" => events::render(answer, now),
+        "digest" => reports::digest(answer, now),
+        "audit_closes" => reports::audit(answer, now),
         "authority_show" => authority::render(answer),
         _ => format!("{answer:#}\n"),
     }

@@ -35,6 +35,8 @@ fn the_whole_help_is_as_accepted() {
             "completions",
             "status",
             "log",
+            "digest",
+            "audit",
             "authority"
         ]
     );

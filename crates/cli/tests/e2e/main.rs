@@ -22,5 +22,6 @@ mod idempotency;
 mod life;
 mod mcp;
 mod mcp_wire;
+mod reports;
 mod support;
 mod turn_over_call;

@@ -6,4 +6,5 @@ mod every_operation;
 mod explanations;
 mod idempotency;
 mod reads;
+mod reports;
 mod turn;

@@ -44,6 +44,11 @@ impl Recorded {
         let mut reader = serde_json::Deserializer::from_str(&self.data);
         Ok(Event::read(&self.type_name, &mut reader)?)
     }
+
+    /// The event, if it is of this type; others are not even read.
+    pub fn event_of(&self, type_name: &str) -> Result<Option<Event>, Error> {
+        if self.type_name == type_name { self.event() } else { Ok(None) }
+    }
 }
 
 macro_rules! columns {
@@ -153,6 +158,45 @@ impl Tx<'_> {
         let mut events = self.query(statement, &params, read)?;
         events.reverse();
         Ok(events)
+    }
+}
+
+/// How many events one look back reads.
+const PAGE: i64 = 1_000;
+
+impl Tx<'_> {
+    /// Visits the events of a project since a moment, newest first. The log is in the order of
+    /// writing; clocks of several machines may differ by what a page takes.
+    pub fn look_back(
+        &mut self,
+        project: ProjectId,
+        since: Time,
+        visit: &mut dyn FnMut(&Recorded) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let project = project.to_string();
+        let mut before = i64::MAX;
+        loop {
+            let page = self.query(
+                sql!(
+                    "SELECT ",
+                    columns!(),
+                    " FROM events WHERE project_id = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3"
+                ),
+                &[(&project).into(), before.into(), PAGE.into()],
+                read,
+            )?;
+            let Some(last) = page.last() else {
+                return Ok(());
+            };
+            before = last.seq;
+            let mut young = page.iter().filter(|event| event.at >= since).peekable();
+            if young.peek().is_none() {
+                return Ok(());
+            }
+            for event in young {
+                visit(event)?;
+            }
+        }
     }
 }
 
