@@ -38,7 +38,10 @@ pub(crate) fn nobody_reads() -> bool {
         let out = io::stdout();
         let mut watched = [PollFd::new(out.as_fd(), PollFlags::empty())];
         let found = poll(&mut watched, PollTimeout::ZERO);
-        found.is_ok() && watched[0].revents().is_some_and(|seen| seen.contains(PollFlags::POLLERR))
+        found.is_ok()
+            && watched[0]
+                .revents()
+                .is_some_and(|seen| seen.intersects(PollFlags::POLLERR | PollFlags::POLLHUP))
     }
     #[cfg(not(unix))]
     false

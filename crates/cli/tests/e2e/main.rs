@@ -14,6 +14,7 @@ mod backup;
 mod bad_input;
 mod bad_store;
 mod completions;
+mod crash;
 mod crowd;
 mod doctor;
 mod follow;

@@ -70,8 +70,10 @@ pub fn restore(
     let log = Log::read(&source).map_err(|error| named(from, &error))?;
     let (lost, kept) = match state(store, options)? {
         State::Absent => {
-            put(&source, store, options, progress)?.keep()?;
-            (Some(0), None)
+            let copy = put(&source, store, options, progress)?;
+            let kept = clear(store, at)?;
+            copy.keep()?;
+            (Some(0), kept)
         }
         State::Damaged(_) if overwrite => {
             let copy = put(&source, store, options, progress)?;
@@ -149,6 +151,23 @@ fn put(
     let copy = Partial::copy(source, store, options, progress)?;
     copy.check(options)?;
     Ok(copy)
+}
+
+/// A WAL without its store would be taken for the new store's own, and spoil it.
+fn clear(store: &Path, at: Time) -> Result<Option<PathBuf>, Error> {
+    let [_, wal, shm] = disk::files(store);
+    if wal.metadata().is_ok_and(|metadata| metadata.len() > 0) {
+        return move_aside(store, at).map(Some);
+    }
+    for file in [wal, shm] {
+        match fs::remove_file(&file) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(io(&file, &error));
+            }
+            _ => {}
+        }
+    }
+    Ok(None)
 }
 
 /// Moves a damaged store and what lies beside it out of the way.

@@ -232,6 +232,18 @@ fn a_restore_makes_a_store_where_there_was_none_and_replaces_a_damaged_one() {
     assert_eq!((done.lost, done.kept), (Some(0), None));
     assert!(care::examine(place.target(), Options::default()).ok);
 
+    // The WAL of a store that was deleted is no part of the one that is put back.
+    fs::remove_file(&file).unwrap();
+    fixture.create(&["in the WAL alone"], 9);
+    fs::copy(beside(&fixture, "test.db-wal"), file.with_file_name("test.db-wal")).unwrap();
+    let Ok(Outcome::Done(done)) = go(false) else { panic!("nothing is in its way") };
+    assert!(done.kept.is_some());
+    let report = care::examine(place.target(), Options::default());
+    assert!(report.ok, "{report:?}");
+    let list = fixture.list.id;
+    let back = place.open().read(move |tx| tx.todos(list)).unwrap();
+    assert_eq!(back.len(), 1);
+
     let noise = "not a database at all ".repeat(1_000);
     for side in [file.clone(), file.with_file_name("test.db-wal")] {
         fs::write(side, &noise).unwrap();

@@ -169,6 +169,16 @@ fn what_points_nowhere_is_found_on_postgres() {
     assert_eq!(failed(&report), ["references"]);
 }
 
+/// What a dump brings along that is put into a younger cluster: subscribers would skip.
+#[test]
+fn events_that_are_numbered_ahead_of_the_cluster_are_found() {
+    let fixture = played(Backend::Postgres);
+    tamper(&fixture, sql!("UPDATE events SET seq = seq + 1000000000000000000"));
+    let report = look(&fixture);
+    assert_eq!(failed(&report), ["horizon"], "{report:?}");
+    assert!(check(&report, "horizon").detail.contains("numbered above"), "{report:?}");
+}
+
 #[test]
 fn looking_changes_no_byte_of_a_file() {
     let fixture = played(Backend::SqliteFile);
