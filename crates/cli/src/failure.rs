@@ -20,6 +20,8 @@ pub(crate) enum Failure {
     NoCommand(String),
     /// Reading input or writing output failed.
     Io(String),
+    /// The answer has been shown, and it was a no: nothing more to say but the exit code.
+    Told(u8),
     /// Whoever read our output has gone; there is nobody to tell.
     Silent,
 }
@@ -41,6 +43,7 @@ impl Failure {
                 return ExitCode::from(2);
             }
             Self::Silent => return ExitCode::SUCCESS,
+            Self::Told(exit) => return ExitCode::from(exit),
             Self::Operation(error) => (error.meaning().exit, error.to_json()),
             Self::Usage { message, hint } => (2, object("usage", &message, hint)),
             Self::Io(message) => (3, object("io", &message, None)),

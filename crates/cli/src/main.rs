@@ -10,6 +10,7 @@ mod commands;
 mod failure;
 mod output;
 mod render;
+mod stop;
 
 use std::process::ExitCode;
 

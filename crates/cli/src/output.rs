@@ -22,6 +22,31 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
     out.flush()
 }
 
+/// Prints bytes to standard output as they are: for programs, not for people.
+pub(crate) fn print_raw(bytes: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes)?;
+    out.flush()
+}
+
+/// Has whoever read our output gone? Asked while there is nothing to write, which would tell.
+pub(crate) fn nobody_reads() -> bool {
+    #[cfg(unix)]
+    {
+        use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+        use std::os::fd::AsFd;
+        let out = io::stdout();
+        let mut watched = [PollFd::new(out.as_fd(), PollFlags::empty())];
+        let found = poll(&mut watched, PollTimeout::ZERO);
+        found.is_ok()
+            && watched[0]
+                .revents()
+                .is_some_and(|seen| seen.intersects(PollFlags::POLLERR | PollFlags::POLLHUP))
+    }
+    #[cfg(not(unix))]
+    false
+}
+
 /// Turns colours off for the rest of the process.
 pub(crate) fn without_color() {
     ColorChoice::Never.write_global();
@@ -74,9 +99,9 @@ pub(crate) fn width() -> usize {
     }
 }
 
-/// Is somebody looking?
-pub(crate) fn on_terminal() -> bool {
-    io::stdout().is_terminal()
+/// JSON in one line for programs, indented for somebody who looks.
+pub(crate) fn json_text(answer: &serde_json::Value) -> String {
+    if io::stdout().is_terminal() { format!("{answer:#}\n") } else { format!("{answer}\n") }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //! Invariant: a rule lives here or nowhere. Surfaces and the store hold none.
 
 pub mod actor;
+pub mod audit;
 pub mod authority;
 pub mod capacity;
 pub mod command;
@@ -33,6 +34,7 @@ pub mod transition;
 pub use actor::{Actor, AgentPath, Role};
 pub use command::{Command, decide};
 pub use decision::{Decision, Refused, Warning};
+pub use duration::Span;
 pub use event::Event;
 pub use id::{Ids, IssueId, ListId, ProjectId, TodoId, TokenId};
 pub use issue::{Issue, IssueStatus};

@@ -24,6 +24,8 @@ pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::issue_transition::IssueTransition>(),
     Operation::of::<operations::status::Status>(),
     Operation::of::<operations::event_list::EventList>(),
+    Operation::of::<operations::digest::Digest>(),
+    Operation::of::<operations::audit_closes::AuditCloses>(),
     Operation::of::<operations::authority_show::AuthorityShow>(),
     Operation::of::<operations::todo_take::TodoTake>(),
     Operation::of::<operations::todo_next::TodoNext>(),

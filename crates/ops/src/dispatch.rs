@@ -37,6 +37,10 @@ impl Ops {
         &self.target
     }
 
+    pub(crate) const fn options(&self) -> Options {
+        self.options
+    }
+
     /// The store, opened on first use.
     pub fn store(&self) -> Result<&Store, Error> {
         if let Some(store) = self.store.get() {

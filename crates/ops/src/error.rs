@@ -4,10 +4,12 @@
 //! next, and the facts what is true now.
 
 use std::fmt;
+use std::path::PathBuf;
 
-use punchlist_core::{AgentPath, Refusal, Role, Time};
+use punchlist_core::{AgentPath, Refusal, Role, Span, Time};
 use punchlist_store as store;
 use punchlist_store::ErrorKind;
+use punchlist_store::care::Loss;
 use serde_json::{Map, Value, json};
 
 use crate::explain::Fault;
@@ -33,6 +35,14 @@ pub enum Error {
     AgentNotYours { wanted: AgentPath, own: AgentPath },
     /// `--as` reaches above the caller's own role.
     RoleNotYours { wanted: Role, proved: Role },
+    /// A server's own tools do this.
+    NotForPostgres { what: &'static str },
+    /// A backup overwrites no file.
+    FileExists { file: PathBuf },
+    /// The store has what the backup has not.
+    WouldLose { loss: Loss },
+    /// Nothing of what was waited for has happened.
+    Timeout { after: Span, cursor: i64 },
     /// The store failed.
     Store(Box<store::Error>),
     /// A fault of ours; nothing was kept.
@@ -91,6 +101,10 @@ pub const TABLE: &[Meaning] = &[
     meaning("look_alike", 1, 409, false),
     meaning("wrong_issue_status", 1, 409, false),
     meaning("idempotency_conflict", 1, 409, false),
+    meaning("not_for_postgres", 1, 501, false),
+    meaning("file_exists", 1, 409, false),
+    meaning("would_lose_events", 1, 409, false),
+    meaning("timeout", 1, 408, true),
     meaning("unknown_operation", 2, 404, false),
     meaning("missing_context", 2, 422, false),
     meaning("invalid_json", 2, 400, false),
@@ -103,6 +117,7 @@ pub const TABLE: &[Meaning] = &[
     meaning("bad_value", 2, 422, false),
     meaning("too_long", 2, 422, false),
     meaning("usage", 2, 400, false),
+    meaning("stopped", 1, 503, true),
     meaning("store_busy", 3, 503, true),
     meaning("store_conflict", 3, 503, true),
     meaning("store_corrupt", 3, 500, false),
@@ -129,6 +144,10 @@ impl Error {
             Self::Input(fault) => fault.code(),
             Self::MissingContext { .. } => "missing_context",
             Self::IdempotencyConflict { .. } => "idempotency_conflict",
+            Self::NotForPostgres { .. } => "not_for_postgres",
+            Self::FileExists { .. } => "file_exists",
+            Self::WouldLose { .. } => "would_lose_events",
+            Self::Timeout { .. } => "timeout",
             Self::Internal { .. } => "internal",
             Self::Store(error) => match error.kind {
                 ErrorKind::Busy => "store_busy",
@@ -139,6 +158,7 @@ impl Error {
                 ErrorKind::ReadOnly => "store_read_only",
                 ErrorKind::Full => "store_full",
                 ErrorKind::Unreachable => "store_unreachable",
+                ErrorKind::Stopped => "stopped",
                 ErrorKind::Backend => "store_failed",
             },
         }
@@ -178,6 +198,21 @@ impl Error {
             }
             Self::Internal { .. } => "please report it, with the command that led here".into(),
             Self::IdempotencyConflict { .. } => "use a new key for a new request".into(),
+            Self::NotForPostgres { what: "restore" } => {
+                "put a dump back with pg_restore --clean --dbname=URL FILE, then run \
+                 `punch doctor`"
+                    .into()
+            }
+            Self::NotForPostgres { .. } => {
+                "use pg_dump --format=custom --file=FILE --dbname=URL".into()
+            }
+            Self::Timeout { cursor, .. } => {
+                format!("wait again with --after {cursor}, or longer with --timeout")
+            }
+            Self::FileExists { .. } => "name a file that does not exist, or a folder".into(),
+            Self::WouldLose { .. } => {
+                "say --yes to lose them; the store as it is will be kept beside it".into()
+            }
             Self::Store(error) => match error.kind {
                 ErrorKind::Busy | ErrorKind::Conflict => "try again".into(),
                 ErrorKind::Corrupt => "restore a backup, or name another store with --db".into(),
@@ -188,6 +223,7 @@ impl Error {
                 }
                 ErrorKind::Full => "free some space and try again; nothing was lost".into(),
                 ErrorKind::Unreachable => "check --db (PUNCHLIST_DB)".into(),
+                ErrorKind::Stopped => "nothing was changed; start it again".into(),
                 ErrorKind::Backend => return None,
             },
         })
@@ -220,7 +256,17 @@ impl Error {
             Self::RoleNotYours { wanted, proved } => {
                 Some(json!({ "wanted": wanted, "role": proved }))
             }
-            Self::Store(_) | Self::Internal { .. } => None,
+            Self::Timeout { after, cursor } => {
+                Some(json!({ "after": after.to_string(), "cursor": cursor }))
+            }
+            Self::FileExists { file } => Some(json!({ "file": file.display().to_string() })),
+            Self::WouldLose { loss: Loss::Events { count, since } } => {
+                Some(json!({ "events": count, "since": since }))
+            }
+            Self::WouldLose { .. }
+            | Self::NotForPostgres { .. }
+            | Self::Store(_)
+            | Self::Internal { .. } => None,
         };
         match facts {
             Some(Value::Object(facts)) => facts,
@@ -273,6 +319,28 @@ impl fmt::Display for Error {
             Self::RoleNotYours { wanted, proved } => {
                 write!(f, "you act as {proved} and may not carry the role {wanted}")
             }
+            Self::NotForPostgres { what } => {
+                write!(f, "`punch {what}` is for SQLite files; this store is on PostgreSQL")
+            }
+            Self::Timeout { after, .. } => {
+                write!(f, "nothing that was waited for happened within {after}")
+            }
+            Self::FileExists { file } => write!(f, "{} exists already", file.display()),
+            Self::WouldLose { loss } => match loss {
+                Loss::Events { count: 1, since } => {
+                    write!(f, "the store has 1 event that the backup has not, of {since}")
+                }
+                Loss::Events { count, since } => {
+                    write!(f, "the store has {count} events that the backup has not, since {since}")
+                }
+                Loss::Unknown { why } => {
+                    write!(
+                        f,
+                        "the store cannot be read, so what would be lost is not known ({why})"
+                    )
+                }
+                Loss::Nothing => f.write_str("nothing would be lost"),
+            },
             Self::Store(error) => error.fmt(f),
             Self::Internal { detail } => write!(f, "something went wrong inside: {detail}"),
         }

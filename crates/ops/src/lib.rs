@@ -6,12 +6,14 @@
 
 pub mod access;
 pub mod call;
+pub mod care;
 pub mod catalogue;
 pub mod clock;
 pub mod dispatch;
 pub mod envelope;
 pub mod error;
 pub mod explain;
+pub mod follow;
 pub mod identity;
 pub mod input;
 pub mod operations;

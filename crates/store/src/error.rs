@@ -31,6 +31,8 @@ pub enum ErrorKind {
     Full,
     /// The file or the server cannot be reached.
     Unreachable,
+    /// The caller asked to stop in the middle; nothing of it was kept.
+    Stopped,
     /// Anything else.
     Backend,
 }
@@ -57,6 +59,7 @@ impl fmt::Display for Error {
             ErrorKind::ReadOnly => "the store is read-only",
             ErrorKind::Full => "the disk is full",
             ErrorKind::Unreachable => "the store cannot be opened",
+            ErrorKind::Stopped => "it was stopped before it was done",
             ErrorKind::Backend => "the store failed",
         };
         write!(f, "{what} ({})", self.detail)
@@ -75,6 +78,17 @@ impl Failure for Error {
     fn store(&self) -> Option<&Error> {
         Some(self)
     }
+}
+
+/// What the file system said.
+pub(crate) fn of_io(error: &std::io::Error) -> Error {
+    use std::io::ErrorKind as Io;
+    let kind = match error.kind() {
+        Io::ReadOnlyFilesystem | Io::PermissionDenied => ErrorKind::ReadOnly,
+        Io::StorageFull | Io::QuotaExceeded => ErrorKind::Full,
+        _ => ErrorKind::Unreachable,
+    };
+    Error::new(kind, error.to_string())
 }
 
 impl From<rusqlite::Error> for Error {

@@ -6,6 +6,7 @@
 //!
 //! Read [`store::Store`] first, then [`tx::Tx`]; each file in `rows` is one aggregate's SQL.
 
+pub mod care;
 pub mod dialect;
 pub mod error;
 pub mod migrate;
@@ -16,6 +17,7 @@ pub mod sqlite;
 pub mod store;
 pub mod target;
 pub mod tx;
+pub mod watch;
 
 pub use dialect::Dialect;
 pub use error::{Error, ErrorKind, Failure};

@@ -128,7 +128,7 @@ pub(crate) fn postgres(
     migrations: &[Migration],
 ) -> Result<(), Error> {
     // The quick look keeps the common case free of locks and writes.
-    let version = postgres_version(connection)?;
+    let version = postgres_version(&mut Tx::postgres(connection))?;
     match compare(version, migrations) {
         Found::Current => return Ok(()),
         Found::Newer(version) => return Err(newer(version, migrations)),
@@ -146,7 +146,7 @@ fn postgres_locked(connection: &mut PgConnection, migrations: &[Migration]) -> R
         "SELECT pg_advisory_xact_lock(1346586700, hashtext(current_schema())); \
          CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)",
     )?;
-    let version = postgres_version(connection)?;
+    let version = postgres_version(&mut Tx::postgres(connection))?;
     match compare(version, migrations) {
         Found::Current => return Ok(()),
         Found::Newer(version) => return Err(newer(version, migrations)),
@@ -162,8 +162,8 @@ fn postgres_locked(connection: &mut PgConnection, migrations: &[Migration]) -> R
     Ok(())
 }
 
-fn postgres_version(connection: &mut PgConnection) -> Result<i64, Error> {
-    let mut tx = Tx::postgres(connection);
+/// The version of the store on a server; zero: there is none.
+pub(crate) fn postgres_version(tx: &mut Tx<'_>) -> Result<i64, Error> {
     let there = sql!(
         "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'schema_version'"
     );

@@ -6,6 +6,7 @@
 use crate::migrate::{MIGRATIONS, Migration};
 use crate::postgres::Postgres;
 use crate::sqlite::Sqlite;
+use crate::watch::Watch;
 use crate::{Dialect, Error, Failure, Target, Tx};
 
 /// An open store. Clones of an `Arc` around it may be used from any thread.
@@ -61,6 +62,15 @@ impl Store {
         match self.backend {
             Backend::Sqlite(_) => Dialect::Sqlite,
             Backend::Postgres(_) => Dialect::Postgres,
+        }
+    }
+
+    /// A watch for what any process writes from now on. It has a connection of its own.
+    pub fn watch(&self) -> Result<Watch<'_>, Error> {
+        match &self.target {
+            Target::File(path) => Watch::file(path, Options::default()),
+            Target::Memory => Watch::memory(self),
+            Target::Postgres(url) => Watch::server(url),
         }
     }
 

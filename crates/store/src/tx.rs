@@ -38,6 +38,14 @@ impl<'a> Tx<'a> {
         }
     }
 
+    /// The SQLite connection beneath, for a query whose rows are visited while others run.
+    pub(crate) const fn sqlite_connection(&self) -> Option<&'a rusqlite::Connection> {
+        match self.connection {
+            Connection::Sqlite(connection) => Some(connection),
+            Connection::Postgres(_) => None,
+        }
+    }
+
     /// All rows of a query, read one by one.
     pub fn query<T>(
         &mut self,

@@ -74,16 +74,11 @@ pub(super) fn call_and(
     let envelope = caller::envelope(&ops, globals, false)?;
     let answer = then(ops.call(operation, &envelope, input)?)?;
     if globals.json {
-        output::print(&json_text(&answer))?;
+        output::print(&output::json_text(&answer))?;
     } else if !globals.quiet {
         output::print(&render::answer(operation.name, &answer, envelope.now))?;
     }
     Ok(())
-}
-
-/// One line for programs, indented for somebody who looks.
-fn json_text(answer: &Value) -> String {
-    if output::on_terminal() { format!("{answer:#}\n") } else { format!("{answer}\n") }
 }
 
 fn read_stdin() -> Result<String, Failure> {
@@ -102,7 +97,7 @@ fn list(globals: &Globals) -> Result<(), Failure> {
             .iter()
             .map(|o| json!({ "name": o.name, "description": o.description() }))
             .collect();
-        return Ok(output::print(&json_text(&json!({ "operations": names })))?);
+        return Ok(output::print(&output::json_text(&json!({ "operations": names })))?);
     }
     let rows = CATALOGUE.iter().map(|o| vec![o.name.to_owned(), o.description()]).collect();
     Ok(output::print(&render::columns::aligned(rows, output::width()))?)

@@ -1,7 +1,11 @@
 //! The commands: the fixed ones, and one for each operation that asks for its own words.
 
+mod backup;
 mod call;
+mod completions;
 mod demo;
+mod doctor;
+mod follow;
 mod mcp;
 mod operation;
 mod secret_file;
@@ -13,7 +17,8 @@ use crate::failure::Failure;
 use crate::output;
 
 /// The commands that are not operations of the catalogue.
-pub(crate) const FIXED: [&str; 3] = ["demo", "call", "mcp"];
+pub(crate) const FIXED: [&str; 8] =
+    ["demo", "call", "mcp", "wait", "doctor", "backup", "restore", "completions"];
 
 /// Builds one command in full, if there is one of that name.
 pub(crate) fn built(name: &str) -> Option<Command> {
@@ -21,6 +26,12 @@ pub(crate) fn built(name: &str) -> Option<Command> {
         "demo" => Some(demo::command()),
         "call" => Some(call::command()),
         "mcp" => Some(mcp::command()),
+        "wait" => Some(follow::wait_command()),
+        "log" => operation::command(name).map(follow::with_flag),
+        "doctor" => Some(doctor::command()),
+        "backup" => Some(backup::command()),
+        "restore" => Some(backup::restore_command()),
+        "completions" => Some(completions::command()),
         _ => operation::command(name),
     }
 }
@@ -34,6 +45,12 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         Some(("demo", _)) => demo::run(globals),
         Some(("call", matches)) => call::run(globals, matches),
         Some(("mcp", matches)) => mcp::run(globals, matches),
+        Some(("wait", matches)) => follow::wait(globals, matches),
+        Some(("log", matches)) if matches.get_flag("follow") => follow::log(globals, matches),
+        Some(("doctor", _)) => doctor::run(globals),
+        Some(("backup", matches)) => backup::run(globals, matches),
+        Some(("restore", matches)) => backup::restore(globals, matches),
+        Some(("completions", matches)) => completions::run(matches),
         Some((name, matches)) => operation::run(globals, name, matches),
         None => Err(Failure::usage("no command was given".to_owned())),
     }

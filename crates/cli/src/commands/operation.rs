@@ -15,6 +15,7 @@ use crate::failure::Failure;
 
 /// What the commands of two words are about.
 const GROUPS: &[(&str, &str)] = &[
+    ("audit", "Look for what should not have been waved through"),
     ("issue", "File, find and move issues"),
     ("todo", "Take, hold, claim and judge items of any list"),
     ("token", "Make, list and take back tokens"),
@@ -127,9 +128,17 @@ pub(super) fn run(globals: &Globals, name: &str, matches: &ArgMatches) -> Result
     let operation = of_word(name)
         .find(|operation| operation.surfaces.command.get(1).copied() == second)
         .ok_or_else(|| Failure::usage(format!("there is no command `{name}`")))?;
+    let mut globals = globals.clone();
+    let input = input(operation, &mut globals, matches);
+    secret_file::call(&globals, operation, input, matches)
+}
+
+/// The input that the flags and words of a command make; a shared flag it uses up is gone from
+/// the globals.
+pub(super) fn input(operation: &Operation, globals: &mut Globals, matches: &ArgMatches) -> Value {
     let schema = (operation.input_schema)();
     let fields = schema.get("properties").and_then(Value::as_object);
-    let (mut input, mut globals) = (Map::new(), globals.clone());
+    let mut input = Map::new();
     for (field, schema) in fields.into_iter().flatten() {
         let given = if SHARED.contains(&field.as_str()) {
             globals.take_for_field(field, matches).map(Value::from)
@@ -138,7 +147,7 @@ pub(super) fn run(globals: &Globals, name: &str, matches: &ArgMatches) -> Result
         };
         input.extend(given.map(|given| (field.clone(), given)));
     }
-    secret_file::call(&globals, operation, Value::Object(input), matches)
+    Value::Object(input)
 }
 
 /// What was given for a field, as the schema's type; what does not read stays text and is

@@ -2,8 +2,11 @@
 
 mod authority;
 pub(crate) mod columns;
+pub(crate) mod copies;
+pub(crate) mod doctor;
 mod events;
 mod issues;
+mod reports;
 mod status;
 mod times;
 mod todos;
@@ -28,6 +31,8 @@ pub(crate) fn answer(operation: &str, answer: &Value, now: Time) -> String {
         "token_new" => tokens::made(answer, now),
         "token_list" => tokens::listed(answer, now),
         "token_revoke" => tokens::revoked(answer),
+        "digest" => reports::digest(answer, now),
+        "audit_closes" => reports::audit(answer, now),
         "authority_show" => authority::render(answer),
         name if name.starts_with("todo_") => todos::render(answer, now),
         _ => format!("{answer:#}\n"),

@@ -185,7 +185,7 @@ fn a_url_of_another_kind_is_not_taken_for_a_path() {
 
 /// A process that may not make a file longer than so many blocks of 512 bytes, and is told so by
 /// an error instead of a signal: what a full disk does, without filling one.
-fn with_file_limit(punch: &Punch, blocks: u32) -> crate::support::Ran {
+pub(crate) fn with_file_limit(punch: &Punch, blocks: u32) -> crate::support::Ran {
     let script = format!(r#"trap "" XFSZ; ulimit -f {blocks}; exec "$@""#);
     punch.under("sh", ["-c", &script, "sh"])
 }

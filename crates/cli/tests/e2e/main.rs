@@ -10,9 +10,14 @@
     reason = "a test that cannot set itself up should stop"
 )]
 
+mod backup;
 mod bad_input;
 mod bad_store;
+mod completions;
+mod crash;
 mod crowd;
+mod doctor;
+mod follow;
 mod help;
 mod idempotency;
 mod identity;
@@ -20,5 +25,6 @@ mod issues;
 mod life;
 mod mcp;
 mod mcp_wire;
+mod reports;
 mod support;
 mod turn_over_call;

@@ -5,7 +5,7 @@
 
 use punchlist_core::event::TokenIssued;
 use punchlist_core::text::Title;
-use punchlist_core::{AgentPath, Reach, Role, Time, TokenId, duration};
+use punchlist_core::{AgentPath, Reach, Role, Span, Time, TokenId};
 use punchlist_store::rows::tokens::Token;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -157,8 +157,8 @@ fn agent(input: &Input) -> Result<Option<AgentPath>, Error> {
 /// When the token ends, counted from `clock`; a moment that has passed is no end.
 fn expiry(input: &Input, clock: Time) -> Result<Option<Time>, Error> {
     let Some(text) = &input.expires.0 else { return Ok(None) };
-    let at = duration::parse(text.as_str())
-        .map(|seconds| clock.plus_seconds(seconds))
+    let at = Span::parse(text.as_str())
+        .map(|span| clock.plus_seconds(i64::try_from(span.as_seconds()).unwrap_or(i64::MAX)))
         .or_else(|| Time::parse(text.as_str()))
         .filter(|at| *at > clock);
     at.map(Some)

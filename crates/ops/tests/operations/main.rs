@@ -9,5 +9,6 @@ mod issue_rules;
 mod issues;
 mod leases;
 mod reads;
+mod reports;
 mod tokens;
 mod turn;

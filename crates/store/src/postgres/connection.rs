@@ -13,6 +13,8 @@ use crate::sql::Value;
 pub(crate) struct PgConnection {
     client: Client,
     statements: HashMap<&'static str, Statement>,
+    /// It has come back from a job before.
+    is_used: bool,
 }
 
 impl fmt::Debug for PgConnection {
@@ -23,7 +25,15 @@ impl fmt::Debug for PgConnection {
 
 impl PgConnection {
     pub(super) fn new(client: Client) -> Self {
-        Self { client, statements: HashMap::new() }
+        Self { client, statements: HashMap::new(), is_used: false }
+    }
+
+    pub(super) const fn is_used(&self) -> bool {
+        self.is_used
+    }
+
+    pub(super) const fn mark_used(&mut self) {
+        self.is_used = true;
     }
 
     pub(super) fn is_closed(&self) -> bool {

@@ -5,19 +5,39 @@
 //! The connections must not be used or dropped on an async worker thread.
 
 mod connection;
+mod hint;
 mod pool;
 
 use crate::{Error, ErrorKind, Failure, Options, Tx, migrate};
 pub(crate) use connection::PgConnection;
-use pool::Pool;
+use hint::Hints;
+pub(crate) use hint::Listener;
+use pool::{Pool, Taken};
 
 /// How often a colliding job is run before it is given up.
 const ATTEMPTS_MAX: u32 = 12;
+
+/// A connection of its own to a server whose schema is left as it is.
+pub(crate) fn look(url: &str) -> Result<PgConnection, Error> {
+    Ok(PgConnection::new(pool::config(url)?.connect(::postgres::NoTls)?))
+}
+
+/// Runs a job on one consistent view that cannot change anything.
+pub(crate) fn in_view<T>(
+    connection: &mut PgConnection,
+    job: impl FnOnce(&mut Tx<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    connection.batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
+    let answer = job(&mut Tx::postgres(connection));
+    connection.batch("ROLLBACK")?;
+    answer
+}
 
 /// A PostgreSQL store.
 #[derive(Debug)]
 pub(crate) struct Postgres {
     pool: Pool,
+    hints: Hints,
 }
 
 impl Postgres {
@@ -26,7 +46,7 @@ impl Postgres {
         let mut connection = pool.take()?;
         migrate::postgres(&mut connection, options.migrations)?;
         pool.give_back(connection);
-        Ok(Self { pool })
+        Ok(Self { pool, hints: Hints::default() })
     }
 
     pub(crate) fn read<T, E, J>(&self, mut job: J) -> Result<T, E>
@@ -34,8 +54,7 @@ impl Postgres {
         E: Failure,
         J: FnMut(&mut Tx<'_>) -> Result<T, E>,
     {
-        let mut connection = self.pool.take()?;
-        connection.batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
+        let mut connection = self.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
         let answer = job(&mut Tx::postgres(&mut connection));
         connection.batch("ROLLBACK")?;
         self.pool.give_back(connection);
@@ -47,44 +66,63 @@ impl Postgres {
         E: Failure,
         J: FnMut(&mut Tx<'_>) -> Result<T, E>,
     {
-        let mut connection = self.pool.take()?;
         let mut attempt = 1;
+        let mut connection = self.begin("BEGIN")?;
         loop {
-            let answer = attempt_write(&mut connection, &mut job);
-            let collided = matches!(
-                answer.as_ref().err().and_then(Failure::store),
-                Some(error) if error.kind == ErrorKind::Conflict
-            );
-            if !collided || attempt == ATTEMPTS_MAX {
-                // A connection that failed in any other way is not worth keeping.
-                let broken = matches!(
-                    answer.as_ref().err().and_then(Failure::store),
-                    Some(error) if error.kind != ErrorKind::Conflict
-                );
-                if !broken {
-                    self.pool.give_back(connection);
+            let (answer, has_events) = in_transaction(&mut connection, &mut job);
+            let failed = answer.as_ref().err().and_then(Failure::store);
+            match failed.map(|error| error.kind) {
+                None => {
+                    if !has_events || self.hints.send(&mut connection) {
+                        self.pool.give_back(connection);
+                    }
+                    return answer;
                 }
-                return answer;
+                Some(ErrorKind::Conflict) if attempt < ATTEMPTS_MAX => {
+                    attempt += 1;
+                    connection.batch("BEGIN")?;
+                }
+                Some(ErrorKind::Conflict) => {
+                    self.pool.give_back(connection);
+                    return answer;
+                }
+                // A connection that failed in any other way is not worth keeping.
+                Some(_) => return answer,
             }
-            attempt += 1;
+        }
+    }
+
+    /// A connection with a transaction begun. One that has died in the pool, as all do when the
+    /// server restarts, is let go and the next one tried; nothing was done on it yet.
+    fn begin(&self, statement: &str) -> Result<Taken<'_>, Error> {
+        loop {
+            let mut connection = self.pool.take()?;
+            match connection.batch(statement) {
+                Ok(()) => return Ok(connection),
+                Err(error) if error.kind == ErrorKind::Unreachable && connection.is_used() => {}
+                Err(error) => return Err(error),
+            }
         }
     }
 }
 
-fn attempt_write<T, E: Failure>(
+/// Runs a job and commits it; says whether it wrote events.
+fn in_transaction<T, E: Failure>(
     connection: &mut PgConnection,
     job: &mut impl FnMut(&mut Tx<'_>) -> Result<T, E>,
-) -> Result<T, E> {
-    connection.batch("BEGIN")?;
-    match job(&mut Tx::postgres(connection)) {
-        Ok(answer) => {
-            connection.batch("COMMIT")?;
-            Ok(answer)
-        }
+) -> (Result<T, E>, bool) {
+    let mut tx = Tx::postgres(connection);
+    let answer = job(&mut tx);
+    let has_events = tx.event_count > 0;
+    match answer {
+        Ok(answer) => match connection.batch("COMMIT") {
+            Ok(()) => (Ok(answer), has_events),
+            Err(error) => (Err(error.into()), false),
+        },
         Err(error) => {
             // The job's own error is the one to tell; a lost connection has rolled back anyway.
             drop(connection.batch("ROLLBACK"));
-            Err(error)
+            (Err(error), false)
         }
     }
 }

@@ -8,6 +8,17 @@ use ::postgres::{Config, NoTls};
 use super::PgConnection;
 use crate::{Error, ErrorKind};
 
+/// How to connect to what a URL names.
+pub(super) fn config(url: &str) -> Result<Config, Error> {
+    let mut config: Config = url
+        .parse()
+        .map_err(|error| Error::new(ErrorKind::Unreachable, format!("bad URL: {error}")))?;
+    if config.get_application_name().is_none() {
+        config.application_name("punchlist");
+    }
+    Ok(config)
+}
+
 #[derive(Debug)]
 pub(super) struct Pool {
     config: Config,
@@ -24,14 +35,8 @@ struct State {
 
 impl Pool {
     pub(super) fn new(url: &str, connections_max: usize) -> Result<Self, Error> {
-        let mut config: Config = url
-            .parse()
-            .map_err(|error| Error::new(ErrorKind::Unreachable, format!("bad URL: {error}")))?;
-        if config.get_application_name().is_none() {
-            config.application_name("punchlist");
-        }
         Ok(Self {
-            config,
+            config: config(url)?,
             connections_max: connections_max.max(1),
             state: Mutex::default(),
             came_back: Condvar::new(),
@@ -67,7 +72,8 @@ impl Pool {
 
     /// Keeps a connection that is fit for the next job.
     pub(super) fn give_back(&self, mut taken: Taken<'_>) {
-        if let Some(connection) = taken.connection.take() {
+        if let Some(mut connection) = taken.connection.take() {
+            connection.mark_used();
             self.state().idle.push(connection);
         }
     }

@@ -44,6 +44,11 @@ impl Recorded {
         let mut reader = serde_json::Deserializer::from_str(&self.data);
         Ok(Event::read(&self.type_name, &mut reader)?)
     }
+
+    /// The event, if it is of this type; others are not even read.
+    pub fn event_of(&self, type_name: &str) -> Result<Option<Event>, Error> {
+        if self.type_name == type_name { self.event() } else { Ok(None) }
+    }
 }
 
 macro_rules! columns {
@@ -207,6 +212,79 @@ impl Tx<'_> {
         let mut events = self.query(statement, &params, read)?;
         events.reverse();
         Ok(events)
+    }
+}
+
+/// How many events one look back reads.
+const PAGE: i64 = 1_000;
+
+impl Tx<'_> {
+    /// Visits the events of a project since a moment, newest first. The log is in the order of
+    /// writing; clocks of several machines may differ by what a page takes.
+    pub fn look_back(
+        &mut self,
+        project: ProjectId,
+        since: Time,
+        visit: &mut dyn FnMut(&Recorded) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let project = project.to_string();
+        let mut before = i64::MAX;
+        loop {
+            let page = self.query(
+                sql!(
+                    "SELECT ",
+                    columns!(),
+                    " FROM events WHERE project_id = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3"
+                ),
+                &[(&project).into(), before.into(), PAGE.into()],
+                read,
+            )?;
+            let Some(last) = page.last() else {
+                return Ok(());
+            };
+            before = last.seq;
+            let mut young = page.iter().filter(|event| event.at >= since).peekable();
+            if young.peek().is_none() {
+                return Ok(());
+            }
+            for event in young {
+                visit(event)?;
+            }
+        }
+    }
+}
+
+/// Sees one event, and may ask the store about it.
+type Visit<'v> = dyn FnMut(&mut Tx<'_>, Recorded) -> Result<(), Error> + 'v;
+
+macro_rules! by_aggregate {
+    ($before:expr) => {
+        concat!($before, "SELECT ", columns!(), " FROM events ORDER BY aggregate, seq")
+    };
+}
+
+impl Tx<'_> {
+    /// Visits the whole log of the store, sorted by what it happened to and then by number. It
+    /// is never in memory as a whole: both databases sort on disk.
+    pub(crate) fn each_event(&mut self, visit: &mut Visit<'_>) -> Result<(), Error> {
+        if let Some(connection) = self.sqlite_connection() {
+            let mut statement = connection.prepare(sql!(by_aggregate!("")).sqlite)?;
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                visit(&mut Tx::sqlite(connection), read(&Row::Sqlite(row))?)?;
+            }
+            return Ok(());
+        }
+        self.batch(by_aggregate!("DECLARE whole_log NO SCROLL CURSOR FOR "))?;
+        loop {
+            let page = self.query(sql!("FETCH 1000 FROM whole_log"), &[], read)?;
+            if page.is_empty() {
+                return self.batch("CLOSE whole_log");
+            }
+            for event in page {
+                visit(self, event)?;
+            }
+        }
     }
 }
 

@@ -120,6 +120,21 @@ impl Tx<'_> {
         Ok(())
     }
 
+    /// The list of an id.
+    pub fn list_by_id(&mut self, id: ListId) -> Result<Option<List>, Error> {
+        let id = id.to_string();
+        self.first(sql!("SELECT ", columns!(), " FROM lists WHERE id = $1"), &[(&id).into()], read)
+    }
+
+    /// Lists that the log knows nothing of, in any project; there should be none.
+    pub(crate) fn lists_without_events(&mut self) -> Result<Vec<String>, Error> {
+        self.query(
+            sql!("SELECT id FROM lists EXCEPT SELECT aggregate FROM events LIMIT 100"),
+            &[],
+            |row| row.text(0),
+        )
+    }
+
     pub fn insert_list(&mut self, list: &List) -> Result<(), Error> {
         let (id, project) = (list.id.to_string(), list.project_id.to_string());
         let (outer, inner) = list.scope.keys();

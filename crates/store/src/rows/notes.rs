@@ -1,9 +1,9 @@
 //! Notes on items: numbered per item, only ever added.
 
-use punchlist_core::TodoId;
 use punchlist_core::todo::Note;
+use punchlist_core::{ListId, TodoId};
 
-use super::time;
+use super::{time, word};
 use crate::{Error, Tx, sql};
 
 impl Tx<'_> {
@@ -18,6 +18,23 @@ impl Tx<'_> {
             &[(&todo).into(), (&note.author).into(), (&note.text).into(), note.at.micros().into()],
         )?;
         Ok(())
+    }
+
+    /// The notes of a whole list, in no order that means anything.
+    pub(crate) fn notes_of_list(&mut self, list: ListId) -> Result<Vec<Note>, Error> {
+        let list = list.to_string();
+        self.query(
+            sql!(
+                "SELECT n.todo_id, n.author, n.text, n.created_at FROM todo_notes AS n \
+                 JOIN todos AS t ON t.id = n.todo_id WHERE t.list_id = $1"
+            ),
+            &[(&list).into()],
+            |row| {
+                let todo_id = word("todo id", &row.text(0)?, TodoId::parse)?;
+                let (author, text) = (row.text(1)?, row.text(2)?);
+                Ok(Note { todo_id, author, text, at: time(row, 3)? })
+            },
+        )
     }
 
     /// The notes of an item, oldest first.

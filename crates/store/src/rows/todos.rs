@@ -1,12 +1,21 @@
 //! Todos: the one wide row, written whole, read by id or by list.
 
 use punchlist_core::deadline::Deadline;
-use punchlist_core::todo::{Priority, SettledBy};
+use punchlist_core::todo::{Claim, Priority, SettledBy};
 use punchlist_core::{AgentPath, ListId, Role, Status, Tally, Time, Todo, TodoId, TodoKind};
 
 use super::{opt_time, time, word};
 use crate::sql::{Row, Value};
 use crate::{Error, Tx, sql};
+
+/// As much of an item as a report about it says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Brief {
+    pub title: String,
+    /// Who says, or said last, that it is done.
+    pub claimed_by: Option<String>,
+    pub created_at: Time,
+}
 
 macro_rules! columns {
     () => {
@@ -103,6 +112,20 @@ impl Tx<'_> {
             sql!("SELECT ", columns!(), " FROM todos WHERE id = $1 AND list_id = $2"),
             &[(&id).into(), (&list).into()],
             read,
+        )
+    }
+
+    /// An item of whichever list, in brief.
+    pub fn brief(&mut self, id: TodoId) -> Result<Option<Brief>, Error> {
+        let id = id.to_string();
+        self.first(
+            sql!("SELECT title, claim, created_at FROM todos WHERE id = $1"),
+            &[(&id).into()],
+            |row| {
+                let claim = row.opt_text(1)?.map(|text| serde_json::from_str::<Claim>(&text));
+                let claimed_by = claim.transpose()?.map(|claim| claim.by);
+                Ok(Brief { title: row.text(0)?, claimed_by, created_at: time(row, 2)? })
+            },
         )
     }
 

@@ -43,6 +43,67 @@ pub(super) fn reader(path: &Path, options: Options) -> Result<Connection, Error>
     Ok(connection)
 }
 
+/// A connection that cannot change the file, whatever the file is: nothing is checked here.
+pub(crate) fn look(path: &Path, options: Options) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection =
+        Connection::open_with_flags(path, flags).map_err(|error| named(path, &error.into()))?;
+    tune(&connection, options)?;
+    Ok(connection)
+}
+
+/// The same for a file that nobody writes: a finished copy. No side files are made for it.
+pub(crate) fn look_at_copy(path: &Path, options: Options) -> Result<Connection, Error> {
+    let escaped =
+        path.to_str().map(|path| path.replace('%', "%25").replace('?', "%3f").replace('#', "%23"));
+    let Some(escaped) = escaped else {
+        return look(path, options);
+    };
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
+    let connection = Connection::open_with_flags(format!("file:{escaped}?immutable=1"), flags)
+        .map_err(|error| named(path, &error.into()))?;
+    tune(&connection, options)?;
+    Ok(connection)
+}
+
+/// What a file says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    application: i32,
+    pub(crate) version: i64,
+    objects: i64,
+}
+
+impl Header {
+    pub(crate) const fn is_ours(self) -> bool {
+        self.application == APPLICATION_ID
+    }
+
+    pub(crate) const fn is_empty(self) -> bool {
+        self.objects == 0 && self.version == 0 && self.application == 0
+    }
+}
+
+/// Read from the header and the table of contents. One statement, so that a store which another
+/// process makes at this moment is seen before or after, not between.
+pub(crate) fn header(connection: &Connection) -> Result<Header, Error> {
+    Ok(connection.query_row(
+        "SELECT (SELECT application_id FROM pragma_application_id), \
+                (SELECT user_version FROM pragma_user_version), \
+                (SELECT count(*) FROM sqlite_master)",
+        [],
+        |row| Ok(Header { application: row.get(0)?, version: row.get(1)?, objects: row.get(2)? }),
+    )?)
+}
+
+/// A number that changes when another connection, of any process, has committed something.
+pub(crate) fn data_version(connection: &Connection) -> Result<i64, Error> {
+    let mut statement = connection.prepare_cached("PRAGMA data_version")?;
+    Ok(statement.query_row([], |row| row.get(0))?)
+}
+
 pub(super) fn memory(options: Options) -> Result<Connection, Error> {
     let connection = Connection::open_in_memory()?;
     prepare(&connection, options, None)?;
@@ -70,7 +131,7 @@ fn create_private(path: &Path) -> Result<(), Error> {
 }
 
 /// The folder of the default place, for its owner alone.
-fn make_folder(path: &Path) -> std::io::Result<()> {
+pub(crate) fn make_folder(path: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -79,12 +140,7 @@ fn make_folder(path: &Path) -> std::io::Result<()> {
 }
 
 fn io_error(path: &Path, error: &std::io::Error) -> Error {
-    let kind = match error.kind() {
-        IoErrorKind::ReadOnlyFilesystem | IoErrorKind::PermissionDenied => ErrorKind::ReadOnly,
-        IoErrorKind::StorageFull => ErrorKind::Full,
-        _ => ErrorKind::Unreachable,
-    };
-    Error::new(kind, format!("{}: {error}", path.display()))
+    named(path, &crate::error::of_io(error))
 }
 
 fn prepare(connection: &Connection, options: Options, path: Option<&Path>) -> Result<(), Error> {
@@ -115,20 +171,13 @@ fn tune(connection: &Connection, options: Options) -> Result<(), Error> {
     Ok(())
 }
 
-/// What the file is, from its header and its table of contents; reads only. One statement, so
-/// that a store which another process makes at this moment is seen before or after, not between.
+/// What the file is to us; reads only.
 fn found(connection: &Connection, options: Options) -> Result<Found, Error> {
-    let (application, version, objects): (i32, i64, i64) = connection.query_row(
-        "SELECT (SELECT application_id FROM pragma_application_id), \
-                (SELECT user_version FROM pragma_user_version), \
-                (SELECT count(*) FROM sqlite_master)",
-        [],
-        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
-    )?;
-    if application == APPLICATION_ID {
-        return Ok(migrate::compare(version, options.migrations));
+    let header = header(connection)?;
+    if header.is_ours() {
+        return Ok(migrate::compare(header.version, options.migrations));
     }
-    if objects == 0 && version == 0 && application == 0 {
+    if header.is_empty() {
         return Ok(Found::Fresh);
     }
     Err(Error::new(ErrorKind::NotOurs, "its tables are not punchlist's"))

@@ -13,7 +13,7 @@ use punchlist_testkit::{Backend, on_every_store};
 
 use crate::fixture::Fixture;
 
-fn play(fixture: &Fixture) {
+pub(crate) fn play(fixture: &Fixture) {
     let kind = fixture.list.kind();
     let todos = fixture.create(&["a", "b", "c", "d"], 2);
     let outcome = || Some("because".to_owned());

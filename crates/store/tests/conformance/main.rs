@@ -4,6 +4,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up should stop")]
 
 mod answers;
+mod copies;
+mod doctor;
 mod events;
 mod fixture;
 mod fold;
@@ -15,3 +17,4 @@ mod rows;
 mod sqlite_file;
 mod transactions;
 mod turn_view;
+mod watch;

@@ -1,0 +1,174 @@
+//! `punch backup` and `punch restore`: a copy of the store, and a copy put back.
+
+use std::io::IsTerminal;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use punchlist_core::Span;
+use punchlist_ops::care::BackedUp;
+use punchlist_ops::{Error, Ops};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::args::Globals;
+use crate::failure::Failure;
+use crate::stop::Stop;
+use crate::{caller, output, render};
+
+const POSTGRES: &str = "A PostgreSQL store is backed up with pg_dump and put back with pg_restore.";
+
+pub(crate) fn command() -> Command {
+    Command::new("backup")
+        .about("Copy the store while it is in use")
+        .long_about(format!(
+            "Copy the store while it is in use.\n\n\
+             The copy is the store of one moment, checked, for its owner alone, and there whole \
+             or not at all. Without FILE it lies beside the store under a name that says when; \
+             FILE may be a folder for such names. {POSTGRES}"
+        ))
+        .arg(
+            Arg::new("file")
+                .value_name("FILE")
+                .help("Where to: a new file, or a folder [default: beside the store]")
+                .value_parser(value_parser!(PathBuf)),
+        )
+        .arg(
+            Arg::new("every")
+                .long("every")
+                .value_name("DURATION")
+                .help("Go on, with a backup each time this has passed, e.g. 15m or 12h")
+                .value_parser(every),
+        )
+        .arg(
+            Arg::new("keep")
+                .long("keep")
+                .value_name("N")
+                .help("Keep the newest N of this store's named backups there; older ones go")
+                .value_parser(value_parser!(u64).range(1..)),
+        )
+        .after_help("Example: punch backup /mnt/backups --every 15m --keep 96")
+}
+
+pub(crate) fn restore_command() -> Command {
+    Command::new("restore")
+        .about("Put a backup back in place of the store")
+        .long_about(format!(
+            "Put a backup back in place of the store.\n\n\
+             Refuses a file that is no backup of punchlist's, is damaged, or comes from a newer \
+             punch; and refuses to lose events that the backup does not have, unless told so \
+             with --yes. The store as it was is kept beside it. {POSTGRES}"
+        ))
+        .arg(
+            Arg::new("file")
+                .value_name("FILE")
+                .help("The backup")
+                .required(true)
+                .value_parser(value_parser!(PathBuf)),
+        )
+        .arg(
+            Arg::new("yes")
+                .long("yes")
+                .help("Lose what the store has and the backup has not")
+                .action(ArgAction::SetTrue),
+        )
+}
+
+fn every(text: &str) -> Result<Span, String> {
+    match Span::parse(text) {
+        Some(span) if span.as_seconds() > 0 => Ok(span),
+        Some(_) => Err("it must be longer than nothing".to_owned()),
+        None => Err(format!("write {}", Span::SPELLING)),
+    }
+}
+
+pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
+    let to = matches.get_one::<PathBuf>("file");
+    let keep = matches.get_one::<u64>("keep").and_then(|keep| usize::try_from(*keep).ok());
+    let every = matches.get_one::<Span>("every");
+    if every.is_some() && to.is_some_and(|to| !to.is_dir()) {
+        let message = "--every makes many backups, and FILE is not a folder".to_owned();
+        let hint = Some("name a folder that exists, or leave FILE out".to_owned());
+        return Err(Failure::Usage { message, hint });
+    }
+    let ops = caller::ops(globals)?;
+    caller::now()?;
+    let stop = Stop::on_signals();
+    let once = || -> Result<BackedUp, Error> {
+        let mut meter = Meter::new(globals, "copied", &stop);
+        ops.back_up(to.map(PathBuf::as_path), keep, caller::ticking(), &mut |done, total| {
+            meter.show(done, total)
+        })
+    };
+    show(globals, "backup", &once()?)?;
+    let Some(every) = every else {
+        return Ok(());
+    };
+    while !stop.wait(Duration::from_secs(every.as_seconds())) {
+        match once() {
+            Ok(backed_up) => show(globals, "backup", &backed_up)?,
+            // The first one worked: what fails now may work again next time.
+            Err(error) if error.code() == "stopped" => break,
+            Err(error) => output::warn(&format!("no backup this time: {error}")),
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn restore(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
+    let Some(from) = matches.get_one::<PathBuf>("file") else {
+        return Err(Failure::usage("no backup was named".to_owned()));
+    };
+    let ops: Ops = caller::ops(globals)?;
+    let now = caller::now()?;
+    let stop = Stop::on_signals();
+    let mut meter = Meter::new(globals, "put back", &stop);
+    let restored = ops
+        .restore(from, matches.get_flag("yes"), now, &mut |done, total| meter.show(done, total))?;
+    drop(meter);
+    show(globals, "restore", &restored)
+}
+
+fn show(globals: &Globals, command: &str, answer: &impl Serialize) -> Result<(), Failure> {
+    let answer: Value =
+        serde_json::to_value(answer).map_err(|error| Failure::Io(error.to_string()))?;
+    if globals.json {
+        output::print(&output::json_text(&answer))?;
+    } else if !globals.quiet {
+        output::print(&render::copies::render(command, &answer))?;
+    }
+    Ok(())
+}
+
+/// How far it is, on a terminal; and whether to go on.
+struct Meter<'a> {
+    word: &'static str,
+    stop: &'a Stop,
+    shown: Option<u64>,
+    on_terminal: bool,
+}
+
+impl<'a> Meter<'a> {
+    fn new(globals: &Globals, word: &'static str, stop: &'a Stop) -> Self {
+        let on_terminal = !globals.quiet && !globals.json && std::io::stderr().is_terminal();
+        Self { word, stop, shown: None, on_terminal }
+    }
+
+    fn show(&mut self, done: u64, total: u64) -> ControlFlow<()> {
+        let percent = (done * 100).checked_div(total).unwrap_or(100);
+        if self.on_terminal && self.shown != Some(percent) {
+            output::remark(&format!("\r{percent:>3} % {}", self.word));
+            self.shown = Some(percent);
+        }
+        if self.stop.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+impl Drop for Meter<'_> {
+    fn drop(&mut self) {
+        if self.shown.is_some() {
+            output::remark("\r                    \r");
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! `punch doctor`: what is wrong with the store, and what to do about it.
+
+use clap::Command;
+use serde_json::json;
+
+use crate::args::Globals;
+use crate::failure::Failure;
+use crate::{caller, output, render};
+
+pub(crate) fn command() -> Command {
+    Command::new("doctor")
+        .about("Look the store over: is anything wrong, and what to do about it")
+        .long_about(
+            "Look the store over: is anything wrong, and what to do about it.\n\n\
+             Checks the schema's version, the database's integrity, that folding the log gives \
+             the tables, work that is overdue, the disk, and who may read the file. Nothing is \
+             changed. It works on stores that are damaged or newer, too.\n\n\
+             Exit code 0: nothing is wrong; 1: a check failed.",
+        )
+}
+
+pub(crate) fn run(globals: &Globals) -> Result<(), Failure> {
+    let store = caller::ops(globals)?.examine();
+    let ok = store.ok;
+    // Hosts are looked at once there are some.
+    let answer = json!({ "store": store, "hosts": [] });
+    if globals.json {
+        output::print(&output::json_text(&answer))?;
+    } else if !globals.quiet || !ok {
+        output::print(&render::doctor::render(&answer))?;
+    }
+    if ok { Ok(()) } else { Err(Failure::Told(1)) }
+}

@@ -1,0 +1,126 @@
+//! `punch log -f` and `punch wait`: what happens, while it happens.
+
+use std::time::Duration;
+
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use punchlist_core::Span;
+use punchlist_ops::catalogue::find;
+use punchlist_ops::follow::{Follow, check_types};
+use serde_json::{Value, json};
+
+use super::operation;
+use crate::args::Globals;
+use crate::failure::Failure;
+use crate::stop::Stop;
+use crate::{caller, output, render};
+
+/// How long a look ahead takes at most before it is asked whether to go on.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// `log` is the operation's own command; following is the command line's.
+pub(crate) fn with_flag(log: Command) -> Command {
+    log.arg(
+        Arg::new("follow")
+            .long("follow")
+            .short('f')
+            .help("Go on with what happens, until stopped; with --json one event in each line")
+            .action(ArgAction::SetTrue),
+    )
+}
+
+pub(crate) fn wait_command() -> Command {
+    Command::new("wait")
+        .about("Wait until something happens in this project, and show it")
+        .long_about(
+            "Wait until something happens in this project, and show it.\n\n\
+             Exit code 0: it happened; 1 with the code `timeout`: it did not. The answer's \
+             `cursor` (or that of the timeout) goes into --after, so that nothing between two \
+             calls is missed.",
+        )
+        .arg(
+            Arg::new("timeout")
+                .long("timeout")
+                .value_name("DURATION")
+                .help("How long at most, e.g. 90s or 15m")
+                .default_value("60s")
+                .value_parser(span),
+        )
+        .arg(
+            Arg::new("after")
+                .long("after")
+                .value_name("SEQ")
+                .help("Events after this number, also those that are there already; absent: now")
+                .value_parser(value_parser!(i64).range(0..)),
+        )
+        .arg(
+            Arg::new("types")
+                .long("types")
+                .value_name("TYPE,…")
+                .help("Only events of these types, e.g. todo_completed,claim_returned")
+                .value_delimiter(',')
+                .action(ArgAction::Append),
+        )
+}
+
+fn span(text: &str) -> Result<Span, String> {
+    Span::parse(text).ok_or_else(|| format!("write {}", Span::SPELLING))
+}
+
+pub(crate) fn wait(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
+    let timeout = matches.get_one::<Span>("timeout").copied().unwrap_or(Span::seconds(60));
+    let types: Vec<String> =
+        matches.get_many::<String>("types").into_iter().flatten().cloned().collect();
+    check_types(&types)?;
+    let ops = caller::ops(globals)?;
+    let envelope = caller::envelope(&ops, globals, false)?;
+    let mut follow = Follow::after(&ops, &envelope, matches.get_one::<i64>("after").copied())?;
+    let answer = follow.wait(&types, timeout)?;
+    if globals.json {
+        output::print(&output::json_text(&answer))?;
+    } else if !globals.quiet {
+        output::print(&render::answer("event_list", &answer, caller::ticking()))?;
+    }
+    Ok(())
+}
+
+pub(crate) fn log(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
+    let input = operation::input(find("event_list")?, &mut globals.clone(), matches);
+    let ops = caller::ops(globals)?;
+    let envelope = caller::envelope(&ops, globals, false)?;
+    let stop = Stop::on_signals();
+    let (mut follow, mut answer) = Follow::from_list(&ops, &envelope, input)?;
+    if let Value::Array(events) = answer["events"].take() {
+        show(globals, &events)?;
+    }
+    let mut is_lost = false;
+    while !stop.asked() && !output::nobody_reads() {
+        match follow.next(PATIENCE) {
+            Ok(events) => {
+                is_lost = false;
+                show(globals, &events)?;
+            }
+            // A server that restarts is followed on; said once.
+            Err(error) if error.meaning().retryable => {
+                if !is_lost {
+                    output::warn(&format!("{error}; trying again"));
+                }
+                is_lost = true;
+                stop.wait(PATIENCE);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+fn show(globals: &Globals, events: &[Value]) -> Result<(), Failure> {
+    if events.is_empty() {
+        return Ok(());
+    }
+    if globals.json {
+        let lines: String = events.iter().map(|event| format!("{event}\n")).collect();
+        return Ok(output::print(&lines)?);
+    }
+    let answer = json!({ "events": events });
+    Ok(output::print(&render::answer("event_list", &answer, caller::ticking()))?)
+}

@@ -1,0 +1,54 @@
+//! Ending when asked: Ctrl-C and its like become a question a command asks when it is ready.
+//!
+//! For commands that go on until they are stopped, or have something to put away. Whoever asks
+//! twice is in a hurry, and the process ends at once.
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Has somebody asked to stop?
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stop(Arc<(Mutex<bool>, Condvar)>);
+
+impl Stop {
+    /// From here on signals do not end this process but are seen by this. Call it before any
+    /// thread is started.
+    pub(crate) fn on_signals() -> Self {
+        let stop = Self::default();
+        #[cfg(unix)]
+        {
+            use nix::sys::signal::{SigSet, Signal};
+            let signals: SigSet =
+                [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP].into_iter().collect();
+            if signals.thread_block().is_ok() {
+                let seen = stop.clone();
+                std::thread::spawn(move || {
+                    while signals.wait().is_ok() {
+                        if seen.asked() {
+                            std::process::exit(130);
+                        }
+                        seen.ask();
+                    }
+                });
+            }
+        }
+        stop
+    }
+
+    #[cfg(unix)]
+    fn ask(&self) {
+        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.0.1.notify_all();
+    }
+
+    pub(crate) fn asked(&self) -> bool {
+        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for so long, or until somebody asks; says whether somebody did.
+    pub(crate) fn wait(&self, timeout: Duration) -> bool {
+        let asked = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.0.1.wait_timeout_while(asked, timeout, |asked| !*asked);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+}

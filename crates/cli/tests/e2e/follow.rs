@@ -1,0 +1,162 @@
+//! `punch log -f` and `punch wait`: other processes write, and it is seen (P-23).
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStdout, Command};
+use std::time::{Duration, Instant};
+
+use punchlist_testkit::Backend;
+use serde_json::{Value, json};
+
+use crate::support::{Place, Punch, Ran};
+
+/// A child whose lines are read while it runs. Ends with the test.
+struct Running {
+    child: Child,
+    lines: std::io::Lines<BufReader<ChildStdout>>,
+}
+
+impl Running {
+    fn start(punch: &Punch) -> Self {
+        let mut child = punch.spawn();
+        drop(child.stdin.take());
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, lines }
+    }
+
+    fn event(&mut self) -> Value {
+        serde_json::from_str(&self.lines.next().unwrap().unwrap()).unwrap()
+    }
+
+    /// Asks it to stop, as Ctrl-C does; gives its exit code.
+    fn interrupt(mut self) -> Option<i32> {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+fn the_log_is_followed(backend: Backend) {
+    let place = Place::new(backend);
+    place.create("before");
+    assert_eq!(place.log_of(3), 3);
+    let mut log = Running::start(&place.punch(["log", "-f", "--json"]));
+    let seen: Vec<Value> = (0..3).map(|_| log.event()).collect();
+    assert_eq!(seen[2]["data"]["todo"]["title"], "before");
+    let mut cursor = seen[2]["seq"].as_i64().unwrap();
+    for n in 0..5 {
+        let title = format!("while it is followed {n}");
+        place.create(&title);
+        let event = log.event();
+        assert_eq!(event["data"]["todo"]["title"], title.as_str());
+        assert!(event["seq"].as_i64().unwrap() > cursor, "in order");
+        cursor = event["seq"].as_i64().unwrap();
+    }
+    assert_eq!(log.interrupt(), Some(0));
+}
+
+#[test]
+fn the_log_is_followed_on_sqlite() {
+    the_log_is_followed(Backend::SqliteFile);
+}
+
+#[test]
+fn the_log_is_followed_on_postgres() {
+    the_log_is_followed(Backend::Postgres);
+}
+
+#[test]
+fn following_shows_words_to_people_and_ends_with_its_reader() {
+    let place = Place::sqlite();
+    let mut log = Running::start(&place.punch(["log", "--follow", "--after", "0"]));
+    place.create("seen");
+    let line = log.lines.next().unwrap().unwrap();
+    assert!(line.contains("project opened"), "{line}");
+    // The reader goes away while nothing is written: it is noticed all the same.
+    let Running { child, lines } = &mut log;
+    drop(std::mem::replace(lines, BufReader::new(idle_stdout()).lines()));
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let code = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status.code();
+        }
+        assert!(Instant::now() < deadline, "it goes on for nobody");
+        std::thread::yield_now();
+    };
+    assert_eq!(code, Some(0));
+}
+
+/// A stream that is nobody's.
+fn idle_stdout() -> ChildStdout {
+    let mut child = Command::new("true").stdout(std::process::Stdio::piped()).spawn().unwrap();
+    child.wait().unwrap();
+    child.stdout.take().unwrap()
+}
+
+/// The number of the last event.
+fn cursor(place: &Place) -> String {
+    let log = place.punch(["log", "--limit", "1", "--json"]).answer();
+    log["events"][0]["seq"].to_string()
+}
+
+fn waiting_ends_with_what_happened(backend: Backend) {
+    let place = Place::new(backend);
+    place.create("before");
+    assert_eq!(place.log_of(3), 3);
+    let last = cursor(&place);
+    let wait = place.punch(["wait", "--timeout", "30s", "--json", "--after", &last]);
+    let waiting = wait.spawn();
+    place.create("after");
+    let ran = Ran::from(waiting.wait_with_output().unwrap());
+    assert_eq!((ran.exit, ran.remarks().as_str()), (Some(0), ""));
+    let answer = ran.json();
+    assert_eq!(answer["events"].as_array().unwrap().len(), 1, "{answer}");
+    assert_eq!(answer["events"][0]["data"]["todo"]["title"], "after");
+    assert_eq!(answer["cursor"], answer["events"][0]["seq"]);
+
+    // What is there already needs no waiting; other types are passed over.
+    assert_eq!(wait.answer()["events"][0]["data"]["todo"]["title"], "after");
+    let closes = wait.words(["--types", "todo_completed,todo_cancelled"]);
+    let waiting = closes.spawn();
+    let id = place.create("more");
+    place.call("complete_todo", &json!({ "todoId": id, "outcome": "done" })).answer();
+    let answer = Ran::from(waiting.wait_with_output().unwrap()).json();
+    assert_eq!(answer["events"].as_array().unwrap().len(), 1);
+    assert_eq!(answer["events"][0]["type"], "todo_completed");
+}
+
+#[test]
+fn waiting_ends_with_what_happened_on_sqlite() {
+    waiting_ends_with_what_happened(Backend::SqliteFile);
+}
+
+#[test]
+fn waiting_ends_with_what_happened_on_postgres() {
+    waiting_ends_with_what_happened(Backend::Postgres);
+}
+
+#[test]
+fn waiting_for_nothing_ends_with_a_timeout() {
+    let place = Place::sqlite();
+    place.create("before");
+    for timeout in ["0s", "1s"] {
+        let error = place.punch(["wait", "--timeout", timeout, "--json"]).refusal(1);
+        let expected = json!({
+            "code": "timeout",
+            "message": format!("nothing that was waited for happened within {timeout}"),
+            "hint": "wait again with --after 3, or longer with --timeout",
+            "after": timeout, "cursor": 3,
+        });
+        assert_eq!(error, expected);
+    }
+    let error = place.punch(["wait", "--types", "todo_complete", "--json"]).refusal(2);
+    assert_eq!((&error["code"], &error["path"]), (&json!("bad_value"), &json!("types")));
+    assert!(error["hint"].as_str().unwrap().contains("`todo_completed`"), "{error}");
+    assert_eq!(place.punch(["wait", "--timeout", "soon", "--json"]).refusal(2)["code"], "usage");
+}

@@ -1,0 +1,33 @@
+//! `punch digest` and `punch audit closes` as people see them.
+
+use serde_json::json;
+
+use crate::support::Place;
+
+#[test]
+fn who_did_what_is_said_in_words() {
+    let place = Place::sqlite();
+    let (done, dropped) = (place.create("Measure"), place.create("Guess"));
+    place.call("complete_todo", &json!({ "todoId": done, "outcome": "61 %" })).answer();
+    let cancel = json!({ "todoId": dropped, "outcome": "No need", "status": "cancelled" });
+    place.call("complete_todo", &cancel).answer();
+    let shown = place.punch(["digest", "--since", "1h"]).run();
+    assert_eq!((shown.exit, shown.remarks().as_str()), (Some(0), ""));
+    let expected = "test  since 2026-11-15T07:00:00.000000Z: 1 completed, 1 cancelled\n\n\
+                    root:primary  1 completed, 1 cancelled\n  \
+                    completed  now  Measure → 61 %\n  \
+                    cancelled  now  Guess → No need\n";
+    assert_eq!(shown.stdout, expected);
+    let shown = place.punch(["audit", "closes"]).run();
+    let expected = "test  since 2026-11-08T08:00:00.000000Z: 1 completed\n\
+                    1 without evidence, 1 by whoever made the item, 0 in a burst\n\
+                    now  root:primary  no evidence, own work  Measure\n";
+    assert_eq!((shown.exit, shown.stdout.as_str()), (Some(0), expected));
+    let other = |words: &[&str]| {
+        place.bare(words.iter().copied()).words(["--db", &place.db(), "--project", "other"]).run()
+    };
+    let none = other(&["audit", "closes"]);
+    assert!(none.stdout.ends_with("None of them asks for a second look.\n"), "{none:?}");
+    let none = other(&["digest"]);
+    assert!(none.stdout.ends_with(": nothing\n"), "{none:?}");
+}

@@ -1,0 +1,124 @@
+//! Which completions deserve a second look: a rule that only points, and forbids nothing.
+//!
+//! Everything here may be all right; a reviewer decides. What was refused is in the log already.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Span, Time};
+
+/// So many completions by one actor…
+pub const BURST_COUNT: usize = 5;
+/// …within this time are a burst.
+pub const BURST_WITHIN: Span = Span::seconds(60);
+
+/// Why a completion deserves a look.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Suspicion {
+    /// Nothing was given that it rests on.
+    NoEvidence,
+    /// Whoever completed it also created or claimed it.
+    OwnWork,
+    /// One of many by the same actor within a minute.
+    Burst,
+}
+
+impl Suspicion {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NoEvidence => "no_evidence",
+            Self::OwnWork => "own_work",
+            Self::Burst => "burst",
+        }
+    }
+}
+
+/// A completion, as far as it is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Close<'a> {
+    pub actor: &'a str,
+    pub at: Time,
+    pub has_evidence: bool,
+    /// The actor created or claimed the item.
+    pub is_maker: bool,
+}
+
+/// What there is to say about each of them, in their own order.
+#[must_use]
+pub fn judge(closes: &[Close<'_>]) -> Vec<Vec<Suspicion>> {
+    let mut said: Vec<Vec<Suspicion>> = closes
+        .iter()
+        .map(|close| {
+            let no_evidence = (!close.has_evidence).then_some(Suspicion::NoEvidence);
+            let own_work = close.is_maker.then_some(Suspicion::OwnWork);
+            no_evidence.into_iter().chain(own_work).collect()
+        })
+        .collect();
+    // Sorted by actor and time, a burst is a run of neighbours.
+    let mut order: Vec<usize> = (0..closes.len()).collect();
+    order.sort_by_key(|at| (closes[*at].actor, closes[*at].at));
+    for window in order.windows(BURST_COUNT) {
+        let (first, last) = (&closes[window[0]], &closes[window[BURST_COUNT - 1]]);
+        let within = i64::try_from(BURST_WITHIN.as_seconds()).unwrap_or(i64::MAX);
+        if first.actor == last.actor && last.at <= first.at.plus_seconds(within) {
+            for at in window {
+                if !said[*at].contains(&Suspicion::Burst) {
+                    said[*at].push(Suspicion::Burst);
+                }
+            }
+        }
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Suspicion::{Burst, NoEvidence, OwnWork};
+
+    fn close(actor: &str, second: i64) -> Close<'_> {
+        let at = Time::from_micros(0).plus_seconds(second);
+        Close { actor, at, has_evidence: true, is_maker: false }
+    }
+
+    #[test]
+    fn what_rests_on_nothing_and_what_the_maker_closed_is_pointed_at() {
+        let sound = close("lead:a", 0);
+        let bare = Close { has_evidence: false, ..close("lead:a", 100) };
+        let own = Close { is_maker: true, ..close("lead:a", 200) };
+        let both = Close { has_evidence: false, is_maker: true, ..close("lead:a", 300) };
+        assert_eq!(
+            judge(&[sound, bare, own, both]),
+            [vec![], vec![NoEvidence], vec![OwnWork], vec![NoEvidence, OwnWork]]
+        );
+    }
+
+    #[test]
+    fn five_within_a_minute_by_one_actor_are_a_burst() {
+        // Not in order of time, and another actor in between.
+        let mut closes: Vec<Close<'_>> =
+            [60, 0, 15, 45, 30].into_iter().map(|second| close("root:a", second)).collect();
+        closes.insert(2, close("root:b", 20));
+        let said = judge(&closes);
+        assert_eq!(said[2], []);
+        assert_eq!(said.iter().filter(|said| **said == [Burst]).count(), 5);
+        // A sixth that came later belongs to no window of five.
+        closes.push(close("root:a", 76));
+        assert_eq!(judge(&closes)[6], []);
+        closes.push(close("root:a", 75));
+        assert_eq!(judge(&closes)[7], [Burst]);
+    }
+
+    #[test]
+    fn four_or_slower_are_no_burst() {
+        let four: Vec<Close<'_>> = (0..4).map(|n| close("root:a", n)).collect();
+        assert!(judge(&four).iter().all(Vec::is_empty));
+        let slow: Vec<Close<'_>> = (0..9).map(|n| close("root:a", n * 16)).collect();
+        assert!(judge(&slow).iter().all(Vec::is_empty));
+        assert_eq!(judge(&[]), Vec::<Vec<Suspicion>>::new());
+    }
+}

@@ -1,0 +1,102 @@
+//! Care of the store, for every surface: what may be done to it as a whole.
+//!
+//! These are no operations of the catalogue: they need no project and no transaction, and they
+//! must work where the store cannot be opened.
+
+use std::path::{Path, PathBuf};
+
+use punchlist_core::Time;
+use punchlist_store::care::backup::Progress;
+use punchlist_store::care::{self, Backup, Outcome, Report, Restored, names};
+use punchlist_store::{ErrorKind, Target};
+use serde::Serialize;
+
+use crate::explain::Fault;
+use crate::{Error, Ops};
+
+/// A backup, and which older ones went for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct BackedUp {
+    #[serde(flatten)]
+    pub backup: Backup,
+    pub deleted: Vec<PathBuf>,
+}
+
+impl Ops {
+    /// Looks the store over and changes nothing.
+    #[must_use]
+    pub fn examine(&self) -> Report {
+        care::examine(self.target(), self.options())
+    }
+
+    /// Copies the store: to a file that does not exist yet, or under a name that says when, into
+    /// a folder or beside the store. With `keep`, the oldest of those names go.
+    pub fn back_up(
+        &self,
+        to: Option<&Path>,
+        keep: Option<usize>,
+        now: Time,
+        progress: &mut Progress<'_>,
+    ) -> Result<BackedUp, Error> {
+        let store = self.file("backup")?;
+        let folder = match to {
+            None => Some(names::folder_of(store)),
+            Some(path) => path.is_dir().then_some(path),
+        };
+        let file = match (folder, to) {
+            (Some(folder), _) => names::fresh(folder, store, now, names::BACKUP),
+            (None, Some(file)) if keep.is_some() => {
+                let (path, found) = ("keep".into(), file.display().to_string());
+                let expected = "a folder, or no FILE at all, for several backups".into();
+                return Err(Fault::BadValue { path, found, expected }.into());
+            }
+            (None, to) => to.unwrap_or(store).to_owned(),
+        };
+        if file.exists() {
+            return Err(Error::FileExists { file });
+        }
+        let backup = care::backup(store, &file, self.options(), progress)?;
+        let deleted = match (folder, keep) {
+            (Some(folder), Some(keep)) => names::retain(folder, store, keep).map_err(|error| {
+                let detail = format!("{}: an old backup cannot go: {error}", folder.display());
+                punchlist_store::Error::new(ErrorKind::Backend, detail)
+            })?,
+            _ => Vec::new(),
+        };
+        Ok(BackedUp { backup, deleted })
+    }
+
+    /// Puts a backup back. What the store has and the backup has not is lost only if told.
+    pub fn restore(
+        &self,
+        from: &Path,
+        overwrite: bool,
+        now: Time,
+        progress: &mut Progress<'_>,
+    ) -> Result<Restored, Error> {
+        let store = self.file("restore")?;
+        let is_same = |a: &Path, b: &Path| {
+            a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
+        };
+        if is_same(store, from) {
+            let (path, found) = ("FILE".into(), "the store itself".into());
+            return Err(Fault::BadValue { path, found, expected: "a backup of it".into() }.into());
+        }
+        match care::restore(store, from, overwrite, now, self.options(), progress)? {
+            Outcome::Done(restored) => Ok(restored),
+            Outcome::WouldLose(loss) => Err(Error::WouldLose { loss }),
+        }
+    }
+
+    /// The file of the store; a server has tools of its own for all its databases.
+    fn file(&self, what: &'static str) -> Result<&Path, Error> {
+        match self.target() {
+            Target::File(path) => Ok(path),
+            Target::Postgres(_) => Err(Error::NotForPostgres { what }),
+            Target::Memory => {
+                let (path, found) = ("--db".into(), ":memory:".into());
+                Err(Fault::BadValue { path, found, expected: "the path of a file".into() }.into())
+            }
+        }
+    }
+}

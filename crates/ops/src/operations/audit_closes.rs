@@ -1,0 +1,188 @@
+//! `audit_closes`: completions that deserve a second look, and why.
+
+use std::collections::BTreeMap;
+
+use punchlist_core::audit::{Close, Suspicion, judge};
+use punchlist_core::{Event, ProjectId, Role, Span, Time, TodoId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::follow::since;
+use crate::{Envelope, Error};
+
+/// How many are named; all are counted.
+const NAMED_MAX: usize = 200;
+/// How far back it looks unless said.
+const DEFAULT: Span = Span::days(7);
+
+/// List completions without evidence, by whoever made the item, or in bursts.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// How far back, e.g. 24h or 7d, or an RFC 3339 time; absent: 7d.
+    #[serde(default)]
+    pub since: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    pub project: String,
+    #[schemars(with = "String")]
+    pub since: Time,
+    /// How many completions there were.
+    pub completions: u64,
+    pub counts: Counts,
+    /// Those that deserve a look, newest first.
+    pub closes: Vec<CloseRow>,
+    /// There were more than are named.
+    pub more: bool,
+}
+
+/// How many were pointed at for each reason.
+#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Counts {
+    pub no_evidence: u64,
+    pub own_work: u64,
+    pub burst: u64,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CloseRow {
+    pub todo_id: String,
+    pub title: String,
+    pub actor: String,
+    #[schemars(with = "String")]
+    pub at: Time,
+    pub outcome: Option<String>,
+    pub reasons: Vec<Suspicion>,
+}
+
+#[derive(Debug)]
+pub struct AuditCloses;
+
+impl Define for AuditCloses {
+    const NAME: &'static str = "audit_closes";
+    const ACCESS: Access = Access::Roles(&[Role::Operator, Role::Lead, Role::Root]);
+    const EFFECT: Effect = Effect::Read;
+    const SURFACES: Surfaces = Surfaces { command: &["audit", "closes"], ..Surfaces::CALL };
+    const EXAMPLE: &'static str = r#"{"since":"7d"}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn check(envelope: &Envelope, input: &Input) -> Result<(), Error> {
+        since(input.since.as_deref(), DEFAULT, envelope.now).map(|_| ())
+    }
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let since = since(input.since.as_deref(), DEFAULT, call.envelope().now)?;
+        let project = call.envelope().project.clone();
+        let completed = match call.project()? {
+            Some(id) => completions(call, id, since)?,
+            None => Vec::new(),
+        };
+        let closes: Vec<Close<'_>> = completed
+            .iter()
+            .map(|done| Close {
+                actor: &done.actor,
+                at: done.at,
+                has_evidence: done.has_evidence,
+                is_maker: done.makers.contains(&done.actor),
+            })
+            .collect();
+        let reasons = judge(&closes);
+        let mut output = Output {
+            project,
+            since,
+            completions: completed.len() as u64,
+            counts: Counts::default(),
+            closes: Vec::new(),
+            more: false,
+        };
+        for (done, reasons) in completed.into_iter().zip(reasons) {
+            for reason in &reasons {
+                *match reason {
+                    Suspicion::NoEvidence => &mut output.counts.no_evidence,
+                    Suspicion::OwnWork => &mut output.counts.own_work,
+                    Suspicion::Burst => &mut output.counts.burst,
+                } += 1;
+            }
+            if reasons.is_empty() {
+                continue;
+            }
+            if output.closes.len() == NAMED_MAX {
+                output.more = true;
+                continue;
+            }
+            let Completion { todo_id, title, actor, at, outcome, .. } = done;
+            let todo_id = todo_id.to_string();
+            output.closes.push(CloseRow { todo_id, title, actor, at, outcome, reasons });
+        }
+        Ok(output)
+    }
+}
+
+struct Completion {
+    todo_id: TodoId,
+    title: String,
+    actor: String,
+    at: Time,
+    outcome: Option<String>,
+    has_evidence: bool,
+    /// Who created or claimed the item.
+    makers: Vec<String>,
+}
+
+/// The completions since then, newest first, with whoever made their items.
+fn completions(
+    call: &mut Call<'_, '_>,
+    project: ProjectId,
+    since: Time,
+) -> Result<Vec<Completion>, Error> {
+    let mut found = Vec::new();
+    call.tx().look_back(project, since, &mut |recorded| {
+        if let Some(Event::TodoCompleted(e)) = recorded.event_of("todo_completed")? {
+            found.push(Completion {
+                todo_id: e.todo_id,
+                title: String::new(),
+                actor: recorded.actor.clone(),
+                at: recorded.at,
+                outcome: e.outcome,
+                has_evidence: !e.evidence.is_empty(),
+                makers: Vec::new(),
+            });
+        }
+        Ok(())
+    })?;
+    // The log says who created an item, and its row when: nothing older need be read.
+    let mut oldest = None;
+    for done in &mut found {
+        if let Some(brief) = call.tx().brief(done.todo_id)? {
+            done.title = brief.title;
+            done.makers.extend(brief.claimed_by);
+            oldest = Some(oldest.map_or(brief.created_at, |at: Time| at.min(brief.created_at)));
+        }
+    }
+    let mut creators = BTreeMap::new();
+    if let Some(oldest) = oldest {
+        let wanted: std::collections::BTreeSet<TodoId> =
+            found.iter().map(|done| done.todo_id).collect();
+        call.tx().look_back(project, oldest, &mut |recorded| {
+            if let Some(Event::TodoCreated(e)) = recorded.event_of("todo_created")?
+                && wanted.contains(&e.todo.id)
+            {
+                creators.insert(e.todo.id, recorded.actor.clone());
+            }
+            Ok(())
+        })?;
+    }
+    for done in &mut found {
+        done.makers.extend(creators.get(&done.todo_id).cloned());
+    }
+    Ok(found)
+}

@@ -1,0 +1,164 @@
+//! `digest`: who did what in a project since then, from the log.
+
+use std::collections::BTreeMap;
+
+use punchlist_core::{Event, Role, Span, Time, TodoId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::follow::since;
+use crate::{Envelope, Error};
+
+/// How many deeds of one actor are named; all are counted.
+const NAMED_MAX: usize = 50;
+/// How far back it looks unless said.
+const DEFAULT: Span = Span::hours(24);
+
+/// Say who did what in this project: completed, cancelled, returned, held, claimed.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// How far back, e.g. 90m, 24h or 7d, or an RFC 3339 time; absent: 24h.
+    #[serde(default)]
+    pub since: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    pub project: String,
+    #[schemars(with = "String")]
+    pub since: Time,
+    pub total: Counts,
+    /// Who did most comes first.
+    pub actors: Vec<ActorRow>,
+}
+
+/// How often each kind of deed was done.
+#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
+pub struct Counts {
+    pub completed: u64,
+    pub cancelled: u64,
+    pub returned: u64,
+    pub held: u64,
+    pub claimed: u64,
+}
+
+impl Counts {
+    fn add(&mut self, kind: Kind) {
+        *match kind {
+            Kind::Completed => &mut self.completed,
+            Kind::Cancelled => &mut self.cancelled,
+            Kind::Returned => &mut self.returned,
+            Kind::Held => &mut self.held,
+            Kind::Claimed => &mut self.claimed,
+        } += 1;
+    }
+
+    const fn all(&self) -> u64 {
+        self.completed + self.cancelled + self.returned + self.held + self.claimed
+    }
+}
+
+/// What was done to an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    Completed,
+    Cancelled,
+    Returned,
+    Held,
+    Claimed,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ActorRow {
+    pub actor: String,
+    pub counts: Counts,
+    /// The newest of them, oldest first.
+    pub deeds: Vec<Deed>,
+    /// There were more than are named.
+    pub more: bool,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Deed {
+    pub deed: Kind,
+    pub todo_id: String,
+    /// What the item is called now.
+    pub title: String,
+    /// The outcome, the feedback or the reason.
+    pub said: Option<String>,
+    #[schemars(with = "String")]
+    pub at: Time,
+}
+
+#[derive(Debug)]
+pub struct Digest;
+
+impl Define for Digest {
+    const NAME: &'static str = "digest";
+    const ACCESS: Access = Access::Roles(&[Role::Operator, Role::Lead, Role::Root]);
+    const EFFECT: Effect = Effect::Read;
+    const SURFACES: Surfaces = Surfaces { command: &["digest"], ..Surfaces::CALL };
+    const EXAMPLE: &'static str = r#"{"since":"24h"}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn check(envelope: &Envelope, input: &Input) -> Result<(), Error> {
+        since(input.since.as_deref(), DEFAULT, envelope.now).map(|_| ())
+    }
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let since = since(input.since.as_deref(), DEFAULT, call.envelope().now)?;
+        let project = call.envelope().project.clone();
+        let (mut total, mut by_actor) = (Counts::default(), BTreeMap::<String, Doings>::new());
+        if let Some(id) = call.project()? {
+            call.tx().look_back(id, since, &mut |recorded| {
+                if let Some((deed, todo_id, said)) = deed(recorded.event()?) {
+                    let doings = by_actor.entry(recorded.actor.clone()).or_default();
+                    total.add(deed);
+                    doings.counts.add(deed);
+                    if doings.newest.len() < NAMED_MAX {
+                        doings.newest.push((deed, todo_id, said, recorded.at));
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        let mut actors = Vec::new();
+        for (actor, Doings { counts, newest }) in by_actor {
+            let mut deeds = Vec::new();
+            for (deed, todo_id, said, at) in newest.into_iter().rev() {
+                let title = call.tx().brief(todo_id)?.map_or(String::new(), |brief| brief.title);
+                deeds.push(Deed { deed, todo_id: todo_id.to_string(), title, said, at });
+            }
+            let more = counts.all() > deeds.len() as u64;
+            actors.push(ActorRow { actor, counts, deeds, more });
+        }
+        actors.sort_by_key(|row| std::cmp::Reverse(row.counts.all()));
+        Ok(Output { project, since, total, actors })
+    }
+}
+
+#[derive(Default)]
+struct Doings {
+    counts: Counts,
+    newest: Vec<(Kind, TodoId, Option<String>, Time)>,
+}
+
+/// What an event says somebody did, if it is one of the deeds.
+fn deed(event: Option<Event>) -> Option<(Kind, TodoId, Option<String>)> {
+    Some(match event? {
+        Event::TodoCompleted(e) => (Kind::Completed, e.todo_id, e.outcome),
+        Event::TodoCancelled(e) => (Kind::Cancelled, e.todo_id, e.outcome),
+        Event::ClaimReturned(e) => (Kind::Returned, e.todo_id, Some(e.feedback)),
+        Event::TodoHeld(e) => (Kind::Held, e.todo_id, Some(e.hold.reason)),
+        Event::TodoClaimed(e) => (Kind::Claimed, e.todo_id, e.claim.outcome),
+        _ => return None,
+    })
+}

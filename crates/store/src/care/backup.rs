@@ -1,0 +1,222 @@
+//! A copy of a SQLite store: online, consistent, and there whole or not at all.
+//!
+//! One view is held open while its pages are copied, so writers go on and the copy is the store
+//! of one moment. It is written under another name, checked, and renamed when it is complete.
+
+use std::fs::{self, File, OpenOptions};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use punchlist_core::Time;
+use rusqlite::backup::StepResult;
+use rusqlite::{Connection, OpenFlags};
+use serde::Serialize;
+
+use super::names;
+use crate::{Error, ErrorKind, Options, sqlite};
+
+/// Pages copied between two looks at the caller: a mebibyte.
+const STEP_PAGES: i32 = 256;
+
+/// A copy that was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Backup {
+    pub file: PathBuf,
+    pub bytes: u64,
+    /// How many events its log holds.
+    pub events: i64,
+    pub last_seq: Option<i64>,
+    pub last_event_at: Option<Time>,
+}
+
+/// Told how many pages of how many are copied; may end it.
+pub type Progress<'p> = dyn FnMut(u64, u64) -> ControlFlow<()> + 'p;
+
+/// Copies a store to a file that must not exist. Nothing is left behind if it fails.
+pub fn backup(
+    store: &Path,
+    to: &Path,
+    options: Options,
+    progress: &mut Progress<'_>,
+) -> Result<Backup, Error> {
+    let source = source(store, options)?;
+    names::sweep(to, store);
+    let partial = Partial::copy(&source, to, options, progress)?;
+    let copy = partial.check(options)?;
+    partial.keep()?;
+    let bytes = fs::metadata(to).map_err(|error| io(to, &error))?.len();
+    let Log { events, last_seq, last_event_at } = copy;
+    Ok(Backup { file: to.to_owned(), bytes, events, last_seq, last_event_at })
+}
+
+/// A connection to a store of ours, of any version.
+fn source(store: &Path, options: Options) -> Result<Connection, Error> {
+    if !store.exists() {
+        let detail = format!("{}: there is no store", store.display());
+        return Err(Error::new(ErrorKind::Unreachable, detail));
+    }
+    let connection = sqlite::look(store, options)?;
+    let header = sqlite::header(&connection).map_err(|error| named(store, &error))?;
+    if !header.is_ours() {
+        return Err(not_ours(store));
+    }
+    Ok(connection)
+}
+
+pub(super) fn not_ours(path: &Path) -> Error {
+    let detail = format!("{}: its tables are not punchlist's", path.display());
+    Error::new(ErrorKind::NotOurs, detail)
+}
+
+/// A copy under its other name. Dropped, it goes away.
+#[derive(Debug)]
+pub(super) struct Partial {
+    path: PathBuf,
+    target: PathBuf,
+}
+
+impl Partial {
+    /// Copies one moment of the source.
+    pub(super) fn copy(
+        source: &Connection,
+        target: &Path,
+        options: Options,
+        progress: &mut Progress<'_>,
+    ) -> Result<Self, Error> {
+        let path = names::partial(target);
+        let mut create = OpenOptions::new();
+        create.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut create, 0o600);
+        create.open(&path).map_err(|error| io(target, &error))?;
+        let partial = Self { path, target: target.to_owned() };
+        partial.fill(source, options, progress).map_err(|error| named(target, &error))?;
+        Ok(partial)
+    }
+
+    fn fill(
+        &self,
+        source: &Connection,
+        options: Options,
+        progress: &mut Progress<'_>,
+    ) -> Result<(), Error> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut copy = Connection::open_with_flags(&self.path, flags)?;
+        // A copy that fails is thrown away: it needs no journal to come back from.
+        copy.pragma_update_and_check(None, "journal_mode", "OFF", |_| Ok(()))?;
+        // The view stays open, or each commit of another process would start the copy over.
+        source.execute_batch("BEGIN; SELECT count(*) FROM sqlite_master")?;
+        let copied = pages(source, &mut copy, options, progress);
+        drop(source.execute_batch("ROLLBACK"));
+        copied?;
+        drop(copy);
+        File::open(&self.path).and_then(|file| file.sync_all()).map_err(|e| io(&self.path, &e))
+    }
+
+    /// A damaged store gives a damaged copy, which must not push out a sound one.
+    pub(super) fn check(&self, options: Options) -> Result<Log, Error> {
+        let copy = sqlite::look_at_copy(&self.path, options)?;
+        let log = sound(&copy, "PRAGMA quick_check(1)").and_then(|()| Log::read(&copy));
+        log.map_err(|error| named(&self.target, &error))
+    }
+
+    /// Gives the copy its name. From here on it stays.
+    pub(super) fn keep(self) -> Result<(), Error> {
+        fs::rename(&self.path, &self.target).map_err(|error| io(&self.target, &error))?;
+        // The name must survive a power cut, too; not every file system can be asked that.
+        if let Ok(folder) = File::open(names::folder_of(&self.target)) {
+            drop(folder.sync_all());
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Partial {
+    fn drop(&mut self) {
+        drop(fs::remove_file(&self.path));
+    }
+}
+
+/// Copies all pages; gives up when the caller says so or a lock is held for too long.
+fn pages(
+    source: &Connection,
+    copy: &mut Connection,
+    options: Options,
+    progress: &mut Progress<'_>,
+) -> Result<(), Error> {
+    let backup = rusqlite::backup::Backup::new(source, copy)?;
+    loop {
+        let step = patiently(options, || backup.step(STEP_PAGES))?;
+        let at = backup.progress();
+        let total = u64::try_from(at.pagecount).unwrap_or_default();
+        let left = u64::try_from(at.remaining).unwrap_or_default();
+        if progress(total.saturating_sub(left), total).is_break() {
+            return Err(Error::new(ErrorKind::Stopped, "somebody asked for it"));
+        }
+        if step == StepResult::Done {
+            return Ok(());
+        }
+    }
+}
+
+/// A step that another process stands in the way of is tried again for a while.
+pub(super) fn patiently(
+    options: Options,
+    mut step: impl FnMut() -> rusqlite::Result<StepResult>,
+) -> Result<StepResult, Error> {
+    let deadline = Instant::now() + Duration::from_millis(u64::from(options.busy_ms));
+    loop {
+        match step()? {
+            StepResult::Busy | StepResult::Locked if Instant::now() < deadline => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            StepResult::Busy | StepResult::Locked => {
+                return Err(Error::new(ErrorKind::Busy, "another process holds it"));
+            }
+            step => return Ok(step),
+        }
+    }
+}
+
+/// Does SQLite itself find a fault?
+pub(super) fn sound(connection: &Connection, pragma: &str) -> Result<(), Error> {
+    let said: String = connection.query_row(pragma, [], |row| row.get(0))?;
+    if said == "ok" { Ok(()) } else { Err(Error::new(ErrorKind::Corrupt, said)) }
+}
+
+/// How far the log of a file goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Log {
+    pub(super) events: i64,
+    pub(super) last_seq: Option<i64>,
+    pub(super) last_event_at: Option<Time>,
+}
+
+impl Log {
+    pub(super) fn read(connection: &Connection) -> Result<Self, Error> {
+        Ok(connection.query_row(
+            "SELECT count(*), max(seq), (SELECT at FROM events ORDER BY seq DESC LIMIT 1) \
+             FROM events",
+            [],
+            |row| {
+                let at: Option<i64> = row.get(2)?;
+                let last_event_at = at.map(Time::from_micros);
+                Ok(Self { events: row.get(0)?, last_seq: row.get(1)?, last_event_at })
+            },
+        )?)
+    }
+}
+
+pub(super) fn named(path: &Path, error: &Error) -> Error {
+    let shown = path.display().to_string();
+    if error.detail.starts_with(&shown) {
+        return error.clone();
+    }
+    Error::new(error.kind, format!("{shown}: {}", error.detail))
+}
+
+pub(super) fn io(path: &Path, error: &std::io::Error) -> Error {
+    named(path, &crate::error::of_io(error))
+}

@@ -1,0 +1,109 @@
+//! What the file system says about a store: who may read it, how large it is, how much room.
+
+use std::path::{Path, PathBuf};
+
+use super::doctor::Check;
+
+/// Less room than this is no room: a migration or a busy hour fills it.
+const ROOM_MIN: u64 = 64 << 20;
+/// A WAL this long is not being taken in: somebody keeps an old view open.
+const WAL_MAX: u64 = 256 << 20;
+
+/// The file and what SQLite keeps beside it.
+pub(super) fn files(path: &Path) -> [PathBuf; 3] {
+    let beside = |suffix: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        PathBuf::from(name)
+    };
+    [path.to_owned(), beside("-wal"), beside("-shm")]
+}
+
+/// Nobody but its owner may read a store.
+pub(super) fn permissions(path: &Path) -> Check {
+    #[cfg(unix)]
+    for file in files(path) {
+        use std::os::unix::fs::PermissionsExt;
+        let Ok(metadata) = file.metadata() else { continue };
+        let mode = metadata.permissions().mode() & 0o777;
+        if mode & 0o077 != 0 {
+            let detail = format!("{} has mode {mode:04o}: others may use it", file.display());
+            let hint = format!("chmod 600 '{}'", file.display());
+            return Check::bad("permissions", detail, &hint);
+        }
+    }
+    let _ = path;
+    Check::good("permissions", "for its owner alone")
+}
+
+/// How much the store takes, and how much is left for it.
+pub(super) fn room(path: &Path) -> Check {
+    let [store, wal] = {
+        let [store, wal, _] = files(path);
+        [store, wal].map(|file| file.metadata().map_or(0, |metadata| metadata.len()))
+    };
+    let size = format!("the store takes {}, its WAL {}", bytes(store), bytes(wal));
+    if wal > WAL_MAX {
+        let hint = "end processes that have kept the store open for long";
+        return Check::bad("disk", format!("{size}, which is not being taken in"), hint);
+    }
+    match free(path) {
+        None => Check::good("disk", size),
+        Some(free) if free < ROOM_MIN => {
+            let detail = format!("{size}, and only {} are free", bytes(free));
+            Check::bad("disk", detail, "free some space; a full disk loses nothing but stops work")
+        }
+        Some(free) => Check::good("disk", format!("{size}; {} are free", bytes(free))),
+    }
+}
+
+#[cfg(unix)]
+fn free(path: &Path) -> Option<u64> {
+    let stat = nix::sys::statvfs::statvfs(path).ok()?;
+    let (blocks, size) = (stat.blocks_available(), stat.fragment_size());
+    blocks.checked_mul(size)
+}
+
+#[cfg(not(unix))]
+fn free(_: &Path) -> Option<u64> {
+    None
+}
+
+/// A size as people say it.
+pub(super) fn bytes(count: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    if count < 1024 {
+        return format!("{count} bytes");
+    }
+    let mut tenths = count.saturating_mul(10) / 1024;
+    let mut units = UNITS.into_iter();
+    let mut unit = units.next().unwrap_or_default();
+    for larger in units {
+        if tenths < 10_240 {
+            break;
+        }
+        tenths /= 1024;
+        unit = larger;
+    }
+    format!("{}.{} {unit}", tenths / 10, tenths % 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bytes;
+
+    #[test]
+    fn sizes_read_as_people_say_them() {
+        for (count, text) in [
+            (0, "0 bytes"),
+            (1_023, "1023 bytes"),
+            (1_024, "1.0 KiB"),
+            (1_536, "1.5 KiB"),
+            (5 << 20, "5.0 MiB"),
+            (3 << 30, "3.0 GiB"),
+            (2 << 40, "2.0 TiB"),
+        ] {
+            assert_eq!(bytes(count), text);
+        }
+    }
+}

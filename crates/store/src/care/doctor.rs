@@ -1,0 +1,335 @@
+//! The examination behind `punch doctor`: what is wrong with a store, without touching it.
+//!
+//! A check that cannot be made is a check that failed, with the reason; nothing here gives up on
+//! a store because it is damaged, foreign or newer.
+
+use std::path::Path;
+
+use rusqlite::Connection;
+use serde::Serialize;
+
+use super::{disk, fold};
+use crate::migrate::{self, Found};
+use crate::postgres::PgConnection;
+use crate::{Dialect, Error, ErrorKind, Options, Target, Tx, postgres, sql, sqlite};
+
+/// Work that has been due for so long is overdue: an hour.
+const OVERDUE_S: i64 = 3_600;
+/// Work that was tried so often will hardly succeed by itself.
+const ATTEMPTS_MANY: i64 = 10;
+/// A transaction open for so long holds back what subscribers see: five minutes.
+const OPEN_LONG_S: i64 = 300;
+/// How many faults of one kind are named.
+const NAMED_MAX: usize = 5;
+
+/// What was found out about a store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// Where the store is, without a password.
+    pub target: String,
+    pub dialect: &'static str,
+    /// None: there is none, or it cannot be read.
+    pub schema_version: Option<i64>,
+    /// Nothing is wrong.
+    pub ok: bool,
+    pub checks: Vec<Check>,
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Check {
+    pub name: &'static str,
+    pub ok: bool,
+    pub detail: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+impl Check {
+    pub(super) fn good(name: &'static str, detail: impl Into<String>) -> Self {
+        Self { name, ok: true, detail: detail.into(), hint: None }
+    }
+
+    pub(super) fn bad(name: &'static str, detail: impl Into<String>, hint: &str) -> Self {
+        Self { name, ok: false, detail: detail.into(), hint: Some(hint.to_owned()) }
+    }
+
+    fn failed(name: &'static str, error: &Error) -> Self {
+        let hint = match error.kind {
+            ErrorKind::Corrupt => RESTORE,
+            ErrorKind::NotOurs => "name another store with --db",
+            ErrorKind::Newer => "update punch",
+            ErrorKind::Busy | ErrorKind::Conflict => "try again",
+            ErrorKind::Full => "free some space",
+            ErrorKind::ReadOnly | ErrorKind::Unreachable => "check --db and the permissions",
+            ErrorKind::Stopped | ErrorKind::Backend => "look at what the database says",
+        };
+        Self::bad(name, error.to_string(), hint)
+    }
+}
+
+const RESTORE: &str = "put a backup back with `punch restore FILE`";
+
+/// Looks a store over. Nothing is changed, not even a store that is older is brought forward.
+#[must_use]
+pub fn examine(target: &Target, options: Options) -> Report {
+    let dialect = match target {
+        Target::File(_) | Target::Memory => Dialect::Sqlite,
+        Target::Postgres(_) => Dialect::Postgres,
+    };
+    let (schema_version, checks) = match target {
+        Target::File(path) => file(path, options),
+        Target::Memory => (None, vec![Check::good("present", "a store in memory is always new")]),
+        Target::Postgres(url) => server(url, options),
+    };
+    let ok = checks.iter().all(|check| check.ok);
+    Report { target: target.to_string(), dialect: dialect.name(), schema_version, ok, checks }
+}
+
+/// A store that answers, on whichever database.
+enum Patient {
+    Sqlite(Connection),
+    Postgres(Box<PgConnection>),
+}
+
+impl Patient {
+    /// One consistent view for each check: one that fails must not spoil the next.
+    fn view<T>(&mut self, job: impl FnOnce(&mut Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
+        match self {
+            Self::Sqlite(connection) => {
+                connection.execute_batch("BEGIN")?;
+                let answer = job(&mut Tx::sqlite(connection));
+                drop(connection.execute_batch("ROLLBACK"));
+                answer
+            }
+            Self::Postgres(connection) => postgres::in_view(connection, job),
+        }
+    }
+
+    fn check(
+        &mut self,
+        name: &'static str,
+        job: impl FnOnce(&mut Tx<'_>) -> Result<Check, Error>,
+    ) -> Check {
+        self.view(job).unwrap_or_else(|error| Check::failed(name, &error))
+    }
+}
+
+fn file(path: &Path, options: Options) -> (Option<i64>, Vec<Check>) {
+    if !path.exists() {
+        let detail = "there is no store here yet; the first write makes it";
+        return (None, vec![Check::good("present", detail)]);
+    }
+    let mut checks = vec![disk::permissions(path), disk::room(path)];
+    let looked = sqlite::look(path, options).and_then(|connection| {
+        let header = sqlite::header(&connection)?;
+        Ok((connection, header))
+    });
+    let (connection, header) = match looked {
+        Ok(found) => found,
+        Err(error) => {
+            checks.insert(0, Check::failed("present", &error));
+            return (None, checks);
+        }
+    };
+    if header.is_empty() {
+        checks.insert(0, Check::good("present", "an empty file; the first write makes a store"));
+        return (None, checks);
+    }
+    if !header.is_ours() {
+        let error = Error::new(ErrorKind::NotOurs, "its tables are not punchlist's");
+        checks.insert(0, Check::failed("present", &error));
+        return (None, checks);
+    }
+    let found = migrate::compare(header.version, options.migrations);
+    let mut patient = Patient::Sqlite(connection);
+    let integrity = patient.check("integrity", integrity);
+    checks.splice(0..0, [schema(found, header.version, options), integrity]);
+    look_inside(&mut patient, found, &mut checks);
+    (Some(header.version), checks)
+}
+
+fn server(url: &str, options: Options) -> (Option<i64>, Vec<Check>) {
+    let version = postgres::look(url).and_then(|mut connection| {
+        let version = postgres::in_view(&mut connection, migrate::postgres_version)?;
+        Ok((connection, version))
+    });
+    let (connection, version) = match version {
+        Ok(found) => found,
+        Err(error) => return (None, vec![Check::failed("present", &error)]),
+    };
+    if version == 0 {
+        let detail = "there is no store here yet; the first write makes it";
+        return (None, vec![Check::good("present", detail)]);
+    }
+    let found = migrate::compare(version, options.migrations);
+    let mut patient = Patient::Postgres(Box::new(connection));
+    let mut checks = vec![schema(found, version, options)];
+    look_inside(&mut patient, found, &mut checks);
+    checks.push(patient.check("horizon", horizon));
+    checks.push(patient.check("disk", |tx| {
+        let statement = sql!("SELECT pg_database_size(current_database())");
+        let bytes = tx.first(statement, &[], |row| row.int(0))?.unwrap_or_default();
+        Ok(Check::good("disk", format!("the database takes {}", disk::bytes(bytes.unsigned_abs()))))
+    }));
+    (Some(version), checks)
+}
+
+/// What takes knowing the tables: only a store of our own version has the ones we know.
+fn look_inside(patient: &mut Patient, found: Found, checks: &mut Vec<Check>) {
+    if found == Found::Current {
+        checks.push(patient.check("references", references));
+        checks.push(patient.check("fold", fold::check));
+        checks.push(patient.check("outbox", outbox));
+    }
+}
+
+fn schema(found: Found, version: i64, options: Options) -> Check {
+    let detail = format!("version {version}");
+    match found {
+        Found::Current | Found::Fresh => Check::good("schema", detail),
+        Found::Older(_) => {
+            Check::good("schema", format!("{detail}; this punch brings it forward at its next use"))
+        }
+        Found::Newer(version) => {
+            Check::failed("schema", &migrate::newer(version, options.migrations))
+        }
+    }
+}
+
+/// SQLite's own check of every page and index.
+fn integrity(tx: &mut Tx<'_>) -> Result<Check, Error> {
+    let statement = sql!("PRAGMA integrity_check(20)");
+    let said = tx.query(statement, &[], |row| row.text(0))?;
+    Ok(match said.as_slice() {
+        [only] if only == "ok" => Check::good("integrity", "every page and index is sound"),
+        faults => Check::bad("integrity", named(faults), RESTORE),
+    })
+}
+
+/// What points somewhere points at something.
+fn references(tx: &mut Tx<'_>) -> Result<Check, Error> {
+    let mut faults = Vec::new();
+    if tx.dialect() == Dialect::Sqlite {
+        let statement = sql!(
+            "SELECT \"table\" || ' refers to a missing row of ' || \"parent\" \
+             FROM pragma_foreign_key_check LIMIT 20"
+        );
+        faults = tx.query(statement, &[], |row| row.text(0))?;
+    }
+    for (what, statement) in [
+        (
+            "lists without their project",
+            sql!(
+                "SELECT count(*) FROM lists AS l \
+                 WHERE NOT EXISTS (SELECT 1 FROM projects AS p WHERE p.id = l.project_id)"
+            ),
+        ),
+        (
+            "todos without their list",
+            sql!(
+                "SELECT count(*) FROM todos AS t \
+                 WHERE NOT EXISTS (SELECT 1 FROM lists AS l WHERE l.id = t.list_id)"
+            ),
+        ),
+        (
+            "notes without their todo",
+            sql!(
+                "SELECT count(*) FROM todo_notes AS n \
+                 WHERE NOT EXISTS (SELECT 1 FROM todos AS t WHERE t.id = n.todo_id)"
+            ),
+        ),
+        (
+            "events without their project",
+            sql!(
+                "SELECT count(*) FROM events AS e \
+                 WHERE NOT EXISTS (SELECT 1 FROM projects AS p WHERE p.id = e.project_id)"
+            ),
+        ),
+    ] {
+        match tx.first(statement, &[], |row| row.int(0))?.unwrap_or_default() {
+            0 => {}
+            count => faults.push(format!("{count} {what}")),
+        }
+    }
+    Ok(if faults.is_empty() {
+        Check::good("references", "lists, todos, notes and events hang together")
+    } else {
+        Check::bad("references", named(&faults), RESTORE)
+    })
+}
+
+/// Work that nobody does: due long ago and held by nobody, or tried again and again.
+fn outbox(tx: &mut Tx<'_>) -> Result<Check, Error> {
+    let now = tx.clock()?;
+    let overdue = tx.first(
+        sql!(
+            "SELECT count(*) FROM outbox WHERE done_at IS NULL AND due_at <= $1 \
+             AND (lease_until IS NULL OR lease_until <= $2)"
+        ),
+        &[now.plus_seconds(-OVERDUE_S).micros().into(), now.micros().into()],
+        |row| row.int(0),
+    )?;
+    let stuck = tx.first(
+        sql!(
+            "SELECT count(*), max(last_error) FROM outbox WHERE done_at IS NULL AND attempts >= $1"
+        ),
+        &[ATTEMPTS_MANY.into()],
+        |row| Ok((row.int(0)?, row.opt_text(1)?)),
+    )?;
+    let mut faults = Vec::new();
+    match overdue.unwrap_or_default() {
+        0 => {}
+        count => faults.push(format!("{count} due for more than an hour and held by nobody")),
+    }
+    match stuck {
+        None | Some((0, _)) => {}
+        Some((count, error)) => {
+            let last = error.map_or(String::new(), |error| format!(" (last: {error})"));
+            faults.push(format!("{count} tried {ATTEMPTS_MANY} times and more{last}"));
+        }
+    }
+    Ok(if faults.is_empty() {
+        Check::good("outbox", "no work is overdue")
+    } else {
+        Check::bad("outbox", named(&faults), "see to it that a worker runs, and what it says")
+    })
+}
+
+/// An old open transaction anywhere in the cluster delays what subscribers see (ADR 0004).
+fn horizon(tx: &mut Tx<'_>) -> Result<Check, Error> {
+    let statement = sql!(
+        "SELECT count(*) FROM events \
+         WHERE seq >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint << 20"
+    );
+    let ahead = tx.first(statement, &[], |row| row.int(0))?.unwrap_or_default();
+    if ahead > 0 {
+        // What a dump brings along when it is put into a younger cluster.
+        let detail = format!("{ahead} events are numbered above what this cluster counts to yet");
+        let hint = "subscribers would skip new events: raise the cluster's next transaction id \
+                    above the highest `seq >> 20` of `events` (pg_resetwal -x)";
+        return Ok(Check::bad("horizon", detail, hint));
+    }
+    let statement = sql!(
+        "SELECT coalesce(max(extract(epoch FROM clock_timestamp() - xact_start)), 0)::bigint \
+         FROM pg_stat_activity WHERE backend_xid IS NOT NULL"
+    );
+    let oldest = tx.first(statement, &[], |row| row.int(0))?.unwrap_or_default();
+    Ok(if oldest < OPEN_LONG_S {
+        Check::good("horizon", "no old transaction holds events back")
+    } else {
+        let detail = format!("a transaction has been open for {oldest} s and holds events back");
+        Check::bad("horizon", detail, "find it in pg_stat_activity and end it")
+    })
+}
+
+/// The first few faults, and how many more there are.
+pub(super) fn named(faults: &[String]) -> String {
+    let shown = faults.iter().take(NAMED_MAX).cloned().collect::<Vec<_>>().join("; ");
+    match faults.len().saturating_sub(NAMED_MAX) {
+        0 => shown,
+        more => format!("{shown}; and {more} more"),
+    }
+}

@@ -1,0 +1,160 @@
+//! Folding the log gives the tables: the invariant of the whole store, checked list by list.
+//!
+//! The log comes sorted by list, so that one list is in memory at a time. Leases, the outbox,
+//! kept answers and whatever else no event tells of are outside the fold.
+
+use std::collections::BTreeMap;
+
+use punchlist_core::todo::Note;
+use punchlist_core::{Event, ListId, Snapshot, Todo, TodoId, apply};
+use serde_json::Value;
+
+use super::doctor::{Check, named};
+use crate::{Error, Recorded, Tx};
+
+/// How many differences are kept; more tell nothing new.
+const DIFFERENCES_MAX: usize = 100;
+
+pub(super) fn check(tx: &mut Tx<'_>) -> Result<Check, Error> {
+    let mut fold = Fold::default();
+    tx.each_event(&mut |tx, event| fold.take(tx, &event))?;
+    fold.close(tx)?;
+    for list in tx.lists_without_events()? {
+        fold.differs(format!("list {list} is in the tables, but not in the log"));
+    }
+    let Fold { lists, todos, events, differences, .. } = fold;
+    if differences.is_empty() {
+        let detail =
+            format!("the log gives the tables: {lists} lists, {todos} todos, {events} events");
+        return Ok(Check::good("fold", detail));
+    }
+    let detail = format!("the tables differ from the log: {}", named(&differences));
+    let hint = "the log is the truth: put a backup back with `punch restore FILE`, and report how \
+                it came about";
+    Ok(Check::bad("fold", detail, hint))
+}
+
+/// The fold so far, and the list that is being folded.
+#[derive(Default)]
+struct Fold {
+    aggregate: String,
+    open: Option<Snapshot>,
+    lists: u64,
+    todos: u64,
+    events: u64,
+    differences: Vec<String>,
+}
+
+impl Fold {
+    fn differs(&mut self, what: String) {
+        if self.differences.len() < DIFFERENCES_MAX {
+            self.differences.push(what);
+        }
+    }
+
+    fn take(&mut self, tx: &mut Tx<'_>, recorded: &Recorded) -> Result<(), Error> {
+        self.events += 1;
+        if recorded.aggregate != self.aggregate {
+            self.close(tx)?;
+            self.aggregate.clone_from(&recorded.aggregate);
+            self.open = self.list_of(tx, &recorded.aggregate)?;
+        }
+        let event = match recorded.event() {
+            Ok(Some(event)) => event,
+            // A type of a newer punch, which the schema check speaks of.
+            Ok(None) => return Ok(()),
+            Err(error) => {
+                let (seq, kind) = (recorded.seq, &recorded.type_name);
+                self.differs(format!("event {seq} ({kind}) does not read: {}", error.detail));
+                return Ok(());
+            }
+        };
+        if let (None, Event::ListOpened(opened)) = (&self.open, &event) {
+            self.differs(format!("list {} is in the log, but not in the tables", opened.list.id));
+            self.open = Some(Snapshot::empty(opened.list.clone()));
+        }
+        if let Some(snapshot) = &mut self.open {
+            apply(snapshot, &event, recorded.at);
+        }
+        Ok(())
+    }
+
+    /// Events of projects and of whatever else is no list are not folded here.
+    fn list_of(&mut self, tx: &mut Tx<'_>, id: &str) -> Result<Option<Snapshot>, Error> {
+        match ListId::parse(id) {
+            Some(id) => Ok(tx.list_by_id(id)?.map(Snapshot::empty)),
+            None => Ok(None),
+        }
+    }
+
+    /// Compares the list that was folded with its rows.
+    fn close(&mut self, tx: &mut Tx<'_>) -> Result<(), Error> {
+        let Some(folded) = self.open.take() else {
+            return Ok(());
+        };
+        self.lists += 1;
+        self.todos += folded.todos.len() as u64;
+        let id = folded.list.id;
+        match tx.list_by_id(id)? {
+            Some(row) if row != folded.list => {
+                self.differs(format!("list {id} is not the one the log opened"));
+            }
+            _ => {}
+        }
+        match tx.todos(id) {
+            Ok(rows) => self.compare_todos(&folded.todos, rows),
+            Err(error) => self.differs(format!("rows of list {id} do not read: {}", error.detail)),
+        }
+        let mut notes = folded.notes;
+        let key = |note: &Note| (note.todo_id, note.at, note.author.clone(), note.text.clone());
+        notes.sort_by_key(key);
+        let mut rows = tx.notes_of_list(id)?;
+        rows.sort_by_key(key);
+        if notes != rows {
+            let (log, tables) = (notes.len(), rows.len());
+            self.differs(format!("list {id} has {tables} notes that are not the {log} of the log"));
+        }
+        Ok(())
+    }
+
+    fn compare_todos(&mut self, folded: &BTreeMap<TodoId, Todo>, rows: Vec<Todo>) {
+        let rows: BTreeMap<TodoId, Todo> = rows.into_iter().map(|todo| (todo.id, todo)).collect();
+        for (id, todo) in folded {
+            match rows.get(id) {
+                None => self.differs(format!("todo {id} is in the log, but not in the tables")),
+                Some(row) if row == todo => {}
+                Some(row) => {
+                    for what in fields(id, row, todo) {
+                        self.differs(what);
+                    }
+                }
+            }
+        }
+        for id in rows.keys().filter(|id| !folded.contains_key(id)) {
+            self.differs(format!("todo {id} is in the tables, but not in the log"));
+        }
+    }
+}
+
+/// Which fields of an item differ, and how.
+fn fields(id: &TodoId, row: &Todo, folded: &Todo) -> Vec<String> {
+    let (row, folded) = (serde_json::to_value(row), serde_json::to_value(folded));
+    let (Ok(Value::Object(row)), Ok(Value::Object(folded))) = (row, folded) else {
+        return vec![format!("todo {id} differs")];
+    };
+    let differ = row.iter().filter(|(name, value)| folded.get(*name) != Some(value));
+    differ
+        .map(|(name, value)| {
+            let said = folded.get(name).map_or("nothing".to_owned(), short);
+            format!("todo {id}: {name} is {}, the log says {said}", short(value))
+        })
+        .collect()
+}
+
+fn short(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(60) {
+        None => text,
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}

@@ -1,0 +1,16 @@
+//! Care of a store: looking it over, copying it, and putting a copy back.
+//!
+//! What is here works beside processes that use the store, and on stores that are damaged or
+//! newer, which `Store::open` refuses. Looking changes nothing; a copy appears whole or not at
+//! all. Whether a restore may overwrite is judged in `ops::care`.
+
+pub mod backup;
+mod disk;
+pub mod doctor;
+mod fold;
+pub mod names;
+pub mod restore;
+
+pub use backup::{Backup, backup};
+pub use doctor::{Check, Report, examine};
+pub use restore::{Loss, Outcome, Restored, restore};

@@ -1,0 +1,156 @@
+//! The names of copies: `punchlist.db.20261115T080000Z.backup`, beside the store or in a folder.
+//!
+//! Retention goes by these names and deletes nothing else.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use punchlist_core::Time;
+
+/// The ending of what `punch backup` makes, which retention may delete.
+pub const BACKUP: &str = "backup";
+/// The ending of what a restore put aside, which nobody deletes but its owner.
+pub const REPLACED: &str = "replaced";
+/// The ending of a copy in the making.
+const PARTIAL: &str = "partial";
+
+fn name_of(store: &Path) -> String {
+    store.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The folder a store is in.
+#[must_use]
+pub fn folder_of(store: &Path) -> &Path {
+    match store.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// A name in a folder that no file has yet.
+#[must_use]
+pub fn fresh(folder: &Path, store: &Path, at: Time, ending: &str) -> PathBuf {
+    let (name, stamp) = (name_of(store), stamp(at));
+    let first = folder.join(format!("{name}.{stamp}.{ending}"));
+    let more = (2..).map(|n| folder.join(format!("{name}.{stamp}-{n}.{ending}")));
+    std::iter::once(first.clone()).chain(more).find(|path| !path.exists()).unwrap_or(first)
+}
+
+/// `20261115T080000Z`: sorts by time, and no file system objects to it.
+fn stamp(at: Time) -> String {
+    let text = at.to_string();
+    let seconds = text.split('.').next().unwrap_or_default();
+    format!("{}Z", seconds.replace(['-', ':'], ""))
+}
+
+/// When a backup of this store was made, and the how manieth of that second it is.
+fn parse<'a>(name: &'a str, store: &str) -> Option<(&'a str, u32)> {
+    let middle = name.strip_prefix(store)?.strip_prefix('.')?.strip_suffix(BACKUP)?;
+    let middle = middle.strip_suffix('.')?;
+    let (stamp, number) = match middle.split_once('-') {
+        Some((stamp, number)) => (stamp, number.parse().ok().filter(|number| *number >= 2)?),
+        None => (middle, 1),
+    };
+    let bytes = stamp.as_bytes();
+    let fits = bytes.len() == 16
+        && bytes.iter().enumerate().all(|(at, byte)| match at {
+            8 => *byte == b'T',
+            15 => *byte == b'Z',
+            _ => byte.is_ascii_digit(),
+        });
+    fits.then_some((stamp, number))
+}
+
+/// The backups of this store in a folder, the oldest first.
+pub fn backups_of(folder: &Path, store: &Path) -> io::Result<Vec<PathBuf>> {
+    let store = name_of(store);
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        if let Some((stamp, number)) = parse(&name, &store)
+            && entry.file_type()?.is_file()
+        {
+            found.push((stamp.to_owned(), number, entry.path()));
+        }
+    }
+    found.sort();
+    Ok(found.into_iter().map(|(_, _, path)| path).collect())
+}
+
+/// Deletes the oldest backups of this store until so many are left; gives those that went.
+pub fn retain(folder: &Path, store: &Path, keep: usize) -> io::Result<Vec<PathBuf>> {
+    let mut backups = backups_of(folder, store)?;
+    backups.truncate(backups.len().saturating_sub(keep.max(1)));
+    for path in &backups {
+        std::fs::remove_file(path)?;
+    }
+    Ok(backups)
+}
+
+/// Where a copy is written before it is whole.
+pub(super) fn partial(target: &Path) -> PathBuf {
+    let mut name = target.as_os_str().to_owned();
+    name.push(format!(".{}.{PARTIAL}", std::process::id()));
+    name.into()
+}
+
+/// Removes half copies beside a target whose makers were killed. Only where the system can tell
+/// that a process is gone.
+pub(super) fn sweep(target: &Path, store: &Path) {
+    if !Path::new("/proc/self").exists() {
+        return;
+    }
+    let Ok(entries) = std::fs::read_dir(folder_of(target)) else { return };
+    let (store, target) = (name_of(store), name_of(target));
+    for entry in entries.flatten() {
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let Some(whole) = name.strip_suffix(PARTIAL).and_then(|name| name.strip_suffix('.')) else {
+            continue;
+        };
+        let Some((whole, process)) = whole.rsplit_once('.') else { continue };
+        let is_ours = whole == target || parse(whole, &store).is_some();
+        let is_number = !process.is_empty() && process.bytes().all(|b| b.is_ascii_digit());
+        if is_ours && is_number && !Path::new("/proc").join(process).exists() {
+            // Whoever else sweeps at the same time may have been faster.
+            drop(std::fs::remove_file(entry.path()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_says_when_and_reads_back() {
+        let at = Time::parse("2026-11-15T08:00:00.123456Z").unwrap();
+        let store = Path::new("/no/such/folder/my.db");
+        let name = fresh(folder_of(store), store, at, BACKUP);
+        assert_eq!(name, Path::new("/no/such/folder/my.db.20261115T080000Z.backup"));
+        assert_eq!(parse("my.db.20261115T080000Z.backup", "my.db"), Some(("20261115T080000Z", 1)));
+        assert_eq!(
+            parse("my.db.20261115T080000Z-12.backup", "my.db"),
+            Some(("20261115T080000Z", 12))
+        );
+    }
+
+    #[test]
+    fn no_other_name_is_taken_for_ours() {
+        for name in [
+            "my.db",
+            "my.db.backup",
+            "my.db.v1.bak",
+            "my.db.20261115T080000Z.replaced",
+            "my.db.20261115T080000Z.backup.gz",
+            "my.db.20261115T080000Z-1.backup",
+            "my.db.20261115T080000Z-x.backup",
+            "my.db.2026-11-15T08:00Z.backup",
+            "my.db.holiday-photos-Z.backup",
+            "other.db.20261115T080000Z.backup",
+            "my.db.old.20261115T080000Z.backup",
+        ] {
+            assert_eq!(parse(name, "my.db"), None, "{name}");
+        }
+    }
+}
