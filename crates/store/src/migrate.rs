@@ -108,6 +108,8 @@ fn sqlite_locked(
 /// the caller holds the write lock: nothing can change under the copy.
 fn back_up(path: &Path, version: i64) -> Result<(), Error> {
     let target = free_name(path, version);
+    // A copy of the store is as private as the store.
+    crate::sqlite::create_private(&target)?;
     let source = Connection::open(path)?;
     let mut copy = Connection::open(&target)?;
     let backup = rusqlite::backup::Backup::new(&source, &mut copy)?;

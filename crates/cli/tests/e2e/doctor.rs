@@ -69,6 +69,24 @@ fn a_row_changed_by_hand_is_found_and_said() {
     assert!(shown.stdout.ends_with("1 check failed; nothing was changed.\n"), "{shown:?}");
 }
 
+/// Issues are folded too, and whatever stands beside the fold (tokens, leases) is no difference.
+#[test]
+fn an_issue_changed_by_hand_is_found() {
+    let place = Place::sqlite();
+    let filed =
+        place.punch(["issue", "new", "Slow build", "--criteria", "Fast", "--json"]).answer();
+    assert_eq!(filed["issue"]["number"], 1);
+    place.punch(["issue", "transition", "1", "triaged", "--json"]).answer();
+    place.punch(["token", "new", "--role", "operator", "--json"]).answer();
+    clean(&place);
+    let store = Connection::open(place.file()).unwrap();
+    store.execute("UPDATE issues SET status = 'resolved'", []).unwrap();
+    drop(store);
+    let (answer, bad) = sick(&place);
+    assert_eq!(bad, ["fold"], "{answer:#}");
+    assert!(answer.to_string().contains("issue #1 is not as the log says"), "{answer:#}");
+}
+
 #[test]
 fn a_row_changed_by_hand_is_found_on_postgres() {
     let place = Place::new(Backend::Postgres);

@@ -5,7 +5,7 @@ use punchlist_core::command::TakeTodo;
 use punchlist_core::lease::{LEASE_S, LEASE_S_MAX};
 use punchlist_core::policy::{Wip, policy};
 use punchlist_core::text::Title;
-use punchlist_core::{List, Scope, Status, Time, TodoId, select};
+use punchlist_core::{List, Refusal, Scope, Status, Time, TodoId, select};
 use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -18,6 +18,9 @@ use crate::explain::Fault;
 use crate::input::{Maybe, range};
 use crate::views::TakenTodo;
 use crate::{Envelope, Error};
+
+/// How often to look again when others are quicker; then there is nothing to take right now.
+const LOOKS_MAX: u32 = 8;
 
 /// Take the next todo of an issue, a plan or a session: what you hold already, else the first free one.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -73,17 +76,28 @@ impl Define for TodoNext {
             return Ok(TakenTodo::NOTHING);
         };
         let clock = call.tx().clock()?;
-        let found = if policy(scope.kind()).wip == Wip::Many {
-            call.tx().next_todo(list.id, &envelope.actor, envelope.now, clock)?
-        } else {
-            call.tx().lock_list(list.id)?;
-            next_of_one(call, &list, clock)?
-        };
-        let Some(todo_id) = found else { return Ok(TakenTodo::NOTHING) };
-        let mut snapshot = call.with_locked_todo(list, todo_id)?;
         let lease_s = input.lease_s.unwrap_or(LEASE_S);
-        call.decide(&mut snapshot, TakeTodo { todo_id, lease_s, clock })?;
-        TakenTodo::of(&snapshot, todo_id)
+        let one_at_a_time = policy(scope.kind()).wip != Wip::Many;
+        if one_at_a_time {
+            call.tx().lock_list(list.id)?;
+        }
+        for _ in 0..LOOKS_MAX {
+            let found = if one_at_a_time {
+                next_of_one(call, &list, clock)?
+            } else {
+                call.tx().next_todo(list.id, &envelope.actor, envelope.now, clock)?
+            };
+            let Some(todo_id) = found else { break };
+            let mut snapshot = call.with_locked_todo(list.clone(), todo_id)?;
+            match call.decide(&mut snapshot, TakeTodo { todo_id, lease_s, clock }) {
+                Ok(_) => return TakenTodo::of(&snapshot, todo_id),
+                // Somebody took it between our look and our lock; there may be another.
+                Err(Error::Refused(refusal))
+                    if matches!(*refusal, Refusal::AlreadyTaken { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(TakenTodo::NOTHING)
     }
 }
 

@@ -1,15 +1,17 @@
-//! Folding the log gives the tables: the invariant of the whole store, checked list by list.
+//! Folding the log gives the tables: the invariant of the whole store, checked one by one.
 //!
-//! The log comes sorted by list, so that one list is in memory at a time. Leases, the outbox,
+//! The log comes sorted by what it happened to, so that one list or issue is in memory at a time. Leases, the outbox,
 //! kept answers and whatever else no event tells of are outside the fold.
 
 use std::collections::BTreeMap;
 
+use punchlist_core::issue::apply_issue;
 use punchlist_core::todo::Note;
-use punchlist_core::{Event, ListId, Snapshot, Todo, TodoId, apply};
+use punchlist_core::{Event, Issue, ListId, Snapshot, Todo, TodoId, apply};
 use serde_json::Value;
 
 use super::doctor::{Check, named};
+use crate::rows::lists::Lock;
 use crate::{Error, Recorded, Tx};
 
 /// How many differences are kept; more tell nothing new.
@@ -22,10 +24,11 @@ pub(super) fn check(tx: &mut Tx<'_>) -> Result<Check, Error> {
     for list in tx.lists_without_events()? {
         fold.differs(format!("list {list} is in the tables, but not in the log"));
     }
-    let Fold { lists, todos, events, differences, .. } = fold;
+    let Fold { lists, issues, todos, events, differences, .. } = fold;
     if differences.is_empty() {
-        let detail =
-            format!("the log gives the tables: {lists} lists, {todos} todos, {events} events");
+        let detail = format!(
+            "the log gives the tables: {issues} issues, {lists} lists, {todos} todos, {events} events"
+        );
         return Ok(Check::good("fold", detail));
     }
     let detail = format!("the tables differ from the log: {}", named(&differences));
@@ -39,7 +42,9 @@ pub(super) fn check(tx: &mut Tx<'_>) -> Result<Check, Error> {
 struct Fold {
     aggregate: String,
     open: Option<Snapshot>,
+    issue: Option<Issue>,
     lists: u64,
+    issues: u64,
     todos: u64,
     events: u64,
     differences: Vec<String>,
@@ -73,8 +78,13 @@ impl Fold {
             self.differs(format!("list {} is in the log, but not in the tables", opened.list.id));
             self.open = Some(Snapshot::empty(opened.list.clone()));
         }
-        if let Some(snapshot) = &mut self.open {
-            apply(snapshot, &event, recorded.at);
+        match &mut self.open {
+            Some(snapshot) => {
+                apply(snapshot, &event, recorded.at);
+            }
+            None => {
+                apply_issue(&mut self.issue, &event, recorded.at);
+            }
         }
         Ok(())
     }
@@ -87,8 +97,19 @@ impl Fold {
         }
     }
 
-    /// Compares the list that was folded with its rows.
+    /// Compares the list or the issue that was folded with its rows.
     fn close(&mut self, tx: &mut Tx<'_>) -> Result<(), Error> {
+        if let Some(folded) = self.issue.take() {
+            self.issues += 1;
+            let number = folded.number;
+            match tx.issue(folded.project_id, number, Lock::No)? {
+                Some(row) if row == folded => {}
+                Some(_) => self.differs(format!("issue #{number} is not as the log says")),
+                None => {
+                    self.differs(format!("issue #{number} is in the log, but not in the tables"));
+                }
+            }
+        }
         let Some(folded) = self.open.take() else {
             return Ok(());
         };

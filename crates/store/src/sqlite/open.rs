@@ -116,7 +116,7 @@ fn named(path: &Path, error: &Error) -> Error {
 
 /// Others must not read the store: create it for its owner alone. SQLite gives its side files
 /// the same mode.
-fn create_private(path: &Path) -> Result<(), Error> {
+pub(crate) fn create_private(path: &Path) -> Result<(), Error> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]

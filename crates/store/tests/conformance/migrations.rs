@@ -96,6 +96,12 @@ fn a_sqlite_file_is_backed_up_before_it_changes() {
     let file = fixture.place.file();
     let version = MIGRATIONS.last().unwrap().version;
     let backup = file.with_file_name(format!("test.db.v{version}.bak"));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = std::fs::metadata(&backup).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "as private as the store");
+    }
     let (list, target) = (fixture.list.id, punchlist_store::Target::File(backup));
     let old = Store::open(&target, Options::default()).unwrap();
     assert_eq!(old.read(move |tx| tx.todos(list)).unwrap(), before);
