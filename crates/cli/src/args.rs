@@ -32,6 +32,7 @@ pub(crate) struct Globals {
     pub(crate) db: Option<String>,
     pub(crate) project: Option<String>,
     pub(crate) json: bool,
+    pub(crate) compact: bool,
     pub(crate) quiet: bool,
     pub(crate) no_color: bool,
     pub(crate) carry: Option<Role>,
@@ -51,6 +52,7 @@ impl Globals {
             db: text("db"),
             project: text("project"),
             json: matches.get_flag("json"),
+            compact: matches.get_flag("compact"),
             quiet: matches.get_flag("quiet"),
             no_color: matches.get_flag("no-color"),
             carry: matches.get_one::<Role>("as").copied(),
@@ -146,6 +148,7 @@ fn global_args() -> Vec<Arg> {
             .env("PUNCHLIST_PROJECT")
             .hide_env_values(true),
         switch("json", "Print the bare output object, or {\"error\":…}"),
+        switch("compact", "Print short text for agents, one item per line (format punchlist/1)"),
         switch("quiet", "Print nothing on success").short('q'),
         switch("no-color", "No colours, also not on a terminal"),
         context(value("as", "ROLE", "Act in this role, where you may").value_parser(role)),

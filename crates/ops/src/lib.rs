@@ -9,6 +9,7 @@ pub mod call;
 pub mod care;
 pub mod catalogue;
 pub mod clock;
+pub mod compact;
 pub mod dispatch;
 pub mod envelope;
 pub mod error;

@@ -7,7 +7,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use punchlist_ops::catalogue::{CATALOGUE, Operation, find};
 use punchlist_ops::dispatch::{INPUT_MAX, parse_json};
 use punchlist_ops::explain::Fault;
-use punchlist_ops::{Error, schema};
+use punchlist_ops::{Error, compact, schema};
 use serde_json::{Value, json};
 
 use crate::args::Globals;
@@ -75,6 +75,8 @@ pub(super) fn call_and(
     let answer = then(ops.call(operation, &envelope, input)?)?;
     if globals.json {
         output::print(&output::json_text(&answer))?;
+    } else if globals.compact {
+        output::print(&output::clean(&compact::text(&answer)))?;
     } else if !globals.quiet {
         output::print(&render::answer(operation.name, &answer, envelope.now))?;
     }

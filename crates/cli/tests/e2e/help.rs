@@ -145,3 +145,17 @@ fn a_reader_that_goes_away_is_no_failure() {
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(String::from_utf8(output.stderr).unwrap().matches("error").count(), 0);
 }
+
+/// P-33: compact text for agents, beside `--json` for programs and words for people.
+#[test]
+fn compact_text_is_a_format_of_its_own() {
+    let place = Place::sqlite();
+    let id = place.create("Measure the build");
+    let call =
+        place.punch(["call", "list_todo", "--compact", "--conversation", "c1", "--turn", "t1"]);
+    let expected = format!(
+        "punchlist/1\n[ ] {id} Measure the build\nsummary.total=1\nsummary.pending=1\n\
+         summary.inProgress=0\nsummary.completed=0\nsummary.cancelled=0\n"
+    );
+    assert_eq!(words(&call), expected);
+}
