@@ -103,6 +103,15 @@ impl<'a> Tx<'a> {
         }
     }
 
+    /// Runs a statement whose outcome nobody needs at once. On PostgreSQL it is sent with what
+    /// comes next, and its error, too, comes with that: at the latest with the commit.
+    pub fn write(&mut self, sql: &Sql, params: &[Value<'_>]) -> Result<(), Error> {
+        match &mut self.connection {
+            Connection::Sqlite(_) => self.execute(sql, params).map(|_| ()),
+            Connection::Postgres(connection) => connection.keep(sql.postgres, params),
+        }
+    }
+
     /// Runs several statements that take no parameters: migrations.
     pub(crate) fn batch(&mut self, sql: &str) -> Result<(), Error> {
         match &mut self.connection {
@@ -113,6 +122,11 @@ impl<'a> Tx<'a> {
 
     /// The database's own clock, by which leases and expiry are judged.
     pub fn clock(&mut self) -> Result<punchlist_core::Time, Error> {
+        if let Connection::Postgres(connection) = &self.connection
+            && let Some(micros) = connection.clock()
+        {
+            return Ok(punchlist_core::Time::from_micros(micros));
+        }
         let sql = self.dialect().clock();
         let micros = self.first(sql, &[], |row| row.int(0))?.unwrap_or_default();
         Ok(punchlist_core::Time::from_micros(micros))

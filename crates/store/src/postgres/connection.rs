@@ -1,20 +1,65 @@
-//! One connection with its prepared statements.
+//! One connection with its prepared statements, on a small runtime of its own.
+//!
+//! A round trip costs more than a statement. Writes whose outcome nobody needs at once are kept
+//! and sent with whatever comes next, at the latest with the COMMIT, in the order they were made;
+//! the first of them that fails is the error of whatever they were sent with.
 
 use std::collections::HashMap;
 use std::fmt;
 
 use ::postgres::types::ToSql;
-use ::postgres::{Client, Row, Statement};
+use ::postgres::{NoTls, Row, Statement};
+use futures_util::future::{join, join_all};
+use tokio::runtime::Runtime;
+use tokio_postgres::{Client, Config, SimpleQueryMessage};
 
-use crate::Error;
 use crate::sql::Value;
+use crate::{Error, ErrorKind};
+
+/// How many kept writes go out together: few enough that they are sent in their order.
+const SENT_MAX: usize = 30;
 
 /// A connection. Statements are prepared once each; they are constants, so their text is a key.
 pub(crate) struct PgConnection {
     client: Client,
+    runtime: Runtime,
     statements: HashMap<&'static str, Statement>,
+    kept: Vec<Kept>,
+    /// The server's clock when the transaction began.
+    clock: Option<i64>,
     /// It has come back from a job before.
     is_used: bool,
+}
+
+/// A write that waits to be sent.
+struct Kept {
+    statement: Statement,
+    params: Vec<Owned>,
+}
+
+/// A parameter that outlives its caller.
+enum Owned {
+    Null,
+    Int(i64),
+    Text(String),
+}
+
+impl Owned {
+    fn new(value: &Value<'_>) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Int(number) => Self::Int(*number),
+            Value::Text(text) => Self::Text((*text).to_owned()),
+        }
+    }
+
+    fn borrowed(&self) -> Value<'_> {
+        match self {
+            Self::Null => Value::Null,
+            Self::Int(number) => Value::Int(*number),
+            Self::Text(text) => Value::Text(text),
+        }
+    }
 }
 
 impl fmt::Debug for PgConnection {
@@ -24,8 +69,16 @@ impl fmt::Debug for PgConnection {
 }
 
 impl PgConnection {
-    pub(super) fn new(client: Client) -> Self {
-        Self { client, statements: HashMap::new(), is_used: false }
+    pub(super) fn connect(config: &Config) -> Result<Self, Error> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| Error::new(ErrorKind::Backend, format!("no runtime: {error}")))?;
+        let (client, connection) = runtime.block_on(config.connect(NoTls))?;
+        // It lives as long as the client; whoever uses the client learns how it ended.
+        runtime.spawn(async move { drop(connection.await) });
+        let (statements, kept) = (HashMap::new(), Vec::new());
+        Ok(Self { client, runtime, statements, kept, clock: None, is_used: false })
     }
 
     pub(super) const fn is_used(&self) -> bool {
@@ -40,11 +93,16 @@ impl PgConnection {
         self.client.is_closed()
     }
 
+    /// The server's clock when the transaction began, in microseconds.
+    pub(crate) const fn clock(&self) -> Option<i64> {
+        self.clock
+    }
+
     fn statement(&mut self, sql: &'static str) -> Result<Statement, Error> {
         if let Some(statement) = self.statements.get(sql) {
             return Ok(statement.clone());
         }
-        let statement = self.client.prepare(sql)?;
+        let statement = self.runtime.block_on(self.client.prepare(sql))?;
         self.statements.insert(sql, statement.clone());
         Ok(statement)
     }
@@ -55,7 +113,15 @@ impl PgConnection {
         params: &[Value<'_>],
     ) -> Result<Vec<Row>, Error> {
         let statement = self.statement(sql)?;
-        Ok(self.client.query(&statement, &as_params(params))?)
+        let kept = std::mem::take(&mut self.kept);
+        let params = as_params(params);
+        let client = &self.client;
+        self.runtime.block_on(async {
+            let asked = client.query(&statement, &params);
+            let (sent, rows) = join(send(client, &kept), asked).await;
+            sent?;
+            Ok(rows?)
+        })
     }
 
     pub(crate) fn execute(
@@ -64,12 +130,78 @@ impl PgConnection {
         params: &[Value<'_>],
     ) -> Result<u64, Error> {
         let statement = self.statement(sql)?;
-        Ok(self.client.execute(&statement, &as_params(params))?)
+        let kept = std::mem::take(&mut self.kept);
+        let params = as_params(params);
+        let client = &self.client;
+        self.runtime.block_on(async {
+            let asked = client.execute(&statement, &params);
+            let (sent, count) = join(send(client, &kept), asked).await;
+            sent?;
+            Ok(count?)
+        })
+    }
+
+    /// Keeps a write to be sent with what comes next.
+    pub(crate) fn keep(&mut self, sql: &'static str, params: &[Value<'_>]) -> Result<(), Error> {
+        let statement = self.statement(sql)?;
+        let params = params.iter().map(Owned::new).collect();
+        self.kept.push(Kept { statement, params });
+        // A large write goes out in parts, so that its order is sure and its size is bounded.
+        if self.kept.len() >= SENT_MAX {
+            let kept = std::mem::take(&mut self.kept);
+            self.runtime.block_on(send(&self.client, &kept))?;
+        }
+        Ok(())
     }
 
     pub(crate) fn batch(&mut self, sql: &str) -> Result<(), Error> {
-        Ok(self.client.batch_execute(sql)?)
+        let kept = std::mem::take(&mut self.kept);
+        let client = &self.client;
+        self.runtime.block_on(async {
+            let (sent, done) = join(send(client, &kept), client.batch_execute(sql)).await;
+            sent?;
+            Ok(done?)
+        })
     }
+
+    /// Begins a transaction, and asks for the server's clock on the way.
+    pub(super) fn begin(&mut self, statement: &str) -> Result<(), Error> {
+        self.kept.clear();
+        let clock = crate::Dialect::Postgres.clock().postgres;
+        let asked = format!("{statement}; {clock}");
+        let messages = self.runtime.block_on(self.client.simple_query(&asked))?;
+        self.clock = messages.iter().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => row.get(0).and_then(|text| text.parse().ok()),
+            _ => None,
+        });
+        Ok(())
+    }
+
+    /// Sends what is kept, and the COMMIT with it. Where one of the writes failed, the server has
+    /// turned the COMMIT into a rollback, and the write's error is the answer.
+    pub(super) fn commit(&mut self) -> Result<(), Error> {
+        self.clock = None;
+        self.batch("COMMIT")
+    }
+
+    /// Undoes the transaction; what was kept is not even sent.
+    pub(super) fn rollback(&mut self) -> Result<(), Error> {
+        self.clock = None;
+        self.kept.clear();
+        self.batch("ROLLBACK")
+    }
+}
+
+/// Sends writes one behind the other without waiting in between; the first error counts.
+async fn send(client: &Client, kept: &[Kept]) -> Result<(), Error> {
+    let sent = join_all(kept.iter().map(|kept| async move {
+        let values: Vec<Value<'_>> = kept.params.iter().map(Owned::borrowed).collect();
+        client.execute(&kept.statement, &as_params(&values)).await
+    }));
+    for result in sent.await {
+        result?;
+    }
+    Ok(())
 }
 
 fn as_params<'a>(params: &'a [Value<'a>]) -> Vec<&'a (dyn ToSql + Sync)> {

@@ -68,7 +68,7 @@ pub(crate) struct Listener {
 
 impl Listener {
     pub(crate) fn new(url: &str) -> Result<Self, Error> {
-        let mut client = pool::config(url)?.connect(NoTls)?;
+        let mut client = ::postgres::Config::from(pool::config(url)?).connect(NoTls)?;
         client.batch_execute("LISTEN punchlist_events")?;
         let schema = client.query_one("SELECT current_schema()::text", &[])?.get(0);
         Ok(Self { client, schema })

@@ -19,7 +19,7 @@ const ATTEMPTS_MAX: u32 = 12;
 
 /// A connection of its own to a server whose schema is left as it is.
 pub(crate) fn look(url: &str) -> Result<PgConnection, Error> {
-    Ok(PgConnection::new(pool::config(url)?.connect(::postgres::NoTls)?))
+    PgConnection::connect(&pool::config(url)?)
 }
 
 /// Runs a job on one consistent view that cannot change anything.
@@ -29,7 +29,7 @@ pub(crate) fn in_view<T>(
 ) -> Result<T, Error> {
     connection.batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
     let answer = job(&mut Tx::postgres(connection));
-    connection.batch("ROLLBACK")?;
+    connection.rollback()?;
     answer
 }
 
@@ -56,7 +56,7 @@ impl Postgres {
     {
         let mut connection = self.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
         let answer = job(&mut Tx::postgres(&mut connection));
-        connection.batch("ROLLBACK")?;
+        connection.rollback()?;
         self.pool.give_back(connection);
         answer
     }
@@ -80,7 +80,7 @@ impl Postgres {
                 }
                 Some(ErrorKind::Conflict) if attempt < ATTEMPTS_MAX => {
                     attempt += 1;
-                    connection.batch("BEGIN")?;
+                    connection.begin("BEGIN")?;
                 }
                 Some(ErrorKind::Conflict) => {
                     self.pool.give_back(connection);
@@ -97,7 +97,7 @@ impl Postgres {
     fn begin(&self, statement: &str) -> Result<Taken<'_>, Error> {
         loop {
             let mut connection = self.pool.take()?;
-            match connection.batch(statement) {
+            match connection.begin(statement) {
                 Ok(()) => return Ok(connection),
                 Err(error) if error.kind == ErrorKind::Unreachable && connection.is_used() => {}
                 Err(error) => return Err(error),
@@ -115,13 +115,13 @@ fn in_transaction<T, E: Failure>(
     let answer = job(&mut tx);
     let has_events = tx.event_count > 0;
     match answer {
-        Ok(answer) => match connection.batch("COMMIT") {
+        Ok(answer) => match connection.commit() {
             Ok(()) => (Ok(answer), has_events),
             Err(error) => (Err(error.into()), false),
         },
         Err(error) => {
             // The job's own error is the one to tell; a lost connection has rolled back anyway.
-            drop(connection.batch("ROLLBACK"));
+            drop(connection.rollback());
             (Err(error), false)
         }
     }

@@ -3,7 +3,7 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use ::postgres::{Config, NoTls};
+use tokio_postgres::Config;
 
 use super::PgConnection;
 use crate::{Error, ErrorKind};
@@ -66,7 +66,7 @@ impl Pool {
         state.out += 1;
         drop(state);
         let mut taken = Taken { pool: self, connection: None };
-        taken.connection = Some(PgConnection::new(self.config.connect(NoTls)?));
+        taken.connection = Some(PgConnection::connect(&self.config)?);
         Ok(taken)
     }
 

@@ -41,11 +41,11 @@ impl Tx<'_> {
         answer: &Answer,
         now: Time,
     ) -> Result<(), Error> {
-        self.execute(
+        self.write(
             sql!("DELETE FROM answers WHERE created_at <= $1"),
             &[now.plus_seconds(-KEPT_S).micros().into()],
         )?;
-        self.execute(
+        self.write(
             sql!(
                 "INSERT INTO answers (principal, key, request, answer, created_at) \
                  VALUES ($1, $2, $3, $4, $5)"

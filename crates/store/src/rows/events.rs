@@ -164,7 +164,7 @@ impl Tx<'_> {
             (Dialect::Postgres, 2) => sql!(insert!(), rows!(pg, 2)),
             (Dialect::Postgres, _) => sql!(insert!(), rows!(pg, 3)),
         };
-        self.execute(statement, &params)?;
+        self.write(statement, &params)?;
         Ok(())
     }
 

@@ -74,11 +74,11 @@ impl Tx<'_> {
 
     pub fn insert_issue(&mut self, issue: &Issue) -> Result<(), Error> {
         let (id, project) = (issue.id.to_string(), issue.project_id.to_string());
-        self.execute(
+        self.write(
             sql!("UPDATE projects SET last_issue = $2 WHERE id = $1 AND last_issue < $2"),
             &[(&project).into(), issue.number.into()],
         )?;
-        self.execute(
+        self.write(
             sql!(
                 "INSERT INTO issues (",
                 columns!(),
@@ -100,7 +100,7 @@ impl Tx<'_> {
             ],
         )?;
         let terms = search::terms(&issue.title, &issue.body);
-        self.execute(
+        self.write(
             self.dialect().pick(
                 sql!(
                     "INSERT INTO issue_search (rowid, terms) \
@@ -119,7 +119,7 @@ impl Tx<'_> {
     /// Writes what can change as it is now.
     pub fn update_issue(&mut self, issue: &Issue) -> Result<(), Error> {
         let id = issue.id.to_string();
-        self.execute(
+        self.write(
             sql!(
                 "UPDATE issues SET status = $2, assignment = $3, revision = $4, updated_at = $5, \
                  defer_until = $6 WHERE id = $1"

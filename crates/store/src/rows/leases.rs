@@ -33,7 +33,7 @@ impl Tx<'_> {
 
     pub fn put_lease(&mut self, todo: TodoId, lease: &Lease) -> Result<(), Error> {
         let todo = todo.to_string();
-        self.execute(
+        self.write(
             sql!(
                 "INSERT INTO leases (todo_id, holder, epoch, lease_until) \
                  VALUES ($1, $2, $3, $4) ON CONFLICT (todo_id) DO UPDATE \
@@ -64,7 +64,7 @@ impl Tx<'_> {
     /// leases that ran out never meets those that were given back.
     pub fn end_lease(&mut self, todo: TodoId) -> Result<(), Error> {
         let todo = todo.to_string();
-        self.execute(
+        self.write(
             sql!(
                 "UPDATE leases SET holder = NULL, lease_until = $2 \
                  WHERE todo_id = $1 AND holder IS NOT NULL"

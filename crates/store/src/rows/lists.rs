@@ -138,7 +138,7 @@ impl Tx<'_> {
     pub fn insert_list(&mut self, list: &List) -> Result<(), Error> {
         let (id, project) = (list.id.to_string(), list.project_id.to_string());
         let (outer, inner) = list.scope.keys();
-        self.execute(
+        self.write(
             sql!(
                 "INSERT INTO lists (id, project_id, kind, scope_outer, scope_inner, created_at) \
                  VALUES ($1, $2, $3, $4, $5, $6)"

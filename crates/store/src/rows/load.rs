@@ -4,7 +4,8 @@
 
 use punchlist_core::lease;
 use punchlist_core::{
-    Decision, Event, Ids, List, ListId, Snapshot, Status, Tally, Todo, TodoId, Touched, apply,
+    Decision, Event, Ids, Lease, List, ListId, Snapshot, Status, Tally, Todo, TodoId, Touched,
+    apply,
 };
 
 use super::events::Stamp;
@@ -25,48 +26,48 @@ pub enum Load {
     All,
 }
 
+/// Items and the leases among them.
+type WithLeases = (Vec<Todo>, Vec<(TodoId, Lease)>);
+
 impl Tx<'_> {
     /// The state of a list, as far as the decision needs it.
     pub fn snapshot(&mut self, list: List, load: Load) -> Result<Snapshot, Error> {
-        let todos = match load {
-            Load::Counts => Vec::new(),
+        let (todos, leases) = match load {
+            Load::Counts => (Vec::new(), Vec::new()),
             Load::Todo(id) | Load::Item(id) => self.todo_and_parents(list.id, id)?,
-            Load::All => self.todos(list.id)?,
+            Load::All => (self.todos(list.id)?, self.leases(list.id)?),
             Load::Open => {
                 let mut open = Vec::new();
                 for status in [Status::Backlog, Status::Pending, Status::InProgress] {
                     open.extend(self.todos_in(list.id, status)?);
                 }
-                open
+                (open, self.leases(list.id)?)
             }
         };
         let (tally, last_position) = match load {
             Load::Item(_) => (Tally::default(), None),
             _ => self.tally(list.id)?,
         };
-        let leases = match load {
-            Load::Counts => Vec::new(),
-            Load::Todo(id) | Load::Item(id) => {
-                self.lease(id)?.map(|lease| (id, lease)).into_iter().collect()
-            }
-            Load::Open | Load::All => self.leases(list.id)?,
-        };
         let todos = todos.into_iter().map(|todo| (todo.id, todo)).collect();
         let leases = leases.into_iter().collect();
         Ok(Snapshot { tally, last_position, todos, leases, ..Snapshot::empty(list) })
     }
 
-    /// An item and its parents up to the root: who owns a parent owns what hangs under it.
-    fn todo_and_parents(&mut self, list: ListId, id: TodoId) -> Result<Vec<Todo>, Error> {
-        let mut found = Vec::new();
-        let mut next = Some(id);
+    /// An item with its lease, and its parents up to the root: who owns a parent owns what hangs
+    /// under it.
+    fn todo_and_parents(&mut self, list: ListId, id: TodoId) -> Result<WithLeases, Error> {
+        let Some((todo, lease)) = self.todo_and_lease(list, id)? else {
+            return Ok((Vec::new(), Vec::new()));
+        };
+        let mut next = todo.parent_id;
+        let mut found = vec![todo];
         while let Some(id) = next {
             // A circle can only come from outside; it must not hold us for ever.
             let Some(todo) = self.todo(list, id)?.filter(|_| found.len() < 1_000) else { break };
             next = todo.parent_id;
             found.push(todo);
         }
-        Ok(found)
+        Ok((found, lease.map(|lease| (id, lease)).into_iter().collect()))
     }
 
     /// Folds a decision into the snapshot and writes the rows it touched, its events and its

@@ -9,7 +9,7 @@ use crate::{Error, Tx, sql};
 impl Tx<'_> {
     pub fn insert_note(&mut self, note: &Note) -> Result<(), Error> {
         let todo = note.todo_id.to_string();
-        self.execute(
+        self.write(
             sql!(
                 "INSERT INTO todo_notes (todo_id, n, author, text, created_at) \
                  SELECT CAST($1 AS TEXT), coalesce(max(n), 0) + 1, CAST($2 AS TEXT), \

@@ -22,7 +22,7 @@ impl Tx<'_> {
     /// Files an effect for the engine.
     pub fn enqueue(&mut self, effect: &Effect, at: Time, ids: &mut Ids) -> Result<(), Error> {
         let (id, payload) = (ids.ulid().to_string(), serde_json::to_string(effect)?);
-        self.execute(
+        self.write(
             sql!(
                 "INSERT INTO outbox (id, kind, payload, created_at, due_at) \
                  VALUES ($1, $2, $3, $4, $4)"

@@ -16,7 +16,7 @@ impl Tx<'_> {
     /// Makes a project. Two that do so at once collide, and the second finds the first.
     pub fn insert_project(&mut self, id: ProjectId, name: &str, at: Time) -> Result<(), Error> {
         let id = id.to_string();
-        self.execute(
+        self.write(
             sql!("INSERT INTO projects (id, name, created_at) VALUES ($1, $2, $3)"),
             &[(&id).into(), name.into(), at.micros().into()],
         )?;

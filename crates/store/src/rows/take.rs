@@ -39,7 +39,7 @@ macro_rules! next {
                  SELECT t.id FROM todos AS t WHERE t.list_id = $1 AND t.status = 'pending' AND ",
             workable!(),
             " AND NOT EXISTS (SELECT 1 FROM todos AS c WHERE c.parent_id = t.id) \
-                 ORDER BY t.position, t.created_at, t.id LIMIT 1",
+                 ORDER BY t.position, t.id LIMIT 1",
             $lock,
             ") SELECT id FROM begun UNION ALL SELECT id FROM pending LIMIT 1"
         )

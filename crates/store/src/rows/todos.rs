@@ -2,7 +2,7 @@
 
 use punchlist_core::deadline::Deadline;
 use punchlist_core::todo::{Claim, Priority, SettledBy};
-use punchlist_core::{AgentPath, ListId, Role, Status, Tally, Time, Todo, TodoId, TodoKind};
+use punchlist_core::{AgentPath, Lease, ListId, Role, Status, Tally, Time, Todo, TodoId, TodoKind};
 
 use super::{opt_time, time, word};
 use crate::sql::{Row, Value};
@@ -67,7 +67,7 @@ impl Tx<'_> {
         let hold = todo.hold.as_ref().map(serde_json::to_string).transpose()?;
         let evidence = serde_json::to_string(&todo.evidence)?;
         let micros = |time: Option<Time>| Value::from(time.map(Time::micros));
-        self.execute(
+        self.write(
             statement,
             &[
                 (&id).into(),
@@ -125,6 +125,33 @@ impl Tx<'_> {
                 let claim = row.opt_text(1)?.map(|text| serde_json::from_str::<Claim>(&text));
                 let claimed_by = claim.transpose()?.map(|claim| claim.by);
                 Ok(Brief { title: row.text(0)?, claimed_by, created_at: time(row, 2)? })
+            },
+        )
+    }
+
+    /// One item of a list, and its lease if it was ever taken: one look for both.
+    pub fn todo_and_lease(
+        &mut self,
+        list: ListId,
+        id: TodoId,
+    ) -> Result<Option<(Todo, Option<Lease>)>, Error> {
+        let (list, id) = (list.to_string(), id.to_string());
+        self.first(
+            sql!(
+                "SELECT ",
+                columns!(),
+                ", e.epoch, e.holder, e.lease_until FROM todos LEFT JOIN leases AS e \
+                 ON e.todo_id = todos.id WHERE id = $1 AND list_id = $2"
+            ),
+            &[(&id).into(), (&list).into()],
+            |row| {
+                let lease = match row.opt_int(30)? {
+                    Some(epoch) => {
+                        Some(Lease { holder: row.opt_text(31)?, epoch, until: time(row, 32)? })
+                    }
+                    None => None,
+                };
+                Ok((read(row)?, lease))
             },
         )
     }

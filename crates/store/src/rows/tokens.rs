@@ -30,7 +30,7 @@ impl Tx<'_> {
     pub fn insert_token(&mut self, token: &Token, digest: &str) -> Result<(), Error> {
         let id = token.id.to_string();
         let micros = |time: Option<Time>| Value::from(time.map(Time::micros));
-        self.execute(
+        self.write(
             sql!(
                 "INSERT INTO tokens (",
                 columns!(),
@@ -84,7 +84,7 @@ impl Tx<'_> {
 
     pub fn revoke_token(&mut self, id: TokenId, at: Time) -> Result<(), Error> {
         let id = id.to_string();
-        self.execute(
+        self.write(
             sql!("UPDATE tokens SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL"),
             &[(&id).into(), at.micros().into()],
         )?;
@@ -99,7 +99,7 @@ impl Tx<'_> {
     }
 
     pub fn put_fact(&mut self, name: &str, value: &str) -> Result<(), Error> {
-        self.execute(
+        self.write(
             sql!(
                 "INSERT INTO facts (name, value) VALUES ($1, $2) \
                  ON CONFLICT (name) DO UPDATE SET value = excluded.value"

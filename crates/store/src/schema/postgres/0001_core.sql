@@ -55,7 +55,7 @@ CREATE TABLE todos (
     started_at BIGINT,
     settled_at BIGINT
 );
-CREATE INDEX todos_by_list ON todos (list_id, status, position);
+CREATE INDEX todos_by_list ON todos (list_id, status, position, id);
 CREATE INDEX todos_by_parent ON todos (parent_id) WHERE parent_id IS NOT NULL;
 CREATE UNIQUE INDEX todos_by_seq ON todos (seq) WHERE seq IS NOT NULL;
 
