@@ -119,8 +119,6 @@ fn a_silent_holder_loses_the_item_and_is_fenced(backend: Backend) {
         ("todo_heartbeat", json!({ "todoId": id, "epoch": 2 })),
     ] {
         let error = world.call_in(&slow, name, input).unwrap_err();
-        // It is another's task now: the table says so before the epoch is looked at, or the
-        // epoch does; either way nothing changes.
         assert_eq!((error.code(), error.meaning().exit), ("stale_epoch", 1));
         assert_eq!(error.to_json()["error"]["holder"], "worker:primary.subagents.quick");
     }
@@ -159,7 +157,10 @@ fn one_at_a_time_means_one_holder(backend: Backend) {
         assert_eq!(error.code(), "one_in_progress");
     }
     world.call("todo_release", json!({ "todoId": ids[0] })).unwrap();
-    assert_eq!(world.call_in(&other, "todo_next", ask).unwrap()["todo"]["id"], json!(ids[0]));
+    // The epoch goes on where it stood, also while nobody held the item (P-3, ADR 0009).
+    assert_eq!(mine["epoch"], 1);
+    let theirs = world.call_in(&other, "todo_next", ask).unwrap();
+    assert_eq!((&theirs["todo"]["id"], &theirs["epoch"]), (&json!(ids[0]), &json!(2)));
 }
 
 /// P-1, P-4, P-27: held, resting and claimed items are nobody's to take.
