@@ -344,6 +344,30 @@ fn odd_meta_is_refused_on_postgres() {
     odd_meta_is_refused(Backend::Postgres);
 }
 
+/// A server does not remember who somebody was: a token is judged at every call.
+#[test]
+fn a_running_server_stops_answering_a_revoked_token() {
+    let place = Place::sqlite();
+    let token = |role: &str, secret: &str| {
+        let made = place.punch(["token", "new", "--role", role, "--json"]);
+        made.env("PUNCHLIST_TOKEN", secret).answer()
+    };
+    let operator = token("operator", "");
+    let operator = operator["token"].as_str().unwrap();
+    let made = token("root", operator);
+    let secret = made["token"].as_str().unwrap();
+    let client = Client::start(&server(&place, &[]).env("PUNCHLIST_TOKEN", secret));
+    assert_eq!(client.answer("create_todo", &one("a"), &in_turn("t1"))["totalPending"], 1);
+    let id = made["id"].as_str().unwrap();
+    let revoke = place.punch(["token", "revoke", id, "--json"]);
+    revoke.env("PUNCHLIST_TOKEN", operator).answer();
+    let before = place.log_length();
+    let error = client.refusal("create_todo", &one("b"), &in_turn("t1"));
+    assert_eq!((&error["code"], error["revokedAt"].is_string()), (&json!("bad_token"), true));
+    assert_eq!(place.log_length(), before);
+    client.end();
+}
+
 #[test]
 fn a_worker_sees_no_turn_tools_and_is_refused_by_name() {
     // T-21
