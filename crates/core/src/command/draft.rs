@@ -1,7 +1,7 @@
 //! A decision in the making: the state with the events so far folded in, and the checks that
 //! commands share. Nothing here is visible outside `command`.
 
-use crate::authority::{Action, Denial, Verdict, authority, owns};
+use crate::authority::{Denial, Verdict, authority, owns};
 use crate::event::{ChangeRecommended, CommandRefused, TodoStarted, TodoYielded};
 use crate::policy::{Policy, Wip, policy};
 use crate::select::ordered;
@@ -76,13 +76,10 @@ impl<'a> Draft<'a> {
         Ok(todo)
     }
 
-    /// Asks the authority table about the command's own action on one item.
+    /// Asks the authority table about the command's own action on one item. A wish is recorded
+    /// here; a denied judgement leaves its line.
     pub(super) fn leave(&mut self, id: TodoId) -> Result<Leave, Refused> {
-        self.leave_to(self.command.action(), id)
-    }
-
-    /// Asks the authority table. A wish is recorded here; a denied judgement leaves its line.
-    pub(super) fn leave_to(&mut self, action: Action, id: TodoId) -> Result<Leave, Refused> {
+        let action = self.command.action();
         let todo = self.todo(id)?;
         let owned = owns(self.actor, &self.state, Some(todo));
         let (list, kind) = (self.state.list.kind(), todo.kind);
