@@ -122,13 +122,12 @@ impl<'a> Tx<'a> {
 
     /// The database's own clock, by which leases and expiry are judged.
     pub fn clock(&mut self) -> Result<punchlist_core::Time, Error> {
-        if let Connection::Postgres(connection) = &self.connection
-            && let Some(micros) = connection.clock()
-        {
-            return Ok(punchlist_core::Time::from_micros(micros));
-        }
-        let sql = self.dialect().clock();
-        let micros = self.first(sql, &[], |row| row.int(0))?.unwrap_or_default();
+        let micros = match &mut self.connection {
+            Connection::Postgres(connection) => connection.clock()?,
+            Connection::Sqlite(_) => {
+                self.first(Dialect::Sqlite.clock(), &[], |row| row.int(0))?.unwrap_or_default()
+            }
+        };
         Ok(punchlist_core::Time::from_micros(micros))
     }
 }

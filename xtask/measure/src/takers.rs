@@ -2,8 +2,8 @@
 //! PostgreSQL, against pgbench doing equal statements.
 
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -62,12 +62,16 @@ pub(crate) fn on_postgres(seconds: u64) -> Result<Line> {
     let ops = Arc::new(filled(target, options, items)?);
     client.batch_execute("ANALYZE")?;
     let taken = Arc::new(AtomicUsize::new(0));
-    let deadline = Instant::now() + Duration::from_secs(seconds);
-    let start = Instant::now();
+    // As pgbench does, the clock starts when everybody is connected.
+    let ready = Arc::new(Barrier::new(TAKERS + 1));
     let takers: Vec<_> = (0..TAKERS)
         .map(|taker| {
             let (ops, taken) = (Arc::clone(&ops), Arc::clone(&taken));
+            let ready = Arc::clone(&ready);
             thread::spawn(move || -> Result<()> {
+                take(&ops, &format!("t{taker}"))?;
+                ready.wait();
+                let deadline = Instant::now() + Duration::from_secs(seconds);
                 for round in 0.. {
                     if Instant::now() >= deadline {
                         break;
@@ -79,6 +83,8 @@ pub(crate) fn on_postgres(seconds: u64) -> Result<Line> {
             })
         })
         .collect();
+    ready.wait();
+    let start = Instant::now();
     for taker in takers {
         taker.join().map_err(|_| anyhow!("a taker panicked"))??;
     }

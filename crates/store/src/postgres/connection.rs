@@ -1,8 +1,9 @@
 //! One connection with its prepared statements, on a small runtime of its own.
 //!
-//! A round trip costs more than a statement. Writes whose outcome nobody needs at once are kept
-//! and sent with whatever comes next, at the latest with the COMMIT, in the order they were made;
-//! the first of them that fails is the error of whatever they were sent with.
+//! A round trip costs more than a statement. The BEGIN goes out with the first statement, and
+//! writes whose outcome nobody needs at once are kept and sent with whatever comes next, at the
+//! latest with the COMMIT, in the order they were made; the first of them that fails is the error
+//! of whatever they were sent with.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -24,6 +25,8 @@ pub(crate) struct PgConnection {
     client: Client,
     runtime: Runtime,
     statements: HashMap<&'static str, Statement>,
+    /// A BEGIN that waits to be sent.
+    begin: Option<&'static str>,
     kept: Vec<Kept>,
     /// The server's clock when the transaction began.
     clock: Option<i64>,
@@ -77,8 +80,15 @@ impl PgConnection {
         let (client, connection) = runtime.block_on(config.connect(NoTls))?;
         // It lives as long as the client; whoever uses the client learns how it ended.
         runtime.spawn(async move { drop(connection.await) });
-        let (statements, kept) = (HashMap::new(), Vec::new());
-        Ok(Self { client, runtime, statements, kept, clock: None, is_used: false })
+        Ok(Self {
+            client,
+            runtime,
+            statements: HashMap::new(),
+            begin: None,
+            kept: Vec::new(),
+            clock: None,
+            is_used: false,
+        })
     }
 
     pub(super) const fn is_used(&self) -> bool {
@@ -93,9 +103,23 @@ impl PgConnection {
         self.client.is_closed()
     }
 
-    /// The server's clock when the transaction began, in microseconds.
-    pub(crate) const fn clock(&self) -> Option<i64> {
-        self.clock
+    /// The server has answered in this transaction: it was alive when the job began.
+    pub(super) const fn has_begun(&self) -> bool {
+        self.clock.is_some()
+    }
+
+    /// The server's clock when the transaction began, in microseconds; outside of one: now.
+    pub(crate) fn clock(&mut self) -> Result<i64, Error> {
+        if self.clock.is_none() && self.begin.is_some() {
+            self.ask(async |_| Ok(()))?;
+        }
+        match self.clock {
+            Some(micros) => Ok(micros),
+            None => {
+                let rows = self.query(crate::Dialect::Postgres.clock().postgres, &[])?;
+                Ok(rows.first().map_or(0, |row| row.get(0)))
+            }
+        }
     }
 
     fn statement(&mut self, sql: &'static str) -> Result<Statement, Error> {
@@ -107,21 +131,34 @@ impl PgConnection {
         Ok(statement)
     }
 
+    /// Asks the server something, behind all that waits to be sent.
+    fn ask<T>(
+        &mut self,
+        asked: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error>,
+    ) -> Result<T, Error> {
+        let (waiting, kept) = (self.begin.take(), std::mem::take(&mut self.kept));
+        let client = &self.client;
+        let (begun, answer) = self.runtime.block_on(async {
+            let behind = async {
+                let (sent, answer) = join(send(client, &kept), asked(client)).await;
+                sent.and_then(|()| Ok(answer?))
+            };
+            join(begin(client, waiting), behind).await
+        });
+        if let Some(clock) = begun? {
+            self.clock = Some(clock);
+        }
+        answer
+    }
+
     pub(crate) fn query(
         &mut self,
         sql: &'static str,
         params: &[Value<'_>],
     ) -> Result<Vec<Row>, Error> {
         let statement = self.statement(sql)?;
-        let kept = std::mem::take(&mut self.kept);
         let params = as_params(params);
-        let client = &self.client;
-        self.runtime.block_on(async {
-            let asked = client.query(&statement, &params);
-            let (sent, rows) = join(send(client, &kept), asked).await;
-            sent?;
-            Ok(rows?)
-        })
+        self.ask(async |client| client.query(&statement, &params).await)
     }
 
     pub(crate) fn execute(
@@ -130,15 +167,8 @@ impl PgConnection {
         params: &[Value<'_>],
     ) -> Result<u64, Error> {
         let statement = self.statement(sql)?;
-        let kept = std::mem::take(&mut self.kept);
         let params = as_params(params);
-        let client = &self.client;
-        self.runtime.block_on(async {
-            let asked = client.execute(&statement, &params);
-            let (sent, count) = join(send(client, &kept), asked).await;
-            sent?;
-            Ok(count?)
-        })
+        self.ask(async |client| client.execute(&statement, &params).await)
     }
 
     /// Keeps a write to be sent with what comes next.
@@ -148,48 +178,55 @@ impl PgConnection {
         self.kept.push(Kept { statement, params });
         // A large write goes out in parts, so that its order is sure and its size is bounded.
         if self.kept.len() >= SENT_MAX {
-            let kept = std::mem::take(&mut self.kept);
-            self.runtime.block_on(send(&self.client, &kept))?;
+            self.ask(async |_| Ok(()))?;
         }
         Ok(())
     }
 
     pub(crate) fn batch(&mut self, sql: &str) -> Result<(), Error> {
-        let kept = std::mem::take(&mut self.kept);
-        let client = &self.client;
-        self.runtime.block_on(async {
-            let (sent, done) = join(send(client, &kept), client.batch_execute(sql)).await;
-            sent?;
-            Ok(done?)
-        })
+        self.ask(async |client| client.batch_execute(sql).await)
     }
 
-    /// Begins a transaction, and asks for the server's clock on the way.
-    pub(super) fn begin(&mut self, statement: &str) -> Result<(), Error> {
+    /// Begins a transaction with the first statement, and asks for the server's clock on the way.
+    pub(super) fn begin(&mut self, statement: &'static str) {
         self.kept.clear();
-        let clock = crate::Dialect::Postgres.clock().postgres;
-        let asked = format!("{statement}; {clock}");
-        let messages = self.runtime.block_on(self.client.simple_query(&asked))?;
-        self.clock = messages.iter().find_map(|message| match message {
-            SimpleQueryMessage::Row(row) => row.get(0).and_then(|text| text.parse().ok()),
-            _ => None,
-        });
-        Ok(())
+        self.clock = None;
+        self.begin = Some(statement);
     }
 
     /// Sends what is kept, and the COMMIT with it. Where one of the writes failed, the server has
     /// turned the COMMIT into a rollback, and the write's error is the answer.
     pub(super) fn commit(&mut self) -> Result<(), Error> {
-        self.clock = None;
+        if self.begin.is_some() {
+            if self.kept.is_empty() {
+                self.begin = None;
+                return Ok(());
+            }
+            // Never BEGIN and COMMIT at once: a job the server has not heard of is run again.
+            if let Err(error) = self.ask(async |_| Ok(())) {
+                drop(self.rollback());
+                return Err(error);
+            }
+        }
         self.batch("COMMIT")
     }
 
     /// Undoes the transaction; what was kept is not even sent.
     pub(super) fn rollback(&mut self) -> Result<(), Error> {
-        self.clock = None;
         self.kept.clear();
-        self.batch("ROLLBACK")
+        if self.begin.take().is_some() { Ok(()) } else { self.batch("ROLLBACK") }
     }
+}
+
+/// Sends a BEGIN that waited; answers the server's clock.
+async fn begin(client: &Client, statement: Option<&str>) -> Result<Option<i64>, Error> {
+    let Some(statement) = statement else { return Ok(None) };
+    let clock = crate::Dialect::Postgres.clock().postgres;
+    let messages = client.simple_query(&format!("{statement}; {clock}")).await?;
+    Ok(messages.iter().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.get(0).and_then(|text| text.parse().ok()),
+        _ => None,
+    }))
 }
 
 /// Sends writes one behind the other without waiting in between; the first error counts.

@@ -14,7 +14,9 @@ use super::{PgConnection, pool};
 use crate::Error;
 
 /// One channel for a database; the payload names the schema, for several stores may share it.
-const NOTIFY: &str = "SELECT pg_notify('punchlist_events', current_schema()::text)";
+/// A hint that a crash loses is no loss, so nobody waits for the disk.
+const NOTIFY: &str = "SELECT set_config('synchronous_commit', 'off', true), \
+    pg_notify('punchlist_events', current_schema()::text)";
 
 /// How many hints one writer sends for others before it goes home. Under load the next writer
 /// goes on.

@@ -54,11 +54,17 @@ impl Postgres {
         E: Failure,
         J: FnMut(&mut Tx<'_>) -> Result<T, E>,
     {
-        let mut connection = self.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
-        let answer = job(&mut Tx::postgres(&mut connection));
-        connection.rollback()?;
-        self.pool.give_back(connection);
-        answer
+        loop {
+            let mut connection = self.pool.take()?;
+            connection.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+            let answer = job(&mut Tx::postgres(&mut connection));
+            if is_dead(&connection, &answer) {
+                continue;
+            }
+            connection.rollback()?;
+            self.pool.give_back(connection);
+            return answer;
+        }
     }
 
     pub(crate) fn write<T, E, J>(&self, mut job: J) -> Result<T, E>
@@ -67,9 +73,15 @@ impl Postgres {
         J: FnMut(&mut Tx<'_>) -> Result<T, E>,
     {
         let mut attempt = 1;
-        let mut connection = self.begin("BEGIN")?;
+        let mut connection = self.pool.take()?;
         loop {
+            connection.begin("BEGIN");
             let (answer, has_events) = in_transaction(&mut connection, &mut job);
+            if is_dead(&connection, &answer) {
+                drop(connection);
+                connection = self.pool.take()?;
+                continue;
+            }
             let failed = answer.as_ref().err().and_then(Failure::store);
             match failed.map(|error| error.kind) {
                 None => {
@@ -78,10 +90,7 @@ impl Postgres {
                     }
                     return answer;
                 }
-                Some(ErrorKind::Conflict) if attempt < ATTEMPTS_MAX => {
-                    attempt += 1;
-                    connection.begin("BEGIN")?;
-                }
+                Some(ErrorKind::Conflict) if attempt < ATTEMPTS_MAX => attempt += 1,
                 Some(ErrorKind::Conflict) => {
                     self.pool.give_back(connection);
                     return answer;
@@ -91,19 +100,15 @@ impl Postgres {
             }
         }
     }
+}
 
-    /// A connection with a transaction begun. One that has died in the pool, as all do when the
-    /// server restarts, is let go and the next one tried; nothing was done on it yet.
-    fn begin(&self, statement: &str) -> Result<Taken<'_>, Error> {
-        loop {
-            let mut connection = self.pool.take()?;
-            match connection.begin(statement) {
-                Ok(()) => return Ok(connection),
-                Err(error) if error.kind == ErrorKind::Unreachable && connection.is_used() => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
+/// A connection had died in the pool, as all do when the server restarts, and the server has not
+/// even heard of the job: it is let go, and the job run on the next one.
+fn is_dead<T, E: Failure>(connection: &Taken<'_>, answer: &Result<T, E>) -> bool {
+    let failed = answer.as_ref().err().and_then(Failure::store);
+    failed.is_some_and(|error| error.kind == ErrorKind::Unreachable)
+        && connection.is_used()
+        && !connection.has_begun()
 }
 
 /// Runs a job and commits it; says whether it wrote events.
