@@ -93,6 +93,7 @@ const ISSUE_STEP: &[Row] = &[
     (A::Accept,   [Any,     No,  No,   No,  No,    No]),
     (A::Return,   [Any,     No,  No,   No,  No,    No]),
     (A::Reopen,   [Any,     No,  No,   No,  No,    No]),
+    (A::Edit,     [Any,     No,  No,   No,  No,    No]),
 ];
 
 #[rustfmt::skip]
@@ -111,6 +112,8 @@ const ISSUE_CRITERION: &[Row] = &[
     (A::Accept,   [Any,     No,  No,   No,    No,    No]),
     (A::Return,   [Any,     No,  No,   No,    No,    No]),
     (A::Reopen,   [Any,     No,  No,   No,    No,    No]),
+    (A::Ratify,   [Any,     No,  No,   No,    No,    No]),
+    (A::Edit,     [Any,     No,  No,   No,    No,    No]),
 ];
 
 #[rustfmt::skip]
@@ -159,10 +162,14 @@ pub enum Action {
     Accept,
     Return,
     Reopen,
+    /// Confirm a criterion.
+    Ratify,
+    /// Rewrite the list by hand, as markdown.
+    Edit,
 }
 
 impl Action {
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 22] = [
         Self::View,
         Self::Create,
         Self::Promote,
@@ -183,6 +190,8 @@ impl Action {
         Self::Accept,
         Self::Return,
         Self::Reopen,
+        Self::Ratify,
+        Self::Edit,
     ];
 
     #[must_use]
@@ -208,13 +217,15 @@ impl Action {
             Self::Accept => "accept",
             Self::Return => "return",
             Self::Reopen => "reopen",
+            Self::Ratify => "ratify",
+            Self::Edit => "edit",
         }
     }
 
     /// Judging somebody's work: a denied try at this leaves a line in the log.
     #[must_use]
     pub const fn is_judgement(self) -> bool {
-        matches!(self, Self::Complete | Self::Accept | Self::Return | Self::Reopen)
+        matches!(self, Self::Complete | Self::Accept | Self::Return | Self::Reopen | Self::Ratify)
     }
 }
 

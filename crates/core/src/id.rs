@@ -77,6 +77,34 @@ id!(
     /// A token; not its secret.
     TokenId
 );
+id!(
+    /// A session of an agent; a host's own id for it is kept beside.
+    SessionId
+);
+id!(
+    /// A pause for a person.
+    GateId
+);
+id!(
+    /// A line of an issue's ledger.
+    UpdateId
+);
+id!(
+    /// A link between two issues.
+    LinkId
+);
+id!(
+    /// A chat.
+    ConversationId
+);
+id!(
+    /// A message of a chat.
+    MessageId
+);
+id!(
+    /// Work handed to another agent.
+    DelegationId
+);
 
 /// Fresh ids for one decision: a base from outside, then plus one each.
 #[derive(Clone, Debug)]

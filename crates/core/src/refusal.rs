@@ -47,6 +47,8 @@ pub enum Refusal {
     NoClaim { title: String },
     /// The item has been claimed and waits for its reviewer.
     AlreadyClaimed { title: String, by: String, at: Time },
+    /// The operator has confirmed it before.
+    AlreadyRatified { title: String, at: Time },
     /// A criterion is claimed and accepted, never started.
     CriterionNotStartable { title: String },
     /// Somebody else holds it.
@@ -78,7 +80,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// Every code there is, for the error table and its golden.
-    pub const CODES: [&'static str; 23] = [
+    pub const CODES: [&'static str; 24] = [
         "unknown_todo",
         "already_settled",
         "wrong_status",
@@ -92,6 +94,7 @@ impl Refusal {
         "held",
         "no_claim",
         "already_claimed",
+        "already_ratified",
         "criterion_not_startable",
         "bad_parent",
         "already_taken",
@@ -121,6 +124,7 @@ impl Refusal {
             Self::Held { .. } => "held",
             Self::NoClaim { .. } => "no_claim",
             Self::AlreadyClaimed { .. } => "already_claimed",
+            Self::AlreadyRatified { .. } => "already_ratified",
             Self::CriterionNotStartable { .. } => "criterion_not_startable",
             Self::BadParent { .. } => "bad_parent",
             Self::AlreadyTaken { .. } => "already_taken",
@@ -173,6 +177,7 @@ impl Refusal {
             Self::Held { .. } => "unhold it first".into(),
             Self::NoClaim { .. } => "wait until its maker claims it is done".into(),
             Self::AlreadyClaimed { .. } => "its reviewer accepts or returns it".into(),
+            Self::AlreadyRatified { .. } => "there is nothing left to do about it".into(),
             Self::CriterionNotStartable { .. } => "claim it with `done` when it holds".into(),
             Self::AlreadyTaken { .. } => "take another, or wait until its lease ends".into(),
             Self::StaleEpoch { holder: Some(_), .. } => {
@@ -247,6 +252,7 @@ impl fmt::Display for Refusal {
             Self::AlreadyClaimed { title, by, at } => {
                 write!(f, "`{title}` was claimed by {by} at {at} and waits for its reviewer")
             }
+            Self::AlreadyRatified { title, at } => write!(f, "`{title}` was ratified at {at}"),
             Self::CriterionNotStartable { title } => {
                 write!(f, "`{title}` is a criterion, which is never in progress")
             }

@@ -9,11 +9,12 @@ use std::collections::BTreeMap;
 use crate::policy::{Selector, policy};
 use crate::{Snapshot, Status, Time, Todo, TodoId, TodoKind};
 
-/// The loaded items in the order of the list's selector; ties go to the older, then to the id.
+/// The loaded items in view in the order of the list's selector; ties go to the older, then to the id.
 #[must_use]
 pub fn ordered(snapshot: &Snapshot) -> Vec<&Todo> {
     let selector = policy(snapshot.list.kind()).selector;
-    let mut todos: Vec<&Todo> = snapshot.todos.values().collect();
+    let in_view = |todo: &&Todo| todo.removed_at.is_none();
+    let mut todos: Vec<&Todo> = snapshot.todos.values().filter(in_view).collect();
     match selector {
         Selector::PreOrder => return pre_order(snapshot),
         Selector::Position => todos.sort_by(|a, b| a.position.cmp(&b.position).then(age(a, b))),

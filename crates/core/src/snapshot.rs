@@ -12,8 +12,8 @@ use crate::capacity::Limits;
 use crate::event::{
     ChangeRecommended, ClaimReturned, CommandRefused, ListOpened, ProjectOpened, TodoAssigned,
     TodoCancelled, TodoClaimed, TodoCompleted, TodoCreated, TodoDeferred, TodoDemoted, TodoHeld,
-    TodoNoted, TodoPromoted, TodoReopened, TodoRevised, TodoStarted, TodoTaken, TodoUnheld,
-    TodoYielded, TokenIssued, TokenRevoked,
+    TodoNoted, TodoPromoted, TodoRatified, TodoRemoved, TodoReopened, TodoRevised, TodoStarted,
+    TodoTaken, TodoUnheld, TodoYielded, TokenIssued, TokenRevoked,
 };
 use crate::todo::Note;
 use crate::{Event, Lease, List, Status, Time, Todo, TodoId};
@@ -147,6 +147,8 @@ pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
         | Event::TodoPromoted(TodoPromoted { todo_id, .. })
         | Event::TodoDemoted(TodoDemoted { todo_id, .. })
         | Event::TodoReopened(TodoReopened { todo_id, .. })
+        | Event::TodoRemoved(TodoRemoved { todo_id, .. })
+        | Event::TodoRatified(TodoRatified { todo_id, .. })
         | Event::TodoRevised(TodoRevised { todo_id, .. })
         | Event::TodoHeld(TodoHeld { todo_id, .. })
         | Event::TodoUnheld(TodoUnheld { todo_id })
@@ -206,6 +208,8 @@ fn change(todo: &mut Todo, event: &Event) {
             todo.settled_at = None;
             todo.settled_by = None;
         }
+        Event::TodoRemoved(e) => todo.removed_at = Some(e.removed_at),
+        Event::TodoRatified(e) => todo.ratified_at = Some(e.ratified_at),
         Event::TodoRevised(e) => {
             todo.title.clone_from(&e.title);
             todo.phase.clone_from(&e.phase);

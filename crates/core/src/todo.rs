@@ -234,6 +234,9 @@ pub struct Todo {
     pub updated_at: Time,
     pub started_at: Option<Time>,
     pub settled_at: Option<Time>,
+    /// When the operator took it out of view; the row stays (D-25).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub removed_at: Option<Time>,
 }
 
 impl Todo {

@@ -89,6 +89,7 @@ pub const TABLE: &[Meaning] = &[
     meaning("held", 1, 409, false),
     meaning("no_claim", 1, 409, false),
     meaning("already_claimed", 1, 409, false),
+    meaning("already_ratified", 1, 409, false),
     meaning("criterion_not_startable", 1, 409, false),
     meaning("bad_parent", 1, 409, false),
     meaning("already_taken", 1, 409, true),

@@ -36,6 +36,11 @@ pub const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("schema/sqlite/0003_issues.sql"),
         postgres: include_str!("schema/postgres/0003_issues.sql"),
     },
+    Migration {
+        version: 4,
+        sqlite: include_str!("schema/sqlite/0004_sessions.sql"),
+        postgres: include_str!("schema/postgres/0004_sessions.sql"),
+    },
 ];
 
 /// How a store's version stands to ours.
@@ -224,6 +229,14 @@ fn counts(tx: &mut Tx<'_>) -> Result<Vec<(&'static str, i64)>, Error> {
         ("leases", sql!("SELECT count(*) FROM leases")),
         ("issues", sql!("SELECT count(*) FROM issues")),
         ("issue_search", sql!("SELECT count(*) FROM issue_search")),
+        ("conversations", sql!("SELECT count(*) FROM conversations")),
+        ("messages", sql!("SELECT count(*) FROM messages")),
+        ("sessions", sql!("SELECT count(*) FROM sessions")),
+        ("bindings", sql!("SELECT count(*) FROM bindings")),
+        ("gates", sql!("SELECT count(*) FROM gates")),
+        ("issue_updates", sql!("SELECT count(*) FROM issue_updates")),
+        ("issue_links", sql!("SELECT count(*) FROM issue_links")),
+        ("delegations", sql!("SELECT count(*) FROM delegations")),
     ] {
         if tables.iter().any(|name| name == table) {
             counts.push((table, tx.first(count, &[], |row| row.int(0))?.unwrap_or(0)));

@@ -112,6 +112,7 @@ impl Draft<'_> {
             updated_at: self.now,
             started_at: None,
             settled_at: None,
+            removed_at: None,
         })
     }
 

@@ -17,6 +17,7 @@ mod heartbeat_todo;
 mod hold_todo;
 mod note_todo;
 mod promote_todo;
+mod ratify_todo;
 mod release_todo;
 mod reopen_todo;
 mod replace_todos;
@@ -38,6 +39,7 @@ pub use heartbeat_todo::HeartbeatTodo;
 pub use hold_todo::HoldTodo;
 pub use note_todo::NoteTodo;
 pub use promote_todo::PromoteTodo;
+pub use ratify_todo::RatifyTodo;
 pub use release_todo::ReleaseTodo;
 pub use reopen_todo::ReopenTodo;
 pub use replace_todos::{ListedTodo, ReplaceTodos};
@@ -89,6 +91,7 @@ commands! {
     PromoteTodo => Promote,
     DemoteTodo => Demote,
     ReopenTodo => Reopen,
+    RatifyTodo => Ratify,
     NoteTodo => Note,
     ReplaceTodos => Replace,
     ReviseTodo => Revise,

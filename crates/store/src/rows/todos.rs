@@ -22,7 +22,8 @@ macro_rules! columns {
         "id, list_id, seq, parent_id, kind, title, description, justification, \
          completion_criteria, agent_type, status, priority, position, phase, deadline, \
          origin_agent, external_id, assignee, claim, hold, defer_until, outcome, evidence, \
-         settled_by, settled_role, ratified_at, created_at, updated_at, started_at, settled_at"
+         settled_by, settled_role, ratified_at, created_at, updated_at, started_at, settled_at, \
+         removed_at"
     };
 }
 
@@ -32,7 +33,7 @@ macro_rules! insert {
             "INSERT INTO todos (",
             columns!(),
             ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, \
-             $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30)"
+             $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31)"
         )
     };
 }
@@ -51,8 +52,8 @@ impl Tx<'_> {
                  priority = $12, position = $13, phase = $14, deadline = $15, origin_agent = $16, \
                  external_id = $17, assignee = $18, claim = $19, hold = $20, defer_until = $21, \
                  outcome = $22, evidence = $23, settled_by = $24, settled_role = $25, \
-                 ratified_at = $26, updated_at = $28, started_at = $29, settled_at = $30 \
-                 WHERE id = $1 AND list_id = $2 AND seq IS NOT DISTINCT FROM $3 AND created_at = $27"
+                 ratified_at = $26, updated_at = $28, started_at = $29, settled_at = $30, \
+                 removed_at = $31 WHERE id = $1 AND list_id = $2 AND seq IS NOT DISTINCT FROM $3 AND created_at = $27"
             ),
             todo,
         )
@@ -100,6 +101,7 @@ impl Tx<'_> {
                 micros(Some(todo.updated_at)),
                 micros(todo.started_at),
                 micros(todo.settled_at),
+                micros(todo.removed_at),
             ],
         )?;
         Ok(())
@@ -145,9 +147,9 @@ impl Tx<'_> {
             ),
             &[(&id).into(), (&list).into()],
             |row| {
-                let lease = match row.opt_int(30)? {
+                let lease = match row.opt_int(31)? {
                     Some(epoch) => {
-                        Some(Lease { holder: row.opt_text(31)?, epoch, until: time(row, 32)? })
+                        Some(Lease { holder: row.opt_text(32)?, epoch, until: time(row, 33)? })
                     }
                     None => None,
                 };
@@ -249,5 +251,6 @@ fn read(row: &Row<'_>) -> Result<Todo, Error> {
         updated_at: time(row, 27)?,
         started_at: opt_time(row, 28)?,
         settled_at: opt_time(row, 29)?,
+        removed_at: opt_time(row, 30)?,
     })
 }

@@ -52,6 +52,7 @@ fn every_field_of_a_todo_comes_back(backend: Backend) {
         updated_at: at.plus_seconds(1),
         started_at: Some(at.plus_seconds(2)),
         settled_at: Some(at.plus_seconds(3)),
+        removed_at: Some(at.plus_seconds(4)),
     };
     let (list, written) = (fixture.list.id, todo.clone());
     fixture.store.write(move |tx| tx.insert_todo(&written)).unwrap();
