@@ -13,7 +13,7 @@ use punchlist_ops::CATALOGUE;
 use crate::commands;
 
 /// Global flags that take a value; the first word is looked for behind them.
-const WITH_VALUE: [&str; 10] = [
+const WITH_VALUE: [&str; 11] = [
     "--db",
     "--project",
     "--as",
@@ -23,6 +23,7 @@ const WITH_VALUE: [&str; 10] = [
     "--turn",
     "--mission",
     "--pillar",
+    "--issue",
     "--idempotency-key",
 ];
 
@@ -42,6 +43,7 @@ pub(crate) struct Globals {
     pub(crate) turn: Option<String>,
     pub(crate) mission: Option<String>,
     pub(crate) pillar: Option<String>,
+    pub(crate) issue: Option<i64>,
     pub(crate) idempotency_key: Option<String>,
 }
 
@@ -62,6 +64,7 @@ impl Globals {
             turn: text("turn"),
             mission: text("mission"),
             pillar: text("pillar"),
+            issue: matches.get_one::<i64>("issue").copied(),
             idempotency_key: text("idempotency-key"),
         }
     }
@@ -165,6 +168,10 @@ fn global_args() -> Vec<Arg> {
         context(value("turn", "ID", "The turn the caller is in")),
         context(value("mission", "SLUG", "The mission the caller works for")),
         context(value("pillar", "SLUG", "The pillar the caller works for")),
+        context(
+            value("issue", "N", "The issue a person means, where it is not the session's")
+                .value_parser(clap::value_parser!(i64)),
+        ),
         context(value(
             "idempotency-key",
             "KEY",

@@ -94,6 +94,7 @@ const ISSUE_STEP: &[Row] = &[
     (A::Return,   [Any,     No,  No,   No,  No,    No]),
     (A::Reopen,   [Any,     No,  No,   No,  No,    No]),
     (A::Edit,     [Any,     No,  No,   No,  No,    No]),
+    (A::Adopt,    [Any,     No,  No,   Any, No,    Any]),
 ];
 
 #[rustfmt::skip]
@@ -114,6 +115,7 @@ const ISSUE_CRITERION: &[Row] = &[
     (A::Reopen,   [Any,     No,  No,   No,    No,    No]),
     (A::Ratify,   [Any,     No,  No,   No,    No,    No]),
     (A::Edit,     [Any,     No,  No,   No,    No,    No]),
+    (A::Adopt,    [Any,     No,  No,   Any,   No,    Any]),
 ];
 
 #[rustfmt::skip]
@@ -166,10 +168,12 @@ pub enum Action {
     Ratify,
     /// Rewrite the list by hand, as markdown.
     Edit,
+    /// Take in what a worker proposed.
+    Adopt,
 }
 
 impl Action {
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::View,
         Self::Create,
         Self::Promote,
@@ -192,6 +196,7 @@ impl Action {
         Self::Reopen,
         Self::Ratify,
         Self::Edit,
+        Self::Adopt,
     ];
 
     #[must_use]
@@ -219,6 +224,7 @@ impl Action {
             Self::Reopen => "reopen",
             Self::Ratify => "ratify",
             Self::Edit => "edit",
+            Self::Adopt => "adopt",
         }
     }
 

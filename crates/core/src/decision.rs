@@ -19,6 +19,8 @@ pub enum Warning {
     SpilledToBacklog { limit: u32 },
     /// Taken inside the soft margin.
     OverActiveLimit { limit: u32, active: u64 },
+    /// An open item says this already; it was passed over.
+    AlreadyListed { text: String },
     /// The change was kept as a recommendation, nothing else changed.
     Recommended { todo_id: TodoId, action: Action },
 }
@@ -33,6 +35,7 @@ impl std::fmt::Display for Warning {
                 f,
                 "Active TODO limit ({limit}) exceeded: {active} are active. Complete or cancel some."
             ),
+            Self::AlreadyListed { text } => write!(f, "Already on the list: {text}"),
             Self::Recommended { action, .. } => {
                 write!(f, "Kept as a recommendation: whoever leads may {action} it.")
             }

@@ -4,23 +4,31 @@
 //! shape grows, its version goes up and the old one is upcast on reading, here.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
 
 use crate::authority::Action;
 use crate::command::Command;
+use crate::conversation::{Conversation, MessageKind, Speaker};
 use crate::deadline::Deadline;
+use crate::delegation::{Delegation, Proposal, ProposalDecision, ProposedItem};
 use crate::evidence::Evidence;
-use crate::issue::{Issue, IssueStatus};
+use crate::gate::{Gate, GateState};
+use crate::issue::{Issue, IssueStatus, IssueUpdate, Link, LinkKind};
 use crate::list::List;
+use crate::session::Session;
 use crate::todo::{Claim, Hold, Note, Priority, SettledBy, Todo};
-use crate::{AgentPath, IssueId, Lease, ProjectId, Reach, Refusal, Role, Time, TodoId, TokenId};
+use crate::{
+    AgentPath, ConversationId, DelegationId, GateId, IssueId, Lease, LinkId, MessageId, ProjectId,
+    Reach, Refusal, Role, SessionId, Time, TodoId, TokenId,
+};
 
 macro_rules! events {
-    ($($(#[$doc:meta])* $name:ident = $wire:literal { $($field:ident: $type:ty),* $(,)? })*) => {
+    ($($(#[$doc:meta])* $name:ident = $wire:literal { $($(#[$fdoc:meta])* $field:ident: $type:ty),* $(,)? })*) => {
         $(
             $(#[$doc])*
             #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
             #[serde(rename_all = "camelCase")]
-            pub struct $name { $(pub $field: $type),* }
+            pub struct $name { $($(#[$fdoc])* pub $field: $type),* }
 
             impl From<$name> for Event {
                 fn from(event: $name) -> Self {
@@ -152,11 +160,103 @@ events! {
         reason: Option<String>,
         revision: i64,
     }
+    /// The checklist of an issue changed.
+    ChecklistChanged = "checklist_changed" { issue_id: IssueId, revision: i64 }
+    /// An issue was given to somebody, or to nobody.
+    IssueAssigned = "issue_assigned" {
+        issue_id: IssueId,
+        number: i64,
+        assignment: Option<String>,
+        revision: i64,
+    }
+    /// An issue rests until a date; none lets it come back at once.
+    IssueDeferred = "issue_deferred" {
+        issue_id: IssueId,
+        number: i64,
+        until: Option<Time>,
+        revision: i64,
+    }
+    /// A line was added to an issue's ledger.
+    IssueUpdated = "issue_updated" { update: IssueUpdate }
+    /// Two issues were linked.
+    IssueLinked = "issue_linked" { link: Link, number: i64, to: i64 }
+    /// A link was taken back.
+    IssueUnlinked = "issue_unlinked" { link_id: LinkId, kind: LinkKind, number: i64, to: i64 }
     /// Somebody who may not tried to close or reopen an issue; nothing changed.
     IssueTransitionRefused = "issue_transition_refused" {
         issue_id: IssueId,
         number: i64,
         refusal: Refusal,
+    }
+    /// A session began.
+    SessionStarted = "session_started" { session: Box<Session> }
+    /// A session points to an issue.
+    SessionBound = "session_bound" { session_id: SessionId, issue_id: IssueId, number: i64 }
+    /// A session points to no issue any more.
+    SessionUnbound = "session_unbound" {
+        session_id: SessionId,
+        issue_id: IssueId,
+        number: i64,
+        taken_over_by: Option<SessionId>,
+    }
+    /// A session is over.
+    SessionEnded = "session_ended" { session_id: SessionId }
+    /// A chat began.
+    ConversationOpened = "conversation_opened" { conversation: Conversation }
+    /// Somebody wrote into a chat; the text stands beside the log.
+    MessagePosted = "message_posted" {
+        message_id: MessageId,
+        conversation_id: ConversationId,
+        role: Speaker,
+        kind: MessageKind,
+    }
+    /// A person is asked.
+    GateOpened = "gate_opened" { gate: Box<Gate> }
+    /// A person answered.
+    GateAnswered = "gate_answered" {
+        gate_id: GateId,
+        state: GateState,
+        response: Option<Value>,
+        answered_by: String,
+        revision: Option<i64>,
+    }
+    /// Asked anew before anybody answered.
+    GateSuperseded = "gate_superseded" { gate_id: GateId, by: GateId }
+    /// Whoever asked has the answer now.
+    GateCollected = "gate_collected" { gate_id: GateId }
+    /// Somebody who may not tried to answer; nothing changed.
+    GateAnswerRefused = "gate_answer_refused" { gate_id: GateId, refusal: Refusal }
+    /// Work was handed to another agent.
+    DelegationQueued = "delegation_queued" { delegation: Box<Delegation> }
+    /// Somebody works on it now.
+    DelegationStarted = "delegation_started" {
+        delegation_id: DelegationId,
+        by: String,
+        attempts: i64,
+    }
+    /// The work came back.
+    DelegationReturned = "delegation_returned" {
+        delegation_id: DelegationId,
+        result: String,
+        proposal: Option<Proposal>,
+    }
+    /// The work failed.
+    DelegationFailed = "delegation_failed" {
+        delegation_id: DelegationId,
+        error: String,
+        /// It is queued once more.
+        again: bool,
+    }
+    /// The work is not wanted any more.
+    DelegationCancelled = "delegation_cancelled" {
+        delegation_id: DelegationId,
+        reason: Option<String>,
+    }
+    /// What became of a worker's proposal.
+    ProposalDecided = "proposal_decided" {
+        delegation_id: DelegationId,
+        decision: ProposalDecision,
+        items: Vec<ProposedItem>,
     }
 }
 

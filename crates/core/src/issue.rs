@@ -6,23 +6,39 @@
 //! The cells: `Root` for the operator and the root agent · `Oper` for the operator alone ·
 //! `Here` it stands there already · `No` there is no such move.
 
+pub mod address;
+mod assign;
 pub mod checklist;
+pub mod context;
 mod create;
+mod defer;
+mod duplicate;
+pub mod ledger;
 mod likeness;
+pub mod link;
+pub mod progress;
 pub mod search;
 mod transition;
 
+pub use assign::AssignIssue;
 pub use create::{CreateIssue, Ground};
+pub use defer::DeferIssue;
+pub use duplicate::CloseAsDuplicate;
+pub use ledger::{CommentIssue, IssueUpdate, UpdateKind};
 pub use likeness::{alike, telling_words};
-pub use transition::TransitionIssue;
+pub use link::{Link, LinkIssues, LinkKind, UnlinkIssues};
+pub use transition::{Closing, TransitionIssue};
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::event::{IssueCreated, IssueTransitioned};
-use crate::{Event, IssueId, ProjectId, Role, Time};
+use crate::authority::{Action, Denial};
+use crate::event::{
+    ChecklistChanged, IssueAssigned, IssueCreated, IssueDeferred, IssueTransitioned,
+};
+use crate::{Actor, Event, IssueId, ListKind, ProjectId, Refusal, Refused, Role, Time, TodoKind};
 
 use Cell::{Here, No, Oper, Root};
 use IssueStatus as S;
@@ -39,6 +55,16 @@ const MOVES: [(IssueStatus, [Cell; 5]); 5] = [
 
 /// Who has to do with issues at all; workers have no issue tools (K-47).
 pub const KEEPERS: [Role; 2] = [Role::Operator, Role::Root];
+
+/// Is this one of them? Said in the words of the authority table.
+pub(crate) fn keeper(actor: &Actor, action: Action) -> Result<(), Refused> {
+    if KEEPERS.contains(&actor.role) {
+        return Ok(());
+    }
+    let (role, list, todo_kind) = (actor.role, ListKind::Issue, TodoKind::Step);
+    let denial = Denial::Role;
+    Err(Refusal::NotPermitted { role, action, list, todo_kind, denial }.into())
+}
 
 /// Where an issue stands.
 #[derive(
@@ -162,13 +188,49 @@ pub fn apply_issue(state: &mut Option<Issue>, event: &Event, at: Time) -> bool {
             (issue.status, issue.revision, issue.updated_at) = (*status, *revision, at);
             true
         }
+        (Event::IssueAssigned(assigned), Some(issue)) if assigned.issue_id == issue.id => {
+            let IssueAssigned { assignment, revision, .. } = assigned;
+            issue.assignment.clone_from(assignment);
+            (issue.revision, issue.updated_at) = (*revision, at);
+            true
+        }
+        (Event::IssueDeferred(deferred), Some(issue)) if deferred.issue_id == issue.id => {
+            let IssueDeferred { until, revision, .. } = deferred;
+            (issue.defer_until, issue.revision, issue.updated_at) = (*until, *revision, at);
+            true
+        }
+        (Event::ChecklistChanged(ChecklistChanged { issue_id, revision }), Some(issue))
+            if *issue_id == issue.id =>
+        {
+            (issue.revision, issue.updated_at) = (*revision, at);
+            true
+        }
         _ => false,
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use crate::Ids;
+
+    pub(crate) fn issue(number: i64) -> Issue {
+        let now = Time::from_micros(0);
+        Issue {
+            id: IssueId::from(Ids::new(now, number.unsigned_abs().into()).ulid()),
+            project_id: ProjectId::from(Ids::new(now, 1).ulid()),
+            number,
+            title: format!("issue {number}"),
+            body: String::new(),
+            status: IssueStatus::Open,
+            assignment: None,
+            revision: 1,
+            created_by: "operator".into(),
+            created_at: now,
+            updated_at: now,
+            defer_until: None,
+        }
+    }
 
     /// F-17: these five statuses. Every status × target × role, against the words of the contract:
     /// open, triaged and in_progress lead to each other and, for the operator, to an end; from an

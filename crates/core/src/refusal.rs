@@ -8,8 +8,14 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::authority::{Action, Denial, who_may};
+use crate::delegation::{DelegationState, ProposalDecision};
+use crate::gate::GateState;
+use crate::issue::LinkKind;
 use crate::transition::Move;
-use crate::{IssueStatus, ListKind, Role, Status, Time, TodoId, TodoKind};
+use crate::{
+    AgentPath, DelegationId, GateId, IssueStatus, ListKind, Role, SessionId, Status, Time, TodoId,
+    TodoKind,
+};
 
 /// A refusal. It changed nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,12 +81,77 @@ pub enum Refusal {
         allowed: Vec<IssueStatus>,
     },
     /// There is such a move, but not for this role.
-    IssueMoveNotPermitted { role: Role, number: i64, status: IssueStatus, to: IssueStatus },
+    IssueMoveNotPermitted {
+        role: Role,
+        number: i64,
+        status: IssueStatus,
+        to: IssueStatus,
+        /// Where the newest sign-off stands, if one was asked for.
+        asked: Option<GateState>,
+    },
+    /// No item says this.
+    NoSuchText { text: String, nearest: Vec<String>, is_empty: bool },
+    /// Several items could be meant.
+    AmbiguousText { text: String, texts: Vec<String> },
+    /// The session has no issue, so there is no checklist.
+    Unbound,
+    /// No such session in the project.
+    UnknownSession { session: String },
+    /// The session is over.
+    SessionEnded { session: SessionId, at: Time },
+    /// Another session works on the issue.
+    IssueHeld { number: i64, session: SessionId, title: String, take_over: bool },
+    /// The session works on an issue already.
+    AlreadyBound { number: i64 },
+    /// A link to itself says nothing.
+    SelfLink { number: i64 },
+    /// They are linked this way already.
+    AlreadyLinked { number: i64, kind: LinkKind, to: i64 },
+    /// They are not linked this way.
+    NotLinked { number: i64, kind: LinkKind, to: i64 },
+    /// Issues below it are open, and nobody confirmed.
+    OpenChildren { number: i64, children: Vec<i64> },
+    /// The issue or its checklist has changed since the caller looked.
+    StaleRevision { number: i64, expected: i64, revision: i64, checklist: String },
+    /// This role asks nobody.
+    MayNotAsk { role: Role },
+    /// This role answers no gates.
+    MayNotAnswer { role: Role },
+    /// No such gate in the project.
+    UnknownGate { gate: String },
+    /// A gate is answered once.
+    AlreadyAnswered { gate: GateId, state: GateState, by: Option<String>, at: Option<Time> },
+    /// A form that cannot be asked.
+    BadForm { fault: String },
+    /// An answer that does not fit its form.
+    BadResponse { faults: Vec<String> },
+    /// This role neither hands work on nor takes it.
+    MayNotDelegate { role: Role },
+    /// The name of a specialist must be one word.
+    BadAgentType { name: String },
+    /// No such delegation in the project.
+    UnknownDelegation { delegation: String },
+    /// Returned, failed and cancelled are final.
+    DelegationOver { delegation: DelegationId, state: DelegationState },
+    /// The report names an epoch that is not the current one.
+    StaleDelegation { delegation: DelegationId, epoch: i64, current: i64, holder: Option<String> },
+    /// There is no proposal to decide on.
+    NoProposal { delegation: DelegationId },
+    /// It was decided on before.
+    ProposalSettled { delegation: DelegationId, decision: ProposalDecision },
+    /// Another agent delegated this.
+    NotYourProposal { delegator: AgentPath },
+    /// To modify is to say what goes in instead.
+    ItemsRequired,
+    /// The issue a proposal was meant for is not there.
+    NoChecklist,
+    /// No such conversation in the project.
+    UnknownConversation { conversation: String },
 }
 
 impl Refusal {
     /// Every code there is, for the error table and its golden.
-    pub const CODES: [&'static str; 24] = [
+    pub const CODES: [&'static str; 48] = [
         "unknown_todo",
         "already_settled",
         "wrong_status",
@@ -105,6 +176,30 @@ impl Refusal {
         "unknown_issue",
         "look_alike",
         "wrong_issue_status",
+        "no_such_text",
+        "ambiguous_text",
+        "unbound",
+        "unknown_session",
+        "session_ended",
+        "issue_held",
+        "already_bound",
+        "self_link",
+        "already_linked",
+        "not_linked",
+        "open_children",
+        "stale_revision",
+        "unknown_gate",
+        "already_answered",
+        "bad_form",
+        "bad_response",
+        "bad_agent_type",
+        "unknown_delegation",
+        "delegation_over",
+        "no_proposal",
+        "proposal_settled",
+        "items_required",
+        "no_checklist",
+        "unknown_conversation",
     ];
 
     /// The stable code.
@@ -114,7 +209,12 @@ impl Refusal {
             Self::UnknownTodo { .. } => "unknown_todo",
             Self::AlreadySettled { .. } => "already_settled",
             Self::WrongStatus { .. } => "wrong_status",
-            Self::NotPermitted { .. } | Self::IssueMoveNotPermitted { .. } => "not_permitted",
+            Self::NotPermitted { .. }
+            | Self::IssueMoveNotPermitted { .. }
+            | Self::MayNotAsk { .. }
+            | Self::MayNotAnswer { .. }
+            | Self::MayNotDelegate { .. }
+            | Self::NotYourProposal { .. } => "not_permitted",
             Self::OneInProgress { .. } => "one_in_progress",
             Self::ActiveFull { .. } => "active_full",
             Self::BacklogFull { .. } => "backlog_full",
@@ -128,13 +228,37 @@ impl Refusal {
             Self::CriterionNotStartable { .. } => "criterion_not_startable",
             Self::BadParent { .. } => "bad_parent",
             Self::AlreadyTaken { .. } => "already_taken",
-            Self::StaleEpoch { .. } => "stale_epoch",
+            Self::StaleEpoch { .. } | Self::StaleDelegation { .. } => "stale_epoch",
             Self::Deferred { .. } => "deferred",
             Self::OutOfReach { .. } => "out_of_reach",
             Self::UnknownToken { .. } => "unknown_token",
             Self::UnknownIssue { .. } => "unknown_issue",
             Self::LookAlike { .. } => "look_alike",
             Self::WrongIssueStatus { .. } => "wrong_issue_status",
+            Self::NoSuchText { .. } => "no_such_text",
+            Self::AmbiguousText { .. } => "ambiguous_text",
+            Self::UnknownSession { .. } => "unknown_session",
+            Self::SessionEnded { .. } => "session_ended",
+            Self::IssueHeld { .. } => "issue_held",
+            Self::AlreadyBound { .. } => "already_bound",
+            Self::SelfLink { .. } => "self_link",
+            Self::AlreadyLinked { .. } => "already_linked",
+            Self::NotLinked { .. } => "not_linked",
+            Self::OpenChildren { .. } => "open_children",
+            Self::StaleRevision { .. } => "stale_revision",
+            Self::UnknownGate { .. } => "unknown_gate",
+            Self::AlreadyAnswered { .. } => "already_answered",
+            Self::BadForm { .. } => "bad_form",
+            Self::BadResponse { .. } => "bad_response",
+            Self::BadAgentType { .. } => "bad_agent_type",
+            Self::UnknownDelegation { .. } => "unknown_delegation",
+            Self::DelegationOver { .. } => "delegation_over",
+            Self::NoProposal { .. } => "no_proposal",
+            Self::ProposalSettled { .. } => "proposal_settled",
+            Self::UnknownConversation { .. } => "unknown_conversation",
+            Self::Unbound => "unbound",
+            Self::ItemsRequired => "items_required",
+            Self::NoChecklist => "no_checklist",
         }
     }
 
@@ -155,6 +279,9 @@ impl Refusal {
                 match denial {
                     Denial::NoSuchAct => "nobody can do this on this kind of list".into(),
                     Denial::NotYours => "ask its owner, or whoever leads".into(),
+                    Denial::Role if *todo_kind == TodoKind::Criterion => {
+                        "criteria belong to the operator: claim one with done, or ask".into()
+                    }
                     Denial::Role
                         if matches!(list, ListKind::Turn | ListKind::Issue)
                             && may.contains(&Role::Root) =>
@@ -198,16 +325,84 @@ impl Refusal {
             Self::WrongIssueStatus { allowed, .. } => {
                 format!("it can become {}", names(allowed.iter().map(|s| s.name()), " or "))
             }
-            Self::IssueMoveNotPermitted { to, .. } if to.is_closed() => {
-                "the operator closes issues: leave it in_progress and say that it is ready".into()
+            Self::IssueMoveNotPermitted { role: Role::Root, to, asked, .. } if to.is_closed() => {
+                match asked {
+                    Some(GateState::Open) => "the operator has not answered your sign-off yet",
+                    Some(GateState::Refused) => {
+                        "the sign-off was refused: rework it, then ask again with checkpoint"
+                    }
+                    Some(GateState::Resumed) => {
+                        "it has changed since the sign-off: ask again with checkpoint"
+                    }
+                    _ => "ask for sign-off with checkpoint, purpose sign_off; the operator decides",
+                }
+                .into()
             }
             Self::IssueMoveNotPermitted { .. } => "ask the operator to move it".into(),
+            Self::NoSuchText { is_empty: true, .. } => "the list is empty: add tasks first".into(),
+            Self::NoSuchText { text, .. } if looks_like_an_id(text) => {
+                "tasks are addressed by their text, not by an id: pass the exact text".into()
+            }
+            Self::NoSuchText { .. } => {
+                "tasks are addressed by their text: pass the exact text of one".into()
+            }
+            Self::AmbiguousText { .. } => "give more of the text, so that only one fits".into(),
+            Self::Unbound => "ask the operator to bind an issue to this session".into(),
+            Self::UnknownSession { .. } => "session_list shows the sessions".into(),
+            Self::SessionEnded { .. } => "start a new session".into(),
+            Self::IssueHeld { take_over: true, .. } => {
+                "end that session, or take the issue over with `takeOver`".into()
+            }
+            Self::IssueHeld { .. } => "ask the operator to take it over".into(),
+            Self::AlreadyBound { .. } => "unbind it first, or file an issue below it".into(),
+            Self::SelfLink { .. } => "name another issue".into(),
+            Self::AlreadyLinked { .. } => "there is nothing left to do".into(),
+            Self::NotLinked { .. } => "issue_show shows the links there are".into(),
+            Self::OpenChildren { .. } => "give `confirm` to close it all the same".into(),
+            Self::StaleRevision { .. } => {
+                "make your changes again on the newer text, with its revision".into()
+            }
+            Self::MayNotAsk { .. } => "report back to the agent that delegated".into(),
+            Self::MayNotAnswer { .. } => "gates are answered by the operator: wait".into(),
+            Self::UnknownGate { .. } => "gate_list shows the gates".into(),
+            Self::AlreadyAnswered { .. } => "an answer counts once; ask anew if it is wrong".into(),
+            Self::BadForm { .. } => {
+                "give a flat object of string, number, integer and boolean fields".into()
+            }
+            Self::BadResponse { .. } => "answer each field as the form says".into(),
+            Self::MayNotDelegate { .. } => "this is not for your role".into(),
+            Self::BadAgentType { .. } => "use letters, digits, - and _".into(),
+            Self::UnknownDelegation { .. } => "delegation_list shows the delegations".into(),
+            Self::DelegationOver { .. } => "delegate anew".into(),
+            Self::StaleDelegation { .. } => "stop: somebody else works on it now".into(),
+            Self::NoProposal { .. } => "delegation_show shows what came back".into(),
+            Self::ProposalSettled { .. } => "there is nothing left to decide".into(),
+            Self::NotYourProposal { delegator } => format!("{delegator} decides on it"),
+            Self::ItemsRequired => "give `items`, or accept the proposal as it is".into(),
+            Self::NoChecklist => "bind an issue before delegating".into(),
+            Self::UnknownConversation { .. } => "conversation_list shows the chats".into(),
         }
     }
 }
 
+/// `task-3`, `#3`, `3`, a ULID: what a model writes that thinks items have ids.
+fn looks_like_an_id(text: &str) -> bool {
+    let numbered = text.rsplit(['-', '#', ' ', '_']).next().unwrap_or_default();
+    let is_number = !numbered.is_empty() && numbered.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number && text.split_whitespace().count() <= 2 && text.len() < 16)
+        || TodoId::parse(text).is_some()
+}
+
 fn names<'a>(words: impl Iterator<Item = &'a str>, between: &str) -> String {
     words.collect::<Vec<_>>().join(between)
+}
+
+/// The words of a caller, cut: an answer need not repeat a page.
+fn short(text: &str) -> String {
+    match text.char_indices().nth(80) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
 }
 
 impl fmt::Display for Refusal {
@@ -227,10 +422,14 @@ impl fmt::Display for Refusal {
             Self::WrongStatus { action, current, .. } => {
                 write!(f, "cannot {action}: the item is {current}")
             }
-            Self::NotPermitted { role, action, list, denial, .. } => match denial {
+            Self::NotPermitted { role, action, list, todo_kind, denial } => match denial {
                 Denial::NoSuchAct => write!(f, "a {list} list knows no `{action}`"),
                 Denial::NotYours => {
                     write!(f, "the role {role} may {action} only what it owns, and this is not its")
+                }
+                // The tool of an issue's checklist never speaks of issues (K-60).
+                Denial::Role if *todo_kind == TodoKind::Criterion => {
+                    write!(f, "the role {role} may not {action} a criterion")
                 }
                 Denial::Role => write!(f, "the role {role} may not {action} on a {list} list"),
             },
@@ -283,8 +482,92 @@ impl fmt::Display for Refusal {
             Self::WrongIssueStatus { number, status, to, .. } => {
                 write!(f, "issue #{number} is {status} and cannot become {to}")
             }
-            Self::IssueMoveNotPermitted { role, number, status, to } => {
+            Self::IssueMoveNotPermitted { role, number, status, to, .. } => {
                 write!(f, "the role {role} may not move issue #{number} from {status} to {to}")
+            }
+            Self::NoSuchText { text, is_empty: true, .. } => {
+                write!(f, "no task says `{}`; there are none", short(text))
+            }
+            Self::NoSuchText { text, nearest, .. } => {
+                let near: Vec<String> = nearest.iter().map(|text| format!("`{text}`")).collect();
+                write!(f, "no task says `{}`; the nearest are {}", short(text), near.join(", "))
+            }
+            Self::AmbiguousText { text, texts } => {
+                let texts: Vec<String> = texts.iter().map(|text| format!("`{text}`")).collect();
+                write!(f, "`{}` could be {}", short(text), texts.join(" or "))
+            }
+            Self::Unbound => f.write_str("this session has no issue, so there is no checklist"),
+            Self::UnknownSession { session } => {
+                write!(f, "there is no session `{}` in this project", short(session))
+            }
+            Self::SessionEnded { session, at } => write!(f, "session {session} ended at {at}"),
+            Self::IssueHeld { number, session, title, .. } => {
+                write!(f, "issue #{number} is bound to session {session} (`{title}`)")
+            }
+            Self::AlreadyBound { number } => {
+                write!(f, "the session is bound to issue #{number} already")
+            }
+            Self::SelfLink { number } => write!(f, "issue #{number} cannot be linked to itself"),
+            Self::AlreadyLinked { number, kind, to } => {
+                write!(f, "issue #{number} is {} #{to} already", kind.name())
+            }
+            Self::NotLinked { number, kind, to } => {
+                write!(f, "issue #{number} is not {} #{to}", kind.name())
+            }
+            Self::OpenChildren { number, children } => {
+                let children: Vec<String> = children.iter().map(|n| format!("#{n}")).collect();
+                write!(f, "issue #{number} has open children: {}", children.join(", "))
+            }
+            Self::StaleRevision { number, expected, revision, checklist } => write!(
+                f,
+                "issue #{number} is at revision {revision}, not {expected}; it now reads:\n{checklist}"
+            ),
+            Self::MayNotAsk { role } => write!(f, "the role {role} may not ask a person"),
+            Self::MayNotAnswer { role } => write!(f, "the role {role} may not answer a gate"),
+            Self::UnknownGate { gate } => {
+                write!(f, "there is no gate `{}` in this project", short(gate))
+            }
+            Self::AlreadyAnswered { gate, state, by, at } => {
+                write!(f, "gate {gate} is {} already", state.name())?;
+                match (by, at) {
+                    (Some(by), Some(at)) => write!(f, ", by {by} at {at}"),
+                    _ => Ok(()),
+                }
+            }
+            Self::BadForm { fault } => write!(f, "this form cannot be asked: {fault}"),
+            Self::BadResponse { faults } => {
+                write!(f, "the response does not fit the form: {}", faults.join("; "))
+            }
+            Self::MayNotDelegate { role } => {
+                write!(f, "the role {role} may not do this to a delegation")
+            }
+            Self::BadAgentType { name } => write!(f, "`{}` names no agent", short(name)),
+            Self::UnknownDelegation { delegation } => {
+                write!(f, "there is no delegation `{}` in this project", short(delegation))
+            }
+            Self::DelegationOver { delegation, state } => {
+                write!(f, "delegation {delegation} is {} already", state.name())
+            }
+            Self::StaleDelegation { epoch, current, holder, .. } => {
+                write!(f, "epoch {epoch} is not the current lease (it is at {current}, ")?;
+                match holder {
+                    Some(holder) => write!(f, "held by {holder})"),
+                    None => f.write_str("held by nobody)"),
+                }
+            }
+            Self::NoProposal { delegation } => {
+                write!(f, "delegation {delegation} proposes nothing")
+            }
+            Self::ProposalSettled { delegation, .. } => {
+                write!(f, "the proposal of delegation {delegation} was decided on before")
+            }
+            Self::NotYourProposal { delegator } => {
+                write!(f, "this was delegated by {delegator}, not by you")
+            }
+            Self::ItemsRequired => f.write_str("to modify a proposal, items are required"),
+            Self::NoChecklist => f.write_str("no issue was bound when this was delegated"),
+            Self::UnknownConversation { conversation } => {
+                write!(f, "there is no conversation `{}` in this project", short(conversation))
             }
         }
     }

@@ -136,10 +136,33 @@ pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
         | Event::TokenRevoked(TokenRevoked { .. })
         | Event::ChangeRecommended(ChangeRecommended { .. })
         | Event::CommandRefused(CommandRefused { .. })
-        // An issue is an aggregate of its own: `issue::apply_issue`.
+        // Issues, sessions, gates and delegations are aggregates of their own.
         | Event::IssueCreated(_)
         | Event::IssueTransitioned(_)
-        | Event::IssueTransitionRefused(_) => Touched::Nothing,
+        | Event::IssueTransitionRefused(_)
+        | Event::ChecklistChanged(_)
+        | Event::IssueAssigned(_)
+        | Event::IssueDeferred(_)
+        | Event::IssueUpdated(_)
+        | Event::IssueLinked(_)
+        | Event::IssueUnlinked(_)
+        | Event::SessionStarted(_)
+        | Event::SessionBound(_)
+        | Event::SessionUnbound(_)
+        | Event::SessionEnded(_)
+        | Event::ConversationOpened(_)
+        | Event::MessagePosted(_)
+        | Event::GateOpened(_)
+        | Event::GateAnswered(_)
+        | Event::GateSuperseded(_)
+        | Event::GateCollected(_)
+        | Event::GateAnswerRefused(_)
+        | Event::DelegationQueued(_)
+        | Event::DelegationStarted(_)
+        | Event::DelegationReturned(_)
+        | Event::DelegationFailed(_)
+        | Event::DelegationCancelled(_)
+        | Event::ProposalDecided(_) => Touched::Nothing,
         Event::TodoStarted(TodoStarted { todo_id, .. })
         | Event::TodoYielded(TodoYielded { todo_id, .. })
         | Event::TodoCompleted(TodoCompleted { todo_id, .. })
@@ -223,17 +246,7 @@ fn change(todo: &mut Todo, event: &Event) {
         Event::TodoClaimed(e) => todo.claim = Some(e.claim.clone()),
         Event::ClaimReturned(_) => todo.claim = None,
         Event::TodoAssigned(e) => todo.assignee.clone_from(&e.assignee),
-        Event::ProjectOpened(_)
-        | Event::ListOpened(_)
-        | Event::TodoCreated(_)
-        | Event::TodoNoted(_)
-        | Event::TodoTaken(_)
-        | Event::TokenIssued(_)
-        | Event::TokenRevoked(_)
-        | Event::ChangeRecommended(_)
-        | Event::CommandRefused(_)
-        | Event::IssueCreated(_)
-        | Event::IssueTransitioned(_)
-        | Event::IssueTransitionRefused(_) => {}
+        // What happened to no item.
+        _ => {}
     }
 }

@@ -3,15 +3,21 @@
 //! Handlers go through here, so that project and list are made on first use in one way, and
 //! nothing is written that the core did not decide.
 
+mod checklist;
+mod delegations;
+mod gates;
 mod issues;
+mod sessions;
+
+pub(crate) use sessions::NewSession;
 
 use punchlist_core::command::Command;
 use punchlist_core::event::{ListOpened, ProjectOpened};
 use punchlist_core::policy::{Wip, policy};
 use punchlist_core::text::{TextFault, Title};
 use punchlist_core::{
-    Decision, Event, Ids, IssueId, List, ListId, ProjectId, Refusal, Refused, Scope, Snapshot,
-    TodoId, decide,
+    Actor, Decision, Event, Ids, IssueId, List, ListId, ProjectId, Refusal, Refused, Scope,
+    Snapshot, TodoId, decide,
 };
 use punchlist_store::rows::lists::{Lock, TodoKey};
 use punchlist_store::{Load, Stamp, Tx};
@@ -73,9 +79,21 @@ impl<'a, 't> Call<'a, 't> {
         Ok((snapshot, id))
     }
 
+    /// The id of an item, by its id or its number; one that is not there is a refusal.
+    pub(crate) fn todo_named(&mut self, named: &str) -> Result<TodoId, Error> {
+        let unknown = || {
+            let (todo_id, list) = (named.to_owned(), None);
+            Error::from(Refusal::UnknownTodo { todo_id, list })
+        };
+        let project = self.project()?.ok_or_else(unknown)?;
+        let key = TodoKey::parse(named).ok_or_else(unknown)?;
+        self.tx.list_of(project, key)?.map(|(_, id)| id).ok_or_else(unknown)
+    }
+
     /// The state of a list that one of its items is decided on.
     fn with_todo(&mut self, list: List, id: TodoId) -> Result<Snapshot, Error> {
         self.within_reach(&list.scope)?;
+        self.lock_owner(&list.scope)?;
         match policy(list.kind()).wip {
             Wip::Many => self.tx.lock_todo(id)?,
             Wip::AtMostOne | Wip::ExactlyOneStep => self.tx.lock_list(list.id)?,
@@ -130,6 +148,7 @@ impl<'a, 't> Call<'a, 't> {
         let Some(project) = self.project()? else {
             return Ok(None);
         };
+        self.lock_owner(scope)?;
         let Some(list) = self.tx.list(project, scope, Lock::Row)? else {
             return Ok(None);
         };
@@ -140,6 +159,7 @@ impl<'a, 't> Call<'a, 't> {
     pub fn open(&mut self, scope: Scope, load: Load) -> Result<Snapshot, Error> {
         self.within_reach(&scope)?;
         let project = self.ensure_project()?;
+        self.lock_owner(&scope)?;
         if let Some(list) = self.tx.list(project, &scope, Lock::Row)? {
             return Ok(self.tx.snapshot(list, load)?);
         }
@@ -188,10 +208,21 @@ impl<'a, 't> Call<'a, 't> {
         snapshot: &mut Snapshot,
         command: impl Into<Command>,
     ) -> Result<Decision, Error> {
-        let (actor, now) = (&self.envelope.actor, self.envelope.now);
-        match decide(snapshot, &command.into(), actor, now, &mut self.ids) {
+        let actor = self.envelope.actor.clone();
+        self.decide_as(&actor, snapshot, &command.into())
+    }
+
+    /// The same for what happens by policy, and not because the caller says so.
+    pub(crate) fn decide_as(
+        &mut self,
+        actor: &Actor,
+        snapshot: &mut Snapshot,
+        command: &Command,
+    ) -> Result<Decision, Error> {
+        match decide(snapshot, command, actor, self.envelope.now, &mut self.ids) {
             Ok(decision) => {
                 self.record(snapshot, &decision)?;
+                self.follow(actor, snapshot, command, &decision)?;
                 Ok(decision)
             }
             Err(refused) => Err(self.refuse(snapshot.list.project_id, &snapshot.list.id, refused)),

@@ -3,7 +3,11 @@
 //! Envelope fields never appear in an operation's input. Whatever a model writes into its input
 //! about turns, conversations or agents is dropped; only the envelope counts (T-19).
 
+use std::sync::Arc;
+
 use punchlist_core::{Actor, Time};
+
+use crate::config::Agents;
 
 /// What a surface knows about a request besides its input.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +20,8 @@ pub struct Envelope {
     pub context: Context,
     /// The same key with the same input has one effect.
     pub idempotency_key: Option<String>,
+    /// The agents that are configured, where the surface has read the files.
+    pub agents: Arc<Agents>,
     pub now: Time,
 }
 
@@ -36,4 +42,10 @@ pub struct Context {
     pub session: Option<String>,
     pub conversation: Option<String>,
     pub turn: Option<String>,
+    /// The id a host gives the session it runs, known to us or not.
+    pub host_session: Option<String>,
+    /// The folder the caller runs in, by which its session is found where none is named.
+    pub directory: Option<String>,
+    /// The issue a person means, where it is not that of the session.
+    pub issue: Option<i64>,
 }

@@ -10,6 +10,7 @@ pub mod care;
 pub mod catalogue;
 pub mod clock;
 pub mod compact;
+pub mod config;
 pub mod dispatch;
 pub mod envelope;
 pub mod error;

@@ -1,5 +1,7 @@
 //! A world for tests: operations on one store, with a clock one sets and callers of any role.
 
+use std::sync::Arc;
+
 use punchlist_core::command::{CreateTodos, NewTodo};
 use punchlist_core::event::ListOpened;
 use punchlist_core::policy::policy;
@@ -43,8 +45,10 @@ impl World {
                 session: None,
                 conversation: Some("c1".to_owned()),
                 turn: Some("t1".to_owned()),
+                ..Context::default()
             },
             idempotency_key: None,
+            agents: Arc::default(),
             now: self.now,
         }
     }

@@ -88,11 +88,12 @@ pub(crate) fn envelope(turn: &str) -> Envelope {
         proof: Proof::Local,
         project: "bench".to_owned(),
         context: Context {
-            session: None,
             conversation: Some("c".to_owned()),
             turn: Some(turn.to_owned()),
+            ..Context::default()
         },
         idempotency_key: None,
+        agents: Arc::default(),
         now: clock::now(),
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Everything goes through the same operations an agent uses; nothing is staged.
 
+use std::sync::Arc;
+
 use clap::Command;
 use punchlist_core::{Actor, AgentPath, Role};
 use punchlist_ops::catalogue::find;
@@ -115,8 +117,9 @@ impl Demo {
             actor: Actor::new(role, path),
             proof: Proof::Local,
             project: "demo".to_owned(),
-            context: Context { session: None, conversation, turn },
+            context: Context { conversation, turn, ..Context::default() },
             idempotency_key: None,
+            agents: Arc::default(),
             now: clock::now(),
         };
         self.ops.call(find(name)?, &envelope, input.clone())

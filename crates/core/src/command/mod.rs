@@ -5,6 +5,7 @@
 //! stands in `draft`.
 
 mod accept_todo;
+mod adopt_todos;
 mod assign_todo;
 mod cancel_todo;
 mod claim_todo;
@@ -18,16 +19,19 @@ mod hold_todo;
 mod note_todo;
 mod promote_todo;
 mod ratify_todo;
+mod refuse_sign_off;
 mod release_todo;
 mod reopen_todo;
 mod replace_todos;
 mod return_todo;
 mod revise_todo;
+mod sign_off;
 mod start_todo;
 mod take_todo;
 mod unhold_todo;
 
 pub use accept_todo::AcceptTodo;
+pub use adopt_todos::AdoptTodos;
 pub use assign_todo::AssignTodo;
 pub use cancel_todo::CancelTodo;
 pub use claim_todo::ClaimTodo;
@@ -40,11 +44,13 @@ pub use hold_todo::HoldTodo;
 pub use note_todo::NoteTodo;
 pub use promote_todo::PromoteTodo;
 pub use ratify_todo::RatifyTodo;
+pub use refuse_sign_off::RefuseSignOff;
 pub use release_todo::ReleaseTodo;
 pub use reopen_todo::ReopenTodo;
 pub use replace_todos::{ListedTodo, ReplaceTodos};
 pub use return_todo::ReturnTodo;
 pub use revise_todo::ReviseTodo;
+pub use sign_off::SignOff;
 pub use start_todo::StartTodo;
 pub use take_todo::TakeTodo;
 pub use unhold_todo::UnholdTodo;
@@ -104,6 +110,9 @@ commands! {
     AssignTodo => Assign,
     TakeTodo => Take,
     HeartbeatTodo => Take,
+    AdoptTodos => Adopt,
+    SignOff => Accept,
+    RefuseSignOff => Return,
 }
 
 /// Decides a command. Pure: the same arguments give the same answer.

@@ -11,7 +11,7 @@ use super::create_todos::NewTodo;
 use super::draft::Draft;
 use crate::event::{TodoCreated, TodoYielded};
 use crate::policy::Address;
-use crate::text::{Title, normalised};
+use crate::text::{Content, Title, normalised};
 use crate::todo::{Priority, Todo};
 use crate::transition::Move;
 use crate::{Refusal, Refused, Status, TodoId, TodoKind};
@@ -27,7 +27,7 @@ pub struct ReplaceTodos {
 pub struct ListedTodo {
     /// The model's own id, where the list is addressed by it.
     pub external_id: Option<String>,
-    pub title: Title,
+    pub title: Content,
     pub phase: Option<Title>,
     /// Where it should stand; none leaves it where it is (new ones are pending).
     pub status: Option<Status>,
@@ -70,8 +70,9 @@ impl ReplaceTodos {
 }
 
 impl Draft<'_> {
-    /// The row an item of the new list stands for: an open one with its text, or, where the
-    /// list is addressed by the model's ids, any one with its id.
+    /// The row an item of the new list stands for: an open one with its text, else a completed
+    /// one (it stays as it is), or, where the list is addressed by the model's ids, any one with
+    /// its id. What was cancelled comes back as a new item.
     fn listed(&self, item: &ListedTodo) -> Option<TodoId> {
         let by_id = self.policy().address == Address::ExternalId && item.external_id.is_some();
         let text = normalised(item.title.as_str());
@@ -79,11 +80,13 @@ impl Draft<'_> {
             if by_id {
                 return todo.external_id == item.external_id;
             }
-            !todo.status.is_settled()
+            todo.status != Status::Cancelled
+                && todo.removed_at.is_none()
                 && todo.kind == TodoKind::Step
                 && normalised(&todo.title) == text
         };
-        self.state.todos.values().find(same).map(|todo| todo.id)
+        let found = self.state.todos.values().filter(same);
+        found.min_by_key(|todo| todo.status.is_settled()).map(|todo| todo.id)
     }
 
     fn create_listed(&mut self, item: &ListedTodo, position: i64) -> Result<TodoId, Refused> {

@@ -1,10 +1,10 @@
 //! File an issue: the next number of the project, unless an open one looks the same.
 
-use super::{Issue, IssueStatus, KEEPERS, alike};
-use crate::authority::{Action, Denial};
+use super::{Issue, IssueStatus, alike, keeper};
+use crate::authority::Action;
 use crate::event::IssueCreated;
 use crate::text::{Body, Title, or_empty};
-use crate::{Actor, Decision, Ids, IssueId, ListKind, ProjectId, Refusal, Refused, Time, TodoKind};
+use crate::{Actor, Decision, Ids, IssueId, ProjectId, Refusal, Refused, Time};
 
 /// File a new issue.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,11 +33,7 @@ impl CreateIssue {
         now: Time,
         ids: &mut Ids,
     ) -> Result<Decision, Refused> {
-        if !KEEPERS.contains(&actor.role) {
-            let (role, list, todo_kind) = (actor.role, ListKind::Issue, TodoKind::Step);
-            let (action, denial) = (Action::Create, Denial::Role);
-            return Err(Refusal::NotPermitted { role, action, list, todo_kind, denial }.into());
-        }
+        keeper(actor, Action::Create)?;
         if !self.force_new {
             self.check_new(ground)?;
         }

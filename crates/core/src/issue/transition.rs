@@ -1,9 +1,15 @@
 //! Move an issue to another status. Only this does; no drained checklist and no ended session.
+//!
+//! An agent closes an issue on one ground alone: a sign-off that the operator gave it, for the
+//! issue as it stands (D-23). With the move the revision grows, so a sign-off is good once.
 
-use super::{Issue, IssueStatus, MoveVerdict, may_move, ways};
+use super::{Issue, IssueStatus, MoveVerdict, ledger, may_move, ways};
 use crate::event::{IssueTransitionRefused, IssueTransitioned};
+use crate::gate::{Gate, GateState, Purpose};
 use crate::text::Body;
-use crate::{Actor, Decision, Refusal, Refused};
+use crate::{
+    Actor, Decision, Ids, Refusal, Refused, Role, SessionId, Snapshot, Status, Time, Todo, TodoKind,
+};
 
 /// Move an issue.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,11 +18,61 @@ pub struct TransitionIssue {
     pub reason: Option<Body>,
 }
 
+/// What stands behind a move that closes an issue.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Closing<'a> {
+    /// The session the caller is in.
+    pub session: Option<SessionId>,
+    /// The newest sign-off that was asked for on this issue.
+    pub sign_off: Option<&'a Gate>,
+    pub checklist: Option<&'a Snapshot>,
+}
+
+impl Closing<'_> {
+    /// Has the operator signed off the issue as it stands, for this session?
+    fn is_signed_off(&self, issue: &Issue) -> bool {
+        self.sign_off.is_some_and(|gate| {
+            gate.purpose == Some(Purpose::SignOff)
+                && gate.state == GateState::Resumed
+                && gate.issue_id == Some(issue.id)
+                && gate.revision == Some(issue.revision)
+                && gate.session_id.is_some()
+                && gate.session_id == self.session
+        })
+    }
+}
+
 impl TransitionIssue {
-    pub fn decide(&self, issue: &Issue, actor: &Actor) -> Result<Decision, Refused> {
+    pub fn decide(
+        &self,
+        issue: &Issue,
+        actor: &Actor,
+        closing: Closing<'_>,
+        now: Time,
+        ids: &mut Ids,
+    ) -> Result<Decision, Refused> {
         let (number, from, to, role) = (issue.number, issue.status, self.status, actor.role);
+        let signed_off = role == Role::Root
+            && !from.is_closed()
+            && to.is_closed()
+            && closing.is_signed_off(issue);
         match may_move(role, from, to) {
-            MoveVerdict::Allow => {
+            MoveVerdict::Deny if !signed_off => {
+                let asked = closing.sign_off.map(|gate| gate.state);
+                let refusal =
+                    Refusal::IssueMoveNotPermitted { role, number, status: from, to, asked };
+                // To close or to reopen is to judge: a denied try stays visible.
+                let audit = (from.is_closed() || to.is_closed()).then(|| {
+                    let refusal = refusal.clone();
+                    Box::new(IssueTransitionRefused { issue_id: issue.id, number, refusal }.into())
+                });
+                Err(Refused { refusal, audit })
+            }
+            MoveVerdict::NoSuchMove => {
+                let allowed = ways(role, from);
+                Err(Refusal::WrongIssueStatus { number, status: from, to, allowed }.into())
+            }
+            MoveVerdict::Allow | MoveVerdict::Deny => {
                 let moved = IssueTransitioned {
                     issue_id: issue.id,
                     number,
@@ -25,46 +81,96 @@ impl TransitionIssue {
                     reason: self.reason.as_ref().map(|reason| reason.as_str().to_owned()),
                     revision: issue.revision + 1,
                 };
-                Ok(Decision { events: vec![moved.into()], ..Decision::default() })
-            }
-            MoveVerdict::NoSuchMove => {
-                let allowed = ways(role, from);
-                Err(Refusal::WrongIssueStatus { number, status: from, to, allowed }.into())
-            }
-            MoveVerdict::Deny => {
-                let refusal = Refusal::IssueMoveNotPermitted { role, number, status: from, to };
-                // To close or to reopen is to judge: a denied try stays visible.
-                let audit = (from.is_closed() || to.is_closed()).then(|| {
-                    let refusal = refusal.clone();
-                    Box::new(IssueTransitionRefused { issue_id: issue.id, number, refusal }.into())
-                });
-                Err(Refused { refusal, audit })
+                let mut decision = Decision { events: vec![moved.into()], ..Decision::default() };
+                let told = closing.checklist.filter(|_| to == IssueStatus::Resolved).and_then(told);
+                decision.events.extend(told.map(|text| ledger::note(issue, text, actor, now, ids)));
+                Ok(decision)
             }
         }
     }
+}
+
+/// What the ledger says about the criteria an issue was closed against (K-27).
+fn told(checklist: &Snapshot) -> Option<String> {
+    let stands = |todo: &&Todo| {
+        todo.kind == TodoKind::Criterion
+            && todo.removed_at.is_none()
+            && todo.status != Status::Cancelled
+    };
+    let criteria: Vec<&Todo> = checklist.todos.values().filter(stands).collect();
+    let accepted = criteria.iter().filter(|todo| todo.status == Status::Completed).count();
+    let count = criteria.len();
+    (count > 0).then(|| format!("Closed against its criteria: {accepted} of {count} accepted."))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::issue::apply_issue;
-    use crate::{AgentPath, Event, Ids, IssueId, ProjectId, Role, Time};
+    use crate::{AgentPath, Event, IssueId};
 
     fn issue(status: IssueStatus) -> Issue {
-        let (at, mut ids) = (Time::from_micros(1), Ids::new(Time::from_micros(0), 7));
-        Issue {
-            id: IssueId::from(ids.ulid()),
-            project_id: ProjectId::from(ids.ulid()),
-            number: 3,
-            title: "Log in fails".into(),
-            body: String::new(),
-            status,
-            assignment: None,
-            revision: 5,
-            created_by: "operator".into(),
-            created_at: at,
-            updated_at: at,
-            defer_until: None,
+        let at = Time::from_micros(1);
+        let base = crate::issue::tests::issue(3);
+        Issue { status, revision: 5, created_at: at, updated_at: at, ..base }
+    }
+
+    fn sign_off(issue: &Issue, state: GateState, session: SessionId) -> Gate {
+        let mut ids = Ids::new(Time::from_micros(0), 77);
+        Gate {
+            id: crate::GateId::from(ids.ulid()),
+            project_id: issue.project_id,
+            kind: crate::gate::GateKind::Checkpoint,
+            purpose: Some(Purpose::SignOff),
+            state,
+            session_id: Some(session),
+            issue_id: Some(issue.id),
+            text: "met".into(),
+            details: serde_json::json!({}),
+            asked_by: "root:primary".into(),
+            agent: AgentPath::primary(),
+            created_at: Time::from_micros(2),
+            revision: Some(issue.revision),
+            response: None,
+            answered_by: None,
+            answered_at: None,
+            collected_at: None,
+        }
+    }
+
+    fn close(issue: &Issue, closing: Closing<'_>, role: Role) -> Result<Decision, Refused> {
+        let command = TransitionIssue { status: IssueStatus::Resolved, reason: None };
+        let (now, mut ids) = (Time::from_micros(9), Ids::new(Time::from_micros(9), 5));
+        command.decide(issue, &Actor::new(role, AgentPath::primary()), closing, now, &mut ids)
+    }
+
+    /// K-35, K-36, D-23: a resumed sign-off of the same session and issue, for the issue as it
+    /// stands, lets the agent close it; nothing less does.
+    #[test]
+    fn an_agent_closes_on_a_sign_off_alone() {
+        let issue = issue(IssueStatus::InProgress);
+        let session = crate::session::tests::session(8).id;
+        let other = crate::session::tests::session(9).id;
+        let good = sign_off(&issue, GateState::Resumed, session);
+        fn closing(gate: Option<&Gate>, session: Option<SessionId>) -> Closing<'_> {
+            Closing { session, sign_off: gate, checklist: None }
+        }
+        assert!(close(&issue, closing(Some(&good), Some(session)), Role::Root).is_ok());
+        let reject = |gate: Option<&Gate>, session, hint: &str| {
+            let refused = close(&issue, closing(gate, session), Role::Root).unwrap_err();
+            assert!(refused.audit.is_some());
+            assert!(refused.refusal.hint().contains(hint), "{}", refused.refusal.hint());
+        };
+        reject(None, Some(session), "ask for sign-off with checkpoint");
+        reject(Some(&sign_off(&issue, GateState::Open, session)), Some(session), "not answered");
+        reject(Some(&sign_off(&issue, GateState::Refused, session)), Some(session), "rework");
+        reject(Some(&Gate { revision: Some(4), ..good.clone() }), Some(session), "has changed");
+        reject(Some(&good), Some(other), "ask again");
+        reject(Some(&good), None, "ask again");
+        let pause = Gate { purpose: Some(Purpose::Pause), ..good.clone() };
+        reject(Some(&pause), Some(session), "ask again");
+        for role in [Role::Worker, Role::Lead, Role::Owner, Role::System] {
+            assert!(close(&issue, closing(Some(&good), Some(session)), role).is_err(), "{role}");
         }
     }
 
@@ -80,7 +186,8 @@ mod tests {
                     let reason = Body::new("because").ok();
                     let command = TransitionIssue { status: to, reason };
                     let actor = Actor::new(role, AgentPath::primary());
-                    match command.decide(&before, &actor) {
+                    let (closing, mut ids) = (Closing::default(), Ids::new(later, 5));
+                    match command.decide(&before, &actor, closing, later, &mut ids) {
                         Ok(decision) => {
                             assert_eq!(may_move(role, from, to), MoveVerdict::Allow);
                             let mut state = Some(before.clone());

@@ -49,7 +49,7 @@ fn listed(n: u8) -> ListedTodo {
     let statuses = [Status::Pending, Status::InProgress, Status::Completed, Status::Cancelled];
     ListedTodo {
         external_id: (n.is_multiple_of(2)).then(|| format!("own-{}", n % 6)),
-        title: title(n),
+        title: title(n).into(),
         phase: None,
         status: (n.is_multiple_of(3)).then(|| statuses[usize::from(n) % 4]),
         priority: Priority::ALL[usize::from(n) % 4],

@@ -264,7 +264,7 @@ fn replacing_keeps_rows_of_the_same_text_and_cancels_what_is_left_out() {
     world.run(&actor(Role::Operator), CreateTodos { items: vec![criterion] }).unwrap();
     let listed = |text: &str| ListedTodo {
         external_id: None,
-        title: Title::new(text).unwrap(),
+        title: Title::new(text).unwrap().into(),
         phase: None,
         status: None,
         priority: Priority::Medium,

@@ -4,4 +4,5 @@
 
 mod any_commands;
 mod commands;
+mod issue_life;
 mod world;

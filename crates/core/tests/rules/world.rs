@@ -4,8 +4,8 @@ use punchlist_core::capacity::Limits;
 use punchlist_core::command::{Command, CreateTodos, NewTodo};
 use punchlist_core::text::Title;
 use punchlist_core::{
-    Actor, AgentPath, Decision, Event, Ids, List, ListId, ListKind, ProjectId, Refused, Role,
-    Scope, Snapshot, Time, TodoId, apply, decide,
+    Actor, AgentPath, Decision, Event, Ids, List, ListId, ListKind, ProjectId, Refusal, Refused,
+    Role, Scope, Snapshot, Time, TodoId, apply, decide,
 };
 
 /// One list and everything that happened to it.
@@ -51,6 +51,16 @@ impl World {
             self.log.push((event.clone(), self.now));
         }
         Ok(decision)
+    }
+
+    /// A command that must be taken.
+    pub(crate) fn ok(&mut self, role: Role, command: impl Into<Command>) -> Decision {
+        self.run(&actor(role), command).unwrap()
+    }
+
+    /// A command that must be refused: why.
+    pub(crate) fn refused(&mut self, role: Role, command: impl Into<Command>) -> Refusal {
+        self.run(&actor(role), command).unwrap_err().refusal
     }
 
     /// Creates items as the operator and gives their ids in order.

@@ -1,8 +1,12 @@
 //! The calls on issues: found by number, filed and moved as the core decides.
 
-use punchlist_core::issue::{CreateIssue, Ground, TransitionIssue, telling_words};
+use punchlist_core::issue::{
+    CloseAsDuplicate, Closing, CommentIssue, CreateIssue, DeferIssue, Ground, LinkIssues, LinkKind,
+    TransitionIssue, UnlinkIssues, telling_words,
+};
 use punchlist_core::text::Body;
 use punchlist_core::{Decision, Issue, ProjectId, Refusal, Scope};
+use punchlist_store::rows::links::Seen;
 use punchlist_store::rows::lists::Lock;
 
 use super::Call;
@@ -45,11 +49,105 @@ impl Call<'_, '_> {
         }
     }
 
+    /// The issue as it is now, after what this call has done to it.
+    pub(crate) fn reload(&mut self, issue: &Issue) -> Result<Issue, Error> {
+        let number = issue.number;
+        let unknown = || Error::from(Refusal::UnknownIssue { number });
+        self.tx.issue_by_id(issue.id, Lock::No)?.ok_or_else(unknown)
+    }
+
     /// Moves an issue that is locked.
     pub fn transition_issue(
         &mut self,
         issue: Issue,
         command: &TransitionIssue,
+    ) -> Result<Issue, Error> {
+        let project = issue.project_id;
+        let (session, sign_off, checklist) = if command.status.is_closed() {
+            let session = self.session(Lock::No)?.map(|session| session.id);
+            (session, self.tx.sign_off(issue.id)?, self.checklist(&issue)?)
+        } else {
+            (None, None, None)
+        };
+        let sign_off = sign_off.as_ref();
+        let closing = Closing { session, sign_off, checklist: checklist.as_ref() };
+        let (actor, now) = (&self.envelope.actor, self.envelope.now);
+        match command.decide(&issue, actor, closing, now, &mut self.ids) {
+            Ok(decision) => self.record_issue(project, Some(issue), &decision),
+            Err(refused) => Err(self.refuse(project, &issue.id, refused)),
+        }
+    }
+
+    /// The open issues below this one, which closing it lists and does not touch (Q-K6).
+    pub(crate) fn open_children(&mut self, issue: &Issue) -> Result<Vec<Seen>, Error> {
+        let mut links = self.tx.links_of(issue.id)?;
+        links.retain(|link| {
+            link.kind == LinkKind::ChildOf && !link.outgoing && !link.status.is_closed()
+        });
+        Ok(links)
+    }
+
+    pub(crate) fn comment(&mut self, issue: Issue, command: &CommentIssue) -> Result<Issue, Error> {
+        let (project, now) = (issue.project_id, self.envelope.now);
+        match command.decide(&issue, &self.envelope.actor, now, &mut self.ids) {
+            Ok(decision) => self.record_issue(project, Some(issue), &decision),
+            Err(refused) => Err(self.refuse(project, &issue.id, refused)),
+        }
+    }
+
+    pub(crate) fn link(&mut self, from: Issue, to: &Issue, kind: LinkKind) -> Result<Issue, Error> {
+        let links = self.tx.links_between(from.id, to.id)?;
+        let (project, now) = (from.project_id, self.envelope.now);
+        let command = LinkIssues { kind };
+        match command.decide((&from, to), &links, &self.envelope.actor, now, &mut self.ids) {
+            Ok(decision) => self.record_issue(project, Some(from), &decision),
+            Err(refused) => Err(self.refuse(project, &from.id, refused)),
+        }
+    }
+
+    pub(crate) fn unlink(
+        &mut self,
+        from: Issue,
+        to: Issue,
+        kind: LinkKind,
+    ) -> Result<Issue, Error> {
+        let links = self.tx.links_between(from.id, to.id)?;
+        let project = from.project_id;
+        match (UnlinkIssues { kind }).decide((&from, &to), &links, &self.envelope.actor) {
+            Ok(decision) => {
+                // A symmetric link may be kept on the other side; its events are that issue's.
+                let id = from.id;
+                let owner = if links.iter().any(|l| l.kind == kind && l.from_issue == id) {
+                    from.clone()
+                } else {
+                    to
+                };
+                self.record_issue(project, Some(owner), &decision)?;
+                Ok(from)
+            }
+            Err(refused) => Err(self.refuse(project, &from.id, refused)),
+        }
+    }
+
+    pub(crate) fn close_as_duplicate(
+        &mut self,
+        issue: Issue,
+        of: &Issue,
+        command: &CloseAsDuplicate,
+    ) -> Result<Issue, Error> {
+        let links = self.tx.links_between(issue.id, of.id)?;
+        let (project, now) = (issue.project_id, self.envelope.now);
+        let actor = &self.envelope.actor;
+        match command.decide((&issue, of), &links, actor, now, &mut self.ids) {
+            Ok(decision) => self.record_issue(project, Some(issue), &decision),
+            Err(refused) => Err(self.refuse(project, &issue.id, refused)),
+        }
+    }
+
+    pub(crate) fn defer_issue(
+        &mut self,
+        issue: Issue,
+        command: DeferIssue,
     ) -> Result<Issue, Error> {
         let project = issue.project_id;
         match command.decide(&issue, &self.envelope.actor) {
@@ -58,7 +156,7 @@ impl Call<'_, '_> {
         }
     }
 
-    fn record_issue(
+    pub(super) fn record_issue(
         &mut self,
         project: ProjectId,
         mut state: Option<Issue>,

@@ -1,19 +1,19 @@
 //! `issue_create`: file an issue, with the criteria it is to meet.
 
 use punchlist_core::command::{CreateTodos, NewTodo};
-use punchlist_core::issue::{CreateIssue, KEEPERS};
+use punchlist_core::issue::{CreateIssue, KEEPERS, LinkKind};
 use punchlist_core::text::{Body, Content, Title};
-use punchlist_core::{Scope, TodoKind};
-use punchlist_store::Load;
+use punchlist_core::{Issue, IssueId, TodoKind};
+use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::{Maybe, up_to};
-use crate::views::issue::IssueView;
+use crate::views::OneIssue;
 
 /// File an issue. One that looks like an open issue is refused, and that one named.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -33,11 +33,6 @@ pub struct Input {
     pub force_new: Option<bool>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Output {
-    pub issue: IssueView,
-}
-
 #[derive(Debug)]
 pub struct IssueCreate;
 
@@ -53,26 +48,42 @@ impl Define for IssueCreate {
     );
 
     type Input = Input;
-    type Output = Output;
+    type Output = OneIssue;
 
-    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        let command = CreateIssue {
-            title: input.title.clone(),
-            body: input.body.0.clone(),
-            force_new: input.force_new == Some(true),
-        };
-        let issue = call.create_issue(&command)?;
-        let criteria = input.criteria.as_deref().unwrap_or_default();
-        if !criteria.is_empty() {
-            let scope = Scope::Issue { issue_id: issue.id.to_string() };
-            let mut checklist = call.open(scope, Load::All)?;
-            let criterion = |text: &Content| NewTodo {
-                kind: TodoKind::Criterion,
-                ..NewTodo::titled(text.clone())
-            };
-            let items = criteria.iter().map(criterion).collect();
-            call.decide(&mut checklist, CreateTodos { items })?;
-        }
-        Ok(Output { issue: issue.into() })
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneIssue, Error> {
+        let parent = call.session(Lock::No)?.and_then(|session| session.bound_issue);
+        Ok(OneIssue { issue: file(call, input, parent)?.into() })
     }
+}
+
+/// Files an issue with its criteria. What is found while working on another hangs under that one
+/// (K-45).
+pub(crate) fn file(
+    call: &mut Call<'_, '_>,
+    input: &Input,
+    parent: Option<IssueId>,
+) -> Result<Issue, Error> {
+    let command = CreateIssue {
+        title: input.title.clone(),
+        body: input.body.0.clone(),
+        force_new: input.force_new == Some(true),
+    };
+    let issue = call.create_issue(&command)?;
+    let criteria = input.criteria.as_deref().unwrap_or_default();
+    if !criteria.is_empty() {
+        let mut checklist = call.open_checklist(&issue)?;
+        let criterion =
+            |text: &Content| NewTodo { kind: TodoKind::Criterion, ..NewTodo::titled(text.clone()) };
+        let items = criteria.iter().map(criterion).collect();
+        call.decide(&mut checklist, CreateTodos { items })?;
+    }
+    let parent = match parent {
+        Some(id) => call.tx().issue_by_id(id, Lock::No)?,
+        None => None,
+    };
+    if let Some(parent) = parent {
+        let issue = call.reload(&issue)?;
+        call.link(issue, &parent, LinkKind::ChildOf)?;
+    }
+    call.reload(&issue)
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
 use crate::call::Call;
-use crate::catalogue::{Define, Effect, Surfaces};
+use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::explain::Fault;
 use crate::input::{Maybe, limit};
 use crate::views::issue::IssueView;
@@ -53,7 +53,8 @@ impl Define for IssueList {
     const NAME: &'static str = "issue_list";
     const ACCESS: Access = Access::Roles(&KEEPERS);
     const EFFECT: Effect = Effect::Read;
-    const SURFACES: Surfaces = Surfaces { command: &["issue", "list"], ..Surfaces::CALL };
+    const SURFACES: Surfaces =
+        Surfaces { profiles: &[Profile::Inbox], command: &["issue", "list"], positional: &[] };
     const EXAMPLE: &'static str = r#"{"status":"open","text":"log in","limit":20}"#;
 
     type Input = Input;

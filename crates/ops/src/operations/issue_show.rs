@@ -1,19 +1,20 @@
 //! `issue_show`: one issue and all that hangs on it.
 
-use punchlist_core::issue::{KEEPERS, checklist};
+use std::collections::BTreeMap;
+
+use punchlist_core::issue::{KEEPERS, UpdateKind, checklist, progress};
 use punchlist_core::select::ordered;
-use punchlist_core::{Scope, Todo, TodoKind};
-use punchlist_store::Load;
+use punchlist_core::{Time, Todo, TodoKind};
+use punchlist_store::rows::links::Seen;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
-use crate::catalogue::{Define, Effect, Surfaces};
-use crate::views::issue::{IssueView, ItemView};
+use crate::catalogue::{Define, Effect, Profile, Surfaces};
+use crate::views::{IssueRef, IssueView, ItemView, SessionView};
 
 /// Show one issue: its text, its criteria and steps, and what belongs to it.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -29,16 +30,49 @@ pub struct Output {
     pub issue: IssueView,
     pub criteria: Vec<ItemView>,
     pub steps: Vec<ItemView>,
-    /// Nothing links issues yet.
-    pub links: Vec<Value>,
-    /// Nobody comments on issues yet.
-    pub updates: Vec<Value>,
-    /// No session is bound to an issue yet.
-    pub sessions: Vec<Value>,
-    /// No issue has children yet.
-    pub open_children: Vec<Value>,
+    /// Other issues, as this one sees them.
+    pub links: Vec<LinkView>,
+    /// Comments, and the decisions that must be seen; the oldest first.
+    pub updates: Vec<UpdateView>,
+    /// The sessions that have worked on it.
+    pub sessions: Vec<SessionView>,
+    /// Issues below it that are open.
+    pub open_children: Vec<IssueRef>,
     /// Criteria and steps as markdown.
     pub checklist: String,
+    /// How far it is, in one line.
+    pub progress: String,
+}
+
+/// A link as one of its issues sees it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct LinkView {
+    /// As it reads from this issue.
+    pub kind: String,
+    pub number: i64,
+    pub title: String,
+    /// "out": this issue says so; "in": the other one does.
+    pub direction: &'static str,
+}
+
+impl From<Seen> for LinkView {
+    fn from(seen: Seen) -> Self {
+        let kind = if seen.outgoing { seen.kind.name() } else { seen.kind.inverse() };
+        let direction = if seen.outgoing { "out" } else { "in" };
+        Self { kind: kind.to_owned(), number: seen.number, title: seen.title, direction }
+    }
+}
+
+/// A line of the ledger.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UpdateView {
+    pub id: String,
+    pub kind: UpdateKind,
+    pub author: String,
+    pub text: String,
+    #[schemars(with = "String")]
+    pub created_at: Time,
 }
 
 #[derive(Debug)]
@@ -48,29 +82,56 @@ impl Define for IssueShow {
     const NAME: &'static str = "issue_show";
     const ACCESS: Access = Access::Roles(&KEEPERS);
     const EFFECT: Effect = Effect::Read;
-    const SURFACES: Surfaces =
-        Surfaces { command: &["issue", "show"], positional: &["number"], ..Surfaces::CALL };
+    const SURFACES: Surfaces = Surfaces {
+        profiles: &[Profile::Inbox],
+        command: &["issue", "show"],
+        positional: &["number"],
+    };
     const EXAMPLE: &'static str = r#"{"number":1}"#;
 
     type Input = Input;
     type Output = Output;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        let issue = call.issue(input.number, Lock::No)?;
-        let scope = Scope::Issue { issue_id: issue.id.to_string() };
-        let snapshot = call.look(&scope, Load::All)?;
-        let todos: Vec<&Todo> = snapshot.as_ref().map(ordered).unwrap_or_default();
-        let (criteria, steps): (Vec<&Todo>, Vec<&Todo>) =
-            todos.into_iter().partition(|todo| todo.kind == TodoKind::Criterion);
-        Ok(Output {
-            issue: issue.into(),
-            criteria: criteria.into_iter().map(ItemView::from).collect(),
-            steps: steps.into_iter().map(ItemView::from).collect(),
-            links: Vec::new(),
-            updates: Vec::new(),
-            sessions: Vec::new(),
-            open_children: Vec::new(),
-            checklist: snapshot.as_ref().map(checklist::markdown).unwrap_or_default(),
-        })
+        show(call, input.number)
     }
+}
+
+/// An issue with all that hangs on it.
+pub(crate) fn show(call: &mut Call<'_, '_>, number: i64) -> Result<Output, Error> {
+    let issue = call.issue(number, Lock::No)?;
+    let snapshot = call.checklist(&issue)?;
+    let notes = match &snapshot {
+        Some(snapshot) => call.notes(snapshot)?,
+        None => BTreeMap::new(),
+    };
+    let todos: Vec<&Todo> = snapshot.as_ref().map(ordered).unwrap_or_default();
+    let (criteria, steps): (Vec<&Todo>, Vec<&Todo>) =
+        todos.into_iter().partition(|todo| todo.kind == TodoKind::Criterion);
+    let item = |todo: &Todo| ItemView::of(todo, &notes);
+    let updates = call.tx().updates(issue.id)?;
+    let updates = updates.into_iter().map(|update| UpdateView {
+        id: update.id.to_string(),
+        kind: update.kind,
+        author: update.author,
+        text: update.text,
+        created_at: update.created_at,
+    });
+    let mut sessions = Vec::new();
+    for session in call.tx().sessions_of(issue.id)? {
+        sessions.push(SessionView::of(call, session)?);
+    }
+    let links = call.tx().links_of(issue.id)?.into_iter().map(LinkView::from).collect();
+    let open_children = call.open_children(&issue)?.into_iter().map(IssueRef::from).collect();
+    Ok(Output {
+        criteria: criteria.into_iter().map(item).collect(),
+        steps: steps.into_iter().map(item).collect(),
+        links,
+        updates: updates.collect(),
+        sessions,
+        open_children,
+        checklist: snapshot.as_ref().map(checklist::markdown).unwrap_or_default(),
+        progress: snapshot.as_ref().map(progress::line).unwrap_or_default(),
+        issue: issue.into(),
+    })
 }

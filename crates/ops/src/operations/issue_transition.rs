@@ -1,8 +1,8 @@
 //! `issue_transition`: move an issue to another status.
 
-use punchlist_core::IssueStatus;
 use punchlist_core::issue::{KEEPERS, TransitionIssue};
 use punchlist_core::text::Body;
+use punchlist_core::{IssueStatus, Refusal, Role};
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,9 +12,9 @@ use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
-use crate::views::issue::IssueView;
+use crate::views::{IssueRef, IssueView};
 
-/// Move an issue to another status. The operator closes and reopens.
+/// Move an issue to another status. The operator closes and reopens; an agent closes after a sign-off.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -31,8 +31,14 @@ pub struct Input {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Output {
     pub issue: IssueView,
+    /// Issues below it that are open, where it was closed; they stop nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub open_children: Vec<IssueRef>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
 }
 
 #[derive(Debug)]
@@ -53,9 +59,25 @@ impl Define for IssueTransition {
     type Output = Output;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        // No issue has children yet, so there is nothing that `confirm` would confirm.
         let issue = call.issue(input.number, Lock::Row)?;
+        let children = if input.status.is_closed() && !issue.status.is_closed() {
+            call.open_children(&issue)?
+        } else {
+            Vec::new()
+        };
+        // A person is asked once; an agent has been through a sign-off that listed them (Q-K6).
+        let is_person = call.envelope().actor.role == Role::Operator;
+        if is_person && !children.is_empty() && input.confirm != Some(true) {
+            let children = children.iter().map(|child| child.number).collect();
+            return Err(Refusal::OpenChildren { number: input.number, children }.into());
+        }
         let command = TransitionIssue { status: input.status, reason: input.reason.0.clone() };
-        Ok(Output { issue: call.transition_issue(issue, &command)?.into() })
+        let issue = call.transition_issue(issue, &command)?;
+        let warning = (!children.is_empty()).then(|| {
+            let numbers: Vec<String> = children.iter().map(|c| format!("#{}", c.number)).collect();
+            format!("Closed with open children: {}", numbers.join(", "))
+        });
+        let open_children = children.into_iter().map(IssueRef::from).collect();
+        Ok(Output { issue: issue.into(), open_children, warning })
     }
 }

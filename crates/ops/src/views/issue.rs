@@ -1,7 +1,11 @@
 //! An issue and the items of its checklist, in the issue's own words.
 
+use std::collections::BTreeMap;
+
 use punchlist_core::issue::checklist::shown_status;
-use punchlist_core::{Issue, IssueStatus, Status, Time, Todo, TodoKind};
+use punchlist_core::todo::Note;
+use punchlist_core::{Issue, IssueStatus, Status, Time, Todo, TodoId, TodoKind};
+use punchlist_store::rows::links::Seen;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -48,6 +52,26 @@ impl From<Issue> for IssueView {
     }
 }
 
+/// An answer that is one issue.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct OneIssue {
+    pub issue: IssueView,
+}
+
+/// Another issue, in brief.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct IssueRef {
+    pub number: i64,
+    pub title: String,
+    pub status: IssueStatus,
+}
+
+impl From<Seen> for IssueRef {
+    fn from(seen: Seen) -> Self {
+        Self { number: seen.number, title: seen.title, status: seen.status }
+    }
+}
+
 /// A criterion or a step of an issue.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -61,6 +85,7 @@ pub struct ItemView {
     pub origin_agent: String,
     pub claim: Option<ClaimView>,
     pub hold: Option<HoldView>,
+    pub notes: Vec<String>,
     /// When the operator confirmed a criterion; null: proposed.
     #[schemars(with = "Option<String>")]
     pub ratified_at: Option<Time>,
@@ -85,22 +110,34 @@ pub enum ItemStatus {
     Abandoned,
 }
 
-impl From<&Todo> for ItemView {
-    fn from(todo: &Todo) -> Self {
+impl From<Status> for ItemStatus {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Backlog | Status::Pending => Self::Pending,
+            Status::InProgress => Self::InProgress,
+            Status::Completed => Self::Completed,
+            Status::Cancelled => Self::Abandoned,
+        }
+    }
+}
+
+/// The notes of an item, as texts.
+pub(crate) fn texts(notes: &BTreeMap<TodoId, Vec<Note>>, todo: &Todo) -> Vec<String> {
+    notes.get(&todo.id).into_iter().flatten().map(|note| note.text.clone()).collect()
+}
+
+impl ItemView {
+    pub(crate) fn of(todo: &Todo, notes: &BTreeMap<TodoId, Vec<Note>>) -> Self {
         let accepted = todo.kind == TodoKind::Criterion && todo.status == Status::Completed;
         Self {
             id: todo.id.to_string(),
             content: todo.title.clone(),
-            status: match shown_status(todo) {
-                Status::Backlog | Status::Pending => ItemStatus::Pending,
-                Status::InProgress => ItemStatus::InProgress,
-                Status::Completed => ItemStatus::Completed,
-                Status::Cancelled => ItemStatus::Abandoned,
-            },
+            status: shown_status(todo).into(),
             phase: todo.phase.clone(),
             origin_agent: todo.origin_agent.to_string(),
             claim: todo.claim.as_ref().map(ClaimView::from),
             hold: todo.hold.as_ref().map(HoldView::from),
+            notes: texts(notes, todo),
             ratified_at: todo.ratified_at,
             accepted_at: accepted.then_some(todo.settled_at).flatten(),
             created_at: todo.created_at,

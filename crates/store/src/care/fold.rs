@@ -5,9 +5,14 @@
 
 use std::collections::BTreeMap;
 
-use punchlist_core::issue::apply_issue;
+use punchlist_core::delegation::apply_delegation;
+use punchlist_core::gate::apply_gate;
+use punchlist_core::issue::{IssueUpdate, Link, apply_issue};
+use punchlist_core::session::apply_session;
 use punchlist_core::todo::Note;
-use punchlist_core::{Event, Issue, ListId, Snapshot, Todo, TodoId, apply};
+use punchlist_core::{
+    Delegation, Event, Gate, Issue, ListId, Session, Snapshot, Todo, TodoId, apply,
+};
 use serde_json::Value;
 
 use super::doctor::{Check, named};
@@ -43,6 +48,12 @@ struct Fold {
     aggregate: String,
     open: Option<Snapshot>,
     issue: Option<Issue>,
+    /// What the log says hangs on the issue.
+    updates: Vec<IssueUpdate>,
+    links: Vec<Link>,
+    session: Option<Session>,
+    gate: Option<Gate>,
+    delegation: Option<Delegation>,
     lists: u64,
     issues: u64,
     todos: u64,
@@ -82,11 +93,23 @@ impl Fold {
             Some(snapshot) => {
                 apply(snapshot, &event, recorded.at);
             }
-            None => {
-                apply_issue(&mut self.issue, &event, recorded.at);
-            }
+            None => self.apart(&event, recorded),
         }
         Ok(())
+    }
+
+    /// What is no list is an aggregate of its own; an event is one's or another's.
+    fn apart(&mut self, event: &Event, recorded: &Recorded) {
+        apply_issue(&mut self.issue, event, recorded.at);
+        apply_session(&mut self.session, event, recorded.at);
+        apply_gate(&mut self.gate, event, recorded.at);
+        apply_delegation(&mut self.delegation, event, recorded.at);
+        match event {
+            Event::IssueUpdated(e) => self.updates.push(e.update.clone()),
+            Event::IssueLinked(e) => self.links.push(e.link.clone()),
+            Event::IssueUnlinked(e) => self.links.retain(|link| link.id != e.link_id),
+            _ => {}
+        }
     }
 
     /// Events of projects and of whatever else is no list are not folded here.
@@ -109,7 +132,19 @@ impl Fold {
                     self.differs(format!("issue #{number} is in the log, but not in the tables"));
                 }
             }
+            // Rows come by id; the log is in the order of commits.
+            let mut updates = std::mem::take(&mut self.updates);
+            updates.sort_by_key(|update| update.id);
+            if tx.updates(folded.id)? != updates {
+                self.differs(format!("the ledger of issue #{number} is not as the log says"));
+            }
+            let mut links = std::mem::take(&mut self.links);
+            links.sort_by_key(|link| link.id);
+            if tx.links_from(folded.id)? != links {
+                self.differs(format!("the links of issue #{number} are not as the log says"));
+            }
         }
+        self.close_apart(tx)?;
         let Some(folded) = self.open.take() else {
             return Ok(());
         };
@@ -134,6 +169,27 @@ impl Fold {
         if notes != rows {
             let (log, tables) = (notes.len(), rows.len());
             self.differs(format!("list {id} has {tables} notes that are not the {log} of the log"));
+        }
+        Ok(())
+    }
+
+    /// Compares the session, the gate or the delegation that was folded with its row.
+    fn close_apart(&mut self, tx: &mut Tx<'_>) -> Result<(), Error> {
+        if let Some(folded) = self.session.take()
+            && tx.session_by_id(folded.id)?.as_ref() != Some(&folded)
+        {
+            self.differs(format!("session {} is not as the log says", folded.id));
+        }
+        if let Some(folded) = self.gate.take()
+            && tx.gate(folded.project_id, folded.id, Lock::No)?.as_ref() != Some(&folded)
+        {
+            self.differs(format!("gate {} is not as the log says", folded.id));
+        }
+        if let Some(folded) = self.delegation.take() {
+            let row = tx.delegation(folded.project_id, folded.id, Lock::No)?;
+            if row.map(|(row, _)| row).as_ref() != Some(&folded) {
+                self.differs(format!("delegation {} is not as the log says", folded.id));
+            }
         }
         Ok(())
     }

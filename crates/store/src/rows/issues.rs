@@ -153,6 +153,18 @@ impl Tx<'_> {
         self.first(statement, &[(&project).into(), number.into()], read)
     }
 
+    pub fn issue_by_id(&mut self, id: IssueId, lock: Lock) -> Result<Option<Issue>, Error> {
+        let id = id.to_string();
+        let statement = match lock {
+            Lock::No => sql!("SELECT ", columns!(), " FROM issues WHERE id = $1"),
+            Lock::Row => self.dialect().pick(
+                sql!("SELECT ", columns!(), " FROM issues WHERE id = $1"),
+                sql!("SELECT ", columns!(), " FROM issues WHERE id = $1 FOR UPDATE"),
+            ),
+        };
+        self.first(statement, &[(&id).into()], read)
+    }
+
     /// The number people call an issue by.
     pub fn issue_number(&mut self, id: IssueId) -> Result<Option<i64>, Error> {
         let id = id.to_string();
@@ -224,6 +236,9 @@ impl Tx<'_> {
             };
             match event {
                 Event::IssueCreated(_) => self.insert_issue(issue)?,
+                Event::IssueUpdated(e) => self.insert_update(&e.update)?,
+                Event::IssueLinked(e) => self.insert_link(&e.link)?,
+                Event::IssueUnlinked(e) => self.delete_link(e.link_id)?,
                 _ if changed => self.update_issue(issue)?,
                 _ => {}
             }

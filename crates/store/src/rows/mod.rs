@@ -3,14 +3,20 @@
 //! Every function hangs on [`crate::Tx`]; none decides anything.
 
 pub mod answers;
+pub mod conversations;
+pub mod delegations;
 pub mod events;
+pub mod gates;
 pub mod issues;
 pub mod leases;
+pub mod ledger;
+pub mod links;
 pub mod lists;
 pub mod load;
 pub mod notes;
 pub mod outbox;
 pub mod projects;
+pub mod sessions;
 pub mod take;
 pub mod todos;
 pub mod tokens;

@@ -20,13 +20,14 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// The notes of a whole list, in no order that means anything.
-    pub(crate) fn notes_of_list(&mut self, list: ListId) -> Result<Vec<Note>, Error> {
+    /// The notes of a whole list, each item's in their order.
+    pub fn notes_of_list(&mut self, list: ListId) -> Result<Vec<Note>, Error> {
         let list = list.to_string();
         self.query(
             sql!(
                 "SELECT n.todo_id, n.author, n.text, n.created_at FROM todo_notes AS n \
-                 JOIN todos AS t ON t.id = n.todo_id WHERE t.list_id = $1"
+                 JOIN todos AS t ON t.id = n.todo_id WHERE t.list_id = $1 \
+                 ORDER BY n.todo_id, n.n"
             ),
             &[(&list).into()],
             |row| {

@@ -79,7 +79,9 @@ CREATE TABLE gates (
     revision BIGINT,
     response TEXT COLLATE "C",
     answered_by TEXT COLLATE "C",
-    answered_at BIGINT
+    answered_at BIGINT,
+    -- When whoever asked got the answer.
+    collected_at BIGINT
 );
 CREATE INDEX gates_by_state ON gates (project_id, state, id);
 CREATE INDEX gates_by_session ON gates (session_id, id) WHERE session_id IS NOT NULL;

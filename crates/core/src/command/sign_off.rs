@@ -1,0 +1,32 @@
+//! Sign off an issue's criteria: what was claimed is accepted, and the set is ratified (K-35).
+
+use serde::{Deserialize, Serialize};
+
+use super::draft::Draft;
+use crate::event::TodoRatified;
+use crate::{Refused, Status, Todo, TodoKind};
+
+/// Accept every claimed criterion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SignOff {}
+
+impl SignOff {
+    pub(super) fn decide(self, draft: &mut Draft<'_>) -> Result<(), Refused> {
+        draft.leave_on_list(TodoKind::Criterion, None)?;
+        let stands = |todo: &&Todo| {
+            todo.kind == TodoKind::Criterion
+                && todo.removed_at.is_none()
+                && todo.status != Status::Cancelled
+        };
+        let criteria: Vec<Todo> = draft.state.todos.values().filter(stands).cloned().collect();
+        for todo in criteria {
+            if todo.ratified_at.is_none() {
+                draft.emit(TodoRatified { todo_id: todo.id, ratified_at: draft.now });
+            }
+            if let Some(claim) = todo.claim.filter(|_| !todo.status.is_settled()) {
+                draft.complete(todo.id, claim.outcome.as_deref(), &claim.evidence)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,202 @@
+//! A delegation: work handed to another agent, through one durable queue.
+//!
+//! A worker sees only what was forwarded to it, and touches no list. What it thinks belongs on the
+//! checklist it proposes in its return; whoever delegated takes it in, changes it or turns it down
+//! (K-48, K-49). Who holds a delegation, and until when, is a lease and outside the fold.
+
+mod propose;
+mod report;
+mod start;
+
+pub use propose::{DecideProposal, Proposal, ProposalDecision, ProposedItem, proposal_in};
+pub use report::{CancelDelegation, Report, ReportDelegation, TakeDelegation};
+pub use start::Delegate;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::event::{
+    DelegationCancelled, DelegationFailed, DelegationQueued, DelegationReturned, DelegationStarted,
+    ProposalDecided,
+};
+use crate::{AgentPath, DelegationId, Event, IssueId, ProjectId, Role, SessionId, Time, TodoId};
+
+/// Who may hand work on.
+pub const DELEGATORS: [Role; 4] = [Role::Operator, Role::Lead, Role::Owner, Role::Root];
+
+/// Who may do the work: any program that can show one of these roles.
+pub const WORKERS: [Role; 4] = [Role::Operator, Role::Owner, Role::Root, Role::Worker];
+
+/// How often a delegation is tried: once more after a failure.
+pub const ATTEMPTS_MAX: i64 = 2;
+
+/// Does the caller wait?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    Sync,
+    Async,
+}
+
+impl Mode {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sync => "sync",
+            Self::Async => "async",
+        }
+    }
+
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Sync, Self::Async].into_iter().find(|mode| mode.name() == text)
+    }
+}
+
+/// What becomes of a proposal (K-51).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Review {
+    /// It is stored without anybody looking.
+    Auto,
+    /// Whoever delegated decides.
+    #[default]
+    Review,
+}
+
+impl Review {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Review => "review",
+        }
+    }
+
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Auto, Self::Review].into_iter().find(|review| review.name() == text)
+    }
+}
+
+/// Where a delegation stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DelegationState {
+    Queued,
+    Running,
+    Returned,
+    Failed,
+    Cancelled,
+}
+
+impl DelegationState {
+    pub const ALL: [Self; 5] =
+        [Self::Queued, Self::Running, Self::Returned, Self::Failed, Self::Cancelled];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::Returned => "returned",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.name() == text)
+    }
+
+    #[must_use]
+    pub const fn is_over(self) -> bool {
+        matches!(self, Self::Returned | Self::Failed | Self::Cancelled)
+    }
+}
+
+/// A delegation as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Delegation {
+    pub id: DelegationId,
+    pub project_id: ProjectId,
+    /// The specialist it is for.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// What is to be done: all that the worker gets to see.
+    pub mission: String,
+    pub rationale: Option<String>,
+    pub mode: Mode,
+    pub state: DelegationState,
+    /// As it was when the work was handed on, so that machines with other files agree.
+    pub review: Review,
+    pub todo_id: Option<TodoId>,
+    pub session_id: Option<SessionId>,
+    /// Where a proposal goes.
+    pub issue_id: Option<IssueId>,
+    pub delegated_by: String,
+    pub parent_agent: AgentPath,
+    /// The worker's place in the tree of agents.
+    pub agent: AgentPath,
+    pub attempts: i64,
+    pub result: Option<String>,
+    pub error: Option<String>,
+    pub proposal: Option<Proposal>,
+    pub decision: Option<ProposalDecision>,
+    pub created_at: Time,
+    pub updated_at: Time,
+    pub finished_at: Option<Time>,
+}
+
+/// Folds one event into a delegation; says whether its row changed. Infallible, as `apply` is.
+pub fn apply_delegation(state: &mut Option<Delegation>, event: &Event, at: Time) -> bool {
+    if let Event::DelegationQueued(DelegationQueued { delegation }) = event {
+        *state = Some(Delegation::clone(delegation));
+        return true;
+    }
+    let Some(delegation) = state else { return false };
+    match event {
+        Event::DelegationStarted(DelegationStarted { delegation_id, attempts, .. })
+            if *delegation_id == delegation.id =>
+        {
+            delegation.state = DelegationState::Running;
+            delegation.attempts = *attempts;
+        }
+        Event::DelegationReturned(DelegationReturned { delegation_id, result, proposal })
+            if *delegation_id == delegation.id =>
+        {
+            delegation.state = DelegationState::Returned;
+            delegation.result = Some(result.clone());
+            delegation.proposal.clone_from(proposal);
+            delegation.error = None;
+            delegation.finished_at = Some(at);
+        }
+        Event::DelegationFailed(DelegationFailed { delegation_id, error, again })
+            if *delegation_id == delegation.id =>
+        {
+            delegation.error = Some(error.clone());
+            if *again {
+                delegation.state = DelegationState::Queued;
+            } else {
+                delegation.state = DelegationState::Failed;
+                delegation.finished_at = Some(at);
+            }
+        }
+        Event::DelegationCancelled(DelegationCancelled { delegation_id, .. })
+            if *delegation_id == delegation.id =>
+        {
+            delegation.state = DelegationState::Cancelled;
+            delegation.finished_at = Some(at);
+        }
+        Event::ProposalDecided(ProposalDecided { delegation_id, decision, .. })
+            if *delegation_id == delegation.id =>
+        {
+            delegation.decision = Some(*decision);
+        }
+        _ => return false,
+    }
+    delegation.updated_at = at;
+    true
+}

@@ -1,0 +1,65 @@
+//! Hand work on.
+
+use super::{DELEGATORS, Delegation, DelegationState, Mode, Review};
+use crate::event::DelegationQueued;
+use crate::text::{Body, Title};
+use crate::{
+    Actor, AgentPath, Decision, DelegationId, Ids, ProjectId, Refusal, Refused, Session, Time,
+    TodoId,
+};
+
+/// Hand work to a specialist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delegate {
+    pub kind: Title,
+    pub mission: Body,
+    pub rationale: Option<Body>,
+    pub mode: Mode,
+    pub review: Review,
+    pub todo_id: Option<TodoId>,
+}
+
+impl Delegate {
+    pub fn decide(
+        &self,
+        project_id: ProjectId,
+        session: Option<&Session>,
+        actor: &Actor,
+        now: Time,
+        ids: &mut Ids,
+    ) -> Result<Decision, Refused> {
+        if !DELEGATORS.contains(&actor.role) {
+            return Err(Refusal::MayNotDelegate { role: actor.role }.into());
+        }
+        let path = format!("{}.subagents.{}", actor.agent, self.kind);
+        let Some(agent) = AgentPath::parse(&path) else {
+            return Err(Refusal::BadAgentType { name: self.kind.as_str().to_owned() }.into());
+        };
+        let delegation = Delegation {
+            id: DelegationId::from(ids.ulid()),
+            project_id,
+            kind: self.kind.as_str().to_owned(),
+            mission: self.mission.as_str().to_owned(),
+            rationale: self.rationale.clone().map(Body::into_string),
+            mode: self.mode,
+            state: DelegationState::Queued,
+            review: self.review,
+            todo_id: self.todo_id,
+            session_id: session.map(|session| session.id),
+            issue_id: session.and_then(|session| session.bound_issue),
+            delegated_by: actor.principal.clone(),
+            parent_agent: actor.agent.clone(),
+            agent,
+            attempts: 0,
+            result: None,
+            error: None,
+            proposal: None,
+            decision: None,
+            created_at: now,
+            updated_at: now,
+            finished_at: None,
+        };
+        let events = vec![DelegationQueued { delegation: Box::new(delegation) }.into()];
+        Ok(Decision { events, ..Decision::default() })
+    }
+}

@@ -1,0 +1,187 @@
+//! A gate: every pause for a person, whatever it is about. One mechanism for a checkpoint, a
+//! question, a form, a permission and an escalation.
+//!
+//! A gate is asked once and answered once, hours later or after a restart, by whoever may. Asking
+//! again in the same words gives the standing gate, and once it is answered, its answer (P-32).
+
+mod answer;
+pub mod form;
+mod open;
+
+pub use answer::{AnswerGate, GateDecision};
+pub use open::{Asked, Ground, OpenGate};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::event::{GateAnswered, GateCollected, GateOpened, GateSuperseded};
+use crate::{AgentPath, Event, GateId, IssueId, ProjectId, Role, SessionId, Time};
+
+/// Who may ask a person.
+pub const ASKERS: [Role; 3] = [Role::Operator, Role::Root, Role::Lead];
+
+/// What kind of pause it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GateKind {
+    Checkpoint,
+    Ask,
+    Form,
+    Permission,
+    Escalation,
+}
+
+impl GateKind {
+    pub const ALL: [Self; 5] =
+        [Self::Checkpoint, Self::Ask, Self::Form, Self::Permission, Self::Escalation];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Checkpoint => "checkpoint",
+            Self::Ask => "ask",
+            Self::Form => "form",
+            Self::Permission => "permission",
+            Self::Escalation => "escalation",
+        }
+    }
+
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == text)
+    }
+}
+
+/// What a checkpoint is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    Pause,
+    /// The criteria are met, says the agent; may it close the issue?
+    SignOff,
+}
+
+impl Purpose {
+    pub const ALL: [Self; 2] = [Self::Pause, Self::SignOff];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pause => "pause",
+            Self::SignOff => "sign_off",
+        }
+    }
+
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|purpose| purpose.name() == text)
+    }
+}
+
+/// Where a gate stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GateState {
+    Open,
+    Resumed,
+    Refused,
+    /// Asked anew before anybody answered.
+    Superseded,
+}
+
+impl GateState {
+    pub const ALL: [Self; 4] = [Self::Open, Self::Resumed, Self::Refused, Self::Superseded];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Resumed => "resumed",
+            Self::Refused => "refused",
+            Self::Superseded => "superseded",
+        }
+    }
+
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.name() == text)
+    }
+}
+
+/// A gate as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Gate {
+    pub id: GateId,
+    pub project_id: ProjectId,
+    pub kind: GateKind,
+    /// Of a checkpoint.
+    pub purpose: Option<Purpose>,
+    pub state: GateState,
+    pub session_id: Option<SessionId>,
+    /// The issue the session was bound to.
+    pub issue_id: Option<IssueId>,
+    /// The reason, the question or the title.
+    pub text: String,
+    /// The options of a question, the schema of a form.
+    pub details: Value,
+    pub asked_by: String,
+    pub agent: AgentPath,
+    pub created_at: Time,
+    /// The issue's revision it was asked at and, once answered, holds for.
+    pub revision: Option<i64>,
+    pub response: Option<Value>,
+    pub answered_by: Option<String>,
+    pub answered_at: Option<Time>,
+    /// When whoever asked got the answer.
+    pub collected_at: Option<Time>,
+}
+
+/// Folds one event into a gate; says whether its row changed. Infallible, as `apply` is.
+pub fn apply_gate(state: &mut Option<Gate>, event: &Event, at: Time) -> bool {
+    match (event, state) {
+        (Event::GateOpened(GateOpened { gate }), state) => {
+            *state = Some(Gate::clone(gate));
+            true
+        }
+        (Event::GateAnswered(answered), Some(gate)) if answered.gate_id == gate.id => {
+            let GateAnswered { state, response, answered_by, revision, .. } = answered;
+            gate.state = *state;
+            gate.response.clone_from(response);
+            gate.answered_by = Some(answered_by.clone());
+            gate.answered_at = Some(at);
+            gate.revision = *revision;
+            true
+        }
+        (Event::GateSuperseded(GateSuperseded { gate_id, .. }), Some(gate))
+            if *gate_id == gate.id =>
+        {
+            gate.state = GateState::Superseded;
+            true
+        }
+        (Event::GateCollected(GateCollected { gate_id }), Some(gate)) if *gate_id == gate.id => {
+            gate.collected_at = Some(at);
+            true
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_parsing_agree() {
+        for kind in GateKind::ALL {
+            assert_eq!(GateKind::parse(kind.name()), Some(kind));
+        }
+        for state in GateState::ALL {
+            assert_eq!(GateState::parse(state.name()), Some(state));
+        }
+        for purpose in Purpose::ALL {
+            assert_eq!(Purpose::parse(purpose.name()), Some(purpose));
+        }
+    }
+}

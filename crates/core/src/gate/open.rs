@@ -1,0 +1,142 @@
+//! Ask a person: open a gate, or find the one that asks the same already.
+
+use serde_json::Value;
+
+use super::{ASKERS, Gate, GateKind, GateState, Purpose, form};
+use crate::event::{GateCollected, GateOpened, GateSuperseded};
+use crate::text::{Body, normalised};
+use crate::{
+    Actor, Decision, GateId, Ids, Issue, ProjectId, Refusal, Refused, Session, Snapshot, Status,
+    Time, Todo, TodoKind,
+};
+
+/// Ask for a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenGate {
+    pub kind: GateKind,
+    /// Of a checkpoint; none: a sign-off when every criterion is claimed, else a pause.
+    pub purpose: Option<Purpose>,
+    pub text: Body,
+    pub details: Value,
+}
+
+/// What the question stands on.
+#[derive(Clone, Debug)]
+pub struct Ground<'a> {
+    pub project_id: ProjectId,
+    pub session: Option<&'a Session>,
+    /// The issue the session is bound to, and its checklist.
+    pub issue: Option<&'a Issue>,
+    pub checklist: Option<&'a Snapshot>,
+    /// What this asker asked before, the newest first.
+    pub earlier: &'a [Gate],
+}
+
+/// What became of asking.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// A new gate, first in the decision; it may take the place of others.
+    New { opened: Decision, superseded: Vec<(GateId, Decision)> },
+    /// It was asked before and waits.
+    Standing(GateId),
+    /// It was asked before and has been answered.
+    Answered(GateId, Decision),
+}
+
+impl OpenGate {
+    pub fn decide(
+        &self,
+        ground: &Ground<'_>,
+        actor: &Actor,
+        now: Time,
+        ids: &mut Ids,
+    ) -> Result<Asked, Refused> {
+        if !ASKERS.contains(&actor.role) {
+            return Err(Refusal::MayNotAsk { role: actor.role }.into());
+        }
+        if self.kind == GateKind::Form {
+            form::check(&self.details).map_err(|fault| Refusal::BadForm { fault })?;
+        }
+        let purpose = self.purpose(ground)?;
+        let revision = ground.issue.map(|issue| issue.revision);
+        let same = |gate: &&Gate| {
+            gate.kind == self.kind
+                && gate.purpose == purpose
+                && gate.issue_id == ground.issue.map(|issue| issue.id)
+                && normalised(&gate.text) == normalised(self.text.as_str())
+                && gate.details == self.details
+        };
+        // A sign-off is about the issue as it stands: asked or answered for another revision, it
+        // is another question.
+        let current = |gate: &Gate| purpose != Some(Purpose::SignOff) || gate.revision == revision;
+        if let Some(gate) = ground.earlier.iter().find(same) {
+            match gate.state {
+                GateState::Open if current(gate) => return Ok(Asked::Standing(gate.id)),
+                GateState::Resumed | GateState::Refused
+                    if gate.collected_at.is_none() && current(gate) =>
+                {
+                    let events = vec![GateCollected { gate_id: gate.id }.into()];
+                    let decision = Decision { events, ..Decision::default() };
+                    return Ok(Asked::Answered(gate.id, decision));
+                }
+                _ => {}
+            }
+        }
+        let gate = Gate {
+            id: GateId::from(ids.ulid()),
+            project_id: ground.project_id,
+            kind: self.kind,
+            purpose,
+            state: GateState::Open,
+            session_id: ground.session.map(|session| session.id),
+            issue_id: ground.issue.map(|issue| issue.id),
+            text: self.text.as_str().to_owned(),
+            details: self.details.clone(),
+            asked_by: actor.principal.clone(),
+            agent: actor.agent.clone(),
+            created_at: now,
+            revision,
+            response: None,
+            answered_by: None,
+            answered_at: None,
+            collected_at: None,
+        };
+        let by = gate.id;
+        let replaced = |gate: &&Gate| {
+            self.kind == GateKind::Checkpoint
+                && gate.kind == GateKind::Checkpoint
+                && gate.state == GateState::Open
+        };
+        let superseded = ground.earlier.iter().filter(replaced).map(|gate| {
+            let events = vec![GateSuperseded { gate_id: gate.id, by }.into()];
+            (gate.id, Decision { events, ..Decision::default() })
+        });
+        let superseded = superseded.collect();
+        let events = vec![GateOpened { gate: Box::new(gate) }.into()];
+        Ok(Asked::New { opened: Decision { events, ..Decision::default() }, superseded })
+    }
+
+    fn purpose(&self, ground: &Ground<'_>) -> Result<Option<Purpose>, Refused> {
+        if self.kind != GateKind::Checkpoint {
+            return Ok(None);
+        }
+        match self.purpose {
+            Some(Purpose::SignOff) if ground.issue.is_none() => Err(Refusal::Unbound.into()),
+            Some(purpose) => Ok(Some(purpose)),
+            None if ground.checklist.is_some_and(criteria_met) => Ok(Some(Purpose::SignOff)),
+            None => Ok(Some(Purpose::Pause)),
+        }
+    }
+}
+
+/// There are criteria, and each is claimed, accepted or dropped.
+fn criteria_met(checklist: &Snapshot) -> bool {
+    let criterion = |todo: &&Todo| {
+        todo.kind == TodoKind::Criterion
+            && todo.removed_at.is_none()
+            && todo.status != Status::Cancelled
+    };
+    let mut criteria = checklist.todos.values().filter(criterion).peekable();
+    criteria.peek().is_some()
+        && criteria.all(|todo| todo.status == Status::Completed || todo.claim.is_some())
+}

@@ -1,0 +1,175 @@
+//! The ledger of an issue: comments, and the few decisions that must be seen (K-26, K-27).
+//!
+//! Notes on items and routine moves stay in the event log. What of a checklist's life is told
+//! here is decided in one place, [`follow`], from the events themselves.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Issue, keeper};
+use crate::authority::Action;
+use crate::event::{ChecklistChanged, IssueUpdated};
+use crate::text::Body;
+use crate::{
+    Actor, Command, Decision, Event, Ids, IssueId, Refused, Snapshot, Time, Todo, TodoId, TodoKind,
+    UpdateId,
+};
+
+/// Who speaks in the ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UpdateKind {
+    Comment,
+    SystemNote,
+}
+
+impl UpdateKind {
+    pub const ALL: [Self; 2] = [Self::Comment, Self::SystemNote];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Comment => "comment",
+            Self::SystemNote => "system_note",
+        }
+    }
+
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == text)
+    }
+}
+
+/// A line of the ledger; lines are only ever added.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct IssueUpdate {
+    pub id: UpdateId,
+    pub issue_id: IssueId,
+    pub kind: UpdateKind,
+    pub author: String,
+    pub text: String,
+    pub created_at: Time,
+}
+
+/// Say something about an issue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommentIssue {
+    pub text: Body,
+}
+
+impl CommentIssue {
+    pub fn decide(
+        &self,
+        issue: &Issue,
+        actor: &Actor,
+        now: Time,
+        ids: &mut Ids,
+    ) -> Result<Decision, Refused> {
+        keeper(actor, Action::Note)?;
+        let text = self.text.as_str().to_owned();
+        let event = line(issue.id, UpdateKind::Comment, text, actor, now, ids);
+        Ok(Decision { events: vec![event], ..Decision::default() })
+    }
+}
+
+/// A system note as an event.
+pub(crate) fn note(issue: &Issue, text: String, actor: &Actor, now: Time, ids: &mut Ids) -> Event {
+    line(issue.id, UpdateKind::SystemNote, text, actor, now, ids)
+}
+
+fn line(
+    issue_id: IssueId,
+    kind: UpdateKind,
+    text: String,
+    actor: &Actor,
+    created_at: Time,
+    ids: &mut Ids,
+) -> Event {
+    let (id, author) = (UpdateId::from(ids.ulid()), actor.principal.clone());
+    IssueUpdated { update: IssueUpdate { id, issue_id, kind, author, text, created_at } }.into()
+}
+
+/// What a decided change of the checklist means for its issue: the revision grows, and what the
+/// ledger tells is told. `checklist` is the state after the change.
+#[must_use]
+pub fn follow(
+    issue: &Issue,
+    checklist: &Snapshot,
+    command: &Command,
+    decided: &Decision,
+    actor: &Actor,
+    now: Time,
+    ids: &mut Ids,
+) -> Decision {
+    // A renewed lease changes nothing that anybody reads.
+    if decided.events.iter().all(|event| matches!(event, Event::TodoTaken(_))) {
+        return Decision::default();
+    }
+    let mut events: Vec<Event> = told(checklist, command, decided)
+        .into_iter()
+        .map(|text| note(issue, text, actor, now, ids))
+        .collect();
+    let (issue_id, revision) = (issue.id, issue.revision + 1);
+    events.push(ChecklistChanged { issue_id, revision }.into());
+    Decision { events, ..Decision::default() }
+}
+
+/// The lines of the ledger that a change of the checklist makes.
+fn told(checklist: &Snapshot, command: &Command, decided: &Decision) -> Vec<String> {
+    let criterion = |id: &TodoId| -> Option<&Todo> {
+        checklist.todo(*id).filter(|todo| todo.kind == TodoKind::Criterion)
+    };
+    let mut lines = Vec::new();
+    match command {
+        Command::AdoptTodos(adopt) => {
+            let is_new = |event: &&Event| matches!(event, Event::TodoCreated(_));
+            let count = decided.events.iter().filter(is_new).count();
+            let items = if count == 1 { "item" } else { "items" };
+            lines.push(format!("Sublist of {} approved: {count} {items}.", adopt.origin_agent));
+        }
+        Command::RefuseSignOff(refused) => {
+            let returned = decided.events.iter().filter_map(|event| match event {
+                Event::ClaimReturned(e) => criterion(&e.todo_id),
+                Event::TodoReopened(e) => criterion(&e.todo_id),
+                _ => None,
+            });
+            let titles: Vec<String> = returned.map(|todo| format!("`{}`", todo.title)).collect();
+            let open = if titles.is_empty() { "nothing".to_owned() } else { titles.join(", ") };
+            lines.push(format!("Sign-off refused: {}. Open again: {open}.", refused.feedback));
+        }
+        _ => {}
+    }
+    let removed: Vec<TodoId> = decided
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Event::TodoRemoved(e) => Some(e.todo_id),
+            _ => None,
+        })
+        .collect();
+    for event in &decided.events {
+        let said = match event {
+            Event::TodoClaimed(e) => criterion(&e.todo_id).map(|todo| claimed(todo, &e.claim)),
+            Event::TodoRatified(e) if matches!(command, Command::RatifyTodo(_)) => {
+                criterion(&e.todo_id).map(|todo| format!("Criterion ratified: {}", todo.title))
+            }
+            // What is removed while open is cancelled first; that is one act.
+            Event::TodoCancelled(e) if !removed.contains(&e.todo_id) => {
+                criterion(&e.todo_id).map(|todo| format!("Criterion dropped: {}", todo.title))
+            }
+            Event::TodoRemoved(e) => {
+                criterion(&e.todo_id).map(|todo| format!("Criterion removed: {}", todo.title))
+            }
+            _ => None,
+        };
+        lines.extend(said);
+    }
+    lines
+}
+
+fn claimed(todo: &Todo, claim: &crate::todo::Claim) -> String {
+    let evidence: Vec<String> = claim.evidence.iter().map(ToString::to_string).collect();
+    let on = if evidence.is_empty() { "no evidence".to_owned() } else { evidence.join(", ") };
+    format!("Criterion claimed by {}: {} ({on})", claim.by, todo.title)
+}

@@ -1,0 +1,73 @@
+//! How far a checklist is, in one line, and what an agent gave up of it (P-9).
+
+use crate::select::ordered;
+use crate::{Role, Snapshot, Status, Todo, TodoKind};
+
+/// Counts over the items in view.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    pub total: usize,
+    /// Not settled and not claimed.
+    pub open: usize,
+    /// Settled, or claimed and waiting for its reviewer.
+    pub closed: usize,
+    /// Open, but not actionable.
+    pub held: usize,
+    pub criteria: usize,
+    /// Claimed or accepted.
+    pub criteria_met: usize,
+    /// Steps that an agent cancelled.
+    pub dropped_by_agent: usize,
+    pub steps: usize,
+}
+
+/// Counts the items in view.
+#[must_use]
+pub fn of(snapshot: &Snapshot) -> Progress {
+    let mut progress = Progress::default();
+    for todo in ordered(snapshot) {
+        let settled = todo.status.is_settled();
+        let closed = settled || todo.claim.is_some();
+        progress.total += 1;
+        *(if closed { &mut progress.closed } else { &mut progress.open }) += 1;
+        progress.held += usize::from(!settled && todo.hold.is_some());
+        match todo.kind {
+            TodoKind::Criterion if todo.status != Status::Cancelled => {
+                progress.criteria += 1;
+                progress.criteria_met += usize::from(closed);
+            }
+            TodoKind::Criterion => {}
+            TodoKind::Step => {
+                progress.steps += 1;
+                progress.dropped_by_agent += usize::from(dropped_by_agent(todo));
+            }
+        }
+    }
+    progress
+}
+
+fn dropped_by_agent(todo: &Todo) -> bool {
+    todo.status == Status::Cancelled
+        && todo.settled_by.as_ref().is_some_and(|by| by.role != Role::Operator)
+}
+
+/// The same in words; nothing for an empty list.
+#[must_use]
+pub fn line(snapshot: &Snapshot) -> String {
+    let progress = of(snapshot);
+    if progress.total == 0 {
+        return String::new();
+    }
+    let mut parts = vec![format!("{} of {} closed", progress.closed, progress.total)];
+    if progress.held > 0 {
+        parts.push(format!("{} held", progress.held));
+    }
+    if progress.criteria > 0 {
+        parts.push(format!("{} of {} criteria met", progress.criteria_met, progress.criteria));
+    }
+    if progress.dropped_by_agent > 0 {
+        let (dropped, steps) = (progress.dropped_by_agent, progress.steps);
+        parts.push(format!("{dropped} of {steps} cancelled by the agent"));
+    }
+    parts.join(", ")
+}

@@ -1,0 +1,146 @@
+//! A session: one run of an agent's attention, and the one issue it may be bound to.
+//!
+//! Binding is a pointer on the session's side. It moves, and nothing else does: no todo is
+//! changed, no issue closed, by binding, unbinding or ending (K-3, K-37).
+
+mod bind;
+mod end;
+mod start;
+
+pub use bind::{BindSession, Bound, UnbindSession};
+pub use end::EndSession;
+pub use start::StartSession;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::authority::Action;
+use crate::event::{SessionBound, SessionEnded, SessionStarted, SessionUnbound};
+use crate::{
+    Actor, ConversationId, Event, IssueId, ProjectId, Refusal, Refused, SessionId, Time, issue,
+};
+
+/// Whether a session goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionState {
+    Active,
+    /// Waits: for a person, or until somebody lets it go on.
+    Paused,
+    Ended,
+}
+
+impl SessionState {
+    pub const ALL: [Self; 3] = [Self::Active, Self::Paused, Self::Ended];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Paused => "paused",
+            Self::Ended => "ended",
+        }
+    }
+
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.name() == text)
+    }
+}
+
+/// A session as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Session {
+    pub id: SessionId,
+    pub project_id: ProjectId,
+    pub title: String,
+    pub state: SessionState,
+    /// The issue whose checklist is in reach; at most one (K-1).
+    pub bound_issue: Option<IssueId>,
+    pub conversation_id: ConversationId,
+    /// The host it runs in, and the host's own id for it.
+    pub host: Option<String>,
+    pub external_id: Option<String>,
+    /// The folder it runs in, by which a process without an id finds it.
+    pub directory: Option<String>,
+    pub started_by: String,
+    pub created_at: Time,
+    pub updated_at: Time,
+    pub ended_at: Option<Time>,
+}
+
+/// Folds one event into a session; says whether its row changed. Infallible, as `apply` is.
+pub fn apply_session(state: &mut Option<Session>, event: &Event, at: Time) -> bool {
+    match (event, state) {
+        (Event::SessionStarted(SessionStarted { session }), state) => {
+            *state = Some(Session::clone(session));
+            true
+        }
+        (Event::SessionBound(SessionBound { session_id, issue_id, .. }), Some(session))
+            if *session_id == session.id =>
+        {
+            (session.bound_issue, session.updated_at) = (Some(*issue_id), at);
+            true
+        }
+        (Event::SessionUnbound(SessionUnbound { session_id, .. }), Some(session))
+            if *session_id == session.id =>
+        {
+            (session.bound_issue, session.updated_at) = (None, at);
+            true
+        }
+        (Event::SessionEnded(SessionEnded { session_id }), Some(session))
+            if *session_id == session.id =>
+        {
+            session.state = SessionState::Ended;
+            (session.ended_at, session.updated_at) = (Some(at), at);
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Sessions are for those who keep issues; workers have none (K-47).
+fn keeper(actor: &Actor) -> Result<(), Refused> {
+    issue::keeper(actor, Action::View)
+}
+
+/// A session that has not ended.
+fn going(session: &Session) -> Result<(), Refused> {
+    match session.ended_at {
+        None => Ok(()),
+        Some(at) => Err(Refusal::SessionEnded { session: session.id, at }.into()),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::Ids;
+
+    pub(crate) fn session(seed: u128) -> Session {
+        let mut ids = Ids::new(Time::from_micros(0), seed);
+        Session {
+            id: SessionId::from(ids.ulid()),
+            project_id: ProjectId::from(Ids::new(Time::from_micros(0), 1).ulid()),
+            title: "work".into(),
+            state: SessionState::Active,
+            bound_issue: None,
+            conversation_id: ConversationId::from(ids.ulid()),
+            host: None,
+            external_id: None,
+            directory: None,
+            started_by: "root:primary".into(),
+            created_at: Time::from_micros(0),
+            updated_at: Time::from_micros(0),
+            ended_at: None,
+        }
+    }
+
+    #[test]
+    fn names_and_parsing_agree() {
+        for state in SessionState::ALL {
+            assert_eq!(SessionState::parse(state.name()), Some(state));
+        }
+    }
+}

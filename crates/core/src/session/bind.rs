@@ -1,0 +1,154 @@
+//! Bind a session to an issue, or let go of it. One session at a time works on an issue (K-2).
+
+use super::{Session, going, keeper};
+use crate::event::{SessionBound, SessionUnbound};
+use crate::{Actor, Decision, Issue, Refusal, Refused, Role};
+
+/// Point a session to an issue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BindSession {
+    /// Take it from the session that has it; the operator's to say (D-27).
+    pub take_over: bool,
+}
+
+/// Let go of whatever a session points to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnbindSession;
+
+/// What binding does to the two sessions it may concern.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bound {
+    pub session: Decision,
+    /// To the session that had the issue.
+    pub holder: Decision,
+}
+
+impl BindSession {
+    /// `before`: the issue the session points to now; `holder`: another session, not ended, that
+    /// points to this issue.
+    pub fn decide(
+        self,
+        session: &Session,
+        issue: &Issue,
+        before: Option<&Issue>,
+        holder: Option<&Session>,
+        actor: &Actor,
+    ) -> Result<Bound, Refused> {
+        keeper(actor)?;
+        going(session)?;
+        let mut bound = Bound::default();
+        if session.bound_issue == Some(issue.id) {
+            return Ok(bound);
+        }
+        if let Some(holder) = holder {
+            if !self.take_over || actor.role != Role::Operator {
+                let refusal = Refusal::IssueHeld {
+                    number: issue.number,
+                    session: holder.id,
+                    title: holder.title.clone(),
+                    take_over: actor.role == Role::Operator,
+                };
+                return Err(refusal.into());
+            }
+            let gone = SessionUnbound {
+                session_id: holder.id,
+                issue_id: issue.id,
+                number: issue.number,
+                taken_over_by: Some(session.id),
+            };
+            bound.holder.events.push(gone.into());
+        }
+        if let Some(before) = before {
+            bound.session.events.push(unbound(session, before).into());
+        }
+        let (session_id, issue_id, number) = (session.id, issue.id, issue.number);
+        bound.session.events.push(SessionBound { session_id, issue_id, number }.into());
+        Ok(bound)
+    }
+}
+
+impl UnbindSession {
+    /// `issue`: what the session points to; none: there is nothing to let go of.
+    pub fn decide(
+        self,
+        session: &Session,
+        issue: Option<&Issue>,
+        actor: &Actor,
+    ) -> Result<Decision, Refused> {
+        keeper(actor)?;
+        let events = issue.map(|issue| unbound(session, issue).into()).into_iter().collect();
+        Ok(Decision { events, ..Decision::default() })
+    }
+}
+
+pub(super) fn unbound(session: &Session, issue: &Issue) -> SessionUnbound {
+    let (session_id, issue_id, number) = (session.id, issue.id, issue.number);
+    SessionUnbound { session_id, issue_id, number, taken_over_by: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::issue::tests::issue;
+    use crate::session::apply_session;
+    use crate::session::tests::session;
+    use crate::{AgentPath, Time};
+
+    fn actor(role: Role) -> Actor {
+        Actor::new(role, AgentPath::primary())
+    }
+
+    /// D-27, K-2: a second session is refused with the holder's name; the operator takes over.
+    #[test]
+    fn one_session_at_a_time_works_on_an_issue() {
+        let (mine, other, issue) = (session(5), session(6), issue(7));
+        let holder = Some(&other);
+        let plain = BindSession { take_over: false };
+        let forced = BindSession { take_over: true };
+        for (bind, role) in [(plain, Role::Root), (plain, Role::Operator), (forced, Role::Root)] {
+            let refused = bind.decide(&mine, &issue, None, holder, &actor(role)).unwrap_err();
+            let take_over = role == Role::Operator;
+            let (number, session, title) = (7, other.id, other.title.clone());
+            assert_eq!(refused.refusal, Refusal::IssueHeld { number, session, title, take_over });
+        }
+        let bound = forced.decide(&mine, &issue, None, holder, &actor(Role::Operator)).unwrap();
+        let mut taken = Some(Session { bound_issue: Some(issue.id), ..other });
+        let mut mine = Some(mine);
+        for event in bound.holder.events.iter().chain(&bound.session.events) {
+            apply_session(&mut taken, event, Time::from_micros(9));
+            apply_session(&mut mine, event, Time::from_micros(9));
+        }
+        assert_eq!(taken.unwrap().bound_issue, None);
+        assert_eq!(mine.unwrap().bound_issue, Some(issue.id));
+    }
+
+    /// K-1: at most one issue; binding to another lets go of the first. Again changes nothing.
+    #[test]
+    fn binding_moves_the_one_pointer() {
+        let (first, second) = (issue(1), issue(2));
+        let bind = BindSession { take_over: false };
+        let mut state = Some(Session { bound_issue: Some(first.id), ..session(5) });
+        let again =
+            bind.decide(state.as_ref().unwrap(), &first, Some(&first), None, &actor(Role::Root));
+        assert_eq!(again.unwrap(), Bound::default());
+        let moved = bind
+            .decide(state.as_ref().unwrap(), &second, Some(&first), None, &actor(Role::Root))
+            .unwrap();
+        assert_eq!(moved.session.events.len(), 2);
+        for event in &moved.session.events {
+            apply_session(&mut state, event, Time::from_micros(9));
+        }
+        assert_eq!(state.unwrap().bound_issue, Some(second.id));
+    }
+
+    /// K-47: a worker has no session; and an ended session binds to nothing.
+    #[test]
+    fn workers_and_ended_sessions_bind_nothing() {
+        let bind = BindSession { take_over: false };
+        assert!(bind.decide(&session(5), &issue(1), None, None, &actor(Role::Worker)).is_err());
+        let ended = Session { ended_at: Some(Time::from_micros(3)), ..session(5) };
+        let refused = bind.decide(&ended, &issue(1), None, None, &actor(Role::Root)).unwrap_err();
+        let (session, at) = (ended.id, Time::from_micros(3));
+        assert_eq!(refused.refusal, Refusal::SessionEnded { session, at });
+    }
+}

@@ -1,0 +1,45 @@
+//! Start a session.
+
+use super::{Session, SessionState, keeper};
+use crate::event::SessionStarted;
+use crate::text::Title;
+use crate::{Actor, ConversationId, Decision, Ids, ProjectId, Refused, SessionId, Time};
+
+/// Begin a session with a chat of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StartSession {
+    pub title: Title,
+    pub conversation_id: ConversationId,
+    pub host: Option<Title>,
+    pub external_id: Option<Title>,
+    pub directory: Option<String>,
+}
+
+impl StartSession {
+    pub fn decide(
+        &self,
+        project_id: ProjectId,
+        actor: &Actor,
+        now: Time,
+        ids: &mut Ids,
+    ) -> Result<Decision, Refused> {
+        keeper(actor)?;
+        let session = Session {
+            id: SessionId::from(ids.ulid()),
+            project_id,
+            title: self.title.as_str().to_owned(),
+            state: SessionState::Active,
+            bound_issue: None,
+            conversation_id: self.conversation_id,
+            host: self.host.clone().map(Title::into_string),
+            external_id: self.external_id.clone().map(Title::into_string),
+            directory: self.directory.clone(),
+            started_by: actor.principal.clone(),
+            created_at: now,
+            updated_at: now,
+            ended_at: None,
+        };
+        let events = vec![SessionStarted { session: Box::new(session) }.into()];
+        Ok(Decision { events, ..Decision::default() })
+    }
+}

@@ -1,0 +1,90 @@
+//! The checklist of an issue: found through the session or a person's word, and what a change of
+//! it means for the issue.
+
+use std::collections::BTreeMap;
+
+use punchlist_core::command::Command;
+use punchlist_core::issue::ledger;
+use punchlist_core::todo::Note;
+use punchlist_core::{Actor, Decision, Issue, IssueId, Refusal, Role, Scope, Snapshot, TodoId};
+use punchlist_store::Load;
+use punchlist_store::rows::lists::Lock;
+
+use super::Call;
+use crate::Error;
+
+/// The scope of an issue's checklist.
+pub(crate) fn scope_of(issue: &Issue) -> Scope {
+    Scope::Issue { issue_id: issue.id.to_string() }
+}
+
+impl Call<'_, '_> {
+    /// The issue whose checklist the caller means: a person may name one, everybody else has the
+    /// one the session is bound to (K-11).
+    pub(crate) fn target_issue(&mut self, lock: Lock) -> Result<Issue, Error> {
+        let named = self.envelope.context.issue;
+        if let Some(number) = named.filter(|_| self.envelope.actor.role == Role::Operator) {
+            return self.issue(number, lock);
+        }
+        let unbound = || Error::from(Refusal::Unbound);
+        let session = self.session(Lock::No)?.ok_or_else(unbound)?;
+        let id = session.bound_issue.ok_or_else(unbound)?;
+        let issue = self.tx.issue_by_id(id, lock)?.ok_or_else(unbound)?;
+        self.reaches_issue(Some(issue.number))?;
+        Ok(issue)
+    }
+
+    /// The checklist of an issue to look at; one nobody has begun is none.
+    pub(crate) fn checklist(&mut self, issue: &Issue) -> Result<Option<Snapshot>, Error> {
+        self.look(&scope_of(issue), Load::All)
+    }
+
+    /// The checklist of an issue to change.
+    pub(crate) fn open_checklist(&mut self, issue: &Issue) -> Result<Snapshot, Error> {
+        self.open(scope_of(issue), Load::All)
+    }
+
+    /// The notes of a list, each item's in the order they were made.
+    pub(crate) fn notes(
+        &mut self,
+        snapshot: &Snapshot,
+    ) -> Result<BTreeMap<TodoId, Vec<Note>>, Error> {
+        let mut notes: BTreeMap<TodoId, Vec<Note>> = BTreeMap::new();
+        for note in self.tx.notes_of_list(snapshot.list.id)? {
+            notes.entry(note.todo_id).or_default().push(note);
+        }
+        Ok(notes)
+    }
+
+    /// Locks what a list hangs on before the list itself, in the one fixed order.
+    pub(super) fn lock_owner(&mut self, scope: &Scope) -> Result<(), Error> {
+        if let Some(id) = issue_id(scope) {
+            self.tx.issue_by_id(id, Lock::Row)?;
+        }
+        Ok(())
+    }
+
+    /// Tells the issue of a change of its checklist: the revision grows, the ledger is written.
+    pub(super) fn follow(
+        &mut self,
+        actor: &Actor,
+        snapshot: &Snapshot,
+        command: &Command,
+        decided: &Decision,
+    ) -> Result<(), Error> {
+        let Some(id) = issue_id(&snapshot.list.scope).filter(|_| !decided.events.is_empty()) else {
+            return Ok(());
+        };
+        let Some(issue) = self.tx.issue_by_id(id, Lock::No)? else { return Ok(()) };
+        let now = self.envelope.now;
+        let told = ledger::follow(&issue, snapshot, command, decided, actor, now, &mut self.ids);
+        self.record_issue(issue.project_id, Some(issue), &told).map(|_| ())
+    }
+}
+
+fn issue_id(scope: &Scope) -> Option<IssueId> {
+    match scope {
+        Scope::Issue { issue_id } => IssueId::parse(issue_id),
+        _ => None,
+    }
+}

@@ -1,0 +1,200 @@
+//! The calls on delegations: queued, taken by lease, reported on, and what a report proposes.
+
+use punchlist_core::command::{AdoptTodos, NewTodo};
+use punchlist_core::delegation::{
+    CancelDelegation, DecideProposal, Delegate, ProposalDecision, ProposedItem, Report,
+    ReportDelegation, Review, TakeDelegation,
+};
+use punchlist_core::{
+    Actor, AgentPath, Decision, Delegation, DelegationId, Lease, ProjectId, Refusal, Role, Time,
+};
+use punchlist_store::rows::delegations::Held;
+use punchlist_store::rows::lists::Lock;
+
+use super::Call;
+use crate::Error;
+
+impl Call<'_, '_> {
+    /// Hands work on, in the session the caller is in.
+    pub(crate) fn delegate(&mut self, command: &Delegate) -> Result<Delegation, Error> {
+        let project = self.ensure_project()?;
+        let session = self.session(Lock::No)?;
+        let (actor, now) = (self.envelope.actor.clone(), self.envelope.now);
+        let decided = command.decide(project, session.as_ref(), &actor, now, &mut self.ids);
+        let decision = decided.map_err(|refused| self.refuse(project, &project, refused))?;
+        self.record_delegation(project, None, &decision)
+    }
+
+    /// The delegation of an id; one that is not there is a refusal.
+    pub(crate) fn delegation(&mut self, named: &str, lock: Lock) -> Result<Held, Error> {
+        let unknown = || Error::from(Refusal::UnknownDelegation { delegation: named.to_owned() });
+        let id = DelegationId::parse(named.trim()).ok_or_else(unknown)?;
+        let project = self.project()?.ok_or_else(unknown)?;
+        self.tx.delegation(project, id, lock)?.ok_or_else(unknown)
+    }
+
+    /// The next one to work on, of one of these types, held from now on.
+    pub(crate) fn take_delegation(
+        &mut self,
+        types: &[String],
+        lease_s: i64,
+    ) -> Result<Option<(Delegation, Lease)>, Error> {
+        let Some(project) = self.project()? else { return Ok(None) };
+        let clock = self.tx.clock()?;
+        let mut found = None;
+        if types.is_empty() {
+            found = self.tx.next_delegation(project, None, clock)?;
+        }
+        for kind in types {
+            if found.is_none() {
+                found = self.tx.next_delegation(project, Some(kind), clock)?;
+            }
+        }
+        let Some((delegation, lease)) = found else { return Ok(None) };
+        let actor = self.envelope.actor.clone();
+        let decided = TakeDelegation.decide(&delegation, &actor);
+        let decision = decided.map_err(|refused| self.refuse(project, &delegation.id, refused))?;
+        let epoch = lease.map_or(0, |lease| lease.epoch) + 1;
+        let until = clock.plus_seconds(lease_s);
+        let lease = Lease { holder: Some(actor.principal), epoch, until };
+        let delegation = self.record_delegation(project, Some(delegation), &decision)?;
+        self.tx.put_delegation_lease(delegation.id, &lease)?;
+        Ok(Some((delegation, lease)))
+    }
+
+    /// Reports on a delegation that is held. Where its policy says so, a proposal goes in at once.
+    pub(crate) fn report(
+        &mut self,
+        named: &str,
+        epoch: i64,
+        report: Report,
+    ) -> Result<Delegation, Error> {
+        let (delegation, lease) = self.delegation(named, Lock::Row)?;
+        let (project, clock) = (delegation.project_id, self.tx.clock()?);
+        self.holds(&delegation, lease.as_ref(), epoch, clock)?;
+        let decided = ReportDelegation { report }.decide(&delegation);
+        let decision = decided.map_err(|refused| self.refuse(project, &delegation.id, refused))?;
+        let id = delegation.id;
+        let delegation = self.record_delegation(project, Some(delegation), &decision)?;
+        self.tx.put_delegation_lease(id, &Lease { holder: None, epoch, until: clock })?;
+        if delegation.proposal.is_some()
+            && delegation.review == Review::Auto
+            && delegation.issue_id.is_some()
+        {
+            let decision = ProposalDecision::Accept;
+            let (delegation, _) =
+                self.adopt(delegation, &system(), &DecideProposal { decision, items: None })?;
+            return Ok(delegation);
+        }
+        Ok(delegation)
+    }
+
+    /// Renews the lease on a delegation; says until when.
+    pub(crate) fn renew_delegation(
+        &mut self,
+        named: &str,
+        epoch: i64,
+        lease_s: i64,
+    ) -> Result<Lease, Error> {
+        let (delegation, lease) = self.delegation(named, Lock::Row)?;
+        let clock = self.tx.clock()?;
+        let holder = self.holds(&delegation, lease.as_ref(), epoch, clock)?;
+        let lease = Lease { holder: Some(holder), epoch, until: clock.plus_seconds(lease_s) };
+        self.tx.put_delegation_lease(delegation.id, &lease)?;
+        Ok(lease)
+    }
+
+    /// Is this the holder, and is the lease still its?
+    fn holds(
+        &self,
+        delegation: &Delegation,
+        lease: Option<&Lease>,
+        epoch: i64,
+        clock: Time,
+    ) -> Result<String, Error> {
+        let me = &self.envelope.actor.principal;
+        let holder = lease.and_then(|lease| lease.held_by(clock).map(str::to_owned));
+        let current = lease.map_or(0, |lease| lease.epoch);
+        if holder.as_ref() == Some(me) && current == epoch {
+            return Ok(me.clone());
+        }
+        let delegation = delegation.id;
+        Err(Refusal::StaleDelegation { delegation, epoch, current, holder }.into())
+    }
+
+    pub(crate) fn cancel_delegation(
+        &mut self,
+        named: &str,
+        command: &CancelDelegation,
+    ) -> Result<Delegation, Error> {
+        let (delegation, _) = self.delegation(named, Lock::Row)?;
+        let (actor, project) = (self.envelope.actor.clone(), delegation.project_id);
+        let decided = command.decide(&delegation, &actor);
+        let decision = decided.map_err(|refused| self.refuse(project, &delegation.id, refused))?;
+        self.record_delegation(project, Some(delegation), &decision)
+    }
+
+    /// Decides on a proposal; says what was passed over because the list says it already.
+    pub(crate) fn decide_proposal(
+        &mut self,
+        named: &str,
+        command: &DecideProposal,
+    ) -> Result<(Delegation, Vec<String>), Error> {
+        // The checklist's issue is locked before the delegation: that is the order everywhere.
+        let (looked, _) = self.delegation(named, Lock::No)?;
+        if let Some(id) = looked.issue_id {
+            self.tx.issue_by_id(id, Lock::Row)?;
+        }
+        let (delegation, _) = self.delegation(named, Lock::Row)?;
+        let actor = self.envelope.actor.clone();
+        self.adopt(delegation, &actor, command)
+    }
+
+    fn adopt(
+        &mut self,
+        delegation: Delegation,
+        actor: &Actor,
+        command: &DecideProposal,
+    ) -> Result<(Delegation, Vec<String>), Error> {
+        let project = delegation.project_id;
+        let decided = command.decide(&delegation, actor);
+        let (decision, items) =
+            decided.map_err(|refused| self.refuse(project, &delegation.id, refused))?;
+        let (issue_id, origin_agent) = (delegation.issue_id, delegation.agent.clone());
+        let delegation = self.record_delegation(project, Some(delegation), &decision)?;
+        if items.is_empty() {
+            return Ok((delegation, Vec::new()));
+        }
+        let issue = match issue_id {
+            Some(id) => self.tx.issue_by_id(id, Lock::Row)?,
+            None => None,
+        };
+        let issue = issue.ok_or_else(|| Error::from(Refusal::NoChecklist))?;
+        let mut checklist = self.open_checklist(&issue)?;
+        let items = items.into_iter().map(new_todo).collect();
+        let command = AdoptTodos { items, origin_agent }.into();
+        let decision = self.decide_as(actor, &mut checklist, &command)?;
+        let skipped = decision.warnings.iter().map(ToString::to_string).collect();
+        Ok((delegation, skipped))
+    }
+
+    fn record_delegation(
+        &mut self,
+        project: ProjectId,
+        mut state: Option<Delegation>,
+        decision: &Decision,
+    ) -> Result<Delegation, Error> {
+        let stamp = self.stamp(project);
+        self.tx.record_delegation(&mut state, decision, &stamp)?;
+        state.ok_or_else(|| Error::Internal { detail: "a decision left no delegation".into() })
+    }
+}
+
+fn new_todo(item: ProposedItem) -> NewTodo {
+    NewTodo { kind: item.kind, phase: item.phase, ..NewTodo::titled(item.content) }
+}
+
+/// Acts by policy alone.
+fn system() -> Actor {
+    Actor::new(Role::System, AgentPath::primary())
+}

@@ -1,0 +1,139 @@
+//! The calls on gates: asked, found again and answered, with all that follows from an answer.
+
+use punchlist_core::command::{RefuseSignOff, SignOff};
+use punchlist_core::gate::{AnswerGate, Asked, GateDecision, Ground, OpenGate, Purpose};
+use punchlist_core::issue::address::{Precision, find_criterion};
+use punchlist_core::text::Body;
+use punchlist_core::{Decision, Gate, GateId, Issue, ProjectId, Refusal};
+use punchlist_store::rows::lists::Lock;
+use serde_json::Value;
+
+use super::Call;
+use crate::Error;
+
+/// How far back a repeated question is looked for.
+const EARLIER_MAX: i64 = 50;
+
+impl Call<'_, '_> {
+    /// Asks a person, or finds that it was asked.
+    pub(crate) fn ask(&mut self, command: &OpenGate) -> Result<Gate, Error> {
+        let project_id = self.ensure_project()?;
+        let session = self.session(Lock::Row)?;
+        let issue = match &session {
+            Some(session) => self.bound_issue(session, Lock::No)?,
+            None => None,
+        };
+        let checklist = match &issue {
+            Some(issue) => self.checklist(issue)?,
+            None => None,
+        };
+        let actor = self.envelope.actor.clone();
+        let id = session.as_ref().map(|session| session.id);
+        let earlier = self.tx.gates_asked(project_id, id, &actor.principal, EARLIER_MAX)?;
+        let ground = Ground {
+            project_id,
+            session: session.as_ref(),
+            issue: issue.as_ref(),
+            checklist: checklist.as_ref(),
+            earlier: &earlier,
+        };
+        let decided = command.decide(&ground, &actor, self.envelope.now, &mut self.ids);
+        let asked = decided.map_err(|refused| self.refuse(project_id, &project_id, refused))?;
+        let known = |id: GateId| earlier.iter().find(|gate| gate.id == id).cloned();
+        match asked {
+            Asked::Standing(id) => known(id).ok_or_else(gone),
+            Asked::Answered(id, decision) => self.record_gate(project_id, known(id), &decision),
+            Asked::New { opened, superseded } => {
+                for (id, decision) in superseded {
+                    self.record_gate(project_id, known(id), &decision)?;
+                }
+                self.record_gate(project_id, None, &opened)
+            }
+        }
+    }
+
+    /// The gate of an id; one that is not there is a refusal.
+    pub(crate) fn gate(&mut self, named: &str, lock: Lock) -> Result<Gate, Error> {
+        let unknown = || Error::from(Refusal::UnknownGate { gate: named.to_owned() });
+        let id = GateId::parse(named.trim()).ok_or_else(unknown)?;
+        let project = self.project()?.ok_or_else(unknown)?;
+        self.tx.gate(project, id, lock)?.ok_or_else(unknown)
+    }
+
+    /// Answers a gate. A sign-off does to the checklist what it says, in the same breath.
+    pub(crate) fn answer_gate(
+        &mut self,
+        named: &str,
+        command: &AnswerGate,
+        reopen: Option<&[String]>,
+    ) -> Result<Gate, Error> {
+        // The issue is locked before the gate: that is the order everywhere.
+        let looked = self.gate(named, Lock::No)?;
+        let issue = match looked.issue_id {
+            Some(id) => self.tx.issue_by_id(id, Lock::Row)?,
+            None => None,
+        };
+        let gate = self.gate(named, Lock::Row)?;
+        let (actor, project) = (self.envelope.actor.clone(), gate.project_id);
+        let checked = command.check(&gate, &actor);
+        checked.map_err(|refused| self.refuse(project, &gate.id, refused))?;
+        let revision = match issue {
+            Some(issue) if gate.purpose == Some(Purpose::SignOff) => {
+                let id = issue.id;
+                self.judge(&issue, command, reopen)?;
+                self.tx.issue_by_id(id, Lock::No)?.map(|issue| issue.revision)
+            }
+            Some(issue) => Some(issue.revision),
+            None => None,
+        };
+        let decided = command.decide(&gate, &actor, revision);
+        let decision = decided.map_err(|refused| self.refuse(project, &gate.id, refused))?;
+        self.record_gate(project, Some(gate), &decision)
+    }
+
+    /// What a sign-off does to the criteria.
+    fn judge(
+        &mut self,
+        issue: &Issue,
+        command: &AnswerGate,
+        reopen: Option<&[String]>,
+    ) -> Result<(), Error> {
+        let mut checklist = self.open_checklist(issue)?;
+        match command.decision {
+            GateDecision::Resume => self.decide(&mut checklist, SignOff {}).map(|_| ()),
+            GateDecision::Refuse => {
+                let find = |text: &String| find_criterion(&checklist, text, Precision::Brief);
+                let named = reopen.map(|texts| texts.iter().map(find).collect::<Result<_, _>>());
+                let todo_ids = named.transpose()?;
+                let feedback = feedback(command.response.as_ref());
+                self.decide(&mut checklist, RefuseSignOff { todo_ids, feedback }).map(|_| ())
+            }
+        }
+    }
+
+    fn record_gate(
+        &mut self,
+        project: ProjectId,
+        mut state: Option<Gate>,
+        decision: &Decision,
+    ) -> Result<Gate, Error> {
+        let stamp = self.stamp(project);
+        self.tx.record_gate(&mut state, decision, &stamp)?;
+        state.ok_or_else(gone)
+    }
+}
+
+fn gone() -> Error {
+    Error::Internal { detail: "a decision left no gate".into() }
+}
+
+/// What the operator said, as words for the notes.
+fn feedback(response: Option<&Value>) -> Body {
+    let said = match response {
+        Some(Value::String(text)) => Body::new(text).ok(),
+        Some(Value::Null) | None => None,
+        Some(other) => Body::new(&other.to_string()).ok(),
+    };
+    said.or_else(|| Body::new("sign-off refused").ok())
+        .unwrap_or_else(|| unreachable!("a constant text is a text"))
+}

@@ -1,0 +1,202 @@
+//! The calls on sessions: found by name or by folder, bound and let go as the core decides.
+
+use punchlist_core::conversation::{Channel, Conversation, Message, MessageKind, Speaker};
+use punchlist_core::issue::AssignIssue;
+use punchlist_core::session::{BindSession, EndSession, StartSession, UnbindSession};
+use punchlist_core::text::Title;
+use punchlist_core::{ConversationId, Decision, Issue, MessageId, ProjectId, Refusal, Session};
+use punchlist_store::rows::lists::Lock;
+
+use super::{Call, host_id};
+use crate::Error;
+
+/// What a new session is told about itself.
+#[derive(Clone, Debug)]
+pub(crate) struct NewSession {
+    pub title: Title,
+    pub host: Option<Title>,
+    pub external_id: Option<Title>,
+    pub directory: Option<String>,
+}
+
+impl Call<'_, '_> {
+    /// The session the caller is in: the one it names, else the one its host runs, else the newest
+    /// of its folder.
+    pub(crate) fn session(&mut self, lock: Lock) -> Result<Option<Session>, Error> {
+        let context = &self.envelope.context;
+        if let Some(named) = host_id("session", context.session.as_deref())? {
+            return self.session_named(&named, lock).map(Some);
+        }
+        let hosted = host_id("session", context.host_session.as_deref())?;
+        let directory = host_id("directory", context.directory.as_deref())?;
+        let Some(project) = self.project()? else { return Ok(None) };
+        let mut found = match hosted {
+            Some(hosted) => self.tx.session(project, &hosted, Lock::No)?,
+            None => None,
+        };
+        if let (None, Some(directory)) = (&found, directory) {
+            found = self.tx.session_in(project, &directory)?;
+        }
+        match (found, lock) {
+            (Some(found), Lock::Row) => {
+                self.session_named(&found.id.to_string(), Lock::Row).map(Some)
+            }
+            (found, _) => Ok(found),
+        }
+    }
+
+    /// The session of an id, ours or its host's; one that is not there is a refusal.
+    pub(crate) fn session_named(&mut self, named: &str, lock: Lock) -> Result<Session, Error> {
+        let unknown = || Error::from(Refusal::UnknownSession { session: named.to_owned() });
+        let project = self.project()?.ok_or_else(unknown)?;
+        self.tx.session(project, named, lock)?.ok_or_else(unknown)
+    }
+
+    /// The session an input names, or else the caller's.
+    pub(crate) fn session_or_own(
+        &mut self,
+        named: Option<&str>,
+        lock: Lock,
+    ) -> Result<Session, Error> {
+        match named {
+            Some(named) => self.session_named(named, lock),
+            None => self
+                .session(lock)?
+                .ok_or_else(|| Error::MissingContext { missing: vec!["session"] }),
+        }
+    }
+
+    /// A new session with a chat of its own.
+    pub(crate) fn start_session(&mut self, new: NewSession) -> Result<Session, Error> {
+        let project_id = self.ensure_project()?;
+        let (actor, now) = (self.envelope.actor.clone(), self.envelope.now);
+        let conversation = Conversation {
+            id: ConversationId::from(self.ids.ulid()),
+            project_id,
+            channel: Channel::Session,
+            title: new.title.as_str().to_owned(),
+            created_at: now,
+        };
+        let NewSession { title, host, external_id, directory } = new;
+        let conversation_id = conversation.id;
+        let command = StartSession { title, conversation_id, host, external_id, directory };
+        let decided = command.decide(project_id, &actor, now, &mut self.ids);
+        let decision = decided.map_err(|refused| self.refuse(project_id, &project_id, refused))?;
+        let stamp = self.stamp(project_id);
+        self.tx.open_conversation(&conversation, &stamp)?;
+        self.record_session(project_id, None, &decision)
+    }
+
+    /// Points a session to an issue, which is locked: the pointer, the assignment, nothing else.
+    pub(crate) fn bind_session(
+        &mut self,
+        session: Session,
+        issue: Issue,
+        take_over: bool,
+    ) -> Result<(Session, Issue), Error> {
+        let (actor, project) = (self.envelope.actor.clone(), issue.project_id);
+        let before = match session.bound_issue {
+            Some(id) if id != issue.id => self.tx.issue_by_id(id, Lock::Row)?,
+            _ => None,
+        };
+        let holder = self.tx.session_on(issue.id)?.filter(|holder| holder.id != session.id);
+        let bind = BindSession { take_over };
+        let decided = bind.decide(&session, &issue, before.as_ref(), holder.as_ref(), &actor);
+        let bound = decided.map_err(|refused| self.refuse(project, &session.id, refused))?;
+        if let Some(holder) = holder {
+            self.record_session(project, Some(holder), &bound.holder)?;
+        }
+        if let Some(before) = before {
+            self.leave_issue(&session, before)?;
+        }
+        let id = session.id;
+        let session = self.record_session(project, Some(session), &bound.session)?;
+        let assigned = AssignIssue::to(id).decide(&issue, &actor);
+        let assigned = assigned.map_err(|refused| self.refuse(project, &issue.id, refused))?;
+        let issue = self.record_issue(project, Some(issue), &assigned)?;
+        Ok((session, issue))
+    }
+
+    /// Lets a session go of its issue.
+    pub(crate) fn unbind_session(&mut self, session: Session) -> Result<Session, Error> {
+        let (actor, project) = (self.envelope.actor.clone(), session.project_id);
+        let issue = self.bound_issue(&session, Lock::Row)?;
+        let decided = UnbindSession.decide(&session, issue.as_ref(), &actor);
+        let decision = decided.map_err(|refused| self.refuse(project, &session.id, refused))?;
+        self.let_go(session, issue, &decision)
+    }
+
+    pub(crate) fn end_session(&mut self, session: Session) -> Result<Session, Error> {
+        let (actor, project) = (self.envelope.actor.clone(), session.project_id);
+        let issue = self.bound_issue(&session, Lock::Row)?;
+        let decided = EndSession.decide(&session, issue.as_ref(), &actor);
+        let decision = decided.map_err(|refused| self.refuse(project, &session.id, refused))?;
+        self.let_go(session, issue, &decision)
+    }
+
+    fn let_go(
+        &mut self,
+        session: Session,
+        issue: Option<Issue>,
+        decision: &Decision,
+    ) -> Result<Session, Error> {
+        if let Some(issue) = issue {
+            self.leave_issue(&session, issue)?;
+        }
+        self.record_session(session.project_id, Some(session), decision)
+    }
+
+    /// Takes the assignment away, if it is still this session's (Q-K5).
+    fn leave_issue(&mut self, session: &Session, issue: Issue) -> Result<(), Error> {
+        let Some(command) = AssignIssue::away_from(session.id, &issue) else { return Ok(()) };
+        let (actor, project) = (self.envelope.actor.clone(), issue.project_id);
+        let decided = command.decide(&issue, &actor);
+        let decision = decided.map_err(|refused| self.refuse(project, &issue.id, refused))?;
+        self.record_issue(project, Some(issue), &decision).map(|_| ())
+    }
+
+    /// The issue a session points to.
+    pub(crate) fn bound_issue(
+        &mut self,
+        session: &Session,
+        lock: Lock,
+    ) -> Result<Option<Issue>, Error> {
+        match session.bound_issue {
+            Some(id) => Ok(self.tx.issue_by_id(id, lock)?),
+            None => Ok(None),
+        }
+    }
+
+    /// Writes a message into a chat.
+    pub(crate) fn post(
+        &mut self,
+        project: ProjectId,
+        conversation_id: ConversationId,
+        (role, kind): (Speaker, MessageKind),
+        text: String,
+    ) -> Result<Message, Error> {
+        let message = Message {
+            id: MessageId::from(self.ids.ulid()),
+            conversation_id,
+            role,
+            kind,
+            author: self.envelope.actor.principal.clone(),
+            text,
+            created_at: self.envelope.now,
+        };
+        let stamp = self.stamp(project);
+        self.tx.post(&message, &stamp)?;
+        Ok(message)
+    }
+
+    fn record_session(
+        &mut self,
+        project: ProjectId,
+        mut state: Option<Session>,
+        decision: &Decision,
+    ) -> Result<Session, Error> {
+        let stamp = self.stamp(project);
+        self.tx.record_session(&mut state, decision, &stamp)?;
+        state.ok_or_else(|| Error::Internal { detail: "a decision left no session".into() })
+    }
+}

@@ -1,0 +1,133 @@
+//! The agents that `punchlist.toml` names, as far as operations look at them.
+//!
+//! The surface finds and reads the files; here is what they may say. What the core's authority
+//! would refuse anyway is an error already when it is written down (K-22).
+
+use std::collections::BTreeMap;
+
+use punchlist_core::Role;
+use punchlist_core::delegation::Review;
+use serde::Deserialize;
+
+/// The tools of an issue's keeper; a subagent has none of them.
+const ROOT_ONLY: [&str; 5] = ["todo", "issue", "checkpoint", "ask", "form"];
+
+/// Where a file stands. What an agent can edit gives no role above `root`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    User,
+    Project,
+}
+
+/// The configured agents, by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Agents(BTreeMap<String, AgentConfig>);
+
+/// What is configured about one agent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AgentConfig {
+    pub model: Option<String>,
+    pub role: Option<Role>,
+    pub tools: Option<Vec<String>>,
+    /// The names of the agents below it.
+    pub subagents: Vec<String>,
+    /// What becomes of what it proposes for a checklist; absent: review.
+    pub todo_review: Option<Review>,
+    pub todo_driven_execution: Option<bool>,
+    pub max_todo_continuations: Option<u32>,
+    pub todo_check_interval_ms: Option<u64>,
+    pub max_tokens: Option<u64>,
+}
+
+/// The file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct File {
+    agents: BTreeMap<String, AgentConfig>,
+}
+
+impl Agents {
+    /// Reads a file on top of what another said: an agent it names is as it says.
+    pub fn read(&self, text: &str, origin: Origin) -> Result<Self, String> {
+        let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
+        let mut agents = self.0.clone();
+        for (name, agent) in file.agents {
+            let above = agent.role.filter(|role| !matches!(role, Role::Root | Role::Worker));
+            if let (Some(role), Origin::Project) = (above, origin) {
+                return Err(format!(
+                    "agents.{name}.role is `{role}`: a project file gives no role above root"
+                ));
+            }
+            agents.insert(name, agent);
+        }
+        let agents = Self(agents);
+        agents.check_root_only()?;
+        Ok(agents)
+    }
+
+    /// What becomes of a proposal of this specialist.
+    #[must_use]
+    pub fn review(&self, kind: &str) -> Review {
+        self.0.get(kind).and_then(|agent| agent.todo_review).unwrap_or_default()
+    }
+
+    /// No agent below another lists a tool that is root's alone.
+    fn check_root_only(&self) -> Result<(), String> {
+        for (name, agent) in &self.0 {
+            for below in &agent.subagents {
+                let listed = self.0.get(below).and_then(|agent| agent.tools.as_ref());
+                let tool =
+                    listed.into_iter().flatten().find(|tool| ROOT_ONLY.contains(&tool.as_str()));
+                if let Some(tool) = tool {
+                    return Err(format!(
+                        "agents.{below}.tools lists `{tool}`, but {below} is a subagent of {name}: \
+                         only a root agent has it, a subagent proposes in its return"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Agents, String> {
+        Agents::default().read(text, Origin::Project)
+    }
+
+    /// K-22: a subagent that lists a root-only tool is refused where it is written.
+    #[test]
+    fn a_subagent_cannot_list_the_tools_of_a_root() {
+        let primary = "[agents.primary]\nsubagents = [\"coder\"]\ntools = [\"todo\", \"issue\"]\n";
+        for tool in ROOT_ONLY {
+            let text = format!("{primary}[agents.coder]\ntools = [\"read\", \"{tool}\"]");
+            let error = read(&text).unwrap_err();
+            assert!(error.contains(&format!("agents.coder.tools lists `{tool}`")), "{error}");
+        }
+        assert!(read(&format!("{primary}[agents.coder]\ntools = [\"read\"]")).is_ok());
+        assert!(read("[agents.primary]\ntolls = []").unwrap_err().contains("tolls"));
+    }
+
+    #[test]
+    fn a_project_file_gives_no_role_above_root() {
+        let text = "[agents.boss]\nrole = \"lead\"";
+        assert!(read(text).unwrap_err().contains("agents.boss.role is `lead`"));
+        assert!(Agents::default().read(text, Origin::User).is_ok());
+        assert!(read("[agents.x]\nrole = \"root\"").is_ok());
+    }
+
+    /// K-51: review unless the file says auto; the later file wins.
+    #[test]
+    fn a_proposal_is_reviewed_unless_the_file_says_otherwise() {
+        assert_eq!(Agents::default().review("coder"), Review::Review);
+        let user = read("[agents.coder]\ntodo_review = \"auto\"").unwrap();
+        assert_eq!(user.review("coder"), Review::Auto);
+        assert_eq!(user.review("writer"), Review::Review);
+        let text = "[agents.coder]\ntodo_review = \"review\"";
+        assert_eq!(user.read(text, Origin::Project).unwrap().review("coder"), Review::Review);
+    }
+}

@@ -1,0 +1,51 @@
+//! `ask`: ask a person a question.
+
+use punchlist_core::gate::{ASKERS, GateKind, OpenGate};
+use punchlist_core::text::{Body, Title};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Profile, Surfaces};
+use crate::input::up_to;
+use crate::views::AskedView;
+
+/// Ask the operator a question. Call it again in the same words for the answer.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The question.
+    pub question: Body,
+    /// Answers to choose from.
+    #[serde(default, deserialize_with = "up_to::<20, _, _>")]
+    #[schemars(length(max = 20))]
+    pub options: Option<Vec<Title>>,
+}
+
+#[derive(Debug)]
+pub struct Ask;
+
+impl Define for Ask {
+    const NAME: &'static str = "ask";
+    const ACCESS: Access = Access::Roles(&ASKERS);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces =
+        Surfaces { profiles: &[Profile::Issue, Profile::Mission], ..Surfaces::CALL };
+    const EXAMPLE: &'static str = r#"{"question":"Which port?","options":["8080","8443"]}"#;
+
+    type Input = Input;
+    type Output = AskedView;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<AskedView, Error> {
+        let details = match &input.options {
+            Some(options) if !options.is_empty() => json!({ "options": options }),
+            _ => json!({}),
+        };
+        let (kind, text) = (GateKind::Ask, input.question.clone());
+        let asked = call.ask(&OpenGate { kind, purpose: None, text, details })?;
+        Ok(asked.into())
+    }
+}

@@ -1,0 +1,46 @@
+//! `checkpoint`: pause for a person.
+
+use punchlist_core::gate::{ASKERS, GateKind, OpenGate, Purpose};
+use punchlist_core::text::Body;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Profile, Surfaces};
+use crate::views::AskedView;
+
+/// Pause for the operator. When every criterion is claimed it asks for sign-off. Call it again in the same words for the answer.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Why, e.g. "acceptance criteria met, requesting sign-off".
+    pub reason: Body,
+    /// absent: sign_off when all criteria are claimed, else pause.
+    #[serde(default)]
+    pub purpose: Option<Purpose>,
+}
+
+#[derive(Debug)]
+pub struct Checkpoint;
+
+impl Define for Checkpoint {
+    const NAME: &'static str = "checkpoint";
+    const ACCESS: Access = Access::Roles(&ASKERS);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces =
+        Surfaces { profiles: &[Profile::Issue, Profile::Mission], ..Surfaces::CALL };
+    const EXAMPLE: &'static str = r#"{"reason":"acceptance criteria met, requesting sign-off"}"#;
+
+    type Input = Input;
+    type Output = AskedView;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<AskedView, Error> {
+        let details = json!({});
+        let (kind, text) = (GateKind::Checkpoint, input.reason.clone());
+        let asked = call.ask(&OpenGate { kind, purpose: input.purpose, text, details })?;
+        Ok(asked.into())
+    }
+}

@@ -1,0 +1,87 @@
+//! `delegate`: hand work to another agent.
+
+use punchlist_core::delegation::{DELEGATORS, Delegate, DelegationState, Mode, Proposal};
+use punchlist_core::text::{Body, Title};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Profile, Surfaces};
+use crate::input::Maybe;
+
+/// Hand work to a specialist. It sees only what you write here.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// The specialist, e.g. coder.
+    #[serde(rename = "type")]
+    pub kind: Title,
+    /// What is to be done, and all it needs to know.
+    pub mission: Body,
+    /// Why.
+    #[serde(default)]
+    pub rationale: Maybe<Body>,
+    /// Do not wait for it.
+    #[serde(default, rename = "async")]
+    pub is_async: Option<bool>,
+    /// The todo it is about.
+    #[serde(default)]
+    pub todo_id: Maybe<Title>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    pub delegation_id: String,
+    pub mode: Mode,
+    pub state: DelegationState,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<Proposal>,
+}
+
+#[derive(Debug)]
+pub struct DelegateOp;
+
+impl Define for DelegateOp {
+    const NAME: &'static str = "delegate";
+    const ACCESS: Access = Access::Roles(&DELEGATORS);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces =
+        Surfaces { profiles: &[Profile::Turn, Profile::Issue, Profile::Mission], ..Surfaces::CALL };
+    const EXAMPLE: &'static str =
+        r#"{"type":"researcher","mission":"Find out why log in fails on Safari.","async":true}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let kind = input.kind.clone();
+        let todo_id = match &input.todo_id.0 {
+            Some(named) => Some(call.todo_named(named.as_str())?),
+            None => None,
+        };
+        let is_async = input.is_async == Some(true);
+        let delegation = call.delegate(&Delegate {
+            review: call.envelope().agents.review(kind.as_str()),
+            kind,
+            mission: input.mission.clone(),
+            rationale: input.rationale.0.clone(),
+            mode: if is_async { Mode::Async } else { Mode::Sync },
+            todo_id,
+        })?;
+        Ok(Output {
+            delegation_id: delegation.id.to_string(),
+            mode: delegation.mode,
+            state: delegation.state,
+            result: delegation.result,
+            error: delegation.error,
+            proposal: delegation.proposal,
+        })
+    }
+}

@@ -1,0 +1,48 @@
+//! `delegation_cancel`: call a delegation off.
+
+use punchlist_core::delegation::{CancelDelegation, DELEGATORS};
+use punchlist_core::text::Body;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::Maybe;
+use crate::views::OneDelegation;
+
+/// Call a delegation off. What its worker still reports is refused.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// Its id.
+    pub delegation_id: String,
+    /// Why.
+    #[serde(default)]
+    pub reason: Maybe<Body>,
+}
+
+#[derive(Debug)]
+pub struct DelegationCancel;
+
+impl Define for DelegationCancel {
+    const NAME: &'static str = "delegation_cancel";
+    const ACCESS: Access = Access::Roles(&DELEGATORS);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces = Surfaces {
+        command: &["delegation", "cancel"],
+        positional: &["delegationId"],
+        ..Surfaces::CALL
+    };
+    const EXAMPLE: &'static str =
+        r#"{"delegationId":"01JCQ0000000000000000000AB","reason":"Not needed"}"#;
+
+    type Input = Input;
+    type Output = OneDelegation;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneDelegation, Error> {
+        let command = CancelDelegation { reason: input.reason.0.clone() };
+        Ok(call.cancel_delegation(&input.delegation_id, &command)?.into())
+    }
+}

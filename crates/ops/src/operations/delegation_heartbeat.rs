@@ -1,0 +1,59 @@
+//! `delegation_heartbeat`: hold a delegation longer.
+
+use punchlist_core::Time;
+use punchlist_core::delegation::WORKERS;
+use punchlist_core::lease::LEASE_S_MAX;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::range;
+
+/// Hold a delegation longer: the work goes on.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// Its id.
+    pub delegation_id: String,
+    /// The epoch it was taken with.
+    pub epoch: i64,
+    /// For how many seconds from now; absent: 30, at most a day.
+    #[serde(default, deserialize_with = "range::<1, LEASE_S_MAX, _>")]
+    #[schemars(range(min = 1, max = 86_400))]
+    pub lease_s: Option<i64>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    pub epoch: i64,
+    #[schemars(with = "String")]
+    pub lease_until: Time,
+}
+
+#[derive(Debug)]
+pub struct DelegationHeartbeat;
+
+impl Define for DelegationHeartbeat {
+    const NAME: &'static str = "delegation_heartbeat";
+    const ACCESS: Access = Access::Roles(&WORKERS);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces = Surfaces {
+        command: &["delegation", "heartbeat"],
+        positional: &["delegationId"],
+        ..Surfaces::CALL
+    };
+    const EXAMPLE: &'static str = r#"{"delegationId":"01JCQ0000000000000000000AB","epoch":1}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let lease_s = input.lease_s.unwrap_or(30);
+        let lease = call.renew_delegation(&input.delegation_id, input.epoch, lease_s)?;
+        Ok(Output { epoch: lease.epoch, lease_until: lease.until })
+    }
+}

@@ -1,0 +1,89 @@
+//! `delegation_list`: the delegations of a project.
+
+use punchlist_core::delegation::{DELEGATORS, DelegationState};
+use punchlist_core::text::Title;
+use punchlist_store::rows::delegations::WantedDelegations;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::{Maybe, limit};
+use crate::views::DelegationView;
+use crate::{Envelope, Error};
+
+/// List the delegations of this project, the oldest first.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// Only delegations that stand here; absent: all.
+    #[serde(default)]
+    pub state: Option<DelegationState>,
+    /// Only of this type.
+    #[serde(default, rename = "type")]
+    pub kind: Maybe<Title>,
+    /// Only about this todo.
+    #[serde(default)]
+    pub todo_id: Maybe<Title>,
+    /// How many at most, from 1; absent: 50, more than 1,000 is cut to 1,000.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub limit: Option<i64>,
+    /// The nextCursor of the page before.
+    #[serde(default)]
+    pub cursor: Maybe<Title>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    pub delegations: Vec<DelegationView>,
+    /// Give this as `cursor` to read on; absent: there is no more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+#[derive(Debug)]
+pub struct DelegationList;
+
+impl Define for DelegationList {
+    const NAME: &'static str = "delegation_list";
+    const ACCESS: Access = Access::Roles(&DELEGATORS);
+    const EFFECT: Effect = Effect::Read;
+    const SURFACES: Surfaces = Surfaces { command: &["delegation", "list"], ..Surfaces::CALL };
+    const EXAMPLE: &'static str = r#"{"state":"queued"}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
+        limit(input.limit).map(|_| ())
+    }
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let limit = limit(input.limit)?;
+        let Some(project) = call.project()? else {
+            return Ok(Output { delegations: Vec::new(), next_cursor: None });
+        };
+        let todo = match &input.todo_id.0 {
+            Some(named) => Some(call.todo_named(named.as_str())?),
+            None => None,
+        };
+        let wanted = WantedDelegations {
+            state: input.state,
+            kind: input.kind.0.clone().map(Title::into_string),
+            todo,
+            above: input.cursor.0.clone().map(Title::into_string),
+            ..WantedDelegations::default()
+        };
+        let mut found = call.tx().delegations(project, &wanted, limit + 1)?;
+        let more = found.len() > usize::try_from(limit).unwrap_or(usize::MAX);
+        if more {
+            found.pop();
+        }
+        let next_cursor = more.then(|| found.last().map(|(last, _)| last.id.to_string())).flatten();
+        let delegations = found.into_iter().map(|(delegation, _)| delegation.into()).collect();
+        Ok(Output { delegations, next_cursor })
+    }
+}

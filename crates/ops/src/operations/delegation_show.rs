@@ -1,0 +1,43 @@
+//! `delegation_show`: one delegation.
+
+use punchlist_core::delegation::DELEGATORS;
+use punchlist_store::rows::lists::Lock;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::views::OneDelegation;
+
+/// Show a delegation: where it stands, what came back, and what it proposes.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// Its id.
+    pub delegation_id: String,
+}
+
+#[derive(Debug)]
+pub struct DelegationShow;
+
+impl Define for DelegationShow {
+    const NAME: &'static str = "delegation_show";
+    const ACCESS: Access = Access::Roles(&DELEGATORS);
+    const EFFECT: Effect = Effect::Read;
+    const SURFACES: Surfaces = Surfaces {
+        command: &["delegation", "show"],
+        positional: &["delegationId"],
+        ..Surfaces::CALL
+    };
+    const EXAMPLE: &'static str = r#"{"delegationId":"01JCQ0000000000000000000AB"}"#;
+
+    type Input = Input;
+    type Output = OneDelegation;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneDelegation, Error> {
+        let (delegation, _) = call.delegation(&input.delegation_id, Lock::No)?;
+        Ok(delegation.into())
+    }
+}

@@ -1,0 +1,71 @@
+//! `delegation_take`: take the next delegation to work on.
+
+use punchlist_core::Time;
+use punchlist_core::delegation::WORKERS;
+use punchlist_core::lease::LEASE_S_MAX;
+use punchlist_core::text::Title;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::{range, up_to};
+use crate::views::DelegationView;
+
+/// Take the next delegation in the queue, and hold it for a while.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// Only of these types; absent: any.
+    #[serde(default, deserialize_with = "up_to::<50, _, _>")]
+    #[schemars(length(max = 50))]
+    pub types: Option<Vec<Title>>,
+    /// For how many seconds; absent: 30, at most a day.
+    #[serde(default, deserialize_with = "range::<1, LEASE_S_MAX, _>")]
+    #[schemars(range(min = 1, max = 86_400))]
+    pub lease_s: Option<i64>,
+}
+
+/// A worker that is silent for this long is taken for dead.
+const LEASE_S: i64 = 30;
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    /// Null: there is nothing to take.
+    pub delegation: Option<DelegationView>,
+    /// Name it in the report.
+    pub epoch: Option<i64>,
+    #[schemars(with = "Option<String>")]
+    pub lease_until: Option<Time>,
+}
+
+#[derive(Debug)]
+pub struct DelegationTake;
+
+impl Define for DelegationTake {
+    const NAME: &'static str = "delegation_take";
+    const ACCESS: Access = Access::Roles(&WORKERS);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces = Surfaces { command: &["delegation", "take"], ..Surfaces::CALL };
+    const EXAMPLE: &'static str = r#"{"types":["researcher"],"leaseS":60}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let types: Vec<String> = input.types.iter().flatten().map(ToString::to_string).collect();
+        let lease_s = input.lease_s.unwrap_or(LEASE_S);
+        let (delegation, lease) = match call.take_delegation(&types, lease_s)? {
+            Some((delegation, lease)) => (Some(delegation), Some(lease)),
+            None => (None, None),
+        };
+        Ok(Output {
+            delegation: delegation.map(DelegationView::from),
+            epoch: lease.as_ref().map(|lease| lease.epoch),
+            lease_until: lease.map(|lease| lease.until),
+        })
+    }
+}

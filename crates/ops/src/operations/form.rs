@@ -1,0 +1,49 @@
+//! `form`: ask a person to fill in a form.
+
+use punchlist_core::gate::{ASKERS, GateKind, OpenGate};
+use punchlist_core::text::Body;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Profile, Surfaces};
+use crate::views::AskedView;
+
+/// Ask the operator to fill in a form. Call it again in the same words for the answer.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// What it is about.
+    pub title: Body,
+    /// A flat JSON Schema: an object of string, number, integer and boolean fields.
+    #[schemars(with = "serde_json::Map<String, Value>")]
+    pub schema: Value,
+}
+
+#[derive(Debug)]
+pub struct Form;
+
+impl Define for Form {
+    const NAME: &'static str = "form";
+    const ACCESS: Access = Access::Roles(&ASKERS);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces =
+        Surfaces { profiles: &[Profile::Issue, Profile::Mission], ..Surfaces::CALL };
+    const EXAMPLE: &'static str = concat!(
+        r#"{"title":"Deploy","schema":{"type":"object","required":["region"],"properties":"#,
+        r#"{"region":{"type":"string","enum":["eu","us"]},"canary":{"type":"boolean"}}}}"#
+    );
+
+    type Input = Input;
+    type Output = AskedView;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<AskedView, Error> {
+        let details = input.schema.clone();
+        let (kind, text) = (GateKind::Form, input.title.clone());
+        let asked = call.ask(&OpenGate { kind, purpose: None, text, details })?;
+        Ok(asked.into())
+    }
+}

@@ -1,0 +1,61 @@
+//! `gate_answer`: answer a gate; an answer counts once.
+
+use punchlist_core::gate::{AnswerGate, GateDecision};
+use punchlist_core::text::Content;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Profile, Surfaces};
+use crate::input::up_to;
+use crate::views::GateView;
+
+/// Answer a gate: let its session go on, or refuse. A refused sign-off opens criteria again.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// The gate's id.
+    pub gate_id: String,
+    /// Go on, or not.
+    pub decision: GateDecision,
+    /// What to say: any JSON; for a form an object with its fields.
+    #[serde(default)]
+    pub response: Option<Value>,
+    /// At a refused sign-off: the criteria to open again, by their text; absent: all claimed ones.
+    #[serde(default, deserialize_with = "up_to::<100, _, _>")]
+    #[schemars(length(max = 100))]
+    pub reopen: Option<Vec<Content>>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    pub gate: GateView,
+}
+
+#[derive(Debug)]
+pub struct GateAnswer;
+
+impl Define for GateAnswer {
+    const NAME: &'static str = "gate_answer";
+    const ACCESS: Access = Access::Everybody;
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces = Surfaces { profiles: &[Profile::Inbox], ..Surfaces::CALL };
+    const EXAMPLE: &'static str =
+        r#"{"gateId":"01JCQ0000000000000000000AB","decision":"refuse","response":"No test"}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let command = AnswerGate { decision: input.decision, response: input.response.clone() };
+        let texts = input
+            .reopen
+            .as_ref()
+            .map(|texts| texts.iter().map(|text| text.as_str().to_owned()).collect::<Vec<_>>());
+        let gate = call.answer_gate(&input.gate_id, &command, texts.as_deref())?;
+        Ok(Output { gate: GateView::of(call, gate)? })
+    }
+}

@@ -1,0 +1,96 @@
+//! `gate_list`: what waits for a person.
+
+use punchlist_core::Role;
+use punchlist_core::gate::{GateKind, GateState};
+use punchlist_core::text::Title;
+use punchlist_store::rows::gates::WantedGates;
+use punchlist_store::rows::lists::Lock;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Profile, Surfaces};
+use crate::input::{Maybe, limit};
+use crate::views::GateView;
+use crate::{Envelope, Error};
+
+/// List the gates of this project, the oldest first: what waits for a person, and what was said.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// Only gates that stand here; absent: all.
+    #[serde(default)]
+    pub state: Option<GateState>,
+    /// Only gates of this kind.
+    #[serde(default)]
+    pub kind: Option<GateKind>,
+    /// Only gates of this session.
+    #[serde(default)]
+    pub session: Maybe<Title>,
+    /// Only gates about this issue.
+    #[serde(default)]
+    pub number: Option<i64>,
+    /// How many at most, from 1; absent: 50, more than 1,000 is cut to 1,000.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub limit: Option<i64>,
+    /// The nextCursor of the page before.
+    #[serde(default)]
+    pub cursor: Maybe<Title>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    pub gates: Vec<GateView>,
+    /// Give this as `cursor` to read on; absent: there is no more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+#[derive(Debug)]
+pub struct GateList;
+
+impl Define for GateList {
+    const NAME: &'static str = "gate_list";
+    const ACCESS: Access = Access::Roles(&[Role::Operator]);
+    const EFFECT: Effect = Effect::Read;
+    const SURFACES: Surfaces = Surfaces { profiles: &[Profile::Inbox], ..Surfaces::CALL };
+    const EXAMPLE: &'static str = r#"{"state":"open"}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
+        limit(input.limit).map(|_| ())
+    }
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let limit = limit(input.limit)?;
+        let Some(project) = call.project()? else {
+            return Ok(Output { gates: Vec::new(), next_cursor: None });
+        };
+        let session = match &input.session.0 {
+            Some(named) => Some(call.session_named(named.as_str(), Lock::No)?.id),
+            None => None,
+        };
+        let issue = match input.number {
+            Some(number) => Some(call.issue(number, Lock::No)?.id),
+            None => None,
+        };
+        let above = input.cursor.0.clone().map(Title::into_string);
+        let wanted = WantedGates { state: input.state, kind: input.kind, session, issue, above };
+        let mut found = call.tx().gates(project, &wanted, limit + 1)?;
+        let more = found.len() > usize::try_from(limit).unwrap_or(usize::MAX);
+        if more {
+            found.pop();
+        }
+        let next_cursor = more.then(|| found.last().map(|last| last.id.to_string())).flatten();
+        let mut gates = Vec::new();
+        for gate in found {
+            gates.push(GateView::of(call, gate)?);
+        }
+        Ok(Output { gates, next_cursor })
+    }
+}

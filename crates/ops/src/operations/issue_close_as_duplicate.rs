@@ -1,0 +1,52 @@
+//! `issue_close_as_duplicate`: reject an issue because another says the same (K-44).
+
+use punchlist_core::Role;
+use punchlist_core::issue::CloseAsDuplicate;
+use punchlist_core::text::Body;
+use punchlist_store::rows::lists::Lock;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::Maybe;
+use crate::views::OneIssue;
+
+/// Close an issue as a duplicate of another: linked, rejected and noted in one step.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The issue's number.
+    pub number: i64,
+    /// The issue that stays.
+    pub of: i64,
+    /// Why.
+    #[serde(default)]
+    pub note: Maybe<Body>,
+}
+
+#[derive(Debug)]
+pub struct IssueCloseAsDuplicate;
+
+impl Define for IssueCloseAsDuplicate {
+    const NAME: &'static str = "issue_close_as_duplicate";
+    const ACCESS: Access = Access::Roles(&[Role::Operator]);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces =
+        Surfaces { command: &["issue", "dup"], positional: &["number", "of"], ..Surfaces::CALL };
+    const EXAMPLE: &'static str = r#"{"number":2,"of":1,"note":"The same page"}"#;
+
+    type Input = Input;
+    type Output = OneIssue;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneIssue, Error> {
+        // Two issues are locked in the order of their numbers, whoever names them how.
+        call.issue(input.number.min(input.of), Lock::Row)?;
+        let issue = call.issue(input.number, Lock::Row)?;
+        let of = call.issue(input.of, Lock::Row)?;
+        let command = CloseAsDuplicate { note: input.note.0.clone() };
+        Ok(OneIssue { issue: call.close_as_duplicate(issue, &of, &command)?.into() })
+    }
+}

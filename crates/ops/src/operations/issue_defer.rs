@@ -1,0 +1,49 @@
+//! `issue_defer`: let an issue rest until a time.
+
+use punchlist_core::issue::{DeferIssue, KEEPERS};
+use punchlist_core::text::Title;
+use punchlist_store::rows::lists::Lock;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::{Maybe, when};
+use crate::views::OneIssue;
+
+/// Let an issue rest until a time; it comes back by itself.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The issue's number.
+    pub number: i64,
+    /// Until when (RFC 3339); absent or null: back at once.
+    #[serde(default)]
+    pub until: Maybe<Title>,
+}
+
+#[derive(Debug)]
+pub struct IssueDefer;
+
+impl Define for IssueDefer {
+    const NAME: &'static str = "issue_defer";
+    const ACCESS: Access = Access::Roles(&KEEPERS);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces = Surfaces {
+        command: &["issue", "defer"],
+        positional: &["number", "until"],
+        ..Surfaces::CALL
+    };
+    const EXAMPLE: &'static str = r#"{"number":1,"until":"2030-01-01T00:00:00Z"}"#;
+
+    type Input = Input;
+    type Output = OneIssue;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneIssue, Error> {
+        let until = input.until.0.as_ref().map(|text| when("until", text.as_str())).transpose()?;
+        let issue = call.issue(input.number, Lock::Row)?;
+        Ok(OneIssue { issue: call.defer_issue(issue, DeferIssue { until })?.into() })
+    }
+}

@@ -1,0 +1,51 @@
+//! `issue_unlink`: take a link back.
+
+use punchlist_core::issue::{KEEPERS, LinkKind};
+use punchlist_store::rows::lists::Lock;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::views::OneIssue;
+
+/// Take a link between two issues back.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The issue's number.
+    pub number: i64,
+    /// How it stands to the other.
+    pub kind: LinkKind,
+    /// The other issue's number.
+    pub to: i64,
+}
+
+#[derive(Debug)]
+pub struct IssueUnlink;
+
+impl Define for IssueUnlink {
+    const NAME: &'static str = "issue_unlink";
+    const ACCESS: Access = Access::Roles(&KEEPERS);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces = Surfaces {
+        command: &["issue", "unlink"],
+        positional: &["number", "kind", "to"],
+        ..Surfaces::CALL
+    };
+    const EXAMPLE: &'static str = r#"{"number":2,"kind":"blocked_by","to":1}"#;
+
+    type Input = Input;
+    type Output = OneIssue;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneIssue, Error> {
+        // Two issues are locked in the order of their numbers, whoever names them how.
+        let first = input.number.min(input.to);
+        call.issue(first, Lock::Row)?;
+        let from = call.issue(input.number, Lock::Row)?;
+        let to = call.issue(input.to, Lock::Row)?;
+        Ok(OneIssue { issue: call.unlink(from, to, input.kind)?.into() })
+    }
+}

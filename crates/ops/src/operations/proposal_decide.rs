@@ -1,0 +1,58 @@
+//! `proposal_decide`: take in, change or turn down what a worker proposed.
+
+use punchlist_core::delegation::{DELEGATORS, DecideProposal, ProposalDecision, ProposedItem};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::up_to;
+use crate::views::DelegationView;
+
+/// Decide on what a worker proposed for the checklist. Only what you take in is stored.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// The delegation that came back with it.
+    pub delegation_id: String,
+    /// Take it in as it is, take in other items, or nothing.
+    pub decision: ProposalDecision,
+    /// With modify: what goes in instead.
+    #[serde(default, deserialize_with = "up_to::<100, _, _>")]
+    #[schemars(length(max = 100))]
+    pub items: Option<Vec<ProposedItem>>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    pub delegation: DelegationView,
+    /// What the list said already.
+    pub skipped: Vec<String>,
+}
+
+#[derive(Debug)]
+pub struct ProposalDecide;
+
+impl Define for ProposalDecide {
+    const NAME: &'static str = "proposal_decide";
+    const ACCESS: Access = Access::Roles(&DELEGATORS);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces = Surfaces {
+        command: &["delegation", "decide"],
+        positional: &["delegationId", "decision"],
+        ..Surfaces::CALL
+    };
+    const EXAMPLE: &'static str =
+        r#"{"delegationId":"01JCQ0000000000000000000AB","decision":"accept"}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let command = DecideProposal { decision: input.decision, items: input.items.clone() };
+        let (delegation, skipped) = call.decide_proposal(&input.delegation_id, &command)?;
+        Ok(Output { delegation: delegation.into(), skipped })
+    }
+}

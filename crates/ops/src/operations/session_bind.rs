@@ -1,0 +1,53 @@
+//! `session_bind`: point a session to an issue.
+
+use punchlist_core::issue::KEEPERS;
+use punchlist_core::text::Title;
+use punchlist_store::rows::lists::Lock;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::Maybe;
+use crate::views::OneSession;
+
+/// Bind a session to an issue, whose checklist is then in reach. Nothing else changes.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// Its id, or its host's; absent: the caller's own.
+    #[serde(default)]
+    pub session: Maybe<Title>,
+    /// The issue's number.
+    pub number: i64,
+    /// Take it from the session that has it; the operator's to say.
+    #[serde(default)]
+    pub take_over: Option<bool>,
+}
+
+#[derive(Debug)]
+pub struct SessionBind;
+
+impl Define for SessionBind {
+    const NAME: &'static str = "session_bind";
+    const ACCESS: Access = Access::Roles(&KEEPERS);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces =
+        Surfaces { command: &["session", "bind"], positional: &["number"], ..Surfaces::CALL };
+    const EXAMPLE: &'static str = r#"{"session":"abc-123","number":1}"#;
+
+    type Input = Input;
+    type Output = OneSession;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneSession, Error> {
+        // The issue is locked before the session: that is the order everywhere.
+        let issue = call.issue(input.number, Lock::Row)?;
+        let named = input.session.0.as_ref().map(Title::as_str);
+        let session = call.session_or_own(named, Lock::Row)?;
+        let take_over = input.take_over == Some(true);
+        let (session, _) = call.bind_session(session, issue, take_over)?;
+        OneSession::of(call, session)
+    }
+}

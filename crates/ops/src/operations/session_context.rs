@@ -1,0 +1,77 @@
+//! `session_context`: what an agent should know about its work, as text to put before a model.
+
+use punchlist_core::gate::GateState;
+use punchlist_core::issue::KEEPERS;
+use punchlist_core::issue::context::{BUDGET, render};
+use punchlist_core::text::Title;
+use punchlist_store::rows::gates::WantedGates;
+use punchlist_store::rows::lists::Lock;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::{Maybe, range};
+
+/// How many open gates are told; a session that waits waits for few.
+const GATES_MAX: i64 = 20;
+
+/// What an agent should know at the start, after a pause or after compaction: open and closed items, holds, gates.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Its id, or its host's; absent: the caller's own.
+    #[serde(default)]
+    pub session: Maybe<Title>,
+    /// How many characters at most; absent: 1,500.
+    #[serde(default, deserialize_with = "range::<100, 100_000, _>")]
+    #[schemars(range(min = 100, max = 100_000))]
+    pub budget: Option<i64>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// Empty: there is nothing to know.
+    pub text: String,
+    /// The issue it is about.
+    pub number: Option<i64>,
+}
+
+#[derive(Debug)]
+pub struct SessionContext;
+
+impl Define for SessionContext {
+    const NAME: &'static str = "session_context";
+    const ACCESS: Access = Access::Roles(&KEEPERS);
+    const EFFECT: Effect = Effect::Read;
+    const SURFACES: Surfaces = Surfaces { command: &["session", "context"], ..Surfaces::CALL };
+    const EXAMPLE: &'static str = r#"{"session":"abc-123","budget":800}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let session = match &input.session.0 {
+            Some(named) => Some(call.session_named(named.as_str(), Lock::No)?),
+            None => call.session(Lock::No)?,
+        };
+        let Some(session) = session else {
+            return Ok(Output { text: String::new(), number: None });
+        };
+        let Some(issue) = call.bound_issue(&session, Lock::No)? else {
+            return Ok(Output { text: String::new(), number: None });
+        };
+        let checklist = call.checklist(&issue)?;
+        let wanted = WantedGates {
+            state: Some(GateState::Open),
+            session: Some(session.id),
+            ..WantedGates::default()
+        };
+        let gates = call.tx().gates(session.project_id, &wanted, GATES_MAX)?;
+        let budget = input.budget.and_then(|budget| usize::try_from(budget).ok());
+        let text = render(&issue, checklist.as_ref(), &gates, budget.unwrap_or(BUDGET));
+        Ok(Output { text, number: Some(issue.number) })
+    }
+}

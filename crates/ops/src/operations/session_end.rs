@@ -1,0 +1,44 @@
+//! `session_end`: say that a session is over.
+
+use punchlist_core::issue::KEEPERS;
+use punchlist_core::text::Title;
+use punchlist_store::rows::lists::Lock;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::Maybe;
+use crate::views::OneSession;
+
+/// End a session. Its issue stays as it is.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// Its id, or its host's; absent: the caller's own.
+    #[serde(default)]
+    pub session: Maybe<Title>,
+}
+
+#[derive(Debug)]
+pub struct SessionEnd;
+
+impl Define for SessionEnd {
+    const NAME: &'static str = "session_end";
+    const ACCESS: Access = Access::Roles(&KEEPERS);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces = Surfaces { command: &["session", "end"], ..Surfaces::CALL };
+    const EXAMPLE: &'static str = r#"{"session":"abc-123"}"#;
+
+    type Input = Input;
+    type Output = OneSession;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneSession, Error> {
+        let named = input.session.0.as_ref().map(Title::as_str);
+        let session = call.session_or_own(named, Lock::Row)?;
+        let session = call.end_session(session)?;
+        OneSession::of(call, session)
+    }
+}

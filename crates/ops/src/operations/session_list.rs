@@ -1,0 +1,78 @@
+//! `session_list`: the sessions of a project, the newest first.
+
+use punchlist_core::issue::KEEPERS;
+use punchlist_core::session::SessionState;
+use punchlist_core::text::Title;
+use punchlist_store::rows::sessions::WantedSessions;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::{Maybe, limit};
+use crate::views::SessionView;
+use crate::{Envelope, Error};
+
+/// List the sessions of this project, newest first.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// Only sessions that stand here; absent: all.
+    #[serde(default)]
+    pub state: Option<SessionState>,
+    /// How many at most, from 1; absent: 50, more than 1,000 is cut to 1,000.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub limit: Option<i64>,
+    /// The nextCursor of the page before.
+    #[serde(default)]
+    pub cursor: Maybe<Title>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    pub sessions: Vec<SessionView>,
+    /// Give this as `cursor` to read on; absent: there is no more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+#[derive(Debug)]
+pub struct SessionList;
+
+impl Define for SessionList {
+    const NAME: &'static str = "session_list";
+    const ACCESS: Access = Access::Roles(&KEEPERS);
+    const EFFECT: Effect = Effect::Read;
+    const SURFACES: Surfaces = Surfaces { command: &["session", "list"], ..Surfaces::CALL };
+    const EXAMPLE: &'static str = r#"{"state":"active"}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
+        limit(input.limit).map(|_| ())
+    }
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let limit = limit(input.limit)?;
+        let Some(project) = call.project()? else {
+            return Ok(Output { sessions: Vec::new(), next_cursor: None });
+        };
+        let below = input.cursor.0.as_ref().map(Title::as_str);
+        let wanted = WantedSessions { state: input.state, below };
+        let mut found = call.tx().sessions(project, wanted, limit + 1)?;
+        let more = found.len() > usize::try_from(limit).unwrap_or(usize::MAX);
+        if more {
+            found.pop();
+        }
+        let next_cursor = more.then(|| found.last().map(|last| last.id.to_string())).flatten();
+        let mut sessions = Vec::new();
+        for session in found {
+            sessions.push(SessionView::of(call, session)?);
+        }
+        Ok(Output { sessions, next_cursor })
+    }
+}

@@ -1,0 +1,74 @@
+//! `session_promote`: file an issue from a session and bind it, in one step (K-8).
+
+use punchlist_core::Refusal;
+use punchlist_core::issue::KEEPERS;
+use punchlist_core::text::{Body, Content, Title};
+use punchlist_store::rows::lists::Lock;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::{Maybe, up_to};
+use crate::operations::issue_create;
+use crate::views::{IssueView, SessionView};
+
+/// File an issue from a session that has none, and bind it: both or neither.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// Its id, or its host's; absent: the caller's own.
+    #[serde(default)]
+    pub session: Maybe<Title>,
+    /// What the issue is about, in one line.
+    pub title: Title,
+    /// What is known about it.
+    #[serde(default)]
+    pub body: Maybe<Body>,
+    /// What must hold when it is done.
+    #[serde(default, deserialize_with = "up_to::<100, _, _>")]
+    #[schemars(length(max = 100))]
+    pub criteria: Option<Vec<Content>>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    pub session: SessionView,
+    pub issue: IssueView,
+}
+
+#[derive(Debug)]
+pub struct SessionPromote;
+
+impl Define for SessionPromote {
+    const NAME: &'static str = "session_promote";
+    const ACCESS: Access = Access::Roles(&KEEPERS);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces =
+        Surfaces { command: &["session", "promote"], positional: &["title"], ..Surfaces::CALL };
+    const EXAMPLE: &'static str =
+        r#"{"session":"abc-123","title":"Log in fails","criteria":["It works"]}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let named = input.session.0.as_ref().map(Title::as_str);
+        let session = call.session_or_own(named, Lock::Row)?;
+        if let Some(id) = session.bound_issue {
+            let number = call.tx().issue_number(id)?.unwrap_or_default();
+            return Err(Refusal::AlreadyBound { number }.into());
+        }
+        let new = issue_create::Input {
+            title: input.title.clone(),
+            body: input.body.clone(),
+            criteria: input.criteria.clone(),
+            force_new: Some(false),
+        };
+        let issue = issue_create::file(call, &new, None)?;
+        let (session, issue) = call.bind_session(session, issue, false)?;
+        Ok(Output { session: SessionView::of(call, session)?, issue: issue.into() })
+    }
+}

@@ -1,0 +1,281 @@
+//! `todo`: the checklist of the work at hand, for the agent that owns it (K-10).
+//!
+//! One tool with an action. The list is that of the issue the session is bound to; the caller
+//! never names it, and the answers never speak of it (K-60). Every answer is the whole list.
+
+use std::collections::BTreeMap;
+
+use punchlist_core::authority::Action;
+use punchlist_core::command::{
+    CancelTodo, CompleteTodo, CreateTodos, HoldTodo, ListedTodo, NewTodo, NoteTodo, ReplaceTodos,
+    StartTodo, UnholdTodo,
+};
+use punchlist_core::issue::address::{Precision, find};
+use punchlist_core::issue::checklist::{markdown, shown_status};
+use punchlist_core::issue::progress;
+use punchlist_core::select::{next, ordered};
+use punchlist_core::text::{Body, Content, Title};
+use punchlist_core::todo::{HoldKind, Priority};
+use punchlist_core::{Command, ListKind, Role, Snapshot, Time, TodoKind};
+use punchlist_store::rows::lists::Lock;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Profile, Surfaces};
+use crate::explain::Fault;
+use crate::input::{Maybe, evidence, up_to};
+use crate::views::issue::{ItemStatus, texts};
+use crate::views::todo::HoldView;
+
+/// Keep your checklist. Steps are your plan: one is in progress, the next is promoted when it is done. A criterion is the operator's definition of done: `done` on it is a claim. Tasks are addressed by their exact text. Every action returns the whole list.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// set replaces the steps, add appends; start, done, drop, note, block, unblock name one task.
+    #[serde(default)]
+    pub action: Option<TodoAction>,
+    /// The exact text of the task.
+    #[serde(default)]
+    pub content: Maybe<Content>,
+    /// set, add: task texts; "# Name" opens a phase.
+    #[serde(default, deserialize_with = "up_to::<1000, _, _>")]
+    #[schemars(length(max = 1000))]
+    pub items: Option<Vec<Content>>,
+    /// set, add: the first phase.
+    #[serde(default)]
+    pub phase: Maybe<Title>,
+    /// add: default step.
+    #[serde(default)]
+    pub kind: Option<TodoKind>,
+    /// note: what to write; block: why.
+    #[serde(default)]
+    pub text: Maybe<Body>,
+    /// done: commit:, test:, pr:, file:, url: or note: and a value.
+    #[serde(default, deserialize_with = "up_to::<50, _, _>")]
+    #[schemars(length(max = 50))]
+    pub evidence: Option<Vec<String>>,
+}
+
+/// What to do to the checklist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TodoAction {
+    View,
+    Set,
+    Add,
+    Start,
+    Done,
+    Drop,
+    Note,
+    Block,
+    Unblock,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    pub items: Vec<Item>,
+    /// The list as a checklist.
+    pub markdown: String,
+    pub summary: Summary,
+    /// What the caller should know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// One task.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Item {
+    pub content: String,
+    pub status: ItemStatus,
+    pub kind: TodoKind,
+    pub phase: Option<String>,
+    pub notes: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hold: Option<HoldView>,
+    /// The agent that brought it in.
+    pub origin_agent: String,
+}
+
+/// How far the list is.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Summary {
+    pub total: usize,
+    pub open: usize,
+    pub closed: usize,
+    pub held: usize,
+}
+
+#[derive(Debug)]
+pub struct TodoTool;
+
+impl Define for TodoTool {
+    const NAME: &'static str = "todo";
+    const ACCESS: Access = Access::List(ListKind::Issue, &[Action::Replace]);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces = Surfaces { profiles: &[Profile::Issue], ..Surfaces::CALL };
+    const EXAMPLE: &'static str =
+        r#"{"action":"set","items":["Read the code","Fix it","Test it"]}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let action = action(input)?;
+        let lock = if action == TodoAction::View { Lock::No } else { Lock::Row };
+        let issue = call.target_issue(lock)?;
+        let snapshot = if action == TodoAction::View {
+            call.checklist(&issue)?
+        } else {
+            let mut snapshot = call.open_checklist(&issue)?;
+            let before = next(&snapshot, call.envelope().now).map(|todo| todo.id);
+            let command = command(call, &snapshot, action, input)?;
+            call.decide(&mut snapshot, command)?;
+            let moved = next(&snapshot, call.envelope().now).map(|todo| todo.id) != before;
+            let message = message(&snapshot, call.envelope().now, moved);
+            return answer(call, Some(&snapshot), message);
+        };
+        answer(call, snapshot.as_ref(), None)
+    }
+}
+
+/// The action, where one is named; else what the fields can only mean.
+fn action(input: &Input) -> Result<TodoAction, Error> {
+    match (input.action, &input.items) {
+        (Some(action), _) => Ok(action),
+        (None, Some(items)) if !items.is_empty() => Ok(TodoAction::Add),
+        (None, _) => Err(Fault::MissingField { path: "action".to_owned() }.into()),
+    }
+}
+
+/// The command an action means on this list.
+fn command(
+    call: &Call<'_, '_>,
+    snapshot: &Snapshot,
+    action: TodoAction,
+    input: &Input,
+) -> Result<Command, Error> {
+    let missing = |path: &str| Error::from(Fault::MissingField { path: path.to_owned() });
+    // A person at a command line may be brief; an agent gives the exact text.
+    let precision = match call.envelope().actor.role {
+        Role::Operator => Precision::Brief,
+        _ => Precision::Exact,
+    };
+    let target = || {
+        let content = input.content.0.as_ref().ok_or_else(|| missing("content"))?;
+        find(snapshot, content.as_str(), precision).map_err(Error::from)
+    };
+    let text = || input.text.0.clone().ok_or_else(|| missing("text"));
+    let items = || match &input.items {
+        Some(items) if !items.is_empty() => phased(items, input.phase.0.as_ref()),
+        _ => Err(missing("items")),
+    };
+    Ok(match action {
+        TodoAction::View => return Err(missing("action")),
+        TodoAction::Set => {
+            let listed = |(phase, title)| {
+                let (external_id, status, priority) = (None, None, Priority::Medium);
+                ListedTodo { external_id, title, phase, status, priority }
+            };
+            ReplaceTodos { items: items()?.into_iter().map(listed).collect() }.into()
+        }
+        TodoAction::Add => {
+            let kind = input.kind.unwrap_or_default();
+            let new = |(phase, title): (Option<Title>, Content)| NewTodo {
+                kind,
+                phase,
+                ..NewTodo::titled(title)
+            };
+            CreateTodos { items: items()?.into_iter().map(new).collect() }.into()
+        }
+        TodoAction::Start => StartTodo { todo_id: target()? }.into(),
+        TodoAction::Done => CompleteTodo {
+            todo_id: target()?,
+            outcome: None,
+            evidence: evidence(input.evidence.as_deref().unwrap_or_default())?,
+            metrics_impacted: Vec::new(),
+        }
+        .into(),
+        TodoAction::Drop => {
+            let outcome = input.text.0.clone().map(Body::into_string);
+            CancelTodo { todo_id: target()?, outcome }.into()
+        }
+        TodoAction::Note => NoteTodo { todo_id: target()?, text: text()? }.into(),
+        TodoAction::Block => {
+            let (todo_id, kind) = (target()?, HoldKind::Blocked);
+            HoldTodo { todo_id, kind, reason: text()? }.into()
+        }
+        TodoAction::Unblock => UnholdTodo { todo_id: target()? }.into(),
+    })
+}
+
+/// Items with the phases their headings open (D-21).
+fn phased(
+    items: &[Content],
+    first: Option<&Title>,
+) -> Result<Vec<(Option<Title>, Content)>, Error> {
+    let mut phase = first.cloned();
+    let mut found = Vec::new();
+    for (n, item) in items.iter().enumerate() {
+        match item.as_str().strip_prefix("# ") {
+            None => found.push((phase.clone(), item.clone())),
+            Some(name) => {
+                let title = Title::new(name).map_err(|fault| {
+                    let (path, found) = (format!("items[{n}]"), format!("a heading that {fault}"));
+                    let expected = "\"# Name\" of at most 500 characters".to_owned();
+                    Error::from(Fault::BadValue { path, found, expected })
+                })?;
+                phase = Some(title);
+            }
+        }
+    }
+    if found.is_empty() {
+        return Err(Fault::MissingField { path: "items".to_owned() }.into());
+    }
+    Ok(found)
+}
+
+fn answer(
+    call: &mut Call<'_, '_>,
+    snapshot: Option<&Snapshot>,
+    message: Option<String>,
+) -> Result<Output, Error> {
+    let Some(snapshot) = snapshot else {
+        let summary = Summary { total: 0, open: 0, closed: 0, held: 0 };
+        let message = Some("The list is empty.".to_owned());
+        return Ok(Output { items: Vec::new(), markdown: String::new(), summary, message });
+    };
+    let notes = if snapshot.todos.is_empty() { BTreeMap::new() } else { call.notes(snapshot)? };
+    let items = ordered(snapshot).into_iter().map(|todo| Item {
+        content: todo.title.clone(),
+        status: shown_status(todo).into(),
+        kind: todo.kind,
+        phase: todo.phase.clone(),
+        notes: texts(&notes, todo),
+        hold: todo.hold.as_ref().filter(|_| !todo.status.is_settled()).map(HoldView::from),
+        origin_agent: todo.origin_agent.to_string(),
+    });
+    let progress::Progress { total, open, closed, held, .. } = progress::of(snapshot);
+    let summary = Summary { total, open, closed, held };
+    Ok(Output { items: items.collect(), markdown: markdown(snapshot), summary, message })
+}
+
+/// Where the work stands after a change.
+fn message(snapshot: &Snapshot, now: Time, moved: bool) -> Option<String> {
+    let progress = progress::of(snapshot);
+    if let Some(todo) = next(snapshot, now) {
+        return moved.then(|| format!("In progress: {}", todo.title));
+    }
+    let waiting = progress.criteria - progress.criteria_met;
+    Some(match (progress.open, progress.held) {
+        (0, _) if progress.criteria > 0 => {
+            "Everything is closed or claimed. Ask for sign-off with checkpoint.".to_owned()
+        }
+        (0, _) => "Everything is closed.".to_owned(),
+        (_, held) if held > 0 => format!("No step is ready: {held} held."),
+        _ => format!("All steps are closed; {waiting} criteria are open."),
+    })
+}

@@ -1,0 +1,78 @@
+//! A delegation as callers see it.
+
+use punchlist_core::delegation::{DelegationState, Mode, Proposal, ProposalDecision, Review};
+use punchlist_core::{Delegation, Time};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Work handed to another agent.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DelegationView {
+    pub id: String,
+    /// The specialist it is for.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// What is to be done.
+    pub mission: String,
+    pub rationale: Option<String>,
+    pub mode: Mode,
+    pub state: DelegationState,
+    /// What becomes of a proposal.
+    pub review: Review,
+    pub todo_id: Option<String>,
+    pub session: Option<String>,
+    pub delegated_by: String,
+    /// The worker's path.
+    pub agent: String,
+    pub attempts: i64,
+    pub result: Option<String>,
+    pub error: Option<String>,
+    pub proposal: Option<Proposal>,
+    /// What was said to the proposal.
+    pub decision: Option<ProposalDecision>,
+    #[schemars(with = "String")]
+    pub created_at: Time,
+    #[schemars(with = "String")]
+    pub updated_at: Time,
+    #[schemars(with = "Option<String>")]
+    pub finished_at: Option<Time>,
+}
+
+/// An answer that is one delegation.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct OneDelegation {
+    pub delegation: DelegationView,
+}
+
+impl From<Delegation> for OneDelegation {
+    fn from(delegation: Delegation) -> Self {
+        Self { delegation: delegation.into() }
+    }
+}
+
+impl From<Delegation> for DelegationView {
+    fn from(delegation: Delegation) -> Self {
+        Self {
+            id: delegation.id.to_string(),
+            kind: delegation.kind,
+            mission: delegation.mission,
+            rationale: delegation.rationale,
+            mode: delegation.mode,
+            state: delegation.state,
+            review: delegation.review,
+            todo_id: delegation.todo_id.map(|id| id.to_string()),
+            session: delegation.session_id.map(|id| id.to_string()),
+            delegated_by: delegation.delegated_by,
+            agent: delegation.agent.to_string(),
+            attempts: delegation.attempts,
+            result: delegation.result,
+            error: delegation.error,
+            proposal: delegation.proposal,
+            decision: delegation.decision,
+            created_at: delegation.created_at,
+            updated_at: delegation.updated_at,
+            finished_at: delegation.finished_at,
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! A gate as callers see it, with what a person needs to judge it.
+
+use punchlist_core::gate::{GateKind, GateState, Purpose};
+use punchlist_core::select::ordered;
+use punchlist_core::{Gate, Time, TodoKind};
+use punchlist_store::rows::lists::Lock;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::issue::{IssueRef, ItemView};
+use crate::Error;
+use crate::call::Call;
+
+/// A pause for a person.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GateView {
+    pub id: String,
+    pub kind: GateKind,
+    /// Of a checkpoint: a pause, or a sign-off.
+    pub purpose: Option<Purpose>,
+    pub state: GateState,
+    /// The session that waits.
+    pub session: Option<String>,
+    /// The number of the issue it is about.
+    pub number: Option<i64>,
+    /// The reason, the question or the title.
+    pub text: String,
+    /// The options of a question.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub options: Option<Value>,
+    /// The fields of a form.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Value>,
+    pub asked_by: String,
+    pub agent: String,
+    #[schemars(with = "String")]
+    pub created_at: Time,
+    pub response: Option<Value>,
+    pub answered_by: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub answered_at: Option<Time>,
+    /// Of a sign-off: the criteria with their claims and evidence.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub criteria: Vec<ItemView>,
+    /// Of a sign-off: issues below this one that are open; they stop nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub open_children: Vec<IssueRef>,
+}
+
+/// What asking answers.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AskedView {
+    pub gate_id: String,
+    /// Open: nobody has answered yet. Ask again in the same words for the answer.
+    pub state: GateState,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response: Option<Value>,
+}
+
+impl From<Gate> for AskedView {
+    fn from(gate: Gate) -> Self {
+        Self { gate_id: gate.id.to_string(), state: gate.state, response: gate.response }
+    }
+}
+
+impl GateView {
+    pub(crate) fn of(call: &mut Call<'_, '_>, gate: Gate) -> Result<Self, Error> {
+        let issue = match gate.issue_id {
+            Some(id) => call.tx().issue_by_id(id, Lock::No)?,
+            None => None,
+        };
+        let (mut criteria, mut open_children) = (Vec::new(), Vec::new());
+        if let Some(issue) = issue.as_ref().filter(|_| gate.purpose == Some(Purpose::SignOff)) {
+            if let Some(checklist) = call.checklist(issue)? {
+                let notes = call.notes(&checklist)?;
+                let todos = ordered(&checklist);
+                let of_kind = todos.into_iter().filter(|todo| todo.kind == TodoKind::Criterion);
+                criteria = of_kind.map(|todo| ItemView::of(todo, &notes)).collect();
+            }
+            open_children = call.open_children(issue)?.into_iter().map(IssueRef::from).collect();
+        }
+        let part = |name: &str| gate.details.get(name).cloned();
+        Ok(Self {
+            id: gate.id.to_string(),
+            kind: gate.kind,
+            purpose: gate.purpose,
+            state: gate.state,
+            session: gate.session_id.map(|id| id.to_string()),
+            number: issue.map(|issue| issue.number),
+            options: part("options"),
+            schema: (gate.kind == GateKind::Form).then(|| gate.details.clone()),
+            text: gate.text,
+            asked_by: gate.asked_by,
+            agent: gate.agent.to_string(),
+            created_at: gate.created_at,
+            response: gate.response,
+            answered_by: gate.answered_by,
+            answered_at: gate.answered_at,
+            criteria,
+            open_children,
+        })
+    }
+}

@@ -1,0 +1,76 @@
+//! A session as callers see it.
+
+use punchlist_core::session::SessionState;
+use punchlist_core::{Session, Time};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::Error;
+use crate::call::Call;
+use punchlist_core::gate::GateState;
+use punchlist_store::rows::gates::WantedGates;
+
+/// A session.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionView {
+    pub id: String,
+    pub title: String,
+    /// Paused: it waits for a person.
+    pub state: SessionState,
+    /// The number of the issue it works on.
+    pub bound_issue: Option<i64>,
+    pub conversation_id: String,
+    pub host: Option<String>,
+    /// The host's own id for it.
+    pub external_id: Option<String>,
+    pub started_by: String,
+    #[schemars(with = "String")]
+    pub created_at: Time,
+    #[schemars(with = "String")]
+    pub updated_at: Time,
+    #[schemars(with = "Option<String>")]
+    pub ended_at: Option<Time>,
+}
+
+/// An answer that is one session.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct OneSession {
+    pub session: SessionView,
+}
+
+impl SessionView {
+    /// A session waits as long as a gate of it is open: that is looked up, not stored.
+    pub(crate) fn of(call: &mut Call<'_, '_>, session: Session) -> Result<Self, Error> {
+        let bound_issue = match session.bound_issue {
+            Some(id) => call.tx().issue_number(id)?,
+            None => None,
+        };
+        let open = WantedGates {
+            state: Some(GateState::Open),
+            session: Some(session.id),
+            ..WantedGates::default()
+        };
+        let waits = session.state == SessionState::Active
+            && !call.tx().gates(session.project_id, &open, 1)?.is_empty();
+        Ok(Self {
+            id: session.id.to_string(),
+            title: session.title,
+            state: if waits { SessionState::Paused } else { session.state },
+            bound_issue,
+            conversation_id: session.conversation_id.to_string(),
+            host: session.host,
+            external_id: session.external_id,
+            started_by: session.started_by,
+            created_at: session.created_at,
+            updated_at: session.updated_at,
+            ended_at: session.ended_at,
+        })
+    }
+}
+
+impl OneSession {
+    pub(crate) fn of(call: &mut Call<'_, '_>, session: Session) -> Result<Self, Error> {
+        SessionView::of(call, session).map(|session| Self { session })
+    }
+}

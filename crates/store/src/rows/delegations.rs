@@ -1,0 +1,256 @@
+//! Delegations: the one queue, taken by lease.
+//!
+//! Holder, epoch and end of the lease are not folded from the log; everything else is.
+
+use punchlist_core::delegation::{DelegationState, Mode, Review, apply_delegation};
+use punchlist_core::{
+    AgentPath, Decision, Delegation, DelegationId, Event, IssueId, Lease, ProjectId, SessionId,
+    Time, TodoId,
+};
+
+use super::events::Stamp;
+use super::lists::Lock;
+use super::{opt_time, time, word};
+use crate::sql::Row;
+use crate::{Error, Tx, sql};
+
+macro_rules! columns {
+    () => {
+        "id, project_id, type, mission, rationale, mode, state, review, todo_id, session_id, \
+         issue_id, delegated_by, parent_agent, agent, attempts, result, error, proposal, \
+         decision, created_at, updated_at, finished_at"
+    };
+}
+
+macro_rules! select {
+    ($($condition:expr),+) => {
+        concat!(
+            "SELECT ",
+            columns!(),
+            ", holder, epoch, lease_until FROM delegations WHERE ",
+            $($condition),+
+        )
+    };
+}
+
+/// Waiting, or held by somebody who has gone silent.
+macro_rules! free {
+    ($lock:expr) => {
+        select!(
+            "project_id = $1 AND (state = 'queued' OR (state = 'running' AND lease_until <= $2)) \
+             AND (CAST($3 AS TEXT) IS NULL OR type = $3) ORDER BY id LIMIT 1",
+            $lock
+        )
+    };
+}
+
+/// A delegation and who holds it.
+pub type Held = (Delegation, Option<Lease>);
+
+/// Which delegations to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WantedDelegations {
+    pub state: Option<DelegationState>,
+    pub kind: Option<String>,
+    pub todo: Option<TodoId>,
+    pub session: Option<SessionId>,
+    pub issue: Option<IssueId>,
+    /// Only newer ones than this id.
+    pub above: Option<String>,
+}
+
+impl Tx<'_> {
+    pub fn delegation(
+        &mut self,
+        project: ProjectId,
+        id: DelegationId,
+        lock: Lock,
+    ) -> Result<Option<Held>, Error> {
+        let (project, id) = (project.to_string(), id.to_string());
+        let statement = match lock {
+            Lock::No => sql!(select!("project_id = $1 AND id = $2")),
+            Lock::Row => self.dialect().pick(
+                sql!(select!("project_id = $1 AND id = $2")),
+                sql!(select!("project_id = $1 AND id = $2 FOR UPDATE")),
+            ),
+        };
+        self.first(statement, &[(&project).into(), (&id).into()], read)
+    }
+
+    /// The next delegation to work on, of a type where one is named; locked, and others skip it.
+    pub fn next_delegation(
+        &mut self,
+        project: ProjectId,
+        kind: Option<&str>,
+        clock: Time,
+    ) -> Result<Option<Held>, Error> {
+        let project = project.to_string();
+        let statement =
+            self.dialect().pick(sql!(free!("")), sql!(free!(" FOR UPDATE SKIP LOCKED")));
+        self.first(statement, &[(&project).into(), clock.micros().into(), kind.into()], read)
+    }
+
+    /// Delegations of a project, the oldest first.
+    pub fn delegations(
+        &mut self,
+        project: ProjectId,
+        wanted: &WantedDelegations,
+        limit: i64,
+    ) -> Result<Vec<Held>, Error> {
+        let project = project.to_string();
+        let todo = wanted.todo.map(|id| id.to_string());
+        let session = wanted.session.map(|id| id.to_string());
+        let issue = wanted.issue.map(|id| id.to_string());
+        self.query(
+            sql!(select!(
+                "project_id = $1 AND (CAST($2 AS TEXT) IS NULL OR state = $2) \
+                 AND (CAST($3 AS TEXT) IS NULL OR type = $3) \
+                 AND (CAST($4 AS TEXT) IS NULL OR todo_id = $4) \
+                 AND (CAST($5 AS TEXT) IS NULL OR session_id = $5) \
+                 AND (CAST($6 AS TEXT) IS NULL OR issue_id = $6) \
+                 AND (CAST($7 AS TEXT) IS NULL OR id > $7) ORDER BY id LIMIT $8"
+            )),
+            &[
+                (&project).into(),
+                wanted.state.map(DelegationState::name).into(),
+                wanted.kind.as_deref().into(),
+                todo.as_deref().into(),
+                session.as_deref().into(),
+                issue.as_deref().into(),
+                wanted.above.as_deref().into(),
+                limit.into(),
+            ],
+            read,
+        )
+    }
+
+    pub fn put_delegation_lease(&mut self, id: DelegationId, lease: &Lease) -> Result<(), Error> {
+        let id = id.to_string();
+        self.write(
+            sql!("UPDATE delegations SET holder = $2, epoch = $3, lease_until = $4 WHERE id = $1"),
+            &[
+                (&id).into(),
+                lease.holder.as_deref().into(),
+                lease.epoch.into(),
+                lease.until.micros().into(),
+            ],
+        )
+    }
+
+    /// Folds a decision into a delegation and writes its row and its events.
+    pub fn record_delegation(
+        &mut self,
+        state: &mut Option<Delegation>,
+        decision: &Decision,
+        stamp: &Stamp,
+    ) -> Result<(), Error> {
+        for event in &decision.events {
+            let changed = apply_delegation(state, event, stamp.at);
+            let Some(delegation) = state.as_ref() else { continue };
+            match event {
+                Event::DelegationQueued(_) => self.insert_delegation(delegation)?,
+                _ if changed => self.update_delegation(delegation)?,
+                _ => {}
+            }
+            self.append(stamp, &delegation.id.to_string(), event)?;
+        }
+        Ok(())
+    }
+
+    fn insert_delegation(&mut self, delegation: &Delegation) -> Result<(), Error> {
+        let (id, project) = (delegation.id.to_string(), delegation.project_id.to_string());
+        let todo = delegation.todo_id.map(|id| id.to_string());
+        let session = delegation.session_id.map(|id| id.to_string());
+        let issue = delegation.issue_id.map(|id| id.to_string());
+        let proposal = delegation.proposal.as_ref().map(serde_json::to_string).transpose()?;
+        let decision = delegation.decision.as_ref().map(serde_json::to_string).transpose()?;
+        self.write(
+            sql!(
+                "INSERT INTO delegations (",
+                columns!(),
+                ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, \
+                 $16, $17, $18, $19, $20, $21, $22)"
+            ),
+            &[
+                (&id).into(),
+                (&project).into(),
+                (&delegation.kind).into(),
+                (&delegation.mission).into(),
+                delegation.rationale.as_deref().into(),
+                delegation.mode.name().into(),
+                delegation.state.name().into(),
+                delegation.review.name().into(),
+                todo.as_deref().into(),
+                session.as_deref().into(),
+                issue.as_deref().into(),
+                (&delegation.delegated_by).into(),
+                delegation.parent_agent.as_str().into(),
+                delegation.agent.as_str().into(),
+                delegation.attempts.into(),
+                delegation.result.as_deref().into(),
+                delegation.error.as_deref().into(),
+                proposal.as_deref().into(),
+                decision.as_deref().into(),
+                delegation.created_at.micros().into(),
+                delegation.updated_at.micros().into(),
+                delegation.finished_at.map(Time::micros).into(),
+            ],
+        )
+    }
+
+    fn update_delegation(&mut self, delegation: &Delegation) -> Result<(), Error> {
+        let id = delegation.id.to_string();
+        let proposal = delegation.proposal.as_ref().map(serde_json::to_string).transpose()?;
+        let decision = delegation.decision.as_ref().map(serde_json::to_string).transpose()?;
+        self.write(
+            sql!(
+                "UPDATE delegations SET state = $2, attempts = $3, result = $4, error = $5, \
+                 proposal = $6, decision = $7, updated_at = $8, finished_at = $9 WHERE id = $1"
+            ),
+            &[
+                (&id).into(),
+                delegation.state.name().into(),
+                delegation.attempts.into(),
+                delegation.result.as_deref().into(),
+                delegation.error.as_deref().into(),
+                proposal.as_deref().into(),
+                decision.as_deref().into(),
+                delegation.updated_at.micros().into(),
+                delegation.finished_at.map(Time::micros).into(),
+            ],
+        )
+    }
+}
+
+fn read(row: &Row<'_>) -> Result<Held, Error> {
+    let json = |column: usize| row.opt_text(column);
+    let delegation = Delegation {
+        id: word("delegation id", &row.text(0)?, DelegationId::parse)?,
+        project_id: word("project id", &row.text(1)?, ProjectId::parse)?,
+        kind: row.text(2)?,
+        mission: row.text(3)?,
+        rationale: row.opt_text(4)?,
+        mode: word("mode", &row.text(5)?, Mode::parse)?,
+        state: word("delegation state", &row.text(6)?, DelegationState::parse)?,
+        review: word("review", &row.text(7)?, Review::parse)?,
+        todo_id: row.opt_text(8)?.map(|id| word("todo id", &id, TodoId::parse)).transpose()?,
+        session_id: row
+            .opt_text(9)?
+            .map(|id| word("session id", &id, SessionId::parse))
+            .transpose()?,
+        issue_id: row.opt_text(10)?.map(|id| word("issue id", &id, IssueId::parse)).transpose()?,
+        delegated_by: row.text(11)?,
+        parent_agent: word("agent path", &row.text(12)?, AgentPath::parse)?,
+        agent: word("agent path", &row.text(13)?, AgentPath::parse)?,
+        attempts: row.int(14)?,
+        result: row.opt_text(15)?,
+        error: row.opt_text(16)?,
+        proposal: json(17)?.map(|text| serde_json::from_str(&text)).transpose()?,
+        decision: json(18)?.map(|text| serde_json::from_str(&text)).transpose()?,
+        created_at: time(row, 19)?,
+        updated_at: time(row, 20)?,
+        finished_at: opt_time(row, 21)?,
+    };
+    let (holder, epoch, until) = (row.opt_text(22)?, row.int(23)?, opt_time(row, 24)?);
+    Ok((delegation, until.map(|until| Lease { holder, epoch, until })))
+}

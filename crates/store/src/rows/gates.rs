@@ -1,0 +1,230 @@
+//! Gates: what waits for a person, by project, session and issue.
+
+use punchlist_core::gate::{GateKind, GateState, Purpose, apply_gate};
+use punchlist_core::{
+    AgentPath, Decision, Event, Gate, GateId, IssueId, ProjectId, SessionId, Time,
+};
+
+use super::events::Stamp;
+use super::lists::Lock;
+use super::{opt_time, time, word};
+use crate::sql::Row;
+use crate::{Error, Tx, sql};
+
+macro_rules! columns {
+    () => {
+        "id, project_id, kind, purpose, state, session_id, issue_id, text, details, asked_by, \
+         agent, created_at, revision, response, answered_by, answered_at, collected_at"
+    };
+}
+
+macro_rules! select {
+    ($($condition:expr),+) => {
+        concat!("SELECT ", columns!(), " FROM gates WHERE ", $($condition),+)
+    };
+}
+
+/// Which gates to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WantedGates {
+    pub state: Option<GateState>,
+    pub kind: Option<GateKind>,
+    pub session: Option<SessionId>,
+    pub issue: Option<IssueId>,
+    /// Only newer ones than this id.
+    pub above: Option<String>,
+}
+
+impl Tx<'_> {
+    pub fn gate(
+        &mut self,
+        project: ProjectId,
+        id: GateId,
+        lock: Lock,
+    ) -> Result<Option<Gate>, Error> {
+        let (project, id) = (project.to_string(), id.to_string());
+        let statement = match lock {
+            Lock::No => sql!(select!("project_id = $1 AND id = $2")),
+            Lock::Row => self.dialect().pick(
+                sql!(select!("project_id = $1 AND id = $2")),
+                sql!(select!("project_id = $1 AND id = $2 FOR UPDATE")),
+            ),
+        };
+        self.first(statement, &[(&project).into(), (&id).into()], read)
+    }
+
+    /// Gates of a project, the oldest first: who has waited longest comes first.
+    pub fn gates(
+        &mut self,
+        project: ProjectId,
+        wanted: &WantedGates,
+        limit: i64,
+    ) -> Result<Vec<Gate>, Error> {
+        let project = project.to_string();
+        let session = wanted.session.map(|id| id.to_string());
+        let issue = wanted.issue.map(|id| id.to_string());
+        self.query(
+            sql!(select!(
+                "project_id = $1 AND (CAST($2 AS TEXT) IS NULL OR state = $2) \
+                 AND (CAST($3 AS TEXT) IS NULL OR kind = $3) \
+                 AND (CAST($4 AS TEXT) IS NULL OR session_id = $4) \
+                 AND (CAST($5 AS TEXT) IS NULL OR issue_id = $5) \
+                 AND (CAST($6 AS TEXT) IS NULL OR id > $6) ORDER BY id LIMIT $7"
+            )),
+            &[
+                (&project).into(),
+                wanted.state.map(GateState::name).into(),
+                wanted.kind.map(GateKind::name).into(),
+                session.as_deref().into(),
+                issue.as_deref().into(),
+                wanted.above.as_deref().into(),
+                limit.into(),
+            ],
+            read,
+        )
+    }
+
+    /// What a session, or an agent outside of one, asked before, the newest first.
+    pub fn gates_asked(
+        &mut self,
+        project: ProjectId,
+        session: Option<SessionId>,
+        principal: &str,
+        limit: i64,
+    ) -> Result<Vec<Gate>, Error> {
+        let project = project.to_string();
+        let session = session.map(|id| id.to_string());
+        match &session {
+            Some(session) => self.query(
+                sql!(select!("project_id = $1 AND session_id = $2 ORDER BY id DESC LIMIT $3")),
+                &[(&project).into(), session.into(), limit.into()],
+                read,
+            ),
+            None => self.query(
+                sql!(select!(
+                    "project_id = $1 AND session_id IS NULL AND asked_by = $2 \
+                     ORDER BY id DESC LIMIT $3"
+                )),
+                &[(&project).into(), principal.into(), limit.into()],
+                read,
+            ),
+        }
+    }
+
+    /// The newest sign-off that was asked for on an issue and still stands.
+    pub fn sign_off(&mut self, issue: IssueId) -> Result<Option<Gate>, Error> {
+        let issue = issue.to_string();
+        self.first(
+            sql!(select!(
+                "issue_id = $1 AND purpose = 'sign_off' AND state <> 'superseded' \
+                 ORDER BY id DESC LIMIT 1"
+            )),
+            &[(&issue).into()],
+            read,
+        )
+    }
+
+    /// Folds a decision into a gate and writes its row and its events.
+    pub fn record_gate(
+        &mut self,
+        state: &mut Option<Gate>,
+        decision: &Decision,
+        stamp: &Stamp,
+    ) -> Result<(), Error> {
+        for event in &decision.events {
+            let changed = apply_gate(state, event, stamp.at);
+            let Some(gate) = state.as_ref() else { continue };
+            match event {
+                Event::GateOpened(_) => self.insert_gate(gate)?,
+                _ if changed => self.update_gate(gate)?,
+                _ => {}
+            }
+            self.append(stamp, &gate.id.to_string(), event)?;
+        }
+        Ok(())
+    }
+
+    fn insert_gate(&mut self, gate: &Gate) -> Result<(), Error> {
+        let (id, project) = (gate.id.to_string(), gate.project_id.to_string());
+        let session = gate.session_id.map(|id| id.to_string());
+        let issue = gate.issue_id.map(|id| id.to_string());
+        let details = gate.details.to_string();
+        let response = gate.response.as_ref().map(ToString::to_string);
+        self.write(
+            sql!(
+                "INSERT INTO gates (",
+                columns!(),
+                ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, \
+                 $16, $17)"
+            ),
+            &[
+                (&id).into(),
+                (&project).into(),
+                gate.kind.name().into(),
+                gate.purpose.map(Purpose::name).into(),
+                gate.state.name().into(),
+                session.as_deref().into(),
+                issue.as_deref().into(),
+                (&gate.text).into(),
+                (&details).into(),
+                (&gate.asked_by).into(),
+                gate.agent.as_str().into(),
+                gate.created_at.micros().into(),
+                gate.revision.into(),
+                response.as_deref().into(),
+                gate.answered_by.as_deref().into(),
+                gate.answered_at.map(Time::micros).into(),
+                gate.collected_at.map(Time::micros).into(),
+            ],
+        )
+    }
+
+    fn update_gate(&mut self, gate: &Gate) -> Result<(), Error> {
+        let id = gate.id.to_string();
+        let response = gate.response.as_ref().map(ToString::to_string);
+        self.write(
+            sql!(
+                "UPDATE gates SET state = $2, revision = $3, response = $4, answered_by = $5, \
+                 answered_at = $6, collected_at = $7 WHERE id = $1"
+            ),
+            &[
+                (&id).into(),
+                gate.state.name().into(),
+                gate.revision.into(),
+                response.as_deref().into(),
+                gate.answered_by.as_deref().into(),
+                gate.answered_at.map(Time::micros).into(),
+                gate.collected_at.map(Time::micros).into(),
+            ],
+        )
+    }
+}
+
+fn read(row: &Row<'_>) -> Result<Gate, Error> {
+    let response = row.opt_text(13)?.map(|text| serde_json::from_str(&text)).transpose()?;
+    Ok(Gate {
+        id: word("gate id", &row.text(0)?, GateId::parse)?,
+        project_id: word("project id", &row.text(1)?, ProjectId::parse)?,
+        kind: word("gate kind", &row.text(2)?, GateKind::parse)?,
+        purpose: row
+            .opt_text(3)?
+            .map(|word_| word("purpose", &word_, Purpose::parse))
+            .transpose()?,
+        state: word("gate state", &row.text(4)?, GateState::parse)?,
+        session_id: row
+            .opt_text(5)?
+            .map(|id| word("session id", &id, SessionId::parse))
+            .transpose()?,
+        issue_id: row.opt_text(6)?.map(|id| word("issue id", &id, IssueId::parse)).transpose()?,
+        text: row.text(7)?,
+        details: serde_json::from_str(&row.text(8)?)?,
+        asked_by: row.text(9)?,
+        agent: word("agent path", &row.text(10)?, AgentPath::parse)?,
+        created_at: time(row, 11)?,
+        revision: row.opt_int(12)?,
+        response,
+        answered_by: row.opt_text(14)?,
+        answered_at: opt_time(row, 15)?,
+        collected_at: opt_time(row, 16)?,
+    })
+}

@@ -1,0 +1,110 @@
+//! Links between issues: each stored once, seen from both ends.
+
+use punchlist_core::issue::{Link, LinkKind};
+use punchlist_core::{IssueId, IssueStatus, LinkId, ProjectId};
+
+use super::{time, word};
+use crate::sql::Row;
+use crate::{Error, Tx, sql};
+
+macro_rules! columns {
+    () => {
+        "id, project_id, from_issue, to_issue, kind, created_by, created_at"
+    };
+}
+
+/// A link as one of its issues sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    pub kind: LinkKind,
+    /// It is stored on this issue's side.
+    pub outgoing: bool,
+    /// The other issue.
+    pub number: i64,
+    pub title: String,
+    pub status: IssueStatus,
+}
+
+impl Tx<'_> {
+    pub(super) fn insert_link(&mut self, link: &Link) -> Result<(), Error> {
+        let (id, project) = (link.id.to_string(), link.project_id.to_string());
+        let (from, to) = (link.from_issue.to_string(), link.to_issue.to_string());
+        self.write(
+            sql!("INSERT INTO issue_links (", columns!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7)"),
+            &[
+                (&id).into(),
+                (&project).into(),
+                (&from).into(),
+                (&to).into(),
+                link.kind.name().into(),
+                (&link.created_by).into(),
+                link.created_at.micros().into(),
+            ],
+        )
+    }
+
+    pub(super) fn delete_link(&mut self, id: LinkId) -> Result<(), Error> {
+        let id = id.to_string();
+        self.write(sql!("DELETE FROM issue_links WHERE id = $1"), &[(&id).into()])
+    }
+
+    /// The links between two issues, whichever way.
+    pub fn links_between(&mut self, a: IssueId, b: IssueId) -> Result<Vec<Link>, Error> {
+        let (a, b) = (a.to_string(), b.to_string());
+        self.query(
+            sql!(
+                "SELECT ",
+                columns!(),
+                " FROM issue_links WHERE (from_issue = $1 AND to_issue = $2) \
+                 OR (from_issue = $2 AND to_issue = $1) ORDER BY id"
+            ),
+            &[(&a).into(), (&b).into()],
+            read,
+        )
+    }
+
+    /// The links that start at an issue.
+    pub(crate) fn links_from(&mut self, issue: IssueId) -> Result<Vec<Link>, Error> {
+        let issue = issue.to_string();
+        self.query(
+            sql!("SELECT ", columns!(), " FROM issue_links WHERE from_issue = $1 ORDER BY id"),
+            &[(&issue).into()],
+            read,
+        )
+    }
+
+    /// All links of an issue with the issue at the other end, the oldest first.
+    pub fn links_of(&mut self, issue: IssueId) -> Result<Vec<Seen>, Error> {
+        let issue = issue.to_string();
+        self.query(
+            sql!(
+                "SELECT k.kind, CASE WHEN k.from_issue = $1 THEN 1 ELSE 0 END, i.number, i.title, \
+                 i.status FROM issue_links AS k JOIN issues AS i \
+                 ON i.id = CASE WHEN k.from_issue = $1 THEN k.to_issue ELSE k.from_issue END \
+                 WHERE k.from_issue = $1 OR k.to_issue = $1 ORDER BY k.id"
+            ),
+            &[(&issue).into()],
+            |row| {
+                Ok(Seen {
+                    kind: word("link kind", &row.text(0)?, LinkKind::parse)?,
+                    outgoing: row.int(1)? == 1,
+                    number: row.int(2)?,
+                    title: row.text(3)?,
+                    status: word("issue status", &row.text(4)?, IssueStatus::parse)?,
+                })
+            },
+        )
+    }
+}
+
+fn read(row: &Row<'_>) -> Result<Link, Error> {
+    Ok(Link {
+        id: word("link id", &row.text(0)?, LinkId::parse)?,
+        project_id: word("project id", &row.text(1)?, ProjectId::parse)?,
+        from_issue: word("issue id", &row.text(2)?, IssueId::parse)?,
+        to_issue: word("issue id", &row.text(3)?, IssueId::parse)?,
+        kind: word("link kind", &row.text(4)?, LinkKind::parse)?,
+        created_by: row.text(5)?,
+        created_at: time(row, 6)?,
+    })
+}

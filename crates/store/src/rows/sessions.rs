@@ -1,0 +1,231 @@
+//! Sessions: found by their id or their host's, by folder, or by the issue they point to.
+
+use punchlist_core::session::{SessionState, apply_session};
+use punchlist_core::{
+    ConversationId, Decision, Event, IssueId, ProjectId, Session, SessionId, Time,
+};
+
+use super::events::Stamp;
+use super::lists::Lock;
+use super::{opt_time, time, word};
+use crate::sql::Row;
+use crate::{Error, Tx, sql};
+
+macro_rules! columns {
+    () => {
+        "id, project_id, title, state, bound_issue, conversation_id, host, external_id, \
+         directory, started_by, created_at, updated_at, ended_at"
+    };
+}
+
+macro_rules! select {
+    ($($condition:expr),+) => {
+        concat!("SELECT ", columns!(), " FROM sessions WHERE ", $($condition),+)
+    };
+}
+
+/// Which sessions to list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WantedSessions<'a> {
+    pub state: Option<SessionState>,
+    /// Only older ones than this id.
+    pub below: Option<&'a str>,
+}
+
+impl Tx<'_> {
+    /// The session of this id, or with this id of its host.
+    pub fn session(
+        &mut self,
+        project: ProjectId,
+        named: &str,
+        lock: Lock,
+    ) -> Result<Option<Session>, Error> {
+        let project = project.to_string();
+        let statement = match lock {
+            Lock::No => sql!(select!("project_id = $1 AND (id = $2 OR external_id = $2)")),
+            Lock::Row => self.dialect().pick(
+                sql!(select!("project_id = $1 AND (id = $2 OR external_id = $2)")),
+                sql!(select!("project_id = $1 AND (id = $2 OR external_id = $2) FOR UPDATE")),
+            ),
+        };
+        self.first(statement, &[(&project).into(), named.into()], read)
+    }
+
+    pub fn session_by_id(&mut self, id: SessionId) -> Result<Option<Session>, Error> {
+        let id = id.to_string();
+        self.first(sql!(select!("id = $1")), &[(&id).into()], read)
+    }
+
+    /// The newest session of a folder that has not ended.
+    pub fn session_in(
+        &mut self,
+        project: ProjectId,
+        directory: &str,
+    ) -> Result<Option<Session>, Error> {
+        let project = project.to_string();
+        self.first(
+            sql!(select!(
+                "project_id = $1 AND directory = $2 AND state <> 'ended' ORDER BY id DESC LIMIT 1"
+            )),
+            &[(&project).into(), directory.into()],
+            read,
+        )
+    }
+
+    /// The session, not ended, that points to an issue.
+    pub fn session_on(&mut self, issue: IssueId) -> Result<Option<Session>, Error> {
+        let issue = issue.to_string();
+        let statement = self.dialect().pick(
+            sql!(select!("bound_issue = $1 AND state <> 'ended'")),
+            sql!(select!("bound_issue = $1 AND state <> 'ended' FOR UPDATE")),
+        );
+        self.first(statement, &[(&issue).into()], read)
+    }
+
+    /// Sessions of a project, the newest first.
+    pub fn sessions(
+        &mut self,
+        project: ProjectId,
+        wanted: WantedSessions<'_>,
+        limit: i64,
+    ) -> Result<Vec<Session>, Error> {
+        let project = project.to_string();
+        let state = wanted.state.map(SessionState::name);
+        self.query(
+            sql!(select!(
+                "project_id = $1 AND (CAST($2 AS TEXT) IS NULL OR state = $2) \
+                 AND (CAST($3 AS TEXT) IS NULL OR id < $3) ORDER BY id DESC LIMIT $4"
+            )),
+            &[(&project).into(), state.into(), wanted.below.into(), limit.into()],
+            read,
+        )
+    }
+
+    /// The sessions that have worked on an issue, the oldest first.
+    pub fn sessions_of(&mut self, issue: IssueId) -> Result<Vec<Session>, Error> {
+        let issue = issue.to_string();
+        self.query(
+            sql!(select!(
+                "id IN (SELECT session_id FROM bindings WHERE issue_id = $1) ORDER BY id"
+            )),
+            &[(&issue).into()],
+            read,
+        )
+    }
+
+    /// Folds a decision into a session and writes its row and its events.
+    pub fn record_session(
+        &mut self,
+        state: &mut Option<Session>,
+        decision: &Decision,
+        stamp: &Stamp,
+    ) -> Result<(), Error> {
+        for event in &decision.events {
+            let changed = apply_session(state, event, stamp.at);
+            let Some(session) = state.as_ref() else { continue };
+            match event {
+                Event::SessionStarted(_) => self.insert_session(session)?,
+                _ if changed => self.update_session(session)?,
+                _ => {}
+            }
+            match event {
+                Event::SessionBound(bound) => self.bind(session.id, bound.issue_id, stamp.at)?,
+                Event::SessionUnbound(unbound) => {
+                    self.unbind(session.id, unbound.issue_id, stamp.at)?;
+                }
+                _ => {}
+            }
+            self.append(stamp, &session.id.to_string(), event)?;
+        }
+        Ok(())
+    }
+
+    fn insert_session(&mut self, session: &Session) -> Result<(), Error> {
+        let (id, project) = (session.id.to_string(), session.project_id.to_string());
+        let issue = session.bound_issue.map(|id| id.to_string());
+        let conversation = session.conversation_id.to_string();
+        self.write(
+            sql!(
+                "INSERT INTO sessions (",
+                columns!(),
+                ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
+            ),
+            &[
+                (&id).into(),
+                (&project).into(),
+                (&session.title).into(),
+                session.state.name().into(),
+                issue.as_deref().into(),
+                (&conversation).into(),
+                session.host.as_deref().into(),
+                session.external_id.as_deref().into(),
+                session.directory.as_deref().into(),
+                (&session.started_by).into(),
+                session.created_at.micros().into(),
+                session.updated_at.micros().into(),
+                session.ended_at.map(Time::micros).into(),
+            ],
+        )
+    }
+
+    fn update_session(&mut self, session: &Session) -> Result<(), Error> {
+        let id = session.id.to_string();
+        let issue = session.bound_issue.map(|id| id.to_string());
+        self.write(
+            sql!(
+                "UPDATE sessions SET state = $2, bound_issue = $3, updated_at = $4, \
+                 ended_at = $5 WHERE id = $1"
+            ),
+            &[
+                (&id).into(),
+                session.state.name().into(),
+                issue.as_deref().into(),
+                session.updated_at.micros().into(),
+                session.ended_at.map(Time::micros).into(),
+            ],
+        )
+    }
+
+    fn bind(&mut self, session: SessionId, issue: IssueId, at: Time) -> Result<(), Error> {
+        let (session, issue) = (session.to_string(), issue.to_string());
+        self.write(
+            sql!(
+                "INSERT INTO bindings (session_id, issue_id, bound_at) VALUES ($1, $2, $3) \
+                 ON CONFLICT (issue_id, session_id, bound_at) DO UPDATE SET unbound_at = NULL"
+            ),
+            &[(&session).into(), (&issue).into(), at.micros().into()],
+        )
+    }
+
+    fn unbind(&mut self, session: SessionId, issue: IssueId, at: Time) -> Result<(), Error> {
+        let (session, issue) = (session.to_string(), issue.to_string());
+        self.write(
+            sql!(
+                "UPDATE bindings SET unbound_at = $3 \
+                 WHERE session_id = $1 AND issue_id = $2 AND unbound_at IS NULL"
+            ),
+            &[(&session).into(), (&issue).into(), at.micros().into()],
+        )
+    }
+}
+
+fn read(row: &Row<'_>) -> Result<Session, Error> {
+    Ok(Session {
+        id: word("session id", &row.text(0)?, SessionId::parse)?,
+        project_id: word("project id", &row.text(1)?, ProjectId::parse)?,
+        title: row.text(2)?,
+        state: word("session state", &row.text(3)?, SessionState::parse)?,
+        bound_issue: row
+            .opt_text(4)?
+            .map(|id| word("issue id", &id, IssueId::parse))
+            .transpose()?,
+        conversation_id: word("conversation id", &row.text(5)?, ConversationId::parse)?,
+        host: row.opt_text(6)?,
+        external_id: row.opt_text(7)?,
+        directory: row.opt_text(8)?,
+        started_by: row.text(9)?,
+        created_at: time(row, 10)?,
+        updated_at: time(row, 11)?,
+        ended_at: opt_time(row, 12)?,
+    })
+}
