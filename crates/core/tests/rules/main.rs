@@ -3,5 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up should stop")]
 
 mod any_commands;
+mod checklist;
 mod commands;
 mod world;

@@ -70,7 +70,9 @@ impl Define for IssueShow {
             updates: Vec::new(),
             sessions: Vec::new(),
             open_children: Vec::new(),
-            checklist: snapshot.as_ref().map(checklist::markdown).unwrap_or_default(),
+            checklist: snapshot
+                .map(|snapshot| checklist::markdown(&snapshot, &checklist::Notes::new()))
+                .unwrap_or_default(),
         })
     }
 }
