@@ -27,10 +27,14 @@
 
 mod comment;
 mod escape;
+mod pairing;
 mod parse;
+mod placing;
 mod render;
 
+pub(crate) use pairing::pair;
 pub use parse::parse;
+pub(crate) use placing::{Seat, in_order, in_phases};
 pub use render::{markdown, render};
 
 use std::collections::BTreeMap;
