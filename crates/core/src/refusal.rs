@@ -11,6 +11,7 @@ use crate::authority::{Action, Denial, who_may};
 use crate::delegation::{DelegationState, ProposalDecision};
 use crate::gate::GateState;
 use crate::issue::LinkKind;
+use crate::issue::checklist::LineFault;
 use crate::transition::Move;
 use crate::{
     AgentPath, DelegationId, GateId, IssueStatus, ListKind, Role, SessionId, Status, Time, TodoId,
@@ -113,6 +114,8 @@ pub enum Refusal {
     OpenChildren { number: i64, children: Vec<i64> },
     /// The issue or its checklist has changed since the caller looked.
     StaleRevision { number: i64, expected: i64, revision: i64, checklist: String },
+    /// Markdown that is no checklist, line by line.
+    BadChecklist { faults: Vec<LineFault> },
     /// This role asks nobody.
     MayNotAsk { role: Role },
     /// This role answers no gates.
@@ -151,7 +154,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// Every code there is, for the error table and its golden.
-    pub const CODES: [&'static str; 48] = [
+    pub const CODES: [&'static str; 49] = [
         "unknown_todo",
         "already_settled",
         "wrong_status",
@@ -188,6 +191,7 @@ impl Refusal {
         "not_linked",
         "open_children",
         "stale_revision",
+        "bad_checklist",
         "unknown_gate",
         "already_answered",
         "bad_form",
@@ -246,6 +250,7 @@ impl Refusal {
             Self::NotLinked { .. } => "not_linked",
             Self::OpenChildren { .. } => "open_children",
             Self::StaleRevision { .. } => "stale_revision",
+            Self::BadChecklist { .. } => "bad_checklist",
             Self::UnknownGate { .. } => "unknown_gate",
             Self::AlreadyAnswered { .. } => "already_answered",
             Self::BadForm { .. } => "bad_form",
@@ -361,6 +366,9 @@ impl Refusal {
             Self::OpenChildren { .. } => "give `confirm` to close it all the same".into(),
             Self::StaleRevision { .. } => {
                 "make your changes again on the newer text, with its revision".into()
+            }
+            Self::BadChecklist { .. } => {
+                "nothing was changed: mend these lines and save again".into()
             }
             Self::MayNotAsk { .. } => "report back to the agent that delegated".into(),
             Self::MayNotAnswer { .. } => "gates are answered by the operator: wait".into(),
@@ -522,6 +530,10 @@ impl fmt::Display for Refusal {
                 f,
                 "issue #{number} is at revision {revision}, not {expected}; it now reads:\n{checklist}"
             ),
+            Self::BadChecklist { faults } => {
+                let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
+                write!(f, "the checklist cannot be read: {}", lines.join("; "))
+            }
             Self::MayNotAsk { role } => write!(f, "the role {role} may not ask a person"),
             Self::MayNotAnswer { role } => write!(f, "the role {role} may not answer a gate"),
             Self::UnknownGate { gate } => {

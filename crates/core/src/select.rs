@@ -7,6 +7,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use crate::policy::{Selector, policy};
+use crate::text::normalised;
 use crate::{Snapshot, Status, Time, Todo, TodoId, TodoKind};
 
 /// The loaded items in view in the order of the list's selector; ties go to the older, then to the id.
@@ -22,10 +23,9 @@ pub fn ordered(snapshot: &Snapshot) -> Vec<&Todo> {
             a.priority.cmp(&b.priority).then(a.position.cmp(&b.position)).then(age(a, b))
         }),
         Selector::PhaseThenPosition => {
-            let phases = phase_ranks(snapshot);
-            let rank = |todo: &Todo| todo.phase.as_deref().and_then(|p| phases.get(p)).copied();
-            todos.sort_by(|a, b| {
-                rank(a).cmp(&rank(b)).then(a.position.cmp(&b.position)).then(age(a, b))
+            let phases = phase_ranks(&todos);
+            todos.sort_by_cached_key(|todo| {
+                (phase_of(todo).and_then(|phase| phases.get(&phase)).copied(), Place::of(todo))
             });
         }
         Selector::Oldest => todos.sort_by(|a, b| age(a, b)),
@@ -51,13 +51,34 @@ fn age(a: &Todo, b: &Todo) -> Ordering {
     a.created_at.cmp(&b.created_at).then(a.id.cmp(&b.id))
 }
 
-/// Phases in the order in which they first appeared; items without one come before them all.
-fn phase_ranks(snapshot: &Snapshot) -> BTreeMap<&str, TodoId> {
+/// Where an item stands among those of its phase: position, then age.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub(crate) position: i64,
+    pub(crate) created_at: Time,
+    pub(crate) id: TodoId,
+}
+
+impl Place {
+    pub(crate) const fn of(todo: &Todo) -> Self {
+        Self { position: todo.position, created_at: todo.created_at, id: todo.id }
+    }
+}
+
+/// The phase an item is shown under, as two phases count as the same. A criterion has none.
+pub(crate) fn phase_of(todo: &Todo) -> Option<String> {
+    let phase = todo.phase.as_deref().filter(|_| todo.kind == TodoKind::Step).map(normalised);
+    phase.filter(|phase| !phase.is_empty())
+}
+
+/// Phases in the order of their first items; items without one come before them all. As new
+/// items come last, that is the order in which phases appeared, until somebody moves them.
+fn phase_ranks(todos: &[&Todo]) -> BTreeMap<String, Place> {
     let mut ranks = BTreeMap::new();
-    for todo in snapshot.todos.values() {
-        if let Some(phase) = todo.phase.as_deref() {
-            let first = ranks.entry(phase).or_insert(todo.id);
-            *first = (*first).min(todo.id);
+    for todo in todos {
+        if let Some(phase) = phase_of(todo) {
+            let first = ranks.entry(phase).or_insert(Place::of(todo));
+            *first = (*first).min(Place::of(todo));
         }
     }
     ranks

@@ -230,6 +230,8 @@ fn change(todo: &mut Todo, event: &Event) {
             todo.claim = None;
             todo.settled_at = None;
             todo.settled_by = None;
+            // What is open again is to be seen.
+            todo.removed_at = None;
         }
         Event::TodoRemoved(e) => todo.removed_at = Some(e.removed_at),
         Event::TodoRatified(e) => todo.ratified_at = Some(e.ratified_at),

@@ -157,6 +157,24 @@ pub enum HoldKind {
     AwaitingApproval,
 }
 
+impl HoldKind {
+    pub const ALL: [Self; 3] = [Self::Blocked, Self::Failed, Self::AwaitingApproval];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Blocked => "blocked",
+            Self::Failed => "failed",
+            Self::AwaitingApproval => "awaiting_approval",
+        }
+    }
+
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == text)
+    }
+}
+
 /// A hold: open, but not actionable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -267,6 +285,9 @@ mod tests {
         }
         for kind in TodoKind::ALL {
             assert_eq!(TodoKind::parse(kind.name()), Some(kind));
+        }
+        for kind in HoldKind::ALL {
+            assert_eq!(HoldKind::parse(kind.name()), Some(kind));
         }
         assert_eq!(Status::parse("blocked"), None);
     }

@@ -33,6 +33,7 @@ pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::issue_unlink::IssueUnlink>(),
     Operation::of::<operations::issue_close_as_duplicate::IssueCloseAsDuplicate>(),
     Operation::of::<operations::issue_defer::IssueDefer>(),
+    Operation::of::<operations::issue_checklist_edit::IssueChecklistEdit>(),
     Operation::of::<operations::criterion_ratify::CriterionRatify>(),
     Operation::of::<operations::criterion_drop::CriterionDrop>(),
     Operation::of::<operations::session_start::SessionStart>(),

@@ -113,6 +113,7 @@ pub const TABLE: &[Meaning] = &[
     meaning("not_linked", 1, 409, false),
     meaning("open_children", 1, 409, false),
     meaning("stale_revision", 1, 409, false),
+    meaning("bad_checklist", 2, 400, false),
     meaning("unknown_gate", 1, 404, false),
     meaning("already_answered", 1, 409, false),
     meaning("bad_form", 2, 400, false),

@@ -78,6 +78,11 @@ impl Draft<'_> {
     pub(super) fn new_todo(&mut self, item: &NewTodo) -> Result<Todo, Refused> {
         self.check_parent(item.parent_id)?;
         self.check_unique(item.title.as_str())?;
+        self.new_row(item)
+    }
+
+    /// The row alone, for a command that has looked at parents and texts itself.
+    pub(super) fn new_row(&mut self, item: &NewTodo) -> Result<Todo, Refused> {
         let status = self.place(item.status)?;
         let position =
             item.position.unwrap_or_else(|| self.state.last_position.map_or(0, |p| p + 1));

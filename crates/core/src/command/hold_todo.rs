@@ -22,13 +22,14 @@ impl HoldTodo {
             return Ok(());
         }
         draft.open(self.todo_id)?;
-        let hold = Hold {
-            kind: self.kind,
-            reason: self.reason.as_str().to_owned(),
-            at: draft.now,
-            by: draft.actor.principal.clone(),
-        };
-        draft.emit(TodoHeld { todo_id: self.todo_id, hold });
+        draft.hold(self.todo_id, self.kind, &self.reason);
         Ok(())
+    }
+}
+
+impl Draft<'_> {
+    pub(super) fn hold(&mut self, todo_id: TodoId, kind: HoldKind, reason: &Body) {
+        let (reason, by) = (reason.as_str().to_owned(), self.actor.principal.clone());
+        self.emit(TodoHeld { todo_id, hold: Hold { kind, reason, at: self.now, by } });
     }
 }

@@ -14,6 +14,7 @@ mod create_todos;
 mod defer_todo;
 mod demote_todo;
 mod draft;
+mod edit_checklist;
 mod heartbeat_todo;
 mod hold_todo;
 mod note_todo;
@@ -39,6 +40,7 @@ pub use complete_todo::CompleteTodo;
 pub use create_todos::{CreateTodos, NewTodo};
 pub use defer_todo::DeferTodo;
 pub use demote_todo::DemoteTodo;
+pub use edit_checklist::EditChecklist;
 pub use heartbeat_todo::HeartbeatTodo;
 pub use hold_todo::HoldTodo;
 pub use note_todo::NoteTodo;
@@ -113,6 +115,7 @@ commands! {
     AdoptTodos => Adopt,
     SignOff => Accept,
     RefuseSignOff => Return,
+    EditChecklist => Edit,
 }
 
 /// Decides a command. Pure: the same arguments give the same answer.

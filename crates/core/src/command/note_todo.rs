@@ -20,13 +20,14 @@ impl NoteTodo {
         if draft.leave(self.todo_id)? == Leave::Kept {
             return Ok(());
         }
-        let note = Note {
-            todo_id: self.todo_id,
-            author: draft.actor.agent.to_string(),
-            text: self.text.as_str().to_owned(),
-            at: draft.now,
-        };
-        draft.emit(TodoNoted { note });
+        draft.note(self.todo_id, &self.text);
         Ok(())
+    }
+}
+
+impl Draft<'_> {
+    pub(super) fn note(&mut self, todo_id: TodoId, text: &Body) {
+        let (author, text) = (self.actor.agent.to_string(), text.as_str().to_owned());
+        self.emit(TodoNoted { note: Note { todo_id, author, text, at: self.now } });
     }
 }

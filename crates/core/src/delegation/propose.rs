@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Delegation;
 use crate::event::ProposalDecided;
+use crate::issue::checklist::{Line, parse};
 use crate::text::{Content, Title};
 use crate::{Actor, Decision, Refusal, Refused, Role, TodoKind};
 
@@ -87,7 +88,7 @@ impl DecideProposal {
 #[must_use]
 pub fn proposal_in(text: &str) -> Option<Proposal> {
     let block = fenced(text)?;
-    let items = from_json(&block)?;
+    let items = from_json(&block).or_else(|| from_checklist(&block))?;
     (!items.is_empty() && items.len() <= ITEMS_MAX).then_some(Proposal { items })
 }
 
@@ -103,6 +104,13 @@ fn fenced(text: &str) -> Option<String> {
         block.push(line);
     }
     None
+}
+
+/// A checklist; where its marks stand does not matter, for a worker completes nothing.
+fn from_checklist(block: &str) -> Option<Vec<ProposedItem>> {
+    let item =
+        |line: Line| ProposedItem { content: line.content, phase: line.phase, kind: line.kind };
+    Some(parse(block).ok()?.into_iter().map(item).collect())
 }
 
 /// An object with `items`, or the list alone; an item is an object, or its text alone.
@@ -125,4 +133,46 @@ fn from_json(block: &str) -> Option<Vec<ProposedItem>> {
         Item::Text(content) => ProposedItem { content, phase: None, kind: TodoKind::Step },
     };
     Some(items.into_iter().map(whole).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn items(texts: &[(&str, Option<&str>, TodoKind)]) -> Option<Proposal> {
+        let item = |(content, phase, kind): &(&str, Option<&str>, TodoKind)| ProposedItem {
+            content: Content::new(content).unwrap(),
+            phase: phase.map(|phase| Title::new(phase).unwrap()),
+            kind: *kind,
+        };
+        Some(Proposal { items: texts.iter().map(item).collect() })
+    }
+
+    /// K-48, Q-K4: a fenced block in JSON or as a checklist; what cannot be read proposes nothing.
+    #[test]
+    fn a_proposal_is_read_from_the_words_of_a_return() {
+        let (step, criterion) = (TodoKind::Step, TodoKind::Criterion);
+        let fenced = |block: &str| format!("I looked.\n\n```todo-proposal\n{block}\n```\nBye.");
+        let read = |block: &str| proposal_in(&fenced(block));
+        let two = items(&[("a", None, step), ("b", None, step)]);
+        assert_eq!(read(r#"["a", "b"]"#), two);
+        assert_eq!(read(r#"{"items": ["a", {"content": "b"}]}"#), two);
+        assert_eq!(
+            read(r#"[{"content": "a", "phase": "P", "kind": "criterion"}]"#),
+            items(&[("a", Some("P"), criterion)])
+        );
+        assert_eq!(
+            read("# Criteria\n- [x] fast\n\n# Build\n- [ ] a\n- [/] b"),
+            items(&[
+                ("fast", None, criterion),
+                ("a", Some("Build"), step),
+                ("b", Some("Build"), step)
+            ])
+        );
+        for bad in ["", "some words", r#"{"items": []}"#, r#"[{"text": "a"}]"#, "- [?] a"] {
+            assert_eq!(read(bad), None, "{bad}");
+        }
+        assert_eq!(proposal_in("no block"), None);
+        assert_eq!(proposal_in("```todo-proposal\n[\"a\"]"), None, "never closed");
+    }
 }

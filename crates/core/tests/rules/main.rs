@@ -3,6 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up should stop")]
 
 mod any_commands;
+mod any_edits;
+mod checklist;
 mod commands;
+mod edit_checklist;
 mod issue_life;
 mod world;

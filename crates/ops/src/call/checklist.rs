@@ -1,12 +1,10 @@
 //! The checklist of an issue: found through the session or a person's word, and what a change of
 //! it means for the issue.
 
-use std::collections::BTreeMap;
-
 use punchlist_core::command::Command;
+use punchlist_core::issue::checklist::Notes;
 use punchlist_core::issue::ledger;
-use punchlist_core::todo::Note;
-use punchlist_core::{Actor, Decision, Issue, IssueId, Refusal, Role, Scope, Snapshot, TodoId};
+use punchlist_core::{Actor, Decision, Issue, IssueId, Refusal, Role, Scope, Snapshot};
 use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
 
@@ -45,11 +43,8 @@ impl Call<'_, '_> {
     }
 
     /// The notes of a list, each item's in the order they were made.
-    pub(crate) fn notes(
-        &mut self,
-        snapshot: &Snapshot,
-    ) -> Result<BTreeMap<TodoId, Vec<Note>>, Error> {
-        let mut notes: BTreeMap<TodoId, Vec<Note>> = BTreeMap::new();
+    pub(crate) fn notes(&mut self, snapshot: &Snapshot) -> Result<Notes, Error> {
+        let mut notes = Notes::new();
         for note in self.tx.notes_of_list(snapshot.list.id)? {
             notes.entry(note.todo_id).or_default().push(note);
         }

@@ -1,5 +1,6 @@
 //! `gate_answer`: answer a gate; an answer counts once.
 
+use punchlist_core::Role;
 use punchlist_core::gate::{AnswerGate, GateDecision};
 use punchlist_core::text::Content;
 use schemars::JsonSchema;
@@ -40,7 +41,7 @@ pub struct GateAnswer;
 
 impl Define for GateAnswer {
     const NAME: &'static str = "gate_answer";
-    const ACCESS: Access = Access::Everybody;
+    const ACCESS: Access = Access::Roles(&[Role::Operator]);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces { profiles: &[Profile::Inbox], ..Surfaces::CALL };
     const EXAMPLE: &'static str =

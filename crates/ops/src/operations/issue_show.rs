@@ -1,8 +1,7 @@
 //! `issue_show`: one issue and all that hangs on it.
 
-use std::collections::BTreeMap;
-
-use punchlist_core::issue::{KEEPERS, UpdateKind, checklist, progress};
+use punchlist_core::issue::checklist::{Notes, markdown};
+use punchlist_core::issue::{KEEPERS, UpdateKind, progress};
 use punchlist_core::select::ordered;
 use punchlist_core::{Time, Todo, TodoKind};
 use punchlist_store::rows::links::Seen;
@@ -103,7 +102,7 @@ pub(crate) fn show(call: &mut Call<'_, '_>, number: i64) -> Result<Output, Error
     let snapshot = call.checklist(&issue)?;
     let notes = match &snapshot {
         Some(snapshot) => call.notes(snapshot)?,
-        None => BTreeMap::new(),
+        None => Notes::new(),
     };
     let todos: Vec<&Todo> = snapshot.as_ref().map(ordered).unwrap_or_default();
     let (criteria, steps): (Vec<&Todo>, Vec<&Todo>) =
@@ -130,7 +129,7 @@ pub(crate) fn show(call: &mut Call<'_, '_>, number: i64) -> Result<Output, Error
         updates: updates.collect(),
         sessions,
         open_children,
-        checklist: snapshot.as_ref().map(checklist::markdown).unwrap_or_default(),
+        checklist: snapshot.as_ref().map(|list| markdown(list, &notes)).unwrap_or_default(),
         progress: snapshot.as_ref().map(progress::line).unwrap_or_default(),
         issue: issue.into(),
     })

@@ -22,6 +22,7 @@ pub mod form;
 pub mod gate_answer;
 pub mod gate_list;
 pub mod issue;
+pub mod issue_checklist_edit;
 pub mod issue_close_as_duplicate;
 pub mod issue_comment;
 pub mod issue_create;

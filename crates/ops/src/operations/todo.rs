@@ -3,8 +3,6 @@
 //! One tool with an action. The list is that of the issue the session is bound to; the caller
 //! never names it, and the answers never speak of it (K-60). Every answer is the whole list.
 
-use std::collections::BTreeMap;
-
 use punchlist_core::authority::Action;
 use punchlist_core::command::{
     CancelTodo, CompleteTodo, CreateTodos, HoldTodo, ListedTodo, NewTodo, NoteTodo, ReplaceTodos,
@@ -248,7 +246,7 @@ fn answer(
         let message = Some("The list is empty.".to_owned());
         return Ok(Output { items: Vec::new(), markdown: String::new(), summary, message });
     };
-    let notes = if snapshot.todos.is_empty() { BTreeMap::new() } else { call.notes(snapshot)? };
+    let notes = call.notes(snapshot)?;
     let items = ordered(snapshot).into_iter().map(|todo| Item {
         content: todo.title.clone(),
         status: shown_status(todo).into(),
@@ -260,7 +258,7 @@ fn answer(
     });
     let progress::Progress { total, open, closed, held, .. } = progress::of(snapshot);
     let summary = Summary { total, open, closed, held };
-    Ok(Output { items: items.collect(), markdown: markdown(snapshot), summary, message })
+    Ok(Output { items: items.collect(), markdown: markdown(snapshot, &notes), summary, message })
 }
 
 /// Where the work stands after a change.

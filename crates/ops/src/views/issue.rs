@@ -1,10 +1,7 @@
 //! An issue and the items of its checklist, in the issue's own words.
 
-use std::collections::BTreeMap;
-
-use punchlist_core::issue::checklist::shown_status;
-use punchlist_core::todo::Note;
-use punchlist_core::{Issue, IssueStatus, Status, Time, Todo, TodoId, TodoKind};
+use punchlist_core::issue::checklist::{Notes, shown_status};
+use punchlist_core::{Issue, IssueStatus, Status, Time, Todo, TodoKind};
 use punchlist_store::rows::links::Seen;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -122,12 +119,12 @@ impl From<Status> for ItemStatus {
 }
 
 /// The notes of an item, as texts.
-pub(crate) fn texts(notes: &BTreeMap<TodoId, Vec<Note>>, todo: &Todo) -> Vec<String> {
+pub(crate) fn texts(notes: &Notes, todo: &Todo) -> Vec<String> {
     notes.get(&todo.id).into_iter().flatten().map(|note| note.text.clone()).collect()
 }
 
 impl ItemView {
-    pub(crate) fn of(todo: &Todo, notes: &BTreeMap<TodoId, Vec<Note>>) -> Self {
+    pub(crate) fn of(todo: &Todo, notes: &Notes) -> Self {
         let accepted = todo.kind == TodoKind::Criterion && todo.status == Status::Completed;
         Self {
             id: todo.id.to_string(),

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use punchlist_core::issue::{CreateIssue, Ground, TransitionIssue, apply_issue};
+use punchlist_core::issue::{Closing, CreateIssue, Ground, TransitionIssue, apply_issue};
 use punchlist_core::text::{Body, Title};
 use punchlist_core::{Event, Issue, IssueId, IssueStatus};
 use punchlist_store::rows::issues::Wanted;
@@ -45,7 +45,9 @@ fn go(fixture: &Fixture, number: i64, status: IssueStatus) -> Issue {
         let mut state = tx.issue(stamp.project, number, Lock::Row)?;
         let command = TransitionIssue { status, reason: None };
         let issue = state.as_ref().ok_or_else(|| Error::new(ErrorKind::Backend, "no issue"))?;
-        let decision = command.decide(issue, &stamp.actor).map_err(|no| refused(&no))?;
+        let (closing, mut ids) = (Closing::default(), ids(77));
+        let decided = command.decide(issue, &stamp.actor, closing, stamp.at, &mut ids);
+        let decision = decided.map_err(|no| refused(&no))?;
         tx.record_issue(&mut state, &decision, &stamp)?;
         state.ok_or_else(|| Error::new(ErrorKind::Backend, "no issue"))
     };

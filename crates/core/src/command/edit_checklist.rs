@@ -1,0 +1,266 @@
+//! Edit the checklist of an issue by hand: the rows become what the lines say (K-29).
+//!
+//! An untouched line changes nothing: its row keeps id, notes, claim, hold and evidence. A
+//! changed mark goes by the moves there are, in the name of whoever edits. A row without a line
+//! goes out of view (D-25). Notes are only ever added, and naming a claimant makes no claim.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::create_todos::NewTodo;
+use super::draft::Draft;
+use crate::authority::Action;
+use crate::event::{
+    ClaimReturned, TodoCreated, TodoRemoved, TodoReopened, TodoUnheld, TodoYielded,
+};
+use crate::issue::checklist::{Line, Mark, Notes, Seat, in_order, in_phases, pair};
+use crate::select::{ordered, phase_of};
+use crate::text::{Body, normalised};
+use crate::todo::{Note, Todo};
+use crate::transition::Move;
+use crate::{Refusal, Refused, Status, TodoId, TodoKind};
+
+/// The whole checklist as it should be now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EditChecklist {
+    pub lines: Vec<Line>,
+    /// The notes there are, so that only new ones are added.
+    pub notes: Notes,
+}
+
+impl EditChecklist {
+    pub(super) fn decide(&self, draft: &mut Draft<'_>) -> Result<(), Refused> {
+        for kind in TodoKind::ALL {
+            draft.leave_on_list(kind, None)?;
+        }
+        let found = pair(&self.lines, &ordered(&draft.state));
+        draft.remove_left_out(&found);
+        for (line, id) in self.lines.iter().zip(&found) {
+            id.map_or(Ok(()), |id| draft.mark_by_hand(line, id))?;
+        }
+        draft.check_texts(&self.lines, &found)?;
+        let ids = draft.place_by_hand(&self.lines, &found)?;
+        for ((line, id), found) in self.lines.iter().zip(&ids).zip(&found) {
+            if found.is_none() {
+                draft.mark_by_hand(line, *id)?;
+            }
+            let known = self.notes.get(id).map_or(&[][..], Vec::as_slice);
+            for note in unknown(&line.notes, known) {
+                draft.note(*id, note);
+            }
+        }
+        draft.start_by_hand(&self.lines, &ids)
+    }
+}
+
+impl Draft<'_> {
+    /// Takes the rows in view that have no line out of it; what was open is cancelled first.
+    fn remove_left_out(&mut self, found: &[Option<TodoId>]) {
+        let kept: BTreeSet<TodoId> = found.iter().copied().flatten().collect();
+        let gone: Vec<(TodoId, bool)> = ordered(&self.state)
+            .into_iter()
+            .filter(|todo| !kept.contains(&todo.id))
+            .map(|todo| (todo.id, todo.status.is_settled()))
+            .collect();
+        for (todo_id, settled) in gone {
+            if !settled {
+                self.cancel(todo_id, Some("removed by hand".to_owned()));
+            }
+            self.emit(TodoRemoved { todo_id, removed_at: self.now });
+        }
+    }
+
+    /// Brings a row to where its line's mark says, but for the start.
+    fn mark_by_hand(&mut self, line: &Line, id: TodoId) -> Result<(), Refused> {
+        let todo = self.todo(id)?;
+        if line.mark == Mark::InProgress && todo.kind == TodoKind::Criterion {
+            return Err(Refusal::CriterionNotStartable { title: todo.title.clone() }.into());
+        }
+        if line.mark == Mark::Held {
+            return self.hold_by_hand(line, id);
+        }
+        if line.mark == Mark::of(todo) {
+            return Ok(());
+        }
+        self.reopen_by_hand(id)?;
+        let todo = self.todo(id)?;
+        let (status, held, claim) = (todo.status, todo.hold.is_some(), todo.claim.clone());
+        let criterion = todo.kind == TodoKind::Criterion;
+        let ticked = criterion && claim.is_some();
+        // Settling lets go by itself.
+        if held && (line.mark.is_open() || (line.mark == Mark::Completed && ticked)) {
+            self.emit(TodoUnheld { todo_id: id });
+        }
+        match (line.mark, claim) {
+            // It reads as ticked already; accepting it is the sign-off's business.
+            (Mark::Completed, _) if ticked => {}
+            (Mark::Completed, claim) => {
+                let outcome = claim.as_ref().and_then(|claim| claim.outcome.as_deref());
+                let evidence = claim.as_ref().map_or(&[][..], |claim| &claim.evidence);
+                self.complete(id, outcome, evidence)?;
+            }
+            (Mark::Abandoned, _) => {
+                self.can(Move::Cancel, id)?;
+                self.cancel(id, None);
+            }
+            (Mark::Pending, _) if ticked => self.return_claim(id, "unticked by hand"),
+            (Mark::Pending, _) if status == Status::InProgress => {
+                self.emit(TodoYielded { todo_id: id, reason: None });
+            }
+            (Mark::InProgress, Some(_)) => self.return_claim(id, "taken up again by hand"),
+            (Mark::Pending | Mark::InProgress | Mark::Held, _) => {}
+        }
+        Ok(())
+    }
+
+    fn reopen_by_hand(&mut self, id: TodoId) -> Result<(), Refused> {
+        if self.todo(id)?.status.is_settled() {
+            self.can(Move::Reopen, id)?;
+            self.emit(TodoReopened { todo_id: id, reason: Some("reopened by hand".to_owned()) });
+        }
+        Ok(())
+    }
+
+    fn return_claim(&mut self, todo_id: TodoId, feedback: &str) {
+        self.emit(ClaimReturned { todo_id, feedback: feedback.to_owned() });
+    }
+
+    /// Holds a row for its line's reason, unless it is held for that already.
+    fn hold_by_hand(&mut self, line: &Line, id: TodoId) -> Result<(), Refused> {
+        let Some(wanted) = &line.hold else {
+            return Err(Refusal::ReasonRequired { action: Action::Hold }.into());
+        };
+        let reason = normalised(wanted.reason.as_str());
+        let current = self.todo(id)?.hold.as_ref();
+        if current.is_none_or(|h| (h.kind, normalised(&h.reason)) != (wanted.kind, reason)) {
+            self.reopen_by_hand(id)?;
+            self.hold(id, wanted.kind, &wanted.reason);
+        }
+        Ok(())
+    }
+
+    /// No two items may be open under the same text when all is done.
+    fn check_texts(&self, lines: &[Line], found: &[Option<TodoId>]) -> Result<(), Refused> {
+        let mut open = BTreeSet::new();
+        for (line, id) in lines.iter().zip(found) {
+            let is_open = match id {
+                Some(id) => !self.todo(*id)?.status.is_settled(),
+                None => line.mark.is_open(),
+            };
+            let text = normalised(line.content.as_str());
+            if is_open && !open.insert(text.clone()) {
+                return Err(Refusal::DuplicateText { text }.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Creates what is new and revises what has another place or phase; gives the row of each
+    /// line.
+    fn place_by_hand(
+        &mut self,
+        lines: &[Line],
+        found: &[Option<TodoId>],
+    ) -> Result<Vec<TodoId>, Refused> {
+        let mut rows: Vec<(Todo, bool)> = Vec::with_capacity(lines.len());
+        for (line, id) in lines.iter().zip(found) {
+            rows.push(match id {
+                Some(id) => (self.todo(*id)?.clone(), false),
+                None => (self.new_row(&new_item(line))?, true),
+            });
+        }
+        let positions = self.positions(lines, &rows);
+        let mut ids = Vec::with_capacity(lines.len());
+        for (((mut todo, new), line), position) in rows.into_iter().zip(lines).zip(positions) {
+            ids.push(todo.id);
+            if new {
+                todo.position = position;
+                self.emit(TodoCreated { todo: Box::new(todo) });
+                continue;
+            }
+            let before = Self::unrevised(&todo);
+            let mut revised = before.clone();
+            revised.position = position;
+            if phase_of(&todo) != line.shown_phase() {
+                revised.phase = line.shown_phase();
+            }
+            if revised != before {
+                self.emit(revised);
+            }
+        }
+        Ok(ids)
+    }
+
+    /// A position for each line: criteria, steps without a phase, and phases have their own orders.
+    fn positions(&self, lines: &[Line], rows: &[(Todo, bool)]) -> Vec<i64> {
+        let (mut criteria, mut bare, mut phased) = (Vec::new(), Vec::new(), Vec::new());
+        let mut phases = BTreeMap::new();
+        for (index, line) in lines.iter().enumerate() {
+            match (line.kind, line.shown_phase()) {
+                (TodoKind::Criterion, _) => criteria.push(index),
+                (TodoKind::Step, None) => bare.push(index),
+                (TodoKind::Step, Some(phase)) => {
+                    let phase = *phases.entry(phase).or_insert_with(|| {
+                        phased.push(Vec::new());
+                        phased.len() - 1
+                    });
+                    phased[phase].push(index);
+                }
+            }
+        }
+        let seat = |index: &usize| {
+            let (todo, new) = &rows[*index];
+            let position = (!new).then_some(todo.position);
+            Seat { position, created_at: todo.created_at, id: todo.id }
+        };
+        let seats = |group: &Vec<usize>| group.iter().map(seat).collect::<Vec<Seat>>();
+        let end = self.state.last_position.map_or(0, |position| position.saturating_add(1));
+        let mut placed = vec![in_order(&seats(&criteria), end), in_order(&seats(&bare), end)];
+        placed.extend(in_phases(&phased.iter().map(seats).collect::<Vec<_>>(), end));
+        let mut positions = vec![0; lines.len()];
+        let groups = [criteria, bare].into_iter().chain(phased);
+        for (index, position) in groups.flatten().zip(placed.into_iter().flatten()) {
+            positions[index] = position;
+        }
+        positions
+    }
+
+    /// Starts what was newly marked `[/]`. Of several it is the first, as only one can be in
+    /// progress; the one that was gives way.
+    fn start_by_hand(&mut self, lines: &[Line], ids: &[TodoId]) -> Result<(), Refused> {
+        for (line, id) in lines.iter().zip(ids) {
+            if line.mark == Mark::InProgress && self.todo(*id)?.status != Status::InProgress {
+                self.can(Move::Start, *id)?;
+                return self.start(*id);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn new_item(line: &Line) -> NewTodo {
+    NewTodo {
+        kind: line.kind,
+        phase: line.phase.clone().filter(|_| line.kind == TodoKind::Step),
+        ..NewTodo::titled(line.content.clone())
+    }
+}
+
+/// The notes that are not among the known ones; a note said twice counts twice.
+fn unknown<'a>(notes: &'a [Body], known: &[Note]) -> Vec<&'a Body> {
+    let mut left: BTreeMap<String, usize> = BTreeMap::new();
+    if !notes.is_empty() {
+        for note in known {
+            *left.entry(normalised(&note.text)).or_default() += 1;
+        }
+    }
+    let is_new = |note: &&Body| match left.get_mut(&normalised(note.as_str())) {
+        Some(count) if *count > 0 => {
+            *count -= 1;
+            false
+        }
+        _ => true,
+    };
+    notes.iter().filter(is_new).collect()
+}

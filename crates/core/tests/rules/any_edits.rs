@@ -1,0 +1,119 @@
+//! Any edit by hand: the list becomes what was written, whatever was changed.
+
+use proptest::prelude::*;
+use punchlist_core::command::EditChecklist;
+use punchlist_core::issue::checklist::{HeldFor, Line, Mark, markdown, parse};
+use punchlist_core::text::{Body, Content, Title};
+use punchlist_core::todo::HoldKind;
+use punchlist_core::{Decision, Ids, Role, Snapshot, Time, TodoKind, decide};
+
+use crate::edit_checklist::{notes, shown, world};
+use crate::world::actor;
+
+/// Changes one thing, as a hand might.
+pub(crate) fn touch(lines: &mut Vec<Line>, which: usize, choice: u8) {
+    let content = Content::new(&format!("item {}", choice % 8)).unwrap();
+    let fresh = |kind| Line {
+        at: 0,
+        kind,
+        phase: None,
+        mark: Mark::Pending,
+        content: content.clone(),
+        notes: vec![Body::new("by hand").unwrap()],
+        claimed_by: Some("root:forger".to_owned()),
+        hold: None,
+    };
+    let at = which % (lines.len() + 1);
+    if choice.is_multiple_of(8) || at == lines.len() {
+        let kind = TodoKind::ALL[usize::from(choice) / 8 % 2];
+        lines.insert(at, fresh(kind));
+        return;
+    }
+    match choice % 8 {
+        1 => drop(lines.remove(at)),
+        2 => {
+            let line = lines.remove(at);
+            lines.insert(usize::from(choice) / 8 % (lines.len() + 1), line);
+        }
+        3 => lines[at].content = content,
+        4 if lines[at].kind == TodoKind::Step => {
+            let name = ["P", "Q", "R"].get(usize::from(choice) / 8 % 4);
+            lines[at].phase = name.map(|name| Title::new(name).unwrap());
+        }
+        _ => {
+            lines[at].mark = Mark::ALL[usize::from(choice) / 8 % 5];
+            let reason = Body::new("by hand").unwrap();
+            let kind = HoldKind::Failed;
+            lines[at].hold.get_or_insert(HeldFor { kind, reason });
+        }
+    }
+}
+
+/// An edit that changes nothing, decided on this state.
+pub(crate) fn edit_of_nothing(state: &Snapshot, now: Time) -> Decision {
+    let notes = notes(state);
+    let lines = parse(&markdown(state, &notes)).unwrap();
+    let command = EditChecklist { lines, notes }.into();
+    decide(state, &command, &actor(Role::Operator), now, &mut Ids::new(now, 9)).unwrap()
+}
+
+/// What a list shows: all but who is in progress, which is the list's own rule.
+fn faces<'a>(
+    lines: impl IntoIterator<Item = &'a Line>,
+) -> Vec<(TodoKind, Option<String>, Mark, String)> {
+    let face = |line: &Line| {
+        let mark = if line.mark == Mark::InProgress { Mark::Pending } else { line.mark };
+        let phase = line.phase.as_ref().map(ToString::to_string);
+        (line.kind, phase, mark, line.content.to_string())
+    };
+    lines.into_iter().map(face).collect()
+}
+
+/// The lines in the order a list has: criteria, steps without a phase, phases as they come.
+fn in_list_order(lines: &[Line]) -> Vec<&Line> {
+    let mut sections = vec![(TodoKind::Criterion, None), (TodoKind::Step, None)];
+    for line in lines {
+        let section = (line.kind, line.phase.as_ref());
+        if !sections.contains(&section) {
+            sections.push(section);
+        }
+    }
+    let of = |section| lines.iter().filter(move |l| (l.kind, l.phase.as_ref()) == section);
+    sections.into_iter().flat_map(of).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// K-29, K-30: after any edits the list reads as it was written, with one step in progress;
+    /// and reading that back changes nothing.
+    #[test]
+    fn the_list_becomes_what_was_written(
+        edits in prop::collection::vec(
+            prop::collection::vec((0..12usize, any::<u8>()), 1..5), 1..8,
+        )
+    ) {
+        let mut world = world();
+        for touches in edits {
+            let notes = notes(&world.state);
+            let mut lines = parse(&shown(&world)).unwrap();
+            for (which, choice) in touches {
+                touch(&mut lines, which, choice);
+            }
+            let command = EditChecklist { lines: lines.clone(), notes };
+            let before = world.state.clone();
+            if world.run(&actor(Role::Operator), command).is_err() {
+                prop_assert_eq!(&world.state, &before);
+                continue;
+            }
+            let after = parse(&shown(&world)).unwrap();
+            prop_assert_eq!(faces(&after), faces(in_list_order(&lines)));
+            let working = after.iter().filter(|line| line.mark == Mark::InProgress).count();
+            let waiting = |line: &&Line| line.kind == TodoKind::Step && line.mark == Mark::Pending;
+            prop_assert!(working == 1 || !after.iter().any(|line| waiting(&line)));
+            prop_assert_eq!(edit_of_nothing(&world.state, world.now), Decision::default());
+            let claims = |state: &Snapshot| state.todos.values().filter(|t| t.claim.is_some()).count();
+            prop_assert!(claims(&world.state) <= claims(&before));
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! `issue_checklist_edit`: the checklist as a person wrote it (K-29).
+
+use punchlist_core::command::EditChecklist;
+use punchlist_core::issue::checklist::{Line, MARKDOWN_LIMIT, markdown, parse};
+use punchlist_core::{Refusal, Role};
+use punchlist_store::rows::lists::Lock;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::issue_show;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::explain::Fault;
+use crate::{Envelope, Error};
+
+/// Replace an issue's checklist by markdown: lines left alone keep their items, a line that is gone is removed from view.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// The issue's number.
+    pub number: i64,
+    /// The whole checklist; at most 1 MiB.
+    pub markdown: String,
+    /// The issue's revision that the text was made from: if it has changed since, nothing is.
+    #[serde(default)]
+    pub expected_revision: Option<i64>,
+}
+
+#[derive(Debug)]
+pub struct IssueChecklistEdit;
+
+impl Define for IssueChecklistEdit {
+    const NAME: &'static str = "issue_checklist_edit";
+    const ACCESS: Access = Access::Roles(&[Role::Operator]);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces = Surfaces::CALL;
+    const EXAMPLE: &'static str =
+        r##"{"number":1,"markdown":"# Criteria\n- [ ] It works\n","expectedRevision":3}"##;
+
+    type Input = Input;
+    type Output = issue_show::Output;
+
+    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
+        lines(input).map(|_| ())
+    }
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<issue_show::Output, Error> {
+        let lines = lines(input)?;
+        let issue = call.issue(input.number, Lock::Row)?;
+        let mut checklist = call.open_checklist(&issue)?;
+        let notes = call.notes(&checklist)?;
+        if let Some(expected) = input.expected_revision.filter(|given| *given != issue.revision) {
+            let (number, revision) = (issue.number, issue.revision);
+            let checklist = markdown(&checklist, &notes);
+            return Err(Refusal::StaleRevision { number, expected, revision, checklist }.into());
+        }
+        call.decide(&mut checklist, EditChecklist { lines, notes })?;
+        issue_show::show(call, input.number)
+    }
+}
+
+fn lines(input: &Input) -> Result<Vec<Line>, Error> {
+    let (length, limit) = (input.markdown.len(), MARKDOWN_LIMIT);
+    if length > limit {
+        let path = "markdown".to_owned();
+        return Err(Fault::TooLong { path, length, limit, unit: "bytes" }.into());
+    }
+    parse(&input.markdown).map_err(|faults| Refusal::BadChecklist { faults }.into())
+}
