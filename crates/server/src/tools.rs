@@ -57,16 +57,12 @@ pub fn listed(role: Role, choice: Choice) -> Vec<&'static Operation> {
 }
 
 fn is_tool(operation: &Operation, role: Role) -> bool {
-    !operation.surfaces.profiles.is_empty() && operation.access.allows(role)
+    operation.access.allows(role)
 }
 
-/// The tool of a name, if it is one; who may use it is asked when it is called.
+/// The tool of a name; who may use it is asked when it is called.
 pub fn find(name: &str) -> Result<&'static Operation, Error> {
-    let operation = punchlist_ops::catalogue::find(name)?;
-    if operation.surfaces.profiles.is_empty() {
-        return Err(Error::UnknownOperation { name: name.to_owned(), nearest: None });
-    }
-    Ok(operation)
+    punchlist_ops::catalogue::find(name)
 }
 
 /// An operation in the words of the protocol.
@@ -76,12 +72,25 @@ pub fn tool(operation: &Operation) -> Tool {
     // The description stands on the tool; saying it twice only costs tokens.
     let description = schema::description(&Value::Object(input.clone())).to_owned();
     input.remove("description");
+    for property in input.get_mut("properties").into_iter().filter_map(Value::as_object_mut) {
+        property.values_mut().for_each(without_lengths);
+    }
     let read_only = operation.effect != Effect::Write;
     let annotations =
         ToolAnnotations::new().read_only(read_only).destructive(false).open_world(false);
     Tool::new(operation.name, description, Arc::new(input))
         .with_raw_output_schema(Arc::new(or_refusal(object((operation.output_schema)()))))
         .with_annotations(annotations)
+}
+
+/// A model does not count characters, and every session pays for the words: how long a text may be
+/// is said when it is too long.
+fn without_lengths(schema: &mut Value) {
+    let Value::Object(schema) = schema else { return };
+    for word in ["minLength", "maxLength", "maxItems"] {
+        schema.remove(word);
+    }
+    schema.get_mut("items").into_iter().for_each(without_lengths);
 }
 
 /// Hosts check every structured answer against the output schema, refusals too (the official

@@ -19,6 +19,7 @@ const ITEMS_MAX: usize = 100;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Proposal {
+    /// In their order.
     pub items: Vec<ProposedItem>,
 }
 
@@ -26,9 +27,12 @@ pub struct Proposal {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProposedItem {
+    /// What is to be done, or to hold.
     pub content: Content,
+    /// The phase it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<Title>,
+    /// A step unless said otherwise.
     #[serde(default)]
     pub kind: TodoKind,
 }

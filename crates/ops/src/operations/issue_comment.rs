@@ -12,7 +12,7 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::views::OneIssue;
 
-/// Comment on an issue.
+/// Comment on an issue: what was found, what was decided.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {

@@ -169,7 +169,7 @@ fn schemas_are_plain_and_small() {
             assert!(!schema.contains(unwanted), "{}: {unwanted} in {schema}", operation.name);
         }
         let cost = (operation.name.len() + operation.description().len() + schema.len()) / 4;
-        assert!(cost < 300, "{} costs {cost} tokens", operation.name);
+        assert!(cost < 400, "{} costs {cost} tokens", operation.name);
     }
 }
 

@@ -101,8 +101,8 @@ fn a_refused_move_says_what_to_do(backend: Backend) {
     let facts = json!({
         "code": "not_permitted",
         "message": "the role root may not move issue #1 from open to resolved",
-        "hint": "the operator closes issues: leave it in_progress and say that it is ready",
-        "role": "root", "number": 1, "status": "open", "to": "resolved",
+        "hint": "ask for sign-off with checkpoint, purpose sign_off; the operator decides",
+        "role": "root", "number": 1, "status": "open", "to": "resolved", "asked": null,
     });
     assert_eq!(denied, json!({ "error": facts }));
     let wrong = go(Role::Root, "open").unwrap_err().to_json();
@@ -122,7 +122,9 @@ fn a_refused_move_says_what_to_do(backend: Backend) {
     assert_eq!(log.len(), 5);
     assert!(log[1..].iter().all(|event| event["aggregate"] == id));
     let refusal = |status: &str, to: &str| {
-        let facts = json!({ "role": "root", "number": 1, "status": status, "to": to });
+        let asked = Value::Null;
+        let facts =
+            json!({ "role": "root", "number": 1, "status": status, "to": to, "asked": asked });
         json!({ "issueId": id, "number": 1, "refusal": { "issue_move_not_permitted": facts } })
     };
     let refused = json!("issue_transition_refused");

@@ -35,7 +35,7 @@ fn an_issue_is_filed_and_shown_whole(backend: Backend) {
     let shown = world.call("issue_show", json!({ "number": 1 })).unwrap();
     let expected = json!({
         "issue": issue, "criteria": [], "steps": [], "links": [], "updates": [],
-        "sessions": [], "openChildren": [], "checklist": "",
+        "sessions": [], "openChildren": [], "checklist": "", "progress": "",
     });
     assert_eq!(shown, expected);
     assert_eq!(world.call("issue_list", json!({})).unwrap(), json!({ "issues": [issue] }));
@@ -56,13 +56,13 @@ fn criteria_come_with_the_issue(backend: Backend) {
         let made = world.call_in(&world.envelope(role), "issue_create", input).unwrap();
         assert_eq!(
             (&made["issue"]["number"], &made["issue"]["revision"]),
-            (&json!(number), &json!(1))
+            (&json!(number), &json!(2))
         );
         let shown = world.call("issue_show", json!({ "number": number })).unwrap();
         let item = |n: usize, content: &str| {
             json!({
                 "id": shown["criteria"][n]["id"], "content": content, "status": "pending",
-                "phase": null, "originAgent": "primary", "claim": null, "hold": null,
+                "phase": null, "originAgent": "primary", "claim": null, "hold": null, "notes": [],
                 "ratifiedAt": ratified, "acceptedAt": null, "createdAt": NOW, "updatedAt": NOW,
                 "completedAt": null,
             })
@@ -72,6 +72,7 @@ fn criteria_come_with_the_issue(backend: Backend) {
             "criteria": [item(0, "It works\n on Safari"), item(1, &long)],
             "steps": [], "links": [], "updates": [], "sessions": [], "openChildren": [],
             "checklist": format!("# Criteria\n- [ ] It works on Safari\n- [ ] {long}\n"),
+            "progress": "0 of 2 closed, 0 of 2 criteria met",
         });
         assert_eq!(shown, expected);
     }
