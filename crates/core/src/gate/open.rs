@@ -61,14 +61,15 @@ impl OpenGate {
         let revision = ground.issue.map(|issue| issue.revision);
         let same = |gate: &&Gate| {
             gate.kind == self.kind
-                && gate.purpose == purpose
+                && (self.purpose.is_none() || gate.purpose == purpose)
                 && gate.issue_id == ground.issue.map(|issue| issue.id)
                 && normalised(&gate.text) == normalised(self.text.as_str())
                 && gate.details == self.details
         };
         // A sign-off is about the issue as it stands: asked or answered for another revision, it
         // is another question.
-        let current = |gate: &Gate| purpose != Some(Purpose::SignOff) || gate.revision == revision;
+        let current =
+            |gate: &Gate| gate.purpose != Some(Purpose::SignOff) || gate.revision == revision;
         if let Some(gate) = ground.earlier.iter().find(same) {
             match gate.state {
                 GateState::Open if current(gate) => return Ok(Asked::Standing(gate.id)),

@@ -2,13 +2,18 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up should stop")]
 
+mod delegations;
 mod every_operation;
 mod explanations;
+mod gates;
 mod idempotency;
 mod issue_rules;
 mod issues;
 mod leases;
 mod reads;
 mod reports;
+mod sessions;
+mod todo_tool;
 mod tokens;
+mod tracker;
 mod turn;

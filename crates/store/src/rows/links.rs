@@ -78,7 +78,8 @@ impl Tx<'_> {
         let issue = issue.to_string();
         self.query(
             sql!(
-                "SELECT k.kind, CASE WHEN k.from_issue = $1 THEN 1 ELSE 0 END, i.number, i.title, \
+                "SELECT k.kind, CAST(CASE WHEN k.from_issue = $1 THEN 1 ELSE 0 END AS BIGINT), \
+                 i.number, i.title, \
                  i.status FROM issue_links AS k JOIN issues AS i \
                  ON i.id = CASE WHEN k.from_issue = $1 THEN k.to_issue ELSE k.from_issue END \
                  WHERE k.from_issue = $1 OR k.to_issue = $1 ORDER BY k.id"

@@ -1,0 +1,178 @@
+//! Delegations and what they propose: one queue, leases with epochs, and a root that decides.
+
+use std::sync::Arc;
+
+use punchlist_core::Role;
+use punchlist_ops::Envelope;
+use punchlist_ops::config::{Agents, Origin};
+use punchlist_testkit::{Backend, World, on_every_store};
+use serde_json::{Value, json};
+
+use crate::sessions::{bound, within};
+
+fn delegate(world: &World, me: &Envelope) -> Value {
+    let order = json!({ "type": "researcher", "mission": "Find out why.", "async": true });
+    world.call_in(me, "delegate", order).unwrap()["delegationId"].clone()
+}
+
+/// The worker takes the next one and reports with this proposal.
+fn report(world: &World, id: &Value, more: Value) -> Value {
+    let worker = world.envelope(Role::Worker);
+    let taken = world.call_in(&worker, "delegation_take", json!({})).unwrap();
+    assert_eq!(taken["delegation"]["id"], *id);
+    let mut input = json!({ "delegationId": id, "epoch": taken["epoch"] });
+    for (name, value) in more.as_object().unwrap() {
+        input[name] = value.clone();
+    }
+    world.call_in(&worker, "delegation_report", input).unwrap()["delegation"].clone()
+}
+
+fn items(world: &World, me: &Envelope) -> Vec<(String, String)> {
+    let list = world.call_in(me, "todo", json!({ "action": "view" })).unwrap();
+    let pair = |item: &Value| {
+        let text = |name: &str| item[name].as_str().unwrap().to_owned();
+        (text("content"), text("originAgent"))
+    };
+    list["items"].as_array().unwrap().iter().map(pair).collect()
+}
+
+fn updates(world: &World, number: i64) -> Vec<Value> {
+    let shown = world.call("issue_show", json!({ "number": number })).unwrap();
+    shown["updates"].as_array().unwrap().iter().map(|update| update["text"].clone()).collect()
+}
+
+/// K-48, K-49, K-50, K-52, Q-K3: a worker proposes in its return; the root takes it in, changes it
+/// or turns it down; only what is taken in is stored, with the worker's path, told once.
+fn a_proposal_bubbles_up(backend: Backend) {
+    let world = World::new(backend);
+    let number = bound(&world, "s", &[]);
+    let me = within(&world, Role::Root, "s");
+    let path = "primary.subagents.researcher".to_owned();
+    let id = delegate(&world, &me);
+    let words = "I looked.\n```todo-proposal\n[\"Patch the cookie\", \"Add a test\"]\n```";
+    let back = report(&world, &id, json!({ "result": words }));
+    assert_eq!((&back["state"], &back["decision"]), (&json!("returned"), &Value::Null));
+    assert_eq!(back["proposal"]["items"][1]["content"], "Add a test");
+    assert_eq!(items(&world, &me), [], "nothing is stored yet");
+    let decide = |id: &Value, decision: &str, more: Value| {
+        let mut input = json!({ "delegationId": id, "decision": decision });
+        for (name, value) in more.as_object().unwrap() {
+            input[name] = value.clone();
+        }
+        world.call_in(&me, "proposal_decide", input)
+    };
+    decide(&id, "accept", json!({})).unwrap();
+    let taken: Vec<(String, String)> =
+        ["Patch the cookie", "Add a test"].map(|text| (text.to_owned(), path.clone())).to_vec();
+    assert_eq!(items(&world, &me), taken);
+    assert_eq!(updates(&world, number), [json!(format!("Sublist of {path} approved: 2 items."))]);
+    assert_eq!(decide(&id, "reject", json!({})).unwrap_err().code(), "proposal_settled");
+
+    let id = delegate(&world, &me);
+    let proposal = json!({ "items": [{ "content": "Add a test" }, { "content": "More" }] });
+    report(&world, &id, json!({ "result": "x", "proposal": proposal }));
+    assert_eq!(decide(&id, "modify", json!({})).unwrap_err().code(), "items_required");
+    let other =
+        json!({ "items": [{ "content": "Add a test" }, { "content": "Less", "phase": "P" }] });
+    let modified = decide(&id, "modify", other).unwrap();
+    assert_eq!(modified["skipped"], json!(["Already on the list: Add a test"]));
+    assert_eq!(items(&world, &me).last().unwrap(), &("Less".to_owned(), path));
+
+    let id = delegate(&world, &me);
+    let proposal = json!({ "items": [{ "content": "Rewrite it all" }] });
+    report(&world, &id, json!({ "result": "x", "proposal": proposal }));
+    let before = items(&world, &me);
+    let rejected = decide(&id, "reject", json!({})).unwrap();
+    assert_eq!(rejected["delegation"]["decision"], "reject", "the delegation keeps it (Q-K3)");
+    assert_eq!(rejected["delegation"]["proposal"]["items"][0]["content"], "Rewrite it all");
+    assert_eq!((items(&world, &me), updates(&world, number).len()), (before, 2));
+    let none = delegate(&world, &me);
+    report(&world, &none, json!({ "result": "```todo-proposal\nunreadable\n```" }));
+    assert_eq!(decide(&none, "accept", json!({})).unwrap_err().code(), "no_proposal");
+}
+
+/// K-51: with the policy `auto` a proposal is stored without review; the policy is that of the
+/// moment of delegating.
+fn an_auto_agents_proposal_is_stored_at_once(backend: Backend) {
+    let world = World::new(backend);
+    let number = bound(&world, "s", &[]);
+    let mut me = within(&world, Role::Root, "s");
+    let text = "[agents.researcher]\ntodo_review = \"auto\"";
+    me.agents = Arc::new(Agents::default().read(text, Origin::Project).unwrap());
+    let id = delegate(&world, &me);
+    me.agents = Arc::default();
+    let proposal = json!({ "items": [{ "content": "a" }] });
+    let back = report(&world, &id, json!({ "result": "x", "proposal": proposal }));
+    assert_eq!(back["decision"], "accept");
+    assert_eq!(items(&world, &me)[0].1, "primary.subagents.researcher");
+    assert_eq!(updates(&world, number).len(), 1);
+}
+
+/// A worker sees only what was forwarded, decides on nothing, and holds its work by a lease: a
+/// stale report is refused, a failure is tried once more, what was called off stays off.
+fn work_is_taken_by_lease_and_reported_once(backend: Backend) {
+    let world = World::new(backend);
+    bound(&world, "s", &["secret criterion"]);
+    let me = within(&world, Role::Root, "s");
+    let id = delegate(&world, &me);
+    let worker = world.envelope(Role::Worker);
+    for (name, input) in [
+        ("proposal_decide", json!({ "delegationId": id, "decision": "accept" })),
+        ("delegate", json!({ "type": "x", "mission": "y" })),
+        ("delegation_list", json!({})),
+    ] {
+        let error = world.call_in(&worker, name, input).unwrap_err();
+        assert_eq!((error.code(), error.meaning().exit), ("not_permitted", 4), "{name}");
+    }
+    let taken = world.call_in(&worker, "delegation_take", json!({ "types": ["coder"] })).unwrap();
+    assert_eq!(taken, json!({ "delegation": null, "epoch": null, "leaseUntil": null }));
+    let taken =
+        world.call_in(&worker, "delegation_take", json!({ "types": ["researcher"] })).unwrap();
+    assert!(!taken.to_string().contains("secret criterion"), "K-50");
+    assert_eq!((&taken["epoch"], &taken["delegation"]["state"]), (&json!(1), &json!("running")));
+    let none = world.call_in(&worker, "delegation_take", json!({})).unwrap();
+    assert_eq!(none["delegation"], Value::Null, "it is held");
+    let failed = |epoch: i64| {
+        let input = json!({ "delegationId": id, "epoch": epoch, "error": "no network" });
+        world.call_in(&worker, "delegation_report", input)
+    };
+    assert_eq!(failed(7).unwrap_err().code(), "stale_epoch");
+    let back = failed(1).unwrap();
+    assert_eq!(back["delegation"]["state"], "queued", "one retry");
+    assert_eq!(failed(1).unwrap_err().code(), "stale_epoch");
+    let taken = world.call_in(&worker, "delegation_take", json!({})).unwrap();
+    assert_eq!(taken["epoch"], 2);
+    assert_eq!(failed(2).unwrap()["delegation"]["state"], "failed");
+    let cancel = json!({ "delegationId": id });
+    assert_eq!(
+        world.call_in(&me, "delegation_cancel", cancel).unwrap_err().code(),
+        "delegation_over"
+    );
+
+    let id = delegate(&world, &me);
+    world.call_in(&worker, "delegation_take", json!({})).unwrap();
+    let cancel = json!({ "delegationId": id, "reason": "not needed" });
+    let cancelled = world.call_in(&me, "delegation_cancel", cancel).unwrap();
+    assert_eq!(cancelled["delegation"]["state"], "cancelled");
+    let late = json!({ "delegationId": id, "epoch": 1, "result": "done" });
+    let error = world.call_in(&worker, "delegation_report", late).unwrap_err();
+    assert_eq!(error.code(), "delegation_over");
+    for bad in [json!({}), json!({ "result": "a", "error": "b" })] {
+        let mut input = json!({ "delegationId": id, "epoch": 1 });
+        for (name, value) in bad.as_object().unwrap() {
+            input[name] = value.clone();
+        }
+        assert_eq!(
+            world.call_in(&worker, "delegation_report", input).unwrap_err().meaning().exit,
+            2
+        );
+    }
+    let odd = json!({ "type": "two words", "mission": "x" });
+    assert_eq!(world.call_in(&me, "delegate", odd).unwrap_err().code(), "bad_agent_type");
+}
+
+on_every_store!(
+    a_proposal_bubbles_up,
+    an_auto_agents_proposal_is_stored_at_once,
+    work_is_taken_by_lease_and_reported_once,
+);

@@ -1,0 +1,326 @@
+//! Gates: asked once, answered once, and what a sign-off does to an issue.
+
+use punchlist_core::Role;
+use punchlist_testkit::{Backend, World, on_every_lasting_store, on_every_store};
+use serde_json::{Value, json};
+
+use crate::sessions::{bound, within};
+
+fn answer(world: &World, gate: &Value, decision: &str, more: Value) -> Result<Value, String> {
+    let mut input = json!({ "gateId": gate, "decision": decision });
+    for (name, value) in more.as_object().unwrap() {
+        input[name] = value.clone();
+    }
+    let operator = world.envelope(Role::Operator);
+    world.call_in(&operator, "gate_answer", input).map_err(|error| error.code().to_owned())
+}
+
+fn updates(world: &World, number: i64) -> Vec<String> {
+    let shown = world.call("issue_show", json!({ "number": number })).unwrap();
+    let updates = shown["updates"].as_array().unwrap();
+    let line =
+        |u: &Value| format!("{}: {}", u["kind"].as_str().unwrap(), u["text"].as_str().unwrap());
+    updates.iter().map(line).collect()
+}
+
+/// K-32, K-34, K-35, K-36, K-39, K-27, Q-K2, Q-K6, D-23: claimed, asked, refused with what to
+/// reopen, reworked, asked anew, resumed; only then, and only once, the agent resolves.
+fn an_issue_is_closed_by_sign_off_alone(backend: Backend) {
+    let world = World::new(backend);
+    let number = bound(&world, "s", &["fast", "small"]);
+    let me = within(&world, Role::Root, "s");
+    let todo = |input: Value| world.call_in(&me, "todo", input);
+    let done =
+        |text: &str| todo(json!({ "action": "done", "content": text, "evidence": ["test:x"] }));
+    let resolve = || {
+        let input = json!({ "action": "transition", "number": number, "status": "resolved" });
+        world.call_in(&me, "issue", input)
+    };
+    todo(json!({ "action": "add", "items": ["pretty"], "kind": "criterion" })).unwrap();
+    todo(json!({ "items": ["work"] })).unwrap();
+    done("work").unwrap();
+    assert_eq!(resolve().unwrap_err().code(), "not_permitted", "K-36: drained closes nothing");
+    for text in ["fast", "small", "pretty"] {
+        done(text).unwrap();
+    }
+    let claimed = todo(json!({ "action": "view" })).unwrap();
+    assert_eq!(claimed["items"][0]["status"], "completed");
+    let child = json!({ "action": "create", "title": "Found on the way" });
+    world.call_in(&me, "issue", child).unwrap();
+
+    let reason = json!({ "reason": "acceptance criteria met, requesting sign-off" });
+    let asked = world.call_in(&me, "checkpoint", reason.clone()).unwrap();
+    assert_eq!(asked["state"], "open");
+    let gate = asked["gateId"].clone();
+    assert_eq!(world.call_in(&me, "checkpoint", reason.clone()).unwrap(), asked, "P-32");
+    assert_eq!(resolve().unwrap_err().code(), "not_permitted");
+    let session = world.call("session_show", json!({ "session": "s" })).unwrap();
+    assert_eq!(session["session"]["state"], "paused");
+    let operator = world.envelope(Role::Operator);
+    let inbox = world.call_in(&operator, "gate_list", json!({ "state": "open" })).unwrap();
+    let waiting = &inbox["gates"][0];
+    assert_eq!((&waiting["purpose"], &waiting["number"]), (&json!("sign_off"), &json!(number)));
+    assert_eq!(waiting["criteria"][0]["claim"]["evidence"], json!(["test:x"]), "P-24");
+    assert_eq!(waiting["openChildren"][0]["number"], number + 1, "Q-K6");
+
+    let refuse = json!({ "response": "measure it", "reopen": ["fast"] });
+    answer(&world, &gate, "refuse", refuse).unwrap();
+    let told = world.call_in(&me, "checkpoint", reason.clone()).unwrap();
+    let expected = json!({ "gateId": gate, "state": "refused", "response": "measure it" });
+    assert_eq!(told, expected);
+    let shown = world.call("issue_show", json!({ "number": number })).unwrap();
+    let fast = &shown["criteria"][0];
+    assert_eq!((&fast["status"], &fast["claim"]), (&json!("pending"), &Value::Null));
+    assert_eq!(fast["notes"], json!(["measure it"]));
+    assert_eq!(shown["criteria"][1]["status"], "completed");
+
+    done("fast").unwrap();
+    let again = world.call_in(&me, "checkpoint", reason.clone()).unwrap();
+    assert_eq!(again["state"], "open");
+    assert_ne!(again["gateId"], gate);
+    answer(&world, &again["gateId"], "resume", json!({})).unwrap();
+    let shown = world.call("issue_show", json!({ "number": number })).unwrap();
+    for criterion in shown["criteria"].as_array().unwrap() {
+        assert_eq!(criterion["status"], "completed");
+        assert!(criterion["acceptedAt"].is_string() && criterion["ratifiedAt"].is_string());
+    }
+    let comment = json!({ "action": "comment", "number": number, "text": "Done." });
+    world.call_in(&me, "issue", comment).unwrap();
+    let resolved = resolve().unwrap();
+    assert_eq!(resolved["issue"]["status"], "resolved");
+    assert_eq!(resolved["warning"], json!(format!("Closed with open children: #{}", number + 1)));
+    let reopen = json!({ "number": number, "status": "open" });
+    world.call_in(&operator, "issue_transition", reopen).unwrap();
+    assert_eq!(resolve().unwrap_err().code(), "not_permitted", "a sign-off is good once");
+
+    assert_eq!(
+        updates(&world, number),
+        [
+            "system_note: Criterion claimed by root:primary: fast (test:x)",
+            "system_note: Criterion claimed by root:primary: small (test:x)",
+            "system_note: Criterion claimed by root:primary: pretty (test:x)",
+            "system_note: Sign-off refused: measure it. Open again: `fast`.",
+            "system_note: Criterion claimed by root:primary: fast (test:x)",
+            "comment: Done.",
+            "system_note: Closed against its criteria: 3 of 3 accepted.",
+        ]
+    );
+}
+
+/// D-23: a sign-off holds for the issue as it stood: whatever changes after it voids it.
+fn a_change_after_the_sign_off_voids_it(backend: Backend) {
+    let world = World::new(backend);
+    let number = bound(&world, "s", &["ok"]);
+    let me = within(&world, Role::Root, "s");
+    world.call_in(&me, "todo", json!({ "action": "done", "content": "ok" })).unwrap();
+    let asked = world.call_in(&me, "checkpoint", json!({ "reason": "met" })).unwrap();
+    answer(&world, &asked["gateId"], "resume", json!({})).unwrap();
+    let add = json!({ "action": "add", "items": ["secretly more"], "kind": "criterion" });
+    world.call_in(&me, "todo", add).unwrap();
+    let resolve = json!({ "action": "transition", "number": number, "status": "resolved" });
+    let error = world.call_in(&me, "issue", resolve).unwrap_err();
+    assert!(error.hint().unwrap().contains("changed since the sign-off"), "{:?}", error.hint());
+    // Another session's sign-off is not mine either.
+    world.call("session_start", json!({ "externalId": "t" })).unwrap();
+    let resolve = json!({ "number": number, "status": "resolved" });
+    let other = within(&world, Role::Root, "t");
+    assert_eq!(
+        world.call_in(&other, "issue_transition", resolve).unwrap_err().code(),
+        "not_permitted"
+    );
+}
+
+/// D-24: without criteria an agent still needs a resumed sign-off; the operator closes freely.
+fn an_issue_without_criteria_needs_a_sign_off_too(backend: Backend) {
+    let world = World::new(backend);
+    let number = bound(&world, "s", &[]);
+    let me = within(&world, Role::Root, "s");
+    let resolve = json!({ "action": "transition", "number": number, "status": "resolved" });
+    let pause = world.call_in(&me, "checkpoint", json!({ "reason": "look" })).unwrap();
+    answer(&world, &pause["gateId"], "resume", json!({})).unwrap();
+    assert_eq!(world.call_in(&me, "issue", resolve.clone()).unwrap_err().code(), "not_permitted");
+    let sign_off = json!({ "reason": "done", "purpose": "sign_off" });
+    let asked = world.call_in(&me, "checkpoint", sign_off).unwrap();
+    answer(&world, &asked["gateId"], "resume", json!({})).unwrap();
+    world.call_in(&me, "issue", resolve).unwrap();
+    assert_eq!(updates(&world, number), Vec::<String>::new());
+    let unbound = world.envelope(Role::Root);
+    let sign_off = json!({ "reason": "done", "purpose": "sign_off" });
+    assert_eq!(world.call_in(&unbound, "checkpoint", sign_off).unwrap_err().code(), "unbound");
+}
+
+/// K-38, K-62: a question and a form go through the same gate; the answer fits or is refused, and
+/// counts once.
+fn questions_and_forms_are_gates(backend: Backend) {
+    let world = World::new(backend);
+    bound(&world, "s", &[]);
+    let me = within(&world, Role::Root, "s");
+    let question = json!({ "question": "Which port?", "options": ["8080", "8443"] });
+    let asked = world.call_in(&me, "ask", question.clone()).unwrap();
+    answer(&world, &asked["gateId"], "resume", json!({ "response": "8443" })).unwrap();
+    let told = world.call_in(&me, "ask", question.clone()).unwrap();
+    let expected = json!({ "gateId": asked["gateId"], "state": "resumed", "response": "8443" });
+    assert_eq!(told, expected);
+    let anew = world.call_in(&me, "ask", question).unwrap();
+    assert_ne!(anew["gateId"], asked["gateId"], "the answer came once; this is a new question");
+
+    let schema = json!({ "type": "object", "required": ["region"], "properties": {
+        "region": { "type": "string", "enum": ["eu", "us"] }, "canary": { "type": "boolean" } } });
+    let form = json!({ "title": "Deploy", "schema": schema });
+    let asked = world.call_in(&me, "form", form.clone()).unwrap();
+    let bad = json!({ "response": { "region": "mars" } });
+    assert_eq!(answer(&world, &asked["gateId"], "resume", bad), Err("bad_response".to_owned()));
+    let good = json!({ "response": { "region": "eu", "canary": true } });
+    answer(&world, &asked["gateId"], "resume", good).unwrap();
+    let told = world.call_in(&me, "form", form).unwrap();
+    assert_eq!(told["response"], json!({ "region": "eu", "canary": true }));
+    let nested = json!({ "title": "x", "schema": { "properties": { "a": { "type": "object" } } } });
+    let error = world.call_in(&me, "form", nested).unwrap_err();
+    assert_eq!((error.code(), error.meaning().exit), ("bad_form", 2));
+}
+
+/// An answer given once counts once; only the operator answers; a foreign gate is not there.
+fn an_answer_counts_once(backend: Backend) {
+    let world = World::new(backend);
+    bound(&world, "s", &[]);
+    let me = within(&world, Role::Root, "s");
+    let asked = world.call_in(&me, "ask", json!({ "question": "Go?" })).unwrap();
+    let gate = &asked["gateId"];
+    for role in [Role::Root, Role::Lead, Role::Owner, Role::Worker, Role::System] {
+        let input = json!({ "gateId": gate, "decision": "resume" });
+        let error = world.call_in(&within(&world, role, "s"), "gate_answer", input).unwrap_err();
+        assert_eq!((error.code(), error.meaning().exit), ("not_permitted", 4), "P-21 {role}");
+    }
+    answer(&world, gate, "resume", json!({ "response": "yes" })).unwrap();
+    for decision in ["resume", "refuse"] {
+        let again = answer(&world, gate, decision, json!({ "response": "no" }));
+        assert_eq!(again, Err("already_answered".to_owned()));
+    }
+    let told = world.call_in(&me, "ask", json!({ "question": "Go?" })).unwrap();
+    assert_eq!((&told["state"], &told["response"]), (&json!("resumed"), &json!("yes")));
+    let nobody = json!("01JCQ0000000000000000000AB");
+    assert_eq!(answer(&world, &nobody, "resume", json!({})), Err("unknown_gate".to_owned()));
+    let worker = world.envelope(Role::Worker);
+    let error = world.call_in(&worker, "ask", json!({ "question": "Go?" })).unwrap_err();
+    assert_eq!(error.code(), "not_permitted");
+}
+
+/// Of many who answer at once one counts.
+fn of_many_answers_at_once_one_counts(backend: Backend) {
+    let world = World::new(backend);
+    let number = bound(&world, "s", &["ok"]);
+    let me = within(&world, Role::Root, "s");
+    world.call_in(&me, "todo", json!({ "action": "done", "content": "ok" })).unwrap();
+    let asked = world.call_in(&me, "checkpoint", json!({ "reason": "met" })).unwrap();
+    let gate = &asked["gateId"];
+    let world = &world;
+    let answers: Vec<Result<Value, String>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = ["resume", "refuse", "resume", "refuse"]
+            .map(|decision| scope.spawn(move || answer(world, gate, decision, json!({}))))
+            .into_iter()
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 1, "{answers:?}");
+    let state = answers.iter().find_map(|a| a.as_ref().ok()).unwrap()["gate"]["state"].clone();
+    let shown = world.call("issue_show", json!({ "number": number })).unwrap();
+    let expected = if state == "resumed" { "completed" } else { "pending" };
+    assert_eq!(shown["criteria"][0]["status"], expected);
+}
+
+/// The operator drops, removes and ratifies singly; each is told once (K-27).
+fn the_operator_owns_the_criteria(backend: Backend) {
+    let world = World::new(backend);
+    let number = bound(&world, "s", &[]);
+    let me = within(&world, Role::Root, "s");
+    let add = json!({ "action": "add", "items": ["fast", "small", "pretty"], "kind": "criterion" });
+    world.call_in(&me, "todo", add).unwrap();
+    let operator = world.envelope(Role::Operator);
+    let on = |name: &str, text: &str| {
+        world.call_in(&operator, name, json!({ "number": number, "content": text }))
+    };
+    on("criterion_ratify", "fast").unwrap();
+    assert_eq!(on("criterion_ratify", "fast").unwrap_err().code(), "already_ratified");
+    let dropped = on("criterion_drop", "smal").unwrap();
+    assert_eq!(dropped["criteria"][1]["status"], "abandoned");
+    assert_eq!(on("criterion_drop", "nothing like it").unwrap_err().code(), "no_such_text");
+    let edit = json!({ "number": number, "markdown": "# Criteria\n- [ ] fast\n- [-] small\n" });
+    let edited = world.call_in(&operator, "issue_checklist_edit", edit).unwrap();
+    assert_eq!(edited["checklist"], "# Criteria\n- [ ] fast\n- [-] small\n", "D-25");
+    for name in ["criterion_ratify", "criterion_drop"] {
+        let input = json!({ "number": number, "content": "fast" });
+        let error = world.call_in(&me, name, input).unwrap_err();
+        assert_eq!((error.code(), error.meaning().exit), ("not_permitted", 4));
+    }
+    assert_eq!(
+        updates(&world, number),
+        [
+            "system_note: Criterion ratified: fast",
+            "system_note: Criterion dropped: small",
+            "system_note: Criterion removed: pretty",
+        ]
+    );
+}
+
+/// K-29, K-30: the operator's edit and the agent's calls change the same rows; a stale edit and a
+/// faulty one change nothing and say what is true.
+fn a_hand_edit_and_an_agent_share_the_rows(backend: Backend) {
+    let world = World::new(backend);
+    let number = bound(&world, "s", &["ok"]);
+    let me = within(&world, Role::Root, "s");
+    world.call_in(&me, "todo", json!({ "items": ["a", "b"] })).unwrap();
+    world
+        .call_in(&me, "todo", json!({ "action": "note", "content": "b", "text": "mind" }))
+        .unwrap();
+    let operator = world.envelope(Role::Operator);
+    let show = || world.call("issue_show", json!({ "number": number })).unwrap();
+    let before = show();
+    let edit = |markdown: &str, revision: &Value| {
+        let input = json!({ "number": number, "markdown": markdown, "expectedRevision": revision });
+        world.call_in(&operator, "issue_checklist_edit", input)
+    };
+    let markdown = before["checklist"].as_str().unwrap().replace("- [/] a", "- [x] a\n- [ ] new");
+    let edited = edit(&markdown, &before["issue"]["revision"]).unwrap();
+    let texts: Vec<(&Value, &Value)> =
+        edited["steps"].as_array().unwrap().iter().map(|s| (&s["content"], &s["status"])).collect();
+    assert_eq!(
+        texts,
+        [
+            (&json!("a"), &json!("completed")),
+            (&json!("new"), &json!("in_progress")),
+            (&json!("b"), &json!("pending")),
+        ]
+    );
+    assert_eq!(edited["steps"][2]["id"], before["steps"][1]["id"]);
+    assert_eq!(edited["steps"][2]["notes"], json!(["mind"]));
+    world.call_in(&me, "todo", json!({ "action": "done", "content": "new" })).unwrap();
+    let stale = edit(&markdown, &edited["issue"]["revision"]).unwrap_err();
+    assert_eq!((stale.code(), stale.meaning().exit), ("stale_revision", 1));
+    let now = show();
+    assert_eq!(stale.to_json()["error"]["checklist"], now["checklist"], "the newer text is shown");
+    let faulty = edit("# Criteria\n- [?] ok\nwords\n", &now["issue"]["revision"]).unwrap_err();
+    assert_eq!((faulty.code(), faulty.meaning().exit), ("bad_checklist", 2));
+    assert!(faulty.to_string().contains("line 2") && faulty.to_string().contains("line 3"));
+    assert_eq!(show(), now);
+    let mut large = "- [ ] x\n".repeat(140_000);
+    large.truncate(1 << 20 | 1);
+    assert_eq!(edit(&large, &Value::Null).unwrap_err().meaning().exit, 2);
+    let denied = json!({ "number": number, "markdown": "" });
+    let error = world.call_in(&me, "issue_checklist_edit", denied).unwrap_err();
+    assert_eq!(error.meaning().exit, 4);
+}
+
+on_every_store!(
+    an_issue_is_closed_by_sign_off_alone,
+    a_change_after_the_sign_off_voids_it,
+    an_issue_without_criteria_needs_a_sign_off_too,
+    questions_and_forms_are_gates,
+    an_answer_counts_once,
+    the_operator_owns_the_criteria,
+    a_hand_edit_and_an_agent_share_the_rows,
+);
+
+mod lasting {
+    use super::*;
+    on_every_lasting_store!(of_many_answers_at_once_one_counts);
+}

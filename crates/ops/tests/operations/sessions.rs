@@ -1,0 +1,298 @@
+//! Sessions and binding: one pointer, moved by those who may, and nothing else moved with it.
+
+use punchlist_core::Role;
+use punchlist_ops::Envelope;
+use punchlist_testkit::{Backend, World, on_every_lasting_store, on_every_store};
+use serde_json::{Value, json};
+
+const NOW: &str = "2026-11-15T08:00:00.000000Z";
+
+/// A caller of this role inside a session.
+pub(crate) fn within(world: &World, role: Role, session: &str) -> Envelope {
+    let mut envelope = world.envelope(role);
+    envelope.context.session = Some(session.to_owned());
+    envelope
+}
+
+/// A session by the host's name `session`, bound to a new issue with these criteria.
+pub(crate) fn bound(world: &World, session: &str, criteria: &[&str]) -> i64 {
+    let operator = world.envelope(Role::Operator);
+    let title = format!("work of {session}");
+    let new = json!({ "title": title, "criteria": criteria });
+    let made = world.call_in(&operator, "issue_create", new).unwrap();
+    let number = made["issue"]["number"].as_i64().unwrap();
+    let start = json!({ "title": session, "externalId": session });
+    world.call_in(&world.envelope(Role::Root), "session_start", start).unwrap();
+    let bind = json!({ "session": session, "number": number });
+    world.call_in(&world.envelope(Role::Root), "session_bind", bind).unwrap();
+    number
+}
+
+fn shown(world: &World, number: i64) -> Value {
+    world.call("issue_show", json!({ "number": number })).unwrap()
+}
+
+/// A session starts whole, is found by its host's id, and is not made twice (K-9: it has no mode).
+fn a_session_is_started_once_for_a_host(backend: Backend) {
+    let world = World::new(backend);
+    let start = json!({ "title": "Fix it", "host": "claude", "externalId": "abc" });
+    let made = world.call("session_start", start.clone()).unwrap();
+    let session = &made["session"];
+    let expected = json!({
+        "id": session["id"], "title": "Fix it", "state": "active", "boundIssue": null,
+        "conversationId": session["conversationId"], "host": "claude", "externalId": "abc",
+        "startedBy": "root:primary", "createdAt": NOW, "updatedAt": NOW, "endedAt": null,
+    });
+    assert_eq!(*session, expected);
+    assert_eq!(world.call("session_start", start).unwrap(), made);
+    for named in ["abc", session["id"].as_str().unwrap()] {
+        assert_eq!(world.call("session_show", json!({ "session": named })).unwrap(), made);
+    }
+    let listed = world.call("session_list", json!({ "state": "active" })).unwrap();
+    assert_eq!(listed, json!({ "sessions": [expected] }));
+    let unknown = world.call("session_show", json!({ "session": "xyz" })).unwrap_err();
+    assert_eq!((unknown.code(), unknown.meaning().exit), ("unknown_session", 1));
+    let none = world.call("session_show", json!({})).unwrap_err();
+    assert_eq!(none.code(), "missing_context");
+}
+
+/// K-1, K-3, K-4, K-5, K-58, Q-K5: binding moves the pointer and the assignment; no item changes,
+/// none is lost, and the next session sees the same list.
+fn binding_moves_a_pointer_and_nothing_else(backend: Backend) {
+    let world = World::new(backend);
+    let number = bound(&world, "one", &["it works"]);
+    let one = within(&world, Role::Root, "one");
+    let set = json!({ "action": "set", "items": ["read", "# Build", "fix", "test"] });
+    world.call_in(&one, "todo", set).unwrap();
+    world.call_in(&one, "todo", json!({ "action": "done", "content": "read" })).unwrap();
+    let note = json!({ "action": "note", "content": "fix", "text": "see RFC 9457" });
+    let before = world.call_in(&one, "todo", note).unwrap();
+    let issue = shown(&world, number);
+    let id = issue["sessions"][0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(issue["issue"]["assignment"], json!(format!("session:{id}")));
+    assert_eq!(issue["issue"]["status"], "open", "K-58");
+
+    world.call("session_unbind", json!({ "session": "one" })).unwrap();
+    let after = shown(&world, number);
+    assert_eq!(after["issue"]["assignment"], Value::Null);
+    assert_eq!((&after["steps"], &after["criteria"]), (&issue["steps"], &issue["criteria"]));
+    let out = world.call_in(&one, "todo", json!({ "action": "view" })).unwrap_err();
+    assert_eq!(out.code(), "unbound");
+
+    world.call("session_start", json!({ "externalId": "two" })).unwrap();
+    world.call("session_bind", json!({ "session": "two", "number": number })).unwrap();
+    let two = within(&world, Role::Root, "two");
+    let again = world.call_in(&two, "todo", json!({ "action": "view" })).unwrap();
+    assert_eq!((&again["items"], &again["markdown"]), (&before["items"], &before["markdown"]));
+    let sessions = shown(&world, number)["sessions"].clone();
+    let titles: Vec<&Value> =
+        sessions.as_array().unwrap().iter().map(|s| &s["externalId"]).collect();
+    assert_eq!(titles, [&json!("one"), &json!("two")], "both have worked on it");
+
+    // Letting go leaves an assignment alone that is another's by now.
+    let bind = json!({ "session": "one", "number": number, "takeOver": true });
+    world.call_in(&world.envelope(Role::Operator), "session_bind", bind).unwrap();
+    let assigned = shown(&world, number)["issue"]["assignment"].clone();
+    assert_eq!(assigned, json!(format!("session:{id}")));
+    world.call("session_unbind", json!({ "session": "two" })).unwrap();
+    assert_eq!(shown(&world, number)["issue"]["assignment"], assigned);
+}
+
+/// K-2, D-27: one active session per issue; a second is refused by the holder's name, and the
+/// operator, nobody else, takes over. An issue of another project is not there.
+fn one_session_at_a_time_works_on_an_issue(backend: Backend) {
+    let world = World::new(backend);
+    let number = bound(&world, "one", &[]);
+    world.call("session_start", json!({ "externalId": "two" })).unwrap();
+    for (role, take_over) in [(Role::Root, false), (Role::Root, true), (Role::Operator, false)] {
+        let bind = json!({ "session": "two", "number": number, "takeOver": take_over });
+        let error = world.call_in(&world.envelope(role), "session_bind", bind).unwrap_err();
+        assert_eq!((error.code(), error.meaning().exit), ("issue_held", 1));
+        assert!(error.to_string().contains("`one`"), "{error}");
+    }
+    let bind = json!({ "session": "two", "number": number, "takeOver": true });
+    world.call_in(&world.envelope(Role::Operator), "session_bind", bind).unwrap();
+    let one = world.call("session_show", json!({ "session": "one" })).unwrap();
+    assert_eq!(one["session"]["boundIssue"], Value::Null);
+    let view = json!({ "action": "view" });
+    let error = world.call_in(&within(&world, Role::Root, "one"), "todo", view).unwrap_err();
+    assert_eq!(error.code(), "unbound");
+
+    let mut other = world.envelope(Role::Root);
+    other.project = "other".to_owned();
+    world.call_in(&other, "session_start", json!({ "externalId": "three" })).unwrap();
+    let bind = json!({ "session": "three", "number": number });
+    let error = world.call_in(&other, "session_bind", bind).unwrap_err();
+    assert_eq!(error.code(), "unknown_issue");
+}
+
+/// K-2 under a race: of two sessions that bind at once exactly one gets the issue.
+fn of_two_that_bind_at_once_one_wins(backend: Backend) {
+    let world = World::new(backend);
+    for round in 0..5 {
+        let title = format!("issue {round}");
+        let made = world.call("issue_create", json!({ "title": title, "forceNew": true })).unwrap();
+        let number = made["issue"]["number"].clone();
+        let names = [format!("a{round}"), format!("b{round}")];
+        for name in &names {
+            world.call("session_start", json!({ "externalId": name })).unwrap();
+        }
+        let bind = |name: &String| {
+            let input = json!({ "session": name, "number": number });
+            world.call("session_bind", input)
+        };
+        let answers: Vec<_> = std::thread::scope(|scope| {
+            let threads = names.each_ref().map(|name| scope.spawn(|| bind(name)));
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let won = answers.iter().filter(|answer| answer.is_ok()).count();
+        assert_eq!(won, 1, "{answers:?}");
+        let lost = answers.into_iter().find_map(Result::err).unwrap();
+        assert_eq!(lost.code(), "issue_held");
+    }
+}
+
+/// K-7: a new session titled from the issue, bound to it, whose first message is the operator's
+/// text and the hint; all of it or nothing.
+fn an_issue_is_sent_to_an_agent_in_one_step(backend: Backend) {
+    let world = World::new(backend);
+    let operator = world.envelope(Role::Operator);
+    world.call_in(&operator, "issue_create", json!({ "title": "Log in fails" })).unwrap();
+    let send = json!({ "number": 1, "message": "Start with the tests." });
+    let sent = world.call_in(&operator, "session_send_to_agent", send.clone()).unwrap();
+    let session = &sent["session"];
+    assert_eq!((&session["title"], &session["boundIssue"]), (&json!("Log in fails"), &json!(1)));
+    let show = json!({ "conversationId": session["conversationId"] });
+    let chat = world.call("conversation_show", show).unwrap();
+    let messages = chat["messages"].as_array().unwrap();
+    assert_eq!(messages.len(), 1);
+    let text = messages[0]["text"].as_str().unwrap();
+    assert!(text.starts_with("Start with the tests.\n\n") && text.contains("#1"), "{text}");
+    assert_eq!((&messages[0]["role"], &messages[0]["kind"]), (&json!("user"), &json!("text")));
+    let again = world.call_in(&operator, "session_send_to_agent", send).unwrap_err();
+    assert_eq!(again.code(), "issue_held");
+    let sessions = world.call("session_list", json!({})).unwrap();
+    assert_eq!(sessions["sessions"].as_array().unwrap().len(), 1, "the refused one left nothing");
+}
+
+/// K-8: an issue is filed from an unbound session and bound, both or neither.
+fn a_session_is_promoted_in_one_step(backend: Backend) {
+    let world = World::new(backend);
+    world.call("issue_create", json!({ "title": "Log in fails on Safari" })).unwrap();
+    world.call("session_start", json!({ "externalId": "s" })).unwrap();
+    let promote = |title: &str| {
+        world.call("session_promote", json!({ "session": "s", "title": title, "criteria": ["ok"] }))
+    };
+    assert_eq!(promote("Log in fails on Safari!").unwrap_err().code(), "look_alike");
+    let shown = world.call("session_show", json!({ "session": "s" })).unwrap();
+    assert_eq!(shown["session"]["boundIssue"], Value::Null);
+    let promoted = promote("The build is slow").unwrap();
+    assert_eq!(promoted["session"]["boundIssue"], 2);
+    assert_eq!(
+        promoted["issue"]["assignment"],
+        json!(format!("session:{}", promoted["session"]["id"].as_str().unwrap()))
+    );
+    let view = world.call_in(&within(&world, Role::Root, "s"), "todo", json!({ "action": "view" }));
+    assert_eq!(view.unwrap()["items"][0]["content"], "ok");
+    assert_eq!(promote("Something else").unwrap_err().code(), "already_bound");
+}
+
+/// K-37, K-64: ending a session lets go of the issue and resolves nothing; what is over stays so.
+fn ending_a_session_closes_nothing(backend: Backend) {
+    let world = World::new(backend);
+    let number = bound(&world, "s", &[]);
+    let me = within(&world, Role::Root, "s");
+    world.call_in(&me, "todo", json!({ "action": "add", "items": ["only"] })).unwrap();
+    world.call_in(&me, "todo", json!({ "action": "done", "content": "only" })).unwrap();
+    let ended = world.call("session_end", json!({ "session": "s" })).unwrap();
+    assert_eq!(
+        (&ended["session"]["state"], &ended["session"]["boundIssue"]),
+        (&json!("ended"), &Value::Null)
+    );
+    let issue = shown(&world, number)["issue"].clone();
+    assert_eq!((&issue["status"], &issue["assignment"]), (&json!("open"), &Value::Null));
+    let again = world.call("session_end", json!({ "session": "s" })).unwrap_err();
+    assert_eq!(again.code(), "session_ended");
+    let bind = json!({ "session": "s", "number": number });
+    assert_eq!(world.call("session_bind", bind).unwrap_err().code(), "session_ended");
+}
+
+/// P-8: a list belongs to its issue and never to a host's session id: another host, another id,
+/// the same list with the same ids.
+fn a_list_outlives_every_session(backend: Backend) {
+    let world = World::new(backend);
+    let number = bound(&world, "claude-1", &["c"]);
+    let me = within(&world, Role::Root, "claude-1");
+    world.call_in(&me, "todo", json!({ "action": "add", "items": ["a"] })).unwrap();
+    let before = shown(&world, number);
+    world.call("session_end", json!({ "session": "claude-1" })).unwrap();
+    let start = json!({ "externalId": "codex-9", "host": "codex" });
+    world.call("session_start", start).unwrap();
+    world.call("session_bind", json!({ "session": "codex-9", "number": number })).unwrap();
+    let after = shown(&world, number);
+    assert_eq!((&before["steps"], &before["criteria"]), (&after["steps"], &after["criteria"]));
+}
+
+/// The session of a folder is found where none is named; one that a host names goes before it.
+fn the_session_of_a_folder_is_found(backend: Backend) {
+    let world = World::new(backend);
+    let mut here = world.envelope(Role::Root);
+    here.context.directory = Some("/work/here".to_owned());
+    world.call_in(&here, "session_start", json!({ "externalId": "old" })).unwrap();
+    world.call_in(&here, "session_start", json!({ "externalId": "new" })).unwrap();
+    let own = |envelope: &Envelope| {
+        world.call_in(envelope, "session_show", json!({})).unwrap()["session"]["externalId"].clone()
+    };
+    assert_eq!(own(&here), "new");
+    here.context.host_session = Some("old".to_owned());
+    assert_eq!(own(&here), "old");
+    here.context.host_session = Some("nobody knows this one".to_owned());
+    assert_eq!(own(&here), "new");
+    world.call_in(&here, "session_end", json!({ "session": "new" })).unwrap();
+    assert_eq!(own(&here), "old");
+}
+
+/// What an agent should know comes as one text; unbound there is nothing to know.
+fn the_context_of_a_session_is_one_text(backend: Backend) {
+    let world = World::new(backend);
+    world.call("session_start", json!({ "externalId": "s" })).unwrap();
+    let none = world.call("session_context", json!({ "session": "s" })).unwrap();
+    assert_eq!(none, json!({ "text": "", "number": null }));
+    let number = bound(&world, "t", &["it works"]);
+    let me = within(&world, Role::Root, "t");
+    let set = json!({ "action": "set", "items": ["read", "fix"] });
+    world.call_in(&me, "todo", set).unwrap();
+    world.call_in(&me, "todo", json!({ "action": "done", "content": "read" })).unwrap();
+    world.call_in(&me, "ask", json!({ "question": "Which port?" })).unwrap();
+    let context = world.call_in(&me, "session_context", json!({})).unwrap();
+    assert_eq!(context["number"], number);
+    assert_eq!(
+        context["text"].as_str().unwrap(),
+        "Issue #1 (open): work of t\n\
+         Checklist: 1 of 3 closed, 0 of 1 criteria met.\n\
+         Waiting for the operator since 2026-11-15T08:00:00.000000Z: ask: Which port?\n\
+         Criteria (1):\n- [ ] it works\n\
+         Open steps (1):\n- [/] fix\n\
+         Closed steps (1):\n- [x] read"
+    );
+    let small = json!({ "budget": 100 });
+    let text = world.call_in(&me, "session_context", small).unwrap()["text"].clone();
+    assert!(text.as_str().unwrap().chars().count() <= 100);
+}
+
+on_every_store!(
+    a_session_is_started_once_for_a_host,
+    binding_moves_a_pointer_and_nothing_else,
+    one_session_at_a_time_works_on_an_issue,
+    an_issue_is_sent_to_an_agent_in_one_step,
+    a_session_is_promoted_in_one_step,
+    ending_a_session_closes_nothing,
+    a_list_outlives_every_session,
+    the_session_of_a_folder_is_found,
+    the_context_of_a_session_is_one_text,
+);
+
+mod lasting {
+    use super::*;
+    on_every_lasting_store!(of_two_that_bind_at_once_one_wins);
+}

@@ -1,0 +1,263 @@
+//! The tool `todo`: the checklist at hand, addressed by text, answered whole every time.
+
+use punchlist_core::Role;
+use punchlist_ops::{Envelope, Error};
+use punchlist_testkit::{Backend, World, on_every_store};
+use serde_json::{Value, json};
+
+use crate::sessions::{bound, within};
+
+/// A world with a bound session `s`, and the agent in it.
+fn at_work(backend: Backend, criteria: &[&str]) -> (World, Envelope) {
+    let world = World::new(backend);
+    bound(&world, "s", criteria);
+    let me = within(&world, Role::Root, "s");
+    (world, me)
+}
+
+fn todo(world: &World, me: &Envelope, input: Value) -> Result<Value, Error> {
+    world.call_in(me, "todo", input)
+}
+
+fn lines(answer: &Value) -> Vec<String> {
+    let items = answer["items"].as_array().unwrap();
+    let line = |item: &Value| {
+        let text = |name: &str| item[name].as_str().unwrap_or("-").to_owned();
+        format!("{} {} {}", text("status"), text("phase"), text("content"))
+    };
+    items.iter().map(line).collect()
+}
+
+/// K-6: unbound, the tool says whom to ask, and stores nothing anywhere.
+fn without_an_issue_there_is_no_list(backend: Backend) {
+    let world = World::new(backend);
+    world.call("session_start", json!({ "externalId": "s" })).unwrap();
+    let before = world.log(3).len();
+    for me in [world.envelope(Role::Root), within(&world, Role::Root, "s")] {
+        for action in ["view", "set", "add"] {
+            let input = json!({ "action": action, "items": ["a"] });
+            let error = todo(&world, &me, input).unwrap_err();
+            assert_eq!((error.code(), error.meaning().exit), ("unbound", 1));
+            assert!(error.hint().unwrap().contains("ask the operator to bind an issue"));
+        }
+    }
+    assert_eq!(world.log(before).len(), before);
+}
+
+/// K-12, K-14, K-21, D-21: every action answers the whole list; `add` appends to the end of a
+/// phase; `# Name` opens one; `view` changes nothing.
+fn every_action_answers_the_whole_list(backend: Backend) {
+    let (world, me) = at_work(backend, &["it works"]);
+    let set = json!({ "action": "set", "phase": "Plan", "items": ["read", "# Build", "fix"] });
+    todo(&world, &me, set).unwrap();
+    let add = json!({ "action": "add", "phase": "Plan", "items": ["ask", "# Build", "test"] });
+    let answer = todo(&world, &me, add).unwrap();
+    let expected = [
+        "pending - it works",
+        "in_progress Plan read",
+        "pending Plan ask",
+        "pending Build fix",
+        "pending Build test",
+    ];
+    assert_eq!(lines(&answer), expected);
+    assert_eq!(answer["summary"], json!({ "total": 5, "open": 5, "closed": 0, "held": 0 }));
+    let markdown = "# Criteria\n- [ ] it works\n\n# Plan\n- [/] read\n- [ ] ask\n\n\
+                    # Build\n- [ ] fix\n- [ ] test\n";
+    assert_eq!(answer["markdown"], markdown);
+    let item = &answer["items"][1];
+    let whole = json!({
+        "content": "read", "status": "in_progress", "kind": "step", "phase": "Plan", "notes": [],
+        "originAgent": "primary",
+    });
+    assert_eq!(*item, whole, "no id is shown (K-19)");
+    let before = world.log(16).len();
+    assert_eq!(before, 16);
+    let view = todo(&world, &me, json!({ "action": "view" })).unwrap();
+    assert_eq!((&view["items"], &view["markdown"]), (&answer["items"], &answer["markdown"]));
+    assert!(view.get("message").is_none());
+    assert_eq!(world.log(before).len(), before, "K-12");
+    let done = todo(&world, &me, json!({ "action": "done", "content": "read" })).unwrap();
+    assert_eq!(done["message"], "In progress: ask");
+}
+
+/// K-17, K-18, P-1: dropped is abandoned and kept; notes are only ever added and echoed; a blocked
+/// step is held with its reason, is never promoted, and says so.
+fn dropping_noting_and_blocking(backend: Backend) {
+    let (world, me) = at_work(backend, &[]);
+    todo(&world, &me, json!({ "action": "set", "items": ["a", "b", "c"] })).unwrap();
+    todo(&world, &me, json!({ "action": "drop", "content": "b" })).unwrap();
+    for text in ["first", "second"] {
+        todo(&world, &me, json!({ "action": "note", "content": "a", "text": text })).unwrap();
+    }
+    let block = json!({ "action": "block", "content": "a", "text": "no key" });
+    let blocked = todo(&world, &me, block).unwrap();
+    assert_eq!(lines(&blocked), ["pending - a", "abandoned - b", "in_progress - c"]);
+    assert_eq!(blocked["items"][0]["notes"], json!(["first", "second"]));
+    assert_eq!(blocked["items"][0]["hold"]["reason"], "no key");
+    assert_eq!(blocked["summary"], json!({ "total": 3, "open": 2, "closed": 1, "held": 1 }));
+    let done = todo(&world, &me, json!({ "action": "done", "content": "c" })).unwrap();
+    assert_eq!(done["message"], "No step is ready: 1 held.");
+    let free = todo(&world, &me, json!({ "action": "unblock", "content": "a" })).unwrap();
+    assert_eq!(lines(&free), ["in_progress - a", "abandoned - b", "completed - c"]);
+}
+
+/// K-23, K-24, P-19: what is missing is named, a miss names the nearest texts, a bare `done` or
+/// `drop` touches nothing; the list stays as it was.
+fn a_bad_call_changes_nothing_and_coaches(backend: Backend) {
+    let (world, me) = at_work(backend, &["it works"]);
+    todo(&world, &me, json!({ "action": "set", "items": ["Write the tests", "Run"] })).unwrap();
+    let before = todo(&world, &me, json!({ "action": "view" })).unwrap();
+    let long = "x".repeat(5_000);
+    for (input, code, words) in [
+        (json!({ "action": "done" }), "missing_field", "content"),
+        (json!({ "action": "drop" }), "missing_field", "content"),
+        (json!({ "action": "start", "content": "  " }), "missing_field", "content"),
+        (json!({ "action": "note", "content": "Run" }), "missing_field", "text"),
+        (json!({ "action": "block", "content": "Run" }), "missing_field", "text"),
+        (json!({ "action": "set" }), "missing_field", "items"),
+        (json!({ "action": "add", "items": [] }), "missing_field", "items"),
+        (json!({ "action": "add", "items": ["# Only a heading"] }), "missing_field", "items"),
+        (json!({ "content": "Run" }), "missing_field", "action"),
+        (
+            json!({ "action": "done", "content": "write tests" }),
+            "no_such_text",
+            "`Write the tests`",
+        ),
+        (
+            json!({ "action": "done", "content": "task-2" }),
+            "no_such_text",
+            "addressed by their text",
+        ),
+        (json!({ "action": "add", "items": ["a", "a"] }), "duplicate_text", "`a`"),
+        (json!({ "action": "add", "items": ["x", "Run"] }), "duplicate_text", "`Run`"),
+        (json!({ "action": "set", "items": ["it works"] }), "duplicate_text", "`it works`"),
+        (json!({ "action": "add", "items": [long] }), "too_long", "2000"),
+        (json!({ "action": "finish", "content": "Run" }), "bad_value", "view"),
+        (
+            json!({ "action": "start", "content": "it works" }),
+            "criterion_not_startable",
+            "criterion",
+        ),
+        (json!({ "action": "drop", "content": "it works" }), "not_permitted", "criterion"),
+        (json!({ "action": "done", "number": 2, "content": "Run" }), "unknown_field", "number"),
+    ] {
+        let error = todo(&world, &me, input.clone()).unwrap_err();
+        let said = format!("{error} {}", error.hint().unwrap_or_default());
+        assert_eq!(error.code(), code, "{input}: {said}");
+        assert!(said.contains(words), "{input}: {said}");
+        // K-60: nothing here speaks of issues.
+        assert!(!said.contains("issue"), "{input}: {said}");
+        assert_eq!(todo(&world, &me, json!({ "action": "view" })).unwrap(), before, "{input}");
+    }
+}
+
+/// What a model forgets is repaired where it can only mean one thing: items without an action are
+/// added; `items: []` beside an action that ignores it is no fault.
+fn arguments_are_repaired(backend: Backend) {
+    let (world, me) = at_work(backend, &[]);
+    let added = todo(&world, &me, json!({ "items": ["a", "b"] })).unwrap();
+    assert_eq!(lines(&added), ["in_progress - a", "pending - b"]);
+    let done = todo(&world, &me, json!({ "action": "done", "content": "a", "items": [] })).unwrap();
+    assert_eq!(lines(&done), ["completed - a", "in_progress - b"]);
+}
+
+/// Emoji, right-to-left text, comments and markdown in a text are its own business.
+fn texts_are_kept_as_they_are(backend: Backend) {
+    let (world, me) = at_work(backend, &[]);
+    let texts = ["🧰 tools", "שלום עולם", "<!-- claimed by operator -->", "- [x] # Forged", "a\\b"];
+    let answer = todo(&world, &me, json!({ "action": "set", "items": texts })).unwrap();
+    let found: Vec<&str> = answer["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|i| i["content"].as_str().unwrap())
+        .collect();
+    assert_eq!(found, texts);
+    for text in texts {
+        todo(&world, &me, json!({ "action": "done", "content": text })).unwrap();
+    }
+}
+
+/// K-47, K-11: a worker has neither the tool nor the tracker; an agent cannot name another list.
+fn the_tool_is_root_only(backend: Backend) {
+    let (world, me) = at_work(backend, &[]);
+    todo(&world, &me, json!({ "items": ["a"] })).unwrap();
+    for role in [Role::Worker, Role::Lead, Role::Owner, Role::System] {
+        let caller = within(&world, role, "s");
+        for (name, input) in [
+            ("todo", json!({ "action": "view" })),
+            ("issue", json!({ "action": "list" })),
+            ("session_show", json!({ "session": "s" })),
+        ] {
+            let error = world.call_in(&caller, name, input).unwrap_err();
+            assert_eq!((error.code(), error.meaning().exit), ("not_permitted", 4), "{role} {name}");
+        }
+    }
+    world.call("issue_create", json!({ "title": "another" })).unwrap();
+    let mut sly = me;
+    sly.context.issue = Some(2);
+    assert_eq!(lines(&todo(&world, &sly, json!({ "action": "view" })).unwrap()).len(), 1);
+    // A person may, and may be brief.
+    let mut person = world.envelope(Role::Operator);
+    person.context.issue = Some(1);
+    let done = todo(&world, &person, json!({ "action": "done", "content": "A" })).unwrap();
+    assert_eq!(lines(&done), ["completed - a"]);
+}
+
+/// K-25, K-53: the seed's own view of the rows, with its words.
+fn the_seeds_view_reads_the_rows(backend: Backend) {
+    let (world, me) = at_work(backend, &["it works"]);
+    todo(&world, &me, json!({ "items": ["a", "b"], "phase": "P" })).unwrap();
+    todo(&world, &me, json!({ "action": "note", "content": "a", "text": "n1" })).unwrap();
+    todo(&world, &me, json!({ "action": "note", "content": "a", "text": "n2" })).unwrap();
+    todo(&world, &me, json!({ "action": "drop", "content": "b" })).unwrap();
+    let rows = world.ops.store().unwrap().read(|tx| {
+        tx.query(
+            punchlist_store::sql!(
+                "SELECT content, status, kind, origin_agent, phase, notes, completed_at \
+                 FROM issue_todos ORDER BY kind, content"
+            ),
+            &[],
+            |row| {
+                let notes: Value = serde_json::from_str(&row.text(5)?)?;
+                let texts = [row.text(0)?, row.text(1)?, row.text(2)?, row.text(3)?];
+                Ok((texts.join(" "), row.opt_text(4)?, notes, row.opt_text(6)?.is_some()))
+            },
+        )
+    });
+    let rows: Vec<(String, Option<String>, Value, bool)> =
+        rows.map_err(|error: punchlist_store::Error| error.to_string()).unwrap();
+    let phase = Some("P".to_owned());
+    assert_eq!(
+        rows,
+        [
+            ("it works pending criterion primary".to_owned(), None, json!([]), false),
+            ("a in_progress step primary".to_owned(), phase.clone(), json!(["n1", "n2"]), false),
+            ("b abandoned step primary".to_owned(), phase, json!([]), true),
+        ]
+    );
+}
+
+/// K-54, K-63: each change is a live event with the whole new value and who made it; a list that
+/// has open items says what is in progress.
+fn every_change_is_an_event_with_its_maker(backend: Backend) {
+    let (world, me) = at_work(backend, &[]);
+    let before = world.log(6).len();
+    todo(&world, &me, json!({ "items": ["a"] })).unwrap();
+    let log = world.log(before + 4);
+    let types: Vec<&str> = log[before..].iter().map(|e| e["type"].as_str().unwrap()).collect();
+    assert_eq!(types, ["list_opened", "todo_created", "todo_started", "checklist_changed"]);
+    assert!(log[before..].iter().all(|event| event["actor"] == "root:primary"));
+}
+
+on_every_store!(
+    without_an_issue_there_is_no_list,
+    every_action_answers_the_whole_list,
+    dropping_noting_and_blocking,
+    a_bad_call_changes_nothing_and_coaches,
+    arguments_are_repaired,
+    texts_are_kept_as_they_are,
+    the_tool_is_root_only,
+    the_seeds_view_reads_the_rows,
+    every_change_is_an_event_with_its_maker,
+);
