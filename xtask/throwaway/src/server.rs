@@ -1,9 +1,9 @@
 //! The life of a throwaway server: a folder, a free port, a supervising shell, and its end.
 //!
-//! Invariant: the server never outlives xtask. `supervise.sh` starts it and waits on a pipe that
-//! only xtask holds; when the pipe closes it stops the server and removes the folder. So there is
-//! one way to stop, and it works for success, failure, panic and every signal alike. The shell
-//! has a process group of its own, for a Ctrl-C must reach xtask and not the server.
+//! Invariant: the server never outlives whoever started it. `supervise.sh` starts it and waits on a
+//! pipe that only we hold; when the pipe closes it stops the server and removes the folder. So there
+//! is one way to stop, and it works for success, failure, panic and every signal alike. The shell
+//! has a process group of its own, for a Ctrl-C must reach us and not the server.
 
 use std::fs::DirBuilder;
 use std::net::TcpListener;
@@ -15,8 +15,6 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 
-use crate::process;
-
 const SUPERVISE: &str = include_str!("supervise.sh");
 const START_TIME_MAX: Duration = Duration::from_secs(60);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -25,21 +23,23 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const SERVER_USER: &str = "postgres";
 
 /// What a commit of the server promises.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Commits {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Commits {
     /// Nothing after a crash: for tests.
     Fast,
     /// What a real server promises: for measurements.
     Durable,
 }
 
-pub(crate) struct Throwaway {
+/// A server that runs until this is dropped.
+#[derive(Debug)]
+pub struct Throwaway {
     supervisor: Child,
     port: u16,
 }
 
 impl Throwaway {
-    pub(super) fn start(programs: &Path, commits: Commits) -> Result<Self> {
+    pub fn start(programs: &Path, commits: Commits) -> Result<Self> {
         let port = free_port()?;
         let is_root = are_we_root()?;
         let folder = make_folder()?;
@@ -63,7 +63,8 @@ impl Throwaway {
         Ok(server)
     }
 
-    pub(crate) fn url(&self) -> String {
+    #[must_use]
+    pub fn url(&self) -> String {
         format!("postgres://punchlist@127.0.0.1:{}/postgres", self.port)
     }
 
@@ -76,7 +77,7 @@ impl Throwaway {
             }
             let mut probe = Command::new(programs.join("pg_isready"));
             probe.args(["-q", "-h", "127.0.0.1", "-U", "punchlist", "-d", "postgres", "-p", &port]);
-            if process::succeeds(&mut probe) {
+            if probe.status().context("cannot start pg_isready")?.success() {
                 return Ok(());
             }
             std::thread::sleep(POLL_INTERVAL);
@@ -134,13 +135,13 @@ fn drop_rights(folder: &Path) -> Result<Vec<String>> {
     })
 }
 
-pub(super) fn are_we_root() -> Result<bool> {
+pub fn are_we_root() -> Result<bool> {
     Ok(numeric_id(&["-u"])? == 0)
 }
 
 fn numeric_id(args: &[&str]) -> Result<u32> {
-    let text = process::output(Command::new("id").args(args), "id")?;
-    String::from_utf8(text)?.trim().parse().context("`id` did not print a number")
+    let said = Command::new("id").args(args).output().context("cannot start `id`")?;
+    String::from_utf8(said.stdout)?.trim().parse().context("`id` did not print a number")
 }
 
 /// A port that is free now. The kernel hands such ports out in no order, so that another process

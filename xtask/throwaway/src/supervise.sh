@@ -1,6 +1,6 @@
 # Makes a throwaway PostgreSQL cluster in DIR and runs its server until standard input ends,
-# then stops the server and removes DIR. xtask holds the other end of that pipe, so the server
-# ends with xtask however xtask ends, a `kill -9` included.
+# then stops the server and removes DIR. Whoever started us holds the other end of that pipe, so the
+# server ends with it however it ends, a `kill -9` included.
 #
 # usage: supervise DIR BIN PORT [PREFIX…]   (PREFIX drops root's rights)
 
