@@ -10,4 +10,4 @@ mod programs;
 mod server;
 
 pub use programs::find;
-pub use server::{Commits, Throwaway, are_we_root};
+pub use server::{Commits, Restart, Throwaway, are_we_root};

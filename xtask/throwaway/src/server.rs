@@ -6,6 +6,7 @@
 //! has a process group of its own, for a Ctrl-C must reach us and not the server.
 
 use std::fs::DirBuilder;
+use std::io::Write;
 use std::net::TcpListener;
 use std::os::unix::fs::{DirBuilderExt, chown};
 use std::os::unix::process::CommandExt;
@@ -17,6 +18,8 @@ use anyhow::{Context, Result, bail};
 
 const SUPERVISE: &str = include_str!("supervise.sh");
 const START_TIME_MAX: Duration = Duration::from_secs(60);
+/// A restart makes no cluster, and whoever asks for one has bounds of its own.
+const RESTART_TIME_MAX: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Whom the server runs as when we are root, which PostgreSQL refuses to be.
@@ -31,10 +34,21 @@ pub enum Commits {
     Durable,
 }
 
+/// How a server is stopped to be started again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Restart {
+    /// As an administrator does: connections are cut, transactions undone, all is written down.
+    Fast,
+    /// As a crash does: nothing is tidied up, and the next start recovers from the server's log.
+    Immediate,
+}
+
 /// A server that runs until this is dropped.
 #[derive(Debug)]
 pub struct Throwaway {
     supervisor: Child,
+    programs: PathBuf,
+    folder: PathBuf,
     port: u16,
 }
 
@@ -58,8 +72,8 @@ impl Throwaway {
             .process_group(0)
             .spawn()
             .context("cannot start sh")?;
-        let mut server = Self { supervisor, port };
-        server.wait_until_ready(programs)?;
+        let mut server = Self { supervisor, programs: programs.to_owned(), folder, port };
+        server.wait_until_ready(None, START_TIME_MAX)?;
         Ok(server)
     }
 
@@ -68,21 +82,45 @@ impl Throwaway {
         format!("postgres://punchlist@127.0.0.1:{}/postgres", self.port)
     }
 
-    fn wait_until_ready(&mut self, programs: &Path) -> Result<()> {
-        let deadline = Instant::now() + START_TIME_MAX;
-        let port = self.port.to_string();
+    /// Stops the server and starts it again; returns when the new one answers.
+    pub fn restart(&mut self, restart: Restart) -> Result<()> {
+        let before = self.process();
+        let word = match restart {
+            Restart::Fast => "fast",
+            Restart::Immediate => "immediate",
+        };
+        let pipe = self.supervisor.stdin.as_mut().context("the supervisor is gone")?;
+        writeln!(pipe, "{word}").context("the supervisor does not listen")?;
+        self.wait_until_ready(before.as_deref(), RESTART_TIME_MAX)
+    }
+
+    /// The id of the server's process, as the server itself writes it down.
+    fn process(&self) -> Option<String> {
+        let written = std::fs::read_to_string(self.folder.join("data/postmaster.pid")).ok()?;
+        written.lines().next().map(str::to_owned)
+    }
+
+    /// Waits for a server that is not the one before.
+    fn wait_until_ready(&mut self, before: Option<&str>, limit: Duration) -> Result<()> {
+        let deadline = Instant::now() + limit;
         while Instant::now() < deadline {
             if self.supervisor.try_wait()?.is_some() {
                 bail!("the throwaway PostgreSQL server did not start");
             }
-            let mut probe = Command::new(programs.join("pg_isready"));
-            probe.args(["-q", "-h", "127.0.0.1", "-U", "punchlist", "-d", "postgres", "-p", &port]);
-            if probe.status().context("cannot start pg_isready")?.success() {
+            let now = self.process();
+            if now.is_some() && now.as_deref() != before && self.answers()? {
                 return Ok(());
             }
             std::thread::sleep(POLL_INTERVAL);
         }
-        bail!("the throwaway PostgreSQL server does not answer after {START_TIME_MAX:?}")
+        bail!("the throwaway PostgreSQL server does not answer after {limit:?}")
+    }
+
+    fn answers(&self) -> Result<bool> {
+        let port = self.port.to_string();
+        let mut probe = Command::new(self.programs.join("pg_isready"));
+        probe.args(["-q", "-h", "127.0.0.1", "-U", "punchlist", "-d", "postgres", "-p", &port]);
+        Ok(probe.status().context("cannot start pg_isready")?.success())
     }
 }
 

@@ -1,52 +1,19 @@
 //! `punch log -f` and `punch wait`: other processes write, and it is seen (P-23).
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, ChildStdout, Command};
 use std::time::{Duration, Instant};
 
 use punchlist_testkit::Backend;
 use serde_json::{Value, json};
 
-use crate::support::{Place, Punch, Ran};
-
-/// A child whose lines are read while it runs. Ends with the test.
-struct Running {
-    child: Child,
-    lines: std::io::Lines<BufReader<ChildStdout>>,
-}
-
-impl Running {
-    fn start(punch: &Punch) -> Self {
-        let mut child = punch.spawn();
-        drop(child.stdin.take());
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        Self { child, lines }
-    }
-
-    fn event(&mut self) -> Value {
-        serde_json::from_str(&self.lines.next().unwrap().unwrap()).unwrap()
-    }
-
-    /// Asks it to stop, as Ctrl-C does; gives its exit code.
-    fn interrupt(mut self) -> Option<i32> {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
-        self.child.wait().unwrap().code()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
-}
+use crate::running::Running;
+use crate::support::{Place, Ran};
 
 fn the_log_is_followed(backend: Backend) {
     let place = Place::new(backend);
     place.create("before");
     assert_eq!(place.log_of(3), 3);
-    let mut log = Running::start(&place.punch(["log", "-f", "--json"]));
+    let log = Running::start(&place.punch(["log", "-f", "--json"]));
     let seen: Vec<Value> = (0..3).map(|_| log.event()).collect();
     assert_eq!(seen[2]["data"]["todo"]["title"], "before");
     let mut cursor = seen[2]["seq"].as_i64().unwrap();
@@ -74,13 +41,14 @@ fn the_log_is_followed_on_postgres() {
 #[test]
 fn following_shows_words_to_people_and_ends_with_its_reader() {
     let place = Place::sqlite();
-    let mut log = Running::start(&place.punch(["log", "--follow", "--after", "0"]));
+    let mut child = place.punch(["log", "--follow", "--after", "0"]).spawn();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
     place.create("seen");
-    let line = log.lines.next().unwrap().unwrap();
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
     assert!(line.contains("project opened"), "{line}");
     // The reader goes away while nothing is written: it is noticed all the same.
-    let Running { child, lines } = &mut log;
-    drop(std::mem::replace(lines, BufReader::new(idle_stdout()).lines()));
+    drop(out);
     let deadline = Instant::now() + Duration::from_secs(20);
     let code = loop {
         if let Some(status) = child.try_wait().unwrap() {
@@ -90,13 +58,6 @@ fn following_shows_words_to_people_and_ends_with_its_reader() {
         std::thread::yield_now();
     };
     assert_eq!(code, Some(0));
-}
-
-/// A stream that is nobody's.
-fn idle_stdout() -> ChildStdout {
-    let mut child = Command::new("true").stdout(std::process::Stdio::piped()).spawn().unwrap();
-    child.wait().unwrap();
-    child.stdout.take().unwrap()
 }
 
 /// The number of the last event.

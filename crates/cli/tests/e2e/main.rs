@@ -26,5 +26,7 @@ mod life;
 mod mcp;
 mod mcp_wire;
 mod reports;
+mod restart;
+mod running;
 mod support;
 mod turn_over_call;
