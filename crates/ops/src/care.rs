@@ -5,14 +5,19 @@
 
 use std::path::{Path, PathBuf};
 
-use punchlist_core::Time;
+use punchlist_core::{Actor, Reach, Refusal, Role, Time};
 use punchlist_store::care::backup::Progress;
 use punchlist_store::care::{self, Backup, Outcome, Report, Restored, names};
 use punchlist_store::{ErrorKind, Target};
 use serde::Serialize;
 
+use crate::access::Access;
 use crate::explain::Fault;
+use crate::identity::{Facts, prove};
 use crate::{Error, Ops};
+
+/// Who may put a backup in place of a store.
+const RESTORE: Access = Access::Roles(&[Role::Operator]);
 
 /// A backup, and which older ones went for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -20,6 +25,18 @@ pub struct BackedUp {
     #[serde(flatten)]
     pub backup: Backup,
     pub deleted: Vec<PathBuf>,
+}
+
+/// What a restore is asked for with.
+#[derive(Clone, Debug)]
+pub struct Restore<'a> {
+    pub from: &'a Path,
+    /// Events that the backup does not have may go.
+    pub overwrite: bool,
+    /// What the surface saw of its caller, and the token that came with it.
+    pub facts: Facts,
+    pub token: Option<&'a str>,
+    pub now: Time,
 }
 
 impl Ops {
@@ -69,12 +86,12 @@ impl Ops {
     /// Puts a backup back. What the store has and the backup has not is lost only if told.
     pub fn restore(
         &self,
-        from: &Path,
-        overwrite: bool,
-        now: Time,
+        wish: Restore<'_>,
         progress: &mut Progress<'_>,
     ) -> Result<Restored, Error> {
         let store = self.file("restore")?;
+        let Restore { from, overwrite, facts, token, now } = wish;
+        self.who_restores(store, facts, token)?;
         let is_same = |a: &Path, b: &Path| {
             a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
         };
@@ -88,6 +105,29 @@ impl Ops {
         }
     }
 
+    /// A backup brings its own tokens along, so only the operator of the store that goes may put
+    /// one there. Where there is no store yet, nobody has anything to lose.
+    fn who_restores(
+        &self,
+        store: &Path,
+        facts: Facts,
+        token: Option<&str>,
+    ) -> Result<Actor, Error> {
+        if !care::is_there(store) {
+            return prove(facts).map(|(actor, _)| actor);
+        }
+        let (actor, _) = match self.identify(facts.clone(), token) {
+            // A store that cannot be read knows no token: the facts must do.
+            Err(Error::Store(error)) if cannot_be_read(error.kind) => prove(facts)?,
+            identified => identified?,
+        };
+        RESTORE.check(actor.role, "restore")?;
+        if actor.reach != Reach::default() {
+            return Err(Refusal::OutOfReach { missing: "the whole store".to_owned() }.into());
+        }
+        Ok(actor)
+    }
+
     /// The file of the store; a server has tools of its own for all its databases.
     fn file(&self, what: &'static str) -> Result<&Path, Error> {
         match self.target() {
@@ -99,4 +139,8 @@ impl Ops {
             }
         }
     }
+}
+
+const fn cannot_be_read(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::Corrupt | ErrorKind::NotOurs | ErrorKind::Newer)
 }

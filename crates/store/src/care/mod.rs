@@ -13,4 +13,4 @@ pub mod restore;
 
 pub use backup::{Backup, backup};
 pub use doctor::{Check, Report, examine};
-pub use restore::{Loss, Outcome, Restored, restore};
+pub use restore::{Loss, Outcome, Restored, is_there, restore};

@@ -119,8 +119,14 @@ enum State {
     Damaged(String),
 }
 
+/// Is anything at a store's place that a restore would replace?
+#[must_use]
+pub fn is_there(store: &Path) -> bool {
+    fs::metadata(store).is_ok_and(|metadata| !metadata.is_file() || metadata.len() > 0)
+}
+
 fn state(store: &Path, options: Options) -> Result<State, Error> {
-    if fs::metadata(store).map_or(true, |metadata| metadata.is_file() && metadata.len() == 0) {
+    if !is_there(store) {
         return Ok(State::Absent);
     }
     let looked = sqlite::look(store, options).and_then(|connection| {
