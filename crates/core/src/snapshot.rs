@@ -134,6 +134,7 @@ pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
         Event::ProjectOpened(ProjectOpened { .. })
         | Event::TokenIssued(TokenIssued { .. })
         | Event::TokenRevoked(TokenRevoked { .. })
+        | Event::StoreRestored(_)
         | Event::ChangeRecommended(ChangeRecommended { .. })
         | Event::CommandRefused(CommandRefused { .. })
         // An issue is an aggregate of its own: `issue::apply_issue`.
@@ -226,6 +227,7 @@ fn change(todo: &mut Todo, event: &Event) {
         | Event::TodoTaken(_)
         | Event::TokenIssued(_)
         | Event::TokenRevoked(_)
+        | Event::StoreRestored(_)
         | Event::ChangeRecommended(_)
         | Event::CommandRefused(_)
         | Event::IssueCreated(_)

@@ -27,6 +27,7 @@ mod mcp;
 mod mcp_wire;
 mod reports;
 mod restart;
+mod restored;
 mod running;
 mod support;
 mod turn_over_call;
