@@ -127,7 +127,7 @@ pub(crate) fn ticking() -> Time {
     fixed.unwrap_or_else(clock::now)
 }
 
-fn project(globals: &Globals) -> String {
+pub(crate) fn project(globals: &Globals) -> String {
     if let Some(name) = globals.project.as_ref().filter(|name| !name.trim().is_empty()) {
         return name.trim().to_owned();
     }

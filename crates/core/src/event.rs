@@ -145,6 +145,9 @@ events! {
     }
     /// A token was taken back.
     TokenRevoked = "token_revoked" { token_id: TokenId }
+    /// A backup was put in place of the store, and so many events went for it (none: it could not
+    /// be told). What the log had after the event before this one is gone.
+    StoreRestored = "store_restored" { file: String, lost: Option<i64> }
     /// A wish of someone who may not do it outright, with the command that would.
     ChangeRecommended = "change_recommended" { todo_id: TodoId, command: Box<Command> }
     /// A grave command was refused; nothing changed.

@@ -134,6 +134,7 @@ pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
         Event::ProjectOpened(ProjectOpened { .. })
         | Event::TokenIssued(TokenIssued { .. })
         | Event::TokenRevoked(TokenRevoked { .. })
+        | Event::StoreRestored(_)
         | Event::ChangeRecommended(ChangeRecommended { .. })
         | Event::CommandRefused(CommandRefused { .. })
         // Issues, sessions, gates and delegations are aggregates of their own.

@@ -5,14 +5,22 @@
 
 use std::path::{Path, PathBuf};
 
-use punchlist_core::Time;
+use punchlist_core::event::{ProjectOpened, StoreRestored};
+use punchlist_core::{Actor, Event, Ids, ProjectId, Reach, Refusal, Role, Time};
 use punchlist_store::care::backup::Progress;
-use punchlist_store::care::{self, Backup, Outcome, Report, Restored, names};
-use punchlist_store::{ErrorKind, Target};
+use punchlist_store::care::{self, Backup, Outcome, Report, Request, Restored, names};
+use punchlist_store::{ErrorKind, Stamp, Target, Tx};
 use serde::Serialize;
 
+use crate::access::Access;
+use crate::call::host_id;
 use crate::explain::Fault;
-use crate::{Error, Ops};
+use crate::identity::{Facts, prove};
+use crate::token::operator_seen;
+use crate::{Error, Ops, clock};
+
+/// Who may put a backup in place of a store.
+const RESTORE: Access = Access::Roles(&[Role::Operator]);
 
 /// A backup, and which older ones went for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -20,6 +28,20 @@ pub struct BackedUp {
     #[serde(flatten)]
     pub backup: Backup,
     pub deleted: Vec<PathBuf>,
+}
+
+/// What a restore is asked for with.
+#[derive(Clone, Debug)]
+pub struct Restore<'a> {
+    pub from: &'a Path,
+    /// Events that the backup does not have may go.
+    pub overwrite: bool,
+    /// What the surface saw of its caller, and the token that came with it.
+    pub facts: Facts,
+    pub token: Option<&'a str>,
+    /// The project it is asked for in.
+    pub project: &'a str,
+    pub now: Time,
 }
 
 impl Ops {
@@ -69,12 +91,14 @@ impl Ops {
     /// Puts a backup back. What the store has and the backup has not is lost only if told.
     pub fn restore(
         &self,
-        from: &Path,
-        overwrite: bool,
-        now: Time,
+        wish: Restore<'_>,
         progress: &mut Progress<'_>,
     ) -> Result<Restored, Error> {
         let store = self.file("restore")?;
+        let Restore { from, overwrite, facts, token, project, now } = wish;
+        let project = host_id("project", Some(project))?
+            .ok_or(Error::MissingContext { missing: vec!["project"] })?;
+        let (actor, replace) = self.who_restores(store, facts, token)?;
         let is_same = |a: &Path, b: &Path| {
             a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
         };
@@ -82,10 +106,42 @@ impl Ops {
             let (path, found) = ("FILE".into(), "the store itself".into());
             return Err(Fault::BadValue { path, found, expected: "a backup of it".into() }.into());
         }
-        match care::restore(store, from, overwrite, now, self.options(), progress)? {
+        let ids = clock::ids(now)
+            .map_err(|error| Error::Internal { detail: format!("no randomness: {error}") })?;
+        let file = from.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut record = |tx: &mut Tx<'_>, lost| {
+            let restored = StoreRestored { file: file.clone(), lost };
+            write_down(tx, &restored.into(), &actor, &project, now, ids.clone())
+        };
+        let request = Request { from, replace, overwrite, at: now };
+        match care::restore(store, request, self.options(), &mut record, progress)? {
             Outcome::Done(restored) => Ok(restored),
             Outcome::WouldLose(loss) => Err(Error::WouldLose { loss }),
         }
+    }
+
+    /// A backup brings its own tokens along, so only the operator of the store that goes may put
+    /// one there. Where there is no store yet, nobody has anything to lose. Says whether there is
+    /// one to be replaced.
+    fn who_restores(
+        &self,
+        store: &Path,
+        facts: Facts,
+        token: Option<&str>,
+    ) -> Result<(Actor, bool), Error> {
+        if !care::is_there(store) {
+            return Ok((prove(facts)?.0, false));
+        }
+        let (actor, _) = match self.identify(facts.clone(), token) {
+            // A store that cannot be read knows no token: the facts must do.
+            Err(Error::Store(error)) if cannot_be_read(error.kind) => prove(facts)?,
+            identified => identified?,
+        };
+        RESTORE.check(actor.role, "restore")?;
+        if actor.reach != Reach::default() {
+            return Err(Refusal::OutOfReach { missing: "the whole store".to_owned() }.into());
+        }
+        Ok((actor, true))
     }
 
     /// The file of the store; a server has tools of its own for all its databases.
@@ -99,4 +155,34 @@ impl Ops {
             }
         }
     }
+}
+
+const fn cannot_be_read(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::Corrupt | ErrorKind::NotOurs | ErrorKind::Newer)
+}
+
+/// Writes down in the log of every project that the store was restored. A backup without a project
+/// gets the one it was asked for in: a log without an event has no number to go on from.
+fn write_down(
+    tx: &mut Tx<'_>,
+    restored: &Event,
+    actor: &Actor,
+    project: &str,
+    now: Time,
+    mut ids: Ids,
+) -> Result<(), punchlist_store::Error> {
+    let stamp = |project| Stamp { project, actor: actor.clone(), cause: "restore", at: now };
+    let mut projects = tx.projects()?;
+    if projects.is_empty() {
+        let (project_id, name) = (ProjectId::from(ids.ulid()), project.to_owned());
+        tx.insert_project(project_id, &name, now)?;
+        let opened = ProjectOpened { project_id, name, created_at: now }.into();
+        tx.append(&stamp(project_id), &project_id.to_string(), &opened)?;
+        projects.push(project_id);
+    }
+    for project in projects {
+        tx.append(&stamp(project), &project.to_string(), restored)?;
+    }
+    // Or the bootstrap of a backup from before its first operator would be open again.
+    if actor.role == Role::Operator { operator_seen(tx, now) } else { Ok(()) }
 }

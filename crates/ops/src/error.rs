@@ -43,6 +43,8 @@ pub enum Error {
     WouldLose { loss: Loss },
     /// Nothing of what was waited for has happened.
     Timeout { after: Span, cursor: i64 },
+    /// The log does not go on from where the caller stands; its newest event, where one can tell.
+    ResetRequired { after: i64, last_seq: Option<i64> },
     /// The store failed.
     Store(Box<store::Error>),
     /// A fault of ours; nothing was kept.
@@ -131,6 +133,7 @@ pub const TABLE: &[Meaning] = &[
     meaning("file_exists", 1, 409, false),
     meaning("would_lose_events", 1, 409, false),
     meaning("timeout", 1, 408, true),
+    meaning("reset_required", 1, 410, false),
     meaning("unknown_operation", 2, 404, false),
     meaning("missing_context", 2, 422, false),
     meaning("invalid_json", 2, 400, false),
@@ -174,6 +177,7 @@ impl Error {
             Self::FileExists { .. } => "file_exists",
             Self::WouldLose { .. } => "would_lose_events",
             Self::Timeout { .. } => "timeout",
+            Self::ResetRequired { .. } => "reset_required",
             Self::Internal { .. } => "internal",
             Self::Store(error) => match error.kind {
                 ErrorKind::Busy => "store_busy",
@@ -235,6 +239,10 @@ impl Error {
             Self::Timeout { cursor, .. } => {
                 format!("wait again with --after {cursor}, or longer with --timeout")
             }
+            Self::ResetRequired { last_seq: Some(last), .. } => {
+                format!("read the state again, then the log with --after {last}")
+            }
+            Self::ResetRequired { .. } => "read the state again, and start anew".into(),
             Self::FileExists { .. } => "name a file that does not exist, or a folder".into(),
             Self::WouldLose { .. } => {
                 "say --yes to lose them; the store as it is will be kept beside it".into()
@@ -284,6 +292,9 @@ impl Error {
             }
             Self::Timeout { after, cursor } => {
                 Some(json!({ "after": after.to_string(), "cursor": cursor }))
+            }
+            Self::ResetRequired { after, last_seq } => {
+                Some(json!({ "after": after, "lastSeq": last_seq }))
             }
             Self::FileExists { file } => Some(json!({ "file": file.display().to_string() })),
             Self::WouldLose { loss: Loss::Events { count, since } } => {
@@ -351,6 +362,11 @@ impl fmt::Display for Error {
             Self::Timeout { after, .. } => {
                 write!(f, "nothing that was waited for happened within {after}")
             }
+            Self::ResetRequired { after, .. } => write!(
+                f,
+                "the log does not go on from event {after}: the store was restored, or its log \
+                 cut, since that number was given out"
+            ),
             Self::FileExists { file } => write!(f, "{} exists already", file.display()),
             Self::WouldLose { loss } => match loss {
                 Loss::Events { count: 1, since } => {

@@ -1,6 +1,7 @@
 //! Following the log of a project: what is there, then what comes, as the caller may see it.
 //!
-//! Every look goes through the operation `event_list`, so that what it hides stays hidden.
+//! Every look goes through the operation `event_list`, so that what it hides stays hidden, and a
+//! place the log does not go on from is refused and not passed over (P-29).
 
 use std::time::{Duration, Instant};
 
@@ -77,6 +78,9 @@ impl<'o> Follow<'o> {
             }
             let left = deadline.saturating_duration_since(Instant::now());
             self.look = self.watch.wait(left)?;
+            if self.watch.is_astray() {
+                return Err(Error::ResetRequired { after: self.cursor, last_seq: None });
+            }
             if !self.look && Instant::now() >= deadline {
                 return Ok(Vec::new());
             }

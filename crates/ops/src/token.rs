@@ -70,7 +70,7 @@ impl Ops {
         if store.read(has_operator)? {
             return Ok(());
         }
-        store.write(move |tx| operator_seen(tx, now))
+        Ok(store.write(move |tx| operator_seen(tx, now))?)
     }
 }
 
@@ -79,6 +79,6 @@ pub(crate) fn has_operator(tx: &mut Tx<'_>) -> Result<bool, Error> {
     Ok(tx.fact(OPERATOR)?.is_some())
 }
 
-pub(crate) fn operator_seen(tx: &mut Tx<'_>, now: Time) -> Result<(), Error> {
-    Ok(tx.put_fact(OPERATOR, &now.to_string())?)
+pub(crate) fn operator_seen(tx: &mut Tx<'_>, now: Time) -> Result<(), punchlist_store::Error> {
+    tx.put_fact(OPERATOR, &now.to_string())
 }

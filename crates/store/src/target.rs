@@ -1,10 +1,10 @@
-//! Where a store is: a file, memory, or a PostgreSQL URL.
+//! Where a store is: a file, memory, or a PostgreSQL URL, which is never shown with its password.
 
 use std::fmt;
 use std::path::PathBuf;
 
 /// What `--db` names.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Target {
     /// A SQLite file.
     File(PathBuf),
@@ -35,22 +35,57 @@ impl fmt::Display for Target {
         match self {
             Self::File(path) => path.display().fmt(f),
             Self::Memory => f.write_str(":memory:"),
-            Self::Postgres(url) => {
-                let (scheme, rest) = url.split_once("://").unwrap_or(("postgres", url));
-                let (rest, _options) = rest.split_once('?').unwrap_or((rest, ""));
-                let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-                let (user, host) = authority.rsplit_once('@').unwrap_or(("", authority));
-                let user = user.split(':').next().unwrap_or_default();
-                let at = if user.is_empty() { "" } else { "@" };
-                write!(f, "{scheme}://{user}{at}{host}/{path}")
-            }
+            Self::Postgres(url) => f.write_str(&shown(url).unwrap_or("postgres://…".to_owned())),
         }
     }
+}
+
+/// What ends in a log or a panic is read by people, too.
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Target({self})")
+    }
+}
+
+/// User, hosts and database of a URL. None: a sign in it that should have been escaped makes it a
+/// guess where the password ends, and what cannot be told from a password is not shown.
+pub(crate) fn shown(url: &str) -> Option<String> {
+    let (scheme, rest) = url.split_once("://")?;
+    let (credentials, place) = rest.split_once('@').unwrap_or(("", rest));
+    if credentials.contains(['/', '?', '#']) || place.contains('@') {
+        return None;
+    }
+    let place = place.split(['?', '#']).next().unwrap_or_default();
+    let hosts = place.split('/').next().unwrap_or_default();
+    if !hosts.split(',').all(is_host) {
+        return None;
+    }
+    let user = credentials.split(':').next().unwrap_or_default();
+    let at = if user.is_empty() { "" } else { "@" };
+    Some(format!("{scheme}://{user}{at}{place}"))
+}
+
+/// `name`, `name:5432`, `[::1]:5432`: behind a colon only a number, for a password stands there
+/// where somebody forgot the host.
+fn is_host(text: &str) -> bool {
+    let port = match text.strip_prefix('[') {
+        Some(address) => address.split_once(']').map(|(_, port)| port),
+        None => Some(text.find(':').map_or("", |colon| &text[colon..])),
+    };
+    let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    port.is_some_and(|port| port.is_empty() || port.strip_prefix(':').is_some_and(is_number))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_url_without_a_host_is_not_shown_as_one() {
+        for url in ["postgres://ada:s3cret", "postgres://ada:s3/cret", "postgres://[::1/s3cret"] {
+            assert_eq!(Target::parse(url).to_string(), "postgres://…");
+        }
+    }
 
     #[test]
     fn a_url_a_path_and_memory_are_told_apart() {
@@ -62,7 +97,40 @@ mod tests {
 
     #[test]
     fn a_password_is_never_shown() {
-        let shown = Target::parse("postgres://ada:secret@db:5432/work?sslkey=secret").to_string();
-        assert_eq!(shown, "postgres://ada@db:5432/work");
+        for (url, expected) in [
+            ("postgres://ada:secret@db:5432/work?sslkey=secret", "postgres://ada@db:5432/work"),
+            ("postgresql://ada@db/work", "postgresql://ada@db/work"),
+            ("postgres://:secret@db/work#secret", "postgres://db/work"),
+            ("postgres://ada:sec:ret@db", "postgres://ada@db"),
+            ("postgres://ada:se%2Fcret@a:1,b:2/work", "postgres://ada@a:1,b:2/work"),
+            ("postgres://ada:secret@[::1]:5432/work", "postgres://ada@[::1]:5432/work"),
+            ("postgres://db:5432/work?user=ada&password=secret", "postgres://db:5432/work"),
+            ("postgres:///work?host=/run/postgresql", "postgres:///work"),
+        ] {
+            assert_eq!(Target::parse(url).to_string(), expected, "{url}");
+        }
+    }
+
+    /// Signs that should have been escaped make it a guess where a password ends: then nothing is
+    /// shown, and nothing is in a debug print either.
+    #[test]
+    fn a_password_with_signs_of_a_url_is_not_shown_in_part() {
+        let signs = ["/", "?", "#", "@", "//", "@/", "?@", "/@#?", "@db/work?x=", "?password="];
+        for sign in signs {
+            for url in [
+                format!("postgres://ada:s3c{sign}ret@db:5432/work"),
+                format!("postgres://ada:{sign}s3cret@db/work?sslmode=disable"),
+                format!("postgres://ada:s3cret{sign}@db"),
+                format!("postgres://s3c{sign}ret@db:5432/work"),
+                format!("postgres://db/work?password=s3c{sign}ret"),
+                format!("postgres://ada@db/work?user=ada&password=s3c{sign}ret@x"),
+            ] {
+                let target = Target::parse(&url);
+                for shown in [target.to_string(), format!("{target:?}")] {
+                    let leaks = shown.contains("s3c") || shown.contains("ret");
+                    assert!(!leaks, "{url} is shown as {shown}");
+                }
+            }
+        }
     }
 }

@@ -13,6 +13,8 @@ pub struct Tx<'a> {
     connection: Connection<'a>,
     /// How many events this transaction has written (PostgreSQL).
     pub(crate) event_count: i64,
+    /// The next event is numbered above this (SQLite), as after a restore.
+    pub(crate) above: Option<i64>,
 }
 
 #[derive(Debug)]
@@ -23,11 +25,11 @@ enum Connection<'a> {
 
 impl<'a> Tx<'a> {
     pub(crate) const fn sqlite(connection: &'a rusqlite::Connection) -> Self {
-        Self { connection: Connection::Sqlite(connection), event_count: 0 }
+        Self { connection: Connection::Sqlite(connection), event_count: 0, above: None }
     }
 
     pub(crate) const fn postgres(connection: &'a mut PgConnection) -> Self {
-        Self { connection: Connection::Postgres(connection), event_count: 0 }
+        Self { connection: Connection::Postgres(connection), event_count: 0, above: None }
     }
 
     #[must_use]

@@ -4,7 +4,7 @@
 //! on from its cursor. So a hint too many costs a look, and a lost one a second at most.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -36,7 +36,7 @@ impl fmt::Debug for Watch<'_> {
 
 enum Eye<'s> {
     /// A connection of its own, whose `data_version` changes with every commit of others.
-    File { connection: Connection, seen: i64 },
+    File { connection: Connection, seen: i64, path: PathBuf, file: Option<File> },
     /// The one connection there is shows no such thing: the log's end is asked for.
     Memory { store: &'s Store, seen: Option<i64> },
     /// Hints that writers send after their commit.
@@ -49,11 +49,15 @@ enum Eye<'s> {
     },
 }
 
+/// Which file a path leads to: its device and its number there.
+type File = (u64, u64);
+
 impl<'s> Watch<'s> {
     pub(crate) fn file(path: &Path, options: Options) -> Result<Self, Error> {
         let connection = sqlite::look(path, options)?;
         let seen = sqlite::data_version(&connection)?;
-        Ok(Self { eye: Eye::File { connection, seen } })
+        let (path, file) = (path.to_owned(), file_at(path));
+        Ok(Self { eye: Eye::File { connection, seen, path, file } })
     }
 
     pub(crate) fn memory(store: &'s Store) -> Result<Self, Error> {
@@ -67,14 +71,24 @@ impl<'s> Watch<'s> {
         Ok(Self { eye: Eye::Server { url, listener, due, wakeful_until: now } })
     }
 
+    /// Has another file taken the place of the one that is watched, as after a restore over a
+    /// damaged store? What is written from then on is never seen here.
+    #[must_use]
+    pub fn is_astray(&self) -> bool {
+        match &self.eye {
+            Eye::File { path, file, .. } => file_at(path) != *file,
+            Eye::Memory { .. } | Eye::Server { .. } => false,
+        }
+    }
+
     /// Waits until something may have been written, for so long at most. False: the time is
     /// over, and nothing was.
     pub fn wait(&mut self, timeout: Duration) -> Result<bool, Error> {
         let deadline = Instant::now() + timeout;
         match &mut self.eye {
-            Eye::File { connection, seen } => ticking(deadline, || {
+            Eye::File { connection, seen, path, file } => ticking(deadline, || {
                 let now = sqlite::data_version(connection)?;
-                Ok(std::mem::replace(seen, now) != now)
+                Ok(std::mem::replace(seen, now) != now || file_at(path) != *file)
             }),
             Eye::Memory { store, seen } => ticking(deadline, || {
                 let now = end_of_log(store)?;
@@ -94,6 +108,19 @@ impl<'s> Watch<'s> {
             }
         }
     }
+}
+
+#[cfg(unix)]
+fn file_at(path: &Path) -> Option<File> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = path.metadata().ok()?;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+/// Elsewhere a file that is open cannot be replaced.
+#[cfg(not(unix))]
+fn file_at(_: &Path) -> Option<File> {
+    None
 }
 
 /// Asks again and again; the thread sleeps in between.

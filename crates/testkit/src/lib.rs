@@ -3,8 +3,10 @@
 
 #![expect(clippy::expect_used, reason = "a test that cannot set itself up should stop")]
 
+pub mod server;
 pub mod stores;
 pub mod world;
 
+pub use server::{OwnServer, Restart};
 pub use stores::{Backend, TestStore};
 pub use world::World;

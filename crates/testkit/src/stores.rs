@@ -47,6 +47,12 @@ impl TestStore {
         }
     }
 
+    /// A place that somebody else makes and clears away.
+    #[must_use]
+    pub const fn at(target: Target) -> Self {
+        Self { target, _folder: None, _schema: None }
+    }
+
     #[must_use]
     pub const fn target(&self) -> &Target {
         &self.target

@@ -27,7 +27,11 @@ pub struct World {
 impl World {
     #[must_use]
     pub fn new(backend: Backend) -> Self {
-        let store = TestStore::new(backend);
+        Self::on(TestStore::new(backend))
+    }
+
+    #[must_use]
+    pub fn on(store: TestStore) -> Self {
         let ops = Ops::new(store.target().clone(), Options::default());
         let now = Time::parse("2026-11-15T08:00:00Z").expect("a time");
         Self { ops, store, now }

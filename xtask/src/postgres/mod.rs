@@ -1,10 +1,9 @@
 //! A PostgreSQL server for the tests: the one the environment names, or a throwaway one.
 //!
-//! Finding and installing the programs is in `programs`, the life of a throwaway server in
-//! `throwaway`. What the tests do with the server is theirs.
+//! Installing the programs is in `programs`; finding them, and the life of a throwaway server, in the
+//! package `throwaway`. What the tests do with the server is theirs.
 
 mod programs;
-mod throwaway;
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Where PostgreSQL's server programs are, and how Debian installs them when they are absent.
+//! How Debian installs PostgreSQL's server programs where they are absent.
 //!
 //! Nothing is started here, and the installation is held from starting anything either.
 
@@ -12,15 +12,14 @@ use anyhow::{Context, Result, bail};
 
 use crate::process;
 
-const DEBIAN_VERSIONS: &str = "/usr/lib/postgresql";
 const START_POLICY: &str = "/usr/sbin/policy-rc.d";
 
 /// The folder with `initdb`, `postgres` and `pg_isready`.
 pub(super) fn find_or_install() -> Result<PathBuf> {
-    if let Some(folder) = find() {
+    if let Some(folder) = throwaway::find() {
         return Ok(folder);
     }
-    if !super::throwaway::are_we_root()? || !Path::new("/etc/debian_version").exists() {
+    if !throwaway::are_we_root()? || !Path::new("/etc/debian_version").exists() {
         bail!(
             "PostgreSQL's server programs (initdb, postgres) are not on this machine. Install \
              them, or set {} to the URL of a server",
@@ -28,32 +27,8 @@ pub(super) fn find_or_install() -> Result<PathBuf> {
         );
     }
     install()?;
-    find().context("PostgreSQL was installed, but its server programs are not where they belong")
-}
-
-fn find() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    newest_below(Path::new(DEBIAN_VERSIONS))
-        .or_else(|| std::env::split_paths(&path).find(|folder| has_server(folder)))
-}
-
-/// Debian keeps each major version in a folder of its number, none of them on the PATH.
-fn newest_below(versions: &Path) -> Option<PathBuf> {
-    fs::read_dir(versions)
-        .ok()?
-        .filter_map(|entry| {
-            let entry = entry.ok()?;
-            let name = entry.file_name();
-            let major = name.to_str()?.split('.').next()?.parse::<u32>().ok()?;
-            Some((major, entry.path().join("bin")))
-        })
-        .filter(|(_, folder)| has_server(folder))
-        .max_by_key(|(major, _)| *major)
-        .map(|(_, folder)| folder)
-}
-
-fn has_server(folder: &Path) -> bool {
-    ["initdb", "postgres", "pg_isready"].iter().all(|name| folder.join(name).is_file())
+    throwaway::find()
+        .context("PostgreSQL was installed, but its server programs are not where they belong")
 }
 
 fn install() -> Result<()> {
@@ -104,30 +79,5 @@ impl Drop for NoStart {
         {
             eprintln!("cannot remove {START_POLICY}: {error}");
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_newest_complete_version_is_taken() {
-        let versions = std::env::temp_dir().join(format!("xtask-versions-{}", std::process::id()));
-        for (version, programs) in [
-            ("9.6", &["initdb", "postgres", "pg_isready"][..]),
-            ("15", &["initdb", "postgres", "pg_isready"][..]),
-            ("17", &["pg_isready"][..]),
-        ] {
-            let folder = versions.join(version).join("bin");
-            fs::create_dir_all(&folder).unwrap();
-            for program in programs {
-                fs::write(folder.join(program), "").unwrap();
-            }
-        }
-        let found = newest_below(&versions);
-        fs::remove_dir_all(&versions).unwrap();
-        assert_eq!(found, Some(versions.join("15/bin")));
-        assert_eq!(newest_below(&versions), None);
     }
 }

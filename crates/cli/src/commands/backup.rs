@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use punchlist_core::Span;
-use punchlist_ops::care::BackedUp;
+use punchlist_ops::care::{BackedUp, Restore};
 use punchlist_ops::{Error, Ops};
 use serde::Serialize;
 use serde_json::Value;
@@ -58,7 +58,10 @@ pub(crate) fn restore_command() -> Command {
             "Put a backup back in place of the store.\n\n\
              Refuses a file that is no backup of punchlist's, is damaged, or comes from a newer \
              punch; and refuses to lose events that the backup does not have, unless told so \
-             with --yes. The store as it was is kept beside it. {POSTGRES}"
+             with --yes. The store as it was is kept beside it.\n\n\
+             A backup brings its own tokens along, so only the operator may put one in place of a \
+             store: at a terminal, or with a token of the store that goes. A store that is too \
+             damaged to know its tokens is restored at a terminal. {POSTGRES}"
         ))
         .arg(
             Arg::new("file")
@@ -122,10 +125,13 @@ pub(crate) fn restore(globals: &Globals, matches: &ArgMatches) -> Result<(), Fai
     };
     let ops: Ops = caller::ops(globals)?;
     let now = caller::now()?;
+    let (facts, token) = caller::credentials(globals, false);
     let stop = Stop::on_signals();
     let mut meter = Meter::new(globals, "put back", &stop);
-    let restored = ops
-        .restore(from, matches.get_flag("yes"), now, &mut |done, total| meter.show(done, total))?;
+    let (overwrite, token) = (matches.get_flag("yes"), token.as_deref());
+    let project = &caller::project(globals);
+    let wish = Restore { from, overwrite, facts, token, project, now };
+    let restored = ops.restore(wish, &mut |done, total| meter.show(done, total))?;
     drop(meter);
     show(globals, "restore", &restored)
 }

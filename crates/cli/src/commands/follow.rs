@@ -35,7 +35,8 @@ pub(crate) fn wait_command() -> Command {
             "Wait until something happens in this project, and show it.\n\n\
              Exit code 0: it happened; 1 with the code `timeout`: it did not. The answer's \
              `cursor` (or that of the timeout) goes into --after, so that nothing between two \
-             calls is missed.",
+             calls is missed; where the store was restored in between, exit code 1 with the code \
+             `reset_required` says so.",
         )
         .arg(
             Arg::new("timeout")

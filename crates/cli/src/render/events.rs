@@ -48,6 +48,7 @@ fn about(data: &Value) -> String {
         .or_else(|| data["outcome"].as_str())
         .or_else(|| data["note"]["text"].as_str())
         .or_else(|| data["name"].as_str())
+        .or_else(|| data["file"].as_str())
         .or_else(|| data["todoId"].as_str());
     line(said.unwrap_or_default())
 }

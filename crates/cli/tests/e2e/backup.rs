@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::bad_store::with_file_limit;
 use crate::doctor::{clean, sick};
+use crate::identity::at_terminal;
 use crate::support::{NOW, Place};
 
 /// The files beside the store, without what SQLite keeps there.
@@ -41,18 +42,18 @@ fn a_backup_comes_back_after_more_has_happened() {
     place.create("c");
 
     let restore = place.punch(["restore", copy.to_str().unwrap(), "--json"]);
-    let refused = restore.refusal(1);
+    let (exit, refused) = at_terminal(&restore);
     let expected = json!({
         "code": "would_lose_events",
         "message": format!("the store has 2 events that the backup has not, since {NOW}"),
         "hint": "say --yes to lose them; the store as it is will be kept beside it",
         "events": 2, "since": NOW,
     });
-    assert_eq!(refused, expected);
+    assert_eq!((exit, &refused["error"]), (Some(1), &expected));
     assert_eq!(titles(&place), ["a", "b", "c"]);
 
     let kept = place.file().with_file_name("test.db.20261115T080000Z.replaced");
-    let done = restore.words(["--yes"]).answer();
+    let (_, done) = at_terminal(&restore.words(["--yes"]));
     let expected = json!({
         "store": place.file(), "from": copy, "events": 3, "lastEventAt": NOW, "lost": 2,
         "kept": kept,
@@ -61,9 +62,9 @@ fn a_backup_comes_back_after_more_has_happened() {
     assert_eq!(titles(&place), ["a"]);
     clean(&place);
     // What was overwritten is a store like any other.
-    let back = place.punch(["restore", kept.to_str().unwrap()]).run();
+    let back = place.punch(["restore", kept.to_str().unwrap()]).on_terminal();
     assert_eq!(back.exit, Some(0), "{back:?}");
-    assert!(back.stdout.starts_with("Restored "), "{back:?}");
+    assert!(back.stdout.contains("Restored"), "{back:?}");
     assert_eq!(titles(&place), ["a", "b", "c"]);
     clean(&place);
 }
@@ -128,9 +129,14 @@ fn what_cannot_be_done_is_said() {
     for bad in [["--every", "0s"], ["--every", "soon"], ["--keep", "0"]] {
         assert_eq!(refusal(&["backup", bad[0], bad[1]], 2), "usage");
     }
-    assert_eq!(refusal(&["restore", place.file().to_str().unwrap()], 2), "bad_value");
-    assert_eq!(refusal(&["restore", taken, "--yes"], 3), "store_corrupt");
-    assert_eq!(refusal(&["restore", "nowhere"], 3), "store_unreachable");
+    for (from, exit, code) in [
+        (place.file().to_str().unwrap(), 2, "bad_value"),
+        (taken, 3, "store_corrupt"),
+        ("nowhere", 3, "store_unreachable"),
+    ] {
+        let (ended, answer) = at_terminal(&place.punch(["restore", from, "--yes", "--json"]));
+        assert_eq!((ended, &answer["error"]["code"]), (Some(exit), &json!(code)), "{from}");
+    }
     assert_eq!(files(&place), ["taken", "test.db"]);
 }
 
@@ -145,8 +151,8 @@ fn a_damaged_store_gets_its_backup_back() {
     fs::write(place.file(), bytes).unwrap();
     sick(&place);
     let restore = place.punch(["restore", copy.to_str().unwrap(), "--json"]);
-    assert_eq!(restore.refusal(1)["code"], "would_lose_events");
-    assert_eq!(restore.words(["--yes"]).answer()["lost"], Value::Null);
+    assert_eq!(at_terminal(&restore).1["error"]["code"], "would_lose_events");
+    assert_eq!(at_terminal(&restore.words(["--yes"])).1["lost"], Value::Null);
     clean(&place);
     assert_eq!(titles(&place), ["a"]);
 }

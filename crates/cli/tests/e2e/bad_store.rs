@@ -149,21 +149,36 @@ fn a_server_that_cannot_be_reached_is_an_answer_without_the_password() {
         "postgres://ada:s3cret@[::1/work",
         "postgresql://ada@127.0.0.1:1/work?password=s3cret&sslmode=none",
         "postgresql://ada:s3cret@127.0.0.1:1/work?target_session_attrs=s3cret",
+        "postgres://ada:s/3cret@127.0.0.1:1/work",
+        "postgres://ada:s?3cret@127.0.0.1:1/work",
+        "postgres://ada:s#3cret@127.0.0.1:1/work",
+        "postgres://ada:s@3cret@127.0.0.1:1/work",
+        "postgres://127.0.0.1:1/work?user=ada&password=s@3cret",
     ] {
         let said = all_refuse(&place, db, "store_unreachable");
         for punch in users(&place, db) {
             let ran = punch.run();
-            assert!(!ran.stderr.contains("s3cret"), "{ran:?}");
+            assert!(!ran.stderr.contains("3cret"), "{ran:?}");
         }
-        assert!(said.iter().all(|text| !text.contains("s3cret")), "{said:?}");
+        assert!(said.iter().all(|text| !text.contains("3cret")), "{said:?}");
+        let doctor = place.bare(["doctor", "--json", "--db", db]).run();
+        assert!(doctor.exit == Some(1) && !doctor.stdout.contains("3cret"), "{doctor:?}");
     }
 }
 
 #[test]
-fn a_server_that_refuses_is_an_answer_with_the_reason() {
+fn a_server_that_refuses_is_an_answer_with_its_name_and_the_reason() {
     let place = Place::sqlite();
-    let said = all_refuse(&place, "postgres://ada@127.0.0.1:1/work", "store_unreachable");
-    assert!(said.iter().all(|text| text.contains("refused")), "{said:?}");
+    let said = all_refuse(&place, "postgres://ada:s3cret@127.0.0.1:1/work", "store_unreachable");
+    let named = "the store cannot be opened (postgres://ada@127.0.0.1:1/work: ";
+    let is_whole = |text: &String| text.starts_with(named) && text.contains("refused");
+    assert!(said.iter().all(is_whole), "{said:?}");
+    let url = punchlist_testkit::stores::postgres_url();
+    let (server, _) = url.rsplit_once('/').unwrap();
+    let missing = format!("{server}/no_such_database");
+    let said = all_refuse(&place, &missing, "store_unreachable");
+    let named = |text: &String| text.contains(&missing) && text.contains("does not exist");
+    assert!(said.iter().all(named), "{said:?}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::support::{Place, Punch};
 
 /// Runs it on a pseudo-terminal and reads the JSON it prints there.
-fn at_terminal(punch: &Punch) -> (Option<i32>, Value) {
+pub(crate) fn at_terminal(punch: &Punch) -> (Option<i32>, Value) {
     let ran = punch.on_terminal();
     let json: String = ran.stdout.lines().filter(|line| !line.contains("note: ")).collect();
     (ran.exit, serde_json::from_str(&json).unwrap_or_else(|_| panic!("{ran:?}")))
@@ -25,12 +25,12 @@ fn token_new(place: &Place, role: &str) -> Punch {
 }
 
 /// An operator's token on a fresh store, and the secret of it.
-fn first_operator(place: &Place) -> String {
+pub(crate) fn first_operator(place: &Place) -> String {
     let made = token_new(place, "operator").answer();
     made["token"].as_str().unwrap().to_owned()
 }
 
-fn with(punch: Punch, secret: &str) -> Punch {
+pub(crate) fn with(punch: Punch, secret: &str) -> Punch {
     punch.env("PUNCHLIST_TOKEN", secret)
 }
 
@@ -159,4 +159,65 @@ fn a_narrowed_token_says_what_it_is_missing() {
     let row = list["tokens"].as_array().unwrap().iter().find(|row| row["id"] == id).unwrap();
     assert_eq!(row["reach"], json!({ "project": "elsewhere", "mission": "m" }));
     assert_eq!((&row["agent"], &row["createdBy"]), (&json!("o"), &json!("operator:primary")));
+}
+
+/// A backup brings its own tokens and its own operator: whoever may put one there may do anything.
+#[test]
+fn an_agent_cannot_put_a_store_of_its_own_in_place_of_the_operators() {
+    let (place, forged) = (Place::sqlite(), Place::sqlite());
+    let operator = first_operator(&place);
+    place.create("the operator's");
+    let narrow = with(token_new(&place, "operator").words(["--only-project", "test"]), &operator);
+    let narrow = narrow.answer()["token"].as_str().unwrap().to_owned();
+    let lead = with(token_new(&place, "lead"), &operator).answer();
+    let lead = lead["token"].as_str().unwrap();
+    // In a store of its own an agent is whoever it wants to be.
+    let own = first_operator(&forged);
+    let copy = place.home().join("forged");
+    forged.punch(["backup", copy.to_str().unwrap(), "--json"]).answer();
+
+    let restore = || place.punch(["restore", copy.to_str().unwrap(), "--yes", "--json"]);
+    let before = std::fs::read(place.file()).unwrap();
+    for (attempt, code) in [
+        (restore(), "not_permitted"),
+        (restore().words(["--as", "operator"]), "not_permitted"),
+        (restore().words(["--agent", "coder"]), "not_permitted"),
+        (with(restore(), lead), "not_permitted"),
+        (with(restore(), &own), "bad_token"),
+        (with(restore(), "punch_1234"), "bad_token"),
+        (with(restore(), &narrow), "out_of_reach"),
+    ] {
+        assert_eq!(attempt.refusal(4)["code"], code, "{}", attempt.shown());
+    }
+    let hosted = at_terminal(&restore().env("CLAUDECODE", "1"));
+    assert_eq!((hosted.0, &hosted.1["error"]["code"]), (Some(4), &json!("not_permitted")));
+    assert_eq!(std::fs::read(place.file()).unwrap(), before);
+    assert_eq!(with(place.punch(["status", "--json"]), &operator).answer()["role"], "operator");
+
+    with(restore(), &operator).answer();
+    let after = with(place.punch(["status", "--json"]), &own).answer();
+    assert_eq!(after["role"], "operator", "what was put there is there, with its tokens");
+}
+
+/// Where there is nothing to lose a restore needs nobody's leave; and a store that is too damaged
+/// to know its tokens is put right at a terminal.
+#[test]
+fn a_restore_is_free_where_there_is_no_store_and_the_terminals_where_it_is_damaged() {
+    let place = Place::sqlite();
+    let operator = first_operator(&place);
+    let copy = place.home().join("copy");
+    place.punch(["backup", copy.to_str().unwrap(), "--json"]).answer();
+    let restore = || place.punch(["restore", copy.to_str().unwrap(), "--yes", "--json"]);
+    for nothing in [None, Some("")] {
+        std::fs::remove_file(place.file()).unwrap();
+        if let Some(text) = nothing {
+            std::fs::write(place.file(), text).unwrap();
+        }
+        restore().answer();
+    }
+    std::fs::write(place.file(), "Dear diary,\n".repeat(1_000)).unwrap();
+    assert_eq!(restore().refusal(4)["code"], "not_permitted");
+    assert_eq!(with(restore(), &operator).refusal(4)["code"], "not_permitted");
+    assert_eq!(at_terminal(&restore()).0, Some(0));
+    assert_eq!(with(place.punch(["status", "--json"]), &operator).answer()["role"], "operator");
 }

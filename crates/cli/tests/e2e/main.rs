@@ -26,5 +26,8 @@ mod life;
 mod mcp;
 mod mcp_wire;
 mod reports;
+mod restart;
+mod restored;
+mod running;
 mod support;
 mod turn_over_call;

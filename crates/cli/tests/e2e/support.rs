@@ -28,7 +28,11 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn new(backend: Backend) -> Self {
-        Self { home: tempfile::tempdir().unwrap(), store: TestStore::new(backend) }
+        Self::on(TestStore::new(backend))
+    }
+
+    pub(crate) fn on(store: TestStore) -> Self {
+        Self { home: tempfile::tempdir().unwrap(), store }
     }
 
     pub(crate) fn sqlite() -> Self {

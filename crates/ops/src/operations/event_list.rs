@@ -16,7 +16,8 @@ use crate::{Envelope, Error};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// Only events with a higher number; absent: the newest ones.
+    /// Only events with a higher number, which must be that of an event you have seen, or 0 for
+    /// all: if the log no longer has it, `reset_required` says so. Absent: the newest ones.
     #[serde(default)]
     pub after: Option<i64>,
     /// How many at most, from 1; absent: 50, more than 1,000 is cut to 1,000.
@@ -83,12 +84,21 @@ impl Define for EventList {
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let limit = limit(input.limit)?;
-        let Some(project) = call.project()? else {
-            return Ok(Output { events: Vec::new(), next_cursor: None });
-        };
+        let project = call.project()?;
         let (actor, name) = (&call.envelope().actor, &call.envelope().project);
         let own = actor.role == Role::Worker || input.visibility == Some(Visibility::Own);
         let actor = own.then_some(actor.principal.as_str());
+        if let Some(after) = input.after.filter(|after| *after > 0)
+            && !call.tx().has_event(after)?
+        {
+            let last =
+                project.map(|project| call.tx().events_last(project, actor, 1)).transpose()?;
+            let last = last.and_then(|events| events.last().map(|event| event.seq));
+            return Err(Error::ResetRequired { after, last_seq: Some(last.unwrap_or(0)) });
+        }
+        let Some(project) = project else {
+            return Ok(Output { events: Vec::new(), next_cursor: None });
+        };
         // One more than asked for tells whether there is more.
         let mut events = match input.after {
             Some(after) => call.tx().events_after(project, actor, after, limit + 1)?,

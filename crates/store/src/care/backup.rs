@@ -115,6 +115,10 @@ impl Partial {
         File::open(&self.path).and_then(|file| file.sync_all()).map_err(|e| io(&self.path, &e))
     }
 
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// A damaged store gives a damaged copy, which must not push out a sound one.
     pub(super) fn check(&self, options: Options) -> Result<Log, Error> {
         let copy = sqlite::look_at_copy(&self.path, options)?;

@@ -8,9 +8,11 @@ pub mod backup;
 mod disk;
 pub mod doctor;
 mod fold;
+mod loss;
 pub mod names;
 pub mod restore;
 
 pub use backup::{Backup, backup};
 pub use doctor::{Check, Report, examine};
-pub use restore::{Loss, Outcome, Restored, restore};
+pub use loss::Loss;
+pub use restore::{Outcome, Request, Restored, is_there, restore};

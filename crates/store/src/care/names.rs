@@ -104,7 +104,9 @@ pub(super) fn sweep(target: &Path, store: &Path) {
     let Ok(entries) = std::fs::read_dir(folder_of(target)) else { return };
     let (store, target) = (name_of(store), name_of(target));
     for entry in entries.flatten() {
-        let Ok(name) = entry.file_name().into_string() else { continue };
+        let Ok(file) = entry.file_name().into_string() else { continue };
+        // A copy that is being written to has side files, as every store has.
+        let name = file.strip_suffix("-wal").or_else(|| file.strip_suffix("-shm")).unwrap_or(&file);
         let Some(whole) = name.strip_suffix(PARTIAL).and_then(|name| name.strip_suffix('.')) else {
             continue;
         };

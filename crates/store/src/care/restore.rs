@@ -1,5 +1,6 @@
 //! Putting a copy back: the store becomes the copy, and what it was is kept beside it.
 //!
+//! The copy is made ready beside the store first: brought forward, and told that it was restored.
 //! A store that works is overwritten through SQLite's own locks, as one transaction, so that
 //! other processes go on with the new content. One that is too damaged for that is moved aside.
 
@@ -8,13 +9,14 @@ use std::path::{Path, PathBuf};
 
 use punchlist_core::Time;
 use rusqlite::backup::{Backup as Pages, StepResult};
-use rusqlite::{Connection, OpenFlags, OptionalExtension};
+use rusqlite::{Connection, OpenFlags};
 use serde::Serialize;
 
 use super::backup::{Log, Partial, Progress, backup, io, named, not_ours, patiently, sound};
+use super::loss::Loss;
 use super::{disk, names};
 use crate::migrate::{self, Found};
-use crate::{Error, ErrorKind, Options, Store, Target, sqlite};
+use crate::{Error, ErrorKind, Options, Store, Target, Tx, sqlite};
 
 /// How often a restore is tried while others write between its look and its lock.
 const ATTEMPTS_MAX: u32 = 20;
@@ -25,28 +27,13 @@ const ATTEMPTS_MAX: u32 = 20;
 pub struct Restored {
     pub store: PathBuf,
     pub from: PathBuf,
-    /// How many events the log holds now.
+    /// How many events the backup holds.
     pub events: i64,
     pub last_event_at: Option<Time>,
     /// How many events went that the backup does not have; none: it could not be told.
     pub lost: Option<i64>,
     /// Where the store as it was is kept; none: there was none.
     pub kept: Option<PathBuf>,
-}
-
-/// What overwriting a store would lose.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Loss {
-    Nothing,
-    Events {
-        count: i64,
-        /// When the first of them happened.
-        since: Time,
-    },
-    /// The store cannot be read, so nobody knows.
-    Unknown {
-        why: String,
-    },
 }
 
 /// What became of a restore.
@@ -57,37 +44,61 @@ pub enum Outcome {
     WouldLose(Loss),
 }
 
-/// Puts a backup back. `overwrite` says that events the backup does not have may go.
+/// What is to be put back, and at what cost.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    pub from: &'a Path,
+    /// There may be a store in its place.
+    pub replace: bool,
+    /// Events of it that the backup does not have may go.
+    pub overwrite: bool,
+    pub at: Time,
+}
+
+/// Writes down in the restored log that it was restored; told how many events went for it.
+pub type Record<'r> = dyn FnMut(&mut Tx<'_>, Option<i64>) -> Result<(), Error> + 'r;
+
+/// Puts a backup back. Its log goes on above every number that the store has ever given out, so
+/// that no subscriber takes a new event for one it has seen (ADR 0010).
 pub fn restore(
     store: &Path,
-    from: &Path,
-    overwrite: bool,
-    at: Time,
+    request: Request<'_>,
     options: Options,
+    record: &mut Record<'_>,
     progress: &mut Progress<'_>,
 ) -> Result<Outcome, Error> {
+    let Request { from, replace, overwrite, at } = request;
     let source = usable(from, options)?;
     let log = Log::read(&source).map_err(|error| named(from, &error))?;
+    // What a store that is gone or cannot be read has counted to nobody knows. No log that counts
+    // by ones reaches the milliseconds of the clock.
+    let unknown = log.last_seq.unwrap_or_default().max(at.micros() / 1_000);
     let (lost, kept) = match state(store, options)? {
         State::Absent => {
-            let copy = put(&source, store, options, progress)?;
+            let copy = Copy::make(&source, store, options, progress)?;
+            copy.record(unknown, Some(0), record)?;
             let kept = clear(store, at)?;
             copy.keep()?;
             (Some(0), kept)
         }
+        _ if !replace => {
+            let detail = format!("{}: somebody has made a store there", store.display());
+            return Err(Error::new(ErrorKind::Conflict, detail));
+        }
         State::Damaged(_) if overwrite => {
-            let copy = put(&source, store, options, progress)?;
+            let copy = Copy::make(&source, store, options, progress)?;
+            copy.record(unknown, None, record)?;
             let kept = move_aside(store, at)?;
             copy.keep()?;
             (None, Some(kept))
         }
         State::Damaged(why) => return Ok(Outcome::WouldLose(Loss::Unknown { why })),
-        State::Sound => match over(&source, store, overwrite, at, options, progress)? {
-            Over::Done { lost, kept } => (Some(lost), Some(kept)),
+        State::Sound => match over(&source, store, request, options, record, progress)? {
+            Over::Done { lost, kept } => (lost, Some(kept)),
             Over::WouldLose(loss) => return Ok(Outcome::WouldLose(loss)),
         },
     };
-    // An older backup is brought forward now, and what was put back is seen to work.
+    // What was put back is seen to work.
     drop(Store::open(&Target::File(store.to_owned()), options)?);
     let (store, from) = (store.to_owned(), from.to_owned());
     let Log { events, last_event_at, .. } = log;
@@ -119,8 +130,14 @@ enum State {
     Damaged(String),
 }
 
+/// Is anything at a store's place that a restore would replace?
+#[must_use]
+pub fn is_there(store: &Path) -> bool {
+    fs::metadata(store).is_ok_and(|metadata| !metadata.is_file() || metadata.len() > 0)
+}
+
 fn state(store: &Path, options: Options) -> Result<State, Error> {
-    if fs::metadata(store).map_or(true, |metadata| metadata.is_file() && metadata.len() == 0) {
+    if !is_there(store) {
         return Ok(State::Absent);
     }
     let looked = sqlite::look(store, options).and_then(|connection| {
@@ -138,19 +155,51 @@ fn state(store: &Path, options: Options) -> Result<State, Error> {
     }
 }
 
-/// A checked copy of the backup that only needs its name.
-fn put(
-    source: &Connection,
-    store: &Path,
-    options: Options,
-    progress: &mut Progress<'_>,
-) -> Result<Partial, Error> {
-    if options.make_folder {
-        sqlite::make_folder(store).map_err(|error| io(store, &error))?;
+/// A copy of the backup beside the store: checked, brought forward, and told of its restore before
+/// anybody else sees it. Dropped, it goes away.
+struct Copy {
+    /// Before the file: it must be closed when the file goes.
+    connection: Connection,
+    partial: Partial,
+}
+
+impl Copy {
+    fn make(
+        source: &Connection,
+        store: &Path,
+        options: Options,
+        progress: &mut Progress<'_>,
+    ) -> Result<Self, Error> {
+        if options.make_folder {
+            sqlite::make_folder(store).map_err(|error| io(store, &error))?;
+        }
+        names::sweep(store, store);
+        let partial = Partial::copy(source, store, options, progress)?;
+        partial.check(options)?;
+        let connection = sqlite::own_copy(partial.path(), options)?;
+        Ok(Self { connection, partial })
     }
-    let copy = Partial::copy(source, store, options, progress)?;
-    copy.check(options)?;
-    Ok(copy)
+
+    /// Writes the restore down, above every number that was given out before.
+    fn record(&self, above: i64, lost: Option<i64>, record: &mut Record<'_>) -> Result<(), Error> {
+        self.connection.execute_batch("BEGIN IMMEDIATE")?;
+        let mut tx = Tx::sqlite(&self.connection);
+        tx.above = Some(above);
+        let recorded = record(&mut tx, lost).and_then(|()| match Log::read(&self.connection)? {
+            Log { last_seq: Some(last), .. } if last > above => Ok(()),
+            _ => Err(Error::new(ErrorKind::Backend, "the restore was not written down")),
+        });
+        let end = if recorded.is_ok() { "COMMIT" } else { "ROLLBACK" };
+        self.connection.execute_batch(end)?;
+        recorded
+    }
+
+    /// Gives the copy the name of the store, with all that was written to it.
+    fn keep(self) -> Result<(), Error> {
+        let Self { connection, partial } = self;
+        connection.close().map_err(|(_, error)| error)?;
+        partial.keep()
+    }
 }
 
 /// A WAL without its store would be taken for the new store's own, and spoil it.
@@ -185,7 +234,7 @@ fn move_aside(store: &Path, at: Time) -> Result<PathBuf, Error> {
 }
 
 enum Over {
-    Done { lost: i64, kept: PathBuf },
+    Done { lost: Option<i64>, kept: PathBuf },
     WouldLose(Loss),
 }
 
@@ -194,28 +243,35 @@ enum Over {
 fn over(
     source: &Connection,
     store: &Path,
-    overwrite: bool,
-    at: Time,
+    request: Request<'_>,
     options: Options,
+    record: &mut Record<'_>,
     progress: &mut Progress<'_>,
 ) -> Result<Over, Error> {
     let reader = sqlite::look(store, options)?;
+    let mut made = None;
     for _ in 0..ATTEMPTS_MAX {
         let seen = sqlite::data_version(&reader)?;
-        let loss = loss(&reader, source)?;
-        if loss != Loss::Nothing && !overwrite {
+        let loss = Loss::of(&reader, source)?;
+        if loss != Loss::Nothing && !request.overwrite {
             return Ok(Over::WouldLose(loss));
         }
-        let kept = names::fresh(names::folder_of(store), store, at, names::REPLACED);
+        let copy = match &made {
+            Some(copy) => copy,
+            None => made.insert(Copy::make(source, store, options, progress)?),
+        };
+        let kept = names::fresh(names::folder_of(store), store, request.at, names::REPLACED);
         backup(store, &kept, options, &mut |_, _| std::ops::ControlFlow::Continue(()))?;
-        let done = overwritten(source, store, options, progress, || {
-            Ok(sqlite::data_version(&reader)? == seen)
+        let done = overwritten(&copy.connection, store, options, progress, || {
+            if sqlite::data_version(&reader)? != seen {
+                return Ok(false);
+            }
+            let counted = Log::read(&reader)?.last_seq.max(Log::read(source)?.last_seq);
+            copy.record(counted.unwrap_or_default(), loss.count(), record)?;
+            Ok(true)
         });
         match done {
-            Ok(true) => {
-                let lost = if let Loss::Events { count, .. } = loss { count } else { 0 };
-                return Ok(Over::Done { lost, kept });
-            }
+            Ok(true) => return Ok(Over::Done { lost: loss.count(), kept }),
             Ok(false) => fs::remove_file(&kept).map_err(|error| io(&kept, &error))?,
             Err(error) => {
                 drop(fs::remove_file(&kept));
@@ -226,69 +282,31 @@ fn over(
     Err(named(store, &Error::new(ErrorKind::Busy, "others keep writing to it")))
 }
 
-/// One transaction over the whole file. The first step takes the write lock; if the store is
-/// not as it was seen by then, all is undone. False: that is what happened.
+/// One transaction over the whole file. It begins with the write lock and not a page: only then is
+/// it certain what the store is, and the copy made ready for it. False: it is not as it was seen,
+/// and nothing was done.
 fn overwritten(
-    source: &Connection,
+    copy: &Connection,
     store: &Path,
     options: Options,
     progress: &mut Progress<'_>,
-    as_seen: impl FnOnce() -> Result<bool, Error>,
+    ready: impl FnOnce() -> Result<bool, Error>,
 ) -> Result<bool, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut target = Connection::open_with_flags(store, flags)?;
     target.busy_timeout(std::time::Duration::from_millis(u64::from(options.busy_ms)))?;
-    let pages = Pages::new(source, &mut target)?;
-    let mut step = patiently(options, || pages.step(1))?;
-    if !as_seen()? {
+    let pages = Pages::new(copy, &mut target)?;
+    patiently(options, || pages.step(0))?;
+    if !ready()? {
         return Ok(false);
     }
-    while step != StepResult::Done {
+    while patiently(options, || pages.step(256))? != StepResult::Done {
         let at = pages.progress();
         let total = u64::try_from(at.pagecount).unwrap_or_default();
         let left = u64::try_from(at.remaining).unwrap_or_default();
         if progress(total.saturating_sub(left), total).is_break() {
             return Err(Error::new(ErrorKind::Stopped, "somebody asked for it"));
         }
-        step = patiently(options, || pages.step(256))?;
     }
     Ok(true)
-}
-
-/// What the store's log has and the backup's has not. Logs share their beginning; where they
-/// part is found by halving.
-fn loss(store: &Connection, backup: &Connection) -> Result<Loss, Error> {
-    let last = Log::read(backup)?.last_seq.unwrap_or_default();
-    let (mut shared, mut end) = (0, last + 1);
-    if last > 0 && same(store, backup, last)? {
-        shared = last;
-    } else {
-        while end - shared > 1 {
-            let middle = shared + (end - shared) / 2;
-            if same(store, backup, middle)? { shared = middle } else { end = middle }
-        }
-    }
-    let (count, since): (i64, Option<i64>) = store.query_row(
-        "SELECT count(*), (SELECT at FROM events WHERE seq > ?1 ORDER BY seq LIMIT 1) \
-         FROM events WHERE seq > ?1",
-        [shared],
-        |row| Ok((row.get(0)?, row.get(1)?)),
-    )?;
-    Ok(match since {
-        Some(since) => Loss::Events { count, since: Time::from_micros(since) },
-        None => Loss::Nothing,
-    })
-}
-
-fn same(store: &Connection, backup: &Connection, seq: i64) -> Result<bool, Error> {
-    let event = |connection: &Connection| {
-        let mut statement = connection
-            .prepare_cached("SELECT type, aggregate, actor, at, data FROM events WHERE seq = ?1")?;
-        let read =
-            |row: &rusqlite::Row<'_>| -> rusqlite::Result<(String, String, String, i64, String)> {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
-            };
-        statement.query_row([seq], read).optional()
-    };
-    Ok(event(store)? == event(backup)?)
 }

@@ -12,8 +12,9 @@ use ::postgres::types::ToSql;
 use ::postgres::{NoTls, Row, Statement};
 use futures_util::future::{join, join_all};
 use tokio::runtime::Runtime;
-use tokio_postgres::{Client, Config, SimpleQueryMessage};
+use tokio_postgres::{Client, SimpleQueryMessage};
 
+use super::Address;
 use crate::sql::Value;
 use crate::{Error, ErrorKind};
 
@@ -72,12 +73,14 @@ impl fmt::Debug for PgConnection {
 }
 
 impl PgConnection {
-    pub(super) fn connect(config: &Config) -> Result<Self, Error> {
+    pub(super) fn connect(address: &Address) -> Result<Self, Error> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(|error| Error::new(ErrorKind::Backend, format!("no runtime: {error}")))?;
-        let (client, connection) = runtime.block_on(config.connect(NoTls))?;
+        let (client, connection) = runtime
+            .block_on(address.config.connect(NoTls))
+            .map_err(|error| address.unreached(error))?;
         // It lives as long as the client; whoever uses the client learns how it ended.
         runtime.spawn(async move { drop(connection.await) });
         Ok(Self {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use ::postgres::fallible_iterator::FallibleIterator;
 use ::postgres::{Client, NoTls};
 
-use super::{PgConnection, pool};
+use super::{Address, PgConnection};
 use crate::Error;
 
 /// One channel for a database; the payload names the schema, for several stores may share it.
@@ -70,7 +70,9 @@ pub(crate) struct Listener {
 
 impl Listener {
     pub(crate) fn new(url: &str) -> Result<Self, Error> {
-        let mut client = ::postgres::Config::from(pool::config(url)?).connect(NoTls)?;
+        let address = Address::parse(url)?;
+        let connected = ::postgres::Config::from(address.config.clone()).connect(NoTls);
+        let mut client = connected.map_err(|error| address.unreached(error))?;
         client.batch_execute("LISTEN punchlist_events")?;
         let schema = client.query_one("SELECT current_schema()::text", &[])?.get(0);
         Ok(Self { client, schema })

@@ -4,11 +4,13 @@
 //! transactions that collide all the same (a unique key, a deadlock) are tried again here.
 //! The connections must not be used or dropped on an async worker thread.
 
+mod address;
 mod connection;
 mod hint;
 mod pool;
 
 use crate::{Error, ErrorKind, Failure, Options, Tx, migrate};
+use address::Address;
 pub(crate) use connection::PgConnection;
 use hint::Hints;
 pub(crate) use hint::Listener;
@@ -19,7 +21,7 @@ const ATTEMPTS_MAX: u32 = 12;
 
 /// A connection of its own to a server whose schema is left as it is.
 pub(crate) fn look(url: &str) -> Result<PgConnection, Error> {
-    PgConnection::connect(&pool::config(url)?)
+    PgConnection::connect(&Address::parse(url)?)
 }
 
 /// Runs a job on one consistent view that cannot change anything.

@@ -3,32 +3,12 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use tokio_postgres::Config;
-
-use super::PgConnection;
-use crate::{Error, ErrorKind};
-
-/// How statements are planned: once each, through the indexes made for them. A planner that goes
-/// by statistics reads a table whole while it has none, and a busy table of leases outgrows that
-/// plan long before anybody analyses it.
-const PLANNING: &str = "-c enable_seqscan=off -c plan_cache_mode=force_generic_plan";
-
-/// How to connect to what a URL names.
-pub(super) fn config(url: &str) -> Result<Config, Error> {
-    let mut config: Config = url
-        .parse()
-        .map_err(|error| Error::new(ErrorKind::Unreachable, format!("bad URL: {error}")))?;
-    if config.get_application_name().is_none() {
-        config.application_name("punchlist");
-    }
-    let options = format!("{} {PLANNING}", config.get_options().unwrap_or_default());
-    config.options(options.trim());
-    Ok(config)
-}
+use super::{Address, PgConnection};
+use crate::Error;
 
 #[derive(Debug)]
 pub(super) struct Pool {
-    config: Config,
+    address: Address,
     connections_max: usize,
     state: Mutex<State>,
     came_back: Condvar,
@@ -43,7 +23,7 @@ struct State {
 impl Pool {
     pub(super) fn new(url: &str, connections_max: usize) -> Result<Self, Error> {
         Ok(Self {
-            config: config(url)?,
+            address: Address::parse(url)?,
             connections_max: connections_max.max(1),
             state: Mutex::default(),
             came_back: Condvar::new(),
@@ -73,7 +53,7 @@ impl Pool {
         state.out += 1;
         drop(state);
         let mut taken = Taken { pool: self, connection: None };
-        taken.connection = Some(PgConnection::connect(&self.config)?);
+        taken.connection = Some(PgConnection::connect(&self.address)?);
         Ok(taken)
     }
 

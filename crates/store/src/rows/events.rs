@@ -148,9 +148,9 @@ impl Tx<'_> {
         let data: Vec<String> =
             events.iter().map(serde_json::to_string).collect::<Result<_, _>>()?;
         for (event, data) in events.iter().zip(&data) {
-            // None lets SQLite number the row.
+            // None lets SQLite number the row, one above the last.
             let number = match self.dialect() {
-                Dialect::Sqlite => None,
+                Dialect::Sqlite => self.above.take().map(|last| last + 1),
                 Dialect::Postgres => Some(self.next_number()?),
             };
             params.extend([number.into(), event.type_name().into(), Value::from(data)]);
@@ -176,6 +176,16 @@ impl Tx<'_> {
         }
         self.event_count += 1;
         Ok(number)
+    }
+
+    /// Does the log have the event that a subscriber saw last? On PostgreSQL one above the horizon
+    /// is as good as none: nobody can have seen it (ADR 0010).
+    pub fn has_event(&mut self, seq: i64) -> Result<bool, Error> {
+        let statement = self.dialect().pick(
+            sql!("SELECT seq FROM events WHERE seq = $1"),
+            sql!("SELECT seq FROM events WHERE seq = $1 AND seq < ", horizon!()),
+        );
+        Ok(self.first(statement, &[seq.into()], |row| row.int(0))?.is_some())
     }
 
     /// Events of a project after a number, in order, none of them skipped. With `actor`, only

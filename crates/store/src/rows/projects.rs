@@ -13,6 +13,13 @@ impl Tx<'_> {
         })
     }
 
+    /// Every project there is.
+    pub fn projects(&mut self) -> Result<Vec<ProjectId>, Error> {
+        self.query(sql!("SELECT id FROM projects ORDER BY id"), &[], |row| {
+            word("project id", &row.text(0)?, ProjectId::parse)
+        })
+    }
+
     /// Makes a project. Two that do so at once collide, and the second finds the first.
     pub fn insert_project(&mut self, id: ProjectId, name: &str, at: Time) -> Result<(), Error> {
         let id = id.to_string();

@@ -68,6 +68,15 @@ pub(crate) fn look_at_copy(path: &Path, options: Options) -> Result<Connection, 
     Ok(connection)
 }
 
+/// A copy that nobody else knows of yet, for writing: brought forward, and without a backup of it.
+pub(crate) fn own_copy(path: &Path, options: Options) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection =
+        Connection::open_with_flags(path, flags).map_err(|error| named(path, &error.into()))?;
+    prepare(&connection, options, None).map_err(|error| named(path, &error))?;
+    Ok(connection)
+}
+
 /// What a file says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {

@@ -7,35 +7,51 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use punchlist_store::care::{self, Loss, Outcome, Restored, names};
-use punchlist_store::{Error, ErrorKind, Options, Target};
+use punchlist_core::event::StoreRestored;
+use punchlist_store::care::{self, Loss, Outcome, Request, Restored, names};
+use punchlist_store::{Error, ErrorKind, Options, Target, Tx};
 use punchlist_testkit::Backend;
 
 use crate::fixture::Fixture;
 
-fn back_up(fixture: &Fixture, to: &Path) -> Result<care::Backup, Error> {
+pub(crate) fn back_up(fixture: &Fixture, to: &Path) -> Result<care::Backup, Error> {
     let go_on = &mut |_, _| ControlFlow::Continue(());
     care::backup(&fixture.place.file(), to, Options::default(), go_on)
 }
 
 fn restore(fixture: &Fixture, from: &Path, overwrite: bool) -> Result<Outcome, Error> {
-    let go_on = &mut |_, _| ControlFlow::Continue(());
-    let (store, now) = (fixture.place.file(), fixture.now);
-    care::restore(&store, from, overwrite, now, Options::default(), go_on)
+    restore_to(&fixture.place.file(), fixture, from, overwrite)
 }
 
-fn restored(fixture: &Fixture, from: &Path) -> Restored {
+/// Puts a backup of this fixture's store somewhere, as its operator would.
+pub(crate) fn restore_to(
+    store: &Path,
+    fixture: &Fixture,
+    from: &Path,
+    overwrite: bool,
+) -> Result<Outcome, Error> {
+    let go_on = &mut |_, _| ControlFlow::Continue(());
+    let request = Request { from, replace: true, overwrite, at: fixture.now };
+    let (project, stamp) = (fixture.list.project_id, fixture.stamp());
+    let record = &mut |tx: &mut Tx<'_>, lost| {
+        let file = "copy".to_owned();
+        tx.append(&stamp, &project.to_string(), &StoreRestored { file, lost }.into())
+    };
+    care::restore(store, request, Options::default(), record, go_on)
+}
+
+pub(crate) fn restored(fixture: &Fixture, from: &Path) -> Restored {
     match restore(fixture, from, true).unwrap() {
         Outcome::Done(restored) => restored,
         Outcome::WouldLose(loss) => panic!("{loss:?}"),
     }
 }
 
-fn beside(fixture: &Fixture, name: &str) -> PathBuf {
+pub(crate) fn beside(fixture: &Fixture, name: &str) -> PathBuf {
     fixture.place.file().with_file_name(name)
 }
 
-fn files(fixture: &Fixture) -> Vec<String> {
+pub(crate) fn files(fixture: &Fixture) -> Vec<String> {
     let entries = fs::read_dir(fixture.place.file().parent().unwrap()).unwrap();
     let mut names: Vec<String> =
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -44,7 +60,7 @@ fn files(fixture: &Fixture) -> Vec<String> {
     names
 }
 
-fn titles(fixture: &Fixture) -> Vec<String> {
+pub(crate) fn titles(fixture: &Fixture) -> Vec<String> {
     fixture.todos().into_iter().map(|todo| todo.title).collect()
 }
 
@@ -220,13 +236,10 @@ fn a_restore_makes_a_store_where_there_was_none_and_replaces_a_damaged_one() {
     let copy = beside(&fixture, "copy");
     back_up(&fixture, &copy).unwrap();
     let other = Fixture::new(Backend::SqliteFile);
-    let Fixture { store, place, now, .. } = other;
+    let Fixture { store, place, .. } = other;
     drop(store);
     let file = place.file();
-    let go = |overwrite| {
-        let go_on = &mut |_, _| ControlFlow::Continue(());
-        care::restore(&file, &copy, overwrite, now, Options::default(), go_on)
-    };
+    let go = |overwrite| restore_to(&file, &fixture, &copy, overwrite);
     fs::remove_file(&file).unwrap();
     let Ok(Outcome::Done(done)) = go(false) else { panic!("nothing is in its way") };
     assert_eq!((done.lost, done.kept), (Some(0), None));

@@ -1,11 +1,12 @@
 //! The life of a throwaway server: a folder, a free port, a supervising shell, and its end.
 //!
-//! Invariant: the server never outlives xtask. `supervise.sh` starts it and waits on a pipe that
-//! only xtask holds; when the pipe closes it stops the server and removes the folder. So there is
-//! one way to stop, and it works for success, failure, panic and every signal alike. The shell
-//! has a process group of its own, for a Ctrl-C must reach xtask and not the server.
+//! Invariant: the server never outlives whoever started it. `supervise.sh` starts it and waits on a
+//! pipe that only we hold; when the pipe closes it stops the server and removes the folder. So there
+//! is one way to stop, and it works for success, failure, panic and every signal alike. The shell
+//! has a process group of its own, for a Ctrl-C must reach us and not the server.
 
 use std::fs::DirBuilder;
+use std::io::Write;
 use std::net::TcpListener;
 use std::os::unix::fs::{DirBuilderExt, chown};
 use std::os::unix::process::CommandExt;
@@ -15,31 +16,44 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 
-use crate::process;
-
 const SUPERVISE: &str = include_str!("supervise.sh");
 const START_TIME_MAX: Duration = Duration::from_secs(60);
+/// A restart makes no cluster, and whoever asks for one has bounds of its own.
+const RESTART_TIME_MAX: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Whom the server runs as when we are root, which PostgreSQL refuses to be.
 const SERVER_USER: &str = "postgres";
 
 /// What a commit of the server promises.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Commits {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Commits {
     /// Nothing after a crash: for tests.
     Fast,
     /// What a real server promises: for measurements.
     Durable,
 }
 
-pub(crate) struct Throwaway {
+/// How a server is stopped to be started again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Restart {
+    /// As an administrator does: connections are cut, transactions undone, all is written down.
+    Fast,
+    /// As a crash does: nothing is tidied up, and the next start recovers from the server's log.
+    Immediate,
+}
+
+/// A server that runs until this is dropped.
+#[derive(Debug)]
+pub struct Throwaway {
     supervisor: Child,
+    programs: PathBuf,
+    folder: PathBuf,
     port: u16,
 }
 
 impl Throwaway {
-    pub(super) fn start(programs: &Path, commits: Commits) -> Result<Self> {
+    pub fn start(programs: &Path, commits: Commits) -> Result<Self> {
         let port = free_port()?;
         let is_root = are_we_root()?;
         let folder = make_folder()?;
@@ -58,30 +72,55 @@ impl Throwaway {
             .process_group(0)
             .spawn()
             .context("cannot start sh")?;
-        let mut server = Self { supervisor, port };
-        server.wait_until_ready(programs)?;
+        let mut server = Self { supervisor, programs: programs.to_owned(), folder, port };
+        server.wait_until_ready(None, START_TIME_MAX)?;
         Ok(server)
     }
 
-    pub(crate) fn url(&self) -> String {
+    #[must_use]
+    pub fn url(&self) -> String {
         format!("postgres://punchlist@127.0.0.1:{}/postgres", self.port)
     }
 
-    fn wait_until_ready(&mut self, programs: &Path) -> Result<()> {
-        let deadline = Instant::now() + START_TIME_MAX;
-        let port = self.port.to_string();
+    /// Stops the server and starts it again; returns when the new one answers.
+    pub fn restart(&mut self, restart: Restart) -> Result<()> {
+        let before = self.process();
+        let word = match restart {
+            Restart::Fast => "fast",
+            Restart::Immediate => "immediate",
+        };
+        let pipe = self.supervisor.stdin.as_mut().context("the supervisor is gone")?;
+        writeln!(pipe, "{word}").context("the supervisor does not listen")?;
+        self.wait_until_ready(before.as_deref(), RESTART_TIME_MAX)
+    }
+
+    /// The id of the server's process, as the server itself writes it down.
+    fn process(&self) -> Option<String> {
+        let written = std::fs::read_to_string(self.folder.join("data/postmaster.pid")).ok()?;
+        written.lines().next().map(str::to_owned)
+    }
+
+    /// Waits for a server that is not the one before.
+    fn wait_until_ready(&mut self, before: Option<&str>, limit: Duration) -> Result<()> {
+        let deadline = Instant::now() + limit;
         while Instant::now() < deadline {
             if self.supervisor.try_wait()?.is_some() {
                 bail!("the throwaway PostgreSQL server did not start");
             }
-            let mut probe = Command::new(programs.join("pg_isready"));
-            probe.args(["-q", "-h", "127.0.0.1", "-U", "punchlist", "-d", "postgres", "-p", &port]);
-            if process::succeeds(&mut probe) {
+            let now = self.process();
+            if now.is_some() && now.as_deref() != before && self.answers()? {
                 return Ok(());
             }
             std::thread::sleep(POLL_INTERVAL);
         }
-        bail!("the throwaway PostgreSQL server does not answer after {START_TIME_MAX:?}")
+        bail!("the throwaway PostgreSQL server does not answer after {limit:?}")
+    }
+
+    fn answers(&self) -> Result<bool> {
+        let port = self.port.to_string();
+        let mut probe = Command::new(self.programs.join("pg_isready"));
+        probe.args(["-q", "-h", "127.0.0.1", "-U", "punchlist", "-d", "postgres", "-p", &port]);
+        Ok(probe.status().context("cannot start pg_isready")?.success())
     }
 }
 
@@ -134,13 +173,13 @@ fn drop_rights(folder: &Path) -> Result<Vec<String>> {
     })
 }
 
-pub(super) fn are_we_root() -> Result<bool> {
+pub fn are_we_root() -> Result<bool> {
     Ok(numeric_id(&["-u"])? == 0)
 }
 
 fn numeric_id(args: &[&str]) -> Result<u32> {
-    let text = process::output(Command::new("id").args(args), "id")?;
-    String::from_utf8(text)?.trim().parse().context("`id` did not print a number")
+    let said = Command::new("id").args(args).output().context("cannot start `id`")?;
+    String::from_utf8(said.stdout)?.trim().parse().context("`id` did not print a number")
 }
 
 /// A port that is free now. The kernel hands such ports out in no order, so that another process
