@@ -24,8 +24,10 @@ pub fn ordered(snapshot: &Snapshot) -> Vec<&Todo> {
         }),
         Selector::PhaseThenPosition => {
             let phases = phase_ranks(&todos);
+            // Criteria come before all steps, as they stand in the checklist.
             todos.sort_by_cached_key(|todo| {
-                (phase_of(todo).and_then(|phase| phases.get(&phase)).copied(), Place::of(todo))
+                let phase = phase_of(todo).and_then(|phase| phases.get(&phase)).copied();
+                (todo.kind == TodoKind::Step, phase, Place::of(todo))
             });
         }
         Selector::Oldest => todos.sort_by(|a, b| age(a, b)),

@@ -21,6 +21,7 @@ mod follow;
 mod help;
 mod idempotency;
 mod identity;
+mod issue_life;
 mod issues;
 mod life;
 mod mcp;

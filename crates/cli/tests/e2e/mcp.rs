@@ -26,13 +26,13 @@ enum Era {
 }
 
 /// A client with a server of its own.
-struct Client {
+pub(crate) struct Client {
     runtime: Runtime,
     service: RunningService<RoleClient, ()>,
 }
 
 impl Client {
-    fn start(punch: &Punch) -> Self {
+    pub(crate) fn start(punch: &Punch) -> Self {
         Self::in_era(punch, Era::Handshake)
     }
 
@@ -58,7 +58,7 @@ impl Client {
         tools.iter().map(|tool| serde_json::to_value(tool).unwrap()).collect()
     }
 
-    fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         self.tools().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
     }
 
@@ -73,21 +73,21 @@ impl Client {
     }
 
     /// The structured content of an answer, which is no error.
-    fn answer(&self, tool: &str, arguments: &Value, meta: &Value) -> Value {
+    pub(crate) fn answer(&self, tool: &str, arguments: &Value, meta: &Value) -> Value {
         let mut result = self.result(tool, arguments, meta).unwrap();
         assert_eq!(result["isError"], false, "{tool} {arguments}: {result}");
         result["structuredContent"].take()
     }
 
     /// The error object of an answer that refuses.
-    fn refusal(&self, tool: &str, arguments: &Value, meta: &Value) -> Value {
+    pub(crate) fn refusal(&self, tool: &str, arguments: &Value, meta: &Value) -> Value {
         let mut result = self.result(tool, arguments, meta).unwrap();
         assert_eq!(result["isError"], true, "{tool} {arguments}: {result}");
         result["structuredContent"]["error"].take()
     }
 
     /// Closes the streams, and waits until the server has gone.
-    fn end(self) {
+    pub(crate) fn end(self) {
         self.runtime.block_on(self.service.cancel()).unwrap();
     }
 }

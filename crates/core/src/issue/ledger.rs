@@ -136,7 +136,9 @@ fn told(checklist: &Snapshot, command: &Command, decided: &Decision) -> Vec<Stri
             });
             let titles: Vec<String> = returned.map(|todo| format!("`{}`", todo.title)).collect();
             let open = if titles.is_empty() { "nothing".to_owned() } else { titles.join(", ") };
-            lines.push(format!("Sign-off refused: {}. Open again: {open}.", refused.feedback));
+            let said = refused.feedback.as_str();
+            let stop = if said.ends_with(['.', '!', '?']) { "" } else { "." };
+            lines.push(format!("Sign-off refused: {said}{stop} Open again: {open}."));
         }
         _ => {}
     }

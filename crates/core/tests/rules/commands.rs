@@ -275,10 +275,10 @@ fn replacing_keeps_rows_of_the_same_text_and_cancels_what_is_left_out() {
     let items = vec![listed("new"), listed(" keep ")];
     world.run(&root, ReplaceTodos { items }).unwrap();
     let expected = [
+        ("it works".to_owned(), Status::Pending),
         ("new".to_owned(), Status::Pending),
         ("keep".to_owned(), Status::InProgress),
         ("drop".to_owned(), Status::Cancelled),
-        ("it works".to_owned(), Status::Pending),
     ];
     assert_eq!(titles(&world), expected);
 }

@@ -2,8 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up should stop")]
 
-mod delegations;
 mod cursors;
+mod delegations;
 mod every_operation;
 mod explanations;
 mod gates;

@@ -91,8 +91,8 @@ impl Tx<'_> {
         self.query(
             sql!(
                 "SELECT id, role, kind, author, text, created_at FROM messages \
-                 WHERE conversation_id = $1 AND (CAST($2 AS TEXT) IS NULL OR id > $2) \
-                 ORDER BY id LIMIT $3"
+                 WHERE conversation_id = $1 AND (CAST($2 AS TEXT) IS NULL \
+                 OR row > (SELECT row FROM messages WHERE id = $2)) ORDER BY row LIMIT $3"
             ),
             &[(&conversation).into(), after.into(), limit.into()],
             |row| {

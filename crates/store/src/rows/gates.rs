@@ -96,14 +96,14 @@ impl Tx<'_> {
         let session = session.map(|id| id.to_string());
         match &session {
             Some(session) => self.query(
-                sql!(select!("project_id = $1 AND session_id = $2 ORDER BY id DESC LIMIT $3")),
+                sql!(select!("project_id = $1 AND session_id = $2 ORDER BY row DESC LIMIT $3")),
                 &[(&project).into(), session.into(), limit.into()],
                 read,
             ),
             None => self.query(
                 sql!(select!(
                     "project_id = $1 AND session_id IS NULL AND asked_by = $2 \
-                     ORDER BY id DESC LIMIT $3"
+                     ORDER BY row DESC LIMIT $3"
                 )),
                 &[(&project).into(), principal.into(), limit.into()],
                 read,
@@ -117,7 +117,7 @@ impl Tx<'_> {
         self.first(
             sql!(select!(
                 "issue_id = $1 AND purpose = 'sign_off' AND state <> 'superseded' \
-                 ORDER BY id DESC LIMIT 1"
+                 ORDER BY row DESC LIMIT 1"
             )),
             &[(&issue).into()],
             read,

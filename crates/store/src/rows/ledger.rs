@@ -31,7 +31,7 @@ impl Tx<'_> {
         self.query(
             sql!(
                 "SELECT id, kind, author, text, created_at FROM issue_updates \
-                 WHERE issue_id = $1 ORDER BY id"
+                 WHERE issue_id = $1 ORDER BY row"
             ),
             &[(&issue).into()],
             |row| {

@@ -65,7 +65,7 @@ impl Tx<'_> {
         let project = project.to_string();
         self.first(
             sql!(select!(
-                "project_id = $1 AND directory = $2 AND state <> 'ended' ORDER BY id DESC LIMIT 1"
+                "project_id = $1 AND directory = $2 AND state <> 'ended' ORDER BY row DESC LIMIT 1"
             )),
             &[(&project).into(), directory.into()],
             read,
@@ -106,7 +106,7 @@ impl Tx<'_> {
         let issue = issue.to_string();
         self.query(
             sql!(select!(
-                "id IN (SELECT session_id FROM bindings WHERE issue_id = $1) ORDER BY id"
+                "id IN (SELECT session_id FROM bindings WHERE issue_id = $1) ORDER BY row"
             )),
             &[(&issue).into()],
             read,

@@ -15,6 +15,8 @@ CREATE TABLE conversations (
 CREATE INDEX conversations_by_project ON conversations (project_id, id);
 
 CREATE TABLE messages (
+    -- The order in which they came; ids of several machines only tell the millisecond.
+    row BIGSERIAL NOT NULL,
     id TEXT COLLATE "C" PRIMARY KEY,
     conversation_id TEXT COLLATE "C" NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,
     role TEXT COLLATE "C" NOT NULL,
@@ -23,9 +25,11 @@ CREATE TABLE messages (
     text TEXT COLLATE "C" NOT NULL,
     created_at BIGINT NOT NULL
 );
-CREATE INDEX messages_by_conversation ON messages (conversation_id, id);
+CREATE INDEX messages_by_conversation ON messages (conversation_id, row);
 
 CREATE TABLE sessions (
+    -- The order in which they came; ids of several machines only tell the millisecond.
+    row BIGSERIAL NOT NULL,
     id TEXT COLLATE "C" PRIMARY KEY,
     project_id TEXT COLLATE "C" NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
     title TEXT COLLATE "C" NOT NULL,
@@ -47,7 +51,7 @@ CREATE UNIQUE INDEX sessions_by_external_id ON sessions (project_id, external_id
 CREATE UNIQUE INDEX sessions_by_issue ON sessions (bound_issue)
     WHERE bound_issue IS NOT NULL AND state <> 'ended';
 CREATE INDEX sessions_by_project ON sessions (project_id, state, id);
-CREATE INDEX sessions_by_directory ON sessions (project_id, directory, state, id);
+CREATE INDEX sessions_by_directory ON sessions (project_id, directory, state, row);
 
 -- Which sessions have worked on an issue, for its history.
 CREATE TABLE bindings (
@@ -60,6 +64,8 @@ CREATE TABLE bindings (
 
 -- A pause for a person, whatever it is about.
 CREATE TABLE gates (
+    -- The order in which they came; ids of several machines only tell the millisecond.
+    row BIGSERIAL NOT NULL,
     id TEXT COLLATE "C" PRIMARY KEY,
     project_id TEXT COLLATE "C" NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
     kind TEXT COLLATE "C" NOT NULL
@@ -84,11 +90,13 @@ CREATE TABLE gates (
     collected_at BIGINT
 );
 CREATE INDEX gates_by_state ON gates (project_id, state, id);
-CREATE INDEX gates_by_session ON gates (session_id, id) WHERE session_id IS NOT NULL;
-CREATE INDEX gates_by_issue ON gates (issue_id, id) WHERE issue_id IS NOT NULL;
+CREATE INDEX gates_by_session ON gates (session_id, row) WHERE session_id IS NOT NULL;
+CREATE INDEX gates_by_issue ON gates (issue_id, row) WHERE issue_id IS NOT NULL;
 
 -- The ledger of an issue: comments, and the few decisions that must be seen. Only ever added to.
 CREATE TABLE issue_updates (
+    -- The order in which they came; ids of several machines only tell the millisecond.
+    row BIGSERIAL NOT NULL,
     id TEXT COLLATE "C" PRIMARY KEY,
     issue_id TEXT COLLATE "C" NOT NULL REFERENCES issues (id) ON DELETE CASCADE,
     kind TEXT COLLATE "C" NOT NULL CHECK (kind IN ('comment', 'system_note')),
@@ -96,7 +104,7 @@ CREATE TABLE issue_updates (
     text TEXT COLLATE "C" NOT NULL,
     created_at BIGINT NOT NULL
 );
-CREATE INDEX issue_updates_by_issue ON issue_updates (issue_id, id);
+CREATE INDEX issue_updates_by_issue ON issue_updates (issue_id, row);
 
 CREATE TABLE issue_links (
     id TEXT COLLATE "C" PRIMARY KEY,

@@ -17,7 +17,9 @@ CREATE TABLE conversations (
 CREATE INDEX conversations_by_project ON conversations (project_id, id);
 
 CREATE TABLE messages (
-    id TEXT PRIMARY KEY,
+    -- The order in which they came; ids of several machines only tell the millisecond.
+    row INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
     conversation_id TEXT NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,
     role TEXT NOT NULL,
     kind TEXT NOT NULL,
@@ -25,10 +27,12 @@ CREATE TABLE messages (
     text TEXT NOT NULL,
     created_at BIGINT NOT NULL
 );
-CREATE INDEX messages_by_conversation ON messages (conversation_id, id);
+CREATE INDEX messages_by_conversation ON messages (conversation_id, row);
 
 CREATE TABLE sessions (
-    id TEXT PRIMARY KEY,
+    -- The order in which they came; ids of several machines only tell the millisecond.
+    row INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
     project_id TEXT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
     title TEXT NOT NULL,
     state TEXT NOT NULL CHECK (state = 'active' OR state = 'paused' OR state = 'ended'),
@@ -49,7 +53,7 @@ CREATE UNIQUE INDEX sessions_by_external_id ON sessions (project_id, external_id
 CREATE UNIQUE INDEX sessions_by_issue ON sessions (bound_issue)
     WHERE bound_issue IS NOT NULL AND state <> 'ended';
 CREATE INDEX sessions_by_project ON sessions (project_id, state, id);
-CREATE INDEX sessions_by_directory ON sessions (project_id, directory, state, id);
+CREATE INDEX sessions_by_directory ON sessions (project_id, directory, state, row);
 
 -- Which sessions have worked on an issue, for its history.
 CREATE TABLE bindings (
@@ -62,7 +66,9 @@ CREATE TABLE bindings (
 
 -- A pause for a person, whatever it is about.
 CREATE TABLE gates (
-    id TEXT PRIMARY KEY,
+    -- The order in which they came; ids of several machines only tell the millisecond.
+    row INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
     project_id TEXT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
     kind TEXT NOT NULL
         CHECK (kind = 'checkpoint' OR kind = 'ask' OR kind = 'form' OR kind = 'permission'
@@ -87,19 +93,21 @@ CREATE TABLE gates (
     collected_at BIGINT
 );
 CREATE INDEX gates_by_state ON gates (project_id, state, id);
-CREATE INDEX gates_by_session ON gates (session_id, id) WHERE session_id IS NOT NULL;
-CREATE INDEX gates_by_issue ON gates (issue_id, id) WHERE issue_id IS NOT NULL;
+CREATE INDEX gates_by_session ON gates (session_id, row) WHERE session_id IS NOT NULL;
+CREATE INDEX gates_by_issue ON gates (issue_id, row) WHERE issue_id IS NOT NULL;
 
 -- The ledger of an issue: comments, and the few decisions that must be seen. Only ever added to.
 CREATE TABLE issue_updates (
-    id TEXT PRIMARY KEY,
+    -- The order in which they came; ids of several machines only tell the millisecond.
+    row INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
     issue_id TEXT NOT NULL REFERENCES issues (id) ON DELETE CASCADE,
     kind TEXT NOT NULL CHECK (kind = 'comment' OR kind = 'system_note'),
     author TEXT NOT NULL,
     text TEXT NOT NULL,
     created_at BIGINT NOT NULL
 );
-CREATE INDEX issue_updates_by_issue ON issue_updates (issue_id, id);
+CREATE INDEX issue_updates_by_issue ON issue_updates (issue_id, row);
 
 CREATE TABLE issue_links (
     id TEXT PRIMARY KEY,
