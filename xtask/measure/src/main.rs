@@ -3,6 +3,7 @@
 
 #![expect(clippy::print_stdout, reason = "the table is the product of this program")]
 
+mod checklist;
 mod issues;
 mod process;
 mod reads;
@@ -38,6 +39,10 @@ fn all(programs: &Path, quick: bool, only: Option<&str>) -> Result<()> {
     }
     if wanted("issues") {
         lines.extend(issues::measure(programs, if quick { 60 } else { 300 })?);
+    }
+    if wanted("checklist") {
+        lines.push(checklist::over_mcp(programs, if quick { 200 } else { 1_000 })?);
+        lines.push(checklist::markdown(if quick { 50 } else { 300 })?);
     }
     if wanted("writers") {
         lines.push(writers::measure(if quick { 4_000 } else { 20_000 })?);

@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::draft::{Draft, Leave};
+use crate::policy::Wip;
 use crate::transition::Move;
-use crate::{Refusal, Refused, TodoId, TodoKind};
+use crate::{Refusal, Refused, Status, TodoId, TodoKind};
 
 /// Begin work on an item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,6 +20,11 @@ impl StartTodo {
             return Err(Refusal::CriterionNotStartable { title: todo.title.clone() }.into());
         }
         if draft.leave(self.todo_id)? == Leave::Kept {
+            return Ok(());
+        }
+        // Where the list starts its steps by itself, starting one that is started is no fault.
+        let status = draft.todo(self.todo_id)?.status;
+        if draft.policy().wip == Wip::ExactlyOneStep && status == Status::InProgress {
             return Ok(());
         }
         draft.can(Move::Start, self.todo_id)?;
