@@ -32,6 +32,7 @@ pub fn render(
         Some(line) => head.push(format!("Checklist: {line}.")),
         None => head.push("The checklist is empty.".to_owned()),
     }
+    head.extend(checklist.and_then(progress::removed_notice));
     for gate in gates {
         let what = match gate.purpose {
             Some(Purpose::SignOff) => "sign-off",

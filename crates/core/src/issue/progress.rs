@@ -1,6 +1,7 @@
 //! How far a checklist is, in one line, and what an agent gave up of it (P-9).
 
 use crate::select::ordered;
+use crate::text::normalised;
 use crate::{Role, Snapshot, Status, Todo, TodoKind};
 
 /// Counts over the items in view.
@@ -49,6 +50,35 @@ pub fn of(snapshot: &Snapshot) -> Progress {
 fn dropped_by_agent(todo: &Todo) -> bool {
     todo.status == Status::Cancelled
         && todo.settled_by.as_ref().is_some_and(|by| by.role != Role::Operator)
+}
+
+/// How many removed items a notice names.
+const REMOVED_MAX: usize = 5;
+
+/// What the operator took out of view, the newest first, so that nobody brings it in again
+/// (F-16); nothing where the list is as it was.
+#[must_use]
+pub fn removed_notice(snapshot: &Snapshot) -> Option<String> {
+    let mut removed: Vec<&Todo> =
+        snapshot.todos.values().filter(|todo| todo.removed_at.is_some()).collect();
+    removed.sort_by_key(|todo| std::cmp::Reverse((todo.removed_at, todo.id)));
+    let back = |text: &str| {
+        let text = normalised(text);
+        ordered(snapshot).into_iter().any(|todo| normalised(&todo.title) == text)
+    };
+    let mut texts: Vec<String> = removed
+        .into_iter()
+        .filter(|todo| !back(&todo.title))
+        .map(|todo| format!("`{}`", normalised(&todo.title)))
+        .collect();
+    let more = texts.len().saturating_sub(REMOVED_MAX);
+    texts.truncate(REMOVED_MAX);
+    if more > 0 {
+        texts.push(format!("{more} more"));
+    }
+    let listed = texts.join(", ");
+    (!listed.is_empty())
+        .then(|| format!("Removed by the operator, not to be added again: {listed}."))
 }
 
 /// The same in words; nothing for an empty list.

@@ -133,10 +133,16 @@ impl Define for TodoTool {
             let command = command(call, &snapshot, action, input)?;
             call.decide(&mut snapshot, command)?;
             let moved = next(&snapshot, call.envelope().now).map(|todo| todo.id) != before;
-            let message = message(&snapshot, call.envelope().now, moved);
-            return answer(call, Some(&snapshot), message);
+            let mut said = message(&snapshot, call.envelope().now, moved);
+            if matches!(action, TodoAction::Set | TodoAction::Add)
+                && let Some(notice) = progress::removed_notice(&snapshot)
+            {
+                said = Some(said.map_or_else(|| notice.clone(), |said| format!("{said} {notice}")));
+            }
+            return answer(call, Some(&snapshot), said);
         };
-        answer(call, snapshot.as_ref(), None)
+        let notice = snapshot.as_ref().and_then(progress::removed_notice);
+        answer(call, snapshot.as_ref(), notice)
     }
 }
 

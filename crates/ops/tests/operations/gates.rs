@@ -293,6 +293,13 @@ fn a_hand_edit_and_an_agent_share_the_rows(backend: Backend) {
     );
     assert_eq!(edited["steps"][2]["id"], before["steps"][1]["id"]);
     assert_eq!(edited["steps"][2]["notes"], json!(["mind"]));
+    // F-16: what the operator removed is named, so that the agent does not bring it back.
+    let without = edited["checklist"].as_str().unwrap().replace("- [ ] b\n  - note: mind\n", "");
+    let edited = edit(&without, &edited["issue"]["revision"]).unwrap();
+    let view = world.call_in(&me, "todo", json!({ "action": "view" })).unwrap();
+    assert_eq!(view["message"], "Removed by the operator, not to be added again: `b`.");
+    let context = world.call_in(&me, "session_context", json!({})).unwrap();
+    assert!(context["text"].as_str().unwrap().contains("not to be added again: `b`"));
     world.call_in(&me, "todo", json!({ "action": "done", "content": "new" })).unwrap();
     let stale = edit(&markdown, &edited["issue"]["revision"]).unwrap_err();
     assert_eq!((stale.code(), stale.meaning().exit), ("stale_revision", 1));

@@ -44,6 +44,18 @@ fn without_an_issue_there_is_no_list(backend: Backend) {
     assert_eq!(world.log(before).len(), before);
 }
 
+/// K-10, Q-K1: these fields and no others; phases are optional, `kind` is a step unless said.
+#[test]
+fn the_input_is_that_of_the_design() {
+    let schema = (punchlist_ops::catalogue::find("todo").unwrap().input_schema)();
+    let fields: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
+    assert_eq!(fields, ["action", "content", "items", "phase", "kind", "text", "evidence"]);
+    assert!(schema.get("required").is_none(), "what is missing is named when it is needed");
+    let actions = ["view", "set", "add", "start", "done", "drop", "note", "block", "unblock"];
+    assert_eq!(schema["properties"]["action"]["enum"], json!(actions));
+    assert_eq!(schema["properties"]["kind"]["enum"], json!(["step", "criterion"]));
+}
+
 /// K-12, K-14, K-21, D-21: every action answers the whole list; `add` appends to the end of a
 /// phase; `# Name` opens one; `view` changes nothing.
 fn every_action_answers_the_whole_list(backend: Backend) {
