@@ -15,7 +15,8 @@ pub fn now() -> Time {
 static ASKED: AtomicU64 = AtomicU64::new(0);
 
 /// Fresh ids for one command: behind the milliseconds come the microseconds and a count, then
-/// chance, so that what one process makes sorts in the order it was made. Without randomness from the system there is no safe id, so that
+/// chance, so that what one process makes sorts in the order it was made. Without randomness from
+/// the system there is no safe id, so that
 /// failure is the caller's to tell.
 pub fn ids(now: Time) -> Result<Ids, getrandom::Error> {
     let mut bytes = [0; 16];

@@ -53,6 +53,10 @@ fn plain(schema: &mut Value, drop_null: bool) {
                 without_null(object);
             }
             one_of_constants(object);
+            // Where a comment breaks its lines is a matter of the source.
+            if let Some(Value::String(text)) = object.get_mut("description") {
+                *text = text.replace('\n', " ");
+            }
             for (key, inner) in object.iter_mut() {
                 // Names of properties are not keywords.
                 if key == "properties" {

@@ -23,12 +23,12 @@ impl Party {
         Self { client: Client::start(&punch) }
     }
 
-    fn call(&self, tool: &str, input: Value) -> Value {
-        self.client.answer(tool, &input, &json!({}))
+    fn call(&self, tool: &str, input: impl Into<Value>) -> Value {
+        self.client.answer(tool, &input.into(), &json!({}))
     }
 
-    fn refused(&self, tool: &str, input: Value) -> String {
-        let refusal = self.client.refusal(tool, &input, &json!({}));
+    fn refused(&self, tool: &str, input: impl Into<Value>) -> String {
+        let refusal = self.client.refusal(tool, &input.into(), &json!({}));
         refusal["code"].as_str().unwrap().to_owned()
     }
 

@@ -104,7 +104,7 @@ pub fn check_response(schema: &Value, response: &Value) -> Result<(), Vec<String
             }
             None | Some(Value::Null) => {}
             Some(value) => {
-                faults.extend(fault(field, value).map(|what| format!("`{name}` {what}")))
+                faults.extend(fault(field, value).map(|what| format!("`{name}` {what}")));
             }
         }
     }

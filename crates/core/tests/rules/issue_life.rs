@@ -405,7 +405,7 @@ fn a_checkpoint_is_asked_once_and_answered_once() {
     assert!(matches!(again(&answered, &issue), Asked::Answered(id, _) if id == gate.id));
     let collected = Gate { collected_at: Some(Time::from_micros(6)), ..answered.clone() };
     assert!(matches!(again(&collected, &issue), Asked::New { .. }));
-    let changed = Issue { revision: 8, ..issue.clone() };
+    let changed = Issue { revision: 8, ..issue };
     assert!(matches!(again(&gate, &changed), Asked::New { .. }));
     assert!(matches!(again(&answered, &changed), Asked::New { .. }));
 }

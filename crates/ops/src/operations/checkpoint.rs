@@ -12,7 +12,8 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::views::AskedView;
 
-/// Pause for the operator. When every criterion is claimed it asks for sign-off. Call it again in the same words for the answer.
+/// Pause for the operator. When every criterion is claimed it asks for sign-off. Call it again in
+/// the same words for the answer.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {

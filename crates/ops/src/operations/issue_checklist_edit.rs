@@ -14,7 +14,8 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::explain::Fault;
 use crate::{Envelope, Error};
 
-/// Replace an issue's checklist by markdown: lines left alone keep their items, a line that is gone is removed from view.
+/// Replace an issue's checklist by markdown: lines left alone keep their items, a line that is
+/// gone is removed from view.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {

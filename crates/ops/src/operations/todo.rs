@@ -28,7 +28,9 @@ use crate::input::{Maybe, evidence, up_to};
 use crate::views::issue::{ItemStatus, texts};
 use crate::views::todo::HoldView;
 
-/// Keep your checklist. Steps are your plan: one is in progress, the next is promoted when it is done. A criterion is the operator's definition of done: `done` on it is a claim. Tasks are addressed by their exact text. Every action returns the whole list.
+/// Keep your checklist. Steps are your plan: one is in progress, the next is promoted when it is
+/// done. A criterion is the operator's definition of done: `done` on it is a claim. Tasks are
+/// addressed by their exact text. Every action returns the whole list.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {

@@ -16,7 +16,8 @@ fn delegate(world: &World, me: &Envelope) -> Value {
 }
 
 /// The worker takes the next one and reports with this proposal.
-fn report(world: &World, id: &Value, more: Value) -> Value {
+fn report(world: &World, id: &Value, more: impl Into<Value>) -> Value {
+    let more = more.into();
     let worker = world.envelope(Role::Worker);
     let taken = world.call_in(&worker, "delegation_take", json!({})).unwrap();
     assert_eq!(taken["delegation"]["id"], *id);

@@ -6,7 +6,13 @@ use serde_json::{Value, json};
 
 use crate::sessions::{bound, within};
 
-fn answer(world: &World, gate: &Value, decision: &str, more: Value) -> Result<Value, String> {
+fn answer(
+    world: &World,
+    gate: &Value,
+    decision: &str,
+    more: impl Into<Value>,
+) -> Result<Value, String> {
+    let more = more.into();
     let mut input = json!({ "gateId": gate, "decision": decision });
     for (name, value) in more.as_object().unwrap() {
         input[name] = value.clone();
@@ -75,7 +81,7 @@ fn an_issue_is_closed_by_sign_off_alone(backend: Backend) {
     assert_eq!(shown["criteria"][1]["status"], "completed");
 
     done("fast").unwrap();
-    let again = world.call_in(&me, "checkpoint", reason.clone()).unwrap();
+    let again = world.call_in(&me, "checkpoint", reason).unwrap();
     assert_eq!(again["state"], "open");
     assert_ne!(again["gateId"], gate);
     answer(&world, &again["gateId"], "resume", json!({})).unwrap();

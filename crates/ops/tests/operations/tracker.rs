@@ -28,7 +28,11 @@ fn links_are_read_from_both_ends(backend: Backend) {
     ] {
         let link = json!({ "number": two, "kind": kind, "to": one });
         world.call("issue_link", link.clone()).unwrap();
-        let seen = |kind: &str, number: i64, title: &str, direction: &str| json!([{ "kind": kind, "number": number, "title": title, "direction": direction }]);
+        let seen = |kind: &str, number: i64, title: &str, direction: &str| {
+            let link =
+                json!({ "kind": kind, "number": number, "title": title, "direction": direction });
+            json!([link])
+        };
         assert_eq!(links(&world, two), seen(kind, one, "one", "out"));
         assert_eq!(links(&world, one), seen(inverse, two, "two", "in"));
         assert_eq!(world.call("issue_link", link.clone()).unwrap_err().code(), "already_linked");
