@@ -21,11 +21,11 @@ const STEPS: usize = 20;
 pub(crate) fn over_mcp(programs: &Path, rounds: usize) -> Result<Line> {
     let folder = tempfile::tempdir()?;
     let mut server = Server::start(&programs.join("punch"), &folder.path().join("punch.db"))?;
-    server.call("session_start", json!({ "title": "bench" }))?;
+    server.call("session_start", &json!({ "title": "bench" }))?;
     let promote = json!({ "title": "Measure it", "criteria": ["It is fast", "It is small"] });
-    server.call("session_promote", promote)?;
+    server.call("session_promote", &promote)?;
     let steps: Vec<String> = (0..STEPS).map(|n| format!("Step {n} of the plan")).collect();
-    server.call("todo", json!({ "action": "set", "items": steps }))?;
+    server.call("todo", &json!({ "action": "set", "items": steps }))?;
     let raw = Connection::open(folder.path().join("raw.db"))?;
     raw.execute_batch(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
@@ -35,7 +35,7 @@ pub(crate) fn over_mcp(programs: &Path, rounds: usize) -> Result<Line> {
     for round in 0..rounds {
         let step = &steps[round % STEPS];
         let start = Instant::now();
-        server.call("todo", json!({ "action": "start", "content": step }))?;
+        server.call("todo", &json!({ "action": "start", "content": step }))?;
         ours.push(start.elapsed().as_secs_f64() * 1e6);
         let start = Instant::now();
         raw.execute("INSERT INTO rows (title) VALUES (?1)", [step])?;
@@ -117,13 +117,13 @@ impl Server {
             "protocolVersion": "2025-06-18", "capabilities": {},
             "clientInfo": { "name": "bench", "version": "1" },
         });
-        server.request("initialize", hello)?;
+        server.request("initialize", &hello)?;
         let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
         writeln!(server.input, "{ready}")?;
         Ok(server)
     }
 
-    fn request(&mut self, method: &str, params: Value) -> Result<Value> {
+    fn request(&mut self, method: &str, params: &Value) -> Result<Value> {
         self.id += 1;
         let message =
             json!({ "jsonrpc": "2.0", "id": self.id, "method": method, "params": params });
@@ -138,9 +138,9 @@ impl Server {
         Ok(answer["result"].take())
     }
 
-    fn call(&mut self, tool: &str, arguments: Value) -> Result<()> {
+    fn call(&mut self, tool: &str, arguments: &Value) -> Result<()> {
         let params = json!({ "name": tool, "arguments": arguments });
-        let result = self.request("tools/call", params)?;
+        let result = self.request("tools/call", &params)?;
         if result["isError"] != false {
             bail!("{tool} was refused: {result}");
         }
