@@ -52,7 +52,7 @@ impl Call<'_, '_> {
     }
 
     /// Locks what a list hangs on before the list itself, in the one fixed order.
-    pub(super) fn lock_owner(&mut self, scope: &Scope) -> Result<(), Error> {
+    pub(crate) fn lock_owner(&mut self, scope: &Scope) -> Result<(), Error> {
         if let Some(id) = issue_id(scope) {
             self.tx.issue_by_id(id, Lock::Row)?;
         }

@@ -8,6 +8,7 @@ use punchlist_core::text::Title;
 use punchlist_core::{List, Refusal, Scope, Status, Time, TodoId, select};
 use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
+use punchlist_store::rows::take::Look;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -71,24 +72,18 @@ impl Define for TodoNext {
             }
         };
         call.within_reach(&scope)?;
-        let envelope = call.envelope();
-        let Some(list) = call.tx().list_in(&envelope.project, &scope)? else {
-            return Ok(TakenTodo::NOTHING);
-        };
-        let clock = call.tx().clock()?;
         let lease_s = input.lease_s.unwrap_or(LEASE_S);
-        let one_at_a_time = policy(scope.kind()).wip != Wip::Many;
-        if one_at_a_time {
-            call.tx().lock_list(list.id)?;
-        }
         for _ in 0..LOOKS_MAX {
-            let found = if one_at_a_time {
-                next_of_one(call, &list, clock)?
-            } else {
-                call.tx().next_todo(list.id, &envelope.actor, envelope.now, clock)?
+            let (mut snapshot, todo_id) = match look(call, &scope)? {
+                Look::Nothing => return Ok(TakenTodo::NOTHING),
+                Look::Again => continue,
+                Look::Found(list, id) => (call.with_locked_todo(list, id)?, id),
+                Look::Whole(list, todo, lease) => {
+                    let id = todo.id;
+                    (call.tx().snapshot_around(list, *todo, lease)?, id)
+                }
             };
-            let Some(todo_id) = found else { break };
-            let mut snapshot = call.with_locked_todo(list.clone(), todo_id)?;
+            let clock = call.tx().clock()?;
             match call.decide(&mut snapshot, TakeTodo { todo_id, lease_s, clock }) {
                 Ok(_) => return TakenTodo::of(&snapshot, todo_id),
                 // Somebody took it between our look and our lock; there may be another.
@@ -99,6 +94,23 @@ impl Define for TodoNext {
         }
         Ok(TakenTodo::NOTHING)
     }
+}
+
+/// The next item, locked, or its list where one item at a time is worked on.
+fn look(call: &mut Call<'_, '_>, scope: &Scope) -> Result<Look, Error> {
+    let envelope = call.envelope();
+    if policy(scope.kind()).wip == Wip::Many {
+        let (project, actor) = (&envelope.project, &envelope.actor);
+        return Ok(call.tx().look_for_next(project, scope, actor, envelope.now)?);
+    }
+    let Some(list) = call.tx().list_in(&envelope.project, scope)? else {
+        return Ok(Look::Nothing);
+    };
+    call.lock_owner(scope)?;
+    call.tx().lock_list(list.id)?;
+    let clock = call.tx().clock()?;
+    let next = next_of_one(call, &list, clock)?;
+    Ok(next.map_or(Look::Nothing, |id| Look::Found(list, id)))
 }
 
 /// Where one item may be in progress: nobody else's work is in the way, and the selector says.

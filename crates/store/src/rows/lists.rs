@@ -73,7 +73,7 @@ impl Tx<'_> {
         let project = project.to_string();
         let (outer, inner) = scope.keys();
         let params = [(&project).into(), scope.kind().name().into(), outer.into(), inner.into()];
-        self.first(statement, &params, read)
+        self.first(statement, &params, alone)
     }
 
     /// The list of a scope in the project of a name: one look for both.
@@ -86,7 +86,7 @@ impl Tx<'_> {
                  AND l.kind = $2 AND l.scope_outer = $3 AND l.scope_inner = $4"
             ),
             &[project.into(), scope.kind().name().into(), outer.into(), inner.into()],
-            read,
+            alone,
         )
     }
 
@@ -98,7 +98,7 @@ impl Tx<'_> {
     ) -> Result<Option<(List, TodoId)>, Error> {
         let project = project.to_string();
         let found =
-            |row: &Row<'_>| Ok((read(row)?, word("todo id", &row.text(6)?, TodoId::parse)?));
+            |row: &Row<'_>| Ok((alone(row)?, word("todo id", &row.text(6)?, TodoId::parse)?));
         match todo {
             TodoKey::Id(id) => {
                 let id = id.to_string();
@@ -123,7 +123,7 @@ impl Tx<'_> {
     /// The list of an id.
     pub fn list_by_id(&mut self, id: ListId) -> Result<Option<List>, Error> {
         let id = id.to_string();
-        self.first(sql!("SELECT ", columns!(), " FROM lists WHERE id = $1"), &[(&id).into()], read)
+        self.first(sql!("SELECT ", columns!(), " FROM lists WHERE id = $1"), &[(&id).into()], alone)
     }
 
     /// Lists that the log knows nothing of, in any project; there should be none.
@@ -165,17 +165,22 @@ impl Tx<'_> {
                 " FROM lists WHERE project_id = $1 ORDER BY id DESC LIMIT $2"
             ),
             &[(&project).into(), limit.into()],
-            read,
+            alone,
         )
     }
 }
 
-fn read(row: &Row<'_>) -> Result<List, Error> {
-    let kind = word("list kind", &row.text(2)?, ListKind::parse)?;
+/// Reads a list from this column on.
+pub(super) fn read(row: &Row<'_>, first: usize) -> Result<List, Error> {
+    let kind = word("list kind", &row.text(first + 2)?, ListKind::parse)?;
     Ok(List {
-        id: word("list id", &row.text(0)?, ListId::parse)?,
-        project_id: word("project id", &row.text(1)?, ProjectId::parse)?,
-        scope: Scope::from_keys(kind, row.text(3)?, row.text(4)?),
-        created_at: time(row, 5)?,
+        id: word("list id", &row.text(first)?, ListId::parse)?,
+        project_id: word("project id", &row.text(first + 1)?, ProjectId::parse)?,
+        scope: Scope::from_keys(kind, row.text(first + 3)?, row.text(first + 4)?),
+        created_at: time(row, first + 5)?,
     })
+}
+
+fn alone(row: &Row<'_>) -> Result<List, Error> {
+    read(row, 0)
 }

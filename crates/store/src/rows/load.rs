@@ -53,12 +53,32 @@ impl Tx<'_> {
         Ok(Snapshot { tally, last_position, todos, leases, ..Snapshot::empty(list) })
     }
 
+    /// The state of a list as far as taking an item that was read already needs it.
+    pub fn snapshot_around(
+        &mut self,
+        list: List,
+        todo: Todo,
+        lease: Option<Lease>,
+    ) -> Result<Snapshot, Error> {
+        let id = todo.id;
+        let todos = self.with_parents(list.id, todo)?;
+        let todos = todos.into_iter().map(|todo| (todo.id, todo)).collect();
+        let leases = lease.map(|lease| (id, lease)).into_iter().collect();
+        Ok(Snapshot { todos, leases, ..Snapshot::empty(list) })
+    }
+
     /// An item with its lease, and its parents up to the root: who owns a parent owns what hangs
     /// under it.
     fn todo_and_parents(&mut self, list: ListId, id: TodoId) -> Result<WithLeases, Error> {
         let Some((todo, lease)) = self.todo_and_lease(list, id)? else {
             return Ok((Vec::new(), Vec::new()));
         };
+        let found = self.with_parents(list, todo)?;
+        Ok((found, lease.map(|lease| (id, lease)).into_iter().collect()))
+    }
+
+    /// An item and what it hangs under.
+    fn with_parents(&mut self, list: ListId, todo: Todo) -> Result<Vec<Todo>, Error> {
         let mut next = todo.parent_id;
         let mut found = vec![todo];
         while let Some(id) = next {
@@ -67,7 +87,7 @@ impl Tx<'_> {
             next = todo.parent_id;
             found.push(todo);
         }
-        Ok((found, lease.map(|lease| (id, lease)).into_iter().collect()))
+        Ok(found)
     }
 
     /// Folds a decision into the snapshot and writes the rows it touched, its events and its
@@ -84,11 +104,20 @@ impl Tx<'_> {
         let mut touched: Vec<TodoId> = Vec::new();
         let mut created: Vec<TodoId> = Vec::new();
         let mut taken: Vec<TodoId> = Vec::new();
+        // Of which more changed than where they stand and who has them.
+        let mut rewritten: Vec<TodoId> = Vec::new();
         for event in &decision.events {
             match apply(snapshot, event, stamp.at) {
                 Touched::Nothing => {}
                 Touched::List => self.insert_list(&snapshot.list)?,
                 Touched::Todo(id) => {
+                    let moved = matches!(
+                        event,
+                        Event::TodoStarted(_) | Event::TodoYielded(_) | Event::TodoAssigned(_)
+                    );
+                    if !moved {
+                        rewritten.push(id);
+                    }
                     if matches!(event, Event::TodoCreated(_)) {
                         created.push(id);
                     } else if !touched.contains(&id) && !created.contains(&id) {
@@ -110,7 +139,11 @@ impl Tx<'_> {
         }
         for id in touched {
             if let Some(todo) = snapshot.todos.get(&id) {
-                self.update_todo(todo)?;
+                if rewritten.contains(&id) {
+                    self.update_todo(todo)?;
+                } else {
+                    self.move_todo(todo)?;
+                }
                 if snapshot.leases.contains_key(&id) && lease::ends_with(todo) {
                     self.end_lease(id)?;
                 }

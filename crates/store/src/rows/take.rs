@@ -3,10 +3,16 @@
 //! Where many items may be in progress, takers must not queue behind one another: each locks
 //! the item it found and skips what others have locked (PostgreSQL). On SQLite there is one
 //! writer at a time.
+//!
+//! On PostgreSQL a look is one statement, for round trips cost takers more than anything else: it
+//! finds the list, the item and its lease. What it read beside the row it locked is as old as the
+//! statement; if the row has changed since, it was taken meanwhile, and the look is repeated.
 
-use punchlist_core::{Actor, ListId, Time, TodoId};
+use punchlist_core::{Actor, Lease, List, ListId, Scope, Time, Todo, TodoId};
 
-use super::word;
+use super::todos::{self, columns};
+use super::{lists, time, word};
+use crate::sql::Row;
 use crate::{Dialect, Error, Tx, sql};
 
 /// Unclaimed, not held, not resting.
@@ -48,9 +54,106 @@ macro_rules! next {
     };
 }
 
+/// The database's clock, in the middle of a statement.
+macro_rules! clock {
+    () => {
+        "(SELECT micros FROM clock)"
+    };
+}
+
+/// The same as [`next!`] from the names of project and scope on, with the item's row and lease.
+macro_rules! look {
+    () => {
+        concat!(
+            "WITH clock AS MATERIALIZED ( \
+                 SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS micros), \
+             l AS MATERIALIZED ( \
+                 SELECT l.id AS list, l.project_id AS project, l.kind AS list_kind, \
+                 l.scope_outer, l.scope_inner, l.created_at AS opened_at \
+                 FROM projects AS p JOIN lists AS l ON l.project_id = p.id WHERE p.name = $1 \
+                 AND l.kind = $6 AND l.scope_outer = $7 AND l.scope_inner = $8), \
+             mine AS MATERIALIZED ( \
+                 SELECT todo_id, 0 AS rank FROM leases \
+                     WHERE holder = $4 AND lease_until + 0 > ",
+            clock!(),
+            " UNION ALL SELECT id, 1 FROM todos WHERE assignee = $5 AND status = 'in_progress' \
+              UNION ALL SELECT todo_id, 2 FROM leases WHERE lease_until <= ",
+            clock!(),
+            " AND holder IS NOT NULL), \
+             begun AS MATERIALIZED ( \
+                 SELECT t.id AS begun_id FROM mine AS m JOIN todos AS t ON t.id = m.todo_id \
+                 LEFT JOIN leases AS e ON e.todo_id = t.id \
+                 WHERE t.list_id || '' = (SELECT list FROM l) \
+                 AND t.status || '' = 'in_progress' \
+                 AND (m.rank <> 1 OR e.holder IS NULL OR e.lease_until <= ",
+            clock!(),
+            ") AND ",
+            workable!(),
+            " ORDER BY m.rank, t.position, t.id LIMIT 1 FOR UPDATE OF t SKIP LOCKED), \
+             pending AS MATERIALIZED ( \
+                 SELECT t.*, t.ctid AS version FROM todos AS t \
+                 WHERE t.list_id = (SELECT list FROM l) AND t.status = 'pending' \
+                 AND (SELECT count(*) FROM begun) = CAST($3 AS BIGINT) AND ",
+            workable!(),
+            " AND NOT EXISTS (SELECT 1 FROM todos AS c WHERE c.parent_id = t.id) \
+                 ORDER BY t.position, t.id LIMIT 1 FOR UPDATE OF t SKIP LOCKED) \
+             SELECT ",
+            columns!(),
+            ", epoch, holder, lease_until, begun_id, list, project, list_kind, scope_outer, \
+             scope_inner, opened_at, CASE WHEN EXISTS (SELECT 1 FROM todos AS o \
+                 WHERE o.id = pending.id AND o.ctid = pending.version) \
+                 THEN CAST(1 AS BIGINT) ELSE 0 END \
+             FROM l LEFT JOIN begun ON TRUE LEFT JOIN pending ON TRUE \
+             LEFT JOIN leases AS e ON e.todo_id = pending.id"
+        )
+    };
+}
+
+/// What a look for the next item found.
+#[derive(Debug)]
+pub enum Look {
+    /// There is no such list, or nothing in it that could be taken.
+    Nothing,
+    /// Something changed under the look.
+    Again,
+    /// An item, locked; it has to be read.
+    Found(List, TodoId),
+    /// An item, locked, as it is, with its lease.
+    Whole(List, Box<Todo>, Option<Lease>),
+}
+
 impl Tx<'_> {
+    /// Looks for the next item of a list for this taker, and locks it.
+    pub fn look_for_next(
+        &mut self,
+        project: &str,
+        scope: &Scope,
+        taker: &Actor,
+        now: Time,
+    ) -> Result<Look, Error> {
+        if self.dialect() == Dialect::Sqlite {
+            let Some(list) = self.list_in(project, scope)? else { return Ok(Look::Nothing) };
+            let clock = self.clock()?;
+            let found = self.next_todo(list.id, taker, now, clock)?;
+            return Ok(found.map_or(Look::Nothing, |id| Look::Found(list, id)));
+        }
+        let (outer, inner) = scope.keys();
+        let params = [
+            project.into(),
+            now.micros().into(),
+            0.into(),
+            (&taker.principal).into(),
+            taker.agent.as_str().into(),
+            scope.kind().name().into(),
+            outer.into(),
+            inner.into(),
+        ];
+        let found = self.first(sql!(look!()), &params, look)?;
+        Ok(found.unwrap_or(Look::Nothing))
+    }
+
     /// The next item of a list for this taker, locked.
-    pub fn next_todo(
+    fn next_todo(
         &mut self,
         list: ListId,
         taker: &Actor,
@@ -79,4 +182,22 @@ impl Tx<'_> {
         }
         Ok(())
     }
+}
+
+fn look(row: &Row<'_>) -> Result<Look, Error> {
+    let list = lists::read(row, 35)?;
+    if let Some(id) = row.opt_text(34)? {
+        return Ok(Look::Found(list, word("todo id", &id, TodoId::parse)?));
+    }
+    if row.opt_text(0)?.is_none() {
+        return Ok(Look::Nothing);
+    }
+    if row.int(41)? == 0 {
+        return Ok(Look::Again);
+    }
+    let lease = match row.opt_int(31)? {
+        Some(epoch) => Some(Lease { holder: row.opt_text(32)?, epoch, until: time(row, 33)? }),
+        None => None,
+    };
+    Ok(Look::Whole(list, Box::new(todos::read(row)?), lease))
 }
