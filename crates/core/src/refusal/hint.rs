@@ -1,0 +1,145 @@
+//! What to do next, for each refusal.
+
+use super::Refusal;
+use crate::authority::{Denial, who_may};
+use crate::gate::GateState;
+use crate::{ListKind, Role, TodoId, TodoKind};
+
+impl Refusal {
+    /// What to do next.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            Self::UnknownTodo { list: Some(ListKind::Turn), .. } => {
+                "call list_todo for the ids of this turn; other turns are out of reach".into()
+            }
+            Self::UnknownTodo { .. } => "list the items to see their ids".into(),
+            Self::AlreadySettled { .. } => "settled is final; create a new item instead".into(),
+            Self::WrongStatus { expected, .. } => {
+                format!("it must be {}", names(expected.iter().map(|s| s.name()), " or "))
+            }
+            Self::NotPermitted { action, list, todo_kind, denial, .. } => {
+                let may = who_may(*list, *todo_kind, *action);
+                match denial {
+                    Denial::NoSuchAct => "nobody can do this on this kind of list".into(),
+                    Denial::NotYours => "ask its owner, or whoever leads".into(),
+                    Denial::Role if *todo_kind == TodoKind::Criterion => {
+                        "criteria belong to the operator: claim one with done, or ask".into()
+                    }
+                    Denial::Role
+                        if matches!(list, ListKind::Turn | ListKind::Issue)
+                            && may.contains(&Role::Root) =>
+                    {
+                        "workers report back to the agent that delegated; it keeps the list".into()
+                    }
+                    Denial::Role => {
+                        format!("this is for: {}", names(may.iter().map(|r| r.name()), ", "))
+                    }
+                }
+            }
+            Self::OneInProgress { .. } => "complete, cancel or release that one first".into(),
+            Self::ActiveFull { .. } => "complete or cancel an active item first".into(),
+            Self::BacklogFull { .. } => "cancel or complete existing items first".into(),
+            Self::OutcomeRequired => {
+                "say in `outcome` what was done, or why it was cancelled".into()
+            }
+            Self::ReasonRequired { .. } => "give a `reason`".into(),
+            Self::DuplicateText { .. } => "items are told apart by their text: reword one".into(),
+            Self::Held { .. } => "unhold it first".into(),
+            Self::NoClaim { .. } => "wait until its maker claims it is done".into(),
+            Self::AlreadyClaimed { .. } => "its reviewer accepts or returns it".into(),
+            Self::AlreadyRatified { .. } => "there is nothing left to do about it".into(),
+            Self::CriterionNotStartable { .. } => "claim it with `done` when it holds".into(),
+            Self::AlreadyTaken { .. } => "take another, or wait until its lease ends".into(),
+            Self::StaleEpoch { holder: Some(_), .. } => {
+                "stop working on it: somebody else holds it now".into()
+            }
+            Self::StaleEpoch { .. } => "take it again; the lease has ended".into(),
+            Self::Deferred { .. } => "wait, or defer it to null first".into(),
+            Self::OutOfReach { .. } => "use a token that reaches there".into(),
+            Self::UnknownToken { .. } => "token_list shows the tokens".into(),
+            Self::BadParent { .. } => "choose another parent in the same list".into(),
+            Self::UnknownIssue { .. } => "list the issues to see their numbers".into(),
+            Self::LookAlike { number, .. } => {
+                format!("work on #{number}, or give `forceNew` if this is another matter")
+            }
+            Self::WrongIssueStatus { allowed, .. } if allowed.is_empty() => {
+                "the operator may reopen it".into()
+            }
+            Self::WrongIssueStatus { allowed, .. } => {
+                format!("it can become {}", names(allowed.iter().map(|s| s.name()), " or "))
+            }
+            Self::IssueMoveNotPermitted { role: Role::Root, to, asked, .. } if to.is_closed() => {
+                match asked {
+                    Some(GateState::Open) => "the operator has not answered your sign-off yet",
+                    Some(GateState::Refused) => {
+                        "the sign-off was refused: rework it, then ask again with checkpoint"
+                    }
+                    Some(GateState::Resumed) => {
+                        "it has changed since the sign-off: ask again with checkpoint"
+                    }
+                    _ => "ask for sign-off with checkpoint, purpose sign_off; the operator decides",
+                }
+                .into()
+            }
+            Self::IssueMoveNotPermitted { .. } => "ask the operator to move it".into(),
+            Self::NoSuchText { is_empty: true, .. } => "the list is empty: add tasks first".into(),
+            Self::NoSuchText { text, .. } if looks_like_an_id(text) => {
+                "tasks are addressed by their text, not by an id: pass the exact text".into()
+            }
+            Self::NoSuchText { .. } => {
+                "tasks are addressed by their text: pass the exact text of one".into()
+            }
+            Self::AmbiguousText { .. } => "give more of the text, so that only one fits".into(),
+            Self::Unbound => "ask the operator to bind an issue to this session".into(),
+            Self::UnknownSession { .. } => "session_list shows the sessions".into(),
+            Self::SessionEnded { .. } => "start a new session".into(),
+            Self::IssueHeld { take_over: true, .. } => {
+                "end that session, or take the issue over with `takeOver`".into()
+            }
+            Self::IssueHeld { .. } => "ask the operator to take it over".into(),
+            Self::AlreadyBound { .. } => "unbind it first, or file an issue below it".into(),
+            Self::SelfLink { .. } => "name another issue".into(),
+            Self::AlreadyLinked { .. } => "there is nothing left to do".into(),
+            Self::NotLinked { .. } => "issue_show shows the links there are".into(),
+            Self::OpenChildren { .. } => "give `confirm` to close it all the same".into(),
+            Self::StaleRevision { .. } => {
+                "make your changes again on the newer text, with its revision".into()
+            }
+            Self::BadChecklist { .. } => {
+                "nothing was changed: mend these lines and save again".into()
+            }
+            Self::MayNotAsk { .. } => "report back to the agent that delegated".into(),
+            Self::MayNotAnswer { .. } => "gates are answered by the operator: wait".into(),
+            Self::UnknownGate { .. } => "gate_list shows the gates".into(),
+            Self::AlreadyAnswered { .. } => "an answer counts once; ask anew if it is wrong".into(),
+            Self::BadForm { .. } => {
+                "give a flat object of string, number, integer and boolean fields".into()
+            }
+            Self::BadResponse { .. } => "answer each field as the form says".into(),
+            Self::MayNotDelegate { .. } => "this is not for your role".into(),
+            Self::BadAgentType { .. } => "use letters, digits, - and _".into(),
+            Self::UnknownDelegation { .. } => "delegation_list shows the delegations".into(),
+            Self::DelegationOver { .. } => "delegate anew".into(),
+            Self::StaleDelegation { .. } => "stop: somebody else works on it now".into(),
+            Self::NoProposal { .. } => "delegation_show shows what came back".into(),
+            Self::ProposalSettled { .. } => "there is nothing left to decide".into(),
+            Self::NotYourProposal { delegator } => format!("{delegator} decides on it"),
+            Self::ItemsRequired => "give `items`, or accept the proposal as it is".into(),
+            Self::NoChecklist => "bind an issue before delegating".into(),
+            Self::UnknownConversation { .. } => "conversation_list shows the chats".into(),
+        }
+    }
+}
+
+/// `task-3`, `#3`, `3`, a ULID: what a model writes that thinks items have ids.
+fn looks_like_an_id(text: &str) -> bool {
+    let numbered = text.rsplit(['-', '#', ' ', '_']).next().unwrap_or_default();
+    let is_number = !numbered.is_empty() && numbered.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number && text.split_whitespace().count() <= 2 && text.len() < 16)
+        || TodoId::parse(text).is_some()
+}
+
+fn names<'a>(words: impl Iterator<Item = &'a str>, between: &str) -> String {
+    words.collect::<Vec<_>>().join(between)
+}

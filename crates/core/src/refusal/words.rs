@@ -1,0 +1,187 @@
+//! What happened and what is true now, for each refusal.
+
+use std::fmt;
+
+use super::Refusal;
+use crate::TodoKind;
+use crate::authority::Denial;
+
+/// The words of a caller, cut: an answer need not repeat a page.
+fn short(text: &str) -> String {
+    match text.char_indices().nth(80) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownTodo { todo_id, list } => {
+                let shown: String = todo_id.chars().take(60).collect();
+                match list {
+                    Some(list) => write!(f, "no todo `{shown}` in this {list} list"),
+                    None => write!(f, "there is no todo `{shown}` in this project"),
+                }
+            }
+            Self::AlreadySettled { title, status, settled_at, .. } => {
+                write!(f, "`{title}` is already {status}")?;
+                settled_at.map_or(Ok(()), |at| write!(f, " since {at}"))
+            }
+            Self::WrongStatus { action, current, .. } => {
+                write!(f, "cannot {action}: the item is {current}")
+            }
+            Self::NotPermitted { role, action, list, todo_kind, denial } => match denial {
+                Denial::NoSuchAct => write!(f, "a {list} list knows no `{action}`"),
+                Denial::NotYours => {
+                    write!(f, "the role {role} may {action} only what it owns, and this is not its")
+                }
+                // The tool of an issue's checklist never speaks of issues (K-60).
+                Denial::Role if *todo_kind == TodoKind::Criterion => {
+                    write!(f, "the role {role} may not {action} a criterion")
+                }
+                Denial::Role => write!(f, "the role {role} may not {action} on a {list} list"),
+            },
+            Self::OneInProgress { title, .. } => {
+                write!(f, "only one item may be in progress, and `{title}` is")
+            }
+            Self::ActiveFull { limit, active } => {
+                write!(f, "Active TODO limit ({limit}) reached; {active} are active.")
+            }
+            Self::BacklogFull { limit, .. } => write!(
+                f,
+                "Backlog limit ({limit}) reached. Cancel or complete existing items first."
+            ),
+            Self::OutcomeRequired => f.write_str("an outcome is required"),
+            Self::ReasonRequired { action } => write!(f, "a reason is required to {action}"),
+            Self::DuplicateText { text } => write!(f, "there is already an open item `{text}`"),
+            Self::Held { title, reason } => write!(f, "`{title}` is on hold: {reason}"),
+            Self::NoClaim { title } => write!(f, "`{title}` has not been claimed"),
+            Self::AlreadyClaimed { title, by, at } => {
+                write!(f, "`{title}` was claimed by {by} at {at} and waits for its reviewer")
+            }
+            Self::AlreadyRatified { title, at } => write!(f, "`{title}` was ratified at {at}"),
+            Self::CriterionNotStartable { title } => {
+                write!(f, "`{title}` is a criterion, which is never in progress")
+            }
+            Self::AlreadyTaken { title, holder, until, .. } => {
+                write!(f, "`{title}` is held by {holder} until {until}")
+            }
+            Self::StaleEpoch { epoch, current, holder, .. } => {
+                write!(f, "epoch {epoch} is not your current lease (it is at {current}, ")?;
+                match holder {
+                    Some(holder) => write!(f, "held by {holder})"),
+                    None => f.write_str("held by nobody)"),
+                }
+            }
+            Self::Deferred { title, until } => write!(f, "`{title}` rests until {until}"),
+            Self::OutOfReach { missing } => write!(f, "your token does not reach {missing}"),
+            Self::UnknownToken { id } => {
+                let shown: String = id.chars().take(60).collect();
+                write!(f, "there is no token `{shown}`")
+            }
+            Self::BadParent { todo_id } => write!(f, "{todo_id} cannot be the parent here"),
+            Self::UnknownIssue { number } => write!(f, "there is no issue #{number} here"),
+            Self::LookAlike { number, title, status } => {
+                write!(f, "issue #{number} says the same and is {status}: `{title}`")
+            }
+            Self::WrongIssueStatus { number, status, to, .. } if status == to => {
+                write!(f, "issue #{number} is already {status}")
+            }
+            Self::WrongIssueStatus { number, status, to, .. } => {
+                write!(f, "issue #{number} is {status} and cannot become {to}")
+            }
+            Self::IssueMoveNotPermitted { role, number, status, to, .. } => {
+                write!(f, "the role {role} may not move issue #{number} from {status} to {to}")
+            }
+            Self::NoSuchText { text, is_empty: true, .. } => {
+                write!(f, "no task says `{}`; there are none", short(text))
+            }
+            Self::NoSuchText { text, nearest, .. } => {
+                let near: Vec<String> = nearest.iter().map(|text| format!("`{text}`")).collect();
+                write!(f, "no task says `{}`; the nearest are {}", short(text), near.join(", "))
+            }
+            Self::AmbiguousText { text, texts } => {
+                let texts: Vec<String> = texts.iter().map(|text| format!("`{text}`")).collect();
+                write!(f, "`{}` could be {}", short(text), texts.join(" or "))
+            }
+            Self::Unbound => f.write_str("this session has no issue, so there is no checklist"),
+            Self::UnknownSession { session } => {
+                write!(f, "there is no session `{}` in this project", short(session))
+            }
+            Self::SessionEnded { session, at } => write!(f, "session {session} ended at {at}"),
+            Self::IssueHeld { number, session, title, .. } => {
+                write!(f, "issue #{number} is bound to session {session} (`{title}`)")
+            }
+            Self::AlreadyBound { number } => {
+                write!(f, "the session is bound to issue #{number} already")
+            }
+            Self::SelfLink { number } => write!(f, "issue #{number} cannot be linked to itself"),
+            Self::AlreadyLinked { number, kind, to } => {
+                write!(f, "issue #{number} is {} #{to} already", kind.name())
+            }
+            Self::NotLinked { number, kind, to } => {
+                write!(f, "issue #{number} is not {} #{to}", kind.name())
+            }
+            Self::OpenChildren { number, children } => {
+                let children: Vec<String> = children.iter().map(|n| format!("#{n}")).collect();
+                write!(f, "issue #{number} has open children: {}", children.join(", "))
+            }
+            Self::StaleRevision { number, expected, revision, checklist } => write!(
+                f,
+                "issue #{number} is at revision {revision}, not {expected}; it now reads:\n{checklist}"
+            ),
+            Self::BadChecklist { faults } => {
+                let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
+                write!(f, "the checklist cannot be read: {}", lines.join("; "))
+            }
+            Self::MayNotAsk { role } => write!(f, "the role {role} may not ask a person"),
+            Self::MayNotAnswer { role } => write!(f, "the role {role} may not answer a gate"),
+            Self::UnknownGate { gate } => {
+                write!(f, "there is no gate `{}` in this project", short(gate))
+            }
+            Self::AlreadyAnswered { gate, state, by, at } => {
+                write!(f, "gate {gate} is {} already", state.name())?;
+                match (by, at) {
+                    (Some(by), Some(at)) => write!(f, ", by {by} at {at}"),
+                    _ => Ok(()),
+                }
+            }
+            Self::BadForm { fault } => write!(f, "this form cannot be asked: {fault}"),
+            Self::BadResponse { faults } => {
+                write!(f, "the response does not fit the form: {}", faults.join("; "))
+            }
+            Self::MayNotDelegate { role } => {
+                write!(f, "the role {role} may not do this to a delegation")
+            }
+            Self::BadAgentType { name } => write!(f, "`{}` names no agent", short(name)),
+            Self::UnknownDelegation { delegation } => {
+                write!(f, "there is no delegation `{}` in this project", short(delegation))
+            }
+            Self::DelegationOver { delegation, state } => {
+                write!(f, "delegation {delegation} is {} already", state.name())
+            }
+            Self::StaleDelegation { epoch, current, holder, .. } => {
+                write!(f, "epoch {epoch} is not the current lease (it is at {current}, ")?;
+                match holder {
+                    Some(holder) => write!(f, "held by {holder})"),
+                    None => f.write_str("held by nobody)"),
+                }
+            }
+            Self::NoProposal { delegation } => {
+                write!(f, "delegation {delegation} proposes nothing")
+            }
+            Self::ProposalSettled { delegation, .. } => {
+                write!(f, "the proposal of delegation {delegation} was decided on before")
+            }
+            Self::NotYourProposal { delegator } => {
+                write!(f, "this was delegated by {delegator}, not by you")
+            }
+            Self::ItemsRequired => f.write_str("to modify a proposal, items are required"),
+            Self::NoChecklist => f.write_str("no issue was bound when this was delegated"),
+            Self::UnknownConversation { conversation } => {
+                write!(f, "there is no conversation `{}` in this project", short(conversation))
+            }
+        }
+    }
+}
