@@ -2,12 +2,16 @@
 
 mod backup;
 mod call;
+mod checklist;
 mod completions;
 mod demo;
 mod doctor;
+mod edit;
+mod editor;
 mod follow;
 mod mcp;
 mod operation;
+mod prompt;
 mod secret_file;
 
 use clap::{ArgMatches, Command};
@@ -24,6 +28,8 @@ pub(crate) const FIXED: [&str; 8] =
 pub(crate) fn built(name: &str) -> Option<Command> {
     match name {
         "demo" => Some(demo::command()),
+        "issue" => operation::command(name).map(|issue| issue.subcommand(edit::command())),
+        "todo" => operation::command(name).map(|todo| checklist::with_actions(&todo)),
         "call" => Some(call::command()),
         "mcp" => Some(mcp::command()),
         "wait" => Some(follow::wait_command()),
@@ -43,6 +49,12 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     }
     match matches.subcommand() {
         Some(("demo", _)) => demo::run(globals),
+        Some(("issue", matches)) if let Some(("edit", matches)) = matches.subcommand() => {
+            edit::run(globals, matches)
+        }
+        Some(("todo", matches)) if checklist::is_action(matches) => {
+            checklist::run(globals, matches)
+        }
         Some(("call", matches)) => call::run(globals, matches),
         Some(("mcp", matches)) => mcp::run(globals, matches),
         Some(("wait", matches)) => follow::wait(globals, matches),

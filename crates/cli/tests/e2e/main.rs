@@ -13,6 +13,7 @@
 mod backup;
 mod bad_input;
 mod bad_store;
+mod checklist;
 mod completions;
 mod crash;
 mod crowd;
