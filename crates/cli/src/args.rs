@@ -113,9 +113,12 @@ pub(crate) fn tree(word: Option<&str>) -> Command {
     }
     // Help, or a word we do not know: every name, for the list or the suggestion.
     let fixed = commands::FIXED.iter().filter_map(|name| commands::built(name));
-    let mut words: Vec<&str> =
-        CATALOGUE.iter().filter_map(|o| o.surfaces.command.first().copied()).collect();
-    words.dedup();
+    let mut words: Vec<&str> = Vec::new();
+    for word in CATALOGUE.iter().filter_map(|o| o.surfaces.command.first().copied()) {
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
     root.subcommands(fixed.chain(words.into_iter().filter_map(commands::built)))
 }
 

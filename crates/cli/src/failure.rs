@@ -12,6 +12,10 @@ use crate::output;
 pub(crate) enum Failure {
     /// An operation's error: its code has the exit code in the one error table.
     Operation(Error),
+    /// The same, with better advice than the operation can give.
+    Advised { error: Error, hint: String },
+    /// Nothing was changed, for a reason outside the operations.
+    Declined { code: &'static str, message: String, hint: Option<String> },
     /// The command line itself.
     Usage { message: String, hint: Option<String> },
     /// Help or version was asked for; not a failure, but it ends the command.
@@ -45,6 +49,12 @@ impl Failure {
             Self::Silent => return ExitCode::SUCCESS,
             Self::Told(exit) => return ExitCode::from(exit),
             Self::Operation(error) => (error.meaning().exit, error.to_json()),
+            Self::Advised { error, hint } => {
+                let (exit, mut object) = (error.meaning().exit, error.to_json());
+                object["error"]["hint"] = hint.into();
+                (exit, object)
+            }
+            Self::Declined { code, message, hint } => (1, object(code, &message, hint)),
             Self::Usage { message, hint } => (2, object("usage", &message, hint)),
             Self::Io(message) => (3, object("io", &message, None)),
         };

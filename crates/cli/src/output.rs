@@ -90,9 +90,18 @@ pub(crate) fn line(text: &str) -> String {
     clean(&text.replace(['\n', '\t'], " "))
 }
 
-/// How many columns there are: the terminal's, or a hundred where there is none.
+/// Is a person here to be asked, and to read the question?
+pub(crate) fn is_interactive() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+/// How many columns there are: what COLUMNS says, the terminal's, or a hundred where there is
+/// none.
 pub(crate) fn width() -> usize {
-    if io::stdout().is_terminal() {
+    let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
+    if let Some(said) = said.filter(|said: &usize| *said > 0) {
+        said.max(20)
+    } else if io::stdout().is_terminal() {
         terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0)).max(20)
     } else {
         100

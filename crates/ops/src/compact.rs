@@ -1,8 +1,9 @@
 //! Compact text for agents: a stable format of its own, version 1 (P-33).
 //!
 //! The first line names the format. Then each item of the answer's list is one line: a mark, what
-//! it is called by, its words. Then the plain fields, `name=value`, each on a line. What a model
-//! does not need (times, empty fields) is left out. People get tables, programs `--json`; a change
+//! it is called by, its words; where there are several lists, each has its name above it. Then the
+//! plain fields, `name=value`, each on a line. What a model does not need (times, empty fields, a
+//! checklist whose items are there) is left out. People get tables, programs `--json`; a change
 //! of this format is a new version.
 
 use serde_json::{Map, Value};
@@ -25,7 +26,14 @@ pub fn text(answer: &Value) -> String {
 }
 
 fn write(fields: &Map<String, Value>, within: &str, lines: &mut Vec<String>) {
+    let lists = fields.values().filter(|value| is_list(value)).count();
     for (name, value) in fields {
+        if lists > 0 && (name == "markdown" || name == "checklist") {
+            continue;
+        }
+        if lists > 1 && is_list(value) {
+            lines.push(format!("# {name}"));
+        }
         let name = if within.is_empty() { name.clone() } else { format!("{within}.{name}") };
         match value {
             Value::Array(items) if items.iter().all(Value::is_object) => {
@@ -42,9 +50,15 @@ fn write(fields: &Map<String, Value>, within: &str, lines: &mut Vec<String>) {
     }
 }
 
-/// What an item is called by: its number for an issue, else its id or its seq.
+/// Items, one line each.
+fn is_list(value: &Value) -> bool {
+    value.as_array().is_some_and(|items| !items.is_empty() && items.iter().all(Value::is_object))
+}
+
+/// What an item is called by: its number for an issue (which has a title), else its id or its seq.
 fn called(item: &Map<String, Value>) -> Option<String> {
-    let number = item.get("number").and_then(Value::as_i64).map(|number| format!("#{number}"));
+    let number = item.get("number").filter(|_| item.contains_key("title"));
+    let number = number.and_then(Value::as_i64).map(|number| format!("#{number}"));
     let id = || item.get("id").and_then(Value::as_str).map(str::to_owned);
     let seq = || item.get("seq").and_then(Value::as_i64).map(|seq| seq.to_string());
     number.or_else(id).or_else(seq)
@@ -59,16 +73,29 @@ fn item(item: &Map<String, Value>) -> String {
         Some(_) if item.get("hold").is_some_and(|hold| !hold.is_null()) => "[!]",
         _ => "[ ]",
     };
-    let said = word("title").or_else(|| word("content")).or_else(|| word("about"));
-    let said = said.or_else(|| word("type")).or_else(|| word("role")).unwrap_or_default();
-    let agent = word("agentType").or_else(|| word("assignee")).map(|agent| format!(" @{agent}"));
-    let outcome = word("outcome").map(|outcome| format!(" -> {}", one_line(outcome)));
+    let words = ["title", "content", "about", "text", "mission", "type", "role"];
+    let said = words.into_iter().find_map(word).unwrap_or_default();
+    // Another issue is nothing without how it stands to this one.
+    let link = word("kind").filter(|_| item.contains_key("direction"));
+    let head = [Some(mark), called(item).as_deref(), link, Some(&one_line(said))]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" ");
+    let agent = word("agentType").or_else(|| word("assignee"));
+    let agent = agent.or_else(|| word("type").filter(|_| item.contains_key("mission")));
     let claimed = item.get("claim").is_some_and(|claim| !claim.is_null());
+    let is_criterion = word("kind") == Some("criterion");
+    let held = item.get("hold").and_then(|hold| hold.get("reason")).and_then(Value::as_str);
+    let state = word("state").map(|state| format!(" ({state})"));
     [
-        format!("{mark} {} {}", called(item).unwrap_or_default(), one_line(said)),
-        agent.unwrap_or_default(),
+        head,
+        agent.map(|agent| format!(" @{agent}")).unwrap_or_default(),
+        state.unwrap_or_default(),
+        if is_criterion { " (criterion)".to_owned() } else { String::new() },
         if claimed { " (claimed)".to_owned() } else { String::new() },
-        outcome.unwrap_or_default(),
+        held.map(|reason| format!(" (held: {})", one_line(reason))).unwrap_or_default(),
+        word("outcome").map(|outcome| format!(" -> {}", one_line(outcome))).unwrap_or_default(),
     ]
     .concat()
 }
@@ -103,7 +130,7 @@ mod tests {
         let long = "ä".repeat(200);
         let expected = format!(
             "punchlist/1\n[x] 01A Measure the build -> 61 % linking\n[/] 01B Write it up @writer\n\
-             [!] 01C {long}…\nsummary.total=3\nsummary.pending=1\n"
+             [!] 01C {long}… (held: no key)\nsummary.total=3\nsummary.pending=1\n"
         );
         assert_eq!(text(&answer), expected);
     }
@@ -117,5 +144,29 @@ mod tests {
         let expected = "punchlist/1\n[ ] #7 Slow build\nchecklist=# Criteria - [ ] fast\nepoch=2\n";
         assert_eq!(text(&answer), expected);
         assert_eq!(text(&json!({ "todo": null })), "punchlist/1\n");
+    }
+
+    #[test]
+    fn several_lists_have_names_and_every_kind_of_item_its_words() {
+        let answer = json!({
+            "criteria": [{ "id": "01A", "content": "fast", "status": "completed", "claim": {} }],
+            "steps": [],
+            "links": [{ "kind": "child_of", "number": 2, "title": "Build", "direction": "out" }],
+            "updates": [{ "id": "01B", "kind": "comment", "text": "Seen\ntwice" }],
+            "checklist": "# Criteria\n- [x] fast\n",
+            "progress": "1 of 1 closed",
+        });
+        let expected = "punchlist/1\n# criteria\n[x] 01A fast (claimed)\n# links\n\
+             [ ] #2 child_of Build\n# updates\n[ ] 01B Seen twice\nprogress=1 of 1 closed\n";
+        assert_eq!(text(&answer), expected);
+        let gate = json!({ "gates": [{ "id": "01G", "number": 7, "kind": "ask", "state": "open",
+            "text": "Which port?" }] });
+        assert_eq!(text(&gate), "punchlist/1\n[ ] 01G Which port? (open)\n");
+        let work = json!({ "delegation": { "id": "01D", "type": "coder", "mission": "Fix it",
+            "state": "queued" }, "epoch": 1 });
+        assert_eq!(text(&work), "punchlist/1\n[ ] 01D Fix it @coder (queued)\nepoch=1\n");
+        let todo = json!({ "items": [{ "content": "fast", "status": "pending",
+            "kind": "criterion" }], "markdown": "- [ ] fast" });
+        assert_eq!(text(&todo), "punchlist/1\n[ ] fast (criterion)\n");
     }
 }

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::Read;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use punchlist_core::Time;
 use punchlist_ops::catalogue::{CATALOGUE, Operation, find};
 use punchlist_ops::dispatch::{INPUT_MAX, parse_json};
 use punchlist_ops::explain::Fault;
@@ -73,17 +74,28 @@ pub(super) fn call_and(
     let ops = caller::ops(globals)?;
     let envelope = caller::envelope(&ops, globals, false)?;
     let answer = then(ops.call(operation, &envelope, input)?)?;
+    show(globals, operation, &answer, envelope.now)
+}
+
+/// Shows an operation's answer in the form that was asked for.
+pub(super) fn show(
+    globals: &Globals,
+    operation: &Operation,
+    answer: &Value,
+    now: Time,
+) -> Result<(), Failure> {
     if globals.json {
-        output::print(&output::json_text(&answer))?;
+        output::print(&output::json_text(answer))?;
     } else if globals.compact {
-        output::print(&output::clean(&compact::text(&answer)))?;
+        output::print(&output::clean(&compact::text(answer)))?;
     } else if !globals.quiet {
-        output::print(&render::answer(operation.name, &answer, envelope.now))?;
+        output::print(&render::answer(operation.name, answer, now))?;
     }
     Ok(())
 }
 
-fn read_stdin() -> Result<String, Failure> {
+/// All of standard input, as far as an input may reach.
+pub(super) fn read_stdin() -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let limit = INPUT_MAX as u64 + 1;
     std::io::stdin().lock().take(limit).read_to_end(&mut bytes)?;

@@ -2,12 +2,18 @@
 
 mod backup;
 mod call;
+mod checklist;
 mod completions;
 mod demo;
 mod doctor;
+mod edit;
+mod editor;
 mod follow;
+mod inbox;
+mod inbox_answer;
 mod mcp;
 mod operation;
+mod prompt;
 mod secret_file;
 
 use clap::{ArgMatches, Command};
@@ -17,13 +23,16 @@ use crate::failure::Failure;
 use crate::output;
 
 /// The commands that are not operations of the catalogue.
-pub(crate) const FIXED: [&str; 8] =
-    ["demo", "call", "mcp", "wait", "doctor", "backup", "restore", "completions"];
+pub(crate) const FIXED: [&str; 9] =
+    ["demo", "inbox", "call", "mcp", "wait", "doctor", "backup", "restore", "completions"];
 
 /// Builds one command in full, if there is one of that name.
 pub(crate) fn built(name: &str) -> Option<Command> {
     match name {
         "demo" => Some(demo::command()),
+        "inbox" => Some(inbox::command()),
+        "issue" => operation::command(name).map(|issue| issue.subcommand(edit::command())),
+        "todo" => operation::command(name).map(|todo| checklist::with_actions(&todo)),
         "call" => Some(call::command()),
         "mcp" => Some(mcp::command()),
         "wait" => Some(follow::wait_command()),
@@ -43,6 +52,13 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     }
     match matches.subcommand() {
         Some(("demo", _)) => demo::run(globals),
+        Some(("inbox", matches)) => inbox::run(globals, matches),
+        Some(("issue", matches)) if let Some(("edit", matches)) = matches.subcommand() => {
+            edit::run(globals, matches)
+        }
+        Some(("todo", matches)) if checklist::is_action(matches) => {
+            checklist::run(globals, matches)
+        }
         Some(("call", matches)) => call::run(globals, matches),
         Some(("mcp", matches)) => mcp::run(globals, matches),
         Some(("wait", matches)) => follow::wait(globals, matches),

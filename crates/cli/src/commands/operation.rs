@@ -16,14 +16,18 @@ use crate::failure::Failure;
 /// What the commands of two words are about.
 const GROUPS: &[(&str, &str)] = &[
     ("audit", "Look for what should not have been waved through"),
-    ("issue", "File, find and move issues"),
-    ("todo", "Take, hold, claim and judge items of any list"),
+    ("criterion", "Confirm or drop what an issue must meet"),
+    ("delegation", "Work handed from agent to agent: look, do, report, decide"),
+    ("issue", "File, find, discuss, link and move issues"),
+    ("session", "Start sessions, and say which issue each works on"),
+    ("todo", "Keep an issue's checklist; take, hold, claim and judge items of any list"),
     ("token", "Make, list and take back tokens"),
 ];
 
 /// Fields that have the name of a global flag. On a command with such a field the flag fills the
 /// field, and says nothing about the caller: `punch token new --agent coder` makes a token *for*
-/// the coder. From the environment it never does.
+/// the coder. From the environment it never does. Where the command takes such a field by place,
+/// both ways work, and the place wins.
 const SHARED: [&str; 4] = ["agent", "session", "mission", "pillar"];
 
 /// The operations whose command begins with this word.
@@ -140,14 +144,35 @@ pub(super) fn input(operation: &Operation, globals: &mut Globals, matches: &ArgM
     let fields = schema.get("properties").and_then(Value::as_object);
     let mut input = Map::new();
     for (field, schema) in fields.into_iter().flatten() {
-        let given = if SHARED.contains(&field.as_str()) {
-            globals.take_for_field(field, matches).map(Value::from)
-        } else {
-            value(matches, field, schema)
-        };
+        let by_place = operation.surfaces.positional.contains(&field.as_str());
+        let mut given = None;
+        if by_place || !SHARED.contains(&field.as_str()) {
+            given = value(matches, field, schema);
+        }
+        if given.is_none() && SHARED.contains(&field.as_str()) {
+            given = globals.take_for_field(field, matches).map(Value::from);
+        }
         input.extend(given.map(|given| (field.clone(), given)));
     }
     Value::Object(input)
+}
+
+/// One of several values: a text; or, where they are objects, an object in JSON, or the text that
+/// is all an object must have.
+fn item(text: &str, schema: &Value) -> Value {
+    if schema["type"] != "object" {
+        return text.into();
+    }
+    let object = serde_json::from_str(text).ok().filter(Value::is_object);
+    let only = match schema["required"].as_array().map(Vec::as_slice) {
+        Some([Value::String(only)]) => Some(only),
+        _ => None,
+    };
+    match (object, only) {
+        (Some(object), _) => object,
+        (None, Some(only)) => Value::Object(Map::from_iter([(only.clone(), text.into())])),
+        (None, None) => text.into(),
+    }
 }
 
 /// What was given for a field, as the schema's type; what does not read stays text and is
@@ -159,7 +184,7 @@ fn value(matches: &ArgMatches, field: &str, schema: &Value) -> Option<Value> {
         "boolean" => matches.get_flag(field).then_some(Value::Bool(true)),
         "array" => {
             let texts = matches.get_many::<String>(field)?;
-            Some(texts.map(|text| Value::from(text.as_str())).collect())
+            Some(texts.map(|text| item(text, &schema["items"])).collect())
         }
         "string" => matches.get_one::<String>(field).map(|text| text.as_str().into()),
         _ => {

@@ -45,6 +45,59 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     kept
 }
 
+/// The text in lines of at most that width, broken at spaces where there are any. A line that
+/// fits is left alone, so that what was laid out by hand stays as it is.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(8);
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        if line.width() <= width {
+            lines.push(line.trim_end().to_owned());
+        } else {
+            fill(line, width, &mut lines);
+        }
+    }
+    lines
+}
+
+fn fill(text: &str, width: usize, lines: &mut Vec<String>) {
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() && line.width() + 1 + word.width() > width {
+            lines.push(std::mem::take(&mut line));
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        // A word that is wider than a line is broken where it must be.
+        for c in word.chars() {
+            if line.width() + c.width().unwrap_or(0) > width {
+                lines.push(std::mem::take(&mut line));
+            }
+            line.push(c);
+        }
+    }
+    lines.push(line);
+}
+
+/// A text behind a lead, its further lines under its first. The lead is what the eye sees of
+/// `shown`, which may carry colours.
+pub(crate) fn hanging(lead: &str, shown: &str, text: &str, width: usize) -> String {
+    let indent = lead.width();
+    let lines = wrapped(text, width.saturating_sub(indent));
+    let mut block = String::new();
+    for (n, line) in lines.iter().enumerate() {
+        if n == 0 {
+            block.push_str(shown);
+        } else if !line.is_empty() {
+            block.extend(std::iter::repeat_n(' ', indent));
+        }
+        block.push_str(line);
+        block.push('\n');
+    }
+    block
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,6 +109,14 @@ mod tests {
             vec!["漢字".to_owned(), "a long second line".to_owned()],
         ];
         assert_eq!(aligned(rows, 16), "a     first\n漢字  a long se…\n");
+    }
+
+    #[test]
+    fn wrapped_lines_fit_and_lose_no_word() {
+        let text = "  as it stands\n\none two  three four 漢字漢字漢字漢字";
+        let lines = wrapped(text, 14);
+        assert_eq!(lines, ["  as it stands", "", "one two three", "four", "漢字漢字漢字漢", "字"]);
+        assert_eq!(hanging("- ", "<-> ", "one two three", 10), "<-> one two\n  three\n");
     }
 
     #[test]

@@ -1,12 +1,18 @@
-//! Answers for people: one file per kind of answer, plain JSON where there is none.
+//! Answers for people: one file per kind of answer. Every operation has its words.
 
 mod authority;
+mod checklist;
 pub(crate) mod columns;
+mod conversations;
 pub(crate) mod copies;
+mod delegations;
 pub(crate) mod doctor;
+mod event_words;
 mod events;
+pub(crate) mod gates;
 mod issues;
 mod reports;
+mod sessions;
 mod status;
 mod times;
 mod todos;
@@ -16,16 +22,47 @@ pub(crate) mod turn;
 use punchlist_core::Time;
 use serde_json::Value;
 
-/// An operation's answer in words.
+/// An operation's answer in words; as JSON if it has none, which a test forbids.
 pub(crate) fn answer(operation: &str, answer: &Value, now: Time) -> String {
-    match operation {
+    words(operation, answer, now).unwrap_or_else(|| format!("{answer:#}\n"))
+}
+
+fn words(operation: &str, answer: &Value, now: Time) -> Option<String> {
+    Some(match operation {
         "create_todo" => turn::created(answer),
         "list_todo" => turn::listed(answer),
         "complete_todo" => turn::completed(answer),
+        "todo" => checklist::kept(answer, now),
+        "issue" => issues::tool(answer, now),
         "issue_create" => issues::created(answer),
         "issue_list" => issues::listed(answer, now),
         "issue_show" => issues::shown(answer, now),
         "issue_transition" => issues::moved(answer),
+        "issue_comment" => issues::done("Commented on", answer),
+        "issue_link" => issues::done("Linked", answer),
+        "issue_unlink" => issues::done("Unlinked", answer),
+        "issue_close_as_duplicate" => issues::done("Closed as a duplicate:", answer),
+        "issue_defer" => issues::deferred(answer, now),
+        "issue_checklist_edit" | "criterion_ratify" | "criterion_drop" => {
+            issues::changed(answer, now)
+        }
+        "session_list" => sessions::listed(answer, now),
+        "session_start" | "session_show" => sessions::shown(answer, now),
+        "session_bind" => sessions::bound("Bound", answer),
+        "session_unbind" => sessions::bound("Unbound", answer),
+        "session_end" => sessions::bound("Ended", answer),
+        "session_promote" => sessions::promoted(answer),
+        "session_send_to_agent" => sessions::sent(answer),
+        "session_context" => sessions::context(answer),
+        "checkpoint" | "ask" | "form" => gates::asked(answer),
+        "gate_list" => gates::listed(answer, now),
+        "gate_answer" => gates::answered(answer),
+        "delegate" => delegations::handed(answer),
+        "delegation_list" => delegations::listed(answer, now),
+        "delegation_heartbeat" => delegations::lease(answer, now),
+        "delegation_show" | "delegation_take" | "delegation_report" | "delegation_cancel"
+        | "proposal_decide" => delegations::shown(answer, now),
+        "conversation_show" => conversations::shown(answer, now),
         "status" => status::render(answer, now),
         "event_list" => events::render(answer, now),
         "token_new" => tokens::made(answer, now),
@@ -35,8 +72,8 @@ pub(crate) fn answer(operation: &str, answer: &Value, now: Time) -> String {
         "audit_closes" => reports::audit(answer, now),
         "authority_show" => authority::render(answer),
         name if name.starts_with("todo_") => todos::render(answer, now),
-        _ => format!("{answer:#}\n"),
-    }
+        _ => return None,
+    })
 }
 
 /// A text field of an answer, safe for a terminal and on one line.
@@ -46,4 +83,30 @@ fn text<'a>(value: &'a Value, field: &str) -> std::borrow::Cow<'a, str> {
 
 fn number(value: &Value, field: &str) -> i64 {
     value[field].as_i64().unwrap_or_default()
+}
+
+fn list<'a>(value: &'a Value, field: &str) -> &'a [Value] {
+    value[field].as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// How long ago a time of an answer was, or how far ahead; nothing where there is none.
+fn ago(value: &Value, now: Time) -> String {
+    value.as_str().and_then(Time::parse).map_or(String::new(), |at| times::relative(at, now))
+}
+
+#[cfg(test)]
+mod tests {
+    use punchlist_ops::CATALOGUE;
+
+    use super::*;
+
+    /// What a newer program answers may lack what we look for; that is no reason to fall over.
+    #[test]
+    fn every_operation_has_words_even_for_an_answer_that_lacks_everything() {
+        let now = Time::from_micros(0);
+        for operation in CATALOGUE {
+            let said = words(operation.name, &Value::Object(Default::default()), now);
+            assert!(said.is_some(), "{} has no words for people", operation.name);
+        }
+    }
 }

@@ -5,12 +5,8 @@ use serde_json::Value;
 
 use super::columns::{aligned, cut};
 use super::times::relative;
-use super::{number, text};
+use super::{list, number, text};
 use crate::output::{BOLD, DIM, YELLOW, line, width};
-
-fn list<'a>(answer: &'a Value, field: &str) -> &'a [Value] {
-    answer[field].as_array().map(Vec::as_slice).unwrap_or_default()
-}
 
 fn ago(value: &Value, field: &str, now: Time) -> String {
     let at = value[field].as_str().and_then(Time::parse);

@@ -52,7 +52,8 @@ pub(crate) fn listed(answer: &Value) -> String {
 
 pub(crate) fn completed(answer: &Value) -> String {
     let (title, status) = (text(answer, "title"), text(answer, "status"));
-    let status = format!("{}{}", status[..1].to_uppercase(), &status[1..]);
+    let (first, rest) = status.split_at_checked(1).unwrap_or_default();
+    let status = format!("{}{rest}", first.to_uppercase());
     let remaining = match number(answer, "remaining") {
         0 => "nothing remains in this turn".to_owned(),
         1 => "1 item remains".to_owned(),

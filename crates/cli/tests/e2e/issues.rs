@@ -21,7 +21,7 @@ fn an_issue_lives_over_its_commands(backend: Backend) {
     let made = place.punch(new).words(criteria).answer();
     let issue = json!({
         "id": "<id 1>", "number": 1, "title": "Log in fails", "body": "- white page",
-        "status": "open", "assignment": null, "revision": 1, "createdBy": "root:primary",
+        "status": "open", "assignment": null, "revision": 2, "createdBy": "root:primary",
         "createdAt": NOW, "updatedAt": NOW, "deferUntil": null,
     });
     let mut names = Names::default();
@@ -30,7 +30,7 @@ fn an_issue_lives_over_its_commands(backend: Backend) {
     let go = ["issue", "transition", "1", "in_progress", "--reason", "begun", "--json"];
     let moved = place.punch(go).env("PUNCHLIST_NOW", later).answer();
     assert_eq!(moved["issue"]["status"], "in_progress");
-    assert_eq!(moved["issue"]["revision"], 2);
+    assert_eq!(moved["issue"]["revision"], 3);
     let shown = place.punch(["issue", "show", "1", "--json"]).answer();
     assert_eq!(shown["issue"], moved["issue"]);
     let checklist = "# Criteria\n- [ ] It works\n- [ ] -- and is tested\n";
@@ -74,8 +74,9 @@ fn what_people_read_is_short_and_names_the_number() {
     );
     assert_eq!(
         words(&place, &["issue", "show", "2"]),
-        "#2 Second\nopen, filed now by root:primary, changed now, revision 1\n\nwhy\n\n\
-         # Criteria\n- [ ] ok\n"
+        "#2 Second\nopen, filed now by root:primary, changed now, revision 2\n\
+         0 of 1 closed, 0 of 1 criteria met\n\nwhy\n\n\
+         Criteria\n  [ ] ok\n      proposed by an agent, not ratified\n"
     );
     let log = words(&place, &["log"]);
     assert!(log.contains("issue created       #1 First one\n"), "{log}");

@@ -3,6 +3,8 @@
 //! The client is rmcp's own, over the child's streams, in both eras of the protocol.
 
 use jsonschema::Validator;
+use punchlist_core::Role;
+use punchlist_ops::CATALOGUE;
 use punchlist_testkit::Backend;
 use rmcp::model::{CallToolRequestParams, MetaObject, ProtocolVersion, RequestMetaObject};
 use rmcp::service::{ClientLifecycleMode, RunningService, serve_client_with_lifecycle};
@@ -114,7 +116,7 @@ fn titles(place: &Place, turn: &str) -> Vec<String> {
 /// The same script as over `punch call`, answer by answer; each answer fits the tool's schema.
 fn a_turn_lives_over_mcp(backend: Backend, era: Era) {
     let place = Place::new(backend);
-    let client = Client::in_era(&server(&place, &[]), era);
+    let client = Client::in_era(&server(&place, &["--profile", "turn"]), era);
     let tools = client.tools();
     life::play(|step| {
         let mut result = client.result(step.operation, &step.input, &in_turn(step.turn)).unwrap();
@@ -216,10 +218,13 @@ fn the_default_tools_of_a_role_are_cheap() {
 #[test]
 fn a_profile_trims_the_list_and_not_the_authority() {
     let place = Place::sqlite();
-    let judging = ["todo_claim", "todo_accept", "todo_return"];
-    let all = [&TURN_TOOLS[..], &judging].concat();
+    let turn = [&TURN_TOOLS[..], &["delegate"]].concat();
+    // Everything the role may use: what nobody but the operator may is not among it.
+    let usable = CATALOGUE.iter().filter(|operation| operation.access.allows(Role::Root));
+    let all: Vec<&str> = usable.map(|operation| operation.name).collect();
+    assert!(all.contains(&"todo") && !all.contains(&"gate_answer"), "{all:?}");
     for (profile, listed) in
-        [("turn", &TURN_TOOLS[..]), ("all", &all), ("plan", &judging[..1]), ("session", &[])]
+        [("turn", &turn[..]), ("all", &all), ("plan", &["todo_claim"]), ("session", &[])]
     {
         let client = Client::start(&server(&place, &["--profile", profile]));
         assert_eq!(client.names(), listed, "{profile}");
@@ -376,8 +381,10 @@ fn a_worker_sees_no_turn_tools_and_is_refused_by_name() {
     let before = place.log_length();
     let worker = ["--agent", "primary.subagents.x", "--conversation", "c1", "--turn", "t1"];
     let own = ["todo_claim"];
+    let usable = CATALOGUE.iter().filter(|operation| operation.access.allows(Role::Worker));
+    let all: Vec<&str> = usable.map(|operation| operation.name).collect();
     for (more, listed) in
-        [(&[][..], &own[..]), (&["--profile", "turn"], &[]), (&["--profile", "all"], &own)]
+        [(&[][..], &own[..]), (&["--profile", "turn"], &[]), (&["--profile", "all"], &all)]
     {
         let client = Client::start(&server(&place, &[&worker, more].concat()));
         assert_eq!(client.names(), listed, "{more:?}");
@@ -402,8 +409,7 @@ fn a_worker_sees_no_turn_tools_and_is_refused_by_name() {
 fn a_tool_that_does_not_exist_is_a_protocol_error() {
     let place = Place::sqlite();
     let client = Client::start(&server(&place, &["--conversation", "c1", "--turn", "t1"]));
-    // An operation that is no tool is not one either.
-    for name in ["creat_todo", "status", "event_list", ""] {
+    for name in ["creat_todo", "turn", ""] {
         match client.result(name, &json!({}), &json!({})) {
             Err(ServiceError::McpError(error)) => {
                 let expected = json!({

@@ -95,6 +95,12 @@ impl Place {
         answer["created"][0]["id"].as_str().unwrap().to_owned()
     }
 
+    /// The secret of the first operator's token, on a store that has none yet.
+    pub(crate) fn operator(&self) -> String {
+        let made = self.punch(["token", "new", "--role", "operator", "--json"]).answer();
+        made["token"].as_str().unwrap().to_owned()
+    }
+
     /// How many events the project's log holds.
     ///
     /// On PostgreSQL a test that runs beside this one may hold the horizon back for a moment, so
@@ -145,6 +151,18 @@ impl Punch {
     pub(crate) fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdin = bytes.into();
         self
+    }
+
+    /// With a token, by its secret.
+    pub(crate) fn with(self, secret: &str) -> Self {
+        self.env("PUNCHLIST_TOKEN", secret)
+    }
+
+    /// Runs it and takes its words: exit 0, nothing but notes on stderr.
+    pub(crate) fn said(&self) -> String {
+        let ran = self.run();
+        assert_eq!((ran.exit, ran.remarks().as_str()), (Some(0), ""), "{}", self.shown());
+        ran.stdout
     }
 
     /// The words that were given, for the message of an assertion.

@@ -43,7 +43,7 @@ impl Define for DelegationHeartbeat {
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces {
         command: &["delegation", "heartbeat"],
-        positional: &["delegationId"],
+        positional: &["delegationId", "epoch"],
         ..Surfaces::CALL
     };
     const EXAMPLE: &'static str = r#"{"delegationId":"01JCQ0000000000000000000AB","epoch":1}"#;

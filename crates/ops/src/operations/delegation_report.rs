@@ -41,7 +41,7 @@ impl Define for DelegationReport {
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces {
         command: &["delegation", "report"],
-        positional: &["delegationId"],
+        positional: &["delegationId", "epoch"],
         ..Surfaces::CALL
     };
     const EXAMPLE: &'static str = concat!(

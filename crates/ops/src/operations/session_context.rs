@@ -46,7 +46,8 @@ impl Define for SessionContext {
     const NAME: &'static str = "session_context";
     const ACCESS: Access = Access::Roles(&KEEPERS);
     const EFFECT: Effect = Effect::Read;
-    const SURFACES: Surfaces = Surfaces { command: &["session", "context"], ..Surfaces::CALL };
+    const SURFACES: Surfaces =
+        Surfaces { command: &["session", "context"], positional: &["session"], ..Surfaces::CALL };
     const EXAMPLE: &'static str = r#"{"session":"abc-123","budget":800}"#;
 
     type Input = Input;

@@ -29,7 +29,8 @@ impl Define for SessionEnd {
     const NAME: &'static str = "session_end";
     const ACCESS: Access = Access::Roles(&KEEPERS);
     const EFFECT: Effect = Effect::Write;
-    const SURFACES: Surfaces = Surfaces { command: &["session", "end"], ..Surfaces::CALL };
+    const SURFACES: Surfaces =
+        Surfaces { command: &["session", "end"], positional: &["session"], ..Surfaces::CALL };
     const EXAMPLE: &'static str = r#"{"session":"abc-123"}"#;
 
     type Input = Input;

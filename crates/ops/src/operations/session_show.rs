@@ -29,7 +29,8 @@ impl Define for SessionShow {
     const NAME: &'static str = "session_show";
     const ACCESS: Access = Access::Roles(&KEEPERS);
     const EFFECT: Effect = Effect::Read;
-    const SURFACES: Surfaces = Surfaces { command: &["session", "show"], ..Surfaces::CALL };
+    const SURFACES: Surfaces =
+        Surfaces { command: &["session", "show"], positional: &["session"], ..Surfaces::CALL };
     const EXAMPLE: &'static str = r#"{"session":"abc-123"}"#;
 
     type Input = Input;

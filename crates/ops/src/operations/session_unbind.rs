@@ -29,7 +29,8 @@ impl Define for SessionUnbind {
     const NAME: &'static str = "session_unbind";
     const ACCESS: Access = Access::Roles(&KEEPERS);
     const EFFECT: Effect = Effect::Write;
-    const SURFACES: Surfaces = Surfaces { command: &["session", "unbind"], ..Surfaces::CALL };
+    const SURFACES: Surfaces =
+        Surfaces { command: &["session", "unbind"], positional: &["session"], ..Surfaces::CALL };
     const EXAMPLE: &'static str = r#"{"session":"abc-123"}"#;
 
     type Input = Input;

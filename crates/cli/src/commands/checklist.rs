@@ -1,0 +1,119 @@
+//! `punch todo view|set|add|start|done|drop|note|block|unblock`: an issue's checklist, for people.
+//!
+//! Each is the operation `todo` with its action. Whose list it is say `--issue` or the session.
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use punchlist_core::Role;
+use punchlist_ops::Error;
+use punchlist_ops::catalogue::find;
+use serde_json::{Map, Value};
+
+use super::call;
+use crate::args::Globals;
+use crate::caller;
+use crate::failure::Failure;
+
+/// The actions, as the operation calls them, and what they do.
+const ACTIONS: [(&str, &str); 9] = [
+    ("view", "Show the checklist"),
+    ("set", "Replace the steps: what stays keeps its notes, what is missing is dropped"),
+    ("add", "Add items at the end"),
+    ("start", "Begin a step; the one in progress goes back to pending"),
+    ("done", "Tick an item off"),
+    ("drop", "Give an item up; it stays in view"),
+    ("note", "Write a note under an item"),
+    ("block", "Hold an item back, and say why"),
+    ("unblock", "Let an item that is held go on"),
+];
+
+const WHOSE: &str = "The checklist is that of --issue N, or of the session's issue.";
+
+/// The group `todo` with these beside what the catalogue has.
+pub(crate) fn with_actions(todo: &Command) -> Command {
+    let actions = ACTIONS.iter().map(|(name, about)| action(name, about));
+    let others: Vec<Command> = (ACTIONS.len()..)
+        .zip(todo.get_subcommands())
+        .map(|(place, other)| other.clone().display_order(place))
+        .collect();
+    let alone = Command::new("todo")
+        .about(todo.get_about().cloned().unwrap_or_default())
+        .subcommand_required(true);
+    alone.subcommands(actions).subcommands(others)
+}
+
+/// Is this one of ours?
+pub(crate) fn is_action(matches: &ArgMatches) -> bool {
+    matches.subcommand_name().is_some_and(|name| ACTIONS.iter().any(|(action, _)| *action == name))
+}
+
+fn action(name: &'static str, about: &'static str) -> Command {
+    let text = |id: &'static str, shown: &'static str, help: &'static str| {
+        Arg::new(id).value_name(shown).help(help).required(true).allow_hyphen_values(true)
+    };
+    let which = text("content", "TEXT", "The item: its text, or a part that only it has");
+    let items = Arg::new("items")
+        .value_name("ITEM")
+        .help("Texts, one each; \"# Name\" begins a phase")
+        .required(true)
+        .num_args(1..)
+        .action(ArgAction::Append);
+    let phase = Arg::new("phase").long("phase").value_name("NAME").help("The phase they belong to");
+    let command = Command::new(name).about(about).after_help(WHOSE);
+    match name {
+        "set" => command.arg(items).arg(phase),
+        "add" => command.arg(items).arg(phase).arg(
+            Arg::new("criterion")
+                .long("criterion")
+                .help("Criteria: what must hold when the issue is done")
+                .action(ArgAction::SetTrue),
+        ),
+        "done" => command.arg(which).arg(
+            Arg::new("evidence")
+                .long("evidence")
+                .value_name("KIND:VALUE")
+                .help("What shows it: commit:, test:, pr:, file:, url: or note: and a value")
+                .action(ArgAction::Append),
+        ),
+        "drop" => {
+            command.arg(which).arg(Arg::new("text").long("reason").value_name("TEXT").help("Why"))
+        }
+        "note" => command.arg(which).arg(text("text", "NOTE", "What to write")),
+        "block" => command.arg(which).arg(text("text", "REASON", "Why")),
+        "start" | "unblock" => command.arg(which),
+        _ => command,
+    }
+}
+
+pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
+    let Some((action, matches)) = matches.subcommand() else {
+        return Err(Failure::usage("no action was given".to_owned()));
+    };
+    let mut input = Map::from_iter([("action".to_owned(), Value::from(action))]);
+    for field in ["content", "text", "phase"] {
+        let given = matches.try_get_one::<String>(field).ok().flatten();
+        input.extend(given.map(|text| (field.to_owned(), text.as_str().into())));
+    }
+    for field in ["items", "evidence"] {
+        let given = matches.try_get_many::<String>(field).ok().flatten();
+        let given = given.map(|texts| texts.map(String::as_str).map(Value::from).collect());
+        input.extend(given.map(|texts| (field.to_owned(), texts)));
+    }
+    if matches.try_get_one::<bool>("criterion").ok().flatten() == Some(&true) {
+        input.insert("kind".into(), "criterion".into());
+    }
+    let todo = find("todo")?;
+    let ops = caller::ops(globals)?;
+    let envelope = caller::envelope(&ops, globals, false)?;
+    let answer = ops.call(todo, &envelope, Value::Object(input));
+    let answer = answer.map_err(|error| advised(error, envelope.actor.role))?;
+    call::show(globals, todo, &answer, envelope.now)
+}
+
+/// A person without a session is not to ask the operator, who that is.
+fn advised(error: Error, role: Role) -> Failure {
+    if error.code() == "unbound" && role == Role::Operator {
+        let hint = "name the issue with --issue N, or bind it with `punch session bind N`";
+        return Failure::Advised { error, hint: hint.to_owned() };
+    }
+    error.into()
+}

@@ -1,0 +1,200 @@
+//! `punch issue edit N`: the checklist in a person's editor, or from a file.
+//!
+//! The file is the checklist and nothing else. Whatever goes wrong after somebody has written in
+//! it, the text is kept and its place is said.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, ArgMatches, Command, value_parser};
+use punchlist_core::Refusal;
+use punchlist_ops::catalogue::find;
+use punchlist_ops::dispatch::INPUT_MAX;
+use punchlist_ops::explain::Fault;
+use punchlist_ops::{Envelope, Error, Operation, Ops};
+use serde_json::{Value, json};
+
+use super::editor::Draft;
+use super::{call, prompt};
+use crate::args::Globals;
+use crate::failure::Failure;
+use crate::{caller, output};
+
+pub(crate) fn command() -> Command {
+    Command::new("edit")
+        .about("Edit an issue's checklist in your editor, or replace it from a file")
+        .long_about(
+            "Edit an issue's checklist in your editor, or replace it from a file.\n\n\
+             The editor is $VISUAL, else $EDITOR, else vi. A line left alone keeps its item; a \
+             changed mark ([ ] pending, [/] in progress, [x] completed, [-] dropped, [!] held) \
+             moves it; a new line is a new item; a line that is gone takes its item out of view. \
+             If somebody changes the checklist meanwhile, nothing is saved and your text is kept.",
+        )
+        .arg(
+            Arg::new("number")
+                .value_name("NUMBER")
+                .help("The issue's number")
+                .required(true)
+                .value_parser(value_parser!(i64)),
+        )
+        .arg(
+            Arg::new("file")
+                .long("file")
+                .value_name("FILE|-")
+                .help("Take the markdown from this file, or from standard input; no editor")
+                .value_parser(value_parser!(PathBuf)),
+        )
+        .arg(
+            Arg::new("expected-revision")
+                .long("expected-revision")
+                .value_name("N")
+                .help("The issue's revision the text was made from: if it has changed, nothing is")
+                .requires("file")
+                .value_parser(value_parser!(i64)),
+        )
+}
+
+pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
+    let number = matches.get_one::<i64>("number").copied().unwrap_or_default();
+    let operation = find("issue_checklist_edit")?;
+    let ops = caller::ops(globals)?;
+    let envelope = caller::envelope(&ops, globals, false)?;
+    // Said before anybody has written anything.
+    operation.access.check(envelope.actor.role, operation.name)?;
+    let edit = Edit { globals, ops, envelope, operation, number };
+    if let Some(file) = matches.get_one::<PathBuf>("file") {
+        let revision = matches.get_one::<i64>("expected-revision").copied();
+        return edit.with_file(file, revision);
+    }
+    if !output::is_interactive() {
+        let message = "there is no terminal for an editor".to_owned();
+        let hint = Some("give the checklist with --file FILE, or --file -".to_owned());
+        return Err(Failure::Usage { message, hint });
+    }
+    edit.in_editor()
+}
+
+struct Edit<'a> {
+    globals: &'a Globals,
+    ops: Ops,
+    envelope: Envelope,
+    operation: &'static Operation,
+    number: i64,
+}
+
+impl Edit<'_> {
+    fn save(&self, markdown: &str, revision: Option<i64>) -> Result<Value, Error> {
+        let mut input = json!({ "number": self.number, "markdown": markdown });
+        if let Some(revision) = revision {
+            input["expectedRevision"] = revision.into();
+        }
+        self.ops.call(self.operation, &self.envelope, input)
+    }
+
+    fn show(&self, answer: &Value) -> Result<(), Failure> {
+        call::show(self.globals, self.operation, answer, self.envelope.now)
+    }
+
+    fn with_file(&self, file: &Path, revision: Option<i64>) -> Result<(), Failure> {
+        let text = if file == Path::new("-") { call::read_stdin()? } else { read(file)? };
+        if text.trim().is_empty() {
+            // More likely a command before the pipe that failed than a wish.
+            let message = "the text is empty, which would remove every item".to_owned();
+            let hint = "`punch call issue_checklist_edit` does it all the same".to_owned();
+            return Err(Failure::Usage { message, hint: Some(hint) });
+        }
+        self.show(&self.save(&text, revision)?)
+    }
+
+    fn in_editor(&self) -> Result<(), Failure> {
+        let look = Envelope { idempotency_key: None, ..self.envelope.clone() };
+        let shown = self.ops.call(find("issue_show")?, &look, json!({ "number": self.number }))?;
+        let before = shown["checklist"].as_str().unwrap_or_default();
+        let revision = shown["issue"]["revision"].as_i64();
+        let draft = Draft::new(&format!("issue-{}.md", self.number), before)?;
+        loop {
+            let status = draft.edit()?;
+            let text = draft.text()?;
+            let is_changed = text != before.as_bytes();
+            if !status.success() {
+                let message = format!("the editor ended with {status}; nothing was changed");
+                let hint = is_changed.then(|| format!("your text is kept in {}", draft.keep()));
+                return Err(Failure::Declined { code: "editor_failed", message, hint });
+            }
+            if !is_changed {
+                return self.say("Nothing was changed.\n");
+            }
+            let saved = match String::from_utf8(text) {
+                Ok(text) if text.trim().is_empty() && !self.is_meant()? => {
+                    return self.say("Nothing was changed.\n");
+                }
+                Ok(text) => self.save(&text, revision),
+                Err(_) => Err(Fault::Utf8.into()),
+            };
+            let error = match saved {
+                Ok(answer) => return self.show(&answer),
+                Err(error) => error,
+            };
+            if !self.is_mendable(&error) {
+                let kept = draft.keep();
+                let hint = match error.hint() {
+                    Some(hint) => format!("your text is kept in {kept}: {hint}"),
+                    None => format!("your text is kept in {kept}"),
+                };
+                return Err(Failure::Advised { error, hint });
+            }
+            complain(&error);
+            // Said before the question: whoever answers with Ctrl-C has read it.
+            output::remark(&format!("Your text is in {}.\n", draft.file().display()));
+            let again = prompt::ask("Edit it again? [Y/n] ")?;
+            if again.is_none_or(|said| prompt::read_yes(&said) == Some(false)) {
+                self.say(&format!(
+                    "Nothing was changed; your text is kept in {}.\n",
+                    draft.keep()
+                ))?;
+                return Err(Failure::Told(error.meaning().exit));
+            }
+        }
+    }
+
+    /// Can the person set it right in the text? What is newer, out of reach or out of order cannot.
+    fn is_mendable(&self, error: &Error) -> bool {
+        let refused = matches!(error, Error::Refused(_) | Error::Input(_));
+        let elsewhere = ["stale_revision", "unknown_issue", "not_permitted", "out_of_reach"];
+        refused && !elsewhere.contains(&error.code()) && !self.globals.json
+    }
+
+    /// An empty file is what a mishap leaves behind, too.
+    fn is_meant(&self) -> Result<bool, Failure> {
+        let said = prompt::yes("The text is empty: take every item out of view? [y/N] ")?;
+        Ok(said == Some(true))
+    }
+
+    fn say(&self, text: &str) -> Result<(), Failure> {
+        if self.globals.quiet { Ok(()) } else { Ok(output::print(text)?) }
+    }
+}
+
+/// Every fault in a line of its own, with its number.
+fn complain(error: &Error) {
+    match error {
+        Error::Refused(refusal) => match refusal.as_ref() {
+            Refusal::BadChecklist { faults } => {
+                output::fail(error.code(), "the checklist cannot be read; nothing was changed", "");
+                for fault in faults {
+                    output::remark(&format!("  {}\n", output::line(&fault.to_string())));
+                }
+            }
+            other => output::fail(error.code(), &other.to_string(), &other.hint()),
+        },
+        other => output::fail(other.code(), &other.to_string(), &other.hint().unwrap_or_default()),
+    }
+}
+
+fn read(file: &Path) -> Result<String, Failure> {
+    let bytes =
+        std::fs::read(file).map_err(|error| Failure::Io(format!("{}: {error}", file.display())))?;
+    if bytes.len() > INPUT_MAX {
+        return Err(Error::from(Fault::TooLarge { limit: INPUT_MAX }).into());
+    }
+    String::from_utf8(bytes).map_err(|_| Error::from(Fault::Utf8).into())
+}

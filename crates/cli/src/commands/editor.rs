@@ -1,0 +1,78 @@
+//! A person's editor, on a file that nobody else can read.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+
+use tempfile::TempDir;
+
+use crate::failure::Failure;
+
+/// A text under edit. It is deleted with this, unless it is kept.
+#[derive(Debug)]
+pub(super) struct Draft {
+    folder: TempDir,
+    file: PathBuf,
+}
+
+impl Draft {
+    /// A file of that name in a folder for its owner alone.
+    pub(super) fn new(name: &str, text: &str) -> Result<Self, Failure> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix("punch-");
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        let folder = builder.tempdir()?;
+        let file = folder.path().join(name);
+        fs::write(&file, text)?;
+        Ok(Self { folder, file })
+    }
+
+    pub(super) fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// What stands in it now.
+    pub(super) fn text(&self) -> Result<Vec<u8>, Failure> {
+        fs::read(&self.file)
+            .map_err(|error| Failure::Io(format!("{}: {error}", self.file.display())))
+    }
+
+    /// Leaves the file where it is, and says where.
+    pub(super) fn keep(self) -> String {
+        drop(self.folder.keep());
+        self.file.display().to_string()
+    }
+
+    /// Lets the person edit it, and waits.
+    pub(super) fn edit(&self) -> Result<ExitStatus, Failure> {
+        let Words { program, arguments } = command()?;
+        let status = Command::new(&program).args(arguments).arg(&self.file).status();
+        status.map_err(|error| Failure::Usage {
+            message: format!("the editor `{program}` does not start: {error}"),
+            hint: Some("name another in VISUAL or EDITOR".to_owned()),
+        })
+    }
+}
+
+struct Words {
+    program: String,
+    arguments: Vec<String>,
+}
+
+/// What VISUAL or EDITOR says, in words as a shell would read them; nothing of it runs in one.
+fn command() -> Result<Words, Failure> {
+    for name in ["VISUAL", "EDITOR"] {
+        let Some(value) = env::var_os(name) else { continue };
+        let Some(words) = value.to_str().and_then(shlex::split) else {
+            let shown = value.to_string_lossy();
+            return Err(Failure::usage(format!("{name} is `{shown}`, which is no command")));
+        };
+        let mut words = words.into_iter();
+        if let Some(program) = words.next() {
+            return Ok(Words { program, arguments: words.collect() });
+        }
+    }
+    Ok(Words { program: "vi".to_owned(), arguments: Vec::new() })
+}

@@ -1,0 +1,225 @@
+//! `punch inbox`: what waits for a person, and `punch inbox answer`: what the person says.
+
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use punchlist_core::{GateId, Refusal};
+use punchlist_ops::catalogue::find;
+use punchlist_ops::{Envelope, Error, Ops};
+use serde_json::{Map, Value, json};
+
+use super::{call, inbox_answer};
+use crate::args::Globals;
+use crate::failure::Failure;
+use crate::{caller, output};
+
+pub(crate) fn command() -> Command {
+    Command::new("inbox")
+        .about("Show what waits for a person, the oldest first, and answer it")
+        .long_about(
+            "Show what waits for a person, the oldest first: checkpoints, sign-offs with their \
+             criteria and evidence, questions and forms. With --issue or --session only what is \
+             about that issue or that session.",
+        )
+        .arg(
+            Arg::new("limit")
+                .long("limit")
+                .value_name("N")
+                .help("How many at most [default: 50]")
+                .value_parser(value_parser!(i64)),
+        )
+        .arg(
+            Arg::new("cursor")
+                .long("cursor")
+                .value_name("TEXT")
+                .help("The nextCursor of the page before"),
+        )
+        .subcommand(answer_command())
+}
+
+fn answer_command() -> Command {
+    Command::new("answer")
+        .about("Answer one of them: let the agent go on, or refuse")
+        .long_about(
+            "Answer one of them: let the agent go on, or refuse. An answer counts once.\n\n\
+             At a terminal it asks for whatever is not said. Without GATE it takes the only one \
+             that waits.",
+        )
+        .arg(
+            Arg::new("gate")
+                .value_name("GATE")
+                .help("Its id, or a beginning or end that only it has"),
+        )
+        .arg(
+            Arg::new("resume")
+                .long("resume")
+                .help("Let the agent go on")
+                .conflicts_with("refuse")
+                .action(ArgAction::SetTrue),
+        )
+        .arg(
+            Arg::new("refuse")
+                .long("refuse")
+                .help("Refuse; at a sign-off, criteria open again")
+                .action(ArgAction::SetTrue),
+        )
+        .arg(
+            Arg::new("response")
+                .long("response")
+                .value_name("TEXT|JSON")
+                .help("What to say; JSON if it begins with {, [ or \" and reads as such")
+                .allow_hyphen_values(true),
+        )
+        .arg(
+            Arg::new("reopen")
+                .long("reopen")
+                .value_name("TEXT")
+                .help("With --refuse: a criterion to open again [default: all that are claimed]")
+                .action(ArgAction::Append),
+        )
+        .after_help(
+            "Examples:\n  \
+             punch inbox answer 4F7Q --resume --response 'Ship it.'\n  \
+             punch inbox answer 4F7Q --refuse --response 'No test' --reopen 'A test covers it'",
+        )
+}
+
+pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
+    let ops = caller::ops(globals)?;
+    let mut globals = globals.clone();
+    if let Some(("answer", matches)) = matches.subcommand() {
+        let envelope = caller::envelope(&ops, &globals, false)?;
+        let inbox = Inbox { globals: &globals, ops, envelope };
+        return inbox.answer(matches);
+    }
+    let mut input = Map::from_iter([("state".to_owned(), Value::from("open"))]);
+    let session = matches.value_source("session") == Some(ValueSource::CommandLine);
+    let session = session.then(|| globals.session.take()).flatten();
+    input.extend(session.map(|session| ("session".to_owned(), session.into())));
+    input.extend(globals.issue.map(|number| ("number".to_owned(), number.into())));
+    let limit = matches.get_one::<i64>("limit");
+    input.extend(limit.map(|limit| ("limit".to_owned(), Value::from(*limit))));
+    let cursor = matches.get_one::<String>("cursor");
+    input.extend(cursor.map(|cursor| ("cursor".to_owned(), cursor.as_str().into())));
+    let envelope = caller::envelope(&ops, &globals, false)?;
+    let operation = find("gate_list")?;
+    let answer = ops.call(operation, &envelope, Value::Object(input))?;
+    call::show(&globals, operation, &answer, envelope.now)
+}
+
+/// Where answers are given.
+pub(super) struct Inbox<'a> {
+    pub(super) globals: &'a Globals,
+    ops: Ops,
+    pub(super) envelope: Envelope,
+}
+
+impl Inbox<'_> {
+    fn answer(&self, matches: &ArgMatches) -> Result<(), Failure> {
+        let named = matches.get_one::<String>("gate").map(|gate| gate.trim().to_owned());
+        let decision = match (matches.get_flag("resume"), matches.get_flag("refuse")) {
+            (true, _) => Some("resume"),
+            (_, true) => Some("refuse"),
+            _ => None,
+        };
+        let may_ask = output::is_interactive() && !self.globals.json && !self.globals.compact;
+        let Some(decision) = decision else {
+            if may_ask {
+                return inbox_answer::ask(self, named.as_deref());
+            }
+            let message = "say whether to go on".to_owned();
+            let hint = Some("give --resume or --refuse".to_owned());
+            return Err(Failure::Usage { message, hint });
+        };
+        // A switch that is off counts as given for clap's own `requires`.
+        if decision == "resume" && matches.contains_id("reopen") {
+            return Err(Failure::usage("--reopen goes with --refuse".to_owned()));
+        }
+        let Some(gate) = self.one(named.as_deref())? else {
+            return Ok(output::print("Nothing waits for you.\n")?);
+        };
+        let mut input = json!({ "gateId": gate, "decision": decision });
+        if let Some(said) = matches.get_one::<String>("response") {
+            input["response"] = response(said);
+        }
+        if let Some(texts) = matches.get_many::<String>("reopen") {
+            input["reopen"] = texts.map(String::as_str).map(Value::from).collect();
+        }
+        self.give(input)
+    }
+
+    /// Gives an answer and shows what it did.
+    pub(super) fn give(&self, input: Value) -> Result<(), Failure> {
+        let operation = find("gate_answer")?;
+        let answer = self.ops.call(operation, &self.envelope, input)?;
+        call::show(self.globals, operation, &answer, self.envelope.now)
+    }
+
+    /// The gates of a state, or all, the oldest first.
+    pub(super) fn gates(&self, state: Option<&str>) -> Result<Vec<Value>, Failure> {
+        let envelope = Envelope { idempotency_key: None, ..self.envelope.clone() };
+        let mut input = json!({ "limit": 1000 });
+        if let Some(state) = state {
+            input["state"] = state.into();
+        }
+        let mut gates = Vec::new();
+        loop {
+            let mut page = self.ops.call(find("gate_list")?, &envelope, input.clone())?;
+            if let Value::Array(found) = page["gates"].take() {
+                gates.extend(found);
+            }
+            match page["nextCursor"].take() {
+                Value::Null => return Ok(gates),
+                cursor => input["cursor"] = cursor,
+            }
+        }
+    }
+
+    /// The id of the gate that is meant; none: there is nothing to answer.
+    fn one(&self, named: Option<&str>) -> Result<Option<String>, Failure> {
+        let id = |gate: &Value| gate["id"].as_str().unwrap_or_default().to_owned();
+        match named {
+            Some(named) => self.named(named).map(Some),
+            None => match self.gates(Some("open"))?.as_slice() {
+                [] => Ok(None),
+                [only] => Ok(Some(id(only))),
+                several => {
+                    let message = format!("{} gates wait for you", several.len());
+                    let hint = Some("name one; `punch inbox` shows them".to_owned());
+                    Err(Failure::Usage { message, hint })
+                }
+            },
+        }
+    }
+
+    /// The id that a beginning or an end means: an open gate's before any other's. What means
+    /// none is left as it is, for the operation to refuse.
+    pub(super) fn named(&self, named: &str) -> Result<String, Failure> {
+        if named.is_empty() || GateId::parse(named).is_some() {
+            return Ok(named.to_owned());
+        }
+        let wanted = named.to_uppercase();
+        for state in [Some("open"), None] {
+            let gates = self.gates(state)?;
+            let ids = gates.iter().filter_map(|gate| gate["id"].as_str());
+            let fits = |id: &&str| id.starts_with(&wanted) || id.ends_with(&wanted);
+            let found: Vec<String> = ids.filter(fits).map(str::to_owned).collect();
+            match found.as_slice() {
+                [] => {}
+                [only] => return Ok(only.clone()),
+                _ => {
+                    let refusal = Refusal::AmbiguousText { text: named.to_owned(), texts: found };
+                    return Err(Error::from(refusal).into());
+                }
+            }
+        }
+        Ok(named.to_owned())
+    }
+}
+
+/// Words are words; only what is plainly meant as JSON is read as JSON, so that the answer `8080`
+/// to a question stays the option it names.
+fn response(said: &str) -> Value {
+    let looks_like_json = said.trim_start().starts_with(['{', '[', '"']);
+    let json = looks_like_json.then(|| serde_json::from_str(said).ok()).flatten();
+    json.unwrap_or_else(|| said.into())
+}

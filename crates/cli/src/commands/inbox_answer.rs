@@ -1,0 +1,240 @@
+//! Answering a gate at a terminal: the question is shown, and what is missing is asked for.
+//!
+//! Until the last line is given nothing has happened; an empty line or the end of the input where
+//! a decision is wanted leaves the gate open.
+
+use punchlist_core::gate::form;
+use serde_json::{Map, Value, json};
+
+use super::inbox::Inbox;
+use super::prompt;
+use crate::failure::Failure;
+use crate::output;
+use crate::render::gates::{asked_for, one, words};
+
+/// An answer as far as it goes, or none: the person leaves it open.
+type Given = Result<Option<Value>, Failure>;
+
+/// Asks which gate, if that is not said, and how to answer it.
+pub(super) fn ask(inbox: &Inbox<'_>, named: Option<&str>) -> Result<(), Failure> {
+    let Some(gate) = which(inbox, named)? else { return Ok(()) };
+    if gate["state"] != "open" {
+        // It is refused with who answered, and when; nothing need be asked first.
+        return inbox.give(json!({ "gateId": gate["id"], "decision": "resume" }));
+    }
+    output::print(&format!("{}\n", one(&gate, inbox.envelope.now)))?;
+    let answer = match gate["kind"].as_str() {
+        Some("form") => fill_in(&gate)?,
+        Some("ask") => reply(&gate)?,
+        _ => judge(&gate)?,
+    };
+    match answer {
+        None => Ok(output::print("It stays open.\n")?),
+        Some(mut answer) => {
+            answer["gateId"] = gate["id"].clone();
+            inbox.give(answer)
+        }
+    }
+}
+
+fn which(inbox: &Inbox<'_>, named: Option<&str>) -> Given {
+    if let Some(named) = named {
+        let id = inbox.named(named)?;
+        let found = inbox.gates(None)?.into_iter().find(|gate| gate["id"] == id.as_str());
+        // An unknown one is the operation's to refuse.
+        return Ok(Some(found.unwrap_or_else(|| json!({ "id": id }))));
+    }
+    let mut gates = inbox.gates(Some("open"))?;
+    match gates.len() {
+        0 => {
+            output::print("Nothing waits for you.\n")?;
+            Ok(None)
+        }
+        1 => Ok(gates.pop()),
+        many => {
+            for (n, gate) in gates.iter().enumerate() {
+                output::print(&format!("{}. {}", n + 1, one(gate, inbox.envelope.now)))?;
+            }
+            let chosen = prompt::ask(&format!("Which one? [1-{many}] "))?;
+            let chosen = chosen.and_then(|said| said.parse::<usize>().ok());
+            let chosen = chosen.and_then(|n| n.checked_sub(1)).filter(|n| *n < many);
+            if chosen.is_none() {
+                output::print("They stay open.\n")?;
+            }
+            Ok(chosen.map(|n| gates.swap_remove(n)))
+        }
+    }
+}
+
+/// A checkpoint and its like: yes or no, and a word to it.
+fn judge(gate: &Value) -> Given {
+    let is_sign_off = gate["purpose"] == "sign_off";
+    let question = if is_sign_off { "Sign it off?" } else { "Let it go on?" };
+    let said = prompt::yes(&format!("{question} [y/n, empty leaves it open] "))?;
+    let Some(said) = said else { return Ok(None) };
+    let mut answer = json!({ "decision": if said { "resume" } else { "refuse" } });
+    if !said && is_sign_off {
+        match reopened(gate)? {
+            None => return Ok(None),
+            Some(texts) if texts.is_empty() => {}
+            Some(texts) => answer["reopen"] = texts.into(),
+        }
+    }
+    word_to_it(answer)
+}
+
+/// Which criteria to open again: none named means all that are claimed.
+fn reopened(gate: &Value) -> Result<Option<Vec<Value>>, Failure> {
+    let criteria = gate["criteria"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let claimed: Vec<&Value> = criteria.iter().filter(|item| !item["claim"].is_null()).collect();
+    if claimed.len() < 2 {
+        return Ok(Some(Vec::new()));
+    }
+    for (n, item) in claimed.iter().enumerate() {
+        output::print(&format!("  {}. {}\n", n + 1, words(&item["content"])))?;
+    }
+    loop {
+        let question = "Which are not met? [numbers, empty means all] ";
+        let Some(said) = prompt::ask(question)? else { return Ok(None) };
+        let numbers = said.split(|c: char| !c.is_ascii_digit()).filter(|word| !word.is_empty());
+        let chosen: Option<Vec<Value>> = numbers
+            .map(|word| word.parse::<usize>().ok()?.checked_sub(1))
+            .map(|n| claimed.get(n?).map(|item| item["content"].clone()))
+            .collect();
+        match chosen {
+            Some(chosen) => return Ok(Some(chosen)),
+            None => output::print(&format!("Give numbers from 1 to {}.\n", claimed.len()))?,
+        }
+    }
+}
+
+fn word_to_it(mut answer: Value) -> Given {
+    let Some(said) = prompt::ask("What to say? [empty says nothing] ")? else { return Ok(None) };
+    if !said.is_empty() {
+        answer["response"] = said.into();
+    }
+    Ok(Some(answer))
+}
+
+/// A question: one of its options by number, or other words.
+fn reply(gate: &Value) -> Given {
+    let options = gate["options"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let how = match options.len() {
+        0 => "Your answer?".to_owned(),
+        many => format!("Your answer? [1-{many}, or your own words]"),
+    };
+    let question = format!("{how} [- refuses, empty leaves it open] ");
+    let Some(said) = prompt::ask(&question)? else { return Ok(None) };
+    let by_number = said.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
+    let is_option = options.iter().any(|option| *option == said.as_str());
+    let chosen = by_number.filter(|_| !is_option).and_then(|n| options.get(n));
+    Ok(match (said.as_str(), chosen) {
+        ("", _) => None,
+        ("-", _) => return word_to_it(json!({ "decision": "refuse" })),
+        (_, Some(option)) => Some(json!({ "decision": "resume", "response": option })),
+        (said, None) => Some(json!({ "decision": "resume", "response": said })),
+    })
+}
+
+/// A form, field by field.
+fn fill_in(gate: &Value) -> Given {
+    let said = prompt::yes("Fill it in? [y/n, empty leaves it open] ")?;
+    match said {
+        None => return Ok(None),
+        Some(false) => return word_to_it(json!({ "decision": "refuse" })),
+        Some(true) => {}
+    }
+    let schema = &gate["schema"];
+    let mut response = Map::new();
+    for (name, field) in form::fields(schema).into_iter().flatten() {
+        match one_field(schema, name, field)? {
+            None => return Ok(None),
+            Some(Value::Null) => {}
+            Some(value) => drop(response.insert(name.clone(), value)),
+        }
+    }
+    let response = Value::Object(response);
+    output::print(&format!("  {}\n", words(&response)))?;
+    let sent = prompt::ask("Send it? [Y/n] ")?;
+    let sent = sent.is_some_and(|said| prompt::read_yes(&said) != Some(false));
+    Ok(sent.then(|| json!({ "decision": "resume", "response": response })))
+}
+
+/// Asks for a field until it fits; null: it may be left out, and was.
+fn one_field(schema: &Value, name: &str, field: &Value) -> Given {
+    let choices = field["enum"].as_array().map(Vec::as_slice).unwrap_or_default();
+    for (n, choice) in choices.iter().enumerate() {
+        let called = field["enumNames"][n].as_str().map(|name| format!(" ({name})"));
+        let called = output::line(&called.unwrap_or_default());
+        output::print(&format!("  {}. {}{called}\n", n + 1, words(choice)))?;
+    }
+    let asked = output::line(name);
+    let question = format!("{asked}: {}? ", asked_for(schema, name, field));
+    loop {
+        let Some(said) = prompt::ask(&question)? else { return Ok(None) };
+        let value = if said.is_empty() { field["default"].clone() } else { read(field, &said) };
+        match fault(schema, name, field, &value) {
+            None => return Ok(Some(value)),
+            Some(fault) => output::print(&format!("{}\n", output::line(&fault)))?,
+        }
+    }
+}
+
+/// What was typed, as the field's type where it reads as that.
+fn read(field: &Value, said: &str) -> Value {
+    let choices = field["enum"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if let Some(choice) = choices.iter().find(|choice| words(choice) == said) {
+        return choice.clone();
+    }
+    let by_number = said.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
+    if let Some(choice) = by_number.and_then(|n| choices.get(n)) {
+        return choice.clone();
+    }
+    match field["type"].as_str() {
+        Some("boolean") => prompt::read_yes(said).map_or_else(|| said.into(), Value::Bool),
+        Some("integer" | "number") => {
+            let number: Option<Value> = serde_json::from_str(said).ok();
+            number.filter(Value::is_number).unwrap_or_else(|| said.into())
+        }
+        _ => said.into(),
+    }
+}
+
+/// What is wrong with it, by the form's own rule for this field alone.
+fn fault(schema: &Value, name: &str, field: &Value, value: &Value) -> Option<String> {
+    let required = if form::is_required(schema, name) { vec![name] } else { Vec::new() };
+    let alone = json!({ "properties": { name: field }, "required": required });
+    let faults = form::check_response(&alone, &json!({ name: value })).err()?;
+    faults.into_iter().next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_typed_becomes_what_the_field_wants() {
+        let size = json!({ "type": "string", "enum": ["2", "1"] });
+        assert_eq!(read(&size, "2"), "2", "a choice by its words comes before one by its number");
+        let size = json!({ "type": "string", "enum": ["small", "large"] });
+        assert_eq!(read(&size, "2"), "large");
+        assert_eq!(read(&size, "3"), "3", "which is then refused");
+        assert_eq!(read(&json!({ "type": "boolean" }), "Yes"), true);
+        assert_eq!(read(&json!({ "type": "integer" }), "12"), 12);
+        assert_eq!(read(&json!({ "type": "integer" }), "a dozen"), "a dozen");
+        assert_eq!(read(&json!({ "type": "string" }), "12"), "12");
+    }
+
+    #[test]
+    fn a_field_is_judged_by_the_forms_rule() {
+        let schema = json!({ "required": ["n"], "properties": {
+            "n": { "type": "integer", "maximum": 9 }, "b": { "type": "boolean" } } });
+        let n = &schema["properties"]["n"];
+        let said = |value: Value| fault(&schema, "n", n, &value);
+        assert_eq!(said(json!(9)), None);
+        assert_eq!(said(json!(10)).as_deref(), Some("`n` must be at most 9"));
+        assert_eq!(said(json!("x")).as_deref(), Some("`n` must be of type integer"));
+        assert_eq!(said(Value::Null).as_deref(), Some("`n` is required"));
+        assert_eq!(fault(&schema, "b", &schema["properties"]["b"], &Value::Null), None);
+    }
+}

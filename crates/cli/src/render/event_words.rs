@@ -1,0 +1,249 @@
+//! What an event is about, as far as a line can say it.
+//!
+//! Most events name what they happened to by an id. Where the same page of the log tells what the
+//! id is called, the line says that instead. An event without words of its own still has its type.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+use punchlist_core::delegation::ProposalDecision;
+use punchlist_core::gate::Purpose;
+use punchlist_core::{Event, Gate};
+use serde_json::Value;
+
+use super::gates::words;
+
+/// What the ids of a page of the log are called.
+#[derive(Debug, Default)]
+pub(super) struct Names(BTreeMap<String, String>);
+
+impl Names {
+    pub(super) fn of(events: &[Value]) -> Self {
+        let mut names = Self::default();
+        for event in events.iter().filter_map(read) {
+            names.learn(&event);
+        }
+        names
+    }
+
+    fn learn(&mut self, event: &Event) {
+        let (id, name) = match event {
+            Event::TodoCreated(e) => (e.todo.id.to_string(), e.todo.title.clone()),
+            Event::TodoRevised(e) => (e.todo_id.to_string(), e.title.clone()),
+            Event::IssueCreated(e) => (e.issue.id.to_string(), format!("#{}", e.issue.number)),
+            Event::IssueTransitioned(e) => (e.issue_id.to_string(), format!("#{}", e.number)),
+            Event::IssueAssigned(e) => (e.issue_id.to_string(), format!("#{}", e.number)),
+            Event::SessionStarted(e) => (e.session.id.to_string(), quoted(&e.session.title)),
+            Event::ConversationOpened(e) => {
+                (e.conversation.id.to_string(), quoted(&e.conversation.title))
+            }
+            Event::GateOpened(e) => (e.gate.id.to_string(), quoted(&e.gate.text)),
+            Event::DelegationQueued(e) => (e.delegation.id.to_string(), e.delegation.kind.clone()),
+            _ => return,
+        };
+        self.0.insert(id, name);
+    }
+
+    fn name(&self, id: &impl Display) -> String {
+        let id = id.to_string();
+        self.0.get(&id).cloned().unwrap_or(id)
+    }
+
+    /// The words of one row of the log.
+    pub(super) fn about(&self, row: &Value) -> String {
+        match read(row) {
+            Some(event) => self.said(&event),
+            // A newer program wrote it.
+            None => String::new(),
+        }
+    }
+
+    fn said(&self, event: &Event) -> String {
+        match event {
+            Event::ProjectOpened(e) => e.name.clone(),
+            Event::ListOpened(e) => match &e.list.scope {
+                punchlist_core::Scope::Issue { issue_id } => {
+                    format!("issue {}", self.name(issue_id))
+                }
+                scope => scope.kind().to_string(),
+            },
+            Event::TodoCreated(e) => e.todo.title.clone(),
+            Event::TodoStarted(e) => self.name(&e.todo_id),
+            Event::TodoYielded(e) => because(self.name(&e.todo_id), e.reason.as_deref()),
+            Event::TodoCompleted(e) => outcome(self.name(&e.todo_id), e.outcome.as_deref()),
+            Event::TodoCancelled(e) => outcome(self.name(&e.todo_id), e.outcome.as_deref()),
+            Event::TodoPromoted(e) => because(self.name(&e.todo_id), e.reason.as_deref()),
+            Event::TodoDemoted(e) => because(self.name(&e.todo_id), e.reason.as_deref()),
+            Event::TodoReopened(e) => because(self.name(&e.todo_id), e.reason.as_deref()),
+            Event::TodoRemoved(e) => self.name(&e.todo_id),
+            Event::TodoRatified(e) => self.name(&e.todo_id),
+            Event::TodoNoted(e) => format!("{}: {}", self.name(&e.note.todo_id), e.note.text),
+            Event::TodoRevised(e) => because(e.title.clone(), e.reason.as_deref()),
+            Event::TodoHeld(e) => format!("{}: {}", self.name(&e.todo_id), e.hold.reason),
+            Event::TodoUnheld(e) => self.name(&e.todo_id),
+            Event::TodoDeferred(e) => until(&self.name(&e.todo_id), e.until),
+            Event::TodoClaimed(e) => {
+                let said = outcome(self.name(&e.todo_id), e.claim.outcome.as_deref());
+                let evidence: Vec<String> =
+                    e.claim.evidence.iter().map(ToString::to_string).collect();
+                match evidence.as_slice() {
+                    [] => format!("{said} (no evidence)"),
+                    _ => format!("{said} ({})", evidence.join(", ")),
+                }
+            }
+            Event::ClaimReturned(e) => format!("{}: {}", self.name(&e.todo_id), e.feedback),
+            Event::TodoAssigned(e) => {
+                let to = e.assignee.as_ref().map_or("nobody".to_owned(), ToString::to_string);
+                format!("{} to {to}", self.name(&e.todo_id))
+            }
+            Event::TodoTaken(e) => {
+                let by = e.lease.holder.as_deref().unwrap_or("nobody");
+                format!("{} by {by}", self.name(&e.todo_id))
+            }
+            Event::TokenIssued(e) => match &e.agent {
+                Some(agent) => format!("{} for {agent}", e.role),
+                None => e.role.to_string(),
+            },
+            Event::TokenRevoked(e) => e.token_id.to_string(),
+            Event::StoreRestored(e) => match e.lost {
+                Some(0) => format!("from {}", e.file),
+                Some(1) => format!("from {}; 1 event went", e.file),
+                Some(n) => format!("from {}; {n} events went", e.file),
+                None => format!("from {}; what went cannot be told", e.file),
+            },
+            Event::ChangeRecommended(e) => self.name(&e.todo_id),
+            Event::CommandRefused(e) => e.refusal.to_string(),
+            _ => self.said_around(event),
+        }
+    }
+
+    /// What is no item: issues, sessions, chats, gates and delegations.
+    fn said_around(&self, event: &Event) -> String {
+        match event {
+            Event::IssueCreated(e) => format!("#{} {}", e.issue.number, e.issue.title),
+            Event::IssueTransitioned(e) => {
+                because(format!("#{} {}", e.number, e.status), e.reason.as_deref())
+            }
+            Event::ChecklistChanged(e) => {
+                format!("{} revision {}", self.name(&e.issue_id), e.revision)
+            }
+            Event::IssueAssigned(e) => match e.assignment.as_deref() {
+                Some(to) => format!("#{} to {}", e.number, self.assignee(to)),
+                None => format!("#{} to nobody", e.number),
+            },
+            Event::IssueDeferred(e) => until(&format!("#{}", e.number), e.until),
+            Event::IssueUpdated(e) => {
+                format!("{}: {}", self.name(&e.update.issue_id), e.update.text)
+            }
+            Event::IssueLinked(e) => link(e.number, e.link.kind.name(), e.to),
+            Event::IssueUnlinked(e) => link(e.number, e.kind.name(), e.to),
+            Event::IssueTransitionRefused(e) => e.refusal.to_string(),
+            Event::SessionStarted(e) => quoted(&e.session.title),
+            Event::SessionBound(e) => format!("{} to #{}", self.name(&e.session_id), e.number),
+            Event::SessionUnbound(e) => {
+                let from = format!("{} from #{}", self.name(&e.session_id), e.number);
+                match &e.taken_over_by {
+                    Some(by) => format!("{from}, taken over by {}", self.name(by)),
+                    None => from,
+                }
+            }
+            Event::SessionEnded(e) => self.name(&e.session_id),
+            Event::ConversationOpened(e) => quoted(&e.conversation.title),
+            Event::MessagePosted(e) => {
+                format!("to {} as {}", self.name(&e.conversation_id), e.role.name())
+            }
+            Event::GateOpened(e) => format!("{}: {}", kind(&e.gate), e.gate.text),
+            Event::GateAnswered(e) => {
+                let said = format!("{} {}", self.name(&e.gate_id), e.state.name());
+                match &e.response {
+                    None | Some(Value::Null) => said,
+                    Some(response) => format!("{said}: {}", words(response)),
+                }
+            }
+            Event::GateSuperseded(e) => {
+                format!("{} by {}", self.name(&e.gate_id), self.name(&e.by))
+            }
+            Event::GateCollected(e) => self.name(&e.gate_id),
+            Event::GateAnswerRefused(e) => e.refusal.to_string(),
+            Event::DelegationQueued(e) => {
+                format!("{}: {}", e.delegation.kind, e.delegation.mission)
+            }
+            Event::DelegationStarted(e) => {
+                format!("{} by {}, attempt {}", self.name(&e.delegation_id), e.by, e.attempts)
+            }
+            Event::DelegationReturned(e) => {
+                let items = e.proposal.as_ref().map_or(0, |proposal| proposal.items.len());
+                let proposes = match items {
+                    0 => String::new(),
+                    1 => " (proposes 1 item)".to_owned(),
+                    n => format!(" (proposes {n} items)"),
+                };
+                format!("{}{proposes} → {}", self.name(&e.delegation_id), e.result)
+            }
+            Event::DelegationFailed(e) => {
+                let again = if e.again { " (queued once more)" } else { "" };
+                format!("{}{again}: {}", self.name(&e.delegation_id), e.error)
+            }
+            Event::DelegationCancelled(e) => {
+                because(self.name(&e.delegation_id), e.reason.as_deref())
+            }
+            Event::ProposalDecided(e) => {
+                let verb = match e.decision {
+                    ProposalDecision::Accept => "accepted",
+                    ProposalDecision::Modify => "modified",
+                    ProposalDecision::Reject => "rejected",
+                };
+                format!("{} {verb}, {} taken in", self.name(&e.delegation_id), e.items.len())
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// `session:ID` as that session is called.
+    fn assignee(&self, to: &str) -> String {
+        match to.strip_prefix("session:") {
+            Some(id) => format!("session {}", self.name(&id)),
+            None => to.to_owned(),
+        }
+    }
+}
+
+fn read(row: &Value) -> Option<Event> {
+    Event::read(row["type"].as_str()?, row["data"].clone()).ok().flatten()
+}
+
+fn kind(gate: &Gate) -> &'static str {
+    match gate.purpose {
+        Some(Purpose::SignOff) => "sign-off",
+        _ => gate.kind.name(),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("`{text}`")
+}
+
+fn because(what: String, reason: Option<&str>) -> String {
+    match reason {
+        Some(reason) => format!("{what} ({reason})"),
+        None => what,
+    }
+}
+
+fn outcome(what: String, outcome: Option<&str>) -> String {
+    match outcome {
+        Some(outcome) => format!("{what} → {outcome}"),
+        None => what,
+    }
+}
+
+fn until(what: &str, until: Option<punchlist_core::Time>) -> String {
+    match until {
+        Some(until) => format!("{what} until {until}"),
+        None => format!("{what} rests no more"),
+    }
+}
+
+fn link(number: i64, kind: &str, to: i64) -> String {
+    format!("#{number} {} #{to}", kind.replace('_', " "))
+}

@@ -1,0 +1,304 @@
+//! `punch inbox`: what waits for a person, and how it is answered, at a terminal and in scripts.
+
+use punchlist_testkit::Backend;
+use serde_json::{Value, json};
+use unicode_width::UnicodeWidthStr;
+
+use crate::support::{Place, Punch, Ran};
+
+/// An issue with two criteria, both claimed, one with evidence, in a session.
+struct Desk {
+    place: Place,
+    secret: String,
+}
+
+impl Desk {
+    fn new(backend: Backend) -> Self {
+        let place = Place::new(backend);
+        let secret = place.operator();
+        let desk = Self { place, secret };
+        let criteria = ["--criteria", "It works", "--criteria", "A test covers it"];
+        desk.operator(&["issue", "new", "Log in fails"]).words(criteria).said();
+        desk.agent(&["session", "start", "Fix it"]).said();
+        desk.agent(&["session", "bind", "1"]).said();
+        desk.call("todo", &json!({ "action": "done", "content": "It works" }));
+        let evidence = json!(["test:login"]);
+        desk.call(
+            "todo",
+            &json!({ "action": "done", "content": "A test covers it", "evidence": evidence }),
+        );
+        desk
+    }
+
+    fn operator(&self, words: &[&str]) -> Punch {
+        self.place.punch(words.iter().copied()).with(&self.secret)
+    }
+
+    fn agent(&self, words: &[&str]) -> Punch {
+        self.place.punch(words.iter().copied())
+    }
+
+    /// An agent's call.
+    fn call(&self, operation: &str, input: &Value) -> Value {
+        self.agent(&["call", operation, &input.to_string(), "--json"]).answer()
+    }
+
+    /// Asks for sign-off; gives the gate's id.
+    fn sign_off(&self) -> String {
+        id(&self.call("checkpoint", &json!({ "reason": "criteria met, requesting sign-off" })))
+    }
+
+    fn ask(&self) -> String {
+        id(&self.call("ask", &question()))
+    }
+
+    fn gate(&self, id: &str) -> Value {
+        let list = self.operator(&["call", "gate_list", "--json"]).answer();
+        let gates = list["gates"].as_array().unwrap();
+        gates.iter().find(|gate| gate["id"] == id).unwrap().clone()
+    }
+
+    /// A person at a terminal who types this.
+    fn typing(&self, words: &[&str], typed: &str) -> Ran {
+        self.agent(words).words(["--no-color"]).stdin(typed).on_terminal()
+    }
+}
+
+fn question() -> Value {
+    json!({ "question": "Which port?", "options": ["8080", "8443"] })
+}
+
+fn form() -> Value {
+    json!({ "title": "Deploy", "schema": {
+        "type": "object", "required": ["region"], "properties": {
+            "region": { "type": "string", "enum": ["eu", "us"], "description": "Where to" },
+            "canary": { "type": "boolean", "default": true },
+            "count": { "type": "integer", "maximum": 9 },
+            "remark": { "type": "string" },
+        } } })
+}
+
+fn id(asked: &Value) -> String {
+    assert_eq!(asked["state"], "open");
+    asked["gateId"].as_str().unwrap().to_owned()
+}
+
+fn what_waits_is_shown_with_all_that_is_needed_to_judge_it(backend: Backend) {
+    let desk = Desk::new(backend);
+    assert_eq!(desk.operator(&["inbox"]).said(), "Nothing waits for you.\n");
+    assert_eq!(desk.operator(&["inbox", "--json"]).answer(), json!({ "gates": [] }));
+    desk.agent(&["issue", "new", "Cookie is broken"]).said();
+    let sign_off = desk.sign_off();
+    let later = |operation: &str, input: &Value, at: &str| {
+        let call = desk.agent(&["call", operation, &input.to_string(), "--json"]);
+        id(&call.env("PUNCHLIST_NOW", at).answer())
+    };
+    let ask = later("ask", &question(), "2026-11-15T09:00:00Z");
+    let form = later("form", &form(), "2026-11-15T09:30:00Z");
+    let two_hours_on = desk.operator(&["inbox"]).env("PUNCHLIST_NOW", "2026-11-15T10:00:00Z");
+    let expected = format!(
+        "Sign-off on issue #1, asked by root:primary 2 h ago
+  criteria met, requesting sign-off
+  [x] It works
+      claimed by root:primary 2 h ago
+      no evidence
+  [x] A test covers it
+      claimed by root:primary 2 h ago
+      test:login
+  still open below it:
+  #2 Cookie is broken (open)
+  gate {sign_off}
+
+Question on issue #1, asked by root:primary 1 h ago
+  Which port?
+  1. 8080
+  2. 8443
+  gate {ask}
+
+Form on issue #1, asked by root:primary 30 min ago
+  Deploy
+  region: Where to (eu or us, required)
+  canary: yes or no, unless said yes
+  count: a whole number, at most 9
+  remark: text
+  gate {form}
+
+To answer one: punch inbox answer GATE
+"
+    );
+    assert_eq!(two_hours_on.said(), expected);
+    let narrow = two_hours_on.env("COLUMNS", "44").said();
+    for line in narrow.lines() {
+        assert!(line.width() <= 44, "{line}\n{narrow}");
+    }
+    let others = desk.operator(&["inbox", "--issue", "2"]).said();
+    assert_eq!(others, "Nothing waits for you.\n");
+    let nowhere = desk.operator(&["inbox", "--session", "nope", "--json"]).refusal(1);
+    assert_eq!(nowhere["code"], "unknown_session");
+    // Where the caller is says nothing about what it asks for.
+    let all = desk.operator(&["inbox"]).env("PUNCHLIST_SESSION", "nope");
+    assert_eq!(all.said().matches("gate ").count(), 3);
+    let one = desk.operator(&["inbox", "--limit", "1"]).said();
+    assert!(one.starts_with("Sign-off on issue #1"), "the oldest first: {one}");
+    assert!(one.ends_with(&format!("… more: the same with --cursor {sign_off}\n")), "{one}");
+}
+
+#[test]
+fn what_waits_is_shown_with_all_that_is_needed_to_judge_it_on_sqlite() {
+    what_waits_is_shown_with_all_that_is_needed_to_judge_it(Backend::SqliteFile);
+}
+
+#[test]
+fn what_waits_is_shown_with_all_that_is_needed_to_judge_it_on_postgres() {
+    what_waits_is_shown_with_all_that_is_needed_to_judge_it(Backend::Postgres);
+}
+
+#[test]
+fn scripts_answer_with_flags() {
+    let desk = Desk::new(Backend::SqliteFile);
+    let sign_off = desk.sign_off();
+    let refuse = ["inbox", "answer", &sign_off, "--refuse", "--response", "No test at all"];
+    let refused = desk.operator(&refuse).words(["--reopen", "a TEST"]).said();
+    let expected = "Refused the sign-off on issue #1; root:primary is told.\n  \
+                    to be met: A test covers it\n";
+    assert_eq!(refused, expected);
+    // Words are words: the option of that name, not a number.
+    let ask = desk.ask();
+    let resumed = desk.operator(&["inbox", "answer", "--resume", "--response", "8443"]).said();
+    assert_eq!(resumed, "Resumed the question on issue #1; root:primary may go on.\n");
+    assert_eq!(desk.gate(&ask)["response"], "8443");
+    assert_eq!(desk.call("ask", &question())["response"], "8443");
+    let form_id = id(&desk.call("form", &form()));
+    let answer = |response: &str| {
+        desk.operator(&["inbox", "answer", &form_id, "--resume", "--json", "--response", response])
+    };
+    for bad in ["eu", r#"{"region":"mars"}"#, r#"{"region":"#, "{}"] {
+        assert_eq!(answer(bad).refusal(2)["code"], "bad_response", "{bad}");
+    }
+    let answered = answer(r#"{"region":"us","count":3}"#).answer();
+    assert_eq!(answered["gate"]["response"], json!({ "region": "us", "count": 3 }));
+    assert_eq!(desk.operator(&["inbox"]).said(), "Nothing waits for you.\n");
+    let nothing = desk.operator(&["inbox", "answer", "--resume"]).said();
+    assert_eq!(nothing, "Nothing waits for you.\n");
+}
+
+#[test]
+fn a_gate_is_named_by_as_much_of_its_id_as_only_it_has() {
+    let desk = Desk::new(Backend::SqliteFile);
+    let (first, second) = (desk.sign_off(), desk.ask());
+    let code = |words: &[&str], exit: i32| {
+        desk.operator(words).words(["--json"]).refusal(exit)["code"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(code(&["inbox", "answer", "0", "--resume"], 1), "ambiguous_text");
+    assert_eq!(code(&["inbox", "answer", "nope", "--resume"], 1), "unknown_gate");
+    assert_eq!(code(&["inbox", "answer", " ", "--resume"], 1), "unknown_gate");
+    assert_eq!(code(&["inbox", "answer", "--resume"], 2), "usage", "two wait");
+    assert_eq!(code(&["inbox", "answer", &first], 2), "usage", "go on or not?");
+    assert_eq!(code(&["inbox", "answer", &first, "--resume", "--refuse"], 2), "usage");
+    let reopen = ["inbox", "answer", &first, "--resume", "--reopen", "It works"];
+    assert_eq!(code(&reopen, 2), "usage");
+    let end = second[16..].to_lowercase();
+    desk.operator(&["inbox", "answer", &end, "--refuse"]).said();
+    assert_eq!(desk.gate(&second)["state"], "refused");
+    assert_eq!(desk.gate(&first)["state"], "open");
+    // An answer counts once, however the gate is named.
+    for name in [end.as_str(), second.as_str()] {
+        assert_eq!(code(&["inbox", "answer", name, "--resume"], 1), "already_answered");
+    }
+}
+
+#[test]
+fn an_agent_sees_no_inbox_and_answers_nothing() {
+    let desk = Desk::new(Backend::SqliteFile);
+    let gate = desk.sign_off();
+    for words in [
+        vec!["inbox"],
+        vec!["inbox", "answer", &gate, "--resume"],
+        vec!["inbox", "answer", &gate[20..], "--resume"],
+        vec!["inbox", "answer", "--resume"],
+    ] {
+        let refused = desk.agent(&words).words(["--json"]).refusal(4);
+        assert_eq!(refused["code"], "not_permitted", "{words:?}");
+    }
+    let host = desk.agent(&["inbox", "answer"]).env("CLAUDECODE", "1").stdin("y\n\n");
+    assert_eq!(host.on_terminal().exit, Some(4), "a terminal makes no agent a person");
+    assert_eq!(desk.gate(&gate)["state"], "open");
+}
+
+#[test]
+fn a_person_signs_off_at_a_terminal() {
+    let desk = Desk::new(Backend::SqliteFile);
+    let gate = desk.sign_off();
+    let left = desk.typing(&["inbox", "answer"], "\n");
+    assert_eq!(left.exit, Some(0), "{left:?}");
+    assert!(left.stdout.ends_with("It stays open.\r\n"), "{left:?}");
+    assert_eq!(desk.gate(&gate)["state"], "open");
+    let refused = desk.typing(&["inbox", "answer"], "n\n3\n2\nNot enough\n");
+    assert_eq!(refused.exit, Some(0), "{refused:?}");
+    assert!(refused.stdout.contains("Give numbers from 1 to 2."), "{refused:?}");
+    assert!(refused.stdout.ends_with("  to be met: A test covers it\r\n"), "{refused:?}");
+    let answered = desk.gate(&gate);
+    assert_eq!(
+        (&answered["state"], &answered["response"]),
+        (&json!("refused"), &json!("Not enough"))
+    );
+    assert_eq!(answered["criteria"][0]["status"], "completed");
+    assert_eq!(answered["criteria"][1]["notes"], json!(["Not enough"]));
+    // Answered is answered; nothing is asked first.
+    let again = desk.typing(&["inbox", "answer", &gate], "y\n\n");
+    assert_eq!(again.exit, Some(1), "{again:?}");
+    assert!(again.stdout.contains("[already_answered]"), "{again:?}");
+    let pause = id(&desk.call("checkpoint", &json!({ "reason": "lunch", "purpose": "pause" })));
+    let resumed = desk.typing(&["inbox", "answer", &pause], "yes\nEnjoy\n");
+    assert!(resumed.stdout.ends_with("may go on.\r\n"), "{resumed:?}");
+    assert_eq!(desk.gate(&pause)["response"], "Enjoy");
+    let nothing = desk.typing(&["inbox", "answer"], "");
+    assert!(nothing.stdout.ends_with("Nothing waits for you.\r\n"), "{nothing:?}");
+    let unknown = desk.typing(&["inbox", "answer", "nope"], "");
+    assert!(unknown.stdout.contains("[unknown_gate]"), "{unknown:?}");
+}
+
+#[test]
+fn a_person_answers_questions_and_forms_at_a_terminal() {
+    let desk = Desk::new(Backend::SqliteFile);
+    let ask = desk.ask();
+    let form = id(&desk.call("form", &form()));
+    // Two wait: which one is asked first. The second option, by its number.
+    let ran = desk.typing(&["inbox", "answer"], "9\n");
+    assert!(ran.stdout.ends_with("They stay open.\r\n"), "{ran:?}");
+    let ran = desk.typing(&["inbox", "answer", &ask], "2\n");
+    assert_eq!(ran.exit, Some(0), "{ran:?}");
+    assert_eq!(desk.gate(&ask)["response"], "8443");
+    // Wrong ones are asked for again; an empty line takes the default, or leaves it out.
+    let typed = "y\nmars\n1\n\nmany\n12\n4\n\n\n";
+    let ran = desk.typing(&["inbox", "answer"], typed);
+    assert_eq!(ran.exit, Some(0), "{ran:?}");
+    for said in [
+        "`region` must be one of \"eu\", \"us\"",
+        "`count` must be of type integer",
+        "`count` must be at most 9",
+        "  region: eu, canary: yes, count: 4\r\n",
+    ] {
+        assert!(ran.stdout.contains(said), "{said}: {ran:?}");
+    }
+    let expected = json!({ "region": "eu", "canary": true, "count": 4 });
+    assert_eq!(desk.gate(&form)["response"], expected);
+    let ask = id(&desk.call("ask", &json!({ "question": "Why?" })));
+    let ran = desk.typing(&["inbox", "answer"], "-\nI do not know\n");
+    assert_eq!(ran.exit, Some(0), "{ran:?}");
+    let gate = desk.gate(&ask);
+    assert_eq!((&gate["state"], &gate["response"]), (&json!("refused"), &json!("I do not know")));
+}
+
+/// A person who stops in the middle has said nothing.
+#[test]
+fn an_answer_that_breaks_off_is_none() {
+    let desk = Desk::new(Backend::SqliteFile);
+    let form = id(&desk.call("form", &form()));
+    for typed in ["", "y\n", "y\n1\n\n\n", "y\n1\n\n\n\nn\n"] {
+        let ran = desk.typing(&["inbox", "answer"], typed);
+        assert_eq!(ran.exit, Some(0), "{typed:?}: {ran:?}");
+        assert!(ran.stdout.ends_with("It stays open.\r\n"), "{typed:?}: {ran:?}");
+        assert_eq!(desk.gate(&form)["state"], "open", "{typed:?}");
+    }
+}
