@@ -12,7 +12,8 @@ use crate::output::{BOLD, CYAN, DIM, GREEN, RED, clean, line, width};
 /// Gates of any state, the oldest first.
 pub(crate) fn listed(answer: &Value, now: Time) -> String {
     let gates = list(answer, "gates");
-    if gates.is_empty() {
+    let reviews = list(answer, "reviews");
+    if gates.is_empty() && reviews.is_empty() {
         return "Nothing waits for you.\n".to_owned();
     }
     let blocks: Vec<String> = gates.iter().map(|gate| one(gate, now)).collect();
@@ -20,10 +21,26 @@ pub(crate) fn listed(answer: &Value, now: Time) -> String {
     if gates.iter().any(|gate| gate["state"] == "open") {
         shown.push_str(&format!("\n{DIM}To answer one: punch inbox answer GATE{DIM:#}\n"));
     }
+    if !reviews.is_empty() {
+        let gap = if gates.is_empty() { "" } else { "\n" };
+        shown.push_str(&format!("{gap}{BOLD}Waiting for review{BOLD:#}\n"));
+        shown.extend(reviews.iter().map(|item| review(item, now)));
+    }
     if let Some(cursor) = answer["nextCursor"].as_str() {
         shown.push_str(&format!("{DIM}… more: the same with --cursor {cursor}{DIM:#}\n"));
     }
     shown
+}
+
+/// What its maker says is done, and what shows it.
+fn review(item: &Value, now: Time) -> String {
+    let claim = &item["claim"];
+    let evidence: Vec<String> = list(claim, "evidence").iter().map(words).collect();
+    let on = if evidence.is_empty() { "no evidence".to_owned() } else { evidence.join(", ") };
+    let (by, at) = (text(claim, "by"), ago(&claim["at"], now));
+    let title = clean(item["title"].as_str().unwrap_or_default());
+    let of = format!("{} {}", text(item, "list"), text(item, "of"));
+    hanging("  ", "    ", &format!("{title} ({of}), claimed by {by} {at}: {on}"), width())
 }
 
 /// One gate: who asks, since when, about what, and the question.

@@ -132,6 +132,16 @@ fn feedback(response: Option<&Value>) -> Body {
     let said = match response {
         Some(Value::String(text)) => Body::new(text).ok(),
         Some(Value::Null) | None => None,
+        // A model or a page may answer in fields; people read them as words.
+        Some(Value::Object(fields)) => {
+            let word = |value: &Value| match value {
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            let said: Vec<String> =
+                fields.iter().map(|(name, value)| format!("{name}: {}", word(value))).collect();
+            Body::new(&said.join("; ")).ok()
+        }
         Some(other) => Body::new(&other.to_string()).ok(),
     };
     said.or_else(|| Body::new("sign-off refused").ok())

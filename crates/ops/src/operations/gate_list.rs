@@ -1,8 +1,8 @@
 //! `gate_list`: what waits for a person.
 
-use punchlist_core::Role;
 use punchlist_core::gate::{GateKind, GateState};
 use punchlist_core::text::Title;
+use punchlist_core::{IssueId, ListKind, ProjectId, Role, Scope, TodoKind};
 use punchlist_store::rows::gates::WantedGates;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -13,6 +13,7 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::input::{Maybe, limit};
 use crate::views::GateView;
+use crate::views::todo::ClaimView;
 use crate::{Envelope, Error};
 
 /// List the gates of this project, the oldest first: what waits for a person, and what was said.
@@ -44,9 +45,60 @@ pub struct Input {
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub gates: Vec<GateView>,
+    /// What its maker says is done and no gate speaks of: it waits for its reviewer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reviews: Vec<ReviewView>,
     /// Give this as `cursor` to read on; absent: there is no more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
+}
+
+/// An item that waits for its reviewer.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewView {
+    pub todo_id: String,
+    pub title: String,
+    pub kind: TodoKind,
+    /// The kind of list it is on.
+    pub list: ListKind,
+    /// The issue's number, the plan's file or the pillar.
+    pub of: String,
+    pub claim: ClaimView,
+}
+
+/// How many reviews are shown beside the gates.
+const REVIEWS_MAX: i64 = 50;
+
+/// What waits for its reviewer, but for criteria whose sign-off has been asked for: the gate shows
+/// those (P-32).
+fn reviews(call: &mut Call<'_, '_>, project: ProjectId) -> Result<Vec<ReviewView>, Error> {
+    let mut reviews = Vec::new();
+    for claimed in call.tx().claimed(project, REVIEWS_MAX)? {
+        let (outer, inner) = claimed.scope.keys();
+        let of = match &claimed.scope {
+            Scope::Issue { issue_id } => {
+                let Some(id) = IssueId::parse(issue_id) else { continue };
+                let asked = call.tx().sign_off(id)?;
+                if asked.is_some_and(|gate| gate.state == GateState::Open) {
+                    continue;
+                }
+                let number = call.tx().issue_number(id)?.unwrap_or_default();
+                format!("#{number}")
+            }
+            Scope::Plan { .. } | Scope::Pillar { .. } => inner.to_owned(),
+            Scope::Turn { .. } | Scope::Session { .. } => outer.to_owned(),
+        };
+        reviews.push(ReviewView {
+            todo_id: claimed.id.to_string(),
+            list: claimed.scope.kind(),
+            of,
+            title: claimed.title,
+            kind: claimed.kind,
+            claim: ClaimView::from(&claimed.claim),
+        });
+    }
+    Ok(reviews)
 }
 
 #[derive(Debug)]
@@ -69,7 +121,7 @@ impl Define for GateList {
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let limit = limit(input.limit)?;
         let Some(project) = call.project()? else {
-            return Ok(Output { gates: Vec::new(), next_cursor: None });
+            return Ok(Output { gates: Vec::new(), reviews: Vec::new(), next_cursor: None });
         };
         let session = match &input.session.0 {
             Some(named) => Some(call.session_named(named.as_str(), Lock::No)?.id),
@@ -91,6 +143,13 @@ impl Define for GateList {
         for gate in found {
             gates.push(GateView::of(call, gate)?);
         }
-        Ok(Output { gates, next_cursor })
+        // Beside the first page of what waits for anybody, and not of one issue or session.
+        let is_inbox = input.state == Some(GateState::Open)
+            && input.kind.is_none()
+            && input.session.0.is_none()
+            && input.number.is_none()
+            && input.cursor.0.is_none();
+        let reviews = if is_inbox { reviews(call, project)? } else { Vec::new() };
+        Ok(Output { gates, reviews, next_cursor })
     }
 }

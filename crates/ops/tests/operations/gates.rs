@@ -185,6 +185,34 @@ fn questions_and_forms_are_gates(backend: Backend) {
     assert_eq!((error.code(), error.meaning().exit), ("bad_form", 2));
 }
 
+/// P-32: what its maker claims and nobody was asked about is in the inbox; once a sign-off is asked
+/// for, the gate speaks for it.
+fn a_review_without_a_reviewer_is_in_the_inbox(backend: Backend) {
+    let world = World::new(backend);
+    let number = bound(&world, "s", &["ok"]);
+    let task = world.plan(&["task"])[0].clone();
+    let claim = json!({ "todoId": task, "outcome": "done", "evidence": ["pr:7"] });
+    world.call("todo_claim", claim).unwrap();
+    let me = within(&world, Role::Root, "s");
+    world.call_in(&me, "todo", json!({ "action": "done", "content": "ok" })).unwrap();
+    let operator = world.envelope(Role::Operator);
+    let inbox = || world.call_in(&operator, "gate_list", json!({ "state": "open" })).unwrap();
+    let of = |inbox: &Value| -> Vec<(Value, Value)> {
+        let reviews = inbox["reviews"].as_array().cloned().unwrap_or_default();
+        reviews.iter().map(|review| (review["title"].clone(), review["of"].clone())).collect()
+    };
+    let plan = (json!("task"), json!("docs/plans/auth.md"));
+    let waiting = inbox();
+    let criterion = (json!("ok"), json!(format!("#{number}")));
+    assert_eq!(of(&waiting), [criterion, plan.clone()]);
+    assert_eq!(waiting["reviews"][1]["claim"]["evidence"], json!(["pr:7"]));
+    world.call_in(&me, "checkpoint", json!({ "reason": "met" })).unwrap();
+    let waiting = inbox();
+    assert_eq!((waiting["gates"].as_array().unwrap().len(), of(&waiting)), (1, vec![plan]));
+    world.call_in(&operator, "todo_accept", json!({ "todoId": task })).unwrap();
+    assert_eq!(of(&inbox()), []);
+}
+
 /// An answer given once counts once; only the operator answers; a foreign gate is not there.
 fn an_answer_counts_once(backend: Backend) {
     let world = World::new(backend);
@@ -328,6 +356,7 @@ on_every_store!(
     a_change_after_the_sign_off_voids_it,
     an_issue_without_criteria_needs_a_sign_off_too,
     questions_and_forms_are_gates,
+    a_review_without_a_reviewer_is_in_the_inbox,
     an_answer_counts_once,
     the_operator_owns_the_criteria,
     a_hand_edit_and_an_agent_share_the_rows,

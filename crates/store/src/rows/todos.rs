@@ -2,7 +2,10 @@
 
 use punchlist_core::deadline::Deadline;
 use punchlist_core::todo::{Claim, Priority, SettledBy};
-use punchlist_core::{AgentPath, Lease, ListId, Role, Status, Tally, Time, Todo, TodoId, TodoKind};
+use punchlist_core::{
+    AgentPath, Lease, ListId, ListKind, ProjectId, Role, Scope, Status, Tally, Time, Todo, TodoId,
+    TodoKind,
+};
 
 use super::{opt_time, time, word};
 use crate::sql::{Row, Value};
@@ -15,6 +18,16 @@ pub struct Brief {
     /// Who says, or said last, that it is done.
     pub claimed_by: Option<String>,
     pub created_at: Time,
+}
+
+/// An item that waits for its reviewer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claimed {
+    pub id: TodoId,
+    pub title: String,
+    pub kind: TodoKind,
+    pub claim: Claim,
+    pub scope: Scope,
 }
 
 macro_rules! columns {
@@ -135,6 +148,31 @@ impl Tx<'_> {
             sql!("SELECT ", columns!(), " FROM todos WHERE id = $1 AND list_id = $2"),
             &[(&id).into(), (&list).into()],
             read,
+        )
+    }
+
+    /// The items of a project that wait for their reviewer, with their lists' scopes; who has
+    /// waited longest comes first.
+    pub fn claimed(&mut self, project: ProjectId, limit: i64) -> Result<Vec<Claimed>, Error> {
+        let project = project.to_string();
+        self.query(
+            sql!(
+                "SELECT t.id, t.title, t.kind, t.claim, l.kind, l.scope_outer, l.scope_inner \
+                 FROM todos AS t JOIN lists AS l ON l.id = t.list_id WHERE l.project_id = $1 \
+                 AND t.claim IS NOT NULL AND (t.status = 'pending' OR t.status = 'in_progress') \
+                 ORDER BY t.updated_at, t.id LIMIT $2"
+            ),
+            &[(&project).into(), limit.into()],
+            |row| {
+                let kind = word("list kind", &row.text(4)?, ListKind::parse)?;
+                Ok(Claimed {
+                    id: word("todo id", &row.text(0)?, TodoId::parse)?,
+                    title: row.text(1)?,
+                    kind: word("todo kind", &row.text(2)?, TodoKind::parse)?,
+                    claim: serde_json::from_str(&row.text(3)?)?,
+                    scope: Scope::from_keys(kind, row.text(5)?, row.text(6)?),
+                })
+            },
         )
     }
 

@@ -2,6 +2,8 @@
 
 -- When the operator took an item out of view; the row stays.
 ALTER TABLE todos ADD COLUMN removed_at BIGINT;
+-- What waits for its reviewer.
+CREATE INDEX todos_claimed ON todos (list_id) WHERE claim IS NOT NULL;
 
 -- A chat. What hangs on it is named by its channel: a session, a mission, a pillar.
 CREATE TABLE conversations (
