@@ -70,19 +70,16 @@ pub struct ReviewView {
 /// How many reviews are shown beside the gates.
 const REVIEWS_MAX: i64 = 50;
 
-/// What waits for its reviewer, but for criteria whose sign-off has been asked for: the gate shows
-/// those (P-32).
+/// What waits for its reviewer (P-32), but for criteria: those are judged together, when their
+/// sign-off is asked for.
 fn reviews(call: &mut Call<'_, '_>, project: ProjectId) -> Result<Vec<ReviewView>, Error> {
     let mut reviews = Vec::new();
     for claimed in call.tx().claimed(project, REVIEWS_MAX)? {
         let (outer, inner) = claimed.scope.keys();
         let of = match &claimed.scope {
+            _ if claimed.kind == TodoKind::Criterion => continue,
             Scope::Issue { issue_id } => {
                 let Some(id) = IssueId::parse(issue_id) else { continue };
-                let asked = call.tx().sign_off(id)?;
-                if asked.is_some_and(|gate| gate.state == GateState::Open) {
-                    continue;
-                }
                 let number = call.tx().issue_number(id)?.unwrap_or_default();
                 format!("#{number}")
             }
