@@ -30,7 +30,9 @@ impl Call<'_, '_> {
         let unknown = || Error::from(Refusal::UnknownDelegation { delegation: named.to_owned() });
         let id = DelegationId::parse(named.trim()).ok_or_else(unknown)?;
         let project = self.project()?.ok_or_else(unknown)?;
-        self.tx.delegation(project, id, lock)?.ok_or_else(unknown)
+        let held = self.tx.delegation(project, id, lock)?.ok_or_else(unknown)?;
+        self.reaches_what_hangs_on(held.0.issue_id)?;
+        Ok(held)
     }
 
     /// The next one to work on, of one of these types, held from now on.
@@ -51,6 +53,7 @@ impl Call<'_, '_> {
             }
         }
         let Some((delegation, lease)) = found else { return Ok(None) };
+        self.reaches_what_hangs_on(delegation.issue_id)?;
         let actor = self.envelope.actor.clone();
         let decided = TakeDelegation.decide(&delegation, &actor);
         let decision = decided.map_err(|refused| self.refuse(project, &delegation.id, refused))?;

@@ -57,7 +57,9 @@ impl Call<'_, '_> {
         let unknown = || Error::from(Refusal::UnknownGate { gate: named.to_owned() });
         let id = GateId::parse(named.trim()).ok_or_else(unknown)?;
         let project = self.project()?.ok_or_else(unknown)?;
-        self.tx.gate(project, id, lock)?.ok_or_else(unknown)
+        let gate = self.tx.gate(project, id, lock)?.ok_or_else(unknown)?;
+        self.reaches_what_hangs_on(gate.issue_id)?;
+        Ok(gate)
     }
 
     /// Answers a gate. A sign-off does to the checklist what it says, in the same breath.

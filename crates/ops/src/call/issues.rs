@@ -5,7 +5,7 @@ use punchlist_core::issue::{
     TransitionIssue, UnlinkIssues, telling_words,
 };
 use punchlist_core::text::Body;
-use punchlist_core::{Decision, Issue, ProjectId, Refusal, Scope};
+use punchlist_core::{Decision, Issue, IssueId, ProjectId, Refusal, Scope};
 use punchlist_store::rows::links::Seen;
 use punchlist_store::rows::lists::Lock;
 
@@ -26,6 +26,16 @@ impl Call<'_, '_> {
         let scope = Scope::Issue { issue_id: String::new() };
         let covered = self.envelope.actor.reach.covers(&scope, number);
         covered.map_err(|missing| Refusal::OutOfReach { missing }.into())
+    }
+
+    /// The same for what hangs on an issue, or on none: a narrowed token reaches only what hangs on
+    /// an issue it reaches.
+    pub(crate) fn reaches_what_hangs_on(&mut self, issue: Option<IssueId>) -> Result<(), Error> {
+        let number = match issue {
+            Some(id) => self.tx.issue_number(id)?,
+            None => None,
+        };
+        self.reaches_issue(number)
     }
 
     /// Files an issue in this project, which is made on first use.

@@ -49,7 +49,12 @@ impl Call<'_, '_> {
     pub(crate) fn session_named(&mut self, named: &str, lock: Lock) -> Result<Session, Error> {
         let unknown = || Error::from(Refusal::UnknownSession { session: named.to_owned() });
         let project = self.project()?.ok_or_else(unknown)?;
-        self.tx.session(project, named, lock)?.ok_or_else(unknown)
+        let session = self.tx.session(project, named, lock)?.ok_or_else(unknown)?;
+        // One that works on nothing yet is anybody's to bind.
+        if session.bound_issue.is_some() {
+            self.reaches_what_hangs_on(session.bound_issue)?;
+        }
+        Ok(session)
     }
 
     /// The session an input names, or else the caller's.

@@ -77,6 +77,7 @@ impl Define for ConversationShow {
     }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        call.reaches_issue(None)?;
         let limit = limit(input.limit)?;
         let unknown = || {
             let conversation = input.conversation_id.clone();

@@ -62,6 +62,7 @@ impl Define for DelegationList {
     }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        call.reaches_issue(None)?;
         let limit = limit(input.limit)?;
         let Some(project) = call.project()? else {
             return Ok(Output { delegations: Vec::new(), next_cursor: None });

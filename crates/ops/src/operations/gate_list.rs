@@ -116,6 +116,9 @@ impl Define for GateList {
     }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        if input.session.0.is_none() {
+            call.reaches_issue(input.number)?;
+        }
         let limit = limit(input.limit)?;
         let Some(project) = call.project()? else {
             return Ok(Output { gates: Vec::new(), reviews: Vec::new(), next_cursor: None });

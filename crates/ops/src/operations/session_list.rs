@@ -57,6 +57,7 @@ impl Define for SessionList {
     }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        call.reaches_issue(None)?;
         let limit = limit(input.limit)?;
         let Some(project) = call.project()? else {
             return Ok(Output { sessions: Vec::new(), next_cursor: None });

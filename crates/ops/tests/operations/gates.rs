@@ -235,6 +235,48 @@ fn an_answer_counts_once(backend: Backend) {
     assert_eq!(error.code(), "not_permitted");
 }
 
+/// A token that was narrowed to one issue reaches what hangs on that one, and nothing else: no
+/// other's gates, sessions, delegations or chats, not even as operator.
+fn a_narrowed_token_reaches_one_issues_things(backend: Backend) {
+    let world = World::new(backend);
+    let (mine, other) = (bound(&world, "mine", &["ok"]), bound(&world, "other", &["ok"]));
+    let gate = |session: &str| {
+        let me = within(&world, Role::Root, session);
+        world.call_in(&me, "ask", json!({ "question": session })).unwrap()["gateId"].clone()
+    };
+    let (own_gate, foreign_gate) = (gate("mine"), gate("other"));
+    let foreign = within(&world, Role::Root, "other");
+    let order = json!({ "type": "coder", "mission": "x" });
+    let delegation = world.call_in(&foreign, "delegate", order).unwrap()["delegationId"].clone();
+    let mut narrowed = world.envelope(Role::Operator);
+    narrowed.actor.reach.number = Some(mine);
+    for (name, input) in [
+        ("gate_answer", json!({ "gateId": foreign_gate, "decision": "resume" })),
+        ("gate_list", json!({})),
+        ("gate_list", json!({ "number": other })),
+        ("gate_list", json!({ "session": "other" })),
+        ("session_show", json!({ "session": "other" })),
+        ("session_end", json!({ "session": "other" })),
+        ("session_list", json!({})),
+        ("session_bind", json!({ "session": "mine", "number": other, "takeOver": true })),
+        ("delegation_show", json!({ "delegationId": delegation })),
+        ("delegation_list", json!({})),
+        ("delegation_take", json!({})),
+        ("issue_show", json!({ "number": other })),
+        ("issue_comment", json!({ "number": other, "text": "x" })),
+        ("issue_link", json!({ "number": mine, "kind": "relates_to", "to": other })),
+        ("criterion_drop", json!({ "number": other, "content": "ok" })),
+        ("issue_checklist_edit", json!({ "number": other, "markdown": "" })),
+    ] {
+        let error = world.call_in(&narrowed, name, input.clone()).unwrap_err();
+        assert_eq!((error.code(), error.meaning().exit), ("out_of_reach", 4), "{name} {input}");
+    }
+    let answer = json!({ "gateId": own_gate, "decision": "resume" });
+    world.call_in(&narrowed, "gate_answer", answer).unwrap();
+    world.call_in(&narrowed, "session_show", json!({ "session": "mine" })).unwrap();
+    world.call_in(&narrowed, "gate_list", json!({ "number": mine })).unwrap();
+}
+
 /// Of many who answer at once one counts.
 fn of_many_answers_at_once_one_counts(backend: Backend) {
     let world = World::new(backend);
@@ -353,6 +395,7 @@ on_every_store!(
     an_issue_without_criteria_needs_a_sign_off_too,
     questions_and_forms_are_gates,
     a_review_without_a_reviewer_is_in_the_inbox,
+    a_narrowed_token_reaches_one_issues_things,
     an_answer_counts_once,
     the_operator_owns_the_criteria,
     a_hand_edit_and_an_agent_share_the_rows,
