@@ -99,4 +99,28 @@ impl Store {
             Backend::Postgres(postgres) => postgres.write(job),
         }
     }
+
+    /// The same as [`Store::read`] for a job that can be run but once, such as one that writes
+    /// rows to a stream. Beside it others write on.
+    pub fn view<T, E: Failure>(
+        &self,
+        job: impl FnOnce(&mut Tx<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        match &self.backend {
+            Backend::Sqlite(sqlite) => sqlite.view(job),
+            Backend::Postgres(postgres) => postgres.view(job),
+        }
+    }
+
+    /// The same as [`Store::write`] for a job that can be run but once, such as one that reads a
+    /// stream. A collision with others is not tried again.
+    pub fn write_once<T, E: Failure>(
+        &self,
+        job: impl FnOnce(&mut Tx<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        match &self.backend {
+            Backend::Sqlite(sqlite) => sqlite.write_once(job),
+            Backend::Postgres(postgres) => postgres.write_once(job),
+        }
+    }
 }

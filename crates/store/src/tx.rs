@@ -53,7 +53,7 @@ impl<'a> Tx<'a> {
         &mut self,
         sql: &Sql,
         params: &[Value<'_>],
-        read: impl Fn(&Row<'_>) -> Result<T, Error>,
+        mut read: impl FnMut(&Row<'_>) -> Result<T, Error>,
     ) -> Result<Vec<T>, Error> {
         match &mut self.connection {
             Connection::Sqlite(connection) => {
@@ -111,6 +111,14 @@ impl<'a> Tx<'a> {
         match &mut self.connection {
             Connection::Sqlite(_) => self.execute(sql, params).map(|_| ()),
             Connection::Postgres(connection) => connection.keep(sql.postgres, params),
+        }
+    }
+
+    /// Sends what was kept back, to hear now whether it went well.
+    pub(crate) fn flush(&mut self) -> Result<(), Error> {
+        match &mut self.connection {
+            Connection::Sqlite(_) => Ok(()),
+            Connection::Postgres(connection) => connection.flush(),
         }
     }
 

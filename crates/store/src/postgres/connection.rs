@@ -181,9 +181,14 @@ impl PgConnection {
         self.kept.push(Kept { statement, params });
         // A large write goes out in parts, so that its order is sure and its size is bounded.
         if self.kept.len() >= SENT_MAX {
-            self.ask(async |_| Ok(()))?;
+            self.flush()?;
         }
         Ok(())
+    }
+
+    /// Sends what is kept.
+    pub(crate) fn flush(&mut self) -> Result<(), Error> {
+        self.ask(async |_| Ok(()))
     }
 
     pub(crate) fn batch(&mut self, sql: &str) -> Result<(), Error> {
@@ -206,7 +211,7 @@ impl PgConnection {
                 return Ok(());
             }
             // Never BEGIN and COMMIT at once: a job the server has not heard of is run again.
-            if let Err(error) = self.ask(async |_| Ok(())) {
+            if let Err(error) = self.flush() {
                 drop(self.rollback());
                 return Err(error);
             }

@@ -104,6 +104,46 @@ impl Postgres {
     }
 }
 
+impl Postgres {
+    pub(crate) fn view<T, E: Failure>(
+        &self,
+        job: impl FnOnce(&mut Tx<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut connection = self.begun("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
+        let answer = job(&mut Tx::postgres(&mut connection))?;
+        connection.rollback()?;
+        self.pool.give_back(connection);
+        Ok(answer)
+    }
+
+    pub(crate) fn write_once<T, E: Failure>(
+        &self,
+        job: impl FnOnce(&mut Tx<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut connection = self.begun("BEGIN")?;
+        let (answer, _) = in_transaction(&mut connection, job);
+        let answer = answer?;
+        if self.hints.send(&mut connection) {
+            self.pool.give_back(connection);
+        }
+        Ok(answer)
+    }
+
+    /// A connection whose server has answered the BEGIN: what runs once must not meet one that had
+    /// died in the pool.
+    fn begun(&self, statement: &'static str) -> Result<Taken<'_>, Error> {
+        loop {
+            let mut connection = self.pool.take()?;
+            connection.begin(statement);
+            match connection.clock() {
+                Ok(_) => return Ok(connection),
+                Err(error) if error.kind == ErrorKind::Unreachable && connection.is_used() => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
 /// A connection had died in the pool, as all do when the server restarts, and the server has not
 /// even heard of the job: it is let go, and the job run on the next one.
 fn is_dead<T, E: Failure>(connection: &Taken<'_>, answer: &Result<T, E>) -> bool {
@@ -116,7 +156,7 @@ fn is_dead<T, E: Failure>(connection: &Taken<'_>, answer: &Result<T, E>) -> bool
 /// Runs a job and commits it; says whether it wrote events.
 fn in_transaction<T, E: Failure>(
     connection: &mut PgConnection,
-    job: &mut impl FnMut(&mut Tx<'_>) -> Result<T, E>,
+    job: impl FnOnce(&mut Tx<'_>) -> Result<T, E>,
 ) -> (Result<T, E>, bool) {
     let mut tx = Tx::postgres(connection);
     let answer = job(&mut tx);

@@ -91,6 +91,11 @@ impl Baton {
         }
     }
 
+    /// The connection, once nobody else has it.
+    pub(super) fn connection(&self) -> MutexGuard<'_, Connection> {
+        lock(&self.connection)
+    }
+
     /// Runs a job; returns after the commit that holds it (or after it was undone).
     pub(super) fn run(&self, job: Job) -> Result<(), Error> {
         let ticket = Arc::new(Ticket::default());

@@ -42,7 +42,7 @@ impl Sqlite {
         Self { path, options, baton: Baton::new(writer), readers: Mutex::new(Vec::new()) }
     }
 
-    pub(crate) fn read<T, E, J>(&self, mut job: J) -> Result<T, E>
+    pub(crate) fn read<T, E, J>(&self, job: J) -> Result<T, E>
     where
         T: Send + 'static,
         E: Failure,
@@ -50,7 +50,7 @@ impl Sqlite {
     {
         // A lone reader uses the connection that opening the store made.
         if let Some(connection) = self.baton.try_connection() {
-            return in_read(&connection, &mut job);
+            return in_read(&connection, job);
         }
         let Some(path) = &self.path else {
             return self.write(job);
@@ -60,9 +60,34 @@ impl Sqlite {
             Some(connection) => connection,
             None => open::reader(path, self.options)?,
         };
-        let answer = in_read(&connection, &mut job);
+        let answer = in_read(&connection, job);
         lock(&self.readers).push(connection);
         answer
+    }
+
+    /// A view that may last: it has a connection of its own, so that writers need not wait.
+    pub(crate) fn view<T, E: Failure>(
+        &self,
+        job: impl FnOnce(&mut Tx<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        match &self.path {
+            Some(path) => in_read(&open::reader(path, self.options)?, job),
+            None => in_read(&self.baton.connection(), job),
+        }
+    }
+
+    /// A transaction of its own, beside the queue: others wait for it as for another process.
+    pub(crate) fn write_once<T, E: Failure>(
+        &self,
+        job: impl FnOnce(&mut Tx<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let connection = self.baton.connection();
+        connection.execute_batch("BEGIN IMMEDIATE").map_err(Error::from)?;
+        // Also when the job panics; after the commit there is nothing left to roll back.
+        let _ended = EndOfView(&connection);
+        let answer = job(&mut Tx::sqlite(&connection))?;
+        connection.execute_batch("COMMIT").map_err(Error::from)?;
+        Ok(answer)
     }
 
     pub(crate) fn write<T, E, J>(&self, mut job: J) -> Result<T, E>
@@ -98,14 +123,14 @@ impl Sqlite {
 
 fn in_read<T, E: Failure>(
     connection: &Connection,
-    job: &mut impl FnMut(&mut Tx<'_>) -> Result<T, E>,
+    job: impl FnOnce(&mut Tx<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
     connection.execute_batch("BEGIN").map_err(Error::from)?;
     let _ended = EndOfView(connection);
     job(&mut Tx::sqlite(connection))
 }
 
-/// Ends a reader's view, also when its job panics. Nothing was written that could be lost.
+/// Ends a view, also when its job panics. What was written and not committed goes with it.
 struct EndOfView<'a>(&'a Connection);
 
 impl Drop for EndOfView<'_> {
