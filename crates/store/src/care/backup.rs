@@ -3,7 +3,7 @@
 //! One view is held open while its pages are copied, so writers go on and the copy is the store
 //! of one moment. It is written under another name, checked, and renamed when it is complete.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use rusqlite::backup::StepResult;
 use rusqlite::{Connection, OpenFlags};
 use serde::Serialize;
 
-use super::names;
+use super::{Unfinished, names};
 use crate::{Error, ErrorKind, Options, sqlite};
 
 /// Pages copied between two looks at the caller: a mebibyte.
@@ -72,10 +72,7 @@ pub(super) fn not_ours(path: &Path) -> Error {
 
 /// A copy under its other name. Dropped, it goes away.
 #[derive(Debug)]
-pub(super) struct Partial {
-    path: PathBuf,
-    target: PathBuf,
-}
+pub(super) struct Partial(Unfinished);
 
 impl Partial {
     /// Copies one moment of the source.
@@ -85,13 +82,8 @@ impl Partial {
         options: Options,
         progress: &mut Progress<'_>,
     ) -> Result<Self, Error> {
-        let path = names::partial(target);
-        let mut create = OpenOptions::new();
-        create.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut create, 0o600);
-        create.open(&path).map_err(|error| io(target, &error))?;
-        let partial = Self { path, target: target.to_owned() };
+        let (unfinished, _) = Unfinished::create(target)?;
+        let partial = Self(unfinished);
         partial.fill(source, options, progress).map_err(|error| named(target, &error))?;
         Ok(partial)
     }
@@ -103,43 +95,30 @@ impl Partial {
         progress: &mut Progress<'_>,
     ) -> Result<(), Error> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut copy = Connection::open_with_flags(&self.path, flags)?;
+        let mut copy = Connection::open_with_flags(self.path(), flags)?;
         // A copy that fails is thrown away: it needs no journal to come back from.
         copy.pragma_update_and_check(None, "journal_mode", "OFF", |_| Ok(()))?;
         // The view stays open, or each commit of another process would start the copy over.
         source.execute_batch("BEGIN; SELECT count(*) FROM sqlite_master")?;
         let copied = pages(source, &mut copy, options, progress);
         drop(source.execute_batch("ROLLBACK"));
-        copied?;
-        drop(copy);
-        File::open(&self.path).and_then(|file| file.sync_all()).map_err(|e| io(&self.path, &e))
+        copied
     }
 
     pub(super) fn path(&self) -> &Path {
-        &self.path
+        self.0.path()
     }
 
     /// A damaged store gives a damaged copy, which must not push out a sound one.
     pub(super) fn check(&self, options: Options) -> Result<Log, Error> {
-        let copy = sqlite::look_at_copy(&self.path, options)?;
+        let copy = sqlite::look_at_copy(self.path(), options)?;
         let log = sound(&copy, "PRAGMA quick_check(1)").and_then(|()| Log::read(&copy));
-        log.map_err(|error| named(&self.target, &error))
+        log.map_err(|error| named(self.0.target(), &error))
     }
 
     /// Gives the copy its name. From here on it stays.
     pub(super) fn keep(self) -> Result<(), Error> {
-        fs::rename(&self.path, &self.target).map_err(|error| io(&self.target, &error))?;
-        // The name must survive a power cut, too; not every file system can be asked that.
-        if let Ok(folder) = File::open(names::folder_of(&self.target)) {
-            drop(folder.sync_all());
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Partial {
-    fn drop(&mut self) {
-        drop(fs::remove_file(&self.path));
+        self.0.keep()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Care of a store: looking it over, copying it, and putting a copy back.
+//! Care of a store: looking it over, copying it, putting a copy back, and moving it elsewhere.
 //!
 //! What is here works beside processes that use the store, and on stores that are damaged or
 //! newer, which `Store::open` refuses. Looking changes nothing; a copy appears whole or not at
@@ -11,8 +11,10 @@ mod fold;
 mod loss;
 pub mod names;
 pub mod restore;
+mod unfinished;
 
 pub use backup::{Backup, backup};
 pub use doctor::{Check, Report, examine};
 pub use loss::Loss;
 pub use restore::{Outcome, Request, Restored, is_there, restore};
+pub use unfinished::Unfinished;

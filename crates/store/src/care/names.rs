@@ -97,7 +97,7 @@ pub(super) fn partial(target: &Path) -> PathBuf {
 
 /// Removes half copies beside a target whose makers were killed. Only where the system can tell
 /// that a process is gone.
-pub(super) fn sweep(target: &Path, store: &Path) {
+pub fn sweep(target: &Path, store: &Path) {
     if !Path::new("/proc/self").exists() {
         return;
     }

@@ -1,0 +1,55 @@
+//! A file in the making: for its owner alone, under another name until it is whole.
+
+use std::fs::{self, File, OpenOptions};
+use std::path::{Path, PathBuf};
+
+use super::backup::io;
+use super::names;
+use crate::Error;
+
+/// A file under its other name. Dropped, it goes away.
+#[derive(Debug)]
+pub struct Unfinished {
+    path: PathBuf,
+    target: PathBuf,
+}
+
+impl Unfinished {
+    /// Makes an empty file beside the one that it is to become.
+    pub fn create(target: &Path) -> Result<(Self, File), Error> {
+        let path = names::partial(target);
+        let mut create = OpenOptions::new();
+        create.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut create, 0o600);
+        let file = create.open(&path).map_err(|error| io(target, &error))?;
+        Ok((Self { path, target: target.to_owned() }, file))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Gives the file its name. From here on it stays, through a power cut, too.
+    pub fn keep(self) -> Result<(), Error> {
+        File::open(&self.path)
+            .and_then(|file| file.sync_all())
+            .and_then(|()| fs::rename(&self.path, &self.target))
+            .map_err(|error| io(&self.target, &error))?;
+        // Not every file system can be asked that for a name.
+        if let Ok(folder) = File::open(names::folder_of(&self.target)) {
+            drop(folder.sync_all());
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        drop(fs::remove_file(&self.path));
+    }
+}
