@@ -52,6 +52,11 @@ pub(crate) enum Found {
     Newer(i64),
 }
 
+/// The version of the schema that this build makes.
+pub(crate) fn known() -> i64 {
+    latest(MIGRATIONS)
+}
+
 fn latest(migrations: &[Migration]) -> i64 {
     migrations.last().map_or(0, |migration| migration.version)
 }

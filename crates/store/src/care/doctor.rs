@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::{disk, fold};
 use crate::migrate::{self, Found};
 use crate::postgres::PgConnection;
+use crate::rows::events::event_base;
 use crate::{Dialect, Error, ErrorKind, Options, Target, Tx, postgres, sql, sqlite};
 
 /// Work that has been due for so long is overdue: an hour.
@@ -210,7 +211,7 @@ fn integrity(tx: &mut Tx<'_>) -> Result<Check, Error> {
 }
 
 /// What points somewhere points at something.
-fn references(tx: &mut Tx<'_>) -> Result<Check, Error> {
+pub(super) fn references(tx: &mut Tx<'_>) -> Result<Check, Error> {
     let mut faults = Vec::new();
     if tx.dialect() == Dialect::Sqlite {
         let statement = sql!(
@@ -301,15 +302,17 @@ fn outbox(tx: &mut Tx<'_>) -> Result<Check, Error> {
 /// An old open transaction anywhere in the cluster delays what subscribers see (ADR 0004).
 fn horizon(tx: &mut Tx<'_>) -> Result<Check, Error> {
     let statement = sql!(
-        "SELECT count(*) FROM events \
-         WHERE seq >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint << 20"
+        "SELECT count(*) FROM events WHERE seq >= ",
+        event_base!(),
+        " + (pg_snapshot_xmax(pg_current_snapshot())::text::bigint << 20)"
     );
     let ahead = tx.first(statement, &[], |row| row.int(0))?.unwrap_or_default();
     if ahead > 0 {
         // What a dump brings along when it is put into a younger cluster.
         let detail = format!("{ahead} events are numbered above what this cluster counts to yet");
-        let hint = "subscribers would skip new events: raise the cluster's next transaction id \
-                    above the highest `seq >> 20` of `events` (pg_resetwal -x)";
+        let hint = "subscribers would skip new events: export the store and import it into an \
+                    empty one, or raise the cluster's next transaction id above the highest \
+                    `seq >> 20` of `events` (pg_resetwal -x)";
         return Ok(Check::bad("horizon", detail, hint));
     }
     let statement = sql!(

@@ -12,6 +12,12 @@ use crate::{Dialect, Error, ErrorKind, Tx, sql};
 /// Bits for the events of one PostgreSQL transaction.
 const EVENT_BITS: u32 = 20;
 
+/// The fact that holds [`event_base!`].
+const EVENT_BASE: &str = "event_base";
+
+/// The highest number a log may be read in with: what is numbered above it has room for ever.
+pub(crate) const SEQ_MAX: i64 = 1 << 62;
+
 /// What all events of one command have in common.
 #[derive(Clone, Debug)]
 pub struct Stamp {
@@ -63,6 +69,15 @@ macro_rules! insert {
     };
 }
 
+/// What the numbers of PostgreSQL's own transactions are added to: where an imported log ended,
+/// for ids of this cluster may be lower than the numbers it brought along (ADR 0012).
+macro_rules! event_base {
+    () => {
+        "coalesce((SELECT CAST(value AS BIGINT) FROM facts WHERE name = 'event_base'), 0)"
+    };
+}
+pub(crate) use event_base;
+
 /// One row of values: the number, then what all rows of the statement share.
 macro_rules! row {
     (lite, $number:literal, $type:literal, $data:literal) => {
@@ -70,7 +85,12 @@ macro_rules! row {
     };
     (pg, $number:literal, $type:literal, $data:literal) => {
         row!(
-            concat!("(pg_current_xact_id()::text::bigint << 20) | CAST(", $number, " AS BIGINT)"),
+            concat!(
+                event_base!(),
+                " + ((pg_current_xact_id()::text::bigint << 20) | CAST(",
+                $number,
+                " AS BIGINT))"
+            ),
             $type,
             $data
         )
@@ -94,7 +114,11 @@ macro_rules! rows {
 
 macro_rules! horizon {
     () => {
-        "(pg_snapshot_xmin(pg_current_snapshot())::text::bigint << 20)"
+        concat!(
+            "(",
+            event_base!(),
+            " + (pg_snapshot_xmin(pg_current_snapshot())::text::bigint << 20))"
+        )
     };
 }
 
@@ -176,6 +200,19 @@ impl Tx<'_> {
         }
         self.event_count += 1;
         Ok(number)
+    }
+
+    /// Lets the log go on above a number that was read in. Only for an empty log that nobody else
+    /// can write to: the base never changes once an event was numbered by it. SQLite counts on
+    /// from the last row by itself.
+    pub(crate) fn number_above(&mut self, last: i64) -> Result<(), Error> {
+        match self.dialect() {
+            Dialect::Sqlite => Ok(()),
+            Dialect::Postgres => {
+                let base = ((last >> EVENT_BITS) + 1) << EVENT_BITS;
+                self.put_fact(EVENT_BASE, &base.to_string())
+            }
+        }
     }
 
     /// Does the log have the event that a subscriber saw last? On PostgreSQL one above the horizon

@@ -99,7 +99,12 @@ impl Tx<'_> {
                 issue.defer_until.map(Time::micros).into(),
             ],
         )?;
-        let terms = search::terms(&issue.title, &issue.body);
+        self.index_issue(&id, &issue.title, &issue.body)
+    }
+
+    /// Makes a new issue findable by its words.
+    pub(crate) fn index_issue(&mut self, id: &str, title: &str, body: &str) -> Result<(), Error> {
+        let terms = search::terms(title, body);
         self.write(
             self.dialect().pick(
                 sql!(
@@ -111,9 +116,8 @@ impl Tx<'_> {
                      VALUES ($1, array_to_tsvector(string_to_array($2, ' ')))"
                 ),
             ),
-            &[(&id).into(), (&terms).into()],
-        )?;
-        Ok(())
+            &[id.into(), (&terms).into()],
+        )
     }
 
     /// Writes what can change as it is now.

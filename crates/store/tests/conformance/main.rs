@@ -13,6 +13,7 @@ mod issue_search;
 mod issues;
 mod migrations;
 mod outbox;
+mod portable;
 mod restored_log;
 mod rows;
 mod sqlite_file;

@@ -1,0 +1,124 @@
+//! Writing a store out: row by row, never the whole of it in memory.
+
+use std::io::Write;
+use std::ops::ControlFlow;
+
+use serde::Serialize;
+
+use super::tables::{Kind, TABLES, Table};
+use super::{End, FORMAT, Header, VERSION};
+use crate::migrate;
+use crate::sql::Row;
+use crate::{Error, ErrorKind, Tx};
+
+/// Rows between two looks at the caller.
+const STEP_ROWS: u64 = 256;
+
+/// What was written out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Exported {
+    pub rows: u64,
+    pub events: u64,
+    /// Where the log ends.
+    pub last_seq: Option<i64>,
+}
+
+/// Told how many rows are written; may end it.
+pub type GoOn<'g> = dyn FnMut(u64) -> ControlFlow<()> + 'g;
+
+/// Writes everything out that an export holds, from the view of this transaction.
+pub fn write_out(
+    tx: &mut Tx<'_>,
+    out: &mut dyn Write,
+    go_on: &mut GoOn<'_>,
+) -> Result<Exported, Error> {
+    let (format, schema) = (FORMAT.to_owned(), migrate::known());
+    let mut writer = Writer { out, go_on, line: Vec::new(), exported: Exported::default() };
+    writer.line.extend(serde_json::to_vec(&Header { format, version: VERSION, schema })?);
+    writer.end_line()?;
+    for table in TABLES {
+        tx.each_row(table, &mut |row| writer.row(table, row))?;
+    }
+    let end = serde_json::json!({ "end": End { rows: writer.exported.rows } });
+    writer.line.extend(end.to_string().into_bytes());
+    writer.end_line()?;
+    writer.out.flush().map_err(|error| unwritten(&error))?;
+    Ok(writer.exported)
+}
+
+struct Writer<'w, 'g> {
+    out: &'w mut dyn Write,
+    go_on: &'w mut GoOn<'g>,
+    line: Vec<u8>,
+    exported: Exported,
+}
+
+impl Writer<'_, '_> {
+    /// The columns stand in the order of the table's list, so that no map decides it.
+    fn row(&mut self, table: &Table, row: &Row<'_>) -> Result<(), Error> {
+        self.line.extend(b"{\"table\":\"");
+        self.line.extend(table.name.as_bytes());
+        self.line.extend(b"\",\"row\":{");
+        for (n, column) in table.columns.iter().enumerate() {
+            self.line.extend(if n == 0 { &b"\""[..] } else { &b",\""[..] });
+            self.line.extend(column.name.as_bytes());
+            self.line.extend(b"\":");
+            match column.kind {
+                Kind::Text => serde_json::to_writer(&mut self.line, &row.opt_text(n)?)?,
+                Kind::Int => serde_json::to_writer(&mut self.line, &row.opt_int(n)?)?,
+            }
+        }
+        self.line.extend(b"}}");
+        self.exported.rows += 1;
+        if table.name == "events" {
+            self.exported.events += 1;
+            self.exported.last_seq = Some(row.int(0)?);
+        }
+        let rows = self.exported.rows;
+        if rows.is_multiple_of(STEP_ROWS) && (self.go_on)(rows).is_break() {
+            return Err(Error::new(ErrorKind::Stopped, "somebody asked for it"));
+        }
+        self.end_line()
+    }
+
+    fn end_line(&mut self) -> Result<(), Error> {
+        self.line.push(b'\n');
+        let written = self.out.write_all(&self.line);
+        self.line.clear();
+        written.map_err(|error| unwritten(&error))
+    }
+}
+
+/// Where an export goes to is not where the store is: only a full disk is the same for both.
+fn unwritten(error: &std::io::Error) -> Error {
+    let kind = match crate::error::of_io(error).kind {
+        ErrorKind::Full => ErrorKind::Full,
+        _ => ErrorKind::Backend,
+    };
+    Error::new(kind, format!("the export cannot be written: {error}"))
+}
+
+/// Sees one row.
+type Visit<'v> = dyn FnMut(&Row<'_>) -> Result<(), Error> + 'v;
+
+impl Tx<'_> {
+    /// Visits every row of a table in its order, a part of them at a time.
+    fn each_row(&mut self, table: &'static Table, visit: &mut Visit<'_>) -> Result<(), Error> {
+        if let Some(connection) = self.sqlite_connection() {
+            let mut statement = connection.prepare(table.read.sqlite)?;
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                visit(&Row::Sqlite(row))?;
+            }
+            return Ok(());
+        }
+        self.batch(table.declare)?;
+        loop {
+            let page = self.query(table.fetch, &[], &mut *visit)?;
+            if page.is_empty() {
+                return self.batch(table.close);
+            }
+        }
+    }
+}

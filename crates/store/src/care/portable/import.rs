@@ -1,0 +1,351 @@
+//! Reading a store in: line by line into an empty store, in one transaction, or not at all.
+//!
+//! Every line is looked at before it is written, and what was written is looked over as by
+//! `punch doctor` before it is kept: rows hang together, and the log gives the tables.
+
+use std::fmt;
+use std::io::{BufRead, Read};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+use super::tables::{Kind, TABLES, Table};
+use super::{End, FORMAT, Header, SCHEMA_FIRST, VERSION};
+use crate::care::{doctor, fold};
+use crate::rows::events::SEQ_MAX;
+use crate::sql::Value;
+use crate::{Dialect, Error, ErrorKind, Failure, Tx, migrate};
+
+/// No line is longer: 64 MiB, many times the largest text there is.
+const LINE_MAX: u64 = 64 << 20;
+/// Lines between two answers of a server, which bounds the guess at a line that does not fit.
+const UNSURE_MAX: u64 = 10;
+
+/// What was read in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Imported {
+    pub rows: u64,
+    pub events: u64,
+    /// Where the log ends; what is written from now on is numbered above it.
+    pub last_seq: Option<i64>,
+}
+
+/// Why nothing was read in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BadImport {
+    /// The first line is not that of an export.
+    NotOurs,
+    /// Written by a newer punchlist.
+    Newer { what: &'static str, found: i64, known: i64 },
+    /// There is something in the store already.
+    NotEmpty,
+    /// A line is broken, or does not fit what came before; of several one is, if a server said so.
+    Line { first: u64, last: u64, what: String },
+    /// Each line is sound, but not what they make together.
+    Unsound { what: String },
+    /// The store failed.
+    Store(Error),
+}
+
+impl fmt::Display for BadImport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotOurs => f.write_str("this is no export of a punchlist store"),
+            Self::Newer { what, found, known } => {
+                write!(f, "the {what} of the export is version {found}, this punch knows {known}")
+            }
+            Self::NotEmpty => f.write_str("the store is not empty"),
+            Self::Line { first, last, what } if first == last => write!(f, "line {first}: {what}"),
+            Self::Line { first, last, what } => {
+                write!(f, "one of the lines {first} to {last}: {what}")
+            }
+            Self::Unsound { what } => write!(f, "the export contradicts itself: {what}"),
+            Self::Store(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for BadImport {}
+
+impl From<Error> for BadImport {
+    fn from(error: Error) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl Failure for BadImport {
+    fn store(&self) -> Option<&Error> {
+        match self {
+            Self::Store(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// An export whose first line was read and is one of ours.
+pub struct Source<'r> {
+    reader: &'r mut dyn BufRead,
+    /// The number of the line at hand.
+    line: u64,
+    text: Vec<u8>,
+    /// A column that came later may be missing then, if it may be empty.
+    is_older: bool,
+}
+
+impl fmt::Debug for Source<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Source").field("line", &self.line).finish_non_exhaustive()
+    }
+}
+
+/// A line but the first.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    table: Option<String>,
+    row: Option<Map<String, Json>>,
+    end: Option<End>,
+}
+
+impl<'r> Source<'r> {
+    /// Reads the first line, before anybody opens a store for it.
+    pub fn open(reader: &'r mut dyn BufRead) -> Result<Self, BadImport> {
+        let mut source = Self { reader, line: 0, text: Vec::new(), is_older: false };
+        // Whatever is wrong with a first line, it is not that of an export.
+        if !source.next().unwrap_or_default() {
+            return Err(BadImport::NotOurs);
+        }
+        let header = serde_json::from_slice(&source.text).ok();
+        let header: Header =
+            header.filter(|header: &Header| header.format == FORMAT).ok_or(BadImport::NotOurs)?;
+        for (what, found, first, known) in [
+            ("format", header.version, VERSION, VERSION),
+            ("schema", header.schema, SCHEMA_FIRST, migrate::known()),
+        ] {
+            if found > known {
+                return Err(BadImport::Newer { what, found, known });
+            }
+            if found < first {
+                return Err(BadImport::NotOurs);
+            }
+        }
+        source.is_older = header.schema < migrate::known();
+        Ok(source)
+    }
+
+    /// Reads all lines into an empty store. The caller's transaction makes it all or nothing.
+    pub fn read_in(mut self, tx: &mut Tx<'_>) -> Result<Imported, BadImport> {
+        alone_and_empty(tx)?;
+        let mut imported = Imported::default();
+        let mut unsure = self.line + 1;
+        loop {
+            if !self.next()? {
+                return Err(self.fault("the export ends here, without its last line: it was cut"));
+            }
+            let line: Line = serde_json::from_slice(&self.text)
+                .map_err(|error| self.fault(format!("it does not read: {error}")))?;
+            let (table, row) = match line {
+                Line { table: Some(table), row: Some(row), end: None } => (table, row),
+                Line { table: None, row: None, end: Some(end) } => {
+                    tx.flush().map_err(|error| self.does_not_fit(unsure, error))?;
+                    if end.rows != imported.rows {
+                        let rows = imported.rows;
+                        let what = format!("there were to be {} rows, and {rows} came", end.rows);
+                        return Err(self.fault(what));
+                    }
+                    break;
+                }
+                _ => return Err(self.fault("it is neither a row nor the end")),
+            };
+            let Some(table) = Table::named(&table) else {
+                return Err(self.fault(format!("there is no table `{table}`")));
+            };
+            self.row(tx, table, &row, unsure, &mut imported)?;
+            if tx.dialect() == Dialect::Sqlite || self.line + 1 - unsure >= UNSURE_MAX {
+                tx.flush().map_err(|error| self.does_not_fit(unsure, error))?;
+                unsure = self.line + 1;
+            }
+        }
+        while self.next()? {
+            if !self.text.trim_ascii().is_empty() {
+                return Err(self.fault("it stands behind the end"));
+            }
+        }
+        if let Some(last) = imported.last_seq {
+            tx.number_above(last)?;
+        }
+        for check in [doctor::references(tx)?, fold::check(tx)?] {
+            if !check.ok {
+                return Err(BadImport::Unsound { what: check.detail });
+            }
+        }
+        Ok(imported)
+    }
+
+    fn row(
+        &self,
+        tx: &mut Tx<'_>,
+        table: &Table,
+        row: &Map<String, Json>,
+        unsure: u64,
+        imported: &mut Imported,
+    ) -> Result<(), BadImport> {
+        let values = values(table, row, self.is_older).map_err(|what| self.fault(what))?;
+        tx.write(table.insert, &values).map_err(|error| self.does_not_fit(unsure, error))?;
+        imported.rows += 1;
+        match (table.name, values.as_slice()) {
+            ("events", [Value::Int(seq), ..]) => {
+                if *seq <= imported.last_seq.unwrap_or_default() || *seq > SEQ_MAX {
+                    return Err(self.fault(format!("no log goes on with the number {seq}")));
+                }
+                imported.events += 1;
+                imported.last_seq = Some(*seq);
+            }
+            ("issues", [Value::Text(id), _, _, Value::Text(title), Value::Text(body), ..]) => {
+                let indexed = tx.index_issue(id, title, body);
+                indexed.map_err(|error| self.does_not_fit(unsure, error))?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Reads the next line; false: there is none.
+    fn next(&mut self) -> Result<bool, BadImport> {
+        self.line += 1;
+        self.text.clear();
+        let read = (&mut *self.reader).take(LINE_MAX).read_until(b'\n', &mut self.text);
+        match read {
+            Ok(0) => Ok(false),
+            Ok(length) if length as u64 == LINE_MAX => Err(self.fault("it is too long")),
+            Ok(_) => Ok(true),
+            Err(error) => Err(self.fault(format!("it cannot be read: {error}"))),
+        }
+    }
+
+    fn fault(&self, what: impl Into<String>) -> BadImport {
+        BadImport::Line { first: self.line, last: self.line, what: what.into() }
+    }
+
+    /// What a database says of a row that a rule of its tables forbids. A server says it of all
+    /// lines since its last answer.
+    fn does_not_fit(&self, unsure: u64, error: Error) -> BadImport {
+        match error.kind {
+            ErrorKind::Conflict | ErrorKind::Backend => {
+                let what = format!("it does not fit: {}", error.detail);
+                BadImport::Line { first: unsure, last: self.line, what }
+            }
+            _ => error.into(),
+        }
+    }
+}
+
+/// Keeps everybody else from writing, and sees that nobody has. On PostgreSQL a writer that waits
+/// for this numbers its events when it goes on: above what was read in.
+fn alone_and_empty(tx: &mut Tx<'_>) -> Result<(), BadImport> {
+    if tx.dialect() == Dialect::Postgres {
+        tx.batch("LOCK TABLE projects, events IN EXCLUSIVE MODE")?;
+    }
+    for table in TABLES {
+        if tx.first(table.any, &[], |_| Ok(()))?.is_some() {
+            return Err(BadImport::NotEmpty);
+        }
+    }
+    Ok(())
+}
+
+/// The values of a row, in the order of the table's columns.
+fn values<'v>(
+    table: &Table,
+    row: &'v Map<String, Json>,
+    is_older: bool,
+) -> Result<Vec<Value<'v>>, String> {
+    let is_known = |name: &String| table.columns.iter().any(|column| column.name == name);
+    if let Some(name) = row.keys().find(|name| !is_known(name)) {
+        return Err(format!("`{}` has no column `{name}`", table.name));
+    }
+    let value = |column: &super::tables::Column| {
+        let name = column.name;
+        match (column.kind, row.get(name)) {
+            (Kind::Text, Some(Json::String(text))) if text.contains('\0') => {
+                Err(format!("`{name}` holds a NUL character"))
+            }
+            (Kind::Text, Some(Json::String(text))) => Ok(Value::from(text)),
+            (_, Some(Json::Null)) if column.may_be_null => Ok(Value::Null),
+            (Kind::Int, Some(Json::Number(number))) if number.is_i64() => {
+                Ok(Value::from(number.as_i64()))
+            }
+            (_, None) if is_older && column.may_be_null => Ok(Value::Null),
+            (_, None) => Err(format!("`{name}` is missing")),
+            (Kind::Text, _) => Err(format!("`{name}` must be a text")),
+            (Kind::Int, _) => Err(format!("`{name}` must be an integer")),
+        }
+    };
+    table.columns.iter().map(value).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(text: &str) -> Map<String, Json> {
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn a_row_has_every_column_of_its_table_in_its_kind_and_no_other() {
+        let table = Table::named("leases").unwrap();
+        let read = |text: &str, is_older| {
+            let row = row(text);
+            values(table, &row, is_older).map(|values| format!("{values:?}"))
+        };
+        let whole = r#"{"lease_until":9,"todo_id":"a","holder":null,"epoch":-1}"#;
+        let expected = "[Text(\"a\"), Null, Int(-1), Int(9)]";
+        assert_eq!(read(whole, false).as_deref(), Ok(expected));
+        let without = whole.replace(r#""holder":null,"#, "");
+        assert_eq!(read(&without, true).as_deref(), Ok(expected), "a column of later");
+        for (text, said) in [
+            (without, "`holder` is missing"),
+            (whole.replace("null", "1"), "`holder` must be a text"),
+            (whole.replace("-1", "\"1\""), "`epoch` must be an integer"),
+            (whole.replace("-1", "1.5"), "`epoch` must be an integer"),
+            (whole.replace("-1", "null"), "`epoch` must be an integer"),
+            (whole.replace("-1", "9223372036854775808"), "`epoch` must be an integer"),
+            (whole.replace("epoch", "epoc"), "`leases` has no column `epoc`"),
+            (whole.replace("\"a\"", r#""a\u0000b""#), "`todo_id` holds a NUL character"),
+        ] {
+            assert_eq!(read(&text, false), Err(said.to_owned()), "{text}");
+        }
+        assert!(read(&whole.replace(r#""epoch":-1"#, r#""epoch":null"#), true).is_err());
+    }
+
+    #[test]
+    fn the_first_line_says_whether_it_is_ours_and_not_newer() {
+        let open = |text: &str| {
+            let mut bytes = text.as_bytes();
+            Source::open(&mut bytes).map(|source| source.line)
+        };
+        let known = migrate::known();
+        let header = |version: i64, schema: i64| {
+            format!(r#"{{"format":"punchlist-store","version":{version},"schema":{schema}}}"#)
+        };
+        assert_eq!(open(&header(1, known)), Ok(1));
+        let newer = |what, found, known| Err(BadImport::Newer { what, found, known });
+        assert_eq!(open(&header(2, known)), newer("format", 2, 1));
+        assert_eq!(open(&header(1, known + 1)), newer("schema", known + 1, known));
+        for other in [
+            "",
+            "\n",
+            "SQLite format 3\0",
+            "{}",
+            "[]",
+            &header(0, known),
+            &header(1, SCHEMA_FIRST - 1),
+            &header(1, known).replace("-store", "-project"),
+            &"x".repeat(100_000),
+        ] {
+            assert_eq!(open(other), Err(BadImport::NotOurs), "{other:.40}");
+        }
+    }
+}
