@@ -10,6 +10,7 @@ pub(crate) mod doctor;
 mod event_words;
 mod events;
 pub(crate) mod gates;
+mod imported;
 mod issues;
 mod reports;
 mod sessions;
@@ -63,6 +64,9 @@ fn words(operation: &str, answer: &Value, now: Time) -> Option<String> {
         "delegation_show" | "delegation_take" | "delegation_report" | "delegation_cancel"
         | "proposal_decide" => delegations::shown(answer, now),
         "conversation_show" => conversations::shown(answer, now),
+        "issue_checklist_import" => imported::render(answer),
+        // It is made to be read by programs.
+        "project_export" => format!("{answer:#}\n"),
         "status" => status::render(answer, now),
         "event_list" => events::render(answer, now),
         "token_new" => tokens::made(answer, now),

@@ -239,7 +239,8 @@ impl Draft<'_> {
     }
 }
 
-fn new_item(line: &Line) -> NewTodo {
+/// The item that a line makes where it stands for none yet.
+pub(super) fn new_item(line: &Line) -> NewTodo {
     NewTodo {
         kind: line.kind,
         phase: line.phase.clone().filter(|_| line.kind == TodoKind::Step),

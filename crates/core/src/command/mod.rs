@@ -17,6 +17,7 @@ mod draft;
 mod edit_checklist;
 mod heartbeat_todo;
 mod hold_todo;
+mod import_todos;
 mod note_todo;
 mod promote_todo;
 mod ratify_todo;
@@ -43,6 +44,7 @@ pub use demote_todo::DemoteTodo;
 pub use edit_checklist::EditChecklist;
 pub use heartbeat_todo::HeartbeatTodo;
 pub use hold_todo::HoldTodo;
+pub use import_todos::ImportTodos;
 pub use note_todo::NoteTodo;
 pub use promote_todo::PromoteTodo;
 pub use ratify_todo::RatifyTodo;
@@ -113,6 +115,7 @@ commands! {
     TakeTodo => Take,
     HeartbeatTodo => Take,
     AdoptTodos => Adopt,
+    ImportTodos => Create,
     SignOff => Accept,
     RefuseSignOff => Return,
     EditChecklist => Edit,

@@ -123,10 +123,11 @@ fn told(checklist: &Snapshot, command: &Command, decided: &Decision) -> Vec<Stri
     let mut lines = Vec::new();
     match command {
         Command::AdoptTodos(adopt) => {
-            let is_new = |event: &&Event| matches!(event, Event::TodoCreated(_));
-            let count = decided.events.iter().filter(is_new).count();
-            let items = if count == 1 { "item" } else { "items" };
-            lines.push(format!("Sublist of {} approved: {count} {items}.", adopt.origin_agent));
+            let items = new_items(decided);
+            lines.push(format!("Sublist of {} approved: {items}.", adopt.origin_agent));
+        }
+        Command::ImportTodos(_) => {
+            lines.push(format!("Checklist imported: {}.", new_items(decided)));
         }
         Command::RefuseSignOff(refused) => {
             let returned = decided.events.iter().filter_map(|event| match event {
@@ -168,6 +169,15 @@ fn told(checklist: &Snapshot, command: &Command, decided: &Decision) -> Vec<Stri
         lines.extend(said);
     }
     lines
+}
+
+/// How many items a decision brings in.
+fn new_items(decided: &Decision) -> String {
+    let is_new = |event: &&Event| matches!(event, Event::TodoCreated(_));
+    match decided.events.iter().filter(is_new).count() {
+        1 => "1 item".to_owned(),
+        count => format!("{count} items"),
+    }
 }
 
 fn claimed(todo: &Todo, claim: &crate::todo::Claim) -> String {

@@ -4,8 +4,9 @@
 use proptest::prelude::*;
 use punchlist_core::command::{
     AcceptTodo, AssignTodo, CancelTodo, ClaimTodo, Command, CompleteTodo, CreateTodos, DeferTodo,
-    DemoteTodo, EditChecklist, HeartbeatTodo, HoldTodo, ListedTodo, NewTodo, NoteTodo, PromoteTodo,
-    ReleaseTodo, ReopenTodo, ReplaceTodos, ReturnTodo, ReviseTodo, StartTodo, TakeTodo, UnholdTodo,
+    DemoteTodo, EditChecklist, HeartbeatTodo, HoldTodo, ImportTodos, ListedTodo, NewTodo, NoteTodo,
+    PromoteTodo, ReleaseTodo, ReopenTodo, ReplaceTodos, ReturnTodo, ReviseTodo, StartTodo,
+    TakeTodo, UnholdTodo,
 };
 use punchlist_core::issue::checklist::{markdown, parse};
 use punchlist_core::policy::{Wip, policy};
@@ -30,7 +31,7 @@ struct Try {
 }
 
 fn tries() -> impl Strategy<Value = Vec<Try>> {
-    let one = (0..Role::ALL.len(), 0..28u8, 0..12usize, any::<u8>())
+    let one = (0..Role::ALL.len(), 0..29u8, 0..12usize, any::<u8>())
         .prop_map(|(role, what, which, choice)| Try { role: Role::ALL[role], what, which, choice });
     proptest::collection::vec(one, 1..60)
 }
@@ -113,6 +114,11 @@ fn command(state: &Snapshot, now: Time, t: &Try) -> Option<Command> {
                 touch(&mut lines, t.which + usize::from(k), n.wrapping_mul(k + 1));
             }
             EditChecklist { lines, notes }.into()
+        }
+        27 => {
+            let mut lines = parse(&markdown(state, &notes(state))).ok()?;
+            touch(&mut lines, t.which, n);
+            ImportTodos { lines }.into()
         }
         _ => {
             let path = if n.is_multiple_of(2) { "primary" } else { "primary.subagents.w" };

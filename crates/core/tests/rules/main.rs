@@ -7,5 +7,6 @@ mod any_edits;
 mod checklist;
 mod commands;
 mod edit_checklist;
+mod import_todos;
 mod issue_life;
 mod world;

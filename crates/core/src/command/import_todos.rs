@@ -1,0 +1,70 @@
+//! Import a checklist that was kept elsewhere: its lines become new items of an issue.
+//!
+//! What somebody ticked there was accepted by nobody here: `[x]` is a claim of whoever imports it,
+//! also the operator's (P-22). Nothing that is on the list already is touched.
+
+use serde::{Deserialize, Serialize};
+
+use super::draft::Draft;
+use super::edit_checklist::new_item;
+use crate::authority::Action;
+use crate::event::TodoCreated;
+use crate::issue::checklist::{Line, Mark};
+use crate::text::normalised;
+use crate::{Refusal, Refused, TodoId, Warning};
+
+/// Put lines of a checklist into the list. What the list says already is passed over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportTodos {
+    pub lines: Vec<Line>,
+}
+
+impl ImportTodos {
+    pub(super) fn decide(&self, draft: &mut Draft<'_>) -> Result<(), Refused> {
+        for line in &self.lines {
+            draft.leave_on_list(line.kind, None)?;
+            if draft.says_already(line) {
+                let text = normalised(line.content.as_str());
+                draft.decision.warnings.push(Warning::AlreadyListed { text });
+                continue;
+            }
+            let todo = draft.new_todo(&new_item(line))?;
+            let id = todo.id;
+            draft.emit(TodoCreated { todo: Box::new(todo) });
+            draft.mark_imported(line, id)?;
+            for note in &line.notes {
+                draft.note(id, note);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Draft<'_> {
+    /// An open item with its text is in the way of any line. A line that is over is no news either
+    /// where a settled one says the same; one that is open is work to be done again.
+    fn says_already(&self, line: &Line) -> bool {
+        let text = normalised(line.content.as_str());
+        self.state.todos.values().any(|todo| {
+            let same = todo.removed_at.is_none() && normalised(&todo.title) == text;
+            let open = !todo.status.is_settled();
+            same && (open || (!line.mark.is_open() && todo.kind == line.kind))
+        })
+    }
+
+    fn mark_imported(&mut self, line: &Line, id: TodoId) -> Result<(), Refused> {
+        match (line.mark, &line.hold) {
+            (Mark::Pending | Mark::InProgress, _) => Ok(()),
+            (Mark::Completed, _) => self.claim(id, None, &[]),
+            (Mark::Abandoned, _) => {
+                self.cancel(id, None);
+                Ok(())
+            }
+            (Mark::Held, Some(held)) => {
+                self.hold(id, held.kind, &held.reason);
+                Ok(())
+            }
+            (Mark::Held, None) => Err(Refusal::ReasonRequired { action: Action::Hold }.into()),
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! A checklist from elsewhere: what each line becomes, and what stays as it was.
+
+use punchlist_core::command::{AcceptTodo, ImportTodos};
+use punchlist_core::issue::checklist::parse;
+use punchlist_core::select::ordered;
+use punchlist_core::{Decision, Event, ListKind, Refusal, Role, Status, Warning};
+
+use crate::edit_checklist::{notes, shown, world};
+use crate::world::World;
+
+fn import(world: &mut World, role: Role, text: &str) -> Decision {
+    world.ok(role, ImportTodos { lines: parse(text).unwrap() })
+}
+
+fn skipped(decision: &Decision) -> Vec<&str> {
+    let texts = decision.warnings.iter().filter_map(|warning| match warning {
+        Warning::AlreadyListed { text } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+const ELSEWHERE: &str = "\
+# Criteria
+- [x] it is small
+- [ ] it is kind
+
+# Steps
+- [/] begin
+- [x] measure
+  - note: 61 %
+- [-] guess
+
+# Later
+- [!] ask <!-- blocked: nobody is in -->
+";
+
+/// P-22: what is ticked elsewhere is a claim of whoever imports it, be it the operator; nothing
+/// is completed.
+#[test]
+fn an_imported_done_is_a_claim() {
+    for role in [Role::Operator, Role::Root] {
+        let mut world = World::new(ListKind::Issue);
+        let decision = import(&mut world, role, ELSEWHERE);
+        assert_eq!(skipped(&decision), [""; 0]);
+        assert!(!decision.events.iter().any(|event| matches!(event, Event::TodoCompleted(_))));
+        let claims: Vec<(&str, Status, Option<&str>)> = ordered(&world.state)
+            .into_iter()
+            .map(|todo| {
+                let by = todo.claim.as_ref().map(|claim| claim.by.as_str());
+                (todo.title.as_str(), todo.status, by)
+            })
+            .collect();
+        let me = format!("{role}:primary");
+        let expected = [
+            ("it is small", Status::Pending, Some(me.as_str())),
+            ("it is kind", Status::Pending, None),
+            // Exactly one step is in progress, as always, and the first that is ready.
+            ("begin", Status::InProgress, None),
+            ("measure", Status::Pending, Some(me.as_str())),
+            ("guess", Status::Cancelled, None),
+            ("ask", Status::Pending, None),
+        ];
+        assert_eq!(claims, expected);
+        assert_eq!(notes(&world.state).values().flatten().next().unwrap().text, "61 %");
+        let measure = ordered(&world.state)[3].id;
+        let accept = AcceptTodo { todo_id: measure, outcome: None };
+        assert!(matches!(world.refused(Role::Root, accept.clone()), Refusal::NotPermitted { .. }));
+        world.ok(Role::Operator, accept);
+        assert_eq!(world.state.todos[&measure].status, Status::Completed);
+    }
+}
+
+/// What is on the list is not touched: open texts are passed over, and named; what is over is no
+/// news; and what was settled may be work again.
+#[test]
+fn only_what_is_new_goes_in() {
+    let mut world = world();
+    let before = shown(&world);
+    let again = import(&mut world, Role::Root, &before);
+    assert_eq!(shown(&world), before);
+    assert_eq!(again.events, []);
+    assert_eq!(skipped(&again), ["works", "fast", "read", "skip", "plan", "code", "ship"]);
+    let more = "- [x] code\n- [ ] plan\n- [-] ship\n- [ ] new\n";
+    let decision = import(&mut world, Role::Root, more);
+    assert_eq!(skipped(&decision), ["code", "ship"]);
+    let expected = before.replace("- [x] plan\n", "- [x] plan\n- [ ] plan\n- [ ] new\n");
+    assert_eq!(shown(&world), expected);
+}
+
+#[test]
+fn a_text_that_is_ticked_twice_comes_once() {
+    let mut world = World::new(ListKind::Issue);
+    let decision = import(&mut world, Role::Root, "- [x] a\n- [x] a\n- [-] b\n- [-] b\n");
+    assert_eq!(skipped(&decision), ["a", "b"]);
+    assert_eq!(world.state.todos.len(), 2);
+}
+
+#[test]
+fn a_worker_imports_nothing() {
+    let mut world = World::new(ListKind::Issue);
+    let lines = parse("- [ ] a\n").unwrap();
+    let refused = world.refused(Role::Worker, ImportTodos { lines });
+    assert!(matches!(refused, Refusal::NotPermitted { .. }));
+}

@@ -1,0 +1,89 @@
+//! `issue_checklist_import`: a checklist that was kept elsewhere, into an issue (P-22).
+
+use punchlist_core::authority::Action;
+use punchlist_core::command::ImportTodos;
+use punchlist_core::issue::checklist::{Line, MARKDOWN_LIMIT, markdown, parse};
+use punchlist_core::{Event, ListKind, Refusal, Warning};
+use punchlist_store::rows::lists::Lock;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::explain::Fault;
+use crate::{Envelope, Error};
+
+/// Put a markdown checklist into an issue's: what is new goes in, and what is ticked becomes a claim, no completion.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The issue's number.
+    pub number: i64,
+    /// `- [ ] text` lines under headings, at most 1 MiB; `[x]` is claimed, `[-]` cancelled, `[!]` held.
+    pub markdown: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    pub number: i64,
+    /// How many items are new.
+    pub created: usize,
+    /// How many of them are claimed to be done.
+    pub claimed: usize,
+    /// How many of them are cancelled.
+    pub cancelled: usize,
+    /// Texts that the list had already.
+    pub skipped: Vec<String>,
+    /// The whole list as markdown.
+    pub checklist: String,
+}
+
+#[derive(Debug)]
+pub struct IssueChecklistImport;
+
+impl Define for IssueChecklistImport {
+    const NAME: &'static str = "issue_checklist_import";
+    const ACCESS: Access = Access::List(ListKind::Issue, &[Action::Create]);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces = Surfaces::CALL;
+    const EXAMPLE: &'static str =
+        r##"{"number":1,"markdown":"# Fix\n- [x] Read the code\n- [ ] Patch it\n"}"##;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
+        lines(input).map(|_| ())
+    }
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let lines = lines(input)?;
+        let issue = call.issue(input.number, Lock::Row)?;
+        let mut checklist = call.open_checklist(&issue)?;
+        let decided = call.decide(&mut checklist, ImportTodos { lines })?;
+        let count = |is: fn(&Event) -> bool| decided.events.iter().filter(|e| is(e)).count();
+        let skipped = decided.warnings.iter().filter_map(|warning| match warning {
+            Warning::AlreadyListed { text } => Some(text.clone()),
+            _ => None,
+        });
+        let notes = call.notes(&checklist)?;
+        Ok(Output {
+            number: issue.number,
+            created: count(|event| matches!(event, Event::TodoCreated(_))),
+            claimed: count(|event| matches!(event, Event::TodoClaimed(_))),
+            cancelled: count(|event| matches!(event, Event::TodoCancelled(_))),
+            skipped: skipped.collect(),
+            checklist: markdown(&checklist, &notes),
+        })
+    }
+}
+
+fn lines(input: &Input) -> Result<Vec<Line>, Error> {
+    let (length, limit) = (input.markdown.len(), MARKDOWN_LIMIT);
+    if length > limit {
+        let path = "markdown".to_owned();
+        return Err(Fault::TooLong { path, length, limit, unit: "bytes" }.into());
+    }
+    parse(&input.markdown).map_err(|faults| Refusal::BadChecklist { faults }.into())
+}

@@ -1,0 +1,49 @@
+//! `project_export`: what of a project is portable.
+//!
+//! Its name. Issues, todos and links are the operator's and stay (K-61), and with them sessions,
+//! gates and the log, which speak of nothing else.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+
+/// Show the portable part of this project: no issues, todos or links.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    pub format: &'static str,
+    pub version: u32,
+    pub project: Portable,
+}
+
+/// The project itself.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Portable {
+    pub name: String,
+}
+
+#[derive(Debug)]
+pub struct ProjectExport;
+
+impl Define for ProjectExport {
+    const NAME: &'static str = "project_export";
+    const ACCESS: Access = Access::Everybody;
+    const EFFECT: Effect = Effect::Read;
+    const SURFACES: Surfaces = Surfaces::CALL;
+    const EXAMPLE: &'static str = "{}";
+
+    type Input = Input;
+    type Output = Output;
+
+    fn run(call: &mut Call<'_, '_>, _: &Input) -> Result<Output, Error> {
+        let project = Portable { name: call.envelope().project.clone() };
+        Ok(Output { format: "punchlist-project", version: 1, project })
+    }
+}
