@@ -29,6 +29,11 @@ pub(crate) fn print_raw(bytes: &[u8]) -> io::Result<()> {
     out.flush()
 }
 
+/// Standard output as a stream of bytes, for what is too long to be held.
+pub(crate) fn stream() -> io::BufWriter<io::StdoutLock<'static>> {
+    io::BufWriter::new(io::stdout().lock())
+}
+
 /// Has whoever read our output gone? Asked while there is nothing to write, which would tell.
 pub(crate) fn nobody_reads() -> bool {
     #[cfg(unix)]

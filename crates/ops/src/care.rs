@@ -19,8 +19,8 @@ use crate::identity::{Facts, prove};
 use crate::token::operator_seen;
 use crate::{Error, Ops, clock};
 
-/// Who may put a backup in place of a store.
-const RESTORE: Access = Access::Roles(&[Role::Operator]);
+/// Who may do something to a store as a whole.
+const WHOLE: Access = Access::Roles(&[Role::Operator]);
 
 /// A backup, and which older ones went for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -75,7 +75,8 @@ impl Ops {
             (None, to) => to.unwrap_or(store).to_owned(),
         };
         if file.exists() {
-            return Err(Error::FileExists { file });
+            let instead = "name a file that does not exist, or a folder";
+            return Err(Error::FileExists { file, instead });
         }
         let backup = care::backup(store, &file, self.options(), progress)?;
         let deleted = match (folder, keep) {
@@ -99,9 +100,6 @@ impl Ops {
         let project = host_id("project", Some(project))?
             .ok_or(Error::MissingContext { missing: vec!["project"] })?;
         let (actor, replace) = self.who_restores(store, facts, token)?;
-        let is_same = |a: &Path, b: &Path| {
-            a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
-        };
         if is_same(store, from) {
             let (path, found) = ("FILE".into(), "the store itself".into());
             return Err(Fault::BadValue { path, found, expected: "a backup of it".into() }.into());
@@ -137,10 +135,7 @@ impl Ops {
             Err(Error::Store(error)) if cannot_be_read(error.kind) => prove(facts)?,
             identified => identified?,
         };
-        RESTORE.check(actor.role, "restore")?;
-        if actor.reach != Reach::default() {
-            return Err(Refusal::OutOfReach { missing: "the whole store".to_owned() }.into());
-        }
+        for_the_operator(&actor, "restore")?;
         Ok((actor, true))
     }
 
@@ -155,6 +150,20 @@ impl Ops {
             }
         }
     }
+}
+
+/// The whole store is the operator's, and not one's whose token reaches a part of it.
+pub(crate) fn for_the_operator(actor: &Actor, what: &'static str) -> Result<(), Error> {
+    WHOLE.check(actor.role, what)?;
+    if actor.reach != Reach::default() {
+        return Err(Refusal::OutOfReach { missing: "the whole store".to_owned() }.into());
+    }
+    Ok(())
+}
+
+/// Do both name one file?
+pub(crate) fn is_same(a: &Path, b: &Path) -> bool {
+    a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
 }
 
 const fn cannot_be_read(kind: ErrorKind) -> bool {

@@ -10,6 +10,7 @@ use punchlist_core::{AgentPath, Refusal, Role, Span, Time};
 use punchlist_store as store;
 use punchlist_store::ErrorKind;
 use punchlist_store::care::Loss;
+use punchlist_store::care::portable::BadImport;
 use serde_json::{Map, Value, json};
 
 use crate::explain::Fault;
@@ -37,8 +38,10 @@ pub enum Error {
     RoleNotYours { wanted: Role, proved: Role },
     /// A server's own tools do this.
     NotForPostgres { what: &'static str },
-    /// A backup overwrites no file.
-    FileExists { file: PathBuf },
+    /// No file is overwritten unasked; what to do instead.
+    FileExists { file: PathBuf, instead: &'static str },
+    /// Nothing was imported.
+    Import(Box<BadImport>),
     /// The store has what the backup has not.
     WouldLose { loss: Loss },
     /// Nothing of what was waited for has happened.
@@ -132,6 +135,10 @@ pub const TABLE: &[Meaning] = &[
     meaning("not_for_postgres", 1, 501, false),
     meaning("file_exists", 1, 409, false),
     meaning("would_lose_events", 1, 409, false),
+    meaning("store_not_empty", 1, 409, false),
+    meaning("not_an_export", 2, 400, false),
+    meaning("bad_export", 2, 400, false),
+    meaning("export_newer", 3, 422, false),
     meaning("timeout", 1, 408, true),
     meaning("reset_required", 1, 410, false),
     meaning("unknown_operation", 2, 404, false),
@@ -175,6 +182,13 @@ impl Error {
             Self::IdempotencyConflict { .. } => "idempotency_conflict",
             Self::NotForPostgres { .. } => "not_for_postgres",
             Self::FileExists { .. } => "file_exists",
+            Self::Import(bad) => match **bad {
+                BadImport::NotOurs => "not_an_export",
+                BadImport::Newer { .. } => "export_newer",
+                BadImport::NotEmpty => "store_not_empty",
+                BadImport::Line { .. } | BadImport::Unsound { .. } => "bad_export",
+                BadImport::Store(_) => "store_failed",
+            },
             Self::WouldLose { .. } => "would_lose_events",
             Self::Timeout { .. } => "timeout",
             Self::ResetRequired { .. } => "reset_required",
@@ -243,7 +257,22 @@ impl Error {
                 format!("read the state again, then the log with --after {last}")
             }
             Self::ResetRequired { .. } => "read the state again, and start anew".into(),
-            Self::FileExists { .. } => "name a file that does not exist, or a folder".into(),
+            Self::FileExists { instead, .. } => (*instead).into(),
+            Self::Import(bad) => match **bad {
+                BadImport::NotOurs => {
+                    "give it what `punch export store` wrote; a backup goes back by \
+                     `punch restore`"
+                        .into()
+                }
+                BadImport::Newer { .. } => "update punch".into(),
+                BadImport::NotEmpty => {
+                    "name a store that is empty, or not there yet, with --db".into()
+                }
+                BadImport::Line { .. } | BadImport::Unsound { .. } => {
+                    "nothing was imported; export the store again".into()
+                }
+                BadImport::Store(_) => return None,
+            },
             Self::WouldLose { .. } => {
                 "say --yes to lose them; the store as it is will be kept beside it".into()
             }
@@ -296,7 +325,13 @@ impl Error {
             Self::ResetRequired { after, last_seq } => {
                 Some(json!({ "after": after, "lastSeq": last_seq }))
             }
-            Self::FileExists { file } => Some(json!({ "file": file.display().to_string() })),
+            Self::FileExists { file, .. } => Some(json!({ "file": file.display().to_string() })),
+            Self::Import(bad) => match **bad {
+                BadImport::Line { first, last, .. } => {
+                    Some(json!({ "line": first, "lastLine": last }))
+                }
+                _ => None,
+            },
             Self::WouldLose { loss: Loss::Events { count, since } } => {
                 Some(json!({ "events": count, "since": since }))
             }
@@ -367,7 +402,8 @@ impl fmt::Display for Error {
                 "the log does not go on from event {after}: the store was restored, or its log \
                  cut, since that number was given out"
             ),
-            Self::FileExists { file } => write!(f, "{} exists already", file.display()),
+            Self::FileExists { file, .. } => write!(f, "{} exists already", file.display()),
+            Self::Import(bad) => bad.fmt(f),
             Self::WouldLose { loss } => match loss {
                 Loss::Events { count: 1, since } => {
                     write!(f, "the store has 1 event that the backup has not, of {since}")
@@ -394,6 +430,15 @@ impl std::error::Error for Error {}
 impl From<store::Error> for Error {
     fn from(error: store::Error) -> Self {
         Self::Store(Box::new(error))
+    }
+}
+
+impl From<BadImport> for Error {
+    fn from(bad: BadImport) -> Self {
+        match bad {
+            BadImport::Store(error) => error.into(),
+            bad => Self::Import(Box::new(bad)),
+        }
     }
 }
 

@@ -8,7 +8,9 @@ mod demo;
 mod doctor;
 mod edit;
 mod editor;
+mod export;
 mod follow;
+mod import;
 mod inbox;
 mod inbox_answer;
 mod mcp;
@@ -23,8 +25,19 @@ use crate::failure::Failure;
 use crate::output;
 
 /// The commands that are not operations of the catalogue.
-pub(crate) const FIXED: [&str; 9] =
-    ["demo", "inbox", "call", "mcp", "wait", "doctor", "backup", "restore", "completions"];
+pub(crate) const FIXED: [&str; 11] = [
+    "demo",
+    "inbox",
+    "call",
+    "mcp",
+    "wait",
+    "doctor",
+    "backup",
+    "restore",
+    "export",
+    "import",
+    "completions",
+];
 
 /// Builds one command in full, if there is one of that name.
 pub(crate) fn built(name: &str) -> Option<Command> {
@@ -40,6 +53,8 @@ pub(crate) fn built(name: &str) -> Option<Command> {
         "doctor" => Some(doctor::command()),
         "backup" => Some(backup::command()),
         "restore" => Some(backup::restore_command()),
+        "export" => Some(export::command()),
+        "import" => Some(import::command()),
         "completions" => Some(completions::command()),
         _ => operation::command(name),
     }
@@ -66,6 +81,8 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         Some(("doctor", _)) => doctor::run(globals),
         Some(("backup", matches)) => backup::run(globals, matches),
         Some(("restore", matches)) => backup::restore(globals, matches),
+        Some(("export", matches)) => export::run(globals, matches),
+        Some(("import", matches)) => import::run(globals, matches),
         Some(("completions", matches)) => completions::run(matches),
         Some((name, matches)) => operation::run(globals, name, matches),
         None => Err(Failure::usage("no command was given".to_owned())),

@@ -1,0 +1,109 @@
+//! The store written out and read in, for every surface: who may, from where, and to where.
+//!
+//! As in `care`, these are no operations of the catalogue: what they move is a stream.
+
+use std::io::{BufRead, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use punchlist_core::{Role, Time};
+use punchlist_store::care::portable::{Exported, GoOn, Imported, Source, write_out};
+use punchlist_store::care::{self, Unfinished, names};
+use punchlist_store::{ErrorKind, Target};
+use serde::Serialize;
+
+use crate::care::{for_the_operator, is_same};
+use crate::explain::Fault;
+use crate::identity::Facts;
+use crate::token::{has_operator, operator_seen};
+use crate::{Error, Ops, Proof};
+
+/// Whoever asks: what the surface saw of it, the token that came with it, and when.
+#[derive(Clone, Debug)]
+pub struct Asking<'a> {
+    pub facts: Facts,
+    pub token: Option<&'a str>,
+    pub now: Time,
+}
+
+/// An export that lies in a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ExportedTo {
+    pub file: PathBuf,
+    pub bytes: u64,
+    #[serde(flatten)]
+    pub exported: Exported,
+}
+
+impl Ops {
+    /// Writes the whole store to a stream, as it is at one moment.
+    pub fn export(
+        &self,
+        asking: &Asking<'_>,
+        out: &mut dyn Write,
+        go_on: &mut GoOn<'_>,
+    ) -> Result<Exported, Error> {
+        self.may_export(asking)?;
+        Ok(self.store()?.view(|tx| write_out(tx, out, go_on))?)
+    }
+
+    /// The same to a file, which is there whole or not at all, for its owner alone. One that is
+    /// there already is replaced only if told.
+    pub fn export_to(
+        &self,
+        asking: &Asking<'_>,
+        file: &Path,
+        force: bool,
+        go_on: &mut GoOn<'_>,
+    ) -> Result<ExportedTo, Error> {
+        self.may_export(asking)?;
+        if matches!(self.target(), Target::File(store) if is_same(store, file)) {
+            let (path, found) = ("FILE".into(), "the store itself".into());
+            return Err(Fault::BadValue { path, found, expected: "another file".into() }.into());
+        }
+        if file.exists() && !force {
+            let instead = "name a file that does not exist, or say --force";
+            return Err(Error::FileExists { file: file.to_owned(), instead });
+        }
+        names::sweep(file, file);
+        let (unfinished, made) = Unfinished::create(file)?;
+        let mut out = BufWriter::new(made);
+        let exported = self.store()?.view(|tx| write_out(tx, &mut out, go_on))?;
+        drop(out);
+        unfinished.keep()?;
+        let bytes = file.metadata().map_or(0, |metadata| metadata.len());
+        Ok(ExportedTo { file: file.to_owned(), bytes, exported })
+    }
+
+    /// Reads an export into this store, which must be empty. Where nobody has anything to lose yet,
+    /// anybody may; a store that has an operator is the operator's, also while it is empty.
+    pub fn import(&self, asking: &Asking<'_>, from: &mut dyn BufRead) -> Result<Imported, Error> {
+        // Before the store is opened: what is no export leaves no file behind.
+        let source = Source::open(from)?;
+        let (actor, _) = self.identify(asking.facts.clone(), asking.token)?;
+        self.store()?.write_once(|tx| {
+            if has_operator(tx)? {
+                for_the_operator(&actor, "import")?;
+            }
+            let imported = source.read_in(tx)?;
+            if actor.role == Role::Operator {
+                operator_seen(tx, asking.now)?;
+            }
+            Ok(imported)
+        })
+    }
+
+    fn may_export(&self, asking: &Asking<'_>) -> Result<(), Error> {
+        if let Target::File(store) = self.target()
+            && !care::is_there(store)
+        {
+            let detail = format!("{}: there is no store", store.display());
+            return Err(punchlist_store::Error::new(ErrorKind::Unreachable, detail).into());
+        }
+        let (actor, proof) = self.identify(asking.facts.clone(), asking.token)?;
+        for_the_operator(&actor, "export")?;
+        if proof == Proof::Terminal {
+            self.person_seen(asking.now)?;
+        }
+        Ok(())
+    }
+}
