@@ -24,6 +24,7 @@ pub mod id;
 pub mod issue;
 pub mod lease;
 pub mod list;
+pub mod plan;
 pub mod policy;
 pub mod reach;
 pub mod refusal;

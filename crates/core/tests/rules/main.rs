@@ -8,4 +8,5 @@ mod checklist;
 mod commands;
 mod edit_checklist;
 mod issue_life;
+mod plan_parse;
 mod world;

@@ -1,0 +1,54 @@
+//! Plans: a markdown file becomes a tree of tasks, and the tree says where the work stands.
+//!
+//! A plan is an ordinary list of the kind `plan`; its tasks are ordinary todos with a parent.
+//! Here is what only plans have, first of all the grammar of the file (`parse`).
+
+mod fault;
+mod line;
+mod parse;
+
+pub use fault::PlanFault;
+pub use parse::parse;
+
+use serde::{Deserialize, Serialize};
+
+use crate::text::Content;
+
+/// How deep a plan may nest; the root is the first level.
+pub const LEVELS_MAX: usize = 50;
+
+/// How many lines a plan file may have.
+pub const LINES_MAX: usize = 100_000;
+
+/// A plan file, read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Plan {
+    /// What stands between the two `---` at the top, as written.
+    pub front_matter: Option<String>,
+    pub root: Node,
+}
+
+/// A task as the file says it, with what is nested in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Node {
+    /// Its text, white space collapsed, without number, bullet and mark.
+    pub content: Content,
+    /// The paragraphs, plain bullets and code that follow it.
+    pub description: String,
+    pub mark: Mark,
+    pub children: Vec<Node>,
+    /// The number of its line, from 1.
+    pub line: usize,
+}
+
+/// What a file says of a task's state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mark {
+    #[default]
+    Open,
+    Done,
+    Dropped,
+}
