@@ -1,14 +1,24 @@
 //! Plans: a markdown file becomes a tree of tasks, and the tree says where the work stands.
 //!
 //! A plan is an ordinary list of the kind `plan`; its tasks are ordinary todos with a parent.
-//! Here is what only plans have, first of all the grammar of the file (`parse`).
+//! Here is what only plans have: the grammar of the file (`parse`), the tree in pre-order
+//! (`tree`), what a task's facts and its agent's status come to (`state`), and where the work
+//! stands (`position`).
+//!
+//! Invariant: nothing here is stored. State and position are derived anew from facts each time.
 
 mod fault;
 mod line;
 mod parse;
+mod position;
+mod state;
+mod tree;
 
 pub use fault::PlanFault;
 pub use parse::parse;
+pub use position::{Position, Reason, first_leaf_by_depth, position};
+pub use state::{Need, State, need, state};
+pub use tree::{Branch, Tree};
 
 use serde::{Deserialize, Serialize};
 

@@ -9,4 +9,6 @@ mod commands;
 mod edit_checklist;
 mod issue_life;
 mod plan_parse;
+mod plan_position;
+mod plan_world;
 mod world;
