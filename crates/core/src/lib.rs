@@ -7,6 +7,7 @@
 //! Invariant: a rule lives here or nowhere. Surfaces and the store hold none.
 
 pub mod actor;
+pub mod agent;
 pub mod audit;
 pub mod authority;
 pub mod capacity;
@@ -24,6 +25,7 @@ pub mod id;
 pub mod issue;
 pub mod lease;
 pub mod list;
+pub mod plan;
 pub mod policy;
 pub mod reach;
 pub mod refusal;
@@ -36,6 +38,7 @@ pub mod todo;
 pub mod transition;
 
 pub use actor::{Actor, AgentPath, Role};
+pub use agent::{AgentStatus, Agents};
 pub use command::{Command, decide};
 pub use decision::{Decision, Refused, Warning};
 pub use delegation::Delegation;

@@ -4,7 +4,7 @@
 //! is promoted when nothing is in progress.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::policy::{Selector, policy};
 use crate::text::normalised;
@@ -17,7 +17,7 @@ pub fn ordered(snapshot: &Snapshot) -> Vec<&Todo> {
     let in_view = |todo: &&Todo| todo.removed_at.is_none();
     let mut todos: Vec<&Todo> = snapshot.todos.values().filter(in_view).collect();
     match selector {
-        Selector::PreOrder => return pre_order(snapshot),
+        Selector::PreOrder => return pre_order(snapshot, &todos),
         Selector::Position => todos.sort_by(|a, b| a.position.cmp(&b.position).then(age(a, b))),
         Selector::PriorityThenPosition => todos.sort_by(|a, b| {
             a.priority.cmp(&b.priority).then(a.position.cmp(&b.position)).then(age(a, b))
@@ -40,7 +40,8 @@ pub fn ordered(snapshot: &Snapshot) -> Vec<&Todo> {
 pub fn next(snapshot: &Snapshot, now: Time) -> Option<&Todo> {
     let todos = ordered(snapshot);
     let ready = |todo: &&&Todo| todo.is_actionable(now) && todo.kind == TodoKind::Step;
-    let leaf = |todo: &&&Todo| !snapshot.todos.values().any(|t| t.parent_id == Some(todo.id));
+    let parents: BTreeSet<TodoId> = todos.iter().filter_map(|todo| todo.parent_id).collect();
+    let leaf = |todo: &&&Todo| !parents.contains(&todo.id);
     todos
         .iter()
         .filter(ready)
@@ -86,19 +87,19 @@ fn phase_ranks(todos: &[&Todo]) -> BTreeMap<String, Place> {
     ranks
 }
 
-/// Parents before children, siblings by position. What hangs on an item that is not loaded
-/// stands at the top.
-fn pre_order(snapshot: &Snapshot) -> Vec<&Todo> {
+/// Parents before children, siblings by position. What hangs on an item that is not loaded or
+/// not in view stands at the top.
+fn pre_order<'a>(snapshot: &'a Snapshot, todos: &[&'a Todo]) -> Vec<&'a Todo> {
+    let in_view = |id: &TodoId| snapshot.todo(*id).is_some_and(|todo| todo.removed_at.is_none());
     let mut children: BTreeMap<Option<TodoId>, Vec<&Todo>> = BTreeMap::new();
-    for todo in snapshot.todos.values() {
-        let parent = todo.parent_id.filter(|parent| snapshot.todos.contains_key(parent));
-        children.entry(parent).or_default().push(todo);
+    for todo in todos {
+        children.entry(todo.parent_id.filter(in_view)).or_default().push(todo);
     }
     for siblings in children.values_mut() {
         siblings.sort_by(|a, b| b.position.cmp(&a.position).then(age(b, a)));
     }
     let mut open = children.remove(&None).unwrap_or_default();
-    let mut result = Vec::with_capacity(snapshot.todos.len());
+    let mut result = Vec::with_capacity(todos.len());
     while let Some(todo) = open.pop() {
         result.push(todo);
         open.extend(children.remove(&Some(todo.id)).unwrap_or_default());

@@ -9,4 +9,8 @@ mod commands;
 mod edit_checklist;
 mod import_todos;
 mod issue_life;
+mod plan_parse;
+mod plan_position;
+mod plan_render;
+mod plan_world;
 mod world;

@@ -1,0 +1,68 @@
+//! Plans: a markdown file becomes a tree of tasks, and the tree says where the work stands.
+//!
+//! A plan is an ordinary list of the kind `plan`; its tasks are ordinary todos with a parent.
+//! Here is what only plans have: the grammar of the file (`parse`), the tree in pre-order
+//! (`tree`), what a task's facts and its agent's status come to (`state`), where the work stands
+//! (`position`) and how that is told to an agent that wakes (`render`). What an import changes is
+//! decided in `command::ImportPlan`.
+//!
+//! Invariant: nothing here is stored. State and position are derived anew from facts each time.
+
+mod budget;
+mod fault;
+mod line;
+mod parse;
+mod position;
+mod render;
+mod state;
+mod tree;
+
+pub use fault::PlanFault;
+pub use parse::parse;
+pub use position::{Position, Reason, first_leaf_by_depth, position};
+pub use render::{Form, Rendered, render};
+pub use state::{Need, State, need, state};
+pub use tree::{Branch, Tree};
+
+use serde::{Deserialize, Serialize};
+
+use crate::text::Content;
+
+/// How deep a plan may nest; the root is the first level.
+pub const LEVELS_MAX: usize = 50;
+
+/// How many lines a plan file may have.
+pub const LINES_MAX: usize = 100_000;
+
+/// A plan file, read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Plan {
+    /// What stands between the two `---` at the top, as written.
+    pub front_matter: Option<String>,
+    pub root: Node,
+}
+
+/// A task as the file says it, with what is nested in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Node {
+    /// Its text, white space collapsed, without number, bullet and mark.
+    pub content: Content,
+    /// The paragraphs, plain bullets and code that follow it.
+    pub description: String,
+    pub mark: Mark,
+    pub children: Vec<Node>,
+    /// The number of its line, from 1.
+    pub line: usize,
+}
+
+/// What a file says of a task's state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mark {
+    #[default]
+    Open,
+    Done,
+    Dropped,
+}

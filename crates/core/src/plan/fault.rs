@@ -1,0 +1,78 @@
+//! Why a file is no plan, with the lines that say so.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Why a plan file was not taken. Lines count from 1.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum PlanFault {
+    /// Neither a title nor a task.
+    Empty,
+    /// It holds U+0000, so it is no text.
+    Binary {
+        line: usize,
+    },
+    TooManyLines {
+        lines: usize,
+        limit: usize,
+    },
+    TooDeep {
+        line: usize,
+        limit: usize,
+    },
+    /// The text of a task, in characters.
+    LongText {
+        line: usize,
+        length: usize,
+        limit: usize,
+    },
+    /// What describes a task, in bytes.
+    LongDescription {
+        line: usize,
+        length: usize,
+        limit: usize,
+    },
+    /// Two tasks under one parent say the same, so that nothing tells them apart.
+    Duplicate {
+        first: usize,
+        line: usize,
+        text: String,
+    },
+    /// There is no H1, and the file's own name cannot be a title.
+    Untitled,
+}
+
+impl fmt::Display for PlanFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("the plan has no task: neither a title, a step nor an item"),
+            Self::Binary { line } => {
+                write!(f, "line {line}: a NUL character; the file is no text")
+            }
+            Self::TooManyLines { lines, limit } => {
+                write!(f, "the plan has {lines} lines; the limit is {limit}")
+            }
+            Self::TooDeep { line, limit } => {
+                write!(f, "line {line}: the task is nested deeper than {limit} levels")
+            }
+            Self::LongText { line, length, limit } => {
+                write!(f, "line {line}: the task has {length} characters; the limit is {limit}")
+            }
+            Self::LongDescription { line, length, limit } => write!(
+                f,
+                "line {line}: what describes the task has {length} bytes; the limit is {limit}"
+            ),
+            Self::Duplicate { first, line, text } => {
+                let short: String = text.chars().take(80).collect();
+                write!(f, "line {line}: `{short}` says the same as line {first}, its sibling")
+            }
+            Self::Untitled => {
+                f.write_str("the plan has no H1, and the name of its file cannot be a title")
+            }
+        }
+    }
+}
+
+impl std::error::Error for PlanFault {}

@@ -1,0 +1,91 @@
+//! What a task's facts and its agent's status come to (O-6, O-7, O-21).
+//!
+//! | settled as  | hold                           | assigned | agent   | state         |
+//! |-------------|--------------------------------|----------|---------|---------------|
+//! | completed   |                                |          |         | `completed`   |
+//! | cancelled   |                                |          |         | `cancelled`   |
+//! | –           | `failed`                       |          |         | `failed`      |
+//! | –           | `blocked`, `awaiting_approval` |          |         | `blocked`     |
+//! | –           | –                              | no       |         | `pending`     |
+//! | –           | –                              | yes      | failed  | `failed`      |
+//! | –           | –                              | yes      | blocked | `blocked`     |
+//! | –           | –                              | yes      | other   | `active`      |
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::todo::HoldKind;
+use crate::{AgentStatus, Agents, Status, Todo};
+
+/// The effective state of a task. Derived, never stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    Pending,
+    Active,
+    Blocked,
+    Failed,
+    Completed,
+    Cancelled,
+}
+
+impl State {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Active => "active",
+            Self::Blocked => "blocked",
+            Self::Failed => "failed",
+            Self::Completed => "completed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What an assigned task asks of whoever orchestrates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Need {
+    /// Its agent failed, went silent or is gone.
+    Reassignment,
+    /// Its agent says it is through, but the task is open.
+    Completion,
+}
+
+/// The effective state of a task.
+#[must_use]
+pub fn state(todo: &Todo, agents: &Agents) -> State {
+    let hold = todo.hold.as_ref().map(|hold| hold.kind);
+    match (todo.status, hold, &todo.assignee) {
+        (Status::Completed, ..) => State::Completed,
+        (Status::Cancelled, ..) => State::Cancelled,
+        (_, Some(HoldKind::Failed), _) => State::Failed,
+        (_, Some(HoldKind::Blocked | HoldKind::AwaitingApproval), _) => State::Blocked,
+        (_, None, None) => State::Pending,
+        (_, None, Some(agent)) => match agents.status.get(agent) {
+            Some(AgentStatus::Failed) => State::Failed,
+            Some(AgentStatus::Blocked) => State::Blocked,
+            _ => State::Active,
+        },
+    }
+}
+
+/// What the task asks for, if anything: an open one whose agent does not work on it any more.
+#[must_use]
+pub fn need(todo: &Todo, agents: &Agents) -> Option<Need> {
+    let agent = todo.assignee.as_ref().filter(|_| !todo.status.is_settled())?;
+    match agents.status.get(agent) {
+        Some(AgentStatus::Complete) => Some(Need::Completion),
+        Some(AgentStatus::Failed | AgentStatus::Archived) => Some(Need::Reassignment),
+        _ => agents.silent.contains(agent).then_some(Need::Reassignment),
+    }
+}

@@ -1,0 +1,133 @@
+//! What a plan's tasks come to, and where the work stands.
+
+use punchlist_core::command::HoldTodo;
+use punchlist_core::plan::{Need, Reason, State, Tree, first_leaf_by_depth, need, position, state};
+use punchlist_core::text::Body;
+use punchlist_core::todo::HoldKind;
+use punchlist_core::{AgentStatus, Agents, Role};
+
+use crate::plan_world::{
+    agent, assign, cancel, complete, grown, id, nobody_known, plan_world, worked_example,
+};
+use crate::world::World;
+
+/// The text of the current task, and why it is.
+fn here(world: &World) -> (Option<String>, Reason) {
+    let tree = Tree::of(&world.state);
+    let position = position(&tree);
+    let title = position.current.map(|index| tree.branches()[index].todo.title.clone());
+    assert_eq!(position.todo_id(&tree), title.as_deref().map(|title| id(world, title)));
+    (title, position.reason)
+}
+
+fn at(title: &str, reason: Reason) -> (Option<String>, Reason) {
+    (Some(title.to_owned()), reason)
+}
+
+fn by_depth(world: &World) -> Option<String> {
+    let tree = Tree::of(&world.state);
+    first_leaf_by_depth(&tree).map(|index| tree.branches()[index].todo.title.clone())
+}
+
+fn backend(status: AgentStatus) -> Agents {
+    Agents { status: [(agent("backend"), status)].into(), ..Agents::default() }
+}
+
+/// O-12, D-12, O-27: the worked example marks the spec review, four levels down, though leaves
+/// above it are open; the query by depth finds those.
+#[test]
+fn the_worked_example_stands_at_the_spec_review() {
+    let world = worked_example();
+    assert_eq!(here(&world), at("Spec review", Reason::UnderActive));
+    assert_eq!(by_depth(&world).as_deref(), Some("Brainstorm design"));
+}
+
+/// D-12: without an active task it is the first open leaf of all, in pre-order.
+#[test]
+fn without_an_active_task_the_first_open_leaf_is_current() {
+    let mut world = grown("# T\n1. a\n   1. b\n      1. c\n2. d\n");
+    assert_eq!(here(&world), at("c", Reason::FirstOpen));
+    assert_eq!(by_depth(&world).as_deref(), Some("d"));
+    assign(&mut world, "d", "backend");
+    assert_eq!(here(&world), at("d", Reason::UnderActive));
+    // The deepest active one counts, and of equally deep ones the first.
+    assign(&mut world, "b", "backend");
+    assert_eq!(here(&world), at("c", Reason::UnderActive));
+    assign(&mut world, "a", "backend");
+    assert_eq!(here(&world), at("c", Reason::UnderActive));
+}
+
+/// D-13: a parent becomes current when all below it is settled; nothing rolls up by itself.
+#[test]
+fn a_parent_is_ready_to_close_when_no_open_leaf_is_left_below_it() {
+    let mut world = grown("# T\n1. a\n   1. b\n   2. c\n2. d\n");
+    complete(&mut world, "b");
+    assert_eq!(here(&world), at("c", Reason::FirstOpen));
+    cancel(&mut world, "c");
+    assert_eq!(here(&world), at("a", Reason::ReadyToClose));
+    complete(&mut world, "a");
+    assert_eq!(here(&world), at("d", Reason::FirstOpen));
+    complete(&mut world, "d");
+    assert_eq!(here(&world), at("T", Reason::ReadyToClose));
+    // By depth a parent is never found.
+    assert_eq!(by_depth(&world), None);
+    complete(&mut world, "T");
+    assert_eq!(here(&world), (None, Reason::AllSettled));
+}
+
+/// O-13: nothing current is an answer, not an error.
+#[test]
+fn an_empty_plan_has_nothing_current() {
+    let world = plan_world();
+    assert_eq!((here(&world), by_depth(&world)), ((None, Reason::NoTasks), None));
+}
+
+/// An open task below a settled one is still to be done.
+#[test]
+fn what_is_open_below_a_settled_task_is_found() {
+    let mut world = grown("# T\n1. a\n   1. b\n2. c\n");
+    complete(&mut world, "a");
+    assert_eq!(here(&world), at("b", Reason::FirstOpen));
+}
+
+/// O-6, O-7, O-21: every row of the table.
+#[test]
+fn the_state_follows_from_assignment_completion_hold_and_agent() {
+    use AgentStatus::{Archived, Blocked, Busy, Complete, Failed, Idle};
+    let mut world = grown("# T\n1. a\n2. b\n3. c\n4. d\n5. e\n6. f\n");
+    assign(&mut world, "a", "backend");
+    assign(&mut world, "b", "backend");
+    complete(&mut world, "b");
+    complete(&mut world, "c");
+    cancel(&mut world, "d");
+    for (title, kind) in [("e", HoldKind::Failed), ("f", HoldKind::AwaitingApproval)] {
+        let reason = Body::new("waits").unwrap();
+        let todo_id = id(&world, title);
+        world.ok(Role::Root, HoldTodo { todo_id, kind, reason });
+    }
+    let states = |agents: &Agents| -> Vec<(State, Option<Need>)> {
+        let titles = ["T", "a", "b", "c", "d", "e", "f"];
+        let todos = titles.map(|title| &world.state.todos[&id(&world, title)]);
+        todos.into_iter().map(|todo| (state(todo, agents), need(todo, agents))).collect()
+    };
+    let expected = |a, need| {
+        let rest =
+            [State::Completed, State::Completed, State::Cancelled, State::Failed, State::Blocked];
+        let mut all = vec![(State::Pending, None), (a, need)];
+        all.extend(rest.map(|state| (state, None)));
+        all
+    };
+    assert_eq!(states(&nobody_known()), expected(State::Active, None));
+    for (status, state, need) in [
+        (Idle, State::Active, None),
+        (Busy, State::Active, None),
+        (Blocked, State::Blocked, None),
+        (Failed, State::Failed, Some(Need::Reassignment)),
+        (Complete, State::Active, Some(Need::Completion)),
+        (Archived, State::Active, Some(Need::Reassignment)),
+    ] {
+        assert_eq!(states(&backend(status)), expected(state, need), "{status}");
+    }
+    let silent = Agents { silent: [agent("backend")].into(), ..backend(Busy) };
+    assert_eq!(states(&silent), expected(State::Active, Some(Need::Reassignment)));
+}
