@@ -41,6 +41,11 @@ pub const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("schema/sqlite/0004_sessions.sql"),
         postgres: include_str!("schema/postgres/0004_sessions.sql"),
     },
+    Migration {
+        version: 5,
+        sqlite: include_str!("schema/sqlite/0005_plans.sql"),
+        postgres: include_str!("schema/postgres/0005_plans.sql"),
+    },
 ];
 
 /// How a store's version stands to ours.
@@ -242,6 +247,7 @@ fn counts(tx: &mut Tx<'_>) -> Result<Vec<(&'static str, i64)>, Error> {
         ("issue_updates", sql!("SELECT count(*) FROM issue_updates")),
         ("issue_links", sql!("SELECT count(*) FROM issue_links")),
         ("delegations", sql!("SELECT count(*) FROM delegations")),
+        ("agents", sql!("SELECT count(*) FROM agents")),
     ] {
         if tables.iter().any(|name| name == table) {
             counts.push((table, tx.first(count, &[], |row| row.int(0))?.unwrap_or(0)));

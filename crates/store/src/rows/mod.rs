@@ -2,6 +2,7 @@
 //!
 //! Every function hangs on [`crate::Tx`]; none decides anything.
 
+pub mod agents;
 pub mod answers;
 pub mod conversations;
 pub mod delegations;

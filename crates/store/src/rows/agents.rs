@@ -1,0 +1,125 @@
+//! Agents: what each says of itself, when it was heard of last, and who has had which task.
+
+use punchlist_core::{AgentPath, AgentStatus, ProjectId, Time, TodoId};
+
+use super::{time, word};
+use crate::sql::Row;
+use crate::{Error, Tx, sql};
+
+/// An agent as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Agent {
+    pub path: AgentPath,
+    pub kind: Option<String>,
+    pub status: AgentStatus,
+    pub note: Option<String>,
+    pub heartbeat_at: Time,
+    pub created_at: Time,
+    pub updated_at: Time,
+}
+
+/// Who was given a task, and when; nobody: it was taken away.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assignment {
+    pub agent: Option<AgentPath>,
+    pub assigned_by: String,
+    pub assigned_at: Time,
+}
+
+macro_rules! columns {
+    () => {
+        "path, type, status, note, heartbeat_at, created_at, updated_at"
+    };
+}
+
+impl Tx<'_> {
+    /// Writes an agent down, or what it says of itself now.
+    pub fn put_agent(
+        &mut self,
+        project: ProjectId,
+        project_name: &str,
+        agent: &Agent,
+    ) -> Result<(), Error> {
+        let (project, path) = (project.to_string(), agent.path.as_str());
+        let id = format!("{project_name}/{path}");
+        self.write(
+            sql!(
+                "INSERT INTO agents (id, project_id, ",
+                columns!(),
+                ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (id) DO UPDATE SET \
+                 type = excluded.type, status = excluded.status, note = excluded.note, \
+                 heartbeat_at = excluded.heartbeat_at, updated_at = excluded.updated_at"
+            ),
+            &[
+                (&id).into(),
+                (&project).into(),
+                path.into(),
+                agent.kind.as_deref().into(),
+                agent.status.name().into(),
+                agent.note.as_deref().into(),
+                agent.heartbeat_at.micros().into(),
+                agent.created_at.micros().into(),
+                agent.updated_at.micros().into(),
+            ],
+        )
+    }
+
+    pub fn agent(&mut self, project: ProjectId, path: &AgentPath) -> Result<Option<Agent>, Error> {
+        let project = project.to_string();
+        self.first(
+            sql!("SELECT ", columns!(), " FROM agents WHERE project_id = $1 AND path = $2"),
+            &[(&project).into(), path.as_str().into()],
+            read,
+        )
+    }
+
+    /// The agents of a project, by path.
+    pub fn agents(&mut self, project: ProjectId) -> Result<Vec<Agent>, Error> {
+        let project = project.to_string();
+        self.query(
+            sql!("SELECT ", columns!(), " FROM agents WHERE project_id = $1 ORDER BY path"),
+            &[(&project).into()],
+            read,
+        )
+    }
+
+    /// Who has had a task, the first first; the last without an agent: it was taken away.
+    pub fn assignments(&mut self, todo: TodoId) -> Result<Vec<Assignment>, Error> {
+        let todo = todo.to_string();
+        self.query(
+            sql!(
+                "SELECT agent, assigned_by, assigned_at FROM assignments \
+                 WHERE todo_id = $1 ORDER BY seq"
+            ),
+            &[(&todo).into()],
+            |row| {
+                let agent = row.opt_text(0)?;
+                Ok(Assignment {
+                    agent: agent
+                        .map(|path| word("agent path", &path, AgentPath::parse))
+                        .transpose()?,
+                    assigned_by: row.text(1)?,
+                    assigned_at: time(row, 2)?,
+                })
+            },
+        )
+    }
+
+    /// The highest store-wide number of an item.
+    pub fn last_seq(&mut self) -> Result<i64, Error> {
+        let sql = sql!("SELECT seq FROM todos WHERE seq IS NOT NULL ORDER BY seq DESC LIMIT 1");
+        Ok(self.first(sql, &[], |row| row.int(0))?.unwrap_or(0))
+    }
+}
+
+fn read(row: &Row<'_>) -> Result<Agent, Error> {
+    Ok(Agent {
+        path: word("agent path", &row.text(0)?, AgentPath::parse)?,
+        kind: row.opt_text(1)?,
+        status: word("agent status", &row.text(2)?, AgentStatus::parse)?,
+        note: row.opt_text(3)?,
+        heartbeat_at: time(row, 4)?,
+        created_at: time(row, 5)?,
+        updated_at: time(row, 6)?,
+    })
+}
