@@ -77,6 +77,7 @@ pub(crate) fn envelope(
             conversation: globals.conversation.clone(),
             turn: globals.turn.clone(),
             host_session: env::var("CLAUDE_CODE_SESSION_ID").ok(),
+            branch: branch(),
             directory: env::current_dir().ok().map(|path| path.to_string_lossy().into_owned()),
             issue: globals.issue,
         },
@@ -133,6 +134,20 @@ pub(crate) fn project(globals: &Globals) -> String {
     }
     let folder = env::current_dir().unwrap_or_default();
     name_of(git_root(&folder).unwrap_or(&folder))
+}
+
+/// The branch that is checked out here, read from git's own files; a worktree's `.git` is a file that
+/// says where they are.
+fn branch() -> Option<String> {
+    let folder = env::current_dir().ok()?;
+    let mut git = git_root(&folder)?.join(".git");
+    if git.is_file() {
+        let text = std::fs::read_to_string(&git).ok()?;
+        let named = PathBuf::from(text.strip_prefix("gitdir:")?.trim());
+        git = if named.is_absolute() { named } else { git.parent()?.join(named) };
+    }
+    let head = std::fs::read_to_string(git.join("HEAD")).ok()?;
+    head.trim().strip_prefix("ref: refs/heads/").map(str::to_owned)
 }
 
 fn git_root(folder: &Path) -> Option<&Path> {

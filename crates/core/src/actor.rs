@@ -65,8 +65,16 @@ impl fmt::Display for Role {
 
 /// Where an agent stands in the tree of agents: `primary`, `primary.subagents.writer`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "String")]
 pub struct AgentPath(String);
+
+impl TryFrom<String> for AgentPath {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::parse(&text).ok_or("a path is words of letters, digits, - and _, joined by dots")
+    }
+}
 
 impl AgentPath {
     /// The longest path taken, in characters.

@@ -18,8 +18,8 @@ use crate::list::List;
 use crate::session::Session;
 use crate::todo::{Claim, Hold, Note, Priority, SettledBy, Todo};
 use crate::{
-    AgentPath, ConversationId, DelegationId, GateId, IssueId, Lease, LinkId, MessageId, ProjectId,
-    Reach, Refusal, Role, SessionId, Time, TodoId, TokenId,
+    AgentPath, AgentStatus, ConversationId, DelegationId, GateId, IssueId, Lease, LinkId,
+    MessageId, ProjectId, Reach, Refusal, Role, SessionId, Time, TodoId, TokenId,
 };
 
 macro_rules! events {
@@ -254,6 +254,13 @@ events! {
     DelegationCancelled = "delegation_cancelled" {
         delegation_id: DelegationId,
         reason: Option<String>,
+    }
+    /// An agent came, or says something new of itself.
+    AgentChanged = "agent_changed" {
+        agent: AgentPath,
+        kind: Option<String>,
+        status: AgentStatus,
+        note: Option<String>,
     }
     /// What became of a worker's proposal.
     ProposalDecided = "proposal_decided" {

@@ -149,13 +149,17 @@ pub enum Refusal {
     ItemsRequired,
     /// The issue a proposal was meant for is not there.
     NoChecklist,
+    /// No such agent in the project.
+    UnknownAgent { agent: AgentPath },
+    /// A worker speaks for itself alone.
+    NotYourself { agent: AgentPath },
     /// No such conversation in the project.
     UnknownConversation { conversation: String },
 }
 
 impl Refusal {
     /// Every code there is, for the error table and its golden.
-    pub const CODES: [&'static str; 49] = [
+    pub const CODES: [&'static str; 50] = [
         "unknown_todo",
         "already_settled",
         "wrong_status",
@@ -204,6 +208,7 @@ impl Refusal {
         "proposal_settled",
         "items_required",
         "no_checklist",
+        "unknown_agent",
         "unknown_conversation",
     ];
 
@@ -219,7 +224,8 @@ impl Refusal {
             | Self::MayNotAsk { .. }
             | Self::MayNotAnswer { .. }
             | Self::MayNotDelegate { .. }
-            | Self::NotYourProposal { .. } => "not_permitted",
+            | Self::NotYourProposal { .. }
+            | Self::NotYourself { .. } => "not_permitted",
             Self::OneInProgress { .. } => "one_in_progress",
             Self::ActiveFull { .. } => "active_full",
             Self::BacklogFull { .. } => "backlog_full",
@@ -261,6 +267,7 @@ impl Refusal {
             Self::DelegationOver { .. } => "delegation_over",
             Self::NoProposal { .. } => "no_proposal",
             Self::ProposalSettled { .. } => "proposal_settled",
+            Self::UnknownAgent { .. } => "unknown_agent",
             Self::UnknownConversation { .. } => "unknown_conversation",
             Self::Unbound => "unbound",
             Self::ItemsRequired => "items_required",

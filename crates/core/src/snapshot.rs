@@ -158,6 +158,7 @@ pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
         | Event::GateSuperseded(_)
         | Event::GateCollected(_)
         | Event::GateAnswerRefused(_)
+        | Event::AgentChanged(_)
         | Event::DelegationQueued(_)
         | Event::DelegationStarted(_)
         | Event::DelegationReturned(_)

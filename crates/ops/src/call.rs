@@ -7,6 +7,7 @@ mod checklist;
 mod delegations;
 mod gates;
 mod issues;
+mod plans;
 mod sessions;
 
 pub(crate) use sessions::NewSession;

@@ -46,6 +46,8 @@ pub struct Context {
     pub host_session: Option<String>,
     /// The folder the caller runs in, by which its session is found where none is named.
     pub directory: Option<String>,
+    /// The git branch of that folder.
+    pub branch: Option<String>,
     /// The issue a person means, where it is not that of the session.
     pub issue: Option<i64>,
 }

@@ -15,10 +15,12 @@ use crate::failure::Failure;
 
 /// What the commands of two words are about.
 const GROUPS: &[(&str, &str)] = &[
+    ("agent", "Register agents, and say how each is"),
     ("audit", "Look for what should not have been waved through"),
     ("criterion", "Confirm or drop what an issue must meet"),
     ("delegation", "Work handed from agent to agent: look, do, report, decide"),
     ("issue", "File, find, discuss, link and move issues"),
+    ("plan", "Look at plans, and assign, split and complete their tasks"),
     ("session", "Start sessions, and say which issue each works on"),
     ("todo", "Keep an issue's checklist; take, hold, claim and judge items of any list"),
     ("token", "Make, list and take back tokens"),

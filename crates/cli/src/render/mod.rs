@@ -12,6 +12,7 @@ mod events;
 pub(crate) mod gates;
 mod imported;
 mod issues;
+mod plans;
 mod reports;
 mod sessions;
 mod status;
@@ -67,6 +68,11 @@ fn words(operation: &str, answer: &Value, now: Time) -> Option<String> {
         "issue_checklist_import" => imported::render(answer),
         // It is made to be read by programs.
         "project_export" => format!("{answer:#}\n"),
+        "plan_tree" | "task_assign" | "task_complete" | "task_add" | "task_release"
+        | "task_cancel" => plans::tree(answer),
+        "plan_current" => plans::current(answer),
+        "plan_render" => plans::rendered(answer),
+        "agent_register" | "agent_status" | "agent_list" => plans::agents(answer, now),
         "status" => status::render(answer, now),
         "event_list" => events::render(answer, now),
         "token_new" => tokens::made(answer, now),

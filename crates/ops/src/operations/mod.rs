@@ -1,5 +1,8 @@
 //! One operation, one file: name, access, surfaces, input, output, handler.
 
+pub mod agent_list;
+pub mod agent_register;
+pub mod agent_status;
 pub mod ask;
 pub mod audit_closes;
 pub mod authority_show;
@@ -34,6 +37,9 @@ pub mod issue_show;
 pub mod issue_transition;
 pub mod issue_unlink;
 pub mod list_todo;
+pub mod plan_current;
+pub mod plan_render;
+pub mod plan_tree;
 pub mod project_export;
 pub mod proposal_decide;
 pub mod session_bind;
@@ -46,6 +52,11 @@ pub mod session_show;
 pub mod session_start;
 pub mod session_unbind;
 pub mod status;
+pub mod task_add;
+pub mod task_assign;
+pub mod task_cancel;
+pub mod task_complete;
+pub mod task_release;
 pub mod todo;
 pub mod todo_accept;
 pub mod todo_claim;

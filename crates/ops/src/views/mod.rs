@@ -1,13 +1,17 @@
 //! Objects as callers see them, shared by the operations that answer with them.
 
+pub mod agent;
 pub mod delegation;
 pub mod gate;
 pub mod issue;
 pub mod session;
+pub mod task;
 pub mod todo;
 
+pub use agent::{AgentView, OneAgent};
 pub use delegation::{DelegationView, OneDelegation};
 pub use gate::{AskedView, GateView};
 pub use issue::{IssueRef, IssueView, ItemView, OneIssue};
 pub use session::{OneSession, SessionView};
+pub use task::{PlanView, TaskView};
 pub use todo::{OneTodo, TakenTodo, TodoView};

@@ -36,6 +36,18 @@ fn working_input(world: &World, operation: &Operation) -> Value {
             input["todoId"] = json!(id);
         }
     }
+    if operation.name.starts_with("task_") {
+        let id = world.plan(&["task"])[0].clone();
+        let field = if operation.name == "task_add" { "parentId" } else { "taskId" };
+        if operation.name == "task_release" {
+            let assign = json!({ "taskId": id, "agent": "backend" });
+            world.call("task_assign", assign).unwrap();
+        }
+        input[field] = json!(id);
+    }
+    if operation.name == "agent_status" {
+        world.call("agent_register", json!({ "agent": input["agent"] })).unwrap();
+    }
     if operation.name == "token_revoke" {
         let operator = world.envelope(Role::Operator);
         let made = world.call_in(&operator, "token_new", json!({ "role": "lead" })).unwrap();

@@ -1,0 +1,79 @@
+//! Plans and agents for people: the tree with states, agents and the current position.
+
+use punchlist_core::Time;
+use serde_json::Value;
+
+use super::{ago, list, text};
+use crate::output::{BOLD, CYAN, DIM, GREEN, RED, clean};
+
+/// The tree of a plan, one task a line.
+pub(crate) fn tree(answer: &Value) -> String {
+    let current = answer["current"]["id"].as_str();
+    let mut shown = String::new();
+    let mut open: Vec<(usize, &Value)> =
+        list(answer, "tasks").iter().rev().map(|task| (0, task)).collect();
+    // A stack of its own: how deep a plan nests is not how deep a program recurses.
+    while let Some((depth, task)) = open.pop() {
+        shown.push_str(&line(task, depth, current));
+        open.extend(list(task, "children").iter().rev().map(|child| (depth + 1, child)));
+    }
+    if shown.is_empty() {
+        return "There are no tasks in this plan.\n".to_owned();
+    }
+    shown
+}
+
+fn line(task: &Value, depth: usize, current: Option<&str>) -> String {
+    let state = task["state"].as_str().unwrap_or_default();
+    let mark = match state {
+        "completed" => format!("{GREEN}[x]{GREEN:#}"),
+        "cancelled" => format!("{DIM}[-]{DIM:#}"),
+        "blocked" | "failed" => format!("{RED}[!]{RED:#}"),
+        "active" => format!("{CYAN}[/]{CYAN:#}"),
+        _ => "[ ]".to_owned(),
+    };
+    let number = task["seq"].as_i64().map(|seq| format!("{seq} ")).unwrap_or_default();
+    let agent = task["agent"].as_str().map(|agent| format!("@{}, ", clean(agent)));
+    let needs = task["needs"].as_str().map(|need| format!(", needs {need}"));
+    let said = format!("{}{state}{}", agent.unwrap_or_default(), needs.unwrap_or_default());
+    let here = match current {
+        Some(id) if task["id"].as_str() == Some(id) => format!("  {BOLD}<-- current{BOLD:#}"),
+        _ => String::new(),
+    };
+    let (indent, content) = ("    ".repeat(depth), text(task, "content"));
+    format!("{indent}{mark} {DIM}{number}{DIM:#}{content} {DIM}({said}){DIM:#}{here}\n")
+}
+
+/// Where the work stands.
+pub(crate) fn current(answer: &Value) -> String {
+    let reason = text(answer, "reason").replace('_', " ");
+    match &answer["current"] {
+        Value::Null => format!("Nothing is current: {reason}.\n"),
+        task => format!("{}{DIM}{reason}{DIM:#}\n", line(task, 0, None)),
+    }
+}
+
+/// A plan as an agent gets it: text, as it is.
+pub(crate) fn rendered(answer: &Value) -> String {
+    let text = clean(answer["text"].as_str().unwrap_or_default());
+    if text.is_empty() || text.ends_with('\n') { text } else { format!("{text}\n") }
+}
+
+/// An agent, or several.
+pub(crate) fn agents(answer: &Value, now: Time) -> String {
+    let agents = match &answer["agent"] {
+        Value::Null => list(answer, "agents"),
+        agent => std::slice::from_ref(agent),
+    };
+    if agents.is_empty() {
+        return "No agent is registered.\n".to_owned();
+    }
+    let line = |agent: &Value| {
+        let (path, status) = (text(agent, "agent"), text(agent, "status"));
+        let note = agent["note"].as_str().map(|note| format!(": {}", clean(note)));
+        let heard = ago(&agent["heartbeatAt"], now);
+        let note = note.unwrap_or_default();
+        format!("{path}  {BOLD}{status}{BOLD:#}{note}  {DIM}heard of {heard}{DIM:#}\n")
+    };
+    agents.iter().map(line).collect()
+}

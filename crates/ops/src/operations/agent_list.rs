@@ -1,0 +1,44 @@
+//! `agent_list`: the agents of a project.
+
+use punchlist_core::Role;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::views::AgentView;
+
+/// List the agents of this project: how each is, and when it was heard of last.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    pub agents: Vec<AgentView>,
+}
+
+#[derive(Debug)]
+pub struct AgentList;
+
+impl Define for AgentList {
+    const NAME: &'static str = "agent_list";
+    const ACCESS: Access = Access::Roles(&[Role::Operator, Role::Lead, Role::Root, Role::System]);
+    const EFFECT: Effect = Effect::Read;
+    const SURFACES: Surfaces = Surfaces { command: &["agent", "list"], ..Surfaces::CALL };
+    const EXAMPLE: &'static str = "{}";
+
+    type Input = Input;
+    type Output = Output;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let Input {} = input;
+        let agents = match call.project()? {
+            Some(project) => call.tx().agents(project)?,
+            None => Vec::new(),
+        };
+        Ok(Output { agents: agents.into_iter().map(AgentView::from).collect() })
+    }
+}

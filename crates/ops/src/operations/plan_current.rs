@@ -1,0 +1,60 @@
+//! `plan_current`: where the work on a plan stands.
+
+use punchlist_core::ListKind;
+use punchlist_core::authority::Action;
+use punchlist_core::plan::{Reason, Tree, position};
+use punchlist_core::text::Title;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::Maybe;
+use crate::views::task::{TaskView, one};
+
+/// Say where the work on a plan stands: the one current task, or why there is none.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// The plan's file.
+    pub plan_file: Title,
+    /// Its branch; absent: the caller's, else main.
+    #[serde(default)]
+    pub branch: Maybe<Title>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// Null: nothing is current.
+    pub current: Option<TaskView>,
+    pub reason: Reason,
+}
+
+#[derive(Debug)]
+pub struct PlanCurrent;
+
+impl Define for PlanCurrent {
+    const NAME: &'static str = "plan_current";
+    const ACCESS: Access = Access::List(ListKind::Plan, &[Action::View]);
+    const EFFECT: Effect = Effect::Read;
+    const SURFACES: Surfaces =
+        Surfaces { command: &["plan", "current"], positional: &["planFile"], ..Surfaces::CALL };
+    const EXAMPLE: &'static str = r#"{"planFile":"docs/plans/auth.md"}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let scope = call.plan(&input.plan_file, input.branch.0.as_ref());
+        let Some(snapshot) = call.whole_plan(&scope)? else {
+            return Ok(Output { current: None, reason: Reason::NoTasks });
+        };
+        let agents = call.known_agents()?;
+        let tree = Tree::of(&snapshot);
+        let place = position(&tree);
+        let current = place.current.map(|at| one(&tree, at, &agents));
+        Ok(Output { current, reason: place.reason })
+    }
+}

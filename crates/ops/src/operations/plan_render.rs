@@ -1,0 +1,67 @@
+//! `plan_render`: a plan as text for an agent that wakes.
+
+use punchlist_core::ListKind;
+use punchlist_core::authority::Action;
+use punchlist_core::plan::{Form, render};
+use punchlist_core::text::Title;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::{Maybe, range};
+
+/// Render a plan for an agent that wakes: the current tasks, the whole tree, or one line.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// The plan's file.
+    pub plan_file: Title,
+    /// Its branch; absent: the caller's, else main.
+    #[serde(default)]
+    pub branch: Maybe<Title>,
+    /// absent: tasks.
+    #[serde(default)]
+    pub form: Option<Form>,
+    /// How many characters at most; absent: as many as it takes.
+    #[serde(default, deserialize_with = "range::<50, 1_000_000, _>")]
+    #[schemars(range(min = 50, max = 1_000_000))]
+    pub budget: Option<i64>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    pub text: String,
+    /// How many tasks the budget left out.
+    pub left_out: usize,
+}
+
+#[derive(Debug)]
+pub struct PlanRender;
+
+impl Define for PlanRender {
+    const NAME: &'static str = "plan_render";
+    const ACCESS: Access = Access::List(ListKind::Plan, &[Action::View]);
+    const EFFECT: Effect = Effect::Read;
+    const SURFACES: Surfaces =
+        Surfaces { command: &["plan", "render"], positional: &["planFile"], ..Surfaces::CALL };
+    const EXAMPLE: &'static str =
+        r#"{"planFile":"docs/plans/auth.md","form":"tasks","budget":1500}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let scope = call.plan(&input.plan_file, input.branch.0.as_ref());
+        let Some(snapshot) = call.whole_plan(&scope)? else {
+            return Ok(Output { text: String::new(), left_out: 0 });
+        };
+        let agents = call.known_agents()?;
+        let budget = input.budget.and_then(|budget| usize::try_from(budget).ok());
+        let told = render(&snapshot, &agents, input.form.unwrap_or_default(), budget);
+        Ok(Output { text: told.text, left_out: told.left_out })
+    }
+}

@@ -1,0 +1,61 @@
+//! `task_add`: put a task under another.
+
+use punchlist_core::ListKind;
+use punchlist_core::authority::Action;
+use punchlist_core::command::{CreateTodos, NewTodo};
+use punchlist_core::text::Content;
+use punchlist_store::Load;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::views::PlanView;
+
+/// Add a task under another: whoever keeps the plan may, and an agent under its own task.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// The task above: its id, or its number.
+    pub parent_id: String,
+    /// What is to be done.
+    pub content: Content,
+}
+
+#[derive(Debug)]
+pub struct TaskAdd;
+
+impl Define for TaskAdd {
+    const NAME: &'static str = "task_add";
+    const ACCESS: Access = Access::List(ListKind::Plan, &[Action::Create]);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces = Surfaces {
+        command: &["plan", "add"],
+        positional: &["parentId", "content"],
+        ..Surfaces::CALL
+    };
+    const EXAMPLE: &'static str = r#"{"parentId":"12","content":"Spec review"}"#;
+
+    type Input = Input;
+    type Output = PlanView;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<PlanView, Error> {
+        let (snapshot, parent) = call.todo(&input.parent_id)?;
+        // Where it comes among its siblings depends on them all.
+        call.tx().lock_list(snapshot.list.id)?;
+        let mut snapshot = call.tx().snapshot(snapshot.list, Load::All)?;
+        let siblings = snapshot.todos.values().filter(|todo| todo.parent_id == Some(parent));
+        let position = siblings.map(|todo| todo.position + 1).max().unwrap_or(0);
+        let seq = Some(call.tx().last_seq()? + 1);
+        let new = NewTodo {
+            parent_id: Some(parent),
+            position: Some(position),
+            seq,
+            ..NewTodo::titled(input.content.clone())
+        };
+        call.decide(&mut snapshot, CreateTodos { items: vec![new] })?;
+        PlanView::of(call, &snapshot)
+    }
+}

@@ -1,0 +1,47 @@
+//! `task_assign`: give a task to an agent.
+
+use punchlist_core::authority::Action;
+use punchlist_core::command::AssignTodo;
+use punchlist_core::{AgentPath, ListKind};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::views::PlanView;
+
+/// Assign a task to an agent: it is active from now on. What another agent had of it stays in the record.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// Its id, or its number.
+    pub task_id: String,
+    /// The agent's path.
+    #[schemars(with = "String")]
+    pub agent: AgentPath,
+}
+
+#[derive(Debug)]
+pub struct TaskAssign;
+
+impl Define for TaskAssign {
+    const NAME: &'static str = "task_assign";
+    const ACCESS: Access = Access::List(ListKind::Plan, &[Action::Assign]);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces =
+        Surfaces { command: &["plan", "assign"], positional: &["taskId"], ..Surfaces::CALL };
+    const EXAMPLE: &'static str = r#"{"taskId":"12","agent":"primary.subagents.backend"}"#;
+
+    type Input = Input;
+    type Output = PlanView;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<PlanView, Error> {
+        let (mut snapshot, todo_id) = call.todo(&input.task_id)?;
+        let assignee = input.agent.clone();
+        call.decide(&mut snapshot, AssignTodo { todo_id, assignee })?;
+        let (snapshot, _) = call.plan_of(&input.task_id)?;
+        PlanView::of(call, &snapshot)
+    }
+}

@@ -1,0 +1,43 @@
+//! An agent as callers see it.
+
+use punchlist_core::{AgentStatus, Time};
+use punchlist_store::rows::agents::Agent;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// An agent.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentView {
+    pub agent: String,
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+    pub status: AgentStatus,
+    pub note: Option<String>,
+    #[schemars(with = "String")]
+    pub heartbeat_at: Time,
+    #[schemars(with = "String")]
+    pub created_at: Time,
+    #[schemars(with = "String")]
+    pub updated_at: Time,
+}
+
+/// An answer that is one agent.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct OneAgent {
+    pub agent: AgentView,
+}
+
+impl From<Agent> for AgentView {
+    fn from(agent: Agent) -> Self {
+        Self {
+            agent: agent.path.to_string(),
+            kind: agent.kind,
+            status: agent.status,
+            note: agent.note,
+            heartbeat_at: agent.heartbeat_at,
+            created_at: agent.created_at,
+            updated_at: agent.updated_at,
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Plans: a tree of tasks whose state follows from facts, told to whoever wakes.
+
+use punchlist_core::Role;
+use punchlist_ops::{Envelope, Error};
+use punchlist_testkit::{Backend, World, on_every_store};
+use serde_json::{Value, json};
+
+const FILE: &str = "docs/plans/auth.md";
+
+fn worker(world: &World, name: &str) -> Envelope {
+    let mut envelope = world.envelope(Role::Worker);
+    let path = format!("primary.subagents.{name}");
+    envelope.actor.agent = punchlist_core::AgentPath::parse(&path).unwrap();
+    envelope.actor.principal = format!("worker:{path}");
+    envelope
+}
+
+fn add(world: &World, me: &Envelope, parent: &str, content: &str) -> Result<Value, Error> {
+    world.call_in(me, "task_add", json!({ "parentId": parent, "content": content }))
+}
+
+/// The id of a task by its content.
+fn id(plan: &Value, content: &str) -> String {
+    let mut open: Vec<&Value> = plan["tasks"].as_array().unwrap().iter().collect();
+    while let Some(task) = open.pop() {
+        if task["content"] == content {
+            return task["id"].as_str().unwrap().to_owned();
+        }
+        open.extend(task["children"].as_array().unwrap());
+    }
+    panic!("no task {content} in {plan}")
+}
+
+/// The seed's example, made task by task.
+fn seed(world: &World) -> Value {
+    let root = world.plan(&["Implement authentication"])[0].clone();
+    let me = world.envelope(Role::Root);
+    for step in ["Brainstorm design", "Execute plan", "Finish branch"] {
+        add(world, &me, &root, step).unwrap();
+    }
+    let execute =
+        id(&world.call("plan_tree", json!({ "planFile": FILE })).unwrap(), "Execute plan");
+    for task in
+        ["Task 1: Add user model", "Task 2: Add login endpoint", "Task 3: Add JWT middleware"]
+    {
+        add(world, &me, &execute, task).unwrap();
+    }
+    let plan = world.call("plan_tree", json!({ "planFile": FILE })).unwrap();
+    let second = id(&plan, "Task 2: Add login endpoint");
+    for step in ["Implementation", "Spec review", "Code quality review"] {
+        add(world, &me, &second, step).unwrap();
+    }
+    world.call("plan_tree", json!({ "planFile": FILE })).unwrap()
+}
+
+/// O-6, O-12, O-15, O-16, O-21, O-24, O-28, D-12: assigned is active, completed is completed, the
+/// agent's status shines through, and the seed's words come out as printed.
+fn a_plan_is_worked_and_told_as_the_seed_says(backend: Backend) {
+    let world = World::new(backend);
+    let plan = seed(&world);
+    let call = |name: &str, input: Value| world.call(name, input).unwrap();
+    let task = |content: &str| id(&plan, content);
+    for content in ["Task 1: Add user model", "Task 2: Add login endpoint"] {
+        call("task_assign", json!({ "taskId": task(content), "agent": "backend" }));
+    }
+    for content in ["Task 1: Add user model", "Implementation"] {
+        call("task_complete", json!({ "taskId": task(content) }));
+    }
+    let current = call("plan_current", json!({ "planFile": FILE }));
+    assert_eq!(current["current"]["content"], "Spec review");
+    assert_eq!(current["reason"], "under_active");
+    let told = call("plan_render", json!({ "planFile": FILE }));
+    assert_eq!(
+        told["text"].as_str().unwrap().trim_end(),
+        "## Current Tasks\n\
+         - [x] Task 1: Add user model (@backend, completed)\n\
+         - [ ] Task 2: Add login endpoint (@backend, in spec review)  <-- current\n\
+         - [ ] Task 3: Add JWT middleware (pending)"
+    );
+    call("agent_register", json!({ "agent": "backend", "type": "backend" }));
+    call("agent_status", json!({ "agent": "backend", "status": "failed", "note": "crashed" }));
+    let plan = call("plan_tree", json!({ "planFile": FILE }));
+    let execute = &plan["tasks"][0]["children"][1];
+    let second = &execute["children"][1];
+    assert_eq!((&second["state"], &second["needs"]), (&json!("failed"), &json!("reassignment")));
+    assert_eq!(plan["current"]["content"], "Spec review");
+}
+
+/// O-13: nothing left is no error; a plan nobody imported is empty.
+fn nothing_current_is_an_answer(backend: Backend) {
+    let world = World::new(backend);
+    let none = world.call("plan_current", json!({ "planFile": FILE })).unwrap();
+    assert_eq!(none, json!({ "current": null, "reason": "no_tasks" }));
+    let root = world.plan(&["only"])[0].clone();
+    world.call("task_complete", json!({ "taskId": root })).unwrap();
+    let none = world.call("plan_current", json!({ "planFile": FILE })).unwrap();
+    assert_eq!(none, json!({ "current": null, "reason": "all_settled" }));
+    let other = json!({ "planFile": FILE, "branch": "elsewhere" });
+    let apart = world.call("plan_tree", other).unwrap();
+    assert_eq!(apart["tasks"], json!([]), "O-29: another branch is another plan");
+}
+
+/// O-17, O-18, X-12: an agent splits its own task and no other; a late result of an agent that lost
+/// the task is logged and does not count (Q-O3).
+fn an_agent_splits_its_own_task_alone(backend: Backend) {
+    let world = World::new(backend);
+    let plan = seed(&world);
+    let (mine, other) =
+        (id(&plan, "Task 1: Add user model"), id(&plan, "Task 3: Add JWT middleware"));
+    let me = worker(&world, "backend");
+    let assign =
+        |agent: &str| json!({ "taskId": mine, "agent": format!("primary.subagents.{agent}") });
+    world.call("task_assign", assign("backend")).unwrap();
+    add(&world, &me, &mine, "Write the migration").unwrap();
+    assert_eq!(add(&world, &me, &other, "Sneak in").unwrap_err().code(), "not_permitted");
+    assert_eq!(add(&world, &me, "999", "x").unwrap_err().code(), "unknown_todo");
+    world.call("task_assign", assign("other")).unwrap();
+    let late = world.call_in(&me, "task_complete", json!({ "taskId": mine })).unwrap_err();
+    assert_eq!((late.code(), late.meaning().exit), ("not_permitted", 4));
+    let log = world.log(0);
+    let refused = log.iter().filter(|event| event["type"] == "command_refused").count();
+    assert!(refused >= 1, "the late result stays visible");
+    let plan = world.call("plan_tree", json!({ "planFile": FILE })).unwrap();
+    let task = &plan["tasks"][0]["children"][1]["children"][0];
+    assert_eq!(
+        (&task["state"], &task["agent"]),
+        (&json!("active"), &json!("primary.subagents.other"))
+    );
+}
+
+/// O-4, O-8, O-9, O-10, O-11, O-23: the seed's own queries, as printed, on its own view.
+fn the_seeds_queries_run_as_printed(backend: Backend) {
+    let world = World::new(backend);
+    let plan = seed(&world);
+    let task = |content: &str| json!(id(&plan, content));
+    world.call("agent_register", json!({ "agent": "backend" })).unwrap();
+    world.call("agent_status", json!({ "agent": "backend", "status": "busy" })).unwrap();
+    let second = task("Task 2: Add login endpoint");
+    world.call("task_assign", json!({ "taskId": second, "agent": "backend" })).unwrap();
+    world.call("task_complete", json!({ "taskId": task("Brainstorm design") })).unwrap();
+    let count = |sql: &'static punchlist_store::sql::Sql, params: Vec<&'static str>| {
+        let rows = world.ops.store().unwrap().read(move |tx| {
+            let params: Vec<_> = params.iter().map(|text| (*text).into()).collect();
+            tx.query(sql, &params, |_| Ok(()))
+        });
+        rows.map_err(|error: punchlist_store::Error| error.to_string()).unwrap().len()
+    };
+    let all = punchlist_store::sql!(
+        "SELECT * FROM tasks WHERE project = $1 AND branch = $2 ORDER BY created_at"
+    );
+    assert_eq!(count(all, vec!["test", "main"]), 10);
+    let active = punchlist_store::sql!(
+        "SELECT t.*, a.status as agent_status FROM tasks t JOIN agents a ON t.assigned_agent = a.id \
+         WHERE t.completed_at IS NULL AND t.assigned_agent IS NOT NULL"
+    );
+    assert_eq!(count(active, vec![]), 1);
+    let pending = punchlist_store::sql!(
+        "SELECT * FROM tasks WHERE assigned_agent IS NULL AND completed_at IS NULL"
+    );
+    assert_eq!(count(pending, vec![]), 8);
+    let tree = punchlist_store::sql!(
+        "WITH RECURSIVE task_tree AS ( \
+             SELECT *, 0 as depth FROM tasks WHERE plan_file = $1 AND parent_id IS NULL \
+             UNION ALL SELECT t.*, tt.depth + 1 FROM tasks t \
+             JOIN task_tree tt ON t.parent_id = tt.id) \
+         SELECT * FROM task_tree ORDER BY depth, created_at"
+    );
+    assert_eq!(count(tree, vec![FILE]), 10);
+}
+
+/// Bad input: an unknown agent, somebody else's word, a path that is none.
+fn what_is_not_known_of_an_agent_is_refused(backend: Backend) {
+    let world = World::new(backend);
+    let status = |me: &Envelope, agent: &str| {
+        world.call_in(me, "agent_status", json!({ "agent": agent, "status": "busy" }))
+    };
+    let root = world.envelope(Role::Root);
+    assert_eq!(status(&root, "nobody").unwrap_err().code(), "unknown_agent");
+    world.call("agent_register", json!({ "agent": "primary.subagents.a" })).unwrap();
+    let me = worker(&world, "b");
+    assert_eq!(status(&me, "primary.subagents.a").unwrap_err().code(), "not_permitted");
+    let bad = json!({ "agent": "two words", "status": "busy" });
+    assert_eq!(world.call("agent_status", bad).unwrap_err().meaning().exit, 2);
+    let agents = world.call("agent_list", json!({})).unwrap();
+    assert_eq!(agents["agents"][0]["status"], "idle");
+}
+
+on_every_store!(
+    a_plan_is_worked_and_told_as_the_seed_says,
+    nothing_current_is_an_answer,
+    an_agent_splits_its_own_task_alone,
+    the_seeds_queries_run_as_printed,
+    what_is_not_known_of_an_agent_is_refused,
+);
