@@ -2,21 +2,25 @@
 //!
 //! A plan is an ordinary list of the kind `plan`; its tasks are ordinary todos with a parent.
 //! Here is what only plans have: the grammar of the file (`parse`), the tree in pre-order
-//! (`tree`), what a task's facts and its agent's status come to (`state`), and where the work
-//! stands (`position`).
+//! (`tree`), what a task's facts and its agent's status come to (`state`), where the work stands
+//! (`position`) and how that is told to an agent that wakes (`render`). What an import changes is
+//! decided in `command::ImportPlan`.
 //!
 //! Invariant: nothing here is stored. State and position are derived anew from facts each time.
 
+mod budget;
 mod fault;
 mod line;
 mod parse;
 mod position;
+mod render;
 mod state;
 mod tree;
 
 pub use fault::PlanFault;
 pub use parse::parse;
 pub use position::{Position, Reason, first_leaf_by_depth, position};
+pub use render::{Form, Rendered, render};
 pub use state::{Need, State, need, state};
 pub use tree::{Branch, Tree};
 

@@ -10,5 +10,6 @@ mod edit_checklist;
 mod issue_life;
 mod plan_parse;
 mod plan_position;
+mod plan_render;
 mod plan_world;
 mod world;
