@@ -17,6 +17,7 @@ mod draft;
 mod edit_checklist;
 mod heartbeat_todo;
 mod hold_todo;
+mod import_plan;
 mod note_todo;
 mod promote_todo;
 mod ratify_todo;
@@ -43,6 +44,7 @@ pub use demote_todo::DemoteTodo;
 pub use edit_checklist::EditChecklist;
 pub use heartbeat_todo::HeartbeatTodo;
 pub use hold_todo::HoldTodo;
+pub use import_plan::ImportPlan;
 pub use note_todo::NoteTodo;
 pub use promote_todo::PromoteTodo;
 pub use ratify_todo::RatifyTodo;
@@ -116,6 +118,7 @@ commands! {
     SignOff => Accept,
     RefuseSignOff => Return,
     EditChecklist => Edit,
+    ImportPlan => Create,
 }
 
 /// Decides a command. Pure: the same arguments give the same answer.

@@ -8,6 +8,7 @@ mod checklist;
 mod commands;
 mod edit_checklist;
 mod issue_life;
+mod plan_import;
 mod plan_parse;
 mod plan_position;
 mod plan_render;
