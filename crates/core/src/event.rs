@@ -135,6 +135,10 @@ events! {
     TodoAssigned = "todo_assigned" { todo_id: TodoId, assignee: Option<AgentPath> }
     /// Somebody holds it now, until the lease ends.
     TodoTaken = "todo_taken" { todo_id: TodoId, lease: Lease }
+    /// It stands elsewhere in its tree now, with all below it.
+    TodoMoved = "todo_moved" { todo_id: TodoId, parent_id: Option<TodoId>, position: i64 }
+    /// The words beside its title changed.
+    TodoDescribed = "todo_described" { todo_id: TodoId, description: String }
     /// A token was made; its secret stands nowhere.
     TokenIssued = "token_issued" {
         token_id: TokenId,

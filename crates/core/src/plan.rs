@@ -9,14 +9,17 @@
 //! Invariant: nothing here is stored. State and position are derived anew from facts each time.
 
 mod budget;
+mod changes;
 mod fault;
 mod line;
+pub(crate) mod pairing;
 mod parse;
 mod position;
 mod render;
 mod state;
 mod tree;
 
+pub use changes::Changes;
 pub use fault::PlanFault;
 pub use parse::parse;
 pub use position::{Position, Reason, first_leaf_by_depth, position};

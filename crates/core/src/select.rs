@@ -17,7 +17,9 @@ pub fn ordered(snapshot: &Snapshot) -> Vec<&Todo> {
     let in_view = |todo: &&Todo| todo.removed_at.is_none();
     let mut todos: Vec<&Todo> = snapshot.todos.values().filter(in_view).collect();
     match selector {
-        Selector::PreOrder => return pre_order(snapshot, &todos),
+        Selector::PreOrder => {
+            return pre_order(snapshot).into_iter().map(|(todo, _)| todo).collect();
+        }
         Selector::Position => todos.sort_by(|a, b| a.position.cmp(&b.position).then(age(a, b))),
         Selector::PriorityThenPosition => todos.sort_by(|a, b| {
             a.priority.cmp(&b.priority).then(a.position.cmp(&b.position)).then(age(a, b))
@@ -87,22 +89,38 @@ fn phase_ranks(todos: &[&Todo]) -> BTreeMap<String, Place> {
     ranks
 }
 
-/// Parents before children, siblings by position. What hangs on an item that is not loaded or
-/// not in view stands at the top.
-fn pre_order<'a>(snapshot: &'a Snapshot, todos: &[&'a Todo]) -> Vec<&'a Todo> {
-    let in_view = |id: &TodoId| snapshot.todo(*id).is_some_and(|todo| todo.removed_at.is_none());
-    let mut children: BTreeMap<Option<TodoId>, Vec<&Todo>> = BTreeMap::new();
-    for todo in todos {
-        children.entry(todo.parent_id.filter(in_view)).or_default().push(todo);
+/// Parents before children, siblings by position, each with the index of its parent in this very
+/// order. What hangs on an item that is not loaded or not in view stands at the top.
+///
+/// Each item is looked at once and what the order rests on is copied together: the items of a
+/// long list do not fit into a cache, and asking them again and again is what takes the time.
+pub(crate) fn pre_order(snapshot: &Snapshot) -> Vec<(&Todo, Option<usize>)> {
+    let in_view = |todo: &&Todo| todo.removed_at.is_none();
+    // In the order of their ids, as the map has them.
+    let todos: Vec<&Todo> = snapshot.todos.values().filter(in_view).collect();
+    let ids: Vec<TodoId> = todos.iter().map(|todo| todo.id).collect();
+    let row = |id: TodoId| ids.binary_search(&id).ok();
+    let mut siblings: Vec<(Option<usize>, Place, usize)> = todos
+        .iter()
+        .enumerate()
+        .map(|(at, todo)| (todo.parent_id.and_then(row), Place::of(todo), at))
+        .collect();
+    siblings.sort_unstable();
+    // Where the children of each begin; those at the top come before all others.
+    let mut first_child = vec![siblings.len(); todos.len() + 1];
+    for (index, (parent, ..)) in siblings.iter().enumerate().rev() {
+        first_child[parent.map_or(0, |parent| parent + 1)] = index;
     }
-    for siblings in children.values_mut() {
-        siblings.sort_by(|a, b| b.position.cmp(&a.position).then(age(b, a)));
-    }
-    let mut open = children.remove(&None).unwrap_or_default();
     let mut result = Vec::with_capacity(todos.len());
-    while let Some(todo) = open.pop() {
-        result.push(todo);
-        open.extend(children.remove(&Some(todo.id)).unwrap_or_default());
+    // The next sibling on each level, and the place of their parent in the result.
+    let mut open = vec![(first_child[0], None, None)];
+    while let Some((index, parent, place)) = open.pop() {
+        let Some((_, _, at)) = siblings.get(index).filter(|(of, ..)| *of == parent) else {
+            continue;
+        };
+        open.push((index + 1, parent, place));
+        open.push((first_child[at + 1], Some(*at), Some(result.len())));
+        result.push((todos[*at], place));
     }
     result
 }

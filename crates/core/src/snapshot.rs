@@ -11,9 +11,10 @@ use serde::{Deserialize, Serialize};
 use crate::capacity::Limits;
 use crate::event::{
     ChangeRecommended, ClaimReturned, CommandRefused, ListOpened, ProjectOpened, TodoAssigned,
-    TodoCancelled, TodoClaimed, TodoCompleted, TodoCreated, TodoDeferred, TodoDemoted, TodoHeld,
-    TodoNoted, TodoPromoted, TodoRatified, TodoRemoved, TodoReopened, TodoRevised, TodoStarted,
-    TodoTaken, TodoUnheld, TodoYielded, TokenIssued, TokenRevoked,
+    TodoCancelled, TodoClaimed, TodoCompleted, TodoCreated, TodoDeferred, TodoDemoted,
+    TodoDescribed, TodoHeld, TodoMoved, TodoNoted, TodoPromoted, TodoRatified, TodoRemoved,
+    TodoReopened, TodoRevised, TodoStarted, TodoTaken, TodoUnheld, TodoYielded, TokenIssued,
+    TokenRevoked,
 };
 use crate::todo::Note;
 use crate::{Event, Lease, List, Status, Time, Todo, TodoId};
@@ -175,6 +176,8 @@ pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
         | Event::TodoRemoved(TodoRemoved { todo_id, .. })
         | Event::TodoRatified(TodoRatified { todo_id, .. })
         | Event::TodoRevised(TodoRevised { todo_id, .. })
+        | Event::TodoMoved(TodoMoved { todo_id, .. })
+        | Event::TodoDescribed(TodoDescribed { todo_id, .. })
         | Event::TodoHeld(TodoHeld { todo_id, .. })
         | Event::TodoUnheld(TodoUnheld { todo_id })
         | Event::TodoDeferred(TodoDeferred { todo_id, .. })
@@ -244,6 +247,11 @@ fn change(todo: &mut Todo, event: &Event) {
             todo.position = e.position;
             todo.deadline = e.deadline;
         }
+        Event::TodoMoved(e) => {
+            todo.parent_id = e.parent_id;
+            todo.position = e.position;
+        }
+        Event::TodoDescribed(e) => todo.description.clone_from(&e.description),
         Event::TodoHeld(e) => todo.hold = Some(e.hold.clone()),
         Event::TodoUnheld(_) => todo.hold = None,
         Event::TodoDeferred(e) => todo.defer_until = e.until,

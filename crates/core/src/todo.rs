@@ -238,7 +238,8 @@ pub struct Todo {
     pub deadline: Option<Deadline>,
     /// The agent that brought the item in.
     pub origin_agent: AgentPath,
-    /// The id a model gave it, where the list is addressed that way.
+    /// The id a model gave it, where the list is addressed that way; what its file calls a task
+    /// that came from a plan.
     pub external_id: Option<String>,
     pub assignee: Option<AgentPath>,
     pub claim: Option<Claim>,

@@ -100,6 +100,8 @@ impl Names {
                 let by = e.lease.holder.as_deref().unwrap_or("nobody");
                 format!("{} by {by}", self.name(&e.todo_id))
             }
+            Event::TodoMoved(e) => self.name(&e.todo_id),
+            Event::TodoDescribed(e) => self.name(&e.todo_id),
             Event::TokenIssued(e) => match &e.agent {
                 Some(agent) => format!("{} for {agent}", e.role),
                 None => e.role.to_string(),

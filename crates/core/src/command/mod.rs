@@ -17,6 +17,7 @@ mod draft;
 mod edit_checklist;
 mod heartbeat_todo;
 mod hold_todo;
+mod import_plan;
 mod import_todos;
 mod note_todo;
 mod promote_todo;
@@ -44,6 +45,7 @@ pub use demote_todo::DemoteTodo;
 pub use edit_checklist::EditChecklist;
 pub use heartbeat_todo::HeartbeatTodo;
 pub use hold_todo::HoldTodo;
+pub use import_plan::ImportPlan;
 pub use import_todos::ImportTodos;
 pub use note_todo::NoteTodo;
 pub use promote_todo::PromoteTodo;
@@ -119,6 +121,7 @@ commands! {
     SignOff => Accept,
     RefuseSignOff => Return,
     EditChecklist => Edit,
+    ImportPlan => Create,
 }
 
 /// Decides a command. Pure: the same arguments give the same answer.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::draft::{Draft, Leave};
+use crate::event::TodoAssigned;
 use crate::policy::Wip;
 use crate::transition::Move;
 use crate::{Refusal, Refused, Status, TodoId, TodoKind};
@@ -33,7 +34,13 @@ impl StartTodo {
             let (title, reason) = (todo.title.clone(), hold.reason.clone());
             return Err(Refusal::Held { title, reason }.into());
         }
+        let unassigned = todo.assignee.is_none();
         draft.unclaimed(self.todo_id)?;
+        // Where being assigned is being in progress, whoever starts an item has it.
+        if unassigned && draft.policy().assigning_starts {
+            let assignee = Some(draft.actor.agent.clone());
+            draft.emit(TodoAssigned { todo_id: self.todo_id, assignee });
+        }
         draft.start(self.todo_id)
     }
 }

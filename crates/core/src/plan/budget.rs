@@ -20,7 +20,7 @@ pub(super) struct Entry {
 /// stands above it goes last.
 pub(super) fn fit(
     heading: Option<&str>,
-    entries: Vec<Entry>,
+    entries: &[Entry],
     current: usize,
     budget: Option<usize>,
 ) -> Rendered {
@@ -28,7 +28,7 @@ pub(super) fn fit(
     let head = heading.map_or(0, |heading| heading.chars().count() + 1);
     let whole = head + lengths.iter().sum::<usize>() + lengths.len().saturating_sub(1);
     let Some(limit) = budget.filter(|limit| *limit < whole) else {
-        return Rendered { text: joined(heading, &entries, |_| true, None), left_out: 0 };
+        return Rendered { text: joined(heading, entries, |_| true, None), left_out: 0 };
     };
     let settled = entries.iter().filter(|entry| entry.is_settled).count();
     // As long as the longest word of what was left out can get.
@@ -52,7 +52,7 @@ pub(super) fn fit(
         settled_out += usize::from(entries[index].is_settled);
     }
     let words = (left_out > 0).then(|| left_out_words(left_out, settled_out));
-    let text = joined(heading, &entries, |index| kept[index], words.as_deref());
+    let text = joined(heading, entries, |index| kept[index], words.as_deref());
     Rendered { text: cut(text, Some(limit)), left_out }
 }
 

@@ -47,10 +47,10 @@ pub fn position(tree: &Tree<'_>) -> Position {
     let branches = tree.branches();
     // The first of the deepest ones.
     let active = (0..branches.len())
-        .filter(|index| branches[*index].is_active())
+        .filter(|index| branches[*index].is_active)
         .min_by_key(|index| (std::cmp::Reverse(branches[*index].depth), *index));
     let (first, end) = active.map_or((0, branches.len()), |at| (at, branches[at].end));
-    let is_candidate = |index: &usize| branches[*index].is_open() && !branches[*index].open_below;
+    let is_candidate = |index: &usize| branches[*index].is_open && !branches[*index].open_below;
     let current = (first..end).find(is_candidate);
     let reason = match current.map(|index| (index, branches[index].end)) {
         None if branches.is_empty() => Reason::NoTasks,
@@ -68,7 +68,7 @@ pub fn position(tree: &Tree<'_>) -> Position {
 pub fn first_leaf_by_depth(tree: &Tree<'_>) -> Option<usize> {
     let branches = tree.branches();
     let is_leaf =
-        |(index, branch): &(usize, &Branch<'_>)| branch.is_open() && branch.end == index + 1;
+        |(index, branch): &(usize, &Branch<'_>)| branch.is_open && branch.end == index + 1;
     let leaves = branches.iter().enumerate().filter(is_leaf);
     let first = leaves.min_by_key(|(_, branch)| {
         let Place { position, created_at, id } = Place::of(branch.todo);

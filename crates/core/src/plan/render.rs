@@ -91,13 +91,13 @@ impl<'a> Teller<'a> {
             let text = format!("- {}{}{mark}", head(branch), self.activity_note(*index));
             Entry {
                 text,
-                is_settled: !branch.is_open(),
-                is_settled_below: !branch.is_open() && !branch.open_below,
+                is_settled: !branch.is_open,
+                is_settled_below: !branch.is_open && !branch.open_below,
                 leads_there: *index == shown,
                 distance: place.abs_diff(at),
             }
         });
-        fit(Some(HEADING), entries.collect(), at, budget)
+        fit(Some(HEADING), &entries.collect::<Vec<_>>(), at, budget)
     }
 
     fn whole(&self, budget: Option<usize>) -> Rendered {
@@ -118,17 +118,16 @@ impl<'a> Teller<'a> {
             let indent = "    ".repeat(branch.depth);
             Entry {
                 text: format!("{indent}{}{plan}{note}{mark}", head(branch)),
-                is_settled: !branch.is_open(),
-                is_settled_below: !branch.is_open() && !branch.open_below,
+                is_settled: !branch.is_open,
+                is_settled_below: !branch.is_open && !branch.open_below,
                 leads_there: leads_there[index],
                 distance: distances[index],
             }
         });
-        fit(None, entries.collect(), current, budget)
+        fit(None, &entries.collect::<Vec<_>>(), current, budget)
     }
 
     fn line(&self) -> String {
-        let (completed, cancelled, total) = self.tree.counts();
         let Some(current) = self.place.current else {
             return format!("Plan {}: {}", self.file, self.nothing());
         };
@@ -136,7 +135,7 @@ impl<'a> Teller<'a> {
             Reason::ReadyToClose => "ready to close",
             _ => "current",
         };
-        let settled = completed + cancelled;
+        let (settled, total) = (self.tree.settled(), self.tree.len());
         let title = normalised(&self.branch(current).todo.title);
         let mut line =
             format!("Plan {}: {settled} of {total} tasks settled; {word}: {title}", self.file);
@@ -158,7 +157,7 @@ impl<'a> Teller<'a> {
     /// The task whose level is shown: the deepest one above the current that somebody has, else
     /// the current one itself.
     fn shown(&self, current: usize) -> usize {
-        self.tree.above(current).find(|at| self.branch(*at).is_active()).unwrap_or(current)
+        self.tree.above(current).find(|at| self.branch(*at).is_active).unwrap_or(current)
     }
 
     /// Whose state stands behind it; nothing for an unassigned task among unassigned ones, which
@@ -167,7 +166,7 @@ impl<'a> Teller<'a> {
         let state = state(branch.todo, self.agents);
         match &branch.todo.assignee {
             Some(agent) => format!(" (@{agent}, {})", self.word(branch, state)),
-            None if !branch.is_open() => String::new(),
+            None if !branch.is_open => String::new(),
             None if state == State::Pending && !among_assigned => String::new(),
             None => format!(" ({state})"),
         }
@@ -183,7 +182,7 @@ impl<'a> Teller<'a> {
         if need(branch.todo, self.agents) == Some(Need::Reassignment) {
             return self.state_note(branch, true);
         }
-        let child = self.tree.children(Some(index)).find(|child| self.branch(*child).is_open());
+        let child = self.tree.children(Some(index)).find(|child| self.branch(*child).is_open);
         match (child, self.agents.status.get(agent)) {
             (Some(child), _) => {
                 let text = normalised(&self.branch(child).todo.title).to_lowercase();

@@ -1,9 +1,7 @@
 //! The tasks of a plan as a tree: one list in pre-order, in which a subtree is a range.
 
-use std::collections::BTreeMap;
-
-use crate::select::ordered;
-use crate::{Snapshot, Status, Todo, TodoId};
+use crate::select::pre_order;
+use crate::{Snapshot, Todo};
 
 /// The tasks in view, parents before children, siblings by position.
 #[derive(Clone, Debug)]
@@ -21,41 +19,31 @@ pub struct Branch<'a> {
     pub depth: usize,
     /// The index behind the last task below it.
     pub end: usize,
+    /// Neither completed nor cancelled.
+    pub is_open: bool,
+    /// Assigned and open (D-12).
+    pub is_active: bool,
     /// A task below it is open.
     pub open_below: bool,
-}
-
-impl Branch<'_> {
-    #[must_use]
-    pub const fn is_open(&self) -> bool {
-        !self.todo.status.is_settled()
-    }
-
-    /// Assigned and open (D-12).
-    #[must_use]
-    pub const fn is_active(&self) -> bool {
-        self.is_open() && self.todo.assignee.is_some()
-    }
 }
 
 impl<'a> Tree<'a> {
     #[must_use]
     pub fn of(snapshot: &'a Snapshot) -> Self {
-        let todos = ordered(snapshot);
-        let places: BTreeMap<TodoId, usize> =
-            todos.iter().enumerate().map(|(index, todo)| (todo.id, index)).collect();
+        let todos = pre_order(snapshot);
         let mut branches: Vec<Branch<'a>> = Vec::with_capacity(todos.len());
-        for (index, todo) in todos.into_iter().enumerate() {
-            let parent = todo.parent_id.and_then(|id| places.get(&id)).copied();
+        for (index, (todo, parent)) in todos.into_iter().enumerate() {
             let depth = parent.map_or(0, |parent| branches[parent].depth + 1);
-            branches.push(Branch { todo, parent, depth, end: index + 1, open_below: false });
+            let is_open = !todo.status.is_settled();
+            let is_active = is_open && todo.assignee.is_some();
+            let (end, open_below) = (index + 1, false);
+            branches.push(Branch { todo, parent, depth, end, is_open, is_active, open_below });
         }
         for index in (0..branches.len()).rev() {
-            let Branch { parent, end, open_below, .. } = branches[index];
-            let open = open_below || branches[index].is_open();
+            let Branch { parent, end, is_open, open_below, .. } = branches[index];
             if let Some(parent) = parent {
                 branches[parent].end = branches[parent].end.max(end);
-                branches[parent].open_below |= open;
+                branches[parent].open_below |= open_below || is_open;
             }
         }
         Self { branches }
@@ -92,10 +80,9 @@ impl<'a> Tree<'a> {
         std::iter::successors(self.branches[of].parent, |at| self.branches[*at].parent)
     }
 
-    /// How many tasks are completed, cancelled, and there at all.
+    /// How many tasks are completed or cancelled.
     #[must_use]
-    pub fn counts(&self) -> (usize, usize, usize) {
-        let count = |status| self.branches.iter().filter(|b| b.todo.status == status).count();
-        (count(Status::Completed), count(Status::Cancelled), self.branches.len())
+    pub fn settled(&self) -> usize {
+        self.branches.iter().filter(|branch| !branch.is_open).count()
     }
 }

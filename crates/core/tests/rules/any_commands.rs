@@ -4,12 +4,15 @@
 use proptest::prelude::*;
 use punchlist_core::command::{
     AcceptTodo, AssignTodo, CancelTodo, ClaimTodo, Command, CompleteTodo, CreateTodos, DeferTodo,
-    DemoteTodo, EditChecklist, HeartbeatTodo, HoldTodo, ImportTodos, ListedTodo, NewTodo, NoteTodo,
+    DemoteTodo, EditChecklist, HeartbeatTodo, HoldTodo, ImportPlan, ImportTodos, ListedTodo,
+    NewTodo, NoteTodo,
     PromoteTodo, ReleaseTodo, ReopenTodo, ReplaceTodos, ReturnTodo, ReviseTodo, StartTodo,
     TakeTodo, UnholdTodo,
 };
 use punchlist_core::issue::checklist::{markdown, parse};
+use punchlist_core::plan;
 use punchlist_core::policy::{Wip, policy};
+use punchlist_core::select::ordered;
 use punchlist_core::text::{Body, Title};
 use punchlist_core::todo::{HoldKind, Priority};
 use punchlist_core::{
@@ -31,7 +34,7 @@ struct Try {
 }
 
 fn tries() -> impl Strategy<Value = Vec<Try>> {
-    let one = (0..Role::ALL.len(), 0..29u8, 0..12usize, any::<u8>())
+    let one = (0..Role::ALL.len(), 0..31u8, 0..12usize, any::<u8>())
         .prop_map(|(role, what, which, choice)| Try { role: Role::ALL[role], what, which, choice });
     proptest::collection::vec(one, 1..60)
 }
@@ -61,12 +64,26 @@ fn listed(n: u8) -> ListedTodo {
     }
 }
 
+/// A few items in some nesting, with some marks; now and then one that says a thing twice.
+fn plan_file(t: &Try) -> String {
+    let n = usize::from(t.choice);
+    let line = |k: usize| {
+        let (indent, mark) = ("  ".repeat(n * k / 7 % 4), [" ", " ", "x", "-"][(n + k) % 4]);
+        format!("{indent}- [{mark}] item {}\n", (n + k * (t.which + 1)) % 9)
+    };
+    (0..n % 6 + 1).map(line).collect()
+}
+
 fn command(state: &Snapshot, now: Time, t: &Try) -> Option<Command> {
     let n = t.choice;
     let ids: Vec<TodoId> = state.todos.keys().copied().collect();
     let picked = (!ids.is_empty()).then(|| ids[t.which % ids.len()]);
     let text = (!n.is_multiple_of(4)).then(|| format!("because {n}"));
     let body = Body::new("because").unwrap();
+    if t.what >= 29 {
+        let root = plan::parse(&plan_file(t), "item 0").ok()?.root;
+        return Some(ImportPlan { root, next_seq: 1 }.into());
+    }
     if t.what < 5 {
         let items = (0..=n % 3).map(|k| new_todo(n.wrapping_add(k), picked)).collect();
         return Some(CreateTodos { items }.into());
@@ -135,10 +152,12 @@ fn counted(state: &Snapshot) -> Tally {
     tally
 }
 
-/// A hand may give a settled item of an issue another place, or take it out of view.
+/// A hand may give a settled item of an issue another place, or take it out of view, and so may
+/// the import of a plan.
 fn moved(todo: &Todo, now: &Todo) -> Todo {
     Todo {
         position: now.position,
+        parent_id: now.parent_id,
         phase: now.phase.clone(),
         removed_at: now.removed_at,
         updated_at: now.updated_at,
@@ -175,11 +194,18 @@ fn check(before: &Snapshot, after: &Snapshot, now: Time) {
     for (id, todo) in &before.todos {
         let now = &after.todos[id];
         let reopened = kind == ListKind::Issue && now.status != todo.status;
-        let same = if kind == ListKind::Issue { &moved(todo, now) } else { todo };
+        let moves = matches!(kind, ListKind::Issue | ListKind::Plan);
+        let same = if moves { &moved(todo, now) } else { todo };
         assert!(!todo.status.is_settled() || now == same || reopened, "settled is final");
         assert_eq!((now.created_at, now.id), (todo.created_at, todo.id));
     }
+    // O-19: whatever is in view hangs on the root of a tree, never in a circle.
+    let in_view = after.todos.values().filter(|todo| todo.removed_at.is_none()).count();
+    assert_eq!(ordered(after).len(), in_view);
     for todo in after.todos.values() {
+        if kind == ListKind::Plan && !todo.status.is_settled() {
+            assert_eq!(todo.assignee.is_some(), todo.status == Status::InProgress, "X-5");
+        }
         assert_eq!(todo.status.is_settled(), todo.settled_at.is_some());
         assert!(todo.removed_at.is_none() || todo.status.is_settled(), "out of view is settled");
         assert!(!todo.status.is_settled() || (todo.hold.is_none() && todo.defer_until.is_none()));
@@ -199,7 +225,7 @@ fn check(before: &Snapshot, after: &Snapshot, now: Time) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// T-34, M-12, M-33, M-35, K-20, K-30, K-33, X-1, X-3, X-4, D-26.
+    /// T-34, M-12, M-33, M-35, K-20, K-30, K-33, X-1, X-3, X-4, X-5, O-19, D-26.
     #[test]
     fn any_sequence_keeps_every_invariant(kind in 0..5usize, tries in tries()) {
         let kind = ListKind::ALL[kind];

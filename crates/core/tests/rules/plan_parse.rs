@@ -359,7 +359,7 @@ proptest! {
                 let text = node.content.as_str();
                 !text.starts_with(['[', '#', '`', '~', '<']) && !text.ends_with('#')
             };
-            prop_assume!(tasks(&root).iter().all(|node| plain(&node)));
+            prop_assume!(tasks(&root).iter().all(plain));
             prop_assert_eq!(parse(&written(&root), "stem").map(|plan| bare(plan.root)), Ok(root));
         }
     }

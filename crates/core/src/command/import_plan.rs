@@ -1,0 +1,206 @@
+//! Import a plan file: the tasks become what the file says, and nobody's work is undone.
+//!
+//! The same file again changes nothing (O-20). New nodes become tasks, tasks that stand elsewhere
+//! are moved, and tasks the file has lost go out of view; which is which is said in
+//! `plan::pairing`. A mark settles an open task that nobody has; no mark opens a settled one.
+//! What was added by hand stays, as long as what it hangs on stays.
+//!
+//! No circle can come of a move: nodes are placed in pre-order, so that the new parent of a task
+//! stands in its own final place already, and the task is not above it (O-19).
+
+use serde::{Deserialize, Serialize};
+
+use super::create_todos::NewTodo;
+use super::draft::Draft;
+use crate::authority::{Action, Denial};
+use crate::event::{TodoCreated, TodoDescribed, TodoMoved, TodoRemoved};
+use crate::issue::checklist::{Seat, in_order};
+use crate::plan::pairing::{Flat, Found, Pairing, flat, pair};
+use crate::plan::{Mark, Node, Tree};
+use crate::{Refusal, Refused, Todo, TodoId, TodoKind};
+
+/// The whole plan as its file says it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportPlan {
+    pub root: Node,
+    /// The store-wide number that the first new task gets; the others follow in pre-order.
+    pub next_seq: i64,
+}
+
+impl ImportPlan {
+    pub(super) fn decide(&self, draft: &mut Draft<'_>) -> Result<(), Refused> {
+        draft.leave_on_list(TodoKind::Step, None)?;
+        draft.must_nest()?;
+        let nodes = flat(&self.root);
+        let pairing = pair(&nodes, &Tree::of(&draft.state));
+        let rows = draft.rows(&nodes, &pairing, self.next_seq)?;
+        let positions = positions(&nodes, &rows, &pairing);
+        let ids: Vec<TodoId> = rows.iter().map(Row::id).collect();
+        for ((node, row), position) in nodes.iter().zip(rows).zip(positions) {
+            let parent_id = node.parent.map(|parent| ids[parent]);
+            match row {
+                Row::New(mut todo) => {
+                    (todo.parent_id, todo.position) = (parent_id, position);
+                    draft.emit(TodoCreated { todo });
+                }
+                Row::Old(found) => {
+                    if (found.parent_id, found.position) != (parent_id, position) {
+                        draft.emit(TodoMoved { todo_id: found.id, parent_id, position });
+                    }
+                    draft.reword(node, found.id)?;
+                }
+            }
+        }
+        let marked = nodes.iter().zip(ids).filter(|(node, _)| node.node.mark != Mark::Open);
+        for (node, id) in marked {
+            draft.settle_by_mark(node.node.mark, id)?;
+        }
+        draft.archive(&pairing.gone)
+    }
+}
+
+/// The task of a node: one there is, or one that is yet to be created.
+enum Row {
+    Old(Found),
+    New(Box<Todo>),
+}
+
+impl Row {
+    const fn id(&self) -> TodoId {
+        match self {
+            Self::Old(found) => found.id,
+            Self::New(todo) => todo.id,
+        }
+    }
+}
+
+/// A position for each node. Tasks that stand in order under their parent keep theirs.
+fn positions(nodes: &[Flat<'_>], rows: &[Row], pairing: &Pairing) -> Vec<i64> {
+    let mut families: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
+    for (index, node) in nodes.iter().enumerate() {
+        if let Some(parent) = node.parent {
+            families[parent].push(index);
+        }
+    }
+    let place = |parent: Option<TodoId>, family: &[usize]| {
+        let seats: Vec<Seat> = family.iter().map(|index| seat(&rows[*index], parent)).collect();
+        let end = pairing.last.get(&parent).map_or(0, |position| position.saturating_add(1));
+        in_order(&seats, end)
+    };
+    let mut positions = vec![0; nodes.len()];
+    let families =
+        families.iter().enumerate().map(|(at, family)| (Some(rows[at].id()), &family[..]));
+    for (parent, family) in [(None, &[0][..])].into_iter().chain(families) {
+        if family.is_empty() {
+            continue;
+        }
+        for (index, position) in family.iter().zip(place(parent, family)) {
+            positions[*index] = position;
+        }
+    }
+    positions
+}
+
+fn seat(row: &Row, parent: Option<TodoId>) -> Seat {
+    match row {
+        Row::Old(found) => {
+            // Its position under another parent says nothing here.
+            let position = (found.parent_id == parent).then_some(found.position);
+            Seat { position, created_at: found.created_at, id: found.id }
+        }
+        Row::New(todo) => Seat { position: None, created_at: todo.created_at, id: todo.id },
+    }
+}
+
+impl Draft<'_> {
+    /// Only a list that nests can hold a plan.
+    fn must_nest(&self) -> Result<(), Refused> {
+        if self.policy().nests {
+            return Ok(());
+        }
+        let (role, list, todo_kind) = (self.actor.role, self.state.list.kind(), TodoKind::Step);
+        let (action, denial) = (Action::Create, Denial::NoSuchAct);
+        Err(Refusal::NotPermitted { role, action, list, todo_kind, denial }.into())
+    }
+
+    /// The tasks of all nodes; what is new has no place yet.
+    fn rows(
+        &mut self,
+        nodes: &[Flat<'_>],
+        pairing: &Pairing,
+        next_seq: i64,
+    ) -> Result<Vec<Row>, Refused> {
+        let mut seq = next_seq;
+        let mut rows = Vec::with_capacity(nodes.len());
+        for (node, found) in nodes.iter().zip(&pairing.found) {
+            if let Some(found) = found {
+                rows.push(Row::Old(*found));
+                continue;
+            }
+            let (external_id, content) =
+                (Some(node.key.clone().into_owned()), node.node.content.clone());
+            let item = NewTodo { seq: Some(seq), external_id, ..NewTodo::titled(content) };
+            let description = node.node.description.clone();
+            let todo = Todo { description, ..self.new_row(&item)? };
+            rows.push(Row::New(Box::new(todo)));
+            seq = seq.saturating_add(1);
+        }
+        Ok(rows)
+    }
+
+    /// Gives an open task the words the file has beside it, and the root its title. What is
+    /// settled keeps the words it was settled under.
+    fn reword(&mut self, node: &Flat<'_>, todo_id: TodoId) -> Result<(), Refused> {
+        let todo = self.todo(todo_id)?;
+        if todo.status.is_settled() {
+            return Ok(());
+        }
+        let (key, title) = (todo.external_id.as_deref(), node.node.content.as_str());
+        // A root that the file calls as ever, but somebody gave another title, keeps that.
+        let retitled = key != Some(&*node.key) && todo.title != title;
+        let revised = (node.parent.is_none() && retitled).then(|| Self::unrevised(todo));
+        let description = &node.node.description;
+        let describes = key.is_some() || !description.is_empty();
+        let described = describes && todo.description != *description;
+        if let Some(mut revised) = revised {
+            title.clone_into(&mut revised.title);
+            self.emit(revised);
+        }
+        if described {
+            self.emit(TodoDescribed { todo_id, description: description.clone() });
+        }
+        Ok(())
+    }
+
+    /// Settles an open task as its mark says, unless somebody works on it.
+    fn settle_by_mark(&mut self, mark: Mark, id: TodoId) -> Result<(), Refused> {
+        let todo = self.todo(id)?;
+        if todo.status.is_settled() || todo.assignee.is_some() {
+            return Ok(());
+        }
+        match mark {
+            Mark::Open => Ok(()),
+            Mark::Done => {
+                let claim = todo.claim.clone();
+                let outcome = claim.as_ref().and_then(|claim| claim.outcome.as_deref());
+                let evidence = claim.as_ref().map_or(&[][..], |claim| &claim.evidence);
+                self.complete(id, outcome, evidence)
+            }
+            Mark::Dropped => {
+                self.cancel(id, None);
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes tasks out of view; what was open is cancelled first.
+    fn archive(&mut self, gone: &[TodoId]) -> Result<(), Refused> {
+        for id in gone {
+            if !self.todo(*id)?.status.is_settled() {
+                self.cancel(*id, Some("no longer in the plan".to_owned()));
+            }
+            self.emit(TodoRemoved { todo_id: *id, removed_at: self.now });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,158 @@
+//! Which task a node of a plan file stands for, and which tasks the file has no place for.
+//!
+//! A node stands for the child of its parent's task that the file calls by the same text. Where
+//! there is none, a task of that text from anywhere in the tree is meant, if the text is the only
+//! one of its kind in the file and in the tree: it was moved. The root stands for the root,
+//! whatever its title.
+//!
+//! A task knows what its file calls it (`external_id`), so that one that was given other words
+//! since is still found, and one that was added by hand is not taken for one the file has lost.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, VecDeque};
+
+use super::Node;
+use super::tree::Tree;
+use crate::text::normalised;
+use crate::{Time, Todo, TodoId};
+
+/// A node in pre-order.
+pub(crate) struct Flat<'a> {
+    pub(crate) node: &'a Node,
+    /// Its parent's index.
+    pub(crate) parent: Option<usize>,
+    /// What the file calls it.
+    pub(crate) key: Cow<'a, str>,
+}
+
+/// All nodes, parents before children.
+pub(crate) fn flat(root: &Node) -> Vec<Flat<'_>> {
+    let (mut nodes, mut open) = (Vec::new(), vec![(None, root)]);
+    while let Some((parent, node)) = open.pop() {
+        let index = nodes.len();
+        nodes.push(Flat { node, parent, key: as_one_line(node.content.as_str()) });
+        open.extend(node.children.iter().rev().map(|child| (Some(index), child)));
+    }
+    nodes
+}
+
+/// A task that a node stands for, as it is now.
+#[derive(Clone, Copy)]
+pub(crate) struct Found {
+    pub(crate) id: TodoId,
+    pub(crate) parent_id: Option<TodoId>,
+    pub(crate) position: i64,
+    pub(crate) created_at: Time,
+}
+
+pub(crate) struct Pairing {
+    /// For each node its task, none for a new one.
+    pub(crate) found: Vec<Option<Found>>,
+    /// The tasks that the file has lost and all that hangs on them, in pre-order.
+    pub(crate) gone: Vec<TodoId>,
+    /// The last position in use under each parent.
+    pub(crate) last: BTreeMap<Option<TodoId>, i64>,
+}
+
+pub(crate) fn pair(nodes: &[Flat<'_>], tree: &Tree<'_>) -> Pairing {
+    let mut pairs = Pairs::new(nodes, tree);
+    let mut rows: Vec<Option<usize>> = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let row = pairs.find(node, node.parent.and_then(|parent| rows[parent]));
+        if let Some(row) = row {
+            pairs.taken[row] = true;
+        }
+        rows.push(row);
+    }
+    let branches = tree.branches();
+    let mut gone = vec![false; branches.len()];
+    let mut last = BTreeMap::new();
+    for (index, branch) in branches.iter().enumerate() {
+        let orphan = branch.parent.is_some_and(|parent| gone[parent]);
+        gone[index] = !pairs.taken[index] && (orphan || branch.todo.external_id.is_some());
+        let position = last.entry(branch.todo.parent_id).or_insert(branch.todo.position);
+        *position = branch.todo.position.max(*position);
+    }
+    let found = |row: usize| {
+        let todo = branches[row].todo;
+        let (position, created_at) = (todo.position, todo.created_at);
+        Found { id: todo.id, parent_id: todo.parent_id, position, created_at }
+    };
+    let gone = branches.iter().zip(gone).filter(|(_, gone)| *gone);
+    Pairing {
+        found: rows.into_iter().map(|row| row.map(found)).collect(),
+        gone: gone.map(|(branch, _)| branch.todo.id).collect(),
+        last,
+    }
+}
+
+/// What the file calls a task, or would.
+fn key(todo: &Todo) -> Cow<'_, str> {
+    let title = || as_one_line(&todo.title);
+    todo.external_id.as_deref().map_or_else(title, Cow::Borrowed)
+}
+
+/// The text as two count as the same; most are in that form already.
+fn as_one_line(text: &str) -> Cow<'_, str> {
+    let mut last = ' ';
+    let is_plain = text.chars().all(|c| {
+        let fits = !c.is_whitespace() || (c == ' ' && last != ' ');
+        last = c;
+        fits
+    });
+    if is_plain && last != ' ' { Cow::Borrowed(text) } else { Cow::Owned(normalised(text)) }
+}
+
+struct Pairs<'a> {
+    tree: &'a Tree<'a>,
+    taken: Vec<bool>,
+    /// Each text that is in the tree, by a number of its own.
+    texts: BTreeMap<Cow<'a, str>, usize>,
+    /// The tasks by parent and text, in order.
+    children: BTreeMap<(Option<usize>, usize), VecDeque<usize>>,
+    /// How often a text is in the file, how often in the tree, and where it was last.
+    uses: Vec<(usize, usize, usize)>,
+}
+
+impl<'a> Pairs<'a> {
+    fn new(nodes: &[Flat<'_>], tree: &'a Tree<'a>) -> Self {
+        let (mut texts, mut children) = (BTreeMap::new(), BTreeMap::new());
+        let mut uses: Vec<(usize, usize, usize)> = Vec::new();
+        for (index, branch) in tree.branches().iter().enumerate() {
+            let text = *texts.entry(key(branch.todo)).or_insert(uses.len());
+            match uses.get_mut(text) {
+                Some((_, in_tree, at)) => (*in_tree, *at) = (*in_tree + 1, index),
+                None => uses.push((0, 1, index)),
+            }
+            let siblings: &mut VecDeque<usize> = children.entry((branch.parent, text)).or_default();
+            siblings.push_back(index);
+        }
+        for node in nodes {
+            if let Some(text) = texts.get(&node.key) {
+                uses[*text].0 += 1;
+            }
+        }
+        Self { tree, taken: vec![false; tree.len()], texts, children, uses }
+    }
+
+    /// The task a node stands for; `parent` is the one its parent stands for.
+    fn find(&mut self, node: &Flat<'_>, parent: Option<usize>) -> Option<usize> {
+        let text = self.texts.get(&node.key).copied();
+        let mut child = |parent| {
+            let siblings = text.and_then(|text| self.children.get_mut(&(parent, text)));
+            siblings.and_then(VecDeque::pop_front)
+        };
+        if node.parent.is_none() {
+            let imported = |at: &usize| self.tree.branches()[*at].todo.external_id.is_some();
+            return child(None).or_else(|| self.tree.children(None).find(imported));
+        }
+        let beside = parent.and_then(|parent| child(Some(parent)));
+        beside.or_else(|| text.and_then(|text| self.moved(text)))
+    }
+
+    /// The only task of a text that is only once in the file. The root stays where it is.
+    fn moved(&self, text: usize) -> Option<usize> {
+        let (in_file, in_tree, at) = self.uses[text];
+        (in_file == 1 && in_tree == 1 && !self.taken[at]).then_some(at)
+    }
+}
