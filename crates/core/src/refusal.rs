@@ -149,6 +149,8 @@ pub enum Refusal {
     ItemsRequired,
     /// The issue a proposal was meant for is not there.
     NoChecklist,
+    /// A file that is no plan.
+    BadPlan { fault: String },
     /// No such agent in the project.
     UnknownAgent { agent: AgentPath },
     /// A worker speaks for itself alone.
@@ -159,7 +161,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// Every code there is, for the error table and its golden.
-    pub const CODES: [&'static str; 50] = [
+    pub const CODES: [&'static str; 51] = [
         "unknown_todo",
         "already_settled",
         "wrong_status",
@@ -208,6 +210,7 @@ impl Refusal {
         "proposal_settled",
         "items_required",
         "no_checklist",
+        "bad_plan",
         "unknown_agent",
         "unknown_conversation",
     ];
@@ -267,6 +270,7 @@ impl Refusal {
             Self::DelegationOver { .. } => "delegation_over",
             Self::NoProposal { .. } => "no_proposal",
             Self::ProposalSettled { .. } => "proposal_settled",
+            Self::BadPlan { .. } => "bad_plan",
             Self::UnknownAgent { .. } => "unknown_agent",
             Self::UnknownConversation { .. } => "unknown_conversation",
             Self::Unbound => "unbound",

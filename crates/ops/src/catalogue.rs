@@ -57,6 +57,8 @@ pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::proposal_decide::ProposalDecide>(),
     Operation::of::<operations::conversation_show::ConversationShow>(),
     Operation::of::<operations::project_export::ProjectExport>(),
+    Operation::of::<operations::plan::PlanTool>(),
+    Operation::of::<operations::plan_import::PlanImport>(),
     Operation::of::<operations::plan_tree::PlanTree>(),
     Operation::of::<operations::plan_current::PlanCurrent>(),
     Operation::of::<operations::plan_render::PlanRender>(),

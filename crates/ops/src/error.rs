@@ -130,6 +130,7 @@ pub const TABLE: &[Meaning] = &[
     meaning("proposal_settled", 1, 409, false),
     meaning("items_required", 2, 400, false),
     meaning("no_checklist", 1, 409, false),
+    meaning("bad_plan", 2, 400, false),
     meaning("unknown_agent", 1, 404, false),
     meaning("unknown_conversation", 1, 404, false),
     meaning("idempotency_conflict", 1, 409, false),

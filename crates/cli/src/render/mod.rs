@@ -68,6 +68,8 @@ fn words(operation: &str, answer: &Value, now: Time) -> Option<String> {
         "issue_checklist_import" => imported::render(answer),
         // It is made to be read by programs.
         "project_export" => format!("{answer:#}\n"),
+        "plan_import" => plans::imported(answer),
+        "plan" => plans::tool(answer),
         "plan_tree" | "task_assign" | "task_complete" | "task_add" | "task_release"
         | "task_cancel" => plans::tree(answer),
         "plan_current" => plans::current(answer),

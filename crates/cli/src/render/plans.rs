@@ -23,6 +23,23 @@ pub(crate) fn tree(answer: &Value) -> String {
     shown
 }
 
+/// What an import did, and the tree it led to.
+pub(crate) fn imported(answer: &Value) -> String {
+    let count = |name: &str| answer["changes"][name].as_u64().unwrap_or_default();
+    let counts = ["added", "moved", "archived", "unchanged"].map(|n| format!("{} {n}", count(n)));
+    format!("{}{}\n", tree(answer), counts.join(", "))
+}
+
+/// Whatever the tool was asked for.
+pub(crate) fn tool(answer: &Value) -> String {
+    match answer["markdown"].as_str() {
+        Some(text) if !text.is_empty() && list(answer, "tasks").is_empty() => {
+            format!("{}\n", clean(text))
+        }
+        _ => tree(answer),
+    }
+}
+
 fn line(task: &Value, depth: usize, current: Option<&str>) -> String {
     let state = task["state"].as_str().unwrap_or_default();
     let mark = match state {

@@ -224,7 +224,7 @@ fn a_profile_trims_the_list_and_not_the_authority() {
     let all: Vec<&str> = usable.map(|operation| operation.name).collect();
     assert!(all.contains(&"todo") && !all.contains(&"gate_answer"), "{all:?}");
     for (profile, listed) in
-        [("turn", &turn[..]), ("all", &all), ("plan", &["todo_claim"]), ("session", &[])]
+        [("turn", &turn[..]), ("all", &all), ("plan", &["plan", "todo_claim"]), ("session", &[])]
     {
         let client = Client::start(&server(&place, &["--profile", profile]));
         assert_eq!(client.names(), listed, "{profile}");
@@ -380,7 +380,7 @@ fn a_worker_sees_no_turn_tools_and_is_refused_by_name() {
     place.create("the plan");
     let before = place.log_length();
     let worker = ["--agent", "primary.subagents.x", "--conversation", "c1", "--turn", "t1"];
-    let own = ["todo_claim"];
+    let own = ["plan", "todo_claim"];
     let usable = CATALOGUE.iter().filter(|operation| operation.access.allows(Role::Worker));
     let all: Vec<&str> = usable.map(|operation| operation.name).collect();
     for (more, listed) in

@@ -127,6 +127,9 @@ impl Refusal {
             Self::NotYourProposal { delegator } => format!("{delegator} decides on it"),
             Self::ItemsRequired => "give `items`, or accept the proposal as it is".into(),
             Self::NoChecklist => "bind an issue before delegating".into(),
+            Self::BadPlan { .. } => {
+                "nothing was imported: mend the file and import it again".into()
+            }
             Self::UnknownAgent { .. } => "agent_register writes it down".into(),
             Self::NotYourself { .. } => "say how you are yourself".into(),
             Self::UnknownConversation { .. } => "conversation_list shows the chats".into(),

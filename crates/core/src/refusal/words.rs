@@ -179,6 +179,7 @@ impl fmt::Display for Refusal {
             }
             Self::ItemsRequired => f.write_str("to modify a proposal, items are required"),
             Self::NoChecklist => f.write_str("no issue was bound when this was delegated"),
+            Self::BadPlan { fault } => write!(f, "the plan cannot be read: {fault}"),
             Self::UnknownAgent { agent } => write!(f, "there is no agent `{agent}` here"),
             Self::NotYourself { agent } => write!(f, "you are not `{agent}`"),
             Self::UnknownConversation { conversation } => {

@@ -5,9 +5,8 @@ use proptest::prelude::*;
 use punchlist_core::command::{
     AcceptTodo, AssignTodo, CancelTodo, ClaimTodo, Command, CompleteTodo, CreateTodos, DeferTodo,
     DemoteTodo, EditChecklist, HeartbeatTodo, HoldTodo, ImportPlan, ImportTodos, ListedTodo,
-    NewTodo, NoteTodo,
-    PromoteTodo, ReleaseTodo, ReopenTodo, ReplaceTodos, ReturnTodo, ReviseTodo, StartTodo,
-    TakeTodo, UnholdTodo,
+    NewTodo, NoteTodo, PromoteTodo, ReleaseTodo, ReopenTodo, ReplaceTodos, ReturnTodo, ReviseTodo,
+    StartTodo, TakeTodo, UnholdTodo,
 };
 use punchlist_core::issue::checklist::{markdown, parse};
 use punchlist_core::plan;

@@ -86,6 +86,90 @@ fn a_plan_is_worked_and_told_as_the_seed_says(backend: Backend) {
     assert_eq!(plan["current"]["content"], "Spec review");
 }
 
+/// O-14, O-19, O-20, O-26, O-29: a file becomes a tree; again it changes nothing; edited it adds,
+/// moves and archives, and says what it did; a faulty file leaves nothing half-imported.
+fn a_plan_file_becomes_a_tree(backend: Backend) {
+    let world = World::new(backend);
+    let import = |markdown: &str| {
+        world.call("plan_import", json!({ "planFile": FILE, "markdown": markdown }))
+    };
+    let first = "# Auth\n\n## Task 1: Model\n- [x] Write it\n- [ ] Test it\n\n## Task 2: Login\n1. Endpoint\n";
+    let made = import(first).unwrap();
+    let counts = |counts: [i64; 4]| {
+        let [added, moved, archived, unchanged] = counts;
+        json!({ "added": added, "moved": moved, "archived": archived, "unchanged": unchanged })
+    };
+    assert_eq!(made["changes"], counts([6, 0, 0, 0]));
+    assert_eq!(made["tasks"][0]["content"], "Auth");
+    assert_eq!(made["current"]["content"], "Test it");
+    let before = world.log(9).len();
+    assert_eq!(before, 9);
+    let again = import(first).unwrap();
+    assert_eq!((&again["changes"], &again["tasks"]), (&counts([0, 0, 0, 6]), &made["tasks"]));
+    assert_eq!(world.log(before).len(), before, "O-20");
+    let edited =
+        "# Auth\n\n## Task 2: Login\n1. Endpoint\n2. Docs\n\n## Task 1: Model\n- [x] Write it\n";
+    let changed = import(edited).unwrap();
+    assert_eq!(
+        (&changed["changes"]["added"], &changed["changes"]["archived"]),
+        (&json!(1), &json!(1))
+    );
+    let first_child = &changed["tasks"][0]["children"][0];
+    assert_eq!(first_child["content"], "Task 2: Login");
+    assert_eq!(first_child["id"], made["tasks"][0]["children"][1]["id"], "it keeps its row");
+    let now = world.call("plan_tree", json!({ "planFile": FILE })).unwrap();
+    let deep: String = (0..60).map(|n| format!("{}- [ ] t{n}\n", "  ".repeat(n))).collect();
+    for (bad, word) in [
+        ("", "no task"),
+        ("words alone\n", "no task"),
+        ("- [ ] a\n- [ ] a\n", "line 2"),
+        ("- [ ] a\0b\n", "line 1"),
+        (deep.as_str(), "50"),
+    ] {
+        let error = import(bad).unwrap_err();
+        assert_eq!((error.code(), error.meaning().exit), ("bad_plan", 2), "{error}");
+        assert!(error.to_string().to_lowercase().contains(word), "{word}: {error}");
+    }
+    assert_eq!(world.call("plan_tree", json!({ "planFile": FILE })).unwrap(), now);
+    for path in ["../outside.md", "/etc/passwd", "vanished.md"] {
+        let error = world.call("plan_import", json!({ "planFile": path })).unwrap_err();
+        assert_eq!((error.code(), error.meaning().exit), ("bad_value", 2), "{path}: {error}");
+    }
+    let me = worker(&world, "w");
+    let input = json!({ "action": "import", "planFile": FILE, "markdown": first });
+    assert_eq!(world.call_in(&me, "plan", input).unwrap_err().meaning().exit, 4);
+}
+
+/// The tool `plan` does each of these by its action, and names what is missing.
+fn the_tool_does_each_by_its_action(backend: Backend) {
+    let world = World::new(backend);
+    let plan = |input: Value| world.call("plan", input);
+    let markdown = "# Auth\n- [ ] a\n- [ ] b\n";
+    let made = plan(json!({ "action": "import", "planFile": FILE, "markdown": markdown })).unwrap();
+    assert_eq!(made["current"]["content"], "a");
+    let task = id(&made, "a");
+    let assigned = plan(json!({ "action": "assign", "taskId": task, "agent": "backend" })).unwrap();
+    assert_eq!(assigned["tasks"][0]["children"][0]["state"], "active");
+    plan(json!({ "action": "add", "taskId": task, "content": "a1" })).unwrap();
+    let current = plan(json!({ "action": "current", "planFile": FILE })).unwrap();
+    assert_eq!(current["current"]["content"], "a1");
+    let tree = plan(json!({ "action": "tree", "planFile": FILE })).unwrap();
+    let done = plan(json!({ "action": "complete", "taskId": id(&tree, "a1") }));
+    assert_eq!(done.unwrap()["current"]["content"], "a", "D-13: ready to close");
+    let told = plan(json!({ "action": "render", "planFile": FILE })).unwrap();
+    assert!(told["markdown"].as_str().unwrap().starts_with("## Current Tasks\n"));
+    for (input, word) in [
+        (json!({ "action": "tree" }), "planFile"),
+        (json!({ "action": "assign", "taskId": task }), "agent"),
+        (json!({ "action": "add", "taskId": task }), "content"),
+        (json!({ "action": "complete" }), "taskId"),
+    ] {
+        let error = plan(input).unwrap_err();
+        assert_eq!(error.code(), "missing_field");
+        assert!(error.to_string().contains(word), "{error}");
+    }
+}
+
 /// O-13: nothing left is no error; a plan nobody imported is empty.
 fn nothing_current_is_an_answer(backend: Backend) {
     let world = World::new(backend);
@@ -117,7 +201,7 @@ fn an_agent_splits_its_own_task_alone(backend: Backend) {
     world.call("task_assign", assign("other")).unwrap();
     let late = world.call_in(&me, "task_complete", json!({ "taskId": mine })).unwrap_err();
     assert_eq!((late.code(), late.meaning().exit), ("not_permitted", 4));
-    let log = world.log(0);
+    let log = world.log(19);
     let refused = log.iter().filter(|event| event["type"] == "command_refused").count();
     assert!(refused >= 1, "the late result stays visible");
     let plan = world.call("plan_tree", json!({ "planFile": FILE })).unwrap();
@@ -186,6 +270,8 @@ fn what_is_not_known_of_an_agent_is_refused(backend: Backend) {
 }
 
 on_every_store!(
+    a_plan_file_becomes_a_tree,
+    the_tool_does_each_by_its_action,
     a_plan_is_worked_and_told_as_the_seed_says,
     nothing_current_is_an_answer,
     an_agent_splits_its_own_task_alone,

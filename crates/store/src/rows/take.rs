@@ -46,7 +46,7 @@ macro_rules! next {
             "), pending AS MATERIALIZED ( \
                  SELECT t.id FROM todos AS t WHERE t.list_id = $1 AND t.status = 'pending' AND ",
             workable!(),
-            " AND NOT EXISTS (SELECT 1 FROM todos AS c WHERE c.parent_id = t.id) \
+            " AND NOT EXISTS (SELECT 1 FROM todos AS c WHERE c.parent_id = t.id AND c.removed_at IS NULL) \
                  ORDER BY t.position, t.id LIMIT 1",
             $lock,
             ") SELECT id FROM begun UNION ALL SELECT id FROM pending LIMIT 1"
@@ -96,7 +96,7 @@ macro_rules! look {
                  WHERE t.list_id = (SELECT list FROM l) AND t.status = 'pending' \
                  AND (SELECT count(*) FROM begun) = CAST($3 AS BIGINT) AND ",
             workable!(),
-            " AND NOT EXISTS (SELECT 1 FROM todos AS c WHERE c.parent_id = t.id) \
+            " AND NOT EXISTS (SELECT 1 FROM todos AS c WHERE c.parent_id = t.id AND c.removed_at IS NULL) \
                  ORDER BY t.position, t.id LIMIT 1 FOR UPDATE OF t SKIP LOCKED) \
              SELECT ",
             columns!(),

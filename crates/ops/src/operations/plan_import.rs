@@ -1,0 +1,115 @@
+//! `plan_import`: a plan file becomes a tree of tasks, or brings the tree to what it says now.
+
+use std::path::{Component, Path};
+
+use punchlist_core::command::ImportPlan;
+use punchlist_core::plan::{Changes, Plan, parse};
+use punchlist_core::text::Title;
+use punchlist_core::{Refusal, Role};
+use punchlist_store::Load;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::explain::Fault;
+use crate::input::Maybe;
+use crate::views::{PlanView, TaskView};
+use crate::{Envelope, Error};
+
+/// Import a plan file: new tasks are added, moved ones moved, lost ones archived. The same file
+/// twice changes nothing.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// The plan's file, from the project's folder on.
+    pub plan_file: Title,
+    /// Its text; absent: the file is read.
+    #[serde(default)]
+    pub markdown: Option<String>,
+    /// Its branch; absent: the caller's, else main.
+    #[serde(default)]
+    pub branch: Maybe<Title>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    pub tasks: Vec<TaskView>,
+    /// The task the work stands at.
+    pub current: Option<TaskView>,
+    pub changes: ChangesView,
+}
+
+/// What an import did, in tasks.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ChangesView {
+    pub added: usize,
+    pub moved: usize,
+    pub archived: usize,
+    pub unchanged: usize,
+}
+
+#[derive(Debug)]
+pub struct PlanImport;
+
+impl Define for PlanImport {
+    const NAME: &'static str = "plan_import";
+    const ACCESS: Access = Access::Roles(&[Role::Operator, Role::Root]);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces =
+        Surfaces { command: &["plan", "import"], positional: &["planFile"], ..Surfaces::CALL };
+    const EXAMPLE: &'static str =
+        r##"{"planFile":"docs/plans/auth.md","markdown":"# Auth\n- [ ] Add the model\n"}"##;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn check(envelope: &Envelope, input: &Input) -> Result<(), Error> {
+        read(envelope, input).map(|_| ())
+    }
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let plan = read(call.envelope(), input)?;
+        let scope = call.plan(&input.plan_file, input.branch.0.as_ref());
+        let mut snapshot = call.open(scope, Load::All)?;
+        let next_seq = call.tx().last_seq()? + 1;
+        let root = plan.root.clone();
+        let decision = call.decide(&mut snapshot, ImportPlan { root, next_seq })?;
+        let Changes { added, moved, archived, unchanged } =
+            Changes::of(&plan.root, &decision.events);
+        let PlanView { tasks, current, .. } = PlanView::of(call, &snapshot)?;
+        let changes = ChangesView { added, moved, archived, unchanged };
+        Ok(Output { tasks, current, changes })
+    }
+}
+
+/// The plan that is meant: the text that was given, or the file below the project's folder.
+fn read(envelope: &Envelope, input: &Input) -> Result<Plan, Error> {
+    let file = Path::new(input.plan_file.as_str());
+    let stem = file.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
+    let bad = |found: String| {
+        let (path, expected) =
+            ("planFile".to_owned(), "a file below the project's folder".to_owned());
+        Error::from(Fault::BadValue { path, found, expected })
+    };
+    let inside =
+        file.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    if !inside {
+        return Err(bad(format!("`{}`, which leads outside of it", file.display())));
+    }
+    let text = match &input.markdown {
+        Some(text) => text.clone(),
+        None => {
+            let folder = envelope.context.directory.as_deref().unwrap_or(".");
+            let folder = Path::new(folder);
+            let root = folder.ancestors().find(|path| path.join(".git").exists()).unwrap_or(folder);
+            let bytes = std::fs::read(root.join(file)).map_err(|error| {
+                bad(format!("`{}`, which cannot be read: {error}", file.display()))
+            })?;
+            String::from_utf8(bytes)
+                .map_err(|_| bad(format!("`{}`, which is not text", file.display())))?
+        }
+    };
+    parse(&text, &stem).map_err(|fault| Refusal::BadPlan { fault: fault.to_string() }.into())
+}
