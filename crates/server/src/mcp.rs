@@ -116,11 +116,24 @@ impl McpServer {
             ops.call(operation, &envelope, Value::Object(arguments))
         });
         match called.await {
-            Ok(Ok(output)) => CallToolResult::structured(output),
+            Ok(Ok(output)) => answered(output),
             Ok(Err(error)) => refusal(&error),
             Err(_) => refusal(&Error::Internal { detail: "the call panicked".to_owned() }),
         }
     }
+}
+
+/// An answer. What comes as a list for people, too, is short text beside the structure: a model
+/// pays for every word, and saying it all twice helps nobody.
+fn answered(output: Value) -> CallToolResult {
+    let text = |name: &str| output.get(name).and_then(Value::as_str).unwrap_or_default();
+    let (list, message) = (text("markdown").trim_end().to_owned(), text("message").to_owned());
+    let mut result = CallToolResult::structured(output);
+    if !list.is_empty() {
+        let short = if message.is_empty() { list } else { format!("{list}\n\n{message}") };
+        result.content = vec![ContentBlock::text(short)];
+    }
+    result
 }
 
 /// A refusal is an answer, not a broken protocol: the model reads what to do next.

@@ -38,27 +38,56 @@ impl Hints {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says that events were written; the commit is done, and nothing here can undo it. False:
-    /// the connection failed and should not be used again.
-    pub(super) fn send(&self, connection: &mut PgConnection) -> bool {
-        {
-            let mut state = self.state();
-            state.wanted = true;
-            if state.on_its_way {
-                return true;
-            }
-            state.on_its_way = true;
+    /// Commits a job that has written events, and says so. The hint goes out right behind the
+    /// COMMIT where none is on its way; false: the connection failed at it and should not be used
+    /// again, though the commit stands.
+    pub(super) fn commit(&self, connection: &mut PgConnection) -> Result<bool, Error> {
+        if !self.takes_its_turn() {
+            connection.commit()?;
+            // Whoever has a hint on its way now looks again before it goes home.
+            return Ok(!self.takes_its_turn() || self.send_on(connection));
         }
-        let mut works = true;
+        match connection.commit_and(NOTIFY) {
+            Ok(works) => Ok(works && self.send_on_if_wanted(connection)),
+            Err(error) => {
+                self.state().on_its_way = false;
+                Err(error)
+            }
+        }
+    }
+
+    /// Is it this writer who sends? Else whoever does is told that one more is wanted.
+    fn takes_its_turn(&self) -> bool {
+        let mut state = self.state();
+        let first = !state.on_its_way;
+        (state.on_its_way, state.wanted) = (true, !first);
+        first
+    }
+
+    /// Sends for those who committed meanwhile, but not for ever.
+    fn send_on_if_wanted(&self, connection: &mut PgConnection) -> bool {
         for _ in 0..ROUNDS_MAX {
-            self.state().wanted = false;
-            works = connection.query(NOTIFY, &[]).is_ok();
-            if !works || !self.state().wanted {
-                break;
+            {
+                let mut state = self.state();
+                if !state.wanted {
+                    state.on_its_way = false;
+                    return true;
+                }
+                state.wanted = false;
+            }
+            if connection.query(NOTIFY, &[]).is_err() {
+                self.state().on_its_way = false;
+                return false;
             }
         }
         self.state().on_its_way = false;
-        works
+        true
+    }
+
+    /// Sends at least one.
+    fn send_on(&self, connection: &mut PgConnection) -> bool {
+        self.state().wanted = true;
+        self.send_on_if_wanted(connection)
     }
 }
 

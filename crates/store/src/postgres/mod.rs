@@ -78,7 +78,8 @@ impl Postgres {
         let mut connection = self.pool.take()?;
         loop {
             connection.begin("BEGIN");
-            let (answer, has_events) = in_transaction(&mut connection, &mut job);
+            let (answer, is_sound) =
+                in_transaction(&mut connection, &mut job, &self.hints, Tell::Events);
             if is_dead(&connection, &answer) {
                 drop(connection);
                 connection = self.pool.take()?;
@@ -87,7 +88,7 @@ impl Postgres {
             let failed = answer.as_ref().err().and_then(Failure::store);
             match failed.map(|error| error.kind) {
                 None => {
-                    if !has_events || self.hints.send(&mut connection) {
+                    if is_sound {
                         self.pool.give_back(connection);
                     }
                     return answer;
@@ -121,9 +122,9 @@ impl Postgres {
         job: impl FnOnce(&mut Tx<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let mut connection = self.begun("BEGIN")?;
-        let (answer, _) = in_transaction(&mut connection, job);
+        let (answer, is_sound) = in_transaction(&mut connection, job, &self.hints, Tell::Always);
         let answer = answer?;
-        if self.hints.send(&mut connection) {
+        if is_sound {
             self.pool.give_back(connection);
         }
         Ok(answer)
@@ -153,23 +154,39 @@ fn is_dead<T, E: Failure>(connection: &Taken<'_>, answer: &Result<T, E>) -> bool
         && !connection.has_begun()
 }
 
-/// Runs a job and commits it; says whether it wrote events.
+/// When others are told that there is something new.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tell {
+    /// If events were appended.
+    Events,
+    /// Whatever was written, for it came from elsewhere.
+    Always,
+}
+
+/// Runs a job and commits it, with a hint if it wrote events; says whether the connection is still
+/// good.
 fn in_transaction<T, E: Failure>(
     connection: &mut PgConnection,
     job: impl FnOnce(&mut Tx<'_>) -> Result<T, E>,
+    hints: &Hints,
+    tell: Tell,
 ) -> (Result<T, E>, bool) {
     let mut tx = Tx::postgres(connection);
     let answer = job(&mut tx);
-    let has_events = tx.event_count > 0;
+    let is_news = tell == Tell::Always || tx.event_count > 0;
     match answer {
-        Ok(answer) => match connection.commit() {
-            Ok(()) => (Ok(answer), has_events),
-            Err(error) => (Err(error.into()), false),
-        },
+        Ok(answer) => {
+            let committed =
+                if is_news { hints.commit(connection) } else { connection.commit().map(|()| true) };
+            match committed {
+                Ok(is_sound) => (Ok(answer), is_sound),
+                Err(error) => (Err(error.into()), false),
+            }
+        }
         Err(error) => {
             // The job's own error is the one to tell; a lost connection has rolled back anyway.
             drop(connection.rollback());
-            (Err(error), false)
+            (Err(error), true)
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Agents: what each says of itself, when it was heard of last, and who has had which task.
+//! Agents: what each says of itself, and when it was heard of last.
 
-use punchlist_core::{AgentPath, AgentStatus, ProjectId, Time, TodoId};
+use punchlist_core::{AgentPath, AgentStatus, ProjectId, Time};
 
 use super::{time, word};
 use crate::sql::Row;
@@ -16,14 +16,6 @@ pub struct Agent {
     pub heartbeat_at: Time,
     pub created_at: Time,
     pub updated_at: Time,
-}
-
-/// Who was given a task, and when; nobody: it was taken away.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Assignment {
-    pub agent: Option<AgentPath>,
-    pub assigned_by: String,
-    pub assigned_at: Time,
 }
 
 macro_rules! columns {
@@ -80,28 +72,6 @@ impl Tx<'_> {
             sql!("SELECT ", columns!(), " FROM agents WHERE project_id = $1 ORDER BY path"),
             &[(&project).into()],
             read,
-        )
-    }
-
-    /// Who has had a task, the first first; the last without an agent: it was taken away.
-    pub fn assignments(&mut self, todo: TodoId) -> Result<Vec<Assignment>, Error> {
-        let todo = todo.to_string();
-        self.query(
-            sql!(
-                "SELECT agent, assigned_by, assigned_at FROM assignments \
-                 WHERE todo_id = $1 ORDER BY seq"
-            ),
-            &[(&todo).into()],
-            |row| {
-                let agent = row.opt_text(0)?;
-                Ok(Assignment {
-                    agent: agent
-                        .map(|path| word("agent path", &path, AgentPath::parse))
-                        .transpose()?,
-                    assigned_by: row.text(1)?,
-                    assigned_at: time(row, 2)?,
-                })
-            },
         )
     }
 

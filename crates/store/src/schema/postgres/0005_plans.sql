@@ -17,7 +17,6 @@ CREATE UNIQUE INDEX agents_by_path ON agents (project_id, path);
 
 -- Who was given a task, when and by whom; no agent: it was taken away. The log has it already,
 -- and taking work should not write it twice.
-CREATE INDEX events_of_assignments ON events (seq) WHERE type = 'todo_assigned';
 CREATE VIEW assignments AS
 SELECT
     seq,
