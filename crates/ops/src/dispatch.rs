@@ -37,6 +37,12 @@ impl Ops {
         &self.target
     }
 
+    /// Is the store a file of this machine, and not a server?
+    #[must_use]
+    pub const fn is_local(&self) -> bool {
+        matches!(self.target, Target::File(_) | Target::Memory)
+    }
+
     pub(crate) const fn options(&self) -> Options {
         self.options
     }

@@ -109,13 +109,16 @@ impl McpServer {
     ) -> CallToolResult {
         let mut envelope = self.envelope(meta);
         let (ops, credentials) = (Arc::clone(&self.ops), Arc::clone(&self.credentials));
-        // The store blocks; the protocol goes on meanwhile.
-        let called = tokio::task::spawn_blocking(move || {
+        let is_local = ops.is_local();
+        let job = move || {
             let (facts, token) = &*credentials;
             (envelope.actor, envelope.proof) = ops.identify(facts.clone(), token.as_deref())?;
             ops.call(operation, &envelope, Value::Object(arguments))
-        });
-        match called.await {
+        };
+        // A file answers sooner than a second thread would wake up. A server may take its time, and
+        // its connections must not be used here; the protocol goes on meanwhile.
+        let called = if is_local { Ok(job()) } else { tokio::task::spawn_blocking(job).await };
+        match called {
             Ok(Ok(output)) => answered(output),
             Ok(Err(error)) => refusal(&error),
             Err(_) => refusal(&Error::Internal { detail: "the call panicked".to_owned() }),
@@ -128,11 +131,12 @@ impl McpServer {
 fn answered(output: Value) -> CallToolResult {
     let text = |name: &str| output.get(name).and_then(Value::as_str).unwrap_or_default();
     let (list, message) = (text("markdown").trim_end().to_owned(), text("message").to_owned());
-    let mut result = CallToolResult::structured(output);
-    if !list.is_empty() {
-        let short = if message.is_empty() { list } else { format!("{list}\n\n{message}") };
-        result.content = vec![ContentBlock::text(short)];
+    if list.is_empty() {
+        return CallToolResult::structured(output);
     }
+    let short = if message.is_empty() { list } else { format!("{list}\n\n{message}") };
+    let mut result = CallToolResult::success(vec![ContentBlock::text(short)]);
+    result.structured_content = Some(output);
     result
 }
 

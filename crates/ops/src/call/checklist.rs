@@ -5,8 +5,8 @@ use punchlist_core::command::Command;
 use punchlist_core::issue::checklist::Notes;
 use punchlist_core::issue::ledger;
 use punchlist_core::{Actor, Decision, Issue, IssueId, Refusal, Role, Scope, Snapshot};
-use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
+use punchlist_store::{Dialect, Load};
 
 use super::Call;
 use crate::Error;
@@ -53,7 +53,8 @@ impl Call<'_, '_> {
 
     /// Locks what a list hangs on before the list itself, in the one fixed order.
     pub(crate) fn lock_owner(&mut self, scope: &Scope) -> Result<(), Error> {
-        if let Some(id) = issue_id(scope) {
+        // On SQLite the one writer is lock enough.
+        if let Some(id) = issue_id(scope).filter(|_| self.tx.dialect() == Dialect::Postgres) {
             self.tx.issue_by_id(id, Lock::Row)?;
         }
         Ok(())

@@ -35,7 +35,7 @@ impl Tx<'_> {
         let (todos, leases) = match load {
             Load::Counts => (Vec::new(), Vec::new()),
             Load::Todo(id) | Load::Item(id) => self.todo_and_parents(list.id, id)?,
-            Load::All => (self.todos(list.id)?, self.leases(list.id)?),
+            Load::All => (self.unsorted(list.id)?, self.leases(list.id)?),
             Load::Open => {
                 let mut open = Vec::new();
                 for status in [Status::Backlog, Status::Pending, Status::InProgress] {
@@ -46,6 +46,8 @@ impl Tx<'_> {
         };
         let (tally, last_position) = match load {
             Load::Item(_) => (Tally::default(), None),
+            // Whoever has them all can count them.
+            Load::All => counted(&todos),
             _ => self.tally(list.id)?,
         };
         let todos = todos.into_iter().map(|todo| (todo.id, todo)).collect();
@@ -163,4 +165,13 @@ impl Tx<'_> {
         }
         Ok(())
     }
+}
+
+/// How many of these stand where, and the highest position.
+fn counted(todos: &[Todo]) -> (Tally, Option<i64>) {
+    let mut tally = Tally::default();
+    for todo in todos {
+        *tally.of(todo.status) += 1;
+    }
+    (tally, todos.iter().map(|todo| todo.position).max())
 }
