@@ -5,9 +5,9 @@
 
 use std::borrow::Cow;
 
-use punchlist_core::Time;
 use punchlist_core::evidence::Evidence;
 use punchlist_core::text::{Body, Content, TextFault, Title};
+use punchlist_core::{AgentPath, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
@@ -126,6 +126,15 @@ pub fn when(path: &str, text: &str) -> Result<Time, crate::Error> {
     Time::parse(text).ok_or_else(|| {
         let found = format!("`{}`", text.chars().take(60).collect::<String>());
         let expected = "a time in RFC 3339, e.g. 2030-01-01T00:00:00Z".to_owned();
+        crate::explain::Fault::BadValue { path: path.to_owned(), found, expected }.into()
+    })
+}
+
+/// The path of an agent.
+pub fn agent(path: &str, text: &str) -> Result<AgentPath, crate::Error> {
+    AgentPath::parse(text.trim()).ok_or_else(|| {
+        let found = format!("`{}`", text.chars().take(60).collect::<String>());
+        let expected = "words of letters, digits, - and _, joined by dots".to_owned();
         crate::explain::Fault::BadValue { path: path.to_owned(), found, expected }.into()
     })
 }

@@ -1,25 +1,24 @@
 //! `agent_register`: write an agent down.
 
 use punchlist_core::text::Title;
-use punchlist_core::{AgentPath, AgentStatus, Role};
+use punchlist_core::{AgentStatus, Role};
 use punchlist_store::rows::agents::Agent;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::Maybe;
+use crate::input::{Maybe, agent};
 use crate::views::agent::{AgentView, OneAgent};
+use crate::{Envelope, Error};
 
 /// Register an agent, or say that it is there again.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its path, e.g. primary.subagents.backend.
-    #[schemars(with = "String")]
-    pub agent: AgentPath,
+    pub agent: String,
     /// What kind of specialist it is.
     #[serde(default, rename = "type")]
     pub kind: Maybe<Title>,
@@ -38,12 +37,17 @@ impl Define for AgentRegister {
     type Input = Input;
     type Output = OneAgent;
 
+    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
+        agent("agent", &input.agent).map(|_| ())
+    }
+
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneAgent, Error> {
+        let path = agent("agent", &input.agent)?;
         let now = call.envelope().now;
         let project = call.ensure_project()?;
-        let known = call.tx().agent(project, &input.agent)?;
+        let known = call.tx().agent(project, &path)?;
         let kind = input.kind.0.clone().map(Title::into_string);
-        let agent = match known {
+        let registered = match known {
             Some(known) => Agent {
                 kind: kind.or(known.kind.clone()),
                 heartbeat_at: now,
@@ -51,7 +55,7 @@ impl Define for AgentRegister {
                 ..known
             },
             None => Agent {
-                path: input.agent.clone(),
+                path,
                 kind,
                 status: AgentStatus::Idle,
                 note: None,
@@ -60,7 +64,7 @@ impl Define for AgentRegister {
                 updated_at: now,
             },
         };
-        call.put_agent(&agent)?;
-        Ok(OneAgent { agent: AgentView::from(agent) })
+        call.put_agent(&registered)?;
+        Ok(OneAgent { agent: AgentView::from(registered) })
     }
 }

@@ -1,9 +1,9 @@
 //! `plan`: the plan at hand, one tool with an action: each is the operation of that name.
 
+use punchlist_core::ListKind;
 use punchlist_core::authority::Action;
 use punchlist_core::plan::Form;
 use punchlist_core::text::{Body, Content, Title};
-use punchlist_core::{AgentPath, ListKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -39,8 +39,7 @@ pub struct Input {
     pub task_id: Maybe<Title>,
     /// assign: to whom.
     #[serde(default)]
-    #[schemars(with = "Option<String>")]
-    pub agent: Option<AgentPath>,
+    pub agent: Maybe<Title>,
     /// add: what is to be done.
     #[serde(default)]
     pub content: Maybe<Content>,
@@ -126,7 +125,8 @@ impl Define for PlanTool {
                 Ok(Output { markdown: told.text, ..Output::default() })
             }
             PlanAction::Assign => {
-                let agent = input.agent.clone().ok_or_else(|| missing("agent"))?;
+                let agent = input.agent.0.clone().map(Title::into_string);
+                let agent = agent.ok_or_else(|| missing("agent"))?;
                 let wanted = task_assign::Input { task_id: task()?, agent };
                 task_assign::TaskAssign::run(call, &wanted).map(Output::from)
             }

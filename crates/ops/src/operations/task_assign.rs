@@ -1,16 +1,17 @@
 //! `task_assign`: give a task to an agent.
 
+use punchlist_core::ListKind;
 use punchlist_core::authority::Action;
 use punchlist_core::command::AssignTodo;
-use punchlist_core::{AgentPath, ListKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::agent;
 use crate::views::PlanView;
+use crate::{Envelope, Error};
 
 /// Assign a task to an agent: it is active from now on. What another agent had of it stays in the record.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -19,8 +20,7 @@ pub struct Input {
     /// Its id, or its number.
     pub task_id: String,
     /// The agent's path.
-    #[schemars(with = "String")]
-    pub agent: AgentPath,
+    pub agent: String,
 }
 
 #[derive(Debug)]
@@ -37,9 +37,13 @@ impl Define for TaskAssign {
     type Input = Input;
     type Output = PlanView;
 
+    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
+        agent("agent", &input.agent).map(|_| ())
+    }
+
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<PlanView, Error> {
         let (mut snapshot, todo_id) = call.todo(&input.task_id)?;
-        let assignee = input.agent.clone();
+        let assignee = agent("agent", &input.agent)?;
         call.decide(&mut snapshot, AssignTodo { todo_id, assignee })?;
         let (snapshot, _) = call.plan_of(&input.task_id)?;
         PlanView::of(call, &snapshot)
