@@ -92,34 +92,47 @@ pub(crate) fn asks_for_json(words: &[OsString]) -> bool {
     words.iter().skip(1).take_while(|word| *word != "--").any(|word| word == "--json")
 }
 
-/// The first word that is neither a flag nor the value of one.
-pub(crate) fn first_word(words: &[OsString]) -> Option<String> {
+/// The words that are neither flags nor the values of global ones.
+fn plain_words(words: &[OsString]) -> impl Iterator<Item = String> + '_ {
     let mut words = words.iter().skip(1).map(|word| word.to_string_lossy());
-    while let Some(word) = words.next() {
-        if WITH_VALUE.contains(&word.as_ref()) {
-            words.next();
-        } else if !word.starts_with('-') {
-            return Some(word.into_owned());
+    std::iter::from_fn(move || {
+        while let Some(word) = words.next() {
+            if WITH_VALUE.contains(&word.as_ref()) {
+                words.next();
+            } else if !word.starts_with('-') {
+                return Some(word.into_owned());
+            }
         }
-    }
-    None
+        None
+    })
 }
 
-/// The tree for one first word.
-pub(crate) fn tree(word: Option<&str>) -> Command {
+/// The first such word: the command.
+pub(crate) fn first_word(words: &[OsString]) -> Option<String> {
+    plain_words(words).next()
+}
+
+/// The one behind it, which may be a command of two words.
+pub(crate) fn second_word(words: &[OsString]) -> Option<String> {
+    plain_words(words).nth(1)
+}
+
+/// The tree for one first word; of a command of two words only the one that is meant, for each has
+/// a schema to be read.
+pub(crate) fn tree(word: Option<&str>, second: Option<&str>) -> Command {
     let root = root();
-    if let Some(command) = word.and_then(commands::built) {
+    if let Some(command) = word.and_then(|word| commands::built(word, second)) {
         return root.subcommand(command);
     }
     // Help, or a word we do not know: every name, for the list or the suggestion.
-    let fixed = commands::FIXED.iter().filter_map(|name| commands::built(name));
+    let fixed = commands::FIXED.iter().filter_map(|name| commands::built(name, None));
     let mut words: Vec<&str> = Vec::new();
     for word in CATALOGUE.iter().filter_map(|o| o.surfaces.command.first().copied()) {
         if !words.contains(&word) {
             words.push(word);
         }
     }
-    root.subcommands(fixed.chain(words.into_iter().filter_map(commands::built)))
+    root.subcommands(fixed.chain(words.into_iter().filter_map(|word| commands::built(word, None))))
 }
 
 fn root() -> Command {
@@ -219,10 +232,10 @@ mod tests {
 
     #[test]
     fn the_whole_tree_is_sound() {
-        tree(None).debug_assert();
+        tree(None, None).debug_assert();
         let of_operations = CATALOGUE.iter().filter_map(|o| o.surfaces.command.first().copied());
         for name in commands::FIXED.into_iter().chain(of_operations) {
-            tree(Some(name)).debug_assert();
+            tree(Some(name), None).debug_assert();
         }
     }
 }

@@ -25,9 +25,13 @@ fn main() -> ExitCode {
 
 fn run(words: &[std::ffi::OsString]) -> Result<(), failure::Failure> {
     if words.len() <= 1 {
-        return Err(failure::Failure::NoCommand(args::tree(None).render_help().ansi().to_string()));
+        return Err(failure::Failure::NoCommand(
+            args::tree(None, None).render_help().ansi().to_string(),
+        ));
     }
-    let matches = args::tree(args::first_word(words).as_deref()).try_get_matches_from(words)?;
+    let (first, second) = (args::first_word(words), args::second_word(words));
+    let tree = args::tree(first.as_deref(), second.as_deref());
+    let matches = tree.try_get_matches_from(words)?;
     let globals = args::Globals::from_matches(&matches);
     commands::run(&globals, &matches)
 }

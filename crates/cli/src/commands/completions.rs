@@ -29,7 +29,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
         return Err(Failure::usage("no shell was named".to_owned()));
     };
     let mut script = Vec::new();
-    clap_complete::generate(*shell, &mut args::tree(None), "punch", &mut script);
+    clap_complete::generate(*shell, &mut args::tree(None, None), "punch", &mut script);
     // Bytes for a shell: escape sequences in it are its own and must not be stripped.
     Ok(output::print_raw(&script)?)
 }

@@ -40,23 +40,23 @@ pub(crate) const FIXED: [&str; 11] = [
 ];
 
 /// Builds one command in full, if there is one of that name.
-pub(crate) fn built(name: &str) -> Option<Command> {
+pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
     match name {
         "demo" => Some(demo::command()),
         "inbox" => Some(inbox::command()),
-        "issue" => operation::command(name).map(|issue| issue.subcommand(edit::command())),
-        "todo" => operation::command(name).map(|todo| checklist::with_actions(&todo)),
+        "issue" => operation::command(name, second).map(|issue| issue.subcommand(edit::command())),
+        "todo" => operation::command(name, second).map(|todo| checklist::with_actions(&todo)),
         "call" => Some(call::command()),
         "mcp" => Some(mcp::command()),
         "wait" => Some(follow::wait_command()),
-        "log" => operation::command(name).map(follow::with_flag),
+        "log" => operation::command(name, second).map(follow::with_flag),
         "doctor" => Some(doctor::command()),
         "backup" => Some(backup::command()),
         "restore" => Some(backup::restore_command()),
         "export" => Some(export::command()),
         "import" => Some(import::command()),
         "completions" => Some(completions::command()),
-        _ => operation::command(name),
+        _ => operation::command(name, second),
     }
 }
 

@@ -38,14 +38,19 @@ fn of_word(word: &str) -> impl Iterator<Item = &'static Operation> {
 }
 
 /// The command of that name, if an operation asks for it.
-pub(super) fn command(name: &str) -> Option<Command> {
+pub(super) fn command(name: &str, second: Option<&str>) -> Option<Command> {
     let mut operations = of_word(name).peekable();
     let first = operations.peek()?;
     if let [word] = first.surfaces.command {
         return Some(leaf(word, first));
     }
     let &(word, about) = GROUPS.iter().find(|(word, _)| *word == name)?;
-    let children = operations.filter_map(|operation| {
+    let is_meant = |operation: &&Operation| {
+        second.is_some() && operation.surfaces.command.get(1).copied() == second
+    };
+    let is_known = of_word(name).any(|operation| is_meant(&operation));
+    let children = operations.filter(|operation| !is_known || is_meant(operation));
+    let children = children.filter_map(|operation| {
         let word = operation.surfaces.command.get(1)?;
         Some(leaf(word, operation))
     });
