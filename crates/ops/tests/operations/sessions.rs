@@ -237,7 +237,7 @@ fn a_list_outlives_every_session(backend: Backend) {
 fn the_session_of_a_folder_is_found(backend: Backend) {
     let world = World::new(backend);
     let mut here = world.envelope(Role::Root);
-    here.context.directory = Some("/work/here".to_owned());
+    here.context.directory = Some("/home/ada/here".to_owned());
     world.call_in(&here, "session_start", json!({ "externalId": "old" })).unwrap();
     world.call_in(&here, "session_start", json!({ "externalId": "new" })).unwrap();
     let own = |envelope: &Envelope| {
