@@ -30,6 +30,9 @@ pub const WORKERS: [Role; 4] = [Role::Operator, Role::Owner, Role::Root, Role::W
 /// How often a delegation is tried: once more after a failure.
 pub const ATTEMPTS_MAX: i64 = 2;
 
+/// A worker that is silent for so many seconds is taken for dead.
+pub const LEASE_S: i64 = 30;
+
 /// Does the caller wait?
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

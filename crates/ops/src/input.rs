@@ -121,6 +121,17 @@ pub fn limit(given: Option<i64>) -> Result<i64, crate::Error> {
     }
 }
 
+/// Cuts what was read to a page: one more row than asked for tells that there is more. Gives the
+/// cursor to read on from.
+pub fn page<T, K>(found: &mut Vec<T>, limit: i64, key: impl Fn(&T) -> K) -> Option<K> {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    if found.len() <= limit {
+        return None;
+    }
+    found.truncate(limit);
+    found.last().map(key)
+}
+
 /// A time as RFC 3339.
 pub fn when(path: &str, text: &str) -> Result<Time, crate::Error> {
     Time::parse(text).ok_or_else(|| {

@@ -35,6 +35,16 @@ impl Call<'_, '_> {
         Ok(held)
     }
 
+    /// The same to change, where its checklist may change with it: the issue is locked before the
+    /// delegation, for that is the order everywhere.
+    fn delegation_behind_its_issue(&mut self, named: &str) -> Result<Held, Error> {
+        let (looked, _) = self.delegation(named, Lock::No)?;
+        if let Some(id) = looked.issue_id {
+            self.tx.issue_by_id(id, Lock::Row)?;
+        }
+        self.delegation(named, Lock::Row)
+    }
+
     /// The next one to work on, of one of these types, held from now on.
     pub(crate) fn take_delegation(
         &mut self,
@@ -72,7 +82,7 @@ impl Call<'_, '_> {
         epoch: i64,
         report: Report,
     ) -> Result<Delegation, Error> {
-        let (delegation, lease) = self.delegation(named, Lock::Row)?;
+        let (delegation, lease) = self.delegation_behind_its_issue(named)?;
         let (project, clock) = (delegation.project_id, self.tx.clock()?);
         self.holds(&delegation, lease.as_ref(), epoch, clock)?;
         let decided = ReportDelegation { report }.decide(&delegation);
@@ -143,12 +153,7 @@ impl Call<'_, '_> {
         named: &str,
         command: &DecideProposal,
     ) -> Result<(Delegation, Vec<String>), Error> {
-        // The checklist's issue is locked before the delegation: that is the order everywhere.
-        let (looked, _) = self.delegation(named, Lock::No)?;
-        if let Some(id) = looked.issue_id {
-            self.tx.issue_by_id(id, Lock::Row)?;
-        }
-        let (delegation, _) = self.delegation(named, Lock::Row)?;
+        let (delegation, _) = self.delegation_behind_its_issue(named)?;
         let actor = self.envelope.actor.clone();
         self.adopt(delegation, &actor, command)
     }

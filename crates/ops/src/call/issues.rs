@@ -21,6 +21,12 @@ impl Call<'_, '_> {
         self.tx.issue(project, number, lock)?.ok_or_else(unknown)
     }
 
+    /// Two issues to change. They are locked in the order of their numbers, whoever names them how.
+    pub(crate) fn two_issues(&mut self, one: i64, other: i64) -> Result<(Issue, Issue), Error> {
+        self.issue(one.min(other), Lock::Row)?;
+        Ok((self.issue(one, Lock::Row)?, self.issue(other, Lock::Row)?))
+    }
+
     /// Does the caller's token reach this issue, or (none) the issues of the project at large?
     pub fn reaches_issue(&self, number: Option<i64>) -> Result<(), Error> {
         let scope = Scope::Issue { issue_id: String::new() };

@@ -1,7 +1,7 @@
 //! `delegation_heartbeat`: hold a delegation longer.
 
 use punchlist_core::Time;
-use punchlist_core::delegation::WORKERS;
+use punchlist_core::delegation::{LEASE_S, WORKERS};
 use punchlist_core::lease::LEASE_S_MAX;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,7 +52,7 @@ impl Define for DelegationHeartbeat {
     type Output = Output;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        let lease_s = input.lease_s.unwrap_or(30);
+        let lease_s = input.lease_s.unwrap_or(LEASE_S);
         let lease = call.renew_delegation(&input.delegation_id, input.epoch, lease_s)?;
         Ok(Output { epoch: lease.epoch, lease_until: lease.until })
     }

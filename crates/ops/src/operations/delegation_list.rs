@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::{Maybe, limit};
+use crate::input::{Maybe, limit, page};
 use crate::views::DelegationView;
 use crate::{Envelope, Error};
 
@@ -79,11 +79,7 @@ impl Define for DelegationList {
             ..WantedDelegations::default()
         };
         let mut found = call.tx().delegations(project, &wanted, limit + 1)?;
-        let more = found.len() > usize::try_from(limit).unwrap_or(usize::MAX);
-        if more {
-            found.pop();
-        }
-        let next_cursor = more.then(|| found.last().map(|(last, _)| last.id.to_string())).flatten();
+        let next_cursor = page(&mut found, limit, |(last, _)| last.id.to_string());
         let delegations = found.into_iter().map(|(delegation, _)| delegation.into()).collect();
         Ok(Output { delegations, next_cursor })
     }

@@ -1,7 +1,7 @@
 //! `delegation_take`: take the next delegation to work on.
 
 use punchlist_core::Time;
-use punchlist_core::delegation::WORKERS;
+use punchlist_core::delegation::{LEASE_S, WORKERS};
 use punchlist_core::lease::LEASE_S_MAX;
 use punchlist_core::text::Title;
 use schemars::JsonSchema;
@@ -27,9 +27,6 @@ pub struct Input {
     #[schemars(range(min = 1, max = 86_400))]
     pub lease_s: Option<i64>,
 }
-
-/// A worker that is silent for this long is taken for dead.
-const LEASE_S: i64 = 30;
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
-use crate::input::{Maybe, limit};
+use crate::input::{Maybe, limit, page};
 use crate::views::GateView;
 use crate::views::todo::ClaimView;
 use crate::{Envelope, Error};
@@ -134,11 +134,7 @@ impl Define for GateList {
         let above = input.cursor.0.clone().map(Title::into_string);
         let wanted = WantedGates { state: input.state, kind: input.kind, session, issue, above };
         let mut found = call.tx().gates(project, &wanted, limit + 1)?;
-        let more = found.len() > usize::try_from(limit).unwrap_or(usize::MAX);
-        if more {
-            found.pop();
-        }
-        let next_cursor = more.then(|| found.last().map(|last| last.id.to_string())).flatten();
+        let next_cursor = page(&mut found, limit, |last| last.id.to_string());
         let mut gates = Vec::new();
         for gate in found {
             gates.push(GateView::of(call, gate)?);

@@ -3,7 +3,6 @@
 use punchlist_core::Role;
 use punchlist_core::issue::CloseAsDuplicate;
 use punchlist_core::text::Body;
-use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -42,10 +41,7 @@ impl Define for IssueCloseAsDuplicate {
     type Output = OneIssue;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneIssue, Error> {
-        // Two issues are locked in the order of their numbers, whoever names them how.
-        call.issue(input.number.min(input.of), Lock::Row)?;
-        let issue = call.issue(input.number, Lock::Row)?;
-        let of = call.issue(input.of, Lock::Row)?;
+        let (issue, of) = call.two_issues(input.number, input.of)?;
         let command = CloseAsDuplicate { note: input.note.0.clone() };
         Ok(OneIssue { issue: call.close_as_duplicate(issue, &of, &command)?.into() })
     }

@@ -14,7 +14,7 @@ use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::explain::Fault;
-use crate::input::{Maybe, limit};
+use crate::input::{Maybe, limit, page};
 use crate::views::issue::IssueView;
 use crate::{Envelope, Error};
 
@@ -72,13 +72,8 @@ impl Define for IssueList {
             return Ok(Output { issues: Vec::new(), next_cursor: None });
         };
         let wanted = Wanted { status: input.status, words: words(input)?, before: input.cursor };
-        // One more than asked for tells whether there is more.
         let mut issues = call.tx().issues(project, &wanted, limit + 1)?;
-        let more = issues.len() > usize::try_from(limit).unwrap_or(usize::MAX);
-        if more {
-            issues.pop();
-        }
-        let next_cursor = more.then(|| issues.last().map(|issue| issue.number)).flatten();
+        let next_cursor = page(&mut issues, limit, |last| last.number);
         Ok(Output { issues: issues.into_iter().map(IssueView::from).collect(), next_cursor })
     }
 }

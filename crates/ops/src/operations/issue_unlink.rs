@@ -1,7 +1,6 @@
 //! `issue_unlink`: take a link back.
 
 use punchlist_core::issue::{KEEPERS, LinkKind};
-use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -41,11 +40,7 @@ impl Define for IssueUnlink {
     type Output = OneIssue;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneIssue, Error> {
-        // Two issues are locked in the order of their numbers, whoever names them how.
-        let first = input.number.min(input.to);
-        call.issue(first, Lock::Row)?;
-        let from = call.issue(input.number, Lock::Row)?;
-        let to = call.issue(input.to, Lock::Row)?;
+        let (from, to) = call.two_issues(input.number, input.to)?;
         Ok(OneIssue { issue: call.unlink(from, to, input.kind)?.into() })
     }
 }

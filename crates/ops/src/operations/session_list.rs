@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::{Maybe, limit};
+use crate::input::{Maybe, limit, page};
 use crate::views::SessionView;
 use crate::{Envelope, Error};
 
@@ -65,11 +65,7 @@ impl Define for SessionList {
         let below = input.cursor.0.as_ref().map(Title::as_str);
         let wanted = WantedSessions { state: input.state, below };
         let mut found = call.tx().sessions(project, wanted, limit + 1)?;
-        let more = found.len() > usize::try_from(limit).unwrap_or(usize::MAX);
-        if more {
-            found.pop();
-        }
-        let next_cursor = more.then(|| found.last().map(|last| last.id.to_string())).flatten();
+        let next_cursor = page(&mut found, limit, |last| last.id.to_string());
         let mut sessions = Vec::new();
         for session in found {
             sessions.push(SessionView::of(call, session)?);
