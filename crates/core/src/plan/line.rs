@@ -59,7 +59,7 @@ pub(super) fn sort(raw: &str) -> Sort<'_> {
     }
     let item = |inner, mark, text, goes_on| {
         // A fence or a comment in an item is no text to name a task by.
-        if Fence::opened(text).is_some() || comment(text) == Some(true) {
+        if Fence::of(text).is_some() || comment_of(text) == Some(true) {
             return Sort::Bullet { indent };
         }
         Sort::Item(Item { indent, inner: indent + inner, text, mark, goes_on })
@@ -197,7 +197,11 @@ pub(super) struct Fence {
 impl Fence {
     /// The fence a line opens, also within an item.
     pub(super) fn opened(raw: &str) -> Option<Self> {
-        let text = inside(raw.trim());
+        Self::of(inside(raw.trim()))
+    }
+
+    /// The fence a text is.
+    fn of(text: &str) -> Option<Self> {
         let sign = text.bytes().next().filter(|sign| matches!(sign, b'`' | b'~'))?;
         let length = text.bytes().take_while(|byte| *byte == sign).count();
         // A backtick behind the fence makes it code within a line.
@@ -213,7 +217,10 @@ impl Fence {
 
 /// Does a comment begin with this line, also within an item, and does it go on?
 pub(super) fn comment(raw: &str) -> Option<bool> {
-    let text = inside(raw.trim());
+    comment_of(inside(raw.trim()))
+}
+
+fn comment_of(text: &str) -> Option<bool> {
     // `<!-->` opens and closes at once.
     text.starts_with("<!--").then(|| !text["<!".len()..].contains("-->"))
 }
@@ -291,6 +298,11 @@ mod tests {
         assert_eq!(fence("  ```rust"), Some(Fence { sign: b'`', length: 3 }));
         assert_eq!(fence("- ~~~~ `x`"), Some(Fence { sign: b'~', length: 4 }));
         assert_eq!((fence("``` a ```"), fence("``")), (None, None));
+        // What an item says is its text, also where that looks like a further item with a fence.
+        for raw in ["- [ ] - [ ] ```", "- [ ] - <!-- a"] {
+            assert!(matches!(sort(raw), Sort::Item(_)), "{raw}");
+        }
+        assert!(matches!(sort("- [ ] ```"), Sort::Bullet { .. }));
         let four = Fence { sign: b'`', length: 4 };
         assert!(four.is_closed_by("  `````  ") && !four.is_closed_by("```"));
         assert!(!four.is_closed_by("```` a"));
