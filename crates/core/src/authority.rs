@@ -138,6 +138,7 @@ const PILLAR: &[Row] = &[
     (A::Claim,    [Any,     Own, Own,  No,  Own,   No]),
     (A::Accept,   [Any,     Own, No,   No,  No,    No]),
     (A::Return,   [Any,     Own, No,   No,  No,    No]),
+    (A::Sweep,    [Any,     Own, No,   No,  No,    Any]),
 ];
 
 /// What someone wants to do to a todo or a list.
@@ -170,10 +171,12 @@ pub enum Action {
     Edit,
     /// Take in what a worker proposed.
     Adopt,
+    /// What a cycle does to what is late, stale or long settled.
+    Sweep,
 }
 
 impl Action {
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::View,
         Self::Create,
         Self::Promote,
@@ -197,6 +200,7 @@ impl Action {
         Self::Ratify,
         Self::Edit,
         Self::Adopt,
+        Self::Sweep,
     ];
 
     #[must_use]
@@ -225,7 +229,14 @@ impl Action {
             Self::Ratify => "ratify",
             Self::Edit => "edit",
             Self::Adopt => "adopt",
+            Self::Sweep => "sweep",
         }
+    }
+
+    /// Moving items between the tiers and up and down, which a mission may leave to its owners.
+    #[must_use]
+    pub const fn is_rebalancing(self) -> bool {
+        matches!(self, Self::Promote | Self::Demote | Self::Revise)
     }
 
     /// Judging somebody's work: a denied try at this leaves a line in the log.
@@ -366,9 +377,13 @@ pub fn owns(actor: &Actor, snapshot: &Snapshot, todo: Option<&Todo>) -> bool {
             role == Role::Root
         }
         (Scope::Plan { .. }, role) => role == Role::Root || assigned(todo),
-        (Scope::Pillar { mission, .. }, Role::Lead) => actor.mission.as_ref() == Some(mission),
+        // Whoever was tied to nothing leads, or owns, all that its token reaches.
+        (Scope::Pillar { mission, .. }, Role::Lead) => {
+            actor.mission.as_ref().is_none_or(|own| own == mission)
+        }
         (Scope::Pillar { mission, pillar }, Role::Owner) => {
-            actor.mission.as_ref() == Some(mission) && actor.pillar.as_ref() == Some(pillar)
+            actor.mission.as_ref().is_none_or(|own| own == mission)
+                && actor.pillar.as_ref().is_none_or(|own| own == pillar)
         }
         (Scope::Pillar { .. }, _) => assigned(todo),
     }

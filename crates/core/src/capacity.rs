@@ -11,7 +11,9 @@ use crate::{Refusal, Status, Tally};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Limits {
+    #[serde(rename = "activeTodoLimit")]
     pub active: u32,
+    #[serde(rename = "backlogTodoLimit")]
     pub backlog: u32,
     /// How many over the active limit are still taken, with a warning.
     pub active_soft_margin: u32,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ConversationId, MessageId, ProjectId, Time};
+use crate::{ConversationId, MessageId, MissionId, PillarId, ProjectId, Time};
 
 /// What a chat is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -35,6 +35,15 @@ impl Channel {
     }
 }
 
+/// The mission a chat belongs to, and the pillar where it is one of a pillar's (M-52).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct About {
+    pub mission_id: MissionId,
+    pub mission_slug: String,
+    pub pillar: Option<(PillarId, String)>,
+}
+
 /// A chat.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -43,6 +52,8 @@ pub struct Conversation {
     pub project_id: ProjectId,
     pub channel: Channel,
     pub title: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<About>,
     pub created_at: Time,
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use jiff::tz::TimeZone;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Time;
@@ -23,14 +24,14 @@ impl Deadline {
         Time::parse(text).map(Self::At)
     }
 
-    /// The last moment that still counts, with dates read in UTC.
+    /// The moment it is over. A date lasts until its end, in this time zone (D-8).
     #[must_use]
-    pub fn ends_at(self) -> Time {
+    pub fn ends_at(self, zone: &TimeZone) -> Time {
         match self {
             Self::At(time) => time,
             Self::Date(date) => {
                 let next_day = date.tomorrow().unwrap_or(date);
-                let midnight = next_day.to_zoned(jiff::tz::TimeZone::UTC);
+                let midnight = next_day.to_zoned(zone.clone());
                 Time::from_micros(midnight.map_or(i64::MAX, |z| z.timestamp().as_microsecond()))
             }
         }
@@ -66,11 +67,14 @@ mod tests {
 
     #[test]
     fn a_date_lasts_until_its_end_and_a_moment_is_taken_as_it_is() {
+        // D-8
         let date = Deadline::parse("2026-02-21").unwrap();
-        assert_eq!(Some(date.ends_at()), Time::parse("2026-02-22T00:00:00Z"));
+        let berlin = TimeZone::get("Europe/Berlin").unwrap();
+        assert_eq!(Some(date.ends_at(&TimeZone::UTC)), Time::parse("2026-02-22T00:00:00Z"));
+        assert_eq!(Some(date.ends_at(&berlin)), Time::parse("2026-02-21T23:00:00Z"));
         assert_eq!(date.to_string(), "2026-02-21");
         let moment = Deadline::parse("2026-02-21T10:00:00Z").unwrap();
-        assert_eq!(Some(moment.ends_at()), Time::parse("2026-02-21T10:00:00Z"));
+        assert_eq!(Some(moment.ends_at(&berlin)), Time::parse("2026-02-21T10:00:00Z"));
         for bad in ["2026-02-30", "soon", "", "2026-2-1"] {
             assert_eq!(Deadline::parse(bad), None, "{bad}");
         }

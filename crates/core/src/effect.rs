@@ -5,14 +5,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ListId, TodoId};
+use crate::{MetricId, TodoId};
 
 /// Work for the engine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Effect {
-    /// Measure a metric again, because a completed item says it moved.
-    CollectMetric { list_id: ListId, todo_id: TodoId, metric: String },
+    /// Read a metric: it is due, or a completed item says it moved.
+    CollectMetric { metric_id: MetricId, todo_id: Option<TodoId> },
 }
 
 impl Effect {

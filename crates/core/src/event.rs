@@ -7,7 +7,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::authority::Action;
-use crate::command::Command;
 use crate::conversation::{Conversation, MessageKind, Speaker};
 use crate::deadline::Deadline;
 use crate::delegation::{Delegation, Proposal, ProposalDecision, ProposedItem};
@@ -15,11 +14,14 @@ use crate::evidence::Evidence;
 use crate::gate::{Gate, GateState};
 use crate::issue::{Issue, IssueStatus, IssueUpdate, Link, LinkKind};
 use crate::list::List;
+use crate::metric::Reading;
+use crate::mission::{Mission, Standing};
 use crate::session::Session;
-use crate::todo::{Claim, Hold, Note, Priority, SettledBy, Todo};
+use crate::todo::{Claim, Hold, Note, Priority, SettledBy, Todo, Wish};
 use crate::{
     AgentPath, AgentStatus, ConversationId, DelegationId, GateId, IssueId, Lease, LinkId,
-    MessageId, ProjectId, Reach, Refusal, Role, SessionId, Time, TodoId, TokenId,
+    MessageId, MetricId, MissionId, ProjectId, Reach, Refusal, Role, SessionId, Time, TodoId,
+    TokenId,
 };
 
 macro_rules! events {
@@ -80,7 +82,12 @@ events! {
     /// An item came to be.
     TodoCreated = "todo_created" { todo: Box<Todo> }
     /// Work began.
-    TodoStarted = "todo_started" { todo_id: TodoId, started_at: Time }
+    TodoStarted = "todo_started" {
+        todo_id: TodoId,
+        started_at: Time,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    }
     /// Back to pending: released, or yielded to another item.
     TodoYielded = "todo_yielded" { todo_id: TodoId, reason: Option<String> }
     /// Done, says who may say so.
@@ -153,7 +160,11 @@ events! {
     /// be told). What the log had after the event before this one is gone.
     StoreRestored = "store_restored" { file: String, lost: Option<i64> }
     /// A wish of someone who may not do it outright, with the command that would.
-    ChangeRecommended = "change_recommended" { todo_id: TodoId, command: Box<Command> }
+    ChangeRecommended = "change_recommended" { todo_id: TodoId, wish: Wish }
+    /// A person was asked about an item that is overdue for this deadline.
+    TodoEscalated = "todo_escalated" { todo_id: TodoId, deadline: Deadline }
+    /// Out of the usual lists; the row stays.
+    TodoArchived = "todo_archived" { todo_id: TodoId, archived_at: Time }
     /// A grave command was refused; nothing changed.
     CommandRefused = "command_refused" { todo_id: TodoId, action: Action, refusal: Refusal }
     /// An issue was filed.
@@ -266,6 +277,26 @@ events! {
         status: AgentStatus,
         note: Option<String>,
     }
+    /// A mission came to be, or follows its file again.
+    MissionInitialised = "mission_initialised" { mission: Box<Mission> }
+    /// A mission, or one pillar of it, rests or goes on.
+    MissionStandingChanged = "mission_standing_changed" {
+        mission_id: MissionId,
+        pillar: Option<String>,
+        status: Standing,
+        next_cycle_at: Option<Time>,
+    }
+    /// A mission planned.
+    CycleRun = "cycle_run" { mission_id: MissionId, next_cycle_at: Option<Time> }
+    /// A metric was read.
+    ReadingRecorded = "reading_recorded" { mission_id: MissionId, reading: Reading }
+    /// A metric could not be read.
+    CollectionFailed = "collection_failed" {
+        mission_id: MissionId,
+        metric_id: MetricId,
+        error: String,
+        attempt: i64,
+    }
     /// What became of a worker's proposal.
     ProposalDecided = "proposal_decided" {
         delegation_id: DelegationId,
@@ -287,7 +318,8 @@ mod tests {
     #[test]
     fn an_event_comes_back_from_its_type_and_data() {
         let todo_id = TodoId::from(Ids::new(Time::from_micros(0), 7).ulid());
-        let event = Event::from(TodoStarted { todo_id, started_at: Time::from_micros(1) });
+        let event =
+            Event::from(TodoStarted { todo_id, started_at: Time::from_micros(1), reason: None });
         let data = serde_json::to_string(&event).unwrap();
         assert_eq!(
             data,

@@ -2,15 +2,47 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The kinds of evidence, each written `kind:value`.
-const KINDS: [&str; 6] = ["commit", "test", "pr", "file", "url", "note"];
+/// What a piece of evidence is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EvidenceKind {
+    Commit,
+    Test,
+    Pr,
+    File,
+    Url,
+    Note,
+}
 
-/// One piece of evidence, kept as it was written.
+impl EvidenceKind {
+    pub const ALL: [Self; 6] =
+        [Self::Commit, Self::Test, Self::Pr, Self::File, Self::Url, Self::Note];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Commit => "commit",
+            Self::Test => "test",
+            Self::Pr => "pr",
+            Self::File => "file",
+            Self::Url => "url",
+            Self::Note => "note",
+        }
+    }
+
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == text)
+    }
+}
+
+/// One piece of evidence, kept as it was written: `kind:value`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Evidence {
-    kind: &'static str,
+    kind: EvidenceKind,
     value: String,
 }
 
@@ -19,27 +51,27 @@ impl Evidence {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (kind, value) = text.trim().split_once(':')?;
-        let kind = KINDS.into_iter().find(|known| *known == kind)?;
+        let kind = EvidenceKind::parse(kind)?;
         let value = value.trim();
         let fits = match kind {
-            "commit" => {
+            EvidenceKind::Commit => {
                 (7..=64).contains(&value.len()) && value.chars().all(|c| c.is_ascii_hexdigit())
             }
-            "url" => value.starts_with("https://") || value.starts_with("http://"),
+            EvidenceKind::Url => value.starts_with("https://") || value.starts_with("http://"),
             _ => !value.is_empty() && !value.contains('\0'),
         };
         fits.then(|| Self { kind, value: value.to_owned() })
     }
 
     #[must_use]
-    pub const fn kind(&self) -> &'static str {
+    pub const fn kind(&self) -> EvidenceKind {
         self.kind
     }
 }
 
 impl fmt::Display for Evidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.kind, self.value)
+        write!(f, "{}:{}", self.kind.name(), self.value)
     }
 }
 
@@ -53,7 +85,8 @@ impl<'de> Deserialize<'de> for Evidence {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
         Self::parse(&text).ok_or_else(|| {
-            serde::de::Error::custom(format!("not evidence; write kind:value, one of {KINDS:?}"))
+            let kinds = EvidenceKind::ALL.map(EvidenceKind::name);
+            serde::de::Error::custom(format!("not evidence; write kind:value, one of {kinds:?}"))
         })
     }
 }

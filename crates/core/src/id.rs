@@ -105,6 +105,22 @@ id!(
     /// Work handed to another agent.
     DelegationId
 );
+id!(
+    /// A mission; people call it by its slug.
+    MissionId
+);
+id!(
+    /// A pillar of a mission.
+    PillarId
+);
+id!(
+    /// Something a pillar is measured by.
+    MetricId
+);
+id!(
+    /// A way a pillar means to get there.
+    StrategyId
+);
 
 /// Fresh ids for one decision: a base from outside, then plus one each.
 #[derive(Clone, Debug)]

@@ -25,6 +25,8 @@ pub mod id;
 pub mod issue;
 pub mod lease;
 pub mod list;
+pub mod metric;
+pub mod mission;
 pub mod plan;
 pub mod policy;
 pub mod reach;
@@ -46,12 +48,13 @@ pub use duration::Span;
 pub use event::Event;
 pub use gate::Gate;
 pub use id::{
-    ConversationId, DelegationId, GateId, Ids, IssueId, LinkId, ListId, MessageId, ProjectId,
-    SessionId, TodoId, TokenId, UpdateId,
+    ConversationId, DelegationId, GateId, Ids, IssueId, LinkId, ListId, MessageId, MetricId,
+    MissionId, PillarId, ProjectId, SessionId, StrategyId, TodoId, TokenId, UpdateId,
 };
 pub use issue::{Issue, IssueStatus};
 pub use lease::Lease;
 pub use list::{List, ListKind, Scope};
+pub use mission::Mission;
 pub use reach::Reach;
 pub use refusal::Refusal;
 pub use session::Session;

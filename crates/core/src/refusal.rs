@@ -10,13 +10,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::authority::{Action, Denial};
 use crate::delegation::{DelegationState, ProposalDecision};
+use crate::evidence::EvidenceKind;
 use crate::gate::GateState;
 use crate::issue::LinkKind;
 use crate::issue::checklist::LineFault;
 use crate::transition::Move;
 use crate::{
-    AgentPath, DelegationId, GateId, IssueStatus, ListKind, Role, SessionId, Status, Time, TodoId,
-    TodoKind,
+    AgentPath, ConversationId, DelegationId, GateId, IssueStatus, ListKind, Role, SessionId,
+    Status, Time, TodoId, TodoKind,
 };
 
 /// A refusal. It changed nothing.
@@ -155,13 +156,35 @@ pub enum Refusal {
     UnknownAgent { agent: AgentPath },
     /// A worker speaks for itself alone.
     NotYourself { agent: AgentPath },
+    /// A claim here must carry these kinds of evidence.
+    EvidenceRequired { missing: Vec<EvidenceKind> },
+    /// This role sets up and runs no missions.
+    MayNotLead { role: Role },
+    /// No mission of this slug in the project.
+    UnknownMission { slug: String, known: Vec<String> },
+    /// No pillar of this slug in the mission.
+    UnknownPillar { mission: String, slug: String, known: Vec<String> },
+    /// No metric of this slug in the mission.
+    UnknownMetric { mission: String, slug: String, known: Vec<String> },
+    /// No template of this name.
+    UnknownTemplate { name: String, known: Vec<String> },
+    /// The item belongs to another mission.
+    OtherMission { todo_id: TodoId, mission: String },
+    /// The mission, or the pillar, is over.
+    MissionArchived { slug: String },
+    /// A figure that this kind of metric cannot have.
+    BadFigure { metric: String, found: String, expected: String },
+    /// Nothing says how to read this metric.
+    NoCollector { metric: String },
+    /// The agent is at work in this chat: people read along, and write when it is done.
+    AgentAtWork { conversation: ConversationId, agent: AgentPath },
     /// No such conversation in the project.
     UnknownConversation { conversation: String },
 }
 
 impl Refusal {
     /// Every code there is, for the error table and its golden.
-    pub const CODES: [&'static str; 51] = [
+    pub const CODES: [&'static str; 61] = [
         "unknown_todo",
         "already_settled",
         "wrong_status",
@@ -212,6 +235,16 @@ impl Refusal {
         "no_checklist",
         "bad_plan",
         "unknown_agent",
+        "evidence_required",
+        "unknown_mission",
+        "unknown_pillar",
+        "unknown_metric",
+        "unknown_template",
+        "other_mission",
+        "mission_archived",
+        "bad_figure",
+        "no_collector",
+        "agent_at_work",
         "unknown_conversation",
     ];
 
@@ -228,6 +261,7 @@ impl Refusal {
             | Self::MayNotAnswer { .. }
             | Self::MayNotDelegate { .. }
             | Self::NotYourProposal { .. }
+            | Self::MayNotLead { .. }
             | Self::NotYourself { .. } => "not_permitted",
             Self::OneInProgress { .. } => "one_in_progress",
             Self::ActiveFull { .. } => "active_full",
@@ -272,6 +306,16 @@ impl Refusal {
             Self::ProposalSettled { .. } => "proposal_settled",
             Self::BadPlan { .. } => "bad_plan",
             Self::UnknownAgent { .. } => "unknown_agent",
+            Self::EvidenceRequired { .. } => "evidence_required",
+            Self::UnknownMission { .. } => "unknown_mission",
+            Self::UnknownPillar { .. } => "unknown_pillar",
+            Self::UnknownMetric { .. } => "unknown_metric",
+            Self::UnknownTemplate { .. } => "unknown_template",
+            Self::OtherMission { .. } => "other_mission",
+            Self::MissionArchived { .. } => "mission_archived",
+            Self::BadFigure { .. } => "bad_figure",
+            Self::NoCollector { .. } => "no_collector",
+            Self::AgentAtWork { .. } => "agent_at_work",
             Self::UnknownConversation { .. } => "unknown_conversation",
             Self::Unbound => "unbound",
             Self::ItemsRequired => "items_required",

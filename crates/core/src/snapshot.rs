@@ -8,14 +8,16 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::authority::Action;
 use crate::capacity::Limits;
 use crate::event::{
-    ChangeRecommended, ClaimReturned, CommandRefused, ListOpened, ProjectOpened, TodoAssigned,
-    TodoCancelled, TodoClaimed, TodoCompleted, TodoCreated, TodoDeferred, TodoDemoted,
-    TodoDescribed, TodoHeld, TodoMoved, TodoNoted, TodoPromoted, TodoRatified, TodoRemoved,
-    TodoReopened, TodoRevised, TodoStarted, TodoTaken, TodoUnheld, TodoYielded, TokenIssued,
-    TokenRevoked,
+    ChangeRecommended, ClaimReturned, CommandRefused, ListOpened, ProjectOpened, TodoArchived,
+    TodoAssigned, TodoCancelled, TodoClaimed, TodoCompleted, TodoCreated, TodoDeferred,
+    TodoDemoted, TodoDescribed, TodoEscalated, TodoHeld, TodoMoved, TodoNoted, TodoPromoted,
+    TodoRatified, TodoRemoved, TodoReopened, TodoRevised, TodoStarted, TodoTaken, TodoUnheld,
+    TodoYielded, TokenIssued, TokenRevoked,
 };
+use crate::evidence::EvidenceKind;
 use crate::todo::Note;
 use crate::{Event, Lease, List, Status, Time, Todo, TodoId};
 
@@ -59,6 +61,15 @@ impl Tally {
     }
 }
 
+/// What a mission's file says about the lists of its pillars, beside the limits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// May an owner promote, demote and reprioritize outright (D-2)?
+    pub owner_may_rebalance: bool,
+    /// The kinds of evidence a claim must carry (P-24).
+    pub claim_evidence: Vec<EvidenceKind>,
+}
+
 /// The state a command is decided on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
@@ -66,6 +77,7 @@ pub struct Snapshot {
     /// How many items the scope may hold at once, where its kind has a capacity. A setting of
     /// the mission, not of the list: it comes in with the snapshot and no event changes it.
     pub limits: Option<Limits>,
+    pub terms: Terms,
     /// The loaded items. An operation loads what its rules depend on.
     pub todos: BTreeMap<TodoId, Todo>,
     /// Counts over the list, or over the mission where its limits count that far.
@@ -85,6 +97,7 @@ impl Snapshot {
         Self {
             list,
             limits: None,
+            terms: Terms { owner_may_rebalance: false, claim_evidence: Vec::new() },
             todos: BTreeMap::new(),
             tally: Tally { backlog: 0, pending: 0, in_progress: 0, completed: 0, cancelled: 0 },
             last_position: None,
@@ -136,9 +149,8 @@ pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
         | Event::TokenIssued(TokenIssued { .. })
         | Event::TokenRevoked(TokenRevoked { .. })
         | Event::StoreRestored(_)
-        | Event::ChangeRecommended(ChangeRecommended { .. })
         | Event::CommandRefused(CommandRefused { .. })
-        // Issues, sessions, gates and delegations are aggregates of their own.
+        // Issues, sessions, gates, delegations and missions are aggregates of their own.
         | Event::IssueCreated(_)
         | Event::IssueTransitioned(_)
         | Event::IssueTransitionRefused(_)
@@ -165,8 +177,16 @@ pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
         | Event::DelegationReturned(_)
         | Event::DelegationFailed(_)
         | Event::DelegationCancelled(_)
+        | Event::MissionInitialised(_)
+        | Event::MissionStandingChanged(_)
+        | Event::CycleRun(_)
+        | Event::ReadingRecorded(_)
+        | Event::CollectionFailed(_)
         | Event::ProposalDecided(_) => Touched::Nothing,
-        Event::TodoStarted(TodoStarted { todo_id, .. })
+        Event::ChangeRecommended(ChangeRecommended { todo_id, .. })
+        | Event::TodoEscalated(TodoEscalated { todo_id, .. })
+        | Event::TodoArchived(TodoArchived { todo_id, .. })
+        | Event::TodoStarted(TodoStarted { todo_id, .. })
         | Event::TodoYielded(TodoYielded { todo_id, .. })
         | Event::TodoCompleted(TodoCompleted { todo_id, .. })
         | Event::TodoCancelled(TodoCancelled { todo_id, .. })
@@ -199,12 +219,18 @@ pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
     }
 }
 
+/// What was wished for has been done.
+fn granted(todo: &mut Todo, action: Action) {
+    todo.wishes.retain(|wish| wish.action != action);
+}
+
 /// The new values of one item. Facts that make no sense in the new status go with it.
 fn change(todo: &mut Todo, event: &Event) {
     match event {
         Event::TodoStarted(e) => {
             todo.status = Status::InProgress;
             todo.started_at = Some(e.started_at);
+            granted(todo, Action::Start);
         }
         Event::TodoYielded(_) => todo.status = Status::Pending,
         Event::TodoCompleted(e) => {
@@ -216,6 +242,7 @@ fn change(todo: &mut Todo, event: &Event) {
             todo.settled_by = Some(e.settled_by.clone());
             todo.hold = None;
             todo.defer_until = None;
+            todo.wishes.clear();
         }
         Event::TodoCancelled(e) => {
             todo.status = Status::Cancelled;
@@ -225,9 +252,16 @@ fn change(todo: &mut Todo, event: &Event) {
             todo.claim = None;
             todo.hold = None;
             todo.defer_until = None;
+            todo.wishes.clear();
         }
-        Event::TodoPromoted(_) => todo.status = Status::Pending,
-        Event::TodoDemoted(_) => todo.status = Status::Backlog,
+        Event::TodoPromoted(_) => {
+            todo.status = Status::Pending;
+            granted(todo, Action::Promote);
+        }
+        Event::TodoDemoted(_) => {
+            todo.status = Status::Backlog;
+            granted(todo, Action::Demote);
+        }
         Event::TodoReopened(_) => {
             todo.status = Status::Pending;
             todo.outcome = None;
@@ -246,6 +280,7 @@ fn change(todo: &mut Todo, event: &Event) {
             todo.priority = e.priority;
             todo.position = e.position;
             todo.deadline = e.deadline;
+            granted(todo, Action::Revise);
         }
         Event::TodoMoved(e) => {
             todo.parent_id = e.parent_id;
@@ -254,7 +289,17 @@ fn change(todo: &mut Todo, event: &Event) {
         Event::TodoDescribed(e) => todo.description.clone_from(&e.description),
         Event::TodoHeld(e) => todo.hold = Some(e.hold.clone()),
         Event::TodoUnheld(_) => todo.hold = None,
-        Event::TodoDeferred(e) => todo.defer_until = e.until,
+        Event::TodoDeferred(e) => {
+            todo.defer_until = e.until;
+            granted(todo, Action::Defer);
+        }
+        Event::ChangeRecommended(ChangeRecommended { wish, .. }) => {
+            // Whoever wishes for the same again has changed its mind.
+            todo.wishes.retain(|old| (old.action, &old.by) != (wish.action, &wish.by));
+            todo.wishes.push(wish.clone());
+        }
+        Event::TodoEscalated(e) => todo.overdue_notified_for = Some(e.deadline),
+        Event::TodoArchived(e) => todo.archived_at = Some(e.archived_at),
         Event::TodoClaimed(e) => todo.claim = Some(e.claim.clone()),
         Event::ClaimReturned(_) => todo.claim = None,
         Event::TodoAssigned(e) => todo.assignee.clone_from(&e.assignee),

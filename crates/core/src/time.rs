@@ -35,6 +35,12 @@ impl Time {
     pub const fn plus_seconds(self, seconds: i64) -> Self {
         Self(self.0.saturating_add(seconds.saturating_mul(1_000_000)))
     }
+
+    /// This moment and so many days more.
+    #[must_use]
+    pub fn plus_days(self, days: u32) -> Self {
+        self.plus_seconds(i64::from(days) * 86_400)
+    }
 }
 
 impl fmt::Display for Time {

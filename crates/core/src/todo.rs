@@ -5,9 +5,12 @@
 
 use std::fmt;
 
+use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::authority::Action;
+use crate::command::Command;
 use crate::deadline::Deadline;
 use crate::evidence::Evidence;
 use crate::{AgentPath, ListId, Role, Time, TodoId};
@@ -203,6 +206,17 @@ pub struct SettledBy {
     pub role: Role,
 }
 
+/// A change that somebody wants who may not make it: whoever may finds it here, with the command
+/// that would make it (D-2). It goes when the change is made or the item is settled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Wish {
+    pub by: String,
+    pub at: Time,
+    pub action: Action,
+    pub command: Box<Command>,
+}
+
 /// A note on an item; notes are only ever added.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -256,9 +270,29 @@ pub struct Todo {
     /// When the operator took it out of view; the row stays (D-25).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub removed_at: Option<Time>,
+    /// Other pillars it concerns; it belongs to one (Q-M3).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub related_pillars: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wishes: Vec<Wish>,
+    /// The deadline a person was asked about already: once for each (M-79).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overdue_notified_for: Option<Deadline>,
+    /// When it left the usual lists (Q-M2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archived_at: Option<Time>,
 }
 
 impl Todo {
+    /// Should it have been done by now? Only what is active can be late, and what rests until a date
+    /// is not late before it (M-73, M-78, P-27).
+    #[must_use]
+    pub fn is_overdue(&self, zone: &TimeZone, now: Time) -> bool {
+        self.status.is_active()
+            && self.deadline.is_some_and(|deadline| deadline.ends_at(zone) <= now)
+            && self.defer_until.is_none_or(|until| until <= now)
+    }
+
     /// Can somebody work on this now? Counts, selection, the driver and reminders all ask here.
     ///
     /// A claimed item waits for its reviewer, a held one for a reason, a deferred one for a date.

@@ -6,10 +6,15 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use punchlist_core::effect::Effect;
-use punchlist_core::{Ids, ListId, Time, TodoId};
+use punchlist_core::{Ids, MetricId, Time};
 use punchlist_engine::{Handler, Pump, Report};
 use punchlist_store::{Error, Store};
 use punchlist_testkit::{Backend, TestStore, on_every_store};
+
+/// An id that ends in the metric's one letter.
+fn named(metric: &str) -> MetricId {
+    MetricId::parse(&format!("01JCQ00000000000000000000{}", metric.to_uppercase())).unwrap()
+}
 
 fn filled(place: &TestStore, metrics: &[&str]) -> Arc<Store> {
     let store = Arc::new(place.open());
@@ -18,8 +23,7 @@ fn filled(place: &TestStore, metrics: &[&str]) -> Arc<Store> {
         .write(move |tx| {
             let mut ids = Ids::new(Time::from_micros(0), 1);
             for metric in metrics.clone() {
-                let (list_id, todo_id) = (ListId::from(ids.ulid()), TodoId::from(ids.ulid()));
-                let effect = Effect::CollectMetric { list_id, todo_id, metric };
+                let effect = Effect::CollectMetric { metric_id: named(&metric), todo_id: None };
                 tx.enqueue(&effect, Time::from_micros(0), &mut ids)?;
             }
             Ok::<_, Error>(())
@@ -36,7 +40,8 @@ struct Recorder<'a> {
 
 impl Handler for Recorder<'_> {
     fn handle(&self, effect: &Effect) -> Result<(), String> {
-        let Effect::CollectMetric { metric, .. } = effect;
+        let Effect::CollectMetric { metric_id, .. } = effect;
+        let metric = metric_id.to_string().split_off(25).to_lowercase();
         self.seen.borrow_mut().push(metric.clone());
         if metric == self.fails { Err("no route".to_owned()) } else { Ok(()) }
     }
@@ -58,13 +63,13 @@ fn due_work_is_done_once(backend: Backend) {
 
 fn a_failure_comes_back_and_holds_up_nobody(backend: Backend) {
     let place = TestStore::new(backend);
-    let store = filled(&place, &["bad", "good"]);
-    let report = Pump::default().drain(&store, &recorder("bad")).unwrap();
+    let store = filled(&place, &["b", "g"]);
+    let report = Pump::default().drain(&store, &recorder("b")).unwrap();
     assert_eq!(report, Report { done: 1, failed: 1, lost: 0 });
     // Its pause is not over: there is nothing to do now.
     assert_eq!(Pump::default().drain(&store, &recorder("")).unwrap(), Report::default());
 
-    let store = filled(&TestStore::new(Backend::SqliteMemory), &["bad"]);
+    let store = filled(&TestStore::new(Backend::SqliteMemory), &["b"]);
     let patient = Pump { retry_after_s: 0, ..Pump::default() };
     let handler = FailsOnce { tried: RefCell::new(false) };
     let report = patient.drain(&store, &handler).unwrap();

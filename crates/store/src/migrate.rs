@@ -46,6 +46,11 @@ pub const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("schema/sqlite/0005_plans.sql"),
         postgres: include_str!("schema/postgres/0005_plans.sql"),
     },
+    Migration {
+        version: 7,
+        sqlite: include_str!("schema/sqlite/0007_missions.sql"),
+        postgres: include_str!("schema/postgres/0007_missions.sql"),
+    },
 ];
 
 /// How a store's version stands to ours.

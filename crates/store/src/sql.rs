@@ -47,17 +47,24 @@ macro_rules! sql {
     }};
 }
 
-/// A parameter: text, an integer, or nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A parameter: text, a number, or nothing.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
     Null,
     Int(i64),
+    Real(f64),
     Text(&'a str),
 }
 
 impl From<i64> for Value<'_> {
     fn from(value: i64) -> Self {
         Self::Int(value)
+    }
+}
+
+impl From<f64> for Value<'_> {
+    fn from(value: f64) -> Self {
+        Self::Real(value)
     }
 }
 
@@ -85,6 +92,7 @@ impl ::rusqlite::ToSql for Value<'_> {
         Ok(ToSqlOutput::Borrowed(match self {
             Self::Null => ValueRef::Null,
             Self::Int(value) => ValueRef::Integer(*value),
+            Self::Real(value) => ValueRef::Real(*value),
             Self::Text(value) => ValueRef::Text(value.as_bytes()),
         }))
     }
@@ -99,6 +107,7 @@ impl ::postgres::types::ToSql for Value<'_> {
         match self {
             Self::Null => Ok(::postgres::types::IsNull::Yes),
             Self::Int(value) => value.to_sql_checked(ty, out),
+            Self::Real(value) => value.to_sql_checked(ty, out),
             Self::Text(value) => value.to_sql_checked(ty, out),
         }
     }
@@ -119,6 +128,13 @@ pub enum Row<'a> {
 
 impl Row<'_> {
     pub fn int(&self, column: usize) -> Result<i64, Error> {
+        match self {
+            Self::Sqlite(row) => Ok(row.get(column)?),
+            Self::Postgres(row) => Ok(row.try_get(column)?),
+        }
+    }
+
+    pub fn real(&self, column: usize) -> Result<f64, Error> {
         match self {
             Self::Sqlite(row) => Ok(row.get(column)?),
             Self::Postgres(row) => Ok(row.try_get(column)?),

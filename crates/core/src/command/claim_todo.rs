@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::draft::{Draft, Leave};
 use crate::event::TodoClaimed;
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, EvidenceKind};
 use crate::todo::Claim;
+use crate::transition::Move;
 use crate::{Refusal, Refused, TodoId};
 
 /// Say that an item is done, for a reviewer to judge.
@@ -35,6 +36,14 @@ impl Draft<'_> {
     ) -> Result<(), Refused> {
         self.open(todo_id)?;
         self.unclaimed(todo_id)?;
+        // What cannot be completed from here cannot be claimed to be: nobody could accept it.
+        self.can(Move::Complete, todo_id)?;
+        let given = |kind: &EvidenceKind| evidence.iter().any(|piece| piece.kind() == *kind);
+        let wanted = &self.state.terms.claim_evidence;
+        let missing: Vec<_> = wanted.iter().copied().filter(|kind| !given(kind)).collect();
+        if !missing.is_empty() {
+            return Err(Refusal::EvidenceRequired { missing }.into());
+        }
         let outcome = self.outcome(outcome)?;
         let claim = Claim {
             by: self.actor.principal.clone(),

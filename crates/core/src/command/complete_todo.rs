@@ -7,7 +7,7 @@ use crate::effect::Effect;
 use crate::event::TodoCompleted;
 use crate::evidence::Evidence;
 use crate::transition::Move;
-use crate::{Refused, TodoId};
+use crate::{MetricId, Refused, TodoId};
 
 /// Say that an item is done. For those without the authority to say so it is a claim.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,7 +16,7 @@ pub struct CompleteTodo {
     pub outcome: Option<String>,
     pub evidence: Vec<Evidence>,
     /// Metrics that should be measured again.
-    pub metrics_impacted: Vec<String>,
+    pub metrics_impacted: Vec<MetricId>,
 }
 
 impl CompleteTodo {
@@ -30,10 +30,9 @@ impl CompleteTodo {
             Leave::Kept => return Ok(()),
         }
         draft.complete(self.todo_id, self.outcome.as_deref(), &self.evidence)?;
-        let list_id = draft.state.list.id;
-        for metric in &self.metrics_impacted {
-            let (todo_id, metric) = (self.todo_id, metric.clone());
-            draft.decision.effects.push(Effect::CollectMetric { list_id, todo_id, metric });
+        for metric_id in &self.metrics_impacted {
+            let (metric_id, todo_id) = (*metric_id, Some(self.todo_id));
+            draft.decision.effects.push(Effect::CollectMetric { metric_id, todo_id });
         }
         Ok(())
     }

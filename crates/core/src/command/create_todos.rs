@@ -37,6 +37,8 @@ pub struct NewTodo {
     pub external_id: Option<String>,
     /// The store-wide number, where the list's policy gives one.
     pub seq: Option<i64>,
+    /// Other pillars it concerns.
+    pub related_pillars: Vec<String>,
 }
 
 impl NewTodo {
@@ -58,6 +60,7 @@ impl NewTodo {
             parent_id: None,
             external_id: None,
             seq: None,
+            related_pillars: Vec::new(),
         }
     }
 }
@@ -118,6 +121,10 @@ impl Draft<'_> {
             started_at: None,
             settled_at: None,
             removed_at: None,
+            related_pillars: item.related_pillars.clone(),
+            wishes: Vec::new(),
+            overdue_notified_for: None,
+            archived_at: None,
         })
     }
 

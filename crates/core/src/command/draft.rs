@@ -5,7 +5,7 @@ use crate::authority::{Denial, Verdict, authority, owns};
 use crate::event::{ChangeRecommended, CommandRefused, TodoStarted, TodoYielded};
 use crate::policy::{Policy, Wip, policy};
 use crate::select::ordered;
-use crate::todo::SettledBy;
+use crate::todo::{SettledBy, Wish};
 use crate::transition::{self, Move};
 use crate::{
     Actor, Command, Decision, Event, Ids, Refusal, Refused, Snapshot, Status, Time, Todo, TodoId,
@@ -87,8 +87,14 @@ impl<'a> Draft<'a> {
             Verdict::Allow => Ok(Leave::Granted),
             Verdict::Claim => Ok(Leave::AsClaim),
             Verdict::Recommend => {
+                if self.state.terms.owner_may_rebalance && action.is_rebalancing() {
+                    return Ok(Leave::Granted);
+                }
+                self.open(id)?;
+                let (by, at) = (self.actor.principal.clone(), self.now);
                 let command = Box::new(self.command.clone());
-                self.emit(ChangeRecommended { todo_id: id, command });
+                let wish = Wish { by, at, action, command };
+                self.emit(ChangeRecommended { todo_id: id, wish });
                 self.decision.warnings.push(Warning::Recommended { todo_id: id, action });
                 Ok(Leave::Kept)
             }
@@ -144,6 +150,15 @@ impl<'a> Draft<'a> {
 
     /// Starts an item under the one-in-progress rule of the list.
     pub(super) fn start(&mut self, id: TodoId) -> Result<(), Refused> {
+        self.start_because(id, None)
+    }
+
+    /// The same with the reason that was given.
+    pub(super) fn start_because(
+        &mut self,
+        id: TodoId,
+        reason: Option<String>,
+    ) -> Result<(), Refused> {
         let others: Vec<(TodoId, String)> = self
             .state
             .todos
@@ -164,7 +179,7 @@ impl<'a> Draft<'a> {
                 }
             }
         }
-        self.emit(TodoStarted { todo_id: id, started_at: self.now });
+        self.emit(TodoStarted { todo_id: id, started_at: self.now, reason });
         Ok(())
     }
 
@@ -200,7 +215,7 @@ impl<'a> Draft<'a> {
             self.emit(TodoYielded { todo_id, reason: None });
         }
         if let Some(todo_id) = next {
-            self.emit(TodoStarted { todo_id, started_at: self.now });
+            self.emit(TodoStarted { todo_id, started_at: self.now, reason: None });
         }
     }
 

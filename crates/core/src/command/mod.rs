@@ -30,6 +30,7 @@ mod return_todo;
 mod revise_todo;
 mod sign_off;
 mod start_todo;
+mod sweep_todos;
 mod take_todo;
 mod unhold_todo;
 
@@ -58,6 +59,7 @@ pub use return_todo::ReturnTodo;
 pub use revise_todo::ReviseTodo;
 pub use sign_off::SignOff;
 pub use start_todo::StartTodo;
+pub use sweep_todos::SweepTodos;
 pub use take_todo::TakeTodo;
 pub use unhold_todo::UnholdTodo;
 
@@ -122,6 +124,7 @@ commands! {
     RefuseSignOff => Return,
     EditChecklist => Edit,
     ImportPlan => Create,
+    SweepTodos => Sweep,
 }
 
 /// Decides a command. Pure: the same arguments give the same answer.

@@ -12,6 +12,7 @@ use crate::{Refusal, Refused, Status, TodoId, TodoKind};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartTodo {
     pub todo_id: TodoId,
+    pub reason: Option<String>,
 }
 
 impl StartTodo {
@@ -41,6 +42,6 @@ impl StartTodo {
             let assignee = Some(draft.actor.agent.clone());
             draft.emit(TodoAssigned { todo_id: self.todo_id, assignee });
         }
-        draft.start(self.todo_id)
+        draft.start_because(self.todo_id, self.reason.clone())
     }
 }

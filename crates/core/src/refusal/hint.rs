@@ -132,6 +132,37 @@ impl Refusal {
             }
             Self::UnknownAgent { .. } => "agent_register writes it down".into(),
             Self::NotYourself { .. } => "say how you are yourself".into(),
+            Self::EvidenceRequired { missing } => {
+                let kinds = names(missing.iter().map(|kind| kind.name()), " and ");
+                format!("give evidence of kind {kinds}, e.g. test:cargo test")
+            }
+            Self::MayNotLead { .. } => "ask the operator".into(),
+            Self::UnknownMission { known, .. } if known.is_empty() => {
+                "the operator makes one: punch mission init mission.json".into()
+            }
+            Self::UnknownMission { known, .. } => format!("there are: {}", known.join(", ")),
+            Self::UnknownPillar { known, .. } if known.is_empty() => {
+                "the mission has no pillars yet; the operator adds them to its file".into()
+            }
+            Self::UnknownMetric { known, .. } if known.is_empty() => {
+                "the mission has no metrics yet; the operator adds them to its file".into()
+            }
+            Self::UnknownPillar { known, .. }
+            | Self::UnknownMetric { known, .. }
+            | Self::UnknownTemplate { known, .. } => format!("there are: {}", known.join(", ")),
+            Self::OtherMission { mission, .. } => format!("name mission `{mission}`"),
+            Self::MissionArchived { .. } => {
+                "the operator takes it up again with `status` active in its file".into()
+            }
+            Self::BadFigure { expected, .. } => format!("give {expected}"),
+            Self::NoCollector { .. } => {
+                "record a figure with metric_record, or let the operator add `collect` to the \
+                 mission's file"
+                    .into()
+            }
+            Self::AgentAtWork { .. } => {
+                "write when it is done, or cancel its delegation first".into()
+            }
             Self::UnknownConversation { .. } => "conversation_list shows the chats".into(),
         }
     }

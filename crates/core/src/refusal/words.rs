@@ -182,6 +182,36 @@ impl fmt::Display for Refusal {
             Self::BadPlan { fault } => write!(f, "the plan cannot be read: {fault}"),
             Self::UnknownAgent { agent } => write!(f, "there is no agent `{agent}` here"),
             Self::NotYourself { agent } => write!(f, "you are not `{agent}`"),
+            Self::EvidenceRequired { missing } => {
+                let kinds: Vec<_> = missing.iter().map(|kind| kind.name()).collect();
+                write!(f, "a claim here must carry evidence: {} is missing", kinds.join(", "))
+            }
+            Self::MayNotLead { role } => write!(f, "the role {role} may not do this to a mission"),
+            Self::UnknownMission { slug, .. } => {
+                write!(f, "there is no mission `{}` in this project", short(slug))
+            }
+            Self::UnknownPillar { mission, slug, .. } => {
+                write!(f, "mission `{mission}` has no pillar `{}`", short(slug))
+            }
+            Self::UnknownMetric { mission, slug, .. } => {
+                write!(f, "mission `{mission}` has no metric `{}`", short(slug))
+            }
+            Self::UnknownTemplate { name, .. } => {
+                write!(f, "there is no template `{}`", short(name))
+            }
+            Self::OtherMission { todo_id, mission } => {
+                write!(f, "todo {todo_id} belongs to mission `{mission}`")
+            }
+            Self::MissionArchived { slug } => write!(f, "`{slug}` is archived"),
+            Self::BadFigure { metric, found, .. } => {
+                write!(f, "metric `{metric}` cannot be `{}`", short(found))
+            }
+            Self::NoCollector { metric } => {
+                write!(f, "nothing says how to read metric `{metric}`")
+            }
+            Self::AgentAtWork { agent, .. } => {
+                write!(f, "{agent} is at work in this conversation; it is read-only meanwhile")
+            }
             Self::UnknownConversation { conversation } => {
                 write!(f, "there is no conversation `{}` in this project", short(conversation))
             }

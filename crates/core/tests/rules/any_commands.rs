@@ -90,7 +90,7 @@ fn command(state: &Snapshot, now: Time, t: &Try) -> Option<Command> {
     let todo_id = picked?;
     let evidence = vec![];
     Some(match t.what {
-        5 | 6 => StartTodo { todo_id }.into(),
+        5 | 6 => StartTodo { todo_id, reason: None }.into(),
         7 => {
             let epoch = n.is_multiple_of(2).then_some(i64::from(n % 3));
             ReleaseTodo { todo_id, epoch, reason: text, clock: now }.into()

@@ -7,11 +7,12 @@ use punchlist_core::command::{
     StartTodo,
 };
 use punchlist_core::effect::Effect;
+use punchlist_core::evidence::{Evidence, EvidenceKind};
 use punchlist_core::select;
 use punchlist_core::text::{Body, Title};
-use punchlist_core::todo::{HoldKind, Priority};
+use punchlist_core::todo::{HoldKind, Priority, Wish};
 use punchlist_core::{
-    AgentPath, Event, ListKind, Refusal, Role, Status, TodoId, TodoKind, Warning,
+    AgentPath, Event, ListKind, MetricId, Refusal, Role, Status, Todo, TodoId, TodoKind, Warning,
 };
 
 use crate::world::{World, actor};
@@ -53,8 +54,9 @@ fn a_turn_list_has_one_item_in_progress_and_knows_no_backlog() {
     let mut world = World::new(ListKind::Turn);
     let ids = world.create(&["a", "b"]);
     let root = actor(Role::Root);
-    world.run(&root, StartTodo { todo_id: ids[0] }).unwrap();
-    let refused = world.run(&root, StartTodo { todo_id: ids[1] }).unwrap_err().refusal;
+    world.run(&root, StartTodo { todo_id: ids[0], reason: None }).unwrap();
+    let refused =
+        world.run(&root, StartTodo { todo_id: ids[1], reason: None }).unwrap_err().refusal;
     assert_eq!(refused, Refusal::OneInProgress { todo_id: ids[0], title: "a".into() });
     let refused = world
         .run(&actor(Role::Operator), DemoteTodo { todo_id: ids[1], reason: None })
@@ -110,7 +112,7 @@ fn an_issue_keeps_exactly_one_step_in_progress() {
         |world: &World| ids.iter().map(|id| world.state.todos[id].status).collect::<Vec<_>>();
     use Status::{Completed, InProgress, Pending};
     assert_eq!(status(&world), [InProgress, Pending, Pending]);
-    world.run(&root, StartTodo { todo_id: ids[2] }).unwrap();
+    world.run(&root, StartTodo { todo_id: ids[2], reason: None }).unwrap();
     assert_eq!(status(&world), [Pending, Pending, InProgress]);
     world.run(&root, complete(ids[2], None)).unwrap();
     assert_eq!(status(&world), [InProgress, Pending, Completed]);
@@ -144,7 +146,7 @@ fn a_criterion_is_claimed_by_the_agent_and_accepted_by_the_operator() {
     world.run(&root, CreateTodos { items: vec![criterion] }).unwrap();
     let id = *world.state.todos.keys().next().unwrap();
     assert_eq!(world.state.todos[&id].ratified_at, None);
-    let refused = world.run(&root, StartTodo { todo_id: id }).unwrap_err();
+    let refused = world.run(&root, StartTodo { todo_id: id, reason: None }).unwrap_err();
     assert_eq!(refused.refusal.code(), "criterion_not_startable");
     world.run(&root, complete(id, None)).unwrap();
     let todo = &world.state.todos[&id];
@@ -191,20 +193,20 @@ fn a_pillar_spills_then_refuses_and_only_the_lead_completes() {
     let ids: Vec<TodoId> = world.state.todos.keys().copied().collect();
     let refusal = world.run(&lead, complete(ids[0], Some("ok"))).unwrap_err().refusal;
     assert_eq!(refusal.code(), "wrong_status");
-    world.run(&lead, StartTodo { todo_id: ids[0] }).unwrap();
+    world.run(&lead, StartTodo { todo_id: ids[0], reason: None }).unwrap();
     let owner = actor(Role::Owner);
     let refused = world.run(&owner, complete(ids[0], Some("ok"))).unwrap_err();
     assert_eq!(refused.refusal.code(), "not_permitted");
     let evidence = vec![];
     let claim = ClaimTodo { todo_id: ids[0], outcome: Some("built".into()), evidence };
     world.run(&owner, claim).unwrap();
-    let metrics_impacted = vec!["build-time".to_owned()];
+    let metric = MetricId::parse("01JCQ0000000000000000000AB").unwrap();
+    let metrics_impacted = vec![metric];
     let outcome = Some("42 s".to_owned());
     let done = CompleteTodo { todo_id: ids[0], outcome, evidence: vec![], metrics_impacted };
     let decision = world.run(&lead, done).unwrap();
-    assert!(
-        matches!(&decision.effects[..], [Effect::CollectMetric { metric, .. }] if metric == "build-time")
-    );
+    let todo_id = Some(ids[0]);
+    assert_eq!(decision.effects, [Effect::CollectMetric { metric_id: metric, todo_id }]);
 }
 
 #[test]
@@ -218,11 +220,58 @@ fn an_owners_wish_is_kept_and_changes_nothing() {
     let wish = PromoteTodo { todo_id: id, reason: Some("metrics slip".into()) };
     let decision = world.run(&actor(Role::Owner), wish.clone()).unwrap();
     assert_eq!(decision.warnings, [Warning::Recommended { todo_id: id, action: Action::Promote }]);
-    assert_eq!(before, world.state);
+    let expected = Wish {
+        by: "owner:primary".into(),
+        at: world.now,
+        action: Action::Promote,
+        command: Box::new(wish.clone().into()),
+    };
+    let todo = &world.state.todos[&id];
+    assert_eq!(todo.wishes, [expected]);
+    let unwished =
+        Todo { wishes: Vec::new(), updated_at: before.todos[&id].updated_at, ..todo.clone() };
+    assert_eq!(unwished, before.todos[&id]);
     let mut stranger = actor(Role::Owner);
     stranger.pillar = Some("another".into());
     let refusal = world.run(&stranger, wish).unwrap_err().refusal;
     assert!(matches!(refusal, Refusal::NotPermitted { denial: Denial::NotYours, .. }));
+    // The lead makes it so with one call, and the wish is gone.
+    world.run(&actor(Role::Lead), PromoteTodo { todo_id: id, reason: None }).unwrap();
+    let todo = &world.state.todos[&id];
+    assert_eq!((todo.status, &todo.wishes[..]), (Status::Pending, &[][..]));
+}
+
+/// D-2: where the mission says so, an owner rebalances outright; starting stays the lead's.
+#[test]
+fn an_owner_rebalances_where_the_mission_lets_it() {
+    let mut world = World::new(ListKind::Pillar);
+    world.state.terms.owner_may_rebalance = true;
+    let id = world.create(&["now"])[0];
+    let owner = actor(Role::Owner);
+    world.run(&owner, DemoteTodo { todo_id: id, reason: None }).unwrap();
+    world.run(&owner, PromoteTodo { todo_id: id, reason: None }).unwrap();
+    assert_eq!(world.state.todos[&id].status, Status::Pending);
+    let start = StartTodo { todo_id: id, reason: None };
+    let decision = world.run(&owner, start).unwrap();
+    assert_eq!(decision.warnings, [Warning::Recommended { todo_id: id, action: Action::Start }]);
+}
+
+/// P-24: where the mission asks for a kind of evidence, a claim without it is refused.
+#[test]
+fn a_claim_carries_the_evidence_that_is_asked_for() {
+    let mut world = World::new(ListKind::Pillar);
+    world.state.terms.claim_evidence = vec![EvidenceKind::Test, EvidenceKind::Commit];
+    let todo_id = world.create(&["now"])[0];
+    let lead = actor(Role::Lead);
+    world.run(&lead, StartTodo { todo_id, reason: None }).unwrap();
+    let claim = |texts: &[&str]| {
+        let evidence = texts.iter().map(|text| Evidence::parse(text).unwrap()).collect();
+        ClaimTodo { todo_id, outcome: Some("done".into()), evidence }
+    };
+    let owner = actor(Role::Owner);
+    let refusal = world.run(&owner, claim(&["test:all"])).unwrap_err().refusal;
+    assert_eq!(refusal, Refusal::EvidenceRequired { missing: vec![EvidenceKind::Commit] });
+    world.run(&owner, claim(&["test:all", "commit:0123abc"])).unwrap();
 }
 
 #[test]

@@ -67,7 +67,7 @@ fn exactly_one_step_is_in_progress() {
     let named = |texts: [(&str, Status); 3]| texts.map(|(text, s)| (text.to_owned(), s)).to_vec();
     use Status::{Completed, InProgress, Pending};
     assert_eq!(statuses(&world.state), named([("a", InProgress), ("b", Pending), ("c", Pending)]));
-    world.ok(Role::Root, StartTodo { todo_id: id(&world.state, "c") });
+    world.ok(Role::Root, StartTodo { todo_id: id(&world.state, "c"), reason: None });
     assert_eq!(statuses(&world.state), named([("a", Pending), ("b", Pending), ("c", InProgress)]));
     let command = done(&world.state, "c");
     world.ok(Role::Root, command);
@@ -113,7 +113,7 @@ fn an_agent_claims_a_criterion_and_no_more() {
     world.ok(Role::Root, items(TodoKind::Criterion, &["it works"]));
     let todo_id = id(&world.state, "it works");
     assert_eq!(world.state.todo(todo_id).unwrap().ratified_at, None, "proposed (Q-K2)");
-    let started = world.refused(Role::Root, StartTodo { todo_id });
+    let started = world.refused(Role::Root, StartTodo { todo_id, reason: None });
     assert_eq!(started.code(), "criterion_not_startable");
     for command in [
         Command::from(CancelTodo { todo_id, outcome: None }),
@@ -233,7 +233,7 @@ fn the_ledger_tells_decisions_and_no_churn() {
     assert_eq!(told(&mut world, Role::Root, items(TodoKind::Step, &["a", "b"])), quiet);
     assert_eq!(told(&mut world, Role::Root, items(TodoKind::Criterion, &["fast", "small"])), quiet);
     let todo_id = id(&world.state, "b");
-    assert_eq!(told(&mut world, Role::Root, StartTodo { todo_id }), quiet);
+    assert_eq!(told(&mut world, Role::Root, StartTodo { todo_id, reason: None }), quiet);
     let note = NoteTodo { todo_id, text: body("hm") };
     assert_eq!(told(&mut world, Role::Root, note), quiet);
     let command = done(&world.state, "b");

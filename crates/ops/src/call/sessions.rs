@@ -80,6 +80,7 @@ impl Call<'_, '_> {
             project_id,
             channel: Channel::Session,
             title: new.title.as_str().to_owned(),
+            about: None,
             created_at: now,
         };
         let NewSession { title, host, external_id, directory } = new;

@@ -197,7 +197,7 @@ fn command(
             };
             CreateTodos { items: items()?.into_iter().map(new).collect() }.into()
         }
-        TodoAction::Start => StartTodo { todo_id: target()? }.into(),
+        TodoAction::Start => StartTodo { todo_id: target()?, reason: None }.into(),
         TodoAction::Done => CompleteTodo {
             todo_id: target()?,
             outcome: None,

@@ -45,6 +45,7 @@ struct Kept {
 enum Owned {
     Null,
     Int(i64),
+    Real(f64),
     Text(String),
 }
 
@@ -53,6 +54,7 @@ impl Owned {
         match value {
             Value::Null => Self::Null,
             Value::Int(number) => Self::Int(*number),
+            Value::Real(number) => Self::Real(*number),
             Value::Text(text) => Self::Text((*text).to_owned()),
         }
     }
@@ -61,6 +63,7 @@ impl Owned {
         match self {
             Self::Null => Value::Null,
             Self::Int(number) => Value::Int(*number),
+            Self::Real(number) => Value::Real(*number),
             Self::Text(text) => Value::Text(text),
         }
     }

@@ -1,12 +1,31 @@
 //! Chats and their messages, whose texts stand here and not in the log.
 
-use punchlist_core::conversation::{Channel, Conversation, Message, MessageKind, Speaker};
+use punchlist_core::conversation::{About, Channel, Conversation, Message, MessageKind, Speaker};
 use punchlist_core::event::{ConversationOpened, MessagePosted};
-use punchlist_core::{ConversationId, MessageId, ProjectId};
+use punchlist_core::{ConversationId, MessageId, MissionId, PillarId, ProjectId, SessionId};
 
 use super::events::Stamp;
 use super::{time, word};
+use crate::sql::Row;
 use crate::{Error, Tx, sql};
+
+macro_rules! columns {
+    () => {
+        "id, project_id, channel, title, created_at, mission_id, mission_slug, pillar_id, \
+         pillar_slug"
+    };
+}
+
+/// Which chats to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WantedConversations {
+    pub mission: Option<String>,
+    pub pillar: Option<String>,
+    pub channel: Option<Channel>,
+    pub session: Option<SessionId>,
+    /// Only newer ones than this id.
+    pub above: Option<String>,
+}
 
 impl Tx<'_> {
     /// A new chat.
@@ -16,10 +35,15 @@ impl Tx<'_> {
         stamp: &Stamp,
     ) -> Result<(), Error> {
         let (id, project) = (conversation.id.to_string(), conversation.project_id.to_string());
+        let about = conversation.about.as_ref();
+        let pillar = about.and_then(|about| about.pillar.as_ref());
+        let mission_id = about.map(|about| about.mission_id.to_string());
+        let pillar_id = pillar.map(|(id, _)| id.to_string());
         self.write(
             sql!(
-                "INSERT INTO conversations (id, project_id, channel, title, created_at) \
-                 VALUES ($1, $2, $3, $4, $5)"
+                "INSERT INTO conversations (",
+                columns!(),
+                ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
             ),
             &[
                 (&id).into(),
@@ -27,6 +51,10 @@ impl Tx<'_> {
                 conversation.channel.name().into(),
                 (&conversation.title).into(),
                 conversation.created_at.micros().into(),
+                mission_id.as_deref().into(),
+                about.map(|about| &about.mission_slug).into(),
+                pillar_id.as_deref().into(),
+                pillar.map(|(_, slug)| slug).into(),
             ],
         )?;
         let opened = ConversationOpened { conversation: conversation.clone() };
@@ -62,21 +90,47 @@ impl Tx<'_> {
 
     pub fn conversation(
         &mut self,
-        project_id: ProjectId,
+        project: ProjectId,
         id: ConversationId,
     ) -> Result<Option<Conversation>, Error> {
-        let (project, text) = (project_id.to_string(), id.to_string());
+        let (project, id) = (project.to_string(), id.to_string());
         self.first(
+            sql!("SELECT ", columns!(), " FROM conversations WHERE project_id = $1 AND id = $2"),
+            &[(&project).into(), (&id).into()],
+            read,
+        )
+    }
+
+    /// Chats of a project, the oldest first.
+    pub fn conversations(
+        &mut self,
+        project: ProjectId,
+        wanted: &WantedConversations,
+        limit: i64,
+    ) -> Result<Vec<Conversation>, Error> {
+        let project = project.to_string();
+        self.query(
             sql!(
-                "SELECT channel, title, created_at FROM conversations \
-                 WHERE project_id = $1 AND id = $2"
+                "SELECT ",
+                columns!(),
+                " FROM conversations WHERE project_id = $1 \
+                 AND (CAST($2 AS TEXT) IS NULL OR mission_slug = $2) \
+                 AND (CAST($3 AS TEXT) IS NULL OR pillar_slug = $3) \
+                 AND (CAST($4 AS TEXT) IS NULL OR channel = $4) \
+                 AND (CAST($5 AS TEXT) IS NULL OR id = (SELECT s.conversation_id \
+                 FROM sessions AS s WHERE s.id = $5)) \
+                 AND (CAST($6 AS TEXT) IS NULL OR id > $6) ORDER BY id LIMIT $7"
             ),
-            &[(&project).into(), (&text).into()],
-            |row| {
-                let channel = word("channel", &row.text(0)?, Channel::parse)?;
-                let (title, created_at) = (row.text(1)?, time(row, 2)?);
-                Ok(Conversation { id, project_id, channel, title, created_at })
-            },
+            &[
+                (&project).into(),
+                wanted.mission.as_deref().into(),
+                wanted.pillar.as_deref().into(),
+                wanted.channel.map(Channel::name).into(),
+                wanted.session.map(|id| id.to_string()).as_deref().into(),
+                wanted.above.as_deref().into(),
+                limit.into(),
+            ],
+            read,
         )
     }
 
@@ -108,4 +162,26 @@ impl Tx<'_> {
             },
         )
     }
+}
+
+fn read(row: &Row<'_>) -> Result<Conversation, Error> {
+    let about = match (row.opt_text(5)?, row.opt_text(6)?) {
+        (Some(id), Some(mission_slug)) => {
+            let pillar = match (row.opt_text(7)?, row.opt_text(8)?) {
+                (Some(id), Some(slug)) => Some((word("pillar id", &id, PillarId::parse)?, slug)),
+                _ => None,
+            };
+            let mission_id = word("mission id", &id, MissionId::parse)?;
+            Some(About { mission_id, mission_slug, pillar })
+        }
+        _ => None,
+    };
+    Ok(Conversation {
+        id: word("conversation id", &row.text(0)?, ConversationId::parse)?,
+        project_id: word("project id", &row.text(1)?, ProjectId::parse)?,
+        channel: word("channel", &row.text(2)?, Channel::parse)?,
+        title: row.text(3)?,
+        about,
+        created_at: time(row, 4)?,
+    })
 }

@@ -14,6 +14,8 @@ pub mod ledger;
 pub mod links;
 pub mod lists;
 pub mod load;
+pub mod metrics;
+pub mod missions;
 pub mod notes;
 pub mod outbox;
 pub mod projects;

@@ -10,7 +10,7 @@
 
 use punchlist_core::{Actor, Lease, List, ListId, Scope, Time, Todo, TodoId};
 
-use super::todos::{self, columns};
+use super::todos::{self, WIDTH, columns};
 use super::{lists, time, word};
 use crate::sql::Row;
 use crate::{Dialect, Error, Tx, sql};
@@ -187,18 +187,20 @@ impl Tx<'_> {
 }
 
 fn look(row: &Row<'_>) -> Result<Look, Error> {
-    let list = lists::read(row, 35)?;
-    if let Some(id) = row.opt_text(34)? {
+    let list = lists::read(row, WIDTH + 4)?;
+    if let Some(id) = row.opt_text(WIDTH + 3)? {
         return Ok(Look::Found(list, word("todo id", &id, TodoId::parse)?));
     }
     if row.opt_text(0)?.is_none() {
         return Ok(Look::Nothing);
     }
-    if row.int(41)? == 0 {
+    if row.int(WIDTH + 10)? == 0 {
         return Ok(Look::Again);
     }
-    let lease = match row.opt_int(31)? {
-        Some(epoch) => Some(Lease { holder: row.opt_text(32)?, epoch, until: time(row, 33)? }),
+    let lease = match row.opt_int(WIDTH)? {
+        Some(epoch) => {
+            Some(Lease { holder: row.opt_text(WIDTH + 1)?, epoch, until: time(row, WIDTH + 2)? })
+        }
         None => None,
     };
     Ok(Look::Whole(list, Box::new(todos::read(row)?), lease))

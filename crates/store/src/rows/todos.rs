@@ -7,6 +7,9 @@ use punchlist_core::{
     TodoKind,
 };
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use super::{opt_time, time, word};
 use crate::sql::{Row, Value};
 use crate::{Error, Tx, sql};
@@ -36,11 +39,14 @@ macro_rules! columns {
          completion_criteria, agent_type, status, priority, position, phase, deadline, \
          origin_agent, external_id, assignee, claim, hold, defer_until, outcome, evidence, \
          settled_by, settled_role, ratified_at, created_at, updated_at, started_at, settled_at, \
-         removed_at"
+         removed_at, related_pillars, wishes, overdue_notified_for, archived_at"
     };
 }
 
 pub(super) use columns;
+
+/// How many columns an item has: what is read beside it comes after them.
+pub(super) const WIDTH: usize = 35;
 
 macro_rules! insert {
     () => {
@@ -48,7 +54,8 @@ macro_rules! insert {
             "INSERT INTO todos (",
             columns!(),
             ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, \
-             $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31)"
+             $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, \
+             $33, $34, $35)"
         )
     };
 }
@@ -68,7 +75,9 @@ impl Tx<'_> {
                  external_id = $17, assignee = $18, claim = $19, hold = $20, defer_until = $21, \
                  outcome = $22, evidence = $23, settled_by = $24, settled_role = $25, \
                  ratified_at = $26, updated_at = $28, started_at = $29, settled_at = $30, \
-                 removed_at = $31 WHERE id = $1 AND list_id = $2 AND seq IS NOT DISTINCT FROM $3 AND created_at = $27"
+                 removed_at = $31, related_pillars = $32, wishes = $33, overdue_notified_for = $34, \
+                 archived_at = $35 WHERE id = $1 AND list_id = $2 \
+                 AND seq IS NOT DISTINCT FROM $3 AND created_at = $27"
             ),
             todo,
         )
@@ -101,6 +110,9 @@ impl Tx<'_> {
         let claim = todo.claim.as_ref().map(serde_json::to_string).transpose()?;
         let hold = todo.hold.as_ref().map(serde_json::to_string).transpose()?;
         let evidence = serde_json::to_string(&todo.evidence)?;
+        let related = unless_empty(&todo.related_pillars)?;
+        let wishes = unless_empty(&todo.wishes)?;
+        let notified = todo.overdue_notified_for.map(|deadline| deadline.to_string());
         let micros = |time: Option<Time>| Value::from(time.map(Time::micros));
         self.write(
             statement,
@@ -136,6 +148,10 @@ impl Tx<'_> {
                 micros(todo.started_at),
                 micros(todo.settled_at),
                 micros(todo.removed_at),
+                related.as_deref().into(),
+                wishes.as_deref().into(),
+                notified.as_deref().into(),
+                micros(todo.archived_at),
             ],
         )?;
         Ok(())
@@ -206,10 +222,12 @@ impl Tx<'_> {
             ),
             &[(&id).into(), (&list).into()],
             |row| {
-                let lease = match row.opt_int(31)? {
-                    Some(epoch) => {
-                        Some(Lease { holder: row.opt_text(32)?, epoch, until: time(row, 33)? })
-                    }
+                let lease = match row.opt_int(WIDTH)? {
+                    Some(epoch) => Some(Lease {
+                        holder: row.opt_text(WIDTH + 1)?,
+                        epoch,
+                        until: time(row, WIDTH + 2)?,
+                    }),
                     None => None,
                 };
                 Ok((read(row)?, lease))
@@ -319,5 +337,21 @@ pub(super) fn read(row: &Row<'_>) -> Result<Todo, Error> {
         started_at: opt_time(row, 28)?,
         settled_at: opt_time(row, 29)?,
         removed_at: opt_time(row, 30)?,
+        related_pillars: or_empty(row.opt_text(31)?)?,
+        wishes: or_empty(row.opt_text(32)?)?,
+        overdue_notified_for: row
+            .opt_text(33)?
+            .map(|d| word("deadline", &d, Deadline::parse))
+            .transpose()?,
+        archived_at: opt_time(row, 34)?,
     })
+}
+
+/// A list as JSON; none for an empty one, which most are.
+fn unless_empty<T: Serialize>(items: &[T]) -> Result<Option<String>, Error> {
+    Ok(if items.is_empty() { None } else { Some(serde_json::to_string(items)?) })
+}
+
+fn or_empty<T: DeserializeOwned>(text: Option<String>) -> Result<Vec<T>, Error> {
+    Ok(text.map(|text| serde_json::from_str(&text)).transpose()?.unwrap_or_default())
 }

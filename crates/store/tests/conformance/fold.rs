@@ -7,11 +7,14 @@ use punchlist_core::command::{
 use punchlist_core::effect::Effect;
 use punchlist_core::text::{Body, Title};
 use punchlist_core::todo::HoldKind;
-use punchlist_core::{AgentPath, Event, ListKind, Snapshot, apply};
+use punchlist_core::{AgentPath, Event, ListKind, MetricId, Snapshot, apply};
 use punchlist_store::Load;
 use punchlist_testkit::{Backend, on_every_store};
 
 use crate::fixture::Fixture;
+
+/// A metric that is measured again.
+const SPEED: &str = "01JCQ0000000000000000000AB";
 
 pub(crate) fn play(fixture: &Fixture) {
     let kind = fixture.list.kind();
@@ -23,13 +26,13 @@ pub(crate) fn play(fixture: &Fixture) {
     fixture.run(UnholdTodo { todo_id: todos[3].id }, 4);
     fixture.run(DeferTodo { todo_id: todos[3].id, until: Some(fixture.now) }, 5);
     if kind != ListKind::Issue {
-        fixture.run(StartTodo { todo_id: todos[0].id }, 6);
+        fixture.run(StartTodo { todo_id: todos[0].id, reason: None }, 6);
     }
     let complete = CompleteTodo {
         todo_id: todos[0].id,
         outcome: outcome(),
         evidence: vec![],
-        metrics_impacted: vec!["speed".into()],
+        metrics_impacted: vec![MetricId::parse(SPEED).unwrap()],
     };
     fixture.run(complete, 7);
     fixture.run(CancelTodo { todo_id: todos[1].id, outcome: outcome() }, 8);
@@ -49,6 +52,10 @@ pub(crate) fn play(fixture: &Fixture) {
         ListKind::Plan | ListKind::Pillar => {
             let assignee = AgentPath::primary();
             fixture.run(AssignTodo { todo_id: todos[2].id, assignee }, 11);
+            if kind == ListKind::Pillar {
+                // Only what is under way can be claimed where only that can be completed.
+                fixture.run(StartTodo { todo_id: todos[2].id, reason: outcome() }, 13);
+            }
             let claim = ClaimTodo { todo_id: todos[2].id, outcome: outcome(), evidence: vec![] };
             fixture.run(claim, 12);
         }
@@ -79,8 +86,8 @@ fn events_and_effects_come_with_the_change(backend: Backend) {
     play(&fixture);
     let work = fixture.store.write(|tx| tx.take_work(60)).unwrap().unwrap();
     let id = fixture.todos()[0].id;
-    let (list_id, metric) = (fixture.list.id, "speed".to_owned());
-    assert_eq!(work.effect, Effect::CollectMetric { list_id, todo_id: id, metric });
+    let metric_id = MetricId::parse(SPEED).unwrap();
+    assert_eq!(work.effect, Effect::CollectMetric { metric_id, todo_id: Some(id) });
     let completed =
         fixture.whole_log().into_iter().find(|e| e.type_name == "todo_completed").unwrap();
     assert!(matches!(completed.event().unwrap(), Some(Event::TodoCompleted(e)) if e.todo_id == id));

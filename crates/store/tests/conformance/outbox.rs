@@ -3,19 +3,21 @@
 use std::sync::{Arc, Barrier};
 use std::thread;
 
+use punchlist_core::MetricId;
 use punchlist_core::effect::Effect;
 use punchlist_testkit::{Backend, on_every_store};
 
 use crate::fixture::{Fixture, ids};
 
 fn fill(fixture: &Fixture, count: u128) {
-    let (list_id, at) = (fixture.list.id, fixture.now);
-    let todo_id = fixture.create(&["a"], 2)[0].id;
+    let at = fixture.now;
+    let todo_id = Some(fixture.create(&["a"], 2)[0].id);
     fixture
         .store
         .write(move |tx| {
             for n in 0..count {
-                let effect = Effect::CollectMetric { list_id, todo_id, metric: format!("m{n}") };
+                let metric_id = MetricId::from(ids(1_000 + n).ulid());
+                let effect = Effect::CollectMetric { metric_id, todo_id };
                 tx.enqueue(&effect, at, &mut ids(100 + n))?;
             }
             Ok::<_, punchlist_store::Error>(())

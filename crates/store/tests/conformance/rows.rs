@@ -1,10 +1,13 @@
 //! Rows in and out: what was written is what is read, and the tables refuse nonsense.
 
-use punchlist_core::command::{CancelTodo, CompleteTodo, HoldTodo, NoteTodo, StartTodo};
+use punchlist_core::authority::Action;
+use punchlist_core::command::{
+    CancelTodo, CompleteTodo, HoldTodo, NoteTodo, PromoteTodo, StartTodo,
+};
 use punchlist_core::deadline::Deadline;
 use punchlist_core::evidence::Evidence;
 use punchlist_core::text::Body;
-use punchlist_core::todo::{Claim, Hold, HoldKind, Priority, SettledBy};
+use punchlist_core::todo::{Claim, Hold, HoldKind, Priority, SettledBy, Wish};
 use punchlist_core::{AgentPath, ListKind, Role, Status, Tally, Todo, TodoId, TodoKind};
 use punchlist_store::rows::lists::Lock;
 use punchlist_store::{Error, ErrorKind, Load, sql};
@@ -17,8 +20,9 @@ fn every_field_of_a_todo_comes_back(backend: Backend) {
     let parent = fixture.create(&["parent"], 2)[0].clone();
     let at = fixture.now;
     let text = "emoji 🧰, right-to-left שלום, quote ' and \" and \\ and \n a line";
+    let id = TodoId::from(ids(3).ulid());
     let todo = Todo {
-        id: TodoId::from(ids(3).ulid()),
+        id,
         list_id: fixture.list.id,
         seq: Some(7),
         parent_id: Some(parent.id),
@@ -53,6 +57,15 @@ fn every_field_of_a_todo_comes_back(backend: Backend) {
         started_at: Some(at.plus_seconds(2)),
         settled_at: Some(at.plus_seconds(3)),
         removed_at: Some(at.plus_seconds(4)),
+        related_pillars: vec!["onboarding".into()],
+        wishes: vec![Wish {
+            by: "owner:x".into(),
+            at,
+            action: Action::Promote,
+            command: Box::new(PromoteTodo { todo_id: id, reason: Some(text.into()) }.into()),
+        }],
+        overdue_notified_for: Deadline::parse("2026-02-21"),
+        archived_at: Some(at.plus_seconds(6)),
     };
     let (list, written) = (fixture.list.id, todo.clone());
     fixture.store.write(move |tx| tx.insert_todo(&written)).unwrap();
@@ -71,7 +84,7 @@ fn the_repository_offers_what_the_turn_design_asks_for(backend: Backend) {
     let tally = fixture.snapshot(Load::Counts).tally;
     assert_eq!(tally, Tally::default());
     let todos = fixture.create(&["a", "b", "c", "d"], 2);
-    fixture.run(StartTodo { todo_id: todos[1].id }, 3);
+    fixture.run(StartTodo { todo_id: todos[1].id, reason: None }, 3);
     let outcome = Some("no".to_owned());
     fixture.run(CancelTodo { todo_id: todos[3].id, outcome }, 4);
 

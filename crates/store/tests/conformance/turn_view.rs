@@ -20,7 +20,7 @@ fn the_view_carries_the_designs_columns(backend: Backend) {
     let plain = NewTodo::titled(Title::new("plain").unwrap());
     fixture.run(CreateTodos { items: vec![item, plain] }, 2);
     let todos = fixture.todos();
-    fixture.run(StartTodo { todo_id: todos[0].id }, 3);
+    fixture.run(StartTodo { todo_id: todos[0].id, reason: None }, 3);
     let outcome = Some("not needed".to_owned());
     fixture.run(CancelTodo { todo_id: todos[1].id, outcome }, 4);
     let query = sql!(

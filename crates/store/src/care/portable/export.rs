@@ -62,11 +62,12 @@ impl Writer<'_, '_> {
         self.line.extend(b"\",\"row\":{");
         for (n, column) in table.columns.iter().enumerate() {
             self.line.extend(if n == 0 { &b"\""[..] } else { &b",\""[..] });
-            self.line.extend(column.name.as_bytes());
+            self.line.extend(column.key().as_bytes());
             self.line.extend(b"\":");
             match column.kind {
                 Kind::Text => serde_json::to_writer(&mut self.line, &row.opt_text(n)?)?,
                 Kind::Int => serde_json::to_writer(&mut self.line, &row.opt_int(n)?)?,
+                Kind::Real => serde_json::to_writer(&mut self.line, &row.real(n)?)?,
             }
         }
         self.line.extend(b"}}");

@@ -261,12 +261,12 @@ fn values<'v>(
     row: &'v Map<String, Json>,
     is_older: bool,
 ) -> Result<Vec<Value<'v>>, String> {
-    let is_known = |name: &String| table.columns.iter().any(|column| column.name == name);
+    let is_known = |name: &String| table.columns.iter().any(|column| column.key() == name);
     if let Some(name) = row.keys().find(|name| !is_known(name)) {
         return Err(format!("`{}` has no column `{name}`", table.name));
     }
     let value = |column: &super::tables::Column| {
-        let name = column.name;
+        let name = column.key();
         match (column.kind, row.get(name)) {
             (Kind::Text, Some(Json::String(text))) if text.contains('\0') => {
                 Err(format!("`{name}` holds a NUL character"))
@@ -276,10 +276,12 @@ fn values<'v>(
             (Kind::Int, Some(Json::Number(number))) if number.is_i64() => {
                 Ok(Value::from(number.as_i64()))
             }
+            (Kind::Real, Some(Json::Number(number))) => Ok(Value::from(number.as_f64())),
             (_, None) if is_older && column.may_be_null => Ok(Value::Null),
             (_, None) => Err(format!("`{name}` is missing")),
             (Kind::Text, _) => Err(format!("`{name}` must be a text")),
             (Kind::Int, _) => Err(format!("`{name}` must be an integer")),
+            (Kind::Real, _) => Err(format!("`{name}` must be a number")),
         }
     };
     table.columns.iter().map(value).collect()

@@ -42,15 +42,25 @@ pub(super) struct Column {
 pub(super) enum Kind {
     Text,
     Int,
+    Real,
 }
 
 impl Column {
+    /// Its name without the quotes that some need in SQL.
+    pub(super) fn key(&self) -> &'static str {
+        self.name.trim_matches('"')
+    }
+
     const fn text(name: &'static str) -> Self {
         Self { name, kind: Kind::Text, may_be_null: false }
     }
 
     const fn int(name: &'static str) -> Self {
         Self { name, kind: Kind::Int, may_be_null: false }
+    }
+
+    const fn real(name: &'static str) -> Self {
+        Self { name, kind: Kind::Real, may_be_null: false }
     }
 
     const fn opt_text(name: &'static str) -> Self {
@@ -94,9 +104,26 @@ macro_rules! table {
 pub(super) static TABLES: &[Table] = &[
     table!("projects" by "id",
         1 text "id", 2 text "name", 3 int "created_at", 4 int "last_issue"),
+    table!("missions" by "id",
+        1 text "id", 2 text "project_id", 3 text "slug", 4 text "name", 5 text "description",
+        6 text "status", 7 text "\"jsonConfig\"", 8 text "conversation_id", 9 opt_int "last_cycle_at",
+        10 opt_int "next_cycle_at", 11 int "created_at", 12 int "updated_at"),
+    table!("pillars" by "id",
+        1 text "id", 2 text "mission_id", 3 text "slug", 4 text "name", 5 text "description",
+        6 text "status", 7 int "position", 8 text "conversation_id",
+        9 text "todos_conversation_id"),
+    table!("strategies" by "id",
+        1 text "id", 2 text "pillar_id", 3 int "position", 4 text "description", 5 text "status"),
+    table!("metrics" by "id",
+        1 text "id", 2 text "pillar_id", 3 int "position", 4 text "slug", 5 text "name",
+        6 text "type", 7 opt_text "unit", 8 opt_text "target", 9 opt_text "collect",
+        10 opt_text "cron", 11 opt_int "archived_at", 12 opt_int "next_collect_at",
+        13 int "failures", 14 opt_text "last_error", 15 opt_int "last_error_at"),
+    table!("readings" by "row",
+        1 text "metric_id", 2 real "value", 3 int "at", 4 text "source"),
     table!("lists" by "id",
         1 text "id", 2 text "project_id", 3 text "kind", 4 text "scope_outer",
-        5 text "scope_inner", 6 int "created_at"),
+        5 text "scope_inner", 6 int "created_at", 7 opt_text "pillar_id"),
     table!("todos" by "id",
         1 text "id", 2 text "list_id", 3 opt_int "seq", 4 opt_text "parent_id", 5 text "kind",
         6 text "title", 7 text "description", 8 text "justification", 9 text "completion_criteria",
@@ -106,7 +133,8 @@ pub(super) static TABLES: &[Table] = &[
         21 opt_int "defer_until", 22 opt_text "outcome", 23 text "evidence",
         24 opt_text "settled_by", 25 opt_text "settled_role", 26 opt_int "ratified_at",
         27 int "created_at", 28 int "updated_at", 29 opt_int "started_at", 30 opt_int "settled_at",
-        31 opt_int "removed_at"),
+        31 opt_int "removed_at", 32 opt_text "related_pillars", 33 opt_text "wishes",
+        34 opt_text "overdue_notified_for", 35 opt_int "archived_at"),
     table!("todo_notes" by "todo_id, n",
         1 text "todo_id", 2 int "n", 3 text "author", 4 text "text", 5 int "created_at"),
     table!("leases" by "todo_id",
@@ -122,7 +150,9 @@ pub(super) static TABLES: &[Table] = &[
         1 text "id", 2 text "project_id", 3 text "from_issue", 4 text "to_issue", 5 text "kind",
         6 text "created_by", 7 int "created_at"),
     table!("conversations" by "id",
-        1 text "id", 2 text "project_id", 3 text "channel", 4 text "title", 5 int "created_at"),
+        1 text "id", 2 text "project_id", 3 text "channel", 4 text "title", 5 int "created_at",
+        6 opt_text "mission_id", 7 opt_text "mission_slug", 8 opt_text "pillar_id",
+        9 opt_text "pillar_slug"),
     table!("messages" by "row",
         1 text "id", 2 text "conversation_id", 3 text "role", 4 text "kind", 5 text "author",
         6 text "text", 7 int "created_at"),
@@ -138,7 +168,7 @@ pub(super) static TABLES: &[Table] = &[
         6 opt_text "session_id", 7 opt_text "issue_id", 8 text "text", 9 text "details",
         10 text "asked_by", 11 text "agent", 12 int "created_at", 13 opt_int "revision",
         14 opt_text "response", 15 opt_text "answered_by", 16 opt_int "answered_at",
-        17 opt_int "collected_at"),
+        17 opt_int "collected_at", 18 opt_text "todo_id"),
     table!("delegations" by "id",
         1 text "id", 2 text "project_id", 3 text "type", 4 text "mission", 5 opt_text "rationale",
         6 text "mode", 7 text "state", 8 text "review", 9 opt_text "todo_id",
@@ -146,7 +176,7 @@ pub(super) static TABLES: &[Table] = &[
         13 text "parent_agent", 14 text "agent", 15 int "attempts", 16 opt_text "result",
         17 opt_text "error", 18 opt_text "proposal", 19 opt_text "decision", 20 int "created_at",
         21 int "updated_at", 22 opt_int "finished_at", 23 opt_text "holder", 24 int "epoch",
-        25 opt_int "lease_until"),
+        25 opt_int "lease_until", 26 opt_text "conversation_id"),
     table!("agents" by "id",
         1 text "id", 2 text "project_id", 3 text "path", 4 opt_text "type", 5 text "status",
         6 opt_text "note", 7 int "heartbeat_at", 8 int "created_at", 9 int "updated_at"),
@@ -166,7 +196,7 @@ mod tests {
     use crate::{Error, Options, Store, Target};
 
     /// Tables, and columns of tables, that no export has.
-    const LEFT_OUT: [&str; 10] = [
+    const LEFT_OUT: [&str; 11] = [
         "answers",
         "facts",
         "issue_search",
@@ -175,6 +205,7 @@ mod tests {
         "issue_updates.row",
         "issues.row",
         "messages.row",
+        "readings.row",
         "sessions.row",
         "outbox.epoch, outbox.lease_until",
     ];
@@ -196,7 +227,11 @@ mod tests {
                      ORDER BY m.name, c.cid"
                 );
                 tx.query(columns, &[], |row| {
-                    let kind = if row.text(2)? == "TEXT" { Kind::Text } else { Kind::Int };
+                    let kind = match row.text(2)?.as_str() {
+                        "TEXT" => Kind::Text,
+                        "DOUBLE PRECISION" => Kind::Real,
+                        _ => Kind::Int,
+                    };
                     let column = (row.text(1)?, kind, row.int(3)? == 0);
                     Ok::<_, Error>((row.text(0)?, column))
                 })
@@ -212,7 +247,7 @@ mod tests {
         let mut ours: BTreeMap<String, Vec<_>> = BTreeMap::new();
         for table in TABLES {
             let columns = table.columns.iter();
-            let columns = columns.map(|c| (c.name.to_owned(), c.kind, c.may_be_null)).collect();
+            let columns = columns.map(|c| (c.key().to_owned(), c.kind, c.may_be_null)).collect();
             assert_eq!(ours.insert(table.name.to_owned(), columns), None);
         }
         for columns in expected.values_mut().chain(ours.values_mut()) {

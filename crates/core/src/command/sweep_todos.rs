@@ -1,0 +1,90 @@
+//! What a cycle does to the list of one pillar: what is late is escalated once, what was never
+//! started is put back or called off, stale candidates go if the mission says so, and what has been
+//! settled for long leaves the usual lists. Nothing is deleted.
+
+use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
+
+use super::draft::Draft;
+use crate::event::{TodoArchived, TodoDemoted, TodoEscalated};
+use crate::mission::{OverduePending, cadence};
+use crate::{Refused, Status, Todo, TodoId, TodoKind};
+
+/// Look after the list of a pillar.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SweepTodos {
+    /// The time zone dates are read in.
+    pub timezone: String,
+    pub overdue_pending: OverduePending,
+    /// 0: never.
+    pub archive_after_days: u32,
+    pub backlog_stale_days: u32,
+    pub auto_cancel_stale_backlog: bool,
+}
+
+/// The reason a stale candidate is cancelled for.
+const STALE: &str = "stale backlog";
+
+/// The reason an item that was never started is put back or called off for.
+const NEVER_STARTED: &str = "overdue and never started";
+
+impl SweepTodos {
+    pub(super) fn decide(&self, draft: &mut Draft<'_>) -> Result<(), Refused> {
+        draft.leave_on_list(TodoKind::Step, None)?;
+        let zone = cadence::time_zone(&self.timezone).unwrap_or(TimeZone::UTC);
+        let mut todos: Vec<TodoId> = draft.state.todos.keys().copied().collect();
+        todos.sort_unstable();
+        for id in todos {
+            let Some(todo) = draft.state.todo(id).cloned() else { continue };
+            if todo.is_overdue(&zone, draft.now) {
+                self.overdue(draft, &todo);
+            } else if todo.status == Status::Backlog {
+                let stale = older(&todo, self.backlog_stale_days, draft.now);
+                if stale && self.auto_cancel_stale_backlog {
+                    draft.cancel(id, Some(STALE.to_owned()));
+                }
+            } else if self.is_past(&todo, draft.now) {
+                draft.emit(TodoArchived { todo_id: id, archived_at: draft.now });
+            }
+        }
+        Ok(())
+    }
+
+    fn overdue(&self, draft: &mut Draft<'_>, todo: &Todo) {
+        let todo_id = todo.id;
+        if let Some(deadline) = todo.deadline
+            && todo.overdue_notified_for != Some(deadline)
+        {
+            draft.emit(TodoEscalated { todo_id, deadline });
+        }
+        if todo.status != Status::Pending {
+            return;
+        }
+        let reason = Some(NEVER_STARTED.to_owned());
+        match self.overdue_pending {
+            OverduePending::Keep => {}
+            OverduePending::Cancel => draft.cancel(todo_id, reason),
+            OverduePending::Demote => {
+                // A full backlog leaves it where it is; the person has been told (D-6).
+                let room = draft.state.limits;
+                if room.is_none_or(|limits| limits.demote(&draft.state.tally).is_ok()) {
+                    draft.emit(TodoDemoted { todo_id, reason });
+                }
+            }
+        }
+    }
+
+    fn is_past(&self, todo: &Todo, now: crate::Time) -> bool {
+        let Some(settled_at) = todo.settled_at.filter(|_| todo.status.is_settled()) else {
+            return false;
+        };
+        self.archive_after_days > 0
+            && todo.archived_at.is_none()
+            && settled_at.plus_days(self.archive_after_days) <= now
+    }
+}
+
+/// Has it been there for more than so many days?
+fn older(todo: &Todo, days: u32, now: crate::Time) -> bool {
+    todo.created_at.plus_days(days) < now
+}

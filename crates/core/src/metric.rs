@@ -1,0 +1,155 @@
+//! What a pillar is measured by: a figure that should stay on one side of a target.
+//!
+//! A metric is part of its mission and changes with the mission's file. Its readings are a log of
+//! their own; what they add up to (status, trend) is derived and never stored (F-18).
+
+mod figure;
+mod judge;
+
+pub use figure::Figure;
+pub use judge::{MetricStatus, TREND_READINGS, Trend, status, trend};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{MetricId, Time};
+
+/// What kind of figure it is. Durations are kept in seconds, truth as one and zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MetricKind {
+    #[default]
+    Numeric,
+    Percentage,
+    Count,
+    Duration,
+    Boolean,
+    Rating,
+}
+
+impl MetricKind {
+    pub const ALL: [Self; 6] =
+        [Self::Numeric, Self::Percentage, Self::Count, Self::Duration, Self::Boolean, Self::Rating];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Numeric => "numeric",
+            Self::Percentage => "percentage",
+            Self::Count => "count",
+            Self::Duration => "duration",
+            Self::Boolean => "boolean",
+            Self::Rating => "rating",
+        }
+    }
+
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == text)
+    }
+}
+
+/// On which side of the target a figure should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Operator {
+    #[serde(rename = "<")]
+    Below,
+    #[serde(rename = "<=")]
+    AtMost,
+    #[serde(rename = ">")]
+    Above,
+    #[serde(rename = ">=")]
+    AtLeast,
+    #[serde(rename = "=", alias = "==")]
+    Equal,
+}
+
+impl Operator {
+    /// How it is written.
+    #[must_use]
+    pub const fn sign(self) -> &'static str {
+        match self {
+            Self::Below => "<",
+            Self::AtMost => "<=",
+            Self::Above => ">",
+            Self::AtLeast => ">=",
+            Self::Equal => "=",
+        }
+    }
+}
+
+/// Where a figure should go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    Up,
+    Down,
+}
+
+/// What a figure should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Target {
+    pub operator: Operator,
+    pub value: Figure,
+    /// Beyond the target but not beyond this is a warning, not a miss.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning_threshold: Option<Figure>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub desired_direction: Option<Direction>,
+}
+
+/// How to read a figure without asking anybody. Only the operator says so, in the mission's file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Collect {
+    pub source: Source,
+    /// Where in a JSON answer the figure stands; absent: the whole answer is the figure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pointer: Option<String>,
+    pub timeout_s: u64,
+    /// The folder that commands run in and files are looked for in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
+}
+
+/// Where a figure comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// A program and its arguments; no shell.
+    Command(Vec<String>),
+    /// A GET.
+    Http(String),
+    File(String),
+}
+
+/// A metric of a pillar.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Metric {
+    pub id: MetricId,
+    pub slug: String,
+    pub name: String,
+    #[serde(rename = "type")]
+    pub kind: MetricKind,
+    pub unit: Option<String>,
+    pub target: Option<Target>,
+    pub collect: Option<Collect>,
+    /// When it is collected by itself, in the time zone of the mission.
+    pub cron: Option<String>,
+    /// It went out of the mission's file; its readings stay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archived_at: Option<Time>,
+}
+
+/// One figure at one moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Reading {
+    pub metric_id: MetricId,
+    pub value: Figure,
+    pub at: Time,
+    /// Who read it: a principal, or the collector.
+    pub source: String,
+}

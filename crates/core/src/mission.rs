@@ -1,0 +1,281 @@
+//! A mission: what a team is after, its pillars, what they are measured by, and how much may be
+//! taken on at once.
+//!
+//! A mission is one aggregate: its pillars, strategies and metrics change together, by the file the
+//! operator keeps (`spec`, `init`). The work itself stands in one list per pillar, under the same
+//! rules as every other list; capacity is a setting here and a check there (`capacity`).
+
+pub mod cadence;
+mod cycle;
+mod init;
+mod prompt;
+mod slug;
+mod spec;
+mod standing;
+mod template;
+
+pub use cycle::RunCycle;
+pub use init::{InitMission, Initialised};
+pub use prompt::{Measured, Shared, escalation, order, planning, warning};
+pub use slug::slug_of;
+pub use spec::{
+    CadenceSpec, CollectSpec, MetricSpec, MissionSpec, PillarSpec, SpecFault, StrategySpec,
+    TargetSpec, TemplateSpec, TodoSpec,
+};
+pub use standing::SetStanding;
+pub use template::{BUILT_IN, Template, fill};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::capacity::Limits;
+use crate::event::{CycleRun, MissionInitialised, MissionStandingChanged};
+use crate::evidence::EvidenceKind;
+use crate::metric::Metric;
+use crate::{ConversationId, Event, MissionId, PillarId, ProjectId, StrategyId, Time};
+
+/// Does it go on?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    #[default]
+    Active,
+    /// It rests: no cycle, no collection.
+    Paused,
+    /// It is over; what it was stays to be read.
+    Archived,
+}
+
+impl Standing {
+    pub const ALL: [Self; 3] = [Self::Active, Self::Paused, Self::Archived];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Paused => "paused",
+            Self::Archived => "archived",
+        }
+    }
+
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|standing| standing.name() == text)
+    }
+}
+
+/// When a mission plans.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Cadence {
+    pub cron: String,
+    /// An IANA name; `UTC` unless the file says otherwise.
+    pub timezone: String,
+}
+
+/// How far a limit counts (F-1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitScope {
+    #[default]
+    Mission,
+    Pillar,
+}
+
+/// What becomes of an overdue item that nobody started (D-6).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OverduePending {
+    #[default]
+    Demote,
+    Cancel,
+    Keep,
+}
+
+/// The `todo` block of a mission's file, with its defaults filled in. It is kept as JSON beside
+/// the mission, so that a new setting needs no column (M-4).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Settings {
+    #[serde(flatten)]
+    pub limits: Limits,
+    pub limit_scope: LimitScope,
+    /// Settled items leave the usual lists after so many days; 0: never (Q-M2).
+    pub archive_after_days: u32,
+    /// A backlog item older than this is marked stale (Q-M5).
+    pub backlog_stale_days: u32,
+    pub auto_cancel_stale_backlog: bool,
+    pub overdue_pending: OverduePending,
+    /// May an owner promote, demote and reprioritize outright (D-2)?
+    pub owner_may_rebalance: bool,
+    /// The kinds of evidence a claim must carry (P-24).
+    pub claim_evidence: Vec<EvidenceKind>,
+    pub templates: Vec<Template>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            limit_scope: LimitScope::default(),
+            archive_after_days: 30,
+            backlog_stale_days: 30,
+            auto_cancel_stale_backlog: false,
+            overdue_pending: OverduePending::default(),
+            owner_may_rebalance: false,
+            claim_evidence: Vec::new(),
+            templates: Vec::new(),
+        }
+    }
+}
+
+/// How far a strategy has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StrategyStatus {
+    Planned,
+    #[default]
+    Active,
+    Paused,
+    Completed,
+    Abandoned,
+}
+
+impl StrategyStatus {
+    pub const ALL: [Self; 5] =
+        [Self::Planned, Self::Active, Self::Paused, Self::Completed, Self::Abandoned];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Planned => "planned",
+            Self::Active => "active",
+            Self::Paused => "paused",
+            Self::Completed => "completed",
+            Self::Abandoned => "abandoned",
+        }
+    }
+
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == text)
+    }
+}
+
+/// A way a pillar means to get there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Strategy {
+    pub id: StrategyId,
+    pub description: String,
+    pub status: StrategyStatus,
+}
+
+/// A pillar of a mission. Its owner plans in one chat and its items are worked in another (M-52).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Pillar {
+    pub id: PillarId,
+    pub slug: String,
+    pub name: String,
+    pub description: String,
+    pub status: Standing,
+    pub conversation_id: ConversationId,
+    pub todos_conversation_id: ConversationId,
+    pub metrics: Vec<Metric>,
+    pub strategies: Vec<Strategy>,
+}
+
+/// A mission, whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Mission {
+    pub id: MissionId,
+    pub project_id: ProjectId,
+    pub slug: String,
+    pub name: String,
+    pub description: String,
+    pub status: Standing,
+    pub cadence: Option<Cadence>,
+    pub todo: Settings,
+    pub conversation_id: ConversationId,
+    pub pillars: Vec<Pillar>,
+    pub last_cycle_at: Option<Time>,
+    pub next_cycle_at: Option<Time>,
+    pub created_at: Time,
+    pub updated_at: Time,
+}
+
+impl Mission {
+    #[must_use]
+    pub fn pillar(&self, slug: &str) -> Option<&Pillar> {
+        self.pillars.iter().find(|pillar| pillar.slug == slug)
+    }
+
+    /// A metric that is still measured, with the pillar it belongs to; slugs of metrics are unique
+    /// in their mission.
+    #[must_use]
+    pub fn metric(&self, slug: &str) -> Option<(&Pillar, &Metric)> {
+        self.metrics().find(|(_, metric)| metric.slug == slug)
+    }
+
+    /// Every metric that is still measured.
+    pub fn metrics(&self) -> impl Iterator<Item = (&Pillar, &Metric)> {
+        self.pillars.iter().flat_map(|pillar| {
+            let measured = pillar.metrics.iter().filter(|metric| metric.archived_at.is_none());
+            measured.map(move |metric| (pillar, metric))
+        })
+    }
+
+    /// The metrics of these slugs; for each that is not there, its name.
+    #[must_use]
+    pub fn metrics_named(&self, slugs: &[String]) -> (Vec<&Metric>, Vec<String>) {
+        let mut found: Vec<&Metric> = Vec::new();
+        let mut unknown = Vec::new();
+        for slug in slugs {
+            match self.metric(slug.trim()) {
+                Some((_, metric)) if found.iter().any(|known| known.id == metric.id) => {}
+                Some((_, metric)) => found.push(metric),
+                None => unknown.push(slug.clone()),
+            }
+        }
+        (found, unknown)
+    }
+
+    /// The time zone its dates and its cadence are read in.
+    #[must_use]
+    pub fn timezone(&self) -> &str {
+        self.cadence.as_ref().map_or("UTC", |cadence| &cadence.timezone)
+    }
+}
+
+/// Folds one event into a mission; says whether it changed. Infallible, as `apply` is.
+pub fn apply_mission(state: &mut Option<Mission>, event: &Event, at: Time) -> bool {
+    if let Event::MissionInitialised(MissionInitialised { mission }) = event {
+        *state = Some(Mission::clone(mission));
+        return true;
+    }
+    let Some(mission) = state else { return false };
+    match event {
+        Event::MissionStandingChanged(changed) if changed.mission_id == mission.id => {
+            let MissionStandingChanged { pillar, status, next_cycle_at, .. } = changed;
+            match pillar {
+                None => mission.status = *status,
+                Some(slug) => {
+                    let named = mission.pillars.iter_mut().find(|pillar| pillar.slug == *slug);
+                    if let Some(pillar) = named {
+                        pillar.status = *status;
+                    }
+                }
+            }
+            mission.next_cycle_at = *next_cycle_at;
+        }
+        Event::CycleRun(CycleRun { mission_id, next_cycle_at }) if *mission_id == mission.id => {
+            mission.last_cycle_at = Some(at);
+            mission.next_cycle_at = *next_cycle_at;
+        }
+        _ => return false,
+    }
+    mission.updated_at = at;
+    true
+}

@@ -1,0 +1,44 @@
+//! One cycle of a mission: who may run it, when it is due, and when it is due next.
+//!
+//! What a cycle does to the lists is a command like any other (`SweepTodos`); what it writes into
+//! the chats stands in `prompt`. A cycle is one transaction: of many servers one has the mission's
+//! row, and the others find it done. Cycles that were missed meanwhile are one (M-71).
+
+use super::init::next_cycle;
+use super::{Mission, Standing};
+use crate::event::CycleRun;
+use crate::{Actor, Decision, Refusal, Refused, Role, Time};
+
+/// Run a cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunCycle {
+    /// Only if its time has come; else whether or not.
+    pub if_due: bool,
+}
+
+impl RunCycle {
+    /// None: it is not due, or the mission rests.
+    pub fn decide(
+        self,
+        mission: &Mission,
+        actor: &Actor,
+        now: Time,
+    ) -> Result<Option<Decision>, Refused> {
+        let leads = actor.mission.as_ref().is_none_or(|own| *own == mission.slug);
+        let may = match actor.role {
+            Role::Operator | Role::System => true,
+            Role::Lead => leads,
+            _ => false,
+        };
+        if !may {
+            return Err(Refusal::MayNotLead { role: actor.role }.into());
+        }
+        let due = mission.next_cycle_at.is_some_and(|at| at <= now);
+        if mission.status != Standing::Active || (self.if_due && !due) {
+            return Ok(None);
+        }
+        let next_cycle_at = next_cycle(mission.cadence.as_ref(), mission.status, now);
+        let run = CycleRun { mission_id: mission.id, next_cycle_at };
+        Ok(Some(Decision { events: vec![run.into()], ..Decision::default() }))
+    }
+}

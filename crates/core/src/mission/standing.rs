@@ -1,0 +1,69 @@
+//! Let a mission, or one pillar of it, rest or go on.
+
+use super::init::next_cycle;
+use super::{Mission, Standing};
+use crate::event::MissionStandingChanged;
+use crate::{Actor, Decision, Refusal, Refused, Role, Time};
+
+/// Pause or resume.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetStanding {
+    pub pillar: Option<String>,
+    /// Active or paused; archived comes from the mission's file.
+    pub status: Standing,
+}
+
+impl SetStanding {
+    /// Says nothing new where it stands so already.
+    pub fn decide(&self, mission: &Mission, actor: &Actor, now: Time) -> Result<Decision, Refused> {
+        let leads = actor.mission.as_ref().is_none_or(|own| *own == mission.slug);
+        if actor.role != Role::Operator && !(actor.role == Role::Lead && leads) {
+            return Err(Refusal::MayNotLead { role: actor.role }.into());
+        }
+        let before = match &self.pillar {
+            None => (mission.status, &mission.slug),
+            Some(slug) => match mission.pillar(slug) {
+                Some(pillar) => (pillar.status, &pillar.slug),
+                None => return Err(mission.unknown_pillar(slug).into()),
+            },
+        };
+        if before.0 == Standing::Archived {
+            return Err(Refusal::MissionArchived { slug: before.1.clone() }.into());
+        }
+        if before.0 == self.status {
+            return Ok(Decision::default());
+        }
+        let next_cycle_at = match self.pillar {
+            Some(_) => mission.next_cycle_at,
+            None => next_cycle(mission.cadence.as_ref(), self.status, now),
+        };
+        let (mission_id, pillar, status) = (mission.id, self.pillar.clone(), self.status);
+        let changed = MissionStandingChanged { mission_id, pillar, status, next_cycle_at };
+        Ok(Decision { events: vec![changed.into()], ..Decision::default() })
+    }
+}
+
+impl Mission {
+    /// The refusal for a pillar that is not there.
+    #[must_use]
+    pub fn unknown_pillar(&self, slug: &str) -> Refusal {
+        let active = |pillar: &&super::Pillar| pillar.status != Standing::Archived;
+        let known = self.pillars.iter().filter(active).map(|pillar| pillar.slug.clone());
+        Refusal::UnknownPillar {
+            mission: self.slug.clone(),
+            slug: slug.to_owned(),
+            known: known.collect(),
+        }
+    }
+
+    /// The refusal for a metric that is not there.
+    #[must_use]
+    pub fn unknown_metric(&self, slug: &str) -> Refusal {
+        let known = self.metrics().map(|(_, metric)| metric.slug.clone());
+        Refusal::UnknownMetric {
+            mission: self.slug.clone(),
+            slug: slug.to_owned(),
+            known: known.collect(),
+        }
+    }
+}
