@@ -53,6 +53,8 @@ const PLAN: &[Row] = &[
     (A::Claim,    [Any,     No,  No,   Any, Own,   No]),
     (A::Accept,   [Any,     No,  No,   Any, No,    No]),
     (A::Return,   [Any,     No,  No,   Any, No,    No]),
+    (A::Archive,  [Any,     No,  No,   Any, No,    No]),
+    (A::Purge,    [Any,     No,  No,   No,  No,    No]),
 ];
 
 #[rustfmt::skip]
@@ -170,10 +172,14 @@ pub enum Action {
     Edit,
     /// Take in what a worker proposed.
     Adopt,
+    /// Put the whole list away.
+    Archive,
+    /// Delete what was put away.
+    Purge,
 }
 
 impl Action {
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 25] = [
         Self::View,
         Self::Create,
         Self::Promote,
@@ -197,6 +203,8 @@ impl Action {
         Self::Ratify,
         Self::Edit,
         Self::Adopt,
+        Self::Archive,
+        Self::Purge,
     ];
 
     #[must_use]
@@ -225,6 +233,8 @@ impl Action {
             Self::Ratify => "ratify",
             Self::Edit => "edit",
             Self::Adopt => "adopt",
+            Self::Archive => "archive",
+            Self::Purge => "purge",
         }
     }
 

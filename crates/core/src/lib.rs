@@ -51,7 +51,7 @@ pub use id::{
 };
 pub use issue::{Issue, IssueStatus};
 pub use lease::Lease;
-pub use list::{List, ListKind, Scope};
+pub use list::{ArchiveReason, List, ListKind, Scope};
 pub use reach::Reach;
 pub use refusal::Refusal;
 pub use session::Session;

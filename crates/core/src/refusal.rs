@@ -13,6 +13,7 @@ use crate::delegation::{DelegationState, ProposalDecision};
 use crate::gate::GateState;
 use crate::issue::LinkKind;
 use crate::issue::checklist::LineFault;
+use crate::plan::PurgedPlan;
 use crate::transition::Move;
 use crate::{
     AgentPath, DelegationId, GateId, IssueStatus, ListKind, Role, SessionId, Status, Time, TodoId,
@@ -151,6 +152,14 @@ pub enum Refusal {
     NoChecklist,
     /// A file that is no plan.
     BadPlan { fault: String },
+    /// No such plan in the project.
+    UnknownPlan { plan_file: String, branch: String },
+    /// The list was put away; nothing is done to its items.
+    Archived { at: Time },
+    /// Tasks are open, and nobody confirmed.
+    OpenTasks { open: u64 },
+    /// What would be gone for good, and nobody confirmed.
+    Unconfirmed { plans: Vec<PurgedPlan>, tasks: u64 },
     /// No such agent in the project.
     UnknownAgent { agent: AgentPath },
     /// A worker speaks for itself alone.
@@ -161,7 +170,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// Every code there is, for the error table and its golden.
-    pub const CODES: [&'static str; 51] = [
+    pub const CODES: [&'static str; 55] = [
         "unknown_todo",
         "already_settled",
         "wrong_status",
@@ -211,6 +220,10 @@ impl Refusal {
         "items_required",
         "no_checklist",
         "bad_plan",
+        "unknown_plan",
+        "archived",
+        "open_tasks",
+        "unconfirmed",
         "unknown_agent",
         "unknown_conversation",
     ];
@@ -271,6 +284,10 @@ impl Refusal {
             Self::NoProposal { .. } => "no_proposal",
             Self::ProposalSettled { .. } => "proposal_settled",
             Self::BadPlan { .. } => "bad_plan",
+            Self::UnknownPlan { .. } => "unknown_plan",
+            Self::Archived { .. } => "archived",
+            Self::OpenTasks { .. } => "open_tasks",
+            Self::Unconfirmed { .. } => "unconfirmed",
             Self::UnknownAgent { .. } => "unknown_agent",
             Self::UnknownConversation { .. } => "unknown_conversation",
             Self::Unbound => "unbound",

@@ -46,6 +46,11 @@ pub const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("schema/sqlite/0005_plans.sql"),
         postgres: include_str!("schema/postgres/0005_plans.sql"),
     },
+    Migration {
+        version: 6,
+        sqlite: include_str!("schema/sqlite/0006_archive.sql"),
+        postgres: include_str!("schema/postgres/0006_archive.sql"),
+    },
 ];
 
 /// How a store's version stands to ours.

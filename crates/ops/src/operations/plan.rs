@@ -119,8 +119,10 @@ impl Define for PlanTool {
                 Ok(Output { current: place.current, ..Output::default() })
             }
             PlanAction::Render => {
-                let (form, budget) = (input.form, None);
-                let wanted = plan_render::Input { plan_file: plan_file()?, branch, form, budget };
+                let (plan_file, form) = (plan_file()?, input.form);
+                let (include_archived, budget) = (None, None);
+                let wanted =
+                    plan_render::Input { plan_file, branch, include_archived, form, budget };
                 let told = plan_render::PlanRender::run(call, &wanted)?;
                 Ok(Output { markdown: told.text, ..Output::default() })
             }
@@ -145,6 +147,7 @@ impl Define for PlanTool {
 }
 
 fn tree(call: &mut Call<'_, '_>, plan_file: &Title, branch: Maybe<Title>) -> Result<Output, Error> {
-    let wanted = plan_tree::Input { plan_file: plan_file.clone(), branch };
+    let (plan_file, include_archived) = (plan_file.clone(), None);
+    let wanted = plan_tree::Input { plan_file, branch, include_archived };
     plan_tree::PlanTree::run(call, &wanted).map(Output::from)
 }

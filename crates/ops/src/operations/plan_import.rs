@@ -5,7 +5,7 @@ use std::path::{Component, Path};
 use punchlist_core::command::ImportPlan;
 use punchlist_core::plan::{Changes, Plan, parse};
 use punchlist_core::text::Title;
-use punchlist_core::{Refusal, Role};
+use punchlist_core::{Event, Refusal, Role};
 use punchlist_store::Load;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,6 +39,9 @@ pub struct Output {
     /// The task the work stands at.
     pub current: Option<TaskView>,
     pub changes: ChangesView,
+    /// It was archived, and is back.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unarchived: bool,
 }
 
 /// What an import did, in tasks.
@@ -78,9 +81,10 @@ impl Define for PlanImport {
         let decision = call.decide(&mut snapshot, ImportPlan { root, next_seq })?;
         let Changes { added, moved, archived, unchanged } =
             Changes::of(&plan.root, &decision.events);
+        let unarchived = decision.events.iter().any(|e| matches!(e, Event::ListUnarchived(_)));
         let PlanView { tasks, current, .. } = PlanView::of(call, &snapshot)?;
         let changes = ChangesView { added, moved, archived, unchanged };
-        Ok(Output { tasks, current, changes })
+        Ok(Output { tasks, current, changes, unarchived })
     }
 }
 

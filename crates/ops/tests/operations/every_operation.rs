@@ -45,6 +45,13 @@ fn working_input(world: &World, operation: &Operation) -> Value {
         }
         input[field] = json!(id);
     }
+    if ["plan_archive", "plan_finish", "plan_purge"].contains(&operation.name) {
+        let _ = world.plan(&["task"]);
+        if operation.name == "plan_purge" {
+            world.call("plan_archive", json!({ "planFile": "docs/plans/auth.md" })).unwrap();
+            input["archivedOlderThan"] = json!("0s");
+        }
+    }
     if operation.name == "agent_status" {
         world.call("agent_register", json!({ "agent": input["agent"] })).unwrap();
     }

@@ -111,7 +111,11 @@ impl Tx<'_> {
         for event in &decision.events {
             match apply(snapshot, event, stamp.at) {
                 Touched::Nothing => {}
-                Touched::List => self.insert_list(&snapshot.list)?,
+                Touched::List => self.put_list(&snapshot.list)?,
+                Touched::Purged => {
+                    self.purge_list(snapshot.list.id)?;
+                    self.put_list(&snapshot.list)?;
+                }
                 Touched::Todo(id) => {
                     let moved = matches!(
                         event,

@@ -96,7 +96,7 @@ pub(super) static TABLES: &[Table] = &[
         1 text "id", 2 text "name", 3 int "created_at", 4 int "last_issue"),
     table!("lists" by "id",
         1 text "id", 2 text "project_id", 3 text "kind", 4 text "scope_outer",
-        5 text "scope_inner", 6 int "created_at"),
+        5 text "scope_inner", 6 int "created_at", 7 opt_int "archived_at", 8 opt_int "last_seq"),
     table!("todos" by "id",
         1 text "id", 2 text "list_id", 3 opt_int "seq", 4 opt_text "parent_id", 5 text "kind",
         6 text "title", 7 text "description", 8 text "justification", 9 text "completion_criteria",
