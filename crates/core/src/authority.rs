@@ -361,14 +361,10 @@ pub fn who_may(list: ListKind, todo: TodoKind, action: Action) -> Vec<Role> {
 #[must_use]
 pub fn owns(actor: &Actor, snapshot: &Snapshot, todo: Option<&Todo>) -> bool {
     let assigned = |todo: Option<&Todo>| {
-        let mut next = todo;
-        while let Some(todo) = next {
-            if todo.assignee.as_ref() == Some(&actor.agent) {
-                return true;
-            }
-            next = todo.parent_id.and_then(|parent| snapshot.todo(parent));
-        }
-        false
+        let parent = |todo: &&Todo| todo.parent_id.and_then(|parent| snapshot.todo(parent));
+        // A circle can only come from outside; whoever goes up in one has seen all of it by then.
+        let mut above = std::iter::successors(todo, parent).take(snapshot.todos.len() + 1);
+        above.any(|todo| todo.assignee.as_ref() == Some(&actor.agent))
     };
     match (&snapshot.list.scope, actor.role) {
         (_, Role::Operator | Role::System) => true,

@@ -2,7 +2,7 @@
 
 use punchlist_core::Role;
 use punchlist_ops::Error;
-use punchlist_testkit::{Backend, World, on_every_store};
+use punchlist_testkit::{Backend, World, on_every_lasting_store, on_every_store};
 use serde_json::{Value, json};
 
 const FILE: &str = "docs/plans/auth.md";
@@ -170,6 +170,51 @@ fn a_purged_number_does_not_come_again(backend: Backend) {
     purge(&world, json!({ "archivedOlderThan": "0s", "confirm": true })).unwrap();
     assert_eq!(import(&world)["tasks"][0]["seq"], last + 1);
 }
+
+/// O-19: a circle by hand is named by the doctor; nothing loops or falls over, nothing is hidden,
+/// and the plan's own file sets it right.
+fn a_circle_by_hand_is_named_and_holds_nobody(backend: Backend) {
+    let world = World::new(backend);
+    let deep = "# Auth\n- [ ] a\n  - [ ] b\n    - [ ] c\n- [ ] d\n";
+    let import = || world.call("plan_import", json!({ "planFile": FILE, "markdown": deep }));
+    let made = import().unwrap();
+    let mut task = &made["tasks"][0];
+    let ids: Vec<String> = std::iter::from_fn(|| {
+        task = task["children"].as_array()?.first()?;
+        Some(task["id"].as_str().unwrap().to_owned())
+    })
+    .collect();
+    let [a, b, c] = &ids[..] else { panic!("{made}") };
+    assert_eq!(sick(&world), [""; 0]);
+    let (child, parent) = (a.clone(), c.clone());
+    let hung = world.ops.store().unwrap().write(move |tx| {
+        let statement = punchlist_store::sql!("UPDATE todos SET parent_id = $1 WHERE id = $2");
+        tx.execute(statement, &[(&parent).into(), (&child).into()])
+    });
+    hung.map_err(|error: punchlist_store::Error| error.to_string()).unwrap();
+    let report = world.ops.examine();
+    let trees = report.checks.iter().find(|check| check.name == "trees").unwrap();
+    let circle = format!("a circle of 3 todos: {a} under {c} under {b} under {a}");
+    assert_eq!((trees.ok, &trees.detail), (false, &circle));
+    assert!(trees.hint.as_ref().unwrap().contains("import the plan's file again"), "{trees:?}");
+    let shown = named(&world, "plan_tree").unwrap();
+    for content in ["Auth", "a", "b", "c", "d"] {
+        let line = format!("[ ] {content}");
+        assert!(shown["markdown"].as_str().unwrap().contains(&line), "{line}: {shown}");
+    }
+    assert_eq!(named(&world, "plan_current").unwrap()["current"]["content"], "d");
+    assert!(named(&world, "plan_render").unwrap()["text"].as_str().unwrap().contains("] d"));
+    let worker = world.envelope(Role::Worker);
+    let error = world.call_in(&worker, "task_complete", json!({ "taskId": b })).unwrap_err();
+    assert_eq!(error.code(), "not_permitted");
+    world.call("task_assign", json!({ "taskId": b, "agent": "backend" })).unwrap();
+    import().unwrap();
+    let trees = world.ops.examine().checks.into_iter().find(|check| check.name == "trees");
+    assert!(trees.unwrap().ok);
+    assert_eq!(named(&world, "plan_tree").unwrap()["tasks"][0]["children"][0]["id"], json!(a));
+}
+
+on_every_lasting_store!(a_circle_by_hand_is_named_and_holds_nobody);
 
 on_every_store!(
     an_archived_plan_is_out_of_view,
