@@ -102,7 +102,7 @@ fn a_purge_is_the_operators_and_names_what_would_go() {
     }
     let operator = actor(Role::Operator);
     let purged = command.decide(&all, &operator, young.now).unwrap();
-    let scope = old.state.list.scope.clone();
+    let scope = old.state.list.scope;
     assert_eq!(purged.len(), 1);
     assert_eq!(purged[0].event, ListPurged { scope, todos: 3, last_seq: Some(7) }.into());
     let unsure = PurgePlans { confirm: false, ..command };

@@ -5,7 +5,7 @@ use punchlist_core::event::AgentChanged;
 use punchlist_core::plan::{ArchivedPlan, Purge, PurgePlans, PurgedPlan};
 use punchlist_core::text::Title;
 use punchlist_core::{
-    AgentStatus, Agents, ArchiveReason, Decision, Refusal, Scope, Snapshot, TodoId,
+    AgentPath, AgentStatus, Agents, ArchiveReason, Decision, Refusal, Scope, Snapshot, TodoId,
 };
 use punchlist_store::Load;
 use punchlist_store::rows::agents::Agent;
@@ -81,6 +81,18 @@ impl Call<'_, '_> {
             purged.push(plan);
         }
         Ok(purged)
+    }
+
+    /// Is there such an agent: registered here, configured, or the caller?
+    pub(crate) fn knows(&mut self, agent: &AgentPath) -> Result<bool, Error> {
+        let envelope = self.envelope;
+        if envelope.actor.agent == *agent || envelope.agents.names(agent) {
+            return Ok(true);
+        }
+        match self.project()? {
+            Some(project) => Ok(self.tx.agent(project, agent)?.is_some()),
+            None => Ok(false),
+        }
     }
 
     /// The agents of this project, and who of them has gone silent.

@@ -39,6 +39,9 @@ fn working_input(world: &World, operation: &Operation) -> Value {
     if operation.name.starts_with("task_") {
         let id = world.plan(&["task"])[0].clone();
         let field = if operation.name == "task_add" { "parentId" } else { "taskId" };
+        for agent in ["backend", "primary.subagents.backend"] {
+            world.call("agent_register", json!({ "agent": agent })).unwrap();
+        }
         if operation.name == "task_release" {
             let assign = json!({ "taskId": id, "agent": "backend" });
             world.call("task_assign", assign).unwrap();

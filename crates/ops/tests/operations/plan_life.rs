@@ -207,7 +207,7 @@ fn a_circle_by_hand_is_named_and_holds_nobody(backend: Backend) {
     let worker = world.envelope(Role::Worker);
     let error = world.call_in(&worker, "task_complete", json!({ "taskId": b })).unwrap_err();
     assert_eq!(error.code(), "not_permitted");
-    world.call("task_assign", json!({ "taskId": b, "agent": "backend" })).unwrap();
+    world.call("task_assign", json!({ "taskId": b, "agent": "primary" })).unwrap();
     import().unwrap();
     let trees = world.ops.examine().checks.into_iter().find(|check| check.name == "trees");
     assert!(trees.unwrap().ok);

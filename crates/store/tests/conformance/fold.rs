@@ -48,7 +48,7 @@ pub(crate) fn play(fixture: &Fixture) {
     match kind {
         ListKind::Plan | ListKind::Pillar => {
             let assignee = AgentPath::primary();
-            fixture.run(AssignTodo { todo_id: todos[2].id, assignee }, 11);
+            fixture.run(AssignTodo { todo_id: todos[2].id, assignee, is_known: true }, 11);
             let claim = ClaimTodo { todo_id: todos[2].id, outcome: outcome(), evidence: vec![] };
             fixture.run(claim, 12);
         }
