@@ -53,6 +53,8 @@ const PLAN: &[Row] = &[
     (A::Claim,    [Any,     No,  No,   Any, Own,   No]),
     (A::Accept,   [Any,     No,  No,   Any, No,    No]),
     (A::Return,   [Any,     No,  No,   Any, No,    No]),
+    (A::Archive,  [Any,     No,  No,   Any, No,    No]),
+    (A::Purge,    [Any,     No,  No,   No,  No,    No]),
 ];
 
 #[rustfmt::skip]
@@ -173,10 +175,14 @@ pub enum Action {
     Adopt,
     /// What a cycle does to what is late, stale or long settled.
     Sweep,
+    /// Put the whole list away.
+    Archive,
+    /// Delete what was put away.
+    Purge,
 }
 
 impl Action {
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::View,
         Self::Create,
         Self::Promote,
@@ -201,6 +207,8 @@ impl Action {
         Self::Edit,
         Self::Adopt,
         Self::Sweep,
+        Self::Archive,
+        Self::Purge,
     ];
 
     #[must_use]
@@ -230,6 +238,8 @@ impl Action {
             Self::Edit => "edit",
             Self::Adopt => "adopt",
             Self::Sweep => "sweep",
+            Self::Archive => "archive",
+            Self::Purge => "purge",
         }
     }
 
@@ -362,14 +372,10 @@ pub fn who_may(list: ListKind, todo: TodoKind, action: Action) -> Vec<Role> {
 #[must_use]
 pub fn owns(actor: &Actor, snapshot: &Snapshot, todo: Option<&Todo>) -> bool {
     let assigned = |todo: Option<&Todo>| {
-        let mut next = todo;
-        while let Some(todo) = next {
-            if todo.assignee.as_ref() == Some(&actor.agent) {
-                return true;
-            }
-            next = todo.parent_id.and_then(|parent| snapshot.todo(parent));
-        }
-        false
+        let parent = |todo: &&Todo| todo.parent_id.and_then(|parent| snapshot.todo(parent));
+        // A circle can only come from outside; whoever goes up in one has seen all of it by then.
+        let mut above = std::iter::successors(todo, parent).take(snapshot.todos.len() + 1);
+        above.any(|todo| todo.assignee.as_ref() == Some(&actor.agent))
     };
     match (&snapshot.list.scope, actor.role) {
         (_, Role::Operator | Role::System) => true,

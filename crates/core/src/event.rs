@@ -13,7 +13,7 @@ use crate::delegation::{Delegation, Proposal, ProposalDecision, ProposedItem};
 use crate::evidence::Evidence;
 use crate::gate::{Gate, GateState};
 use crate::issue::{Issue, IssueStatus, IssueUpdate, Link, LinkKind};
-use crate::list::List;
+use crate::list::{ArchiveReason, List, Scope};
 use crate::metric::Reading;
 use crate::mission::{Mission, Standing};
 use crate::session::Session;
@@ -79,6 +79,13 @@ events! {
     ProjectOpened = "project_opened" { project_id: ProjectId, name: String, created_at: Time }
     /// A list came to be, on first use.
     ListOpened = "list_opened" { list: List }
+    /// A list was put away, with all its items.
+    ListArchived = "list_archived" { scope: Scope, archived_at: Time, reason: ArchiveReason }
+    /// A list that was put away is back.
+    ListUnarchived = "list_unarchived" { scope: Scope }
+    /// The items of a list that was put away are gone for good, so many of them. The log goes on
+    /// from here as from an empty list: what it tells of before is all that is left of them.
+    ListPurged = "list_purged" { scope: Scope, todos: u64, last_seq: Option<i64> }
     /// An item came to be.
     TodoCreated = "todo_created" { todo: Box<Todo> }
     /// Work began.

@@ -53,7 +53,7 @@ pub use id::{
 };
 pub use issue::{Issue, IssueStatus};
 pub use lease::Lease;
-pub use list::{List, ListKind, Scope};
+pub use list::{ArchiveReason, List, ListKind, Scope};
 pub use mission::Mission;
 pub use reach::Reach;
 pub use refusal::Refusal;

@@ -101,6 +101,26 @@ impl Scope {
     }
 }
 
+/// Why a list was put away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ArchiveReason {
+    /// Somebody wants it out of view, whatever is open in it.
+    ByHand,
+    /// Its work is over: the branch was merged.
+    Finished,
+}
+
+impl ArchiveReason {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ByHand => "by hand",
+            Self::Finished => "finished",
+        }
+    }
+}
+
 /// Which turn a message belongs to: the one its metadata names, else the message itself (T-7).
 #[must_use]
 pub fn turn_of_message<'a>(metadata_turn_id: Option<&'a str>, message_id: &'a str) -> &'a str {
@@ -115,9 +135,21 @@ pub struct List {
     pub project_id: ProjectId,
     pub scope: Scope,
     pub created_at: Time,
+    /// When it was put away with all its items; the rows stay until they are purged (Q-O1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archived_at: Option<Time>,
+    /// The highest number of its items that were purged: no number comes twice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_seq: Option<i64>,
 }
 
 impl List {
+    /// A list that nothing has happened to yet.
+    #[must_use]
+    pub const fn new(id: ListId, project_id: ProjectId, scope: Scope, created_at: Time) -> Self {
+        Self { id, project_id, scope, created_at, archived_at: None, last_seq: None }
+    }
+
     #[must_use]
     pub const fn kind(&self) -> ListKind {
         self.scope.kind()

@@ -15,14 +15,16 @@ mod line;
 pub(crate) mod pairing;
 mod parse;
 mod position;
+mod purge;
 mod render;
 mod state;
 mod tree;
 
 pub use changes::Changes;
 pub use fault::PlanFault;
-pub use parse::parse;
+pub use parse::{parse, text};
 pub use position::{Position, Reason, first_leaf_by_depth, position};
+pub use purge::{ArchivedPlan, Purge, PurgePlans, PurgedPlan};
 pub use render::{Form, Rendered, render};
 pub use state::{Need, State, need, state};
 pub use tree::{Branch, Tree};
@@ -36,6 +38,9 @@ pub const LEVELS_MAX: usize = 50;
 
 /// How many lines a plan file may have.
 pub const LINES_MAX: usize = 100_000;
+
+/// How many bytes a plan file may have: 4 MiB, as much as a request.
+pub const BYTES_MAX: usize = 4 << 20;
 
 /// A plan file, read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -14,6 +14,7 @@ use crate::evidence::EvidenceKind;
 use crate::gate::GateState;
 use crate::issue::LinkKind;
 use crate::issue::checklist::LineFault;
+use crate::plan::PurgedPlan;
 use crate::transition::Move;
 use crate::{
     AgentPath, ConversationId, DelegationId, GateId, IssueStatus, ListKind, Role, SessionId,
@@ -152,6 +153,14 @@ pub enum Refusal {
     NoChecklist,
     /// A file that is no plan.
     BadPlan { fault: String },
+    /// No such plan in the project.
+    UnknownPlan { plan_file: String, branch: String },
+    /// The list was put away; nothing is done to its items.
+    Archived { at: Time },
+    /// Tasks are open, and nobody confirmed.
+    OpenTasks { open: u64 },
+    /// What would be gone for good, and nobody confirmed.
+    Unconfirmed { plans: Vec<PurgedPlan>, tasks: u64 },
     /// No such agent in the project.
     UnknownAgent { agent: AgentPath },
     /// A worker speaks for itself alone.
@@ -184,7 +193,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// Every code there is, for the error table and its golden.
-    pub const CODES: [&'static str; 61] = [
+    pub const CODES: [&'static str; 65] = [
         "unknown_todo",
         "already_settled",
         "wrong_status",
@@ -234,6 +243,10 @@ impl Refusal {
         "items_required",
         "no_checklist",
         "bad_plan",
+        "unknown_plan",
+        "archived",
+        "open_tasks",
+        "unconfirmed",
         "unknown_agent",
         "evidence_required",
         "unknown_mission",
@@ -305,6 +318,10 @@ impl Refusal {
             Self::NoProposal { .. } => "no_proposal",
             Self::ProposalSettled { .. } => "proposal_settled",
             Self::BadPlan { .. } => "bad_plan",
+            Self::UnknownPlan { .. } => "unknown_plan",
+            Self::Archived { .. } => "archived",
+            Self::OpenTasks { .. } => "open_tasks",
+            Self::Unconfirmed { .. } => "unconfirmed",
             Self::UnknownAgent { .. } => "unknown_agent",
             Self::EvidenceRequired { .. } => "evidence_required",
             Self::UnknownMission { .. } => "unknown_mission",

@@ -90,7 +90,8 @@ fn phase_ranks(todos: &[&Todo]) -> BTreeMap<String, Place> {
 }
 
 /// Parents before children, siblings by position, each with the index of its parent in this very
-/// order. What hangs on an item that is not loaded or not in view stands at the top.
+/// order. What hangs on an item that is not loaded or not in view stands at the top; a circle is
+/// cut open at its first item.
 ///
 /// Each item is looked at once and what the order rests on is copied together: the items of a
 /// long list do not fit into a cache, and asking them again and again is what takes the time.
@@ -112,15 +113,29 @@ pub(crate) fn pre_order(snapshot: &Snapshot) -> Vec<(&Todo, Option<usize>)> {
         first_child[parent.map_or(0, |parent| parent + 1)] = index;
     }
     let mut result = Vec::with_capacity(todos.len());
+    let mut shown = vec![false; todos.len()];
     // The next sibling on each level, and the place of their parent in the result.
     let mut open = vec![(first_child[0], None, None)];
-    while let Some((index, parent, place)) = open.pop() {
-        let Some((_, _, at)) = siblings.get(index).filter(|(of, ..)| *of == parent) else {
-            continue;
+    let mut rest = siblings.iter();
+    loop {
+        while let Some((index, parent, place)) = open.pop() {
+            let Some((_, _, at)) = siblings.get(index).filter(|(of, ..)| *of == parent) else {
+                continue;
+            };
+            open.push((index + 1, parent, place));
+            if std::mem::replace(&mut shown[*at], true) {
+                continue;
+            }
+            open.push((first_child[at + 1], Some(*at), Some(result.len())));
+            result.push((todos[*at], place));
+        }
+        // What is left hangs in a circle, which can only come from outside. Nobody's work is
+        // hidden for that: its first item stands at the top.
+        let Some((_, _, at)) = rest.find(|(_, _, at)| !shown[*at]) else {
+            return result;
         };
-        open.push((index + 1, parent, place));
+        shown[*at] = true;
         open.push((first_child[at + 1], Some(*at), Some(result.len())));
-        result.push((todos[*at], place));
+        result.push((todos[*at], None));
     }
-    result
 }

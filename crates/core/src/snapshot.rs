@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use crate::authority::Action;
 use crate::capacity::Limits;
 use crate::event::{
-    ChangeRecommended, ClaimReturned, CommandRefused, ListOpened, ProjectOpened, TodoArchived,
-    TodoAssigned, TodoCancelled, TodoClaimed, TodoCompleted, TodoCreated, TodoDeferred,
-    TodoDemoted, TodoDescribed, TodoEscalated, TodoHeld, TodoMoved, TodoNoted, TodoPromoted,
-    TodoRatified, TodoRemoved, TodoReopened, TodoRevised, TodoStarted, TodoTaken, TodoUnheld,
-    TodoYielded, TokenIssued, TokenRevoked,
+    ChangeRecommended, ClaimReturned, CommandRefused, ListArchived, ListOpened, ListPurged,
+    ListUnarchived, ProjectOpened, TodoArchived, TodoAssigned, TodoCancelled, TodoClaimed,
+    TodoCompleted, TodoCreated, TodoDeferred, TodoDemoted, TodoDescribed, TodoEscalated, TodoHeld,
+    TodoMoved, TodoNoted, TodoPromoted, TodoRatified, TodoRemoved, TodoReopened, TodoRevised,
+    TodoStarted, TodoTaken, TodoUnheld, TodoYielded, TokenIssued, TokenRevoked,
 };
 use crate::evidence::EvidenceKind;
 use crate::todo::Note;
@@ -117,6 +117,8 @@ impl Snapshot {
 pub enum Touched {
     Nothing,
     List,
+    /// The list, and every row that hangs on it: they go.
+    Purged,
     Todo(TodoId),
     /// The last note of the snapshot.
     Note,
@@ -129,6 +131,20 @@ pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
         Event::ListOpened(ListOpened { list }) => {
             snapshot.list = list.clone();
             Touched::List
+        }
+        Event::ListArchived(ListArchived { archived_at, .. }) => {
+            snapshot.list.archived_at = Some(*archived_at);
+            Touched::List
+        }
+        Event::ListUnarchived(ListUnarchived { .. }) => {
+            snapshot.list.archived_at = None;
+            Touched::List
+        }
+        Event::ListPurged(ListPurged { last_seq, .. }) => {
+            let mut list = snapshot.list.clone();
+            list.last_seq = list.last_seq.max(*last_seq);
+            *snapshot = Snapshot { limits: snapshot.limits, ..Snapshot::empty(list) };
+            Touched::Purged
         }
         Event::TodoCreated(TodoCreated { todo }) => {
             *snapshot.tally.of(todo.status) += 1;

@@ -131,16 +131,21 @@ impl<'a, 't> Call<'a, 't> {
         covered.map_err(|missing| Refusal::OutOfReach { missing }.into())
     }
 
-    /// The state of a list that may not exist; looking creates nothing.
+    /// The state of a list that may not exist or was put away; looking creates nothing.
     pub fn look(&mut self, scope: &Scope, load: Load) -> Result<Option<Snapshot>, Error> {
+        match self.find(scope)?.filter(|list| list.archived_at.is_none()) {
+            Some(list) => Ok(Some(self.tx.snapshot(list, load)?)),
+            None => Ok(None),
+        }
+    }
+
+    /// The list of a scope, also one that was put away.
+    fn find(&mut self, scope: &Scope) -> Result<Option<List>, Error> {
         self.within_reach(scope)?;
-        let Some(project) = self.project()? else {
-            return Ok(None);
-        };
-        let Some(list) = self.tx.list(project, scope, Lock::No)? else {
-            return Ok(None);
-        };
-        Ok(Some(self.tx.snapshot(list, load)?))
+        match self.project()? {
+            Some(project) => Ok(self.tx.list(project, scope, Lock::No)?),
+            None => Ok(None),
+        }
     }
 
     /// The state of a list to change, locked, if there is one.
@@ -164,12 +169,8 @@ impl<'a, 't> Call<'a, 't> {
         if let Some(list) = self.tx.list(project, &scope, Lock::Row)? {
             return Ok(self.tx.snapshot(list, load)?);
         }
-        let list = List {
-            id: ListId::from(self.ids.ulid()),
-            project_id: project,
-            scope,
-            created_at: self.envelope.now,
-        };
+        let id = ListId::from(self.ids.ulid());
+        let list = List::new(id, project, scope, self.envelope.now);
         let mut snapshot = Snapshot::empty(list.clone());
         let opened = Decision { events: vec![ListOpened { list }.into()], ..Decision::default() };
         self.record(&mut snapshot, &opened)?;

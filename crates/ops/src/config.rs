@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use punchlist_core::Role;
 use punchlist_core::delegation::Review;
+use punchlist_core::{AgentPath, Role};
 use serde::Deserialize;
 
 /// The tools of an issue's keeper; a subagent has none of them.
@@ -70,6 +70,12 @@ impl Agents {
     #[must_use]
     pub fn review(&self, kind: &str) -> Review {
         self.0.get(kind).and_then(|agent| agent.todo_review).unwrap_or_default()
+    }
+
+    /// Does a file name this agent, wherever it stands in the tree?
+    #[must_use]
+    pub fn names(&self, agent: &AgentPath) -> bool {
+        agent.as_str().rsplit('.').next().is_some_and(|name| self.0.contains_key(name))
     }
 
     /// No agent below another lists a tool that is root's alone.

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use punchlist_core::evidence::Evidence;
 use punchlist_core::text::{Body, Content, TextFault, Title};
-use punchlist_core::{AgentPath, Time};
+use punchlist_core::{AgentPath, Span, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
@@ -137,6 +137,15 @@ pub fn when(path: &str, text: &str) -> Result<Time, crate::Error> {
     Time::parse(text).ok_or_else(|| {
         let found = format!("`{}`", text.chars().take(60).collect::<String>());
         let expected = "a time in RFC 3339, e.g. 2030-01-01T00:00:00Z".to_owned();
+        crate::explain::Fault::BadValue { path: path.to_owned(), found, expected }.into()
+    })
+}
+
+/// A length of time.
+pub fn span(path: &str, text: &str) -> Result<Span, crate::Error> {
+    Span::parse(text).ok_or_else(|| {
+        let found = format!("`{}`", text.chars().take(60).collect::<String>());
+        let expected = Span::SPELLING.to_owned();
         crate::explain::Fault::BadValue { path: path.to_owned(), found, expected }.into()
     })
 }

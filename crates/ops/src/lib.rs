@@ -19,6 +19,7 @@ pub mod follow;
 pub mod identity;
 pub mod input;
 pub mod operations;
+mod plan_file;
 pub mod portable;
 pub mod schema;
 pub mod token;

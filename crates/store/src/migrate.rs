@@ -47,6 +47,11 @@ pub const MIGRATIONS: &[Migration] = &[
         postgres: include_str!("schema/postgres/0005_plans.sql"),
     },
     Migration {
+        version: 6,
+        sqlite: include_str!("schema/sqlite/0006_archive.sql"),
+        postgres: include_str!("schema/postgres/0006_archive.sql"),
+    },
+    Migration {
         version: 7,
         sqlite: include_str!("schema/sqlite/0007_missions.sql"),
         postgres: include_str!("schema/postgres/0007_missions.sql"),

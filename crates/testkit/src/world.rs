@@ -91,7 +91,7 @@ impl World {
             let mut ids = punchlist_ops::clock::ids(now).expect("randomness");
             let project = tx.project("test")?.expect("the project");
             let (id, scope) = (ListId::from(ids.ulid()), scope.clone());
-            let list = List { id, project_id: project, scope, created_at: now };
+            let list = List::new(id, project, scope, now);
             let mut snapshot = Snapshot::empty(list.clone());
             let stamp = Stamp { project, actor: actor.clone(), cause: "testkit", at: now };
             let opened =

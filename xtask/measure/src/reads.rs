@@ -90,12 +90,7 @@ fn filled(file: &Path, todos: usize) -> Result<Ops> {
 
 fn fill_list(tx: &mut Tx<'_>, stamp: &Stamp, n: usize, ids: &mut Ids) -> Result<(), Error> {
     let scope = Scope::Turn { conversation_id: "c".to_owned(), turn_id: format!("turn-{n}") };
-    let list = List {
-        id: ListId::from(ids.ulid()),
-        project_id: stamp.project,
-        scope,
-        created_at: stamp.at,
-    };
+    let list = List::new(ListId::from(ids.ulid()), stamp.project, scope, stamp.at);
     let mut snapshot = Snapshot::empty(list.clone());
     let opened = Decision { events: vec![ListOpened { list }.into()], ..Decision::default() };
     tx.record(&mut snapshot, &opened, stamp, ids)?;

@@ -173,7 +173,7 @@ fn filled(target: Target, options: Options, tasks: usize) -> Result<Ops> {
     let project = ProjectId::from(ids.ulid());
     let stamp = Stamp { project, actor: envelope("any").actor, cause: "bench", at };
     let scope = Scope::Plan { branch: "main".to_owned(), plan_file: "plan.md".to_owned() };
-    let list = List { id: ListId::from(ids.ulid()), project_id: project, scope, created_at: at };
+    let list = List::new(ListId::from(ids.ulid()), project, scope, at);
     let (made, opened) = (list.clone(), stamp.clone());
     store.write(move |tx| {
         tx.insert_project(project, "bench", at)?;

@@ -20,7 +20,7 @@ const GROUPS: &[(&str, &str)] = &[
     ("criterion", "Confirm or drop what an issue must meet"),
     ("delegation", "Work handed from agent to agent: look, do, report, decide"),
     ("issue", "File, find, discuss, link and move issues"),
-    ("plan", "Look at plans, and assign, split and complete their tasks"),
+    ("plan", "Import, look at and put away plans; assign, split and complete their tasks"),
     ("session", "Start sessions, and say which issue each works on"),
     ("todo", "Keep an issue's checklist; take, hold, claim and judge items of any list"),
     ("token", "Make, list and take back tokens"),
@@ -70,7 +70,11 @@ fn leaf(word: &'static str, operation: &'static Operation) -> Command {
         .flatten()
         .filter(|(field, _)| !operation.surfaces.positional.contains(&field.as_str()))
         .filter(|(field, _)| !SHARED.contains(&field.as_str()))
-        .map(|(field, schema)| argument(field, schema).long(flag(field)));
+        .map(|(field, schema)| {
+            let arg = argument(field, schema).long(flag(field));
+            // What people type to every program that asks whether they are sure.
+            if field == "confirm" { arg.visible_alias("yes") } else { arg }
+        });
     Command::new(word)
         .about(schema::description(&schema).to_owned())
         .args(by_place)

@@ -8,7 +8,7 @@ use std::fmt::Display;
 
 use punchlist_core::delegation::ProposalDecision;
 use punchlist_core::gate::Purpose;
-use punchlist_core::{Event, Gate};
+use punchlist_core::{Event, Gate, Scope};
 use serde_json::Value;
 
 use super::gates::words;
@@ -62,11 +62,14 @@ impl Names {
         match event {
             Event::ProjectOpened(e) => e.name.clone(),
             Event::ListOpened(e) => match &e.list.scope {
-                punchlist_core::Scope::Issue { issue_id } => {
+                Scope::Issue { issue_id } => {
                     format!("issue {}", self.name(issue_id))
                 }
                 scope => scope.kind().to_string(),
             },
+            Event::ListArchived(e) => format!("{}, {}", scope_words(&e.scope), e.reason.name()),
+            Event::ListUnarchived(e) => scope_words(&e.scope),
+            Event::ListPurged(e) => format!("{}: {} tasks", scope_words(&e.scope), e.todos),
             Event::TodoCreated(e) => e.todo.title.clone(),
             Event::TodoStarted(e) => self.name(&e.todo_id),
             Event::TodoYielded(e) => because(self.name(&e.todo_id), e.reason.as_deref()),
@@ -207,6 +210,14 @@ impl Names {
             Some(id) => format!("session {}", self.name(&id)),
             None => to.to_owned(),
         }
+    }
+}
+
+/// What a list hangs on, where its keys say something to people.
+fn scope_words(scope: &Scope) -> String {
+    match scope {
+        Scope::Plan { branch, plan_file } => format!("{plan_file} on {branch}"),
+        scope => scope.kind().to_string(),
     }
 }
 

@@ -3,7 +3,7 @@
 use punchlist_core::Time;
 use serde_json::Value;
 
-use super::{ago, list, text};
+use super::{ago, list, number, text};
 use crate::output::{BOLD, CYAN, DIM, GREEN, RED, clean};
 
 /// The tree of a plan, one task a line.
@@ -20,14 +20,42 @@ pub(crate) fn tree(answer: &Value) -> String {
     if shown.is_empty() {
         return "There are no tasks in this plan.\n".to_owned();
     }
+    if let Some(at) = answer["archivedAt"].as_str() {
+        shown.push_str(&format!("{DIM}archived at {}{DIM:#}\n", clean(at)));
+    }
     shown
+}
+
+/// A plan that was put away.
+pub(crate) fn archived(what: &str, answer: &Value) -> String {
+    let (file, branch) = (text(answer, "planFile"), text(answer, "branch"));
+    let (open, settled) = (number(answer, "open"), number(answer, "settled"));
+    format!(
+        "{what} {BOLD}{file}{BOLD:#} on {branch}: {settled} tasks settled, {open} open.\n\
+         {DIM}Importing the file brings it back.{DIM:#}\n"
+    )
+}
+
+/// What was deleted for good.
+pub(crate) fn purged(answer: &Value) -> String {
+    let plans = list(answer, "plans");
+    if plans.is_empty() {
+        return "Nothing was archived that long ago.\n".to_owned();
+    }
+    let line = |plan: &Value| {
+        let (file, branch) = (text(plan, "planFile"), text(plan, "branch"));
+        let (tasks, at) = (number(plan, "tasks"), text(plan, "archivedAt"));
+        format!("Removed {file} on {branch}: {tasks} tasks, archived at {at}\n")
+    };
+    plans.iter().map(line).collect()
 }
 
 /// What an import did, and the tree it led to.
 pub(crate) fn imported(answer: &Value) -> String {
     let count = |name: &str| answer["changes"][name].as_u64().unwrap_or_default();
     let counts = ["added", "moved", "archived", "unchanged"].map(|n| format!("{} {n}", count(n)));
-    format!("{}{}\n", tree(answer), counts.join(", "))
+    let back = if answer["unarchived"] == true { "; it was archived and is back" } else { "" };
+    format!("{}{}{back}\n", tree(answer), counts.join(", "))
 }
 
 /// Whatever the tool was asked for.

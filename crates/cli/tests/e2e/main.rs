@@ -29,6 +29,7 @@ mod issues;
 mod life;
 mod mcp;
 mod mcp_wire;
+mod plan_archive;
 mod portable;
 mod reports;
 mod restart;

@@ -4,13 +4,16 @@ use serde::{Deserialize, Serialize};
 
 use super::draft::{Draft, Leave};
 use crate::event::TodoAssigned;
-use crate::{AgentPath, Refused, Status, TodoId};
+use crate::{AgentPath, Refusal, Refused, Status, TodoId};
 
 /// Give an item to an agent. Giving it to whoever has it changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AssignTodo {
     pub todo_id: TodoId,
     pub assignee: AgentPath,
+    /// The agent is registered, configured, or the caller itself: a slip of the pen must not hand
+    /// work to nobody.
+    pub is_known: bool,
 }
 
 impl AssignTodo {
@@ -19,6 +22,9 @@ impl AssignTodo {
             return Ok(());
         }
         let todo = draft.open(self.todo_id)?;
+        if !self.is_known {
+            return Err(Refusal::UnknownAgent { agent: self.assignee.clone() }.into());
+        }
         let (had, status) = (todo.assignee.clone(), todo.status);
         if had.as_ref() != Some(&self.assignee) {
             let assignee = Some(self.assignee.clone());

@@ -5,6 +5,9 @@
 //! `plan::pairing`. A mark settles an open task that nobody has; no mark opens a settled one.
 //! What was added by hand stays, as long as what it hangs on stays.
 //!
+//! A plan that was archived comes back by the import of its file, every task as it was, and is then
+//! brought to what the file says: nothing is lost, and no second tree of one file comes to be.
+//!
 //! No circle can come of a move: nodes are placed in pre-order, so that the new parent of a task
 //! stands in its own final place already, and the task is not above it (O-19).
 
@@ -13,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::create_todos::NewTodo;
 use super::draft::Draft;
 use crate::authority::{Action, Denial};
-use crate::event::{TodoCreated, TodoDescribed, TodoMoved, TodoRemoved};
+use crate::event::{ListUnarchived, TodoCreated, TodoDescribed, TodoMoved, TodoRemoved};
 use crate::issue::checklist::{Seat, in_order};
 use crate::plan::pairing::{Flat, Found, Pairing, flat, pair};
 use crate::plan::{Mark, Node, Tree};
@@ -31,6 +34,9 @@ impl ImportPlan {
     pub(super) fn decide(&self, draft: &mut Draft<'_>) -> Result<(), Refused> {
         draft.leave_on_list(TodoKind::Step, None)?;
         draft.must_nest()?;
+        if draft.state.list.archived_at.is_some() {
+            draft.emit(ListUnarchived { scope: draft.state.list.scope.clone() });
+        }
         let nodes = flat(&self.root);
         let pairing = pair(&nodes, &Tree::of(&draft.state));
         let rows = draft.rows(&nodes, &pairing, self.next_seq)?;

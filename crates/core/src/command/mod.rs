@@ -6,6 +6,7 @@
 
 mod accept_todo;
 mod adopt_todos;
+mod archive_list;
 mod assign_todo;
 mod cancel_todo;
 mod claim_todo;
@@ -36,6 +37,7 @@ mod unhold_todo;
 
 pub use accept_todo::AcceptTodo;
 pub use adopt_todos::AdoptTodos;
+pub use archive_list::ArchiveList;
 pub use assign_todo::AssignTodo;
 pub use cancel_todo::CancelTodo;
 pub use claim_todo::ClaimTodo;
@@ -66,7 +68,7 @@ pub use unhold_todo::UnholdTodo;
 use serde::{Deserialize, Serialize};
 
 use crate::authority::Action;
-use crate::{Actor, Decision, Ids, Refused, Snapshot, Time};
+use crate::{Actor, Decision, Ids, Refusal, Refused, Snapshot, Time};
 use draft::Draft;
 
 macro_rules! commands {
@@ -125,6 +127,7 @@ commands! {
     EditChecklist => Edit,
     ImportPlan => Create,
     SweepTodos => Sweep,
+    ArchiveList => Archive,
 }
 
 /// Decides a command. Pure: the same arguments give the same answer.
@@ -135,6 +138,12 @@ pub fn decide(
     now: Time,
     ids: &mut Ids,
 ) -> Result<Decision, Refused> {
+    // What was put away rests as it is; its file alone brings it back.
+    if let Some(at) = snapshot.list.archived_at
+        && !matches!(command, Command::ImportPlan(_))
+    {
+        return Err(Refusal::Archived { at }.into());
+    }
     let mut draft = Draft::new(snapshot, actor, now, ids, command);
     command.decide(&mut draft)?;
     // On every accepted command, whatever it was: time alone can make an item ready.

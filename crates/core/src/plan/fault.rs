@@ -14,6 +14,14 @@ pub enum PlanFault {
     Binary {
         line: usize,
     },
+    /// It is not UTF-8, so it is no text.
+    NotText {
+        line: usize,
+    },
+    TooLarge {
+        bytes: usize,
+        limit: usize,
+    },
     TooManyLines {
         lines: usize,
         limit: usize,
@@ -50,6 +58,12 @@ impl fmt::Display for PlanFault {
             Self::Empty => f.write_str("the plan has no task: neither a title, a step nor an item"),
             Self::Binary { line } => {
                 write!(f, "line {line}: a NUL character; the file is no text")
+            }
+            Self::NotText { line } => {
+                write!(f, "line {line}: bytes that are not UTF-8; the file is no text")
+            }
+            Self::TooLarge { bytes, limit } => {
+                write!(f, "the plan has {bytes} bytes or more; the limit is {limit}")
             }
             Self::TooManyLines { lines, limit } => {
                 write!(f, "the plan has {lines} lines; the limit is {limit}")

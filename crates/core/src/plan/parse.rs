@@ -14,11 +14,23 @@ use std::collections::BTreeMap;
 use std::mem::take;
 
 use super::line::{self, Fence, Heading, Item, Sort};
-use super::{LEVELS_MAX, LINES_MAX, Mark, Node, Plan, PlanFault};
+use super::{BYTES_MAX, LEVELS_MAX, LINES_MAX, Mark, Node, Plan, PlanFault};
 use crate::text::{Body, Content, TextFault, normalised};
+
+/// The bytes of a plan file as text.
+pub fn text(bytes: &[u8]) -> Result<&str, PlanFault> {
+    if bytes.len() > BYTES_MAX {
+        return Err(PlanFault::TooLarge { bytes: bytes.len(), limit: BYTES_MAX });
+    }
+    std::str::from_utf8(bytes).map_err(|fault| {
+        let read = &bytes[..fault.valid_up_to()];
+        PlanFault::NotText { line: read.iter().filter(|byte| **byte == b'\n').count() + 1 }
+    })
+}
 
 /// Reads a plan. `stem` names the root where no H1 does.
 pub fn parse(markdown: &str, stem: &str) -> Result<Plan, PlanFault> {
+    let markdown = text(markdown.as_bytes())?;
     let text = markdown.strip_prefix('\u{feff}').unwrap_or(markdown);
     if let Some(at) = text.find('\0') {
         let line = text[..at].bytes().filter(|byte| *byte == b'\n').count() + 1;

@@ -130,6 +130,16 @@ impl Refusal {
             Self::BadPlan { .. } => {
                 "nothing was imported: mend the file and import it again".into()
             }
+            Self::UnknownPlan { .. } => "plan_import makes a plan of its file".into(),
+            Self::Archived { .. } => "import the plan again to bring it back".into(),
+            Self::OpenTasks { .. } => {
+                "settle them, or give `confirm` to put it away all the same".into()
+            }
+            Self::Unconfirmed { plans, .. } if plans.is_empty() => "there is nothing to do".into(),
+            Self::Unconfirmed { .. } => {
+                "give `confirm` to remove them for good; the log keeps who did what, and when"
+                    .into()
+            }
             Self::UnknownAgent { .. } => "agent_register writes it down".into(),
             Self::NotYourself { .. } => "say how you are yourself".into(),
             Self::EvidenceRequired { missing } => {

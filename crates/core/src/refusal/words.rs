@@ -180,6 +180,28 @@ impl fmt::Display for Refusal {
             Self::ItemsRequired => f.write_str("to modify a proposal, items are required"),
             Self::NoChecklist => f.write_str("no issue was bound when this was delegated"),
             Self::BadPlan { fault } => write!(f, "the plan cannot be read: {fault}"),
+            Self::UnknownPlan { plan_file, branch } => {
+                write!(f, "there is no plan `{}` on {} here", short(plan_file), short(branch))
+            }
+            Self::Archived { at } => write!(f, "this plan was archived at {at}"),
+            Self::OpenTasks { open: 1 } => f.write_str("1 task of this plan is open"),
+            Self::OpenTasks { open } => write!(f, "{open} tasks of this plan are open"),
+            Self::Unconfirmed { plans, .. } if plans.is_empty() => {
+                f.write_str("nothing is old enough to be removed")
+            }
+            Self::Unconfirmed { plans, tasks } => {
+                let named: Vec<String> = plans.iter().take(10).map(ToString::to_string).collect();
+                let more = match plans.len().saturating_sub(10) {
+                    0 => String::new(),
+                    more => format!("; and {more} more"),
+                };
+                let count = plans.len();
+                let named = named.join("; ");
+                write!(
+                    f,
+                    "this would remove {tasks} tasks of {count} plans for good: {named}{more}"
+                )
+            }
             Self::UnknownAgent { agent } => write!(f, "there is no agent `{agent}` here"),
             Self::NotYourself { agent } => write!(f, "you are not `{agent}`"),
             Self::EvidenceRequired { missing } => {

@@ -138,7 +138,7 @@ fn command(state: &Snapshot, now: Time, t: &Try) -> Option<Command> {
         }
         _ => {
             let path = if n.is_multiple_of(2) { "primary" } else { "primary.subagents.w" };
-            AssignTodo { todo_id, assignee: AgentPath::parse(path).unwrap() }.into()
+            AssignTodo { todo_id, assignee: AgentPath::parse(path).unwrap(), is_known: true }.into()
         }
     })
 }

@@ -281,7 +281,7 @@ fn a_worker_splits_and_completes_its_own_plan_task_and_no_other() {
     let ids = world.create(&["mine", "other"]);
     let worker = actor(Role::Worker);
     let assignee = AgentPath::parse("primary.subagents.w").unwrap();
-    let assign = AssignTodo { todo_id: ids[0], assignee };
+    let assign = AssignTodo { todo_id: ids[0], assignee, is_known: true };
     world.run(&actor(Role::Root), assign).unwrap();
     assert_eq!(world.state.todos[&ids[0]].status, Status::InProgress);
     let under = |parent| {

@@ -9,6 +9,7 @@ mod commands;
 mod edit_checklist;
 mod import_todos;
 mod issue_life;
+mod plan_archive;
 mod plan_import;
 mod plan_parse;
 mod plan_position;

@@ -351,7 +351,7 @@ proptest! {
             let open = world.state.todos.values().find(|t| t.title == hand && !t.status.is_settled());
             if let Some(todo_id) = open.map(|todo| todo.id) {
                 let assignee = agent("backend");
-                world.ok(Role::Root, punchlist_core::command::AssignTodo { todo_id, assignee });
+                world.ok(Role::Root, punchlist_core::command::AssignTodo { todo_id, assignee, is_known: true });
                 nothing(&mut world, file);
             }
         }

@@ -131,3 +131,25 @@ fn the_state_follows_from_assignment_completion_hold_and_agent() {
     let silent = Agents { silent: [agent("backend")].into(), ..backend(Busy) };
     assert_eq!(states(&silent), expected(State::Active, Some(Need::Reassignment)));
 }
+
+/// O-19: a circle can only come from an edit by hand. Nothing loops, and nothing is hidden: the
+/// circle is cut open at its first task, which stands at the top.
+#[test]
+fn a_circle_is_cut_open_and_everything_is_shown() {
+    let mut world = grown("# T\n1. a\n   1. b\n      1. c\n2. d\n");
+    let (first, last, alone) = (id(&world, "a"), id(&world, "c"), id(&world, "d"));
+    world.state.todos.get_mut(&first).unwrap().parent_id = Some(last);
+    world.state.todos.get_mut(&alone).unwrap().parent_id = Some(alone);
+    let tree = Tree::of(&world.state);
+    let shown = tree.branches().iter().map(|branch| (branch.todo.title.as_str(), branch.depth));
+    let shown: Vec<(&str, usize)> = shown.collect();
+    assert_eq!(shown, [("T", 0), ("b", 0), ("c", 1), ("a", 2), ("d", 0)]);
+    assert_eq!(here(&world).0.as_deref(), Some("T"));
+    assert_eq!(by_depth(&world).as_deref(), Some("T"));
+    // Whoever has none of it owns none of it, however long one goes round.
+    let worker = crate::world::actor(Role::Worker);
+    let todo = world.state.todo(first);
+    assert!(!punchlist_core::authority::owns(&worker, &world.state, todo));
+    assign(&mut world, "b", "primary.subagents.w");
+    assert!(punchlist_core::authority::owns(&worker, &world.state, world.state.todo(first)));
+}

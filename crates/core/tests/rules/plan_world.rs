@@ -28,7 +28,7 @@ pub(crate) fn id(world: &World, title: &str) -> TodoId {
 
 pub(crate) fn assign(world: &mut World, title: &str, to: &str) {
     let (todo_id, assignee) = (id(world, title), agent(to));
-    world.ok(Role::Root, AssignTodo { todo_id, assignee });
+    world.ok(Role::Root, AssignTodo { todo_id, assignee, is_known: true });
 }
 
 pub(crate) fn complete(world: &mut World, title: &str) {

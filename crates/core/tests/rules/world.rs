@@ -29,12 +29,9 @@ impl World {
             ListKind::Session | ListKind::Issue => String::new(),
             _ => "inner".to_owned(),
         };
-        let list = List {
-            id: ListId::from(ids.ulid()),
-            project_id: ProjectId::from(ids.ulid()),
-            scope: Scope::from_keys(kind, "outer".to_owned(), inner),
-            created_at: now,
-        };
+        let (id, project) = (ListId::from(ids.ulid()), ProjectId::from(ids.ulid()));
+        let scope = Scope::from_keys(kind, "outer".to_owned(), inner);
+        let list = List::new(id, project, scope, now);
         let state = Snapshot { limits, ..Snapshot::empty(list) };
         Self { state, log: Vec::new(), now, ids }
     }

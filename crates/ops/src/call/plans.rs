@@ -1,13 +1,18 @@
 //! The calls on plans: found by file and branch, with the agents that work on them.
 
+use punchlist_core::command::ArchiveList;
 use punchlist_core::event::AgentChanged;
+use punchlist_core::plan::{ArchivedPlan, Purge, PurgePlans, PurgedPlan};
 use punchlist_core::text::Title;
-use punchlist_core::{AgentStatus, Agents, Scope, Snapshot, TodoId};
+use punchlist_core::{
+    AgentPath, AgentStatus, Agents, ArchiveReason, Decision, Refusal, Scope, Snapshot, TodoId,
+};
 use punchlist_store::Load;
 use punchlist_store::rows::agents::Agent;
 
 use super::Call;
 use crate::Error;
+use crate::views::PlanArchived;
 
 /// An agent that is busy and was not heard of for this long has gone silent.
 const SILENT_AFTER_S: i64 = 300;
@@ -25,9 +30,69 @@ impl Call<'_, '_> {
         }
     }
 
-    /// A plan to look at, whole; one that was never imported is empty.
-    pub(crate) fn whole_plan(&mut self, scope: &Scope) -> Result<Option<Snapshot>, Error> {
-        self.look(scope, Load::All)
+    /// A plan to look at, whole; one that was never imported is empty, and so is one that was
+    /// archived, unless it is asked for.
+    pub(crate) fn whole_plan(
+        &mut self,
+        scope: &Scope,
+        include_archived: Option<bool>,
+    ) -> Result<Option<Snapshot>, Error> {
+        if include_archived != Some(true) {
+            return self.look(scope, Load::All);
+        }
+        match self.find(scope)? {
+            Some(list) => Ok(Some(self.tx.snapshot(list, Load::All)?)),
+            None => Ok(None),
+        }
+    }
+
+    /// Puts a plan away, and says how many of its tasks were open.
+    pub(crate) fn archive_plan(
+        &mut self,
+        scope: &Scope,
+        reason: ArchiveReason,
+        confirm: Option<bool>,
+    ) -> Result<PlanArchived, Error> {
+        let Some(mut snapshot) = self.lock(scope, Load::Counts)? else {
+            let (branch, plan_file) = scope.keys();
+            let (branch, plan_file) = (branch.to_owned(), plan_file.to_owned());
+            return Err(Refusal::UnknownPlan { plan_file, branch }.into());
+        };
+        let confirm = confirm == Some(true);
+        self.decide(&mut snapshot, ArchiveList { reason, confirm })?;
+        Ok(PlanArchived::of(&snapshot))
+    }
+
+    /// Deletes the tasks of what was archived long ago, as far as the core decides.
+    pub(crate) fn purge_plans(&mut self, command: PurgePlans) -> Result<Vec<PurgedPlan>, Error> {
+        let (actor, now) = (self.envelope.actor.clone(), self.envelope.now);
+        let mut archived = Vec::new();
+        if let Some(project) = self.project()? {
+            let until = command.archived_until(now);
+            for (list, tasks, last_seq) in self.tx.archived_lists(project, until)? {
+                self.within_reach(&list.scope)?;
+                archived.push(ArchivedPlan { list, tasks, last_seq });
+            }
+        }
+        let mut purged = Vec::new();
+        for Purge { list, plan, event } in command.decide(&archived, &actor, now)? {
+            let decision = Decision { events: vec![event], ..Decision::default() };
+            self.record(&mut Snapshot::empty(list), &decision)?;
+            purged.push(plan);
+        }
+        Ok(purged)
+    }
+
+    /// Is there such an agent: registered here, configured, or the caller?
+    pub(crate) fn knows(&mut self, agent: &AgentPath) -> Result<bool, Error> {
+        let envelope = self.envelope;
+        if envelope.actor.agent == *agent || envelope.agents.names(agent) {
+            return Ok(true);
+        }
+        match self.project()? {
+            Some(project) => Ok(self.tx.agent(project, agent)?.is_some()),
+            None => Ok(false),
+        }
     }
 
     /// The agents of this project, and who of them has gone silent.

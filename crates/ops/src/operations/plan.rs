@@ -10,13 +10,14 @@ use serde::{Deserialize, Serialize};
 use super::{
     plan_current, plan_import, plan_render, plan_tree, task_add, task_assign, task_complete,
 };
-use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::explain::Fault;
 use crate::input::Maybe;
+use crate::plan_file::Markdown;
 use crate::views::{PlanView, TaskView};
+use crate::{Envelope, Error};
 
 /// Work on a plan: a tree of tasks from a file. An agent completes and splits its own task;
 /// whoever keeps the plan imports, assigns and adds.
@@ -33,7 +34,7 @@ pub struct Input {
     pub branch: Maybe<Title>,
     /// import: its text; absent: the file is read.
     #[serde(default)]
-    pub markdown: Option<String>,
+    pub markdown: Markdown,
     /// assign, complete: the task; add: the task above.
     #[serde(default)]
     pub task_id: Maybe<Title>,
@@ -95,6 +96,16 @@ impl Define for PlanTool {
     type Input = Input;
     type Output = Output;
 
+    fn check(envelope: &Envelope, input: &Input) -> Result<(), Error> {
+        match (input.action, &input.plan_file.0) {
+            (PlanAction::Import, Some(plan_file)) => {
+                may_import(envelope)?;
+                input.markdown.plan(envelope, plan_file).map(|_| ())
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let missing = |path: &str| Error::from(Fault::MissingField { path: path.to_owned() });
         let plan_file = || input.plan_file.0.clone().ok_or_else(|| missing("planFile"));
@@ -105,8 +116,7 @@ impl Define for PlanTool {
         };
         match input.action {
             PlanAction::Import => {
-                let role = call.envelope().actor.role;
-                plan_import::PlanImport::ACCESS.check(role, plan_import::PlanImport::NAME)?;
+                may_import(call.envelope())?;
                 let markdown = input.markdown.clone();
                 let wanted = plan_import::Input { plan_file: plan_file()?, markdown, branch };
                 plan_import::PlanImport::run(call, &wanted)?;
@@ -119,8 +129,10 @@ impl Define for PlanTool {
                 Ok(Output { current: place.current, ..Output::default() })
             }
             PlanAction::Render => {
-                let (form, budget) = (input.form, None);
-                let wanted = plan_render::Input { plan_file: plan_file()?, branch, form, budget };
+                let (plan_file, form) = (plan_file()?, input.form);
+                let (include_archived, budget) = (None, None);
+                let wanted =
+                    plan_render::Input { plan_file, branch, include_archived, form, budget };
                 let told = plan_render::PlanRender::run(call, &wanted)?;
                 Ok(Output { markdown: told.text, ..Output::default() })
             }
@@ -144,7 +156,12 @@ impl Define for PlanTool {
     }
 }
 
+fn may_import(envelope: &Envelope) -> Result<(), Error> {
+    plan_import::PlanImport::ACCESS.check(envelope.actor.role, plan_import::PlanImport::NAME)
+}
+
 fn tree(call: &mut Call<'_, '_>, plan_file: &Title, branch: Maybe<Title>) -> Result<Output, Error> {
-    let wanted = plan_tree::Input { plan_file: plan_file.clone(), branch };
+    let (plan_file, include_archived) = (plan_file.clone(), None);
+    let wanted = plan_tree::Input { plan_file, branch, include_archived };
     plan_tree::PlanTree::run(call, &wanted).map(Output::from)
 }

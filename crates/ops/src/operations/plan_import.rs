@@ -1,11 +1,9 @@
 //! `plan_import`: a plan file becomes a tree of tasks, or brings the tree to what it says now.
 
-use std::path::{Component, Path};
-
 use punchlist_core::command::ImportPlan;
-use punchlist_core::plan::{Changes, Plan, parse};
+use punchlist_core::plan::Changes;
 use punchlist_core::text::Title;
-use punchlist_core::{Refusal, Role};
+use punchlist_core::{Event, Role};
 use punchlist_store::Load;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::explain::Fault;
 use crate::input::Maybe;
+use crate::plan_file::Markdown;
 use crate::views::{PlanView, TaskView};
 use crate::{Envelope, Error};
 
@@ -25,9 +23,9 @@ use crate::{Envelope, Error};
 pub struct Input {
     /// The plan's file, from the project's folder on.
     pub plan_file: Title,
-    /// Its text; absent: the file is read.
+    /// Its text, at most 4 MiB and 100,000 lines; absent: the file is read.
     #[serde(default)]
-    pub markdown: Option<String>,
+    pub markdown: Markdown,
     /// Its branch; absent: the caller's, else main.
     #[serde(default)]
     pub branch: Maybe<Title>,
@@ -39,6 +37,9 @@ pub struct Output {
     /// The task the work stands at.
     pub current: Option<TaskView>,
     pub changes: ChangesView,
+    /// It was archived, and is back.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unarchived: bool,
 }
 
 /// What an import did, in tasks.
@@ -66,11 +67,11 @@ impl Define for PlanImport {
     type Output = Output;
 
     fn check(envelope: &Envelope, input: &Input) -> Result<(), Error> {
-        read(envelope, input).map(|_| ())
+        input.markdown.plan(envelope, &input.plan_file).map(|_| ())
     }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        let plan = read(call.envelope(), input)?;
+        let plan = input.markdown.plan(call.envelope(), &input.plan_file)?;
         let scope = call.plan(&input.plan_file, input.branch.0.as_ref());
         let mut snapshot = call.open(scope, Load::All)?;
         let next_seq = call.tx().last_seq()? + 1;
@@ -78,38 +79,9 @@ impl Define for PlanImport {
         let decision = call.decide(&mut snapshot, ImportPlan { root, next_seq })?;
         let Changes { added, moved, archived, unchanged } =
             Changes::of(&plan.root, &decision.events);
+        let unarchived = decision.events.iter().any(|e| matches!(e, Event::ListUnarchived(_)));
         let PlanView { tasks, current, .. } = PlanView::of(call, &snapshot)?;
         let changes = ChangesView { added, moved, archived, unchanged };
-        Ok(Output { tasks, current, changes })
+        Ok(Output { tasks, current, changes, unarchived })
     }
-}
-
-/// The plan that is meant: the text that was given, or the file below the project's folder.
-fn read(envelope: &Envelope, input: &Input) -> Result<Plan, Error> {
-    let file = Path::new(input.plan_file.as_str());
-    let stem = file.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
-    let bad = |found: String| {
-        let (path, expected) =
-            ("planFile".to_owned(), "a file below the project's folder".to_owned());
-        Error::from(Fault::BadValue { path, found, expected })
-    };
-    let inside =
-        file.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-    if !inside {
-        return Err(bad(format!("`{}`, which leads outside of it", file.display())));
-    }
-    let text = match &input.markdown {
-        Some(text) => text.clone(),
-        None => {
-            let folder = envelope.context.directory.as_deref().unwrap_or(".");
-            let folder = Path::new(folder);
-            let root = folder.ancestors().find(|path| path.join(".git").exists()).unwrap_or(folder);
-            let bytes = std::fs::read(root.join(file)).map_err(|error| {
-                bad(format!("`{}`, which cannot be read: {error}", file.display()))
-            })?;
-            String::from_utf8(bytes)
-                .map_err(|_| bad(format!("`{}`, which is not text", file.display())))?
-        }
-    };
-    parse(&text, &stem).map_err(|fault| Refusal::BadPlan { fault: fault.to_string() }.into())
 }

@@ -22,6 +22,9 @@ pub struct Input {
     /// Its branch; absent: the caller's, else main.
     #[serde(default)]
     pub branch: Maybe<Title>,
+    /// Also if it is archived.
+    #[serde(default)]
+    pub include_archived: Option<bool>,
     /// absent: tasks.
     #[serde(default)]
     pub form: Option<Form>,
@@ -56,7 +59,7 @@ impl Define for PlanRender {
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let scope = call.plan(&input.plan_file, input.branch.0.as_ref());
-        let Some(snapshot) = call.whole_plan(&scope)? else {
+        let Some(snapshot) = call.whole_plan(&scope, input.include_archived)? else {
             return Ok(Output { text: String::new(), left_out: 0 });
         };
         let agents = call.known_agents()?;

@@ -22,6 +22,9 @@ pub struct Input {
     /// Its branch; absent: the caller's, else main.
     #[serde(default)]
     pub branch: Maybe<Title>,
+    /// Also if it is archived.
+    #[serde(default)]
+    pub include_archived: Option<bool>,
 }
 
 #[derive(Debug)]
@@ -40,9 +43,9 @@ impl Define for PlanTree {
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<PlanView, Error> {
         let scope = call.plan(&input.plan_file, input.branch.0.as_ref());
-        match call.whole_plan(&scope)? {
+        match call.whole_plan(&scope, input.include_archived)? {
             Some(snapshot) => PlanView::of(call, &snapshot),
-            None => Ok(PlanView { tasks: Vec::new(), current: None, markdown: String::new() }),
+            None => Ok(PlanView::nothing()),
         }
     }
 }

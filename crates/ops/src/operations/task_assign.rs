@@ -19,7 +19,7 @@ use crate::{Envelope, Error};
 pub struct Input {
     /// Its id, or its number.
     pub task_id: String,
-    /// The agent's path.
+    /// The path of an agent that is registered or configured, or your own.
     pub agent: String,
 }
 
@@ -44,7 +44,8 @@ impl Define for TaskAssign {
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<PlanView, Error> {
         let (mut snapshot, todo_id) = call.todo(&input.task_id)?;
         let assignee = agent("agent", &input.agent)?;
-        call.decide(&mut snapshot, AssignTodo { todo_id, assignee })?;
+        let is_known = call.knows(&assignee)?;
+        call.decide(&mut snapshot, AssignTodo { todo_id, assignee, is_known })?;
         let (snapshot, _) = call.plan_of(&input.task_id)?;
         PlanView::of(call, &snapshot)
     }

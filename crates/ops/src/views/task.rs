@@ -1,7 +1,7 @@
 //! The tasks of a plan as callers see them: a tree, with states that are derived.
 
 use punchlist_core::plan::{self, Tree};
-use punchlist_core::{Agents, Snapshot};
+use punchlist_core::{Agents, Snapshot, Time};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -40,6 +40,10 @@ pub struct PlanView {
     pub current: Option<TaskView>,
     /// The tree as text, with the position.
     pub markdown: String,
+    /// Since when it is archived, where it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub archived_at: Option<Time>,
 }
 
 impl PlanView {
@@ -48,7 +52,13 @@ impl PlanView {
         let tree = Tree::of(snapshot);
         let current = plan::position(&tree).current.map(|at| one(&tree, at, &agents));
         let rendered = plan::render(snapshot, &agents, plan::Form::Tree, None);
-        Ok(Self { tasks: nested(&tree, &agents), current, markdown: rendered.text })
+        let (tasks, archived_at) = (nested(&tree, &agents), snapshot.list.archived_at);
+        Ok(Self { tasks, current, markdown: rendered.text, archived_at })
+    }
+
+    /// A plan that is not there.
+    pub(crate) const fn nothing() -> Self {
+        Self { tasks: Vec::new(), current: None, markdown: String::new(), archived_at: None }
     }
 }
 

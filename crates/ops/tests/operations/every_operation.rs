@@ -39,11 +39,21 @@ fn working_input(world: &World, operation: &Operation) -> Value {
     if operation.name.starts_with("task_") {
         let id = world.plan(&["task"])[0].clone();
         let field = if operation.name == "task_add" { "parentId" } else { "taskId" };
+        for agent in ["backend", "primary.subagents.backend"] {
+            world.call("agent_register", json!({ "agent": agent })).unwrap();
+        }
         if operation.name == "task_release" {
             let assign = json!({ "taskId": id, "agent": "backend" });
             world.call("task_assign", assign).unwrap();
         }
         input[field] = json!(id);
+    }
+    if ["plan_archive", "plan_finish", "plan_purge"].contains(&operation.name) {
+        let _ = world.plan(&["task"]);
+        if operation.name == "plan_purge" {
+            world.call("plan_archive", json!({ "planFile": "docs/plans/auth.md" })).unwrap();
+            input["archivedOlderThan"] = json!("0s");
+        }
     }
     if operation.name == "agent_status" {
         world.call("agent_register", json!({ "agent": input["agent"] })).unwrap();

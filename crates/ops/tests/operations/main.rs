@@ -11,6 +11,8 @@ mod idempotency;
 mod issue_rules;
 mod issues;
 mod leases;
+mod plan_files;
+mod plan_life;
 mod plans;
 mod reads;
 mod reports;

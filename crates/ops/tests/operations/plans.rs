@@ -33,6 +33,9 @@ fn id(plan: &Value, content: &str) -> String {
 
 /// The seed's example, made task by task.
 fn seed(world: &World) -> Value {
+    for agent in ["backend", "primary.subagents.backend", "primary.subagents.other"] {
+        world.call("agent_register", json!({ "agent": agent })).unwrap();
+    }
     let root = world.plan(&["Implement authentication"])[0].clone();
     let me = world.envelope(Role::Root);
     for step in ["Brainstorm design", "Execute plan", "Finish branch"] {
@@ -148,6 +151,7 @@ fn the_tool_does_each_by_its_action(backend: Backend) {
     let made = plan(json!({ "action": "import", "planFile": FILE, "markdown": markdown })).unwrap();
     assert_eq!(made["current"]["content"], "a");
     let task = id(&made, "a");
+    world.call("agent_register", json!({ "agent": "backend" })).unwrap();
     let assigned = plan(json!({ "action": "assign", "taskId": task, "agent": "backend" })).unwrap();
     assert_eq!(assigned["tasks"][0]["children"][0]["state"], "active");
     plan(json!({ "action": "add", "taskId": task, "content": "a1" })).unwrap();
@@ -201,7 +205,7 @@ fn an_agent_splits_its_own_task_alone(backend: Backend) {
     world.call("task_assign", assign("other")).unwrap();
     let late = world.call_in(&me, "task_complete", json!({ "taskId": mine })).unwrap_err();
     assert_eq!((late.code(), late.meaning().exit), ("not_permitted", 4));
-    let log = world.log(19);
+    let log = world.log(22);
     let refused = log.iter().filter(|event| event["type"] == "command_refused").count();
     assert!(refused >= 1, "the late result stays visible");
     let plan = world.call("plan_tree", json!({ "planFile": FILE })).unwrap();

@@ -23,13 +23,10 @@ impl<'w> Plan<'w> {
         world.call("create_todo", json!({ "items": [{ "title": "makes the project" }] })).unwrap();
         let created_at = world.now;
         let list = world.ops.store().unwrap().write(move |tx| {
-            let list = List {
-                id: ListId::from(Ids::new(created_at, 77).ulid()),
-                project_id: tx.project("test")?.unwrap(),
-                scope: Scope::Plan { branch: "main".into(), plan_file: "PLAN.md".into() },
-                created_at,
-            };
-            tx.insert_list(&list)?;
+            let id = ListId::from(Ids::new(created_at, 77).ulid());
+            let scope = Scope::Plan { branch: "main".into(), plan_file: "PLAN.md".into() };
+            let list = List::new(id, tx.project("test")?.unwrap(), scope, created_at);
+            tx.put_list(&list)?;
             Ok::<_, punchlist_store::Error>(list)
         });
         Self { world, list: list.unwrap(), seed: 100.into() }

@@ -8,7 +8,7 @@ use std::path::Path;
 use rusqlite::Connection;
 use serde::Serialize;
 
-use super::{disk, fold};
+use super::{disk, fold, trees};
 use crate::migrate::{self, Found};
 use crate::postgres::PgConnection;
 use crate::rows::events::event_base;
@@ -182,6 +182,7 @@ fn server(url: &str, options: Options) -> (Option<i64>, Vec<Check>) {
 fn look_inside(patient: &mut Patient, found: Found, checks: &mut Vec<Check>) {
     if found == Found::Current {
         checks.push(patient.check("references", references));
+        checks.push(patient.check("trees", trees::check));
         checks.push(patient.check("fold", fold::check));
         checks.push(patient.check("outbox", outbox));
     }

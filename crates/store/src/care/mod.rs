@@ -12,6 +12,7 @@ mod loss;
 pub mod names;
 pub mod portable;
 pub mod restore;
+mod trees;
 mod unfinished;
 
 pub use backup::{Backup, backup};

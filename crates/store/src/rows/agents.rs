@@ -74,12 +74,6 @@ impl Tx<'_> {
             read,
         )
     }
-
-    /// The highest store-wide number of an item.
-    pub fn last_seq(&mut self) -> Result<i64, Error> {
-        let sql = sql!("SELECT seq FROM todos WHERE seq IS NOT NULL ORDER BY seq DESC LIMIT 1");
-        Ok(self.first(sql, &[], |row| row.int(0))?.unwrap_or(0))
-    }
 }
 
 fn read(row: &Row<'_>) -> Result<Agent, Error> {

@@ -1,14 +1,14 @@
 //! Lists: found by project and scope, locked where a rule depends on all their items.
 
-use punchlist_core::{List, ListId, ListKind, ProjectId, Scope, TodoId};
+use punchlist_core::{List, ListId, ListKind, ProjectId, Scope, Time, TodoId};
 
-use super::{time, word};
+use super::{opt_time, time, word};
 use crate::sql::Row;
 use crate::{Dialect, Error, Tx, sql};
 
 macro_rules! columns {
     () => {
-        "id, project_id, kind, scope_outer, scope_inner, created_at"
+        "id, project_id, kind, scope_outer, scope_inner, created_at, archived_at, last_seq"
     };
 }
 
@@ -23,11 +23,21 @@ macro_rules! by_scope {
     };
 }
 
+macro_rules! archived {
+    () => {
+        concat!(
+            "SELECT ",
+            columns!(),
+            " FROM lists WHERE project_id = $1 AND archived_at <= $2 ORDER BY archived_at, id"
+        )
+    };
+}
+
 macro_rules! of_todo {
     ($condition:expr) => {
         concat!(
-            "SELECT l.id, l.project_id, l.kind, l.scope_outer, l.scope_inner, l.created_at, t.id \
-             FROM todos AS t JOIN lists AS l ON l.id = t.list_id \
+            "SELECT l.id, l.project_id, l.kind, l.scope_outer, l.scope_inner, l.created_at, \
+             l.archived_at, l.last_seq, t.id FROM todos AS t JOIN lists AS l ON l.id = t.list_id \
              WHERE l.project_id = $1 AND ",
             $condition
         )
@@ -76,14 +86,16 @@ impl Tx<'_> {
         self.first(statement, &params, alone)
     }
 
-    /// The list of a scope in the project of a name: one look for both.
+    /// The list of a scope in the project of a name, unless it was put away: one look for both.
     pub fn list_in(&mut self, project: &str, scope: &Scope) -> Result<Option<List>, Error> {
         let (outer, inner) = scope.keys();
         self.first(
             sql!(
-                "SELECT l.id, l.project_id, l.kind, l.scope_outer, l.scope_inner, l.created_at \
+                "SELECT l.id, l.project_id, l.kind, l.scope_outer, l.scope_inner, l.created_at, \
+                 l.archived_at, l.last_seq \
                  FROM projects AS p JOIN lists AS l ON l.project_id = p.id WHERE p.name = $1 \
-                 AND l.kind = $2 AND l.scope_outer = $3 AND l.scope_inner = $4"
+                 AND l.kind = $2 AND l.scope_outer = $3 AND l.scope_inner = $4 \
+                 AND l.archived_at IS NULL"
             ),
             &[project.into(), scope.kind().name().into(), outer.into(), inner.into()],
             alone,
@@ -98,7 +110,7 @@ impl Tx<'_> {
     ) -> Result<Option<(List, TodoId)>, Error> {
         let project = project.to_string();
         let found =
-            |row: &Row<'_>| Ok((alone(row)?, word("todo id", &row.text(6)?, TodoId::parse)?));
+            |row: &Row<'_>| Ok((alone(row)?, word("todo id", &row.text(8)?, TodoId::parse)?));
         match todo {
             TodoKey::Id(id) => {
                 let id = id.to_string();
@@ -135,13 +147,16 @@ impl Tx<'_> {
         )
     }
 
-    pub fn insert_list(&mut self, list: &List) -> Result<(), Error> {
+    /// Writes a list down: a new one, or what became of it.
+    pub fn put_list(&mut self, list: &List) -> Result<(), Error> {
         let (id, project) = (list.id.to_string(), list.project_id.to_string());
         let (outer, inner) = list.scope.keys();
         self.write(
             sql!(
-                "INSERT INTO lists (id, project_id, kind, scope_outer, scope_inner, created_at) \
-                 VALUES ($1, $2, $3, $4, $5, $6)"
+                "INSERT INTO lists (",
+                columns!(),
+                ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (id) DO UPDATE \
+                 SET archived_at = excluded.archived_at, last_seq = excluded.last_seq"
             ),
             &[
                 (&id).into(),
@@ -150,23 +165,71 @@ impl Tx<'_> {
                 outer.into(),
                 inner.into(),
                 list.created_at.micros().into(),
+                list.archived_at.map(Time::micros).into(),
+                list.last_seq.into(),
             ],
         )?;
         Ok(())
     }
 
-    /// The newest lists of a project, newest first.
+    /// The newest lists of a project that are in view, newest first.
     pub fn recent_lists(&mut self, project: ProjectId, limit: i64) -> Result<Vec<List>, Error> {
         let project = project.to_string();
         self.query(
             sql!(
                 "SELECT ",
                 columns!(),
-                " FROM lists WHERE project_id = $1 ORDER BY id DESC LIMIT $2"
+                " FROM lists WHERE project_id = $1 AND archived_at IS NULL \
+                 ORDER BY id DESC LIMIT $2"
             ),
             &[(&project).into(), limit.into()],
             alone,
         )
+    }
+
+    /// The lists of a project that were put away by then and still have items, locked, with how
+    /// many those are and their highest number; who was put away first comes first.
+    pub fn archived_lists(
+        &mut self,
+        project: ProjectId,
+        until: Time,
+    ) -> Result<Vec<(List, u64, Option<i64>)>, Error> {
+        let project = project.to_string();
+        let statement = self.dialect().pick(sql!(archived!()), sql!(archived!(), " FOR UPDATE"));
+        let lists = self.query(statement, &[(&project).into(), until.micros().into()], alone)?;
+        let mut found = Vec::new();
+        for list in lists {
+            let id = list.id.to_string();
+            let statement = sql!("SELECT count(*), max(seq) FROM todos WHERE list_id = $1");
+            let counted = self.first(statement, &[(&id).into()], |row| {
+                Ok((row.int(0)?.unsigned_abs(), row.opt_int(1)?))
+            })?;
+            if let Some((count, last_seq)) = counted.filter(|(count, _)| *count > 0) {
+                found.push((list, count, last_seq));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Deletes the items of a list for good, and what hangs on them: notes and leases.
+    pub fn purge_list(&mut self, list: ListId) -> Result<(), Error> {
+        let id = list.to_string();
+        self.write(sql!("DELETE FROM todos WHERE list_id = $1"), &[(&id).into()])
+    }
+
+    /// The highest store-wide number an item ever had.
+    pub fn last_seq(&mut self) -> Result<i64, Error> {
+        let highest = [
+            sql!("SELECT seq FROM todos WHERE seq IS NOT NULL ORDER BY seq DESC LIMIT 1"),
+            sql!(
+                "SELECT last_seq FROM lists WHERE last_seq IS NOT NULL ORDER BY last_seq DESC LIMIT 1"
+            ),
+        ];
+        let mut last = 0;
+        for statement in highest {
+            last = last.max(self.first(statement, &[], |row| row.int(0))?.unwrap_or(0));
+        }
+        Ok(last)
     }
 }
 
@@ -178,6 +241,8 @@ pub(super) fn read(row: &Row<'_>, first: usize) -> Result<List, Error> {
         project_id: word("project id", &row.text(first + 1)?, ProjectId::parse)?,
         scope: Scope::from_keys(kind, row.text(first + 3)?, row.text(first + 4)?),
         created_at: time(row, first + 5)?,
+        archived_at: opt_time(row, first + 6)?,
+        last_seq: row.opt_int(first + 7)?,
     })
 }
 

@@ -85,7 +85,10 @@ impl Tx<'_> {
         let mut found = vec![todo];
         while let Some(id) = next {
             // A circle can only come from outside; it must not hold us for ever.
-            let Some(todo) = self.todo(list, id)?.filter(|_| found.len() < 1_000) else { break };
+            if found.iter().any(|known| known.id == id) {
+                break;
+            }
+            let Some(todo) = self.todo(list, id)? else { break };
             next = todo.parent_id;
             found.push(todo);
         }
@@ -111,7 +114,11 @@ impl Tx<'_> {
         for event in &decision.events {
             match apply(snapshot, event, stamp.at) {
                 Touched::Nothing => {}
-                Touched::List => self.insert_list(&snapshot.list)?,
+                Touched::List => self.put_list(&snapshot.list)?,
+                Touched::Purged => {
+                    self.purge_list(snapshot.list.id)?;
+                    self.put_list(&snapshot.list)?;
+                }
                 Touched::Todo(id) => {
                     let moved = matches!(
                         event,

@@ -29,7 +29,11 @@ use crate::sql::Row;
 use punchlist_core::Time;
 
 /// Reads a stored word through the core's own parser.
-fn word<T>(what: &str, text: &str, parse: impl Fn(&str) -> Option<T>) -> Result<T, Error> {
+pub(crate) fn word<T>(
+    what: &str,
+    text: &str,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Result<T, Error> {
     parse(text).ok_or_else(|| Error::unreadable(what, text))
 }
 

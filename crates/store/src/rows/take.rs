@@ -70,9 +70,12 @@ macro_rules! look {
                  SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS micros), \
              l AS MATERIALIZED ( \
                  SELECT l.id AS list, l.project_id AS project, l.kind AS list_kind, \
-                 l.scope_outer, l.scope_inner, l.created_at AS opened_at \
+                 l.scope_outer, l.scope_inner, l.created_at AS opened_at, \
+                 l.archived_at AS away_at, \
+                 l.last_seq AS purged_seq \
                  FROM projects AS p JOIN lists AS l ON l.project_id = p.id WHERE p.name = $1 \
-                 AND l.kind = $6 AND l.scope_outer = $7 AND l.scope_inner = $8), \
+                 AND l.kind = $6 AND l.scope_outer = $7 AND l.scope_inner = $8 \
+                 AND l.archived_at IS NULL), \
              mine AS MATERIALIZED ( \
                  SELECT todo_id, 0 AS rank FROM leases \
                      WHERE holder = $4 AND lease_until + 0 > ",
@@ -101,7 +104,7 @@ macro_rules! look {
              SELECT ",
             columns!(),
             ", epoch, holder, lease_until, begun_id, list, project, list_kind, scope_outer, \
-             scope_inner, opened_at, CASE WHEN EXISTS (SELECT 1 FROM todos AS o \
+             scope_inner, opened_at, away_at, purged_seq, CASE WHEN EXISTS (SELECT 1 FROM todos AS o \
                  WHERE o.id = pending.id AND o.ctid = pending.version) \
                  THEN CAST(1 AS BIGINT) ELSE 0 END \
              FROM l LEFT JOIN begun ON TRUE LEFT JOIN pending ON TRUE \
@@ -194,7 +197,7 @@ fn look(row: &Row<'_>) -> Result<Look, Error> {
     if row.opt_text(0)?.is_none() {
         return Ok(Look::Nothing);
     }
-    if row.int(WIDTH + 10)? == 0 {
+    if row.int(WIDTH + 12)? == 0 {
         return Ok(Look::Again);
     }
     let lease = match row.opt_int(WIDTH)? {

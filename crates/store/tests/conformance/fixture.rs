@@ -35,17 +35,14 @@ impl Fixture {
         let store = Arc::new(place.open());
         let now = Time::parse("2026-11-15T08:00:00Z").unwrap();
         let mut ids = ids(1);
-        let list = List {
-            id: ListId::from(ids.ulid()),
-            project_id: ProjectId::from(ids.ulid()),
-            scope: Scope::from_keys(kind, "outer".into(), inner(kind).into()),
-            created_at: now,
-        };
+        let (id, project) = (ListId::from(ids.ulid()), ProjectId::from(ids.ulid()));
+        let scope = Scope::from_keys(kind, "outer".into(), inner(kind).into());
+        let list = List::new(id, project, scope, now);
         let made = list.clone();
         store
             .write(move |tx| {
                 tx.insert_project(made.project_id, "test", made.created_at)?;
-                tx.insert_list(&made)
+                tx.put_list(&made)
             })
             .unwrap();
         Self { store, list, now, place, recorded: AtomicUsize::new(0) }

@@ -51,7 +51,7 @@ pub(crate) fn play(fixture: &Fixture) {
     match kind {
         ListKind::Plan | ListKind::Pillar => {
             let assignee = AgentPath::primary();
-            fixture.run(AssignTodo { todo_id: todos[2].id, assignee }, 11);
+            fixture.run(AssignTodo { todo_id: todos[2].id, assignee, is_known: true }, 11);
             if kind == ListKind::Pillar {
                 // Only what is under way can be claimed where only that can be completed.
                 fixture.run(StartTodo { todo_id: todos[2].id, reason: outcome() }, 13);

@@ -126,7 +126,7 @@ fn a_todo_of_another_list_is_not_found(backend: Backend) {
     other.id = punchlist_core::ListId::from(ids(9).ulid());
     other.scope = punchlist_core::Scope::from_keys(ListKind::Turn, "outer".into(), "t2".into());
     let made = other.clone();
-    fixture.store.write(move |tx| tx.insert_list(&made)).unwrap();
+    fixture.store.write(move |tx| tx.put_list(&made)).unwrap();
     let found = fixture.read(move |tx| tx.snapshot(other.clone(), Load::Todo(todo.id)));
     assert_eq!(found.todos.len(), 0);
 }
@@ -196,7 +196,7 @@ fn a_second_list_of_one_scope_is_a_conflict(backend: Backend) {
     let fixture = Fixture::new(backend);
     let mut twin = fixture.list.clone();
     twin.id = punchlist_core::ListId::from(ids(9).ulid());
-    let refused: Result<(), Error> = fixture.store.write(move |tx| tx.insert_list(&twin));
+    let refused: Result<(), Error> = fixture.store.write(move |tx| tx.put_list(&twin));
     assert_eq!(refused.unwrap_err().kind, ErrorKind::Conflict);
 }
 

@@ -1,0 +1,92 @@
+//! Delete what was archived long enough ago (Q-O1, Q-O2): only when told, and only when confirmed.
+//!
+//! It is decided on all plans at once, for whoever is asked to confirm must see them all. The rows
+//! go; the log keeps who did what and when, and a `list_purged` from which it goes on.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::authority::{Action, Verdict, authority};
+use crate::event::ListPurged;
+use crate::{Actor, Event, List, ListKind, Refusal, Scope, Span, Time, TodoKind};
+
+/// Remove the tasks of every plan that was archived this long ago.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PurgePlans {
+    pub older_than: Span,
+    pub confirm: bool,
+}
+
+/// A plan that was put away and still has tasks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArchivedPlan {
+    pub list: List,
+    pub tasks: u64,
+    /// The highest number among them.
+    pub last_seq: Option<i64>,
+}
+
+/// What goes of one plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PurgedPlan {
+    pub plan_file: String,
+    pub branch: String,
+    pub archived_at: Time,
+    pub tasks: u64,
+}
+
+impl fmt::Display for PurgedPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { plan_file, branch, archived_at, tasks } = self;
+        write!(f, "{plan_file} on {branch} ({tasks} tasks, archived at {archived_at})")
+    }
+}
+
+/// A list whose items go, what is said of it, and the event it leaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Purge {
+    pub list: List,
+    pub plan: PurgedPlan,
+    pub event: Event,
+}
+
+impl PurgePlans {
+    /// A plan archived after this is too young.
+    #[must_use]
+    pub fn archived_until(&self, now: Time) -> Time {
+        let seconds = i64::try_from(self.older_than.as_seconds()).unwrap_or(i64::MAX);
+        now.plus_seconds(-seconds)
+    }
+
+    pub fn decide(
+        &self,
+        archived: &[ArchivedPlan],
+        actor: &Actor,
+        now: Time,
+    ) -> Result<Vec<Purge>, Refusal> {
+        let (role, list, todo_kind) = (actor.role, ListKind::Plan, TodoKind::Step);
+        let action = Action::Purge;
+        if let Verdict::Deny(denial) = authority(role, list, todo_kind, action, true) {
+            return Err(Refusal::NotPermitted { role, action, list, todo_kind, denial });
+        }
+        let until = self.archived_until(now);
+        let going = archived.iter().filter_map(|plan| {
+            let archived_at = plan.list.archived_at.filter(|at| *at <= until)?;
+            let Scope::Plan { branch, plan_file } = plan.list.scope.clone() else { return None };
+            let (tasks, last_seq) = (plan.tasks, plan.last_seq);
+            let scope = plan.list.scope.clone();
+            let event = ListPurged { scope, todos: tasks, last_seq }.into();
+            let list = plan.list.clone();
+            Some(Purge { list, plan: PurgedPlan { plan_file, branch, archived_at, tasks }, event })
+        });
+        let going: Vec<Purge> = going.collect();
+        if !self.confirm {
+            let tasks = going.iter().map(|purge| purge.plan.tasks).sum();
+            let plans = going.into_iter().map(|purge| purge.plan).collect();
+            return Err(Refusal::Unconfirmed { plans, tasks });
+        }
+        Ok(going)
+    }
+}

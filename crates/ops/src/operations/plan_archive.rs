@@ -1,0 +1,45 @@
+//! `plan_archive`: put a plan away.
+
+use punchlist_core::authority::Action;
+use punchlist_core::text::Title;
+use punchlist_core::{ArchiveReason, ListKind};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::Maybe;
+use crate::views::PlanArchived;
+
+/// Archive a plan: it leaves every list, whatever is open in it. Nothing is deleted; importing its file brings it back.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// The plan's file.
+    pub plan_file: Title,
+    /// Its branch; absent: the caller's, else main.
+    #[serde(default)]
+    pub branch: Maybe<Title>,
+}
+
+#[derive(Debug)]
+pub struct PlanArchive;
+
+impl Define for PlanArchive {
+    const NAME: &'static str = "plan_archive";
+    const ACCESS: Access = Access::List(ListKind::Plan, &[Action::Archive]);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces =
+        Surfaces { command: &["plan", "archive"], positional: &["planFile"], ..Surfaces::CALL };
+    const EXAMPLE: &'static str = r#"{"planFile":"docs/plans/auth.md"}"#;
+
+    type Input = Input;
+    type Output = PlanArchived;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<PlanArchived, Error> {
+        let scope = call.plan(&input.plan_file, input.branch.0.as_ref());
+        call.archive_plan(&scope, ArchiveReason::ByHand, None)
+    }
+}

@@ -1,0 +1,64 @@
+//! `plan_purge`: delete what was archived long ago. Nothing does this by itself.
+
+use punchlist_core::authority::Action;
+use punchlist_core::plan::PurgePlans;
+use punchlist_core::{ListKind, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::span;
+use crate::views::PurgedPlanView;
+use crate::{Envelope, Error};
+
+/// Delete the tasks of plans archived long ago, for good. The log keeps who did what, and when.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// How long ago at least, e.g. 12h or 7d.
+    pub archived_older_than: String,
+    /// Must be true; without it nothing is deleted, and the refusal says what would be.
+    #[serde(default)]
+    pub confirm: Option<bool>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// What is gone, who was archived first comes first.
+    pub plans: Vec<PurgedPlanView>,
+    /// How many tasks that were.
+    pub tasks: u64,
+}
+
+#[derive(Debug)]
+pub struct PlanPurge;
+
+impl Define for PlanPurge {
+    const NAME: &'static str = "plan_purge";
+    const ACCESS: Access = Access::List(ListKind::Plan, &[Action::Purge]);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces = Surfaces { command: &["plan", "purge"], ..Surfaces::CALL };
+    const EXAMPLE: &'static str = r#"{"archivedOlderThan":"7d","confirm":true}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
+        wanted(input).map(|_| ())
+    }
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let purged = call.purge_plans(PurgePlans {
+            older_than: wanted(input)?,
+            confirm: input.confirm == Some(true),
+        })?;
+        let tasks = purged.iter().map(|plan| plan.tasks).sum();
+        Ok(Output { plans: purged.into_iter().map(PurgedPlanView::from).collect(), tasks })
+    }
+}
+
+fn wanted(input: &Input) -> Result<Span, Error> {
+    span("archivedOlderThan", &input.archived_older_than)
+}

@@ -1,0 +1,127 @@
+//! The file of a plan: found below the project's folder, and read once, before any transaction.
+//!
+//! A path that leads out of the project is refused, by its words and by where its links lead.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+use std::sync::OnceLock;
+
+use punchlist_core::Refusal;
+use punchlist_core::plan::{BYTES_MAX, Plan, PlanFault, parse, text};
+use punchlist_core::text::Title;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::explain::Fault;
+use crate::{Envelope, Error};
+
+/// The text of a plan, where a request brings it along; else its file is read.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Markdown {
+    given: Option<String>,
+    /// What was read. A request is checked before its transaction and may run in it more than
+    /// once; the file may change meanwhile, and what was checked is what is meant.
+    #[serde(skip)]
+    read: OnceLock<Plan>,
+}
+
+impl Markdown {
+    /// The plan that is meant.
+    pub(crate) fn plan(&self, envelope: &Envelope, plan_file: &Title) -> Result<&Plan, Error> {
+        if let Some(plan) = self.read.get() {
+            return Ok(plan);
+        }
+        let plan = self.read(envelope, Path::new(plan_file.as_str()))?;
+        Ok(self.read.get_or_init(|| plan))
+    }
+
+    fn read(&self, envelope: &Envelope, file: &Path) -> Result<Plan, Error> {
+        let words =
+            file.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        if !words {
+            return Err(outside(file));
+        }
+        let bad = |fault: PlanFault| Error::from(Refusal::BadPlan { fault: fault.to_string() });
+        let stem = file.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
+        match &self.given {
+            Some(given) => parse(given, &stem).map_err(bad),
+            None => {
+                let bytes = bytes(&root(envelope), file)?;
+                text(&bytes).and_then(|text| parse(text, &stem)).map_err(bad)
+            }
+        }
+    }
+}
+
+/// The project's folder: the one that git keeps, else the one the caller is in.
+fn root(envelope: &Envelope) -> PathBuf {
+    let folder = Path::new(envelope.context.directory.as_deref().unwrap_or("."));
+    let kept = folder.ancestors().find(|path| path.join(".git").exists());
+    kept.unwrap_or(folder).to_owned()
+}
+
+/// The bytes of a file below a folder, not many more than a plan may have.
+fn bytes(root: &Path, file: &Path) -> Result<Vec<u8>, Error> {
+    let unread = |error: std::io::Error| bad(file, &format!("which cannot be read: {error}"));
+    let meant = root.join(file).canonicalize().map_err(unread)?;
+    if !meant.starts_with(root.canonicalize().map_err(unread)?) {
+        return Err(outside(file));
+    }
+    // A pipe would keep us waiting for ever.
+    if !meant.metadata().map_err(unread)?.is_file() {
+        return Err(bad(file, "which is no file"));
+    }
+    let mut bytes = Vec::new();
+    let limit = BYTES_MAX as u64 + 1;
+    File::open(meant).map_err(unread)?.take(limit).read_to_end(&mut bytes).map_err(unread)?;
+    Ok(bytes)
+}
+
+fn outside(file: &Path) -> Error {
+    bad(file, "which leads outside of it")
+}
+
+fn bad(file: &Path, why: &str) -> Error {
+    let (path, found) = ("planFile".to_owned(), format!("`{}`, {why}", file.display()));
+    Fault::BadValue { path, found, expected: "a file below the project's folder".to_owned() }.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use punchlist_core::{Actor, AgentPath, Role, Time};
+
+    use super::*;
+    use crate::{Context, Proof};
+
+    /// What was checked is what is imported, whatever becomes of the file meanwhile.
+    #[test]
+    fn a_file_is_read_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let envelope = Envelope {
+            actor: Actor::new(Role::Root, AgentPath::primary()),
+            proof: Proof::Local,
+            project: "test".to_owned(),
+            context: Context {
+                directory: Some(folder.path().display().to_string()),
+                ..Context::default()
+            },
+            idempotency_key: None,
+            agents: Arc::default(),
+            now: Time::from_micros(0),
+        };
+        let (file, markdown) = (Title::new("plan.md").unwrap(), Markdown::default());
+        assert!(markdown.plan(&envelope, &file).is_err());
+        std::fs::write(folder.path().join("plan.md"), "# First\n").unwrap();
+        let title = |markdown: &Markdown| {
+            markdown.plan(&envelope, &file).unwrap().root.content.as_str().to_owned()
+        };
+        assert_eq!(title(&markdown), "First");
+        std::fs::write(folder.path().join("plan.md"), "# Second\n").unwrap();
+        assert_eq!((title(&markdown), title(&markdown.clone())), ("First".into(), "First".into()));
+        assert_eq!(title(&Markdown::default()), "Second");
+    }
+}

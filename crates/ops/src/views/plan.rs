@@ -1,0 +1,52 @@
+//! A plan as a whole, as callers see it when it is put away or deleted.
+
+use punchlist_core::plan::PurgedPlan;
+use punchlist_core::{Snapshot, Time};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A plan that was put away.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanArchived {
+    pub plan_file: String,
+    pub branch: String,
+    #[schemars(with = "Option<String>")]
+    pub archived_at: Option<Time>,
+    /// How many of its tasks were open.
+    pub open: u64,
+    /// How many were settled.
+    pub settled: u64,
+}
+
+impl PlanArchived {
+    pub(crate) fn of(snapshot: &Snapshot) -> Self {
+        let (branch, plan_file) = snapshot.list.scope.keys();
+        let tally = snapshot.tally;
+        Self {
+            plan_file: plan_file.to_owned(),
+            branch: branch.to_owned(),
+            archived_at: snapshot.list.archived_at,
+            open: tally.backlog + tally.active(),
+            settled: tally.completed + tally.cancelled,
+        }
+    }
+}
+
+/// A plan whose tasks were deleted.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PurgedPlanView {
+    pub plan_file: String,
+    pub branch: String,
+    #[schemars(with = "String")]
+    pub archived_at: Time,
+    pub tasks: u64,
+}
+
+impl From<PurgedPlan> for PurgedPlanView {
+    fn from(plan: PurgedPlan) -> Self {
+        let PurgedPlan { plan_file, branch, archived_at, tasks } = plan;
+        Self { plan_file, branch, archived_at, tasks }
+    }
+}

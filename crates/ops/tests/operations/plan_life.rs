@@ -1,0 +1,225 @@
+//! The life of a plan: put away, brought back, purged; and what is left of it.
+
+use punchlist_core::Role;
+use punchlist_ops::Error;
+use punchlist_testkit::{Backend, World, on_every_lasting_store, on_every_store};
+use serde_json::{Value, json};
+
+const FILE: &str = "docs/plans/auth.md";
+const MARKDOWN: &str = "# Auth\n- [ ] a\n- [ ] b\n";
+
+fn import(world: &World) -> Value {
+    world.call("plan_import", json!({ "planFile": FILE, "markdown": MARKDOWN })).unwrap()
+}
+
+fn named(world: &World, operation: &str) -> Result<Value, Error> {
+    world.call(operation, json!({ "planFile": FILE }))
+}
+
+fn purge(world: &World, input: Value) -> Result<Value, Error> {
+    world.call_in(&world.envelope(Role::Operator), "plan_purge", input)
+}
+
+/// The number of the tasks in the seed's own view.
+fn in_view(world: &World) -> i64 {
+    let count = punchlist_store::sql!("SELECT count(*) FROM tasks");
+    let rows = world.ops.store().unwrap().read(|tx| tx.first(count, &[], |row| row.int(0)));
+    rows.map_err(|error: punchlist_store::Error| error.to_string()).unwrap().unwrap()
+}
+
+/// What is said to be wrong with the store; one in memory cannot be looked over.
+fn sick(world: &World) -> Vec<String> {
+    let bad = world.ops.examine().checks.into_iter().filter(|check| !check.ok);
+    bad.map(|check| format!("{}: {}", check.name, check.detail)).collect()
+}
+
+/// Q-O1: an archived plan leaves every list, and is shown to whoever asks for it.
+fn an_archived_plan_is_out_of_view(backend: Backend) {
+    let world = World::new(backend);
+    let made = import(&world);
+    let task = made["tasks"][0]["children"][0]["id"].clone();
+    world.call("todo_claim", json!({ "todoId": task, "outcome": "done" })).unwrap();
+    let shown = named(&world, "plan_tree").unwrap();
+    let done = named(&world, "plan_archive").unwrap();
+    assert_eq!(
+        done,
+        json!({ "planFile": FILE, "branch": "main", "archivedAt": "2026-11-15T08:00:00.000000Z",
+            "open": 3, "settled": 0 })
+    );
+    let nothing = json!({ "tasks": [], "current": null, "markdown": "" });
+    assert_eq!(named(&world, "plan_tree").unwrap(), nothing);
+    assert_eq!(named(&world, "plan_current").unwrap()["reason"], "no_tasks");
+    assert_eq!(named(&world, "plan_render").unwrap()["text"], "");
+    assert_eq!(named(&world, "todo_next").unwrap()["todo"], Value::Null);
+    let listed = world.call("status", json!({})).unwrap();
+    assert_eq!(listed["lists"], json!([]));
+    let operator = world.envelope(Role::Operator);
+    let waiting = world.call_in(&operator, "gate_list", json!({})).unwrap();
+    assert!(!waiting.to_string().contains(task.as_str().unwrap()), "{waiting}");
+    assert_eq!(in_view(&world), 0);
+    let asked = json!({ "planFile": FILE, "includeArchived": true });
+    let mut archived = world.call("plan_tree", asked.clone()).unwrap();
+    assert_eq!(archived["archivedAt"].take(), done["archivedAt"]);
+    assert_eq!(archived["tasks"], shown["tasks"]);
+    let told = world.call("plan_render", asked).unwrap();
+    assert!(told["text"].as_str().unwrap().starts_with("## Current Tasks"), "{told}");
+    // Nothing is done to its tasks, whoever still works on one.
+    for (operation, input) in [
+        ("task_complete", json!({ "taskId": task })),
+        ("task_add", json!({ "parentId": task, "content": "more" })),
+        ("todo_take", json!({ "todoId": task })),
+        ("plan_archive", json!({ "planFile": FILE })),
+        ("plan_finish", json!({ "planFile": FILE, "confirm": true })),
+    ] {
+        let error = world.call(operation, input).unwrap_err();
+        assert_eq!((error.code(), error.meaning().exit), ("archived", 1), "{operation}: {error}");
+    }
+    let elsewhere = json!({ "planFile": FILE, "branch": "elsewhere" });
+    let error = world.call("plan_archive", elsewhere).unwrap_err();
+    assert_eq!((error.code(), error.meaning().exit), ("unknown_plan", 1));
+    assert_eq!(sick(&world), [""; 0]);
+}
+
+/// Importing the file brings the plan back as it was: the same rows, the same states.
+fn an_import_brings_an_archived_plan_back(backend: Backend) {
+    let world = World::new(backend);
+    let made = import(&world);
+    let task = made["tasks"][0]["children"][0]["id"].clone();
+    world.call("task_complete", json!({ "taskId": task })).unwrap();
+    let before = named(&world, "plan_tree").unwrap();
+    named(&world, "plan_archive").unwrap();
+    let back = import(&world);
+    assert_eq!((&back["tasks"], &back["changes"]["unchanged"]), (&before["tasks"], &json!(3)));
+    assert_eq!((made.get("unarchived"), &back["unarchived"]), (None, &json!(true)));
+    assert_eq!(named(&world, "plan_tree").unwrap(), before);
+    assert_eq!(in_view(&world), 3);
+    assert_eq!(sick(&world), [""; 0]);
+}
+
+/// Q-O1: finishing says how many tasks are open, and asks once.
+fn a_plan_with_open_tasks_is_finished_only_when_confirmed(backend: Backend) {
+    let world = World::new(backend);
+    import(&world);
+    let before = named(&world, "plan_tree").unwrap();
+    let error = named(&world, "plan_finish").unwrap_err();
+    assert_eq!((error.code(), error.meaning().exit), ("open_tasks", 1));
+    assert_eq!(error.to_json()["error"]["open"], 3);
+    assert_eq!(named(&world, "plan_tree").unwrap(), before);
+    let sure = json!({ "planFile": FILE, "confirm": true });
+    assert_eq!(world.call("plan_finish", sure).unwrap()["open"], 3);
+    let worker = world.envelope(Role::Worker);
+    let error = world.call_in(&worker, "plan_archive", json!({ "planFile": FILE })).unwrap_err();
+    assert_eq!(error.meaning().exit, 4);
+}
+
+/// Q-O1, Q-O2: a purge takes the rows, when confirmed, and leaves the log; no number comes twice.
+fn a_purge_takes_the_rows_and_leaves_the_log(backend: Backend) {
+    let mut world = World::new(backend);
+    let made = import(&world);
+    let task = made["tasks"][0]["children"][1].clone();
+    let other = json!({ "planFile": "other.md", "markdown": "# Other\n- [ ] x\n" });
+    world.call("plan_import", other).unwrap();
+    let (id, last) = (task["id"].as_str().unwrap(), task["seq"].as_i64().unwrap());
+    world.call("todo_take", json!({ "todoId": id })).unwrap();
+    world.call("task_complete", json!({ "taskId": id, "outcome": "merged" })).unwrap();
+    named(&world, "plan_archive").unwrap();
+    let before = world.log(13);
+    assert_eq!(before.len(), 13);
+    // Too young, or not sure: nothing goes.
+    let week = |sure: bool| json!({ "archivedOlderThan": "7d", "confirm": sure });
+    assert_eq!(purge(&world, week(true)).unwrap(), json!({ "plans": [], "tasks": 0 }));
+    world.now = world.now.plus_seconds(8 * 86_400);
+    let unsure = purge(&world, week(false)).unwrap_err();
+    assert_eq!((unsure.code(), unsure.meaning().exit), ("unconfirmed", 1));
+    let said = unsure.to_string();
+    assert!(said.contains("3 tasks of 1 plans") && said.contains(FILE), "{said}");
+    assert_eq!(unsure.to_json()["error"]["plans"][0]["tasks"], 3);
+    let by_root = world.call("plan_purge", week(true)).unwrap_err();
+    assert_eq!((by_root.code(), by_root.meaning().exit), ("not_permitted", 4));
+    let bad = purge(&world, json!({ "archivedOlderThan": "soon", "confirm": true })).unwrap_err();
+    assert_eq!((bad.code(), bad.meaning().exit), ("bad_value", 2));
+    let asked = json!({ "planFile": FILE, "includeArchived": true });
+    let kept = world.call("plan_tree", asked.clone()).unwrap();
+    assert_eq!(kept["tasks"].as_array().unwrap().len(), 1);
+    // Now.
+    let gone = purge(&world, week(true)).unwrap();
+    assert_eq!((&gone["tasks"], &gone["plans"][0]["planFile"]), (&json!(3), &json!(FILE)));
+    assert_eq!(purge(&world, week(true)).unwrap(), json!({ "plans": [], "tasks": 0 }));
+    assert_eq!(world.call("plan_tree", asked).unwrap()["tasks"], json!([]));
+    let error = world.call("task_complete", json!({ "taskId": id })).unwrap_err();
+    assert_eq!(error.code(), "unknown_todo");
+    let log = world.log(14);
+    assert_eq!(log[..13], before[..], "who did what, and when, stays");
+    assert_eq!((&log[13]["type"], &log[13]["data"]["todos"]), (&json!("list_purged"), &json!(3)));
+    assert_eq!(sick(&world), [""; 0], "the log goes on from there");
+    let seen = json!({ "planFile": "other.md" });
+    assert_eq!(world.call("plan_tree", seen).unwrap()["tasks"][0]["content"], "Other");
+    // A new plan of the same file, with numbers of its own.
+    let again = import(&world);
+    assert_eq!(again["changes"]["added"], 3);
+    assert!(again["tasks"][0]["seq"].as_i64().unwrap() > last, "{again}");
+    assert_eq!(sick(&world), [""; 0]);
+}
+
+/// No number comes twice, even if the highest of all was purged.
+fn a_purged_number_does_not_come_again(backend: Backend) {
+    let world = World::new(backend);
+    let made = import(&world);
+    let last = made["tasks"][0]["children"][1]["seq"].as_i64().unwrap();
+    named(&world, "plan_archive").unwrap();
+    purge(&world, json!({ "archivedOlderThan": "0s", "confirm": true })).unwrap();
+    assert_eq!(import(&world)["tasks"][0]["seq"], last + 1);
+}
+
+/// O-19: a circle by hand is named by the doctor; nothing loops or falls over, nothing is hidden,
+/// and the plan's own file sets it right.
+fn a_circle_by_hand_is_named_and_holds_nobody(backend: Backend) {
+    let world = World::new(backend);
+    let deep = "# Auth\n- [ ] a\n  - [ ] b\n    - [ ] c\n- [ ] d\n";
+    let import = || world.call("plan_import", json!({ "planFile": FILE, "markdown": deep }));
+    let made = import().unwrap();
+    let mut task = &made["tasks"][0];
+    let ids: Vec<String> = std::iter::from_fn(|| {
+        task = task["children"].as_array()?.first()?;
+        Some(task["id"].as_str().unwrap().to_owned())
+    })
+    .collect();
+    let [a, b, c] = &ids[..] else { panic!("{made}") };
+    assert_eq!(sick(&world), [""; 0]);
+    let (child, parent) = (a.clone(), c.clone());
+    let hung = world.ops.store().unwrap().write(move |tx| {
+        let statement = punchlist_store::sql!("UPDATE todos SET parent_id = $1 WHERE id = $2");
+        tx.execute(statement, &[(&parent).into(), (&child).into()])
+    });
+    hung.map_err(|error: punchlist_store::Error| error.to_string()).unwrap();
+    let report = world.ops.examine();
+    let trees = report.checks.iter().find(|check| check.name == "trees").unwrap();
+    let circle = format!("a circle of 3 todos: {a} under {c} under {b} under {a}");
+    assert_eq!((trees.ok, &trees.detail), (false, &circle));
+    assert!(trees.hint.as_ref().unwrap().contains("import the plan's file again"), "{trees:?}");
+    let shown = named(&world, "plan_tree").unwrap();
+    for content in ["Auth", "a", "b", "c", "d"] {
+        let line = format!("[ ] {content}");
+        assert!(shown["markdown"].as_str().unwrap().contains(&line), "{line}: {shown}");
+    }
+    assert_eq!(named(&world, "plan_current").unwrap()["current"]["content"], "d");
+    assert!(named(&world, "plan_render").unwrap()["text"].as_str().unwrap().contains("] d"));
+    let worker = world.envelope(Role::Worker);
+    let error = world.call_in(&worker, "task_complete", json!({ "taskId": b })).unwrap_err();
+    assert_eq!(error.code(), "not_permitted");
+    world.call("task_assign", json!({ "taskId": b, "agent": "primary" })).unwrap();
+    import().unwrap();
+    let trees = world.ops.examine().checks.into_iter().find(|check| check.name == "trees");
+    assert!(trees.unwrap().ok);
+    assert_eq!(named(&world, "plan_tree").unwrap()["tasks"][0]["children"][0]["id"], json!(a));
+}
+
+on_every_lasting_store!(a_circle_by_hand_is_named_and_holds_nobody);
+
+on_every_store!(
+    an_archived_plan_is_out_of_view,
+    an_import_brings_an_archived_plan_back,
+    a_plan_with_open_tasks_is_finished_only_when_confirmed,
+    a_purge_takes_the_rows_and_leaves_the_log,
+    a_purged_number_does_not_come_again,
+);
