@@ -137,7 +137,7 @@ const PILLAR: &[Row] = &[
     (A::Hold,     [Any,     Own, Own,  No,  No,    Any]),
     (A::Unhold,   [Any,     Own, Own,  No,  No,    Any]),
     (A::Defer,    [Any,     Own, Wish, No,  No,    No]),
-    (A::Claim,    [Any,     Own, Own,  No,  Own,   No]),
+    (A::Claim,    [Any,     Own, Own,  No,  Own,   Any]),
     (A::Accept,   [Any,     Own, No,   No,  No,    No]),
     (A::Return,   [Any,     Own, No,   No,  No,    No]),
     (A::Sweep,    [Any,     Own, No,   No,  No,    Any]),

@@ -3,7 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ConversationId, MessageId, MissionId, PillarId, ProjectId, Time};
+use crate::{
+    Actor, AgentPath, ConversationId, MessageId, MissionId, PillarId, ProjectId, Refusal, Role,
+    Time,
+};
 
 /// What a chat is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -90,16 +93,19 @@ pub enum MessageKind {
     Text,
     /// punchlist wrote it, and says so.
     Synthetic,
+    /// What came of work that was handed out: done, or failed.
+    Report,
 }
 
 impl MessageKind {
-    pub const ALL: [Self; 2] = [Self::Text, Self::Synthetic];
+    pub const ALL: [Self; 3] = [Self::Text, Self::Synthetic, Self::Report];
 
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Text => "text",
             Self::Synthetic => "synthetic",
+            Self::Report => "report",
         }
     }
 
@@ -120,6 +126,56 @@ pub struct Message {
     pub author: String,
     pub text: String,
     pub created_at: Time,
+}
+
+/// How every message begins that punchlist writes by itself.
+pub const SYNTHETIC: &str = "[synthetic · punchlist]";
+
+impl Conversation {
+    /// Whom a person speaks to here: who plans and reviews, or who owns the pillar (F-5).
+    #[must_use]
+    pub const fn addressee(&self) -> Role {
+        match self.channel {
+            Channel::Session => Role::Root,
+            Channel::Mission | Channel::PillarTodo => Role::Lead,
+            Channel::Pillar => Role::Owner,
+        }
+    }
+
+    /// Is this a chat of the actor's own? The operator's are all.
+    #[must_use]
+    pub fn is_of(&self, actor: &Actor) -> bool {
+        let Some(about) = &self.about else {
+            return matches!(actor.role, Role::Operator | Role::Root);
+        };
+        let leads = actor.mission.as_ref().is_none_or(|own| *own == about.mission_slug);
+        let owns = match (&about.pillar, &actor.pillar) {
+            (Some((_, slug)), Some(own)) => own == slug,
+            (Some(_), None) => true,
+            (None, _) => false,
+        };
+        match actor.role {
+            Role::Operator | Role::System => true,
+            Role::Lead => leads,
+            Role::Owner => leads && owns,
+            Role::Root | Role::Worker => false,
+        }
+    }
+
+    /// May the actor write here, and as whom? People read along while an agent works (M-55).
+    pub fn writes(&self, actor: &Actor, at_work: Option<&AgentPath>) -> Result<Speaker, Refusal> {
+        if !self.is_of(actor) {
+            return Err(Refusal::UnknownConversation { conversation: self.id.to_string() });
+        }
+        match (actor.role, at_work) {
+            (Role::Operator, Some(agent)) => {
+                let (conversation, agent) = (self.id, agent.clone());
+                Err(Refusal::AgentAtWork { conversation, agent })
+            }
+            (Role::Operator, None) => Ok(Speaker::User),
+            _ => Ok(Speaker::Assistant),
+        }
+    }
 }
 
 /// The first message of a session that an issue was sent to: what the operator typed, and where

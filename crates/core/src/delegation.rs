@@ -19,7 +19,10 @@ use crate::event::{
     DelegationCancelled, DelegationFailed, DelegationQueued, DelegationReturned, DelegationStarted,
     ProposalDecided,
 };
-use crate::{AgentPath, DelegationId, Event, IssueId, ProjectId, Role, SessionId, Time, TodoId};
+use crate::{
+    AgentPath, ConversationId, DelegationId, Event, IssueId, ProjectId, Role, SessionId, Time,
+    TodoId,
+};
 
 /// Who may hand work on.
 pub const DELEGATORS: [Role; 4] = [Role::Operator, Role::Lead, Role::Owner, Role::Root];
@@ -139,6 +142,9 @@ pub struct Delegation {
     pub session_id: Option<SessionId>,
     /// Where a proposal goes.
     pub issue_id: Option<IssueId>,
+    /// The chat it is worked in, where its report lands too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation_id: Option<ConversationId>,
     pub delegated_by: String,
     pub parent_agent: AgentPath,
     /// The worker's place in the tree of agents.

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::event::{GateAnswered, GateCollected, GateOpened, GateSuperseded};
-use crate::{AgentPath, Event, GateId, IssueId, ProjectId, Role, SessionId, Time};
+use crate::{AgentPath, Event, GateId, IssueId, ProjectId, Role, SessionId, Time, TodoId};
 
 /// Who may ask a person.
 pub const ASKERS: [Role; 3] = [Role::Operator, Role::Root, Role::Lead];
@@ -122,6 +122,9 @@ pub struct Gate {
     pub session_id: Option<SessionId>,
     /// The issue the session was bound to.
     pub issue_id: Option<IssueId>,
+    /// The item an escalation is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub todo_id: Option<TodoId>,
     /// The reason, the question or the title.
     pub text: String,
     /// The options of a question, the schema of a form.

@@ -5,8 +5,10 @@
 //! operator keeps (`spec`, `init`). The work itself stands in one list per pillar, under the same
 //! rules as every other list; capacity is a setting here and a check there (`capacity`).
 
+pub mod answer;
 pub mod cadence;
 mod cycle;
+mod escalate;
 mod init;
 mod prompt;
 mod slug;
@@ -15,6 +17,7 @@ mod standing;
 mod template;
 
 pub use cycle::RunCycle;
+pub use escalate::Escalate;
 pub use init::{InitMission, Initialised};
 pub use prompt::{Measured, Shared, escalation, order, planning, warning};
 pub use slug::slug_of;
@@ -25,14 +28,17 @@ pub use spec::{
 pub use standing::SetStanding;
 pub use template::{BUILT_IN, Template, fill};
 
+use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::capacity::Limits;
+use crate::command::SweepTodos;
 use crate::event::{CycleRun, MissionInitialised, MissionStandingChanged};
 use crate::evidence::EvidenceKind;
 use crate::metric::Metric;
-use crate::{ConversationId, Event, MissionId, PillarId, ProjectId, StrategyId, Time};
+use crate::snapshot::Terms;
+use crate::{ConversationId, Event, MissionId, PillarId, ProjectId, StrategyId, Time, Todo};
 
 /// Does it go on?
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -225,6 +231,43 @@ impl Mission {
             let measured = pillar.metrics.iter().filter(|metric| metric.archived_at.is_none());
             measured.map(move |metric| (pillar, metric))
         })
+    }
+
+    /// Is an item of its overdue, by the dates of its time zone?
+    #[must_use]
+    pub fn is_overdue(&self, todo: &Todo, now: Time) -> bool {
+        let zone = cadence::time_zone(self.timezone()).unwrap_or(TimeZone::UTC);
+        todo.is_overdue(&zone, now)
+    }
+
+    /// What its lists are decided under.
+    #[must_use]
+    pub fn terms(&self) -> Terms {
+        Terms {
+            owner_may_rebalance: self.todo.owner_may_rebalance,
+            claim_evidence: self.todo.claim_evidence.clone(),
+        }
+    }
+
+    /// Whose count its limits are held against, for work in this pillar: none is the whole mission.
+    #[must_use]
+    pub fn counted<'a>(&self, pillar: &'a str) -> Option<&'a str> {
+        match self.todo.limit_scope {
+            LimitScope::Mission => None,
+            LimitScope::Pillar => Some(pillar),
+        }
+    }
+
+    /// What a cycle does to a list of its.
+    #[must_use]
+    pub fn sweep(&self) -> SweepTodos {
+        SweepTodos {
+            timezone: self.timezone().to_owned(),
+            overdue_pending: self.todo.overdue_pending,
+            archive_after_days: self.todo.archive_after_days,
+            backlog_stale_days: self.todo.backlog_stale_days,
+            auto_cancel_stale_backlog: self.todo.auto_cancel_stale_backlog,
+        }
     }
 
     /// The metrics of these slugs; for each that is not there, its name.

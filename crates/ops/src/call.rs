@@ -4,12 +4,16 @@
 //! nothing is written that the core did not decide.
 
 mod checklist;
+mod conversations;
+mod cycle;
 mod delegations;
 mod gates;
 mod issues;
+mod missions;
 mod plans;
 mod sessions;
 
+pub(crate) use missions::Counts;
 pub(crate) use sessions::NewSession;
 
 use punchlist_core::command::Command;
@@ -115,6 +119,7 @@ impl<'a, 't> Call<'a, 't> {
             // A settled one is not among the open ones, but deserves an answer of its own.
             snapshot.todos.extend(self.tx.todo(list_id, id)?.map(|todo| (id, todo)));
         }
+        self.bring_terms(&mut snapshot)?;
         Ok(snapshot)
     }
 
@@ -158,7 +163,9 @@ impl<'a, 't> Call<'a, 't> {
         let Some(list) = self.tx.list(project, scope, Lock::Row)? else {
             return Ok(None);
         };
-        Ok(Some(self.tx.snapshot(list, load)?))
+        let mut snapshot = self.tx.snapshot(list, load)?;
+        self.bring_terms(&mut snapshot)?;
+        Ok(Some(snapshot))
     }
 
     /// The state of a list to change, locked; project and list are made on first use.
@@ -167,13 +174,16 @@ impl<'a, 't> Call<'a, 't> {
         let project = self.ensure_project()?;
         self.lock_owner(&scope)?;
         if let Some(list) = self.tx.list(project, &scope, Lock::Row)? {
-            return Ok(self.tx.snapshot(list, load)?);
+            let mut snapshot = self.tx.snapshot(list, load)?;
+            self.bring_terms(&mut snapshot)?;
+            return Ok(snapshot);
         }
         let id = ListId::from(self.ids.ulid());
         let list = List::new(id, project, scope, self.envelope.now);
         let mut snapshot = Snapshot::empty(list.clone());
         let opened = Decision { events: vec![ListOpened { list }.into()], ..Decision::default() };
         self.record(&mut snapshot, &opened)?;
+        self.bring_terms(&mut snapshot)?;
         Ok(snapshot)
     }
 
@@ -214,6 +224,19 @@ impl<'a, 't> Call<'a, 't> {
         self.decide_as(&actor, snapshot, &command.into())
     }
 
+    /// Decides without what follows from it for a mission, for whoever sees to that itself.
+    pub(crate) fn decide_quietly(
+        &mut self,
+        snapshot: &mut Snapshot,
+        command: &Command,
+    ) -> Result<(), Error> {
+        let actor = self.envelope.actor.clone();
+        match decide(snapshot, command, &actor, self.envelope.now, &mut self.ids) {
+            Ok(decision) => self.record(snapshot, &decision),
+            Err(refused) => Err(self.refuse(snapshot.list.project_id, &snapshot.list.id, refused)),
+        }
+    }
+
     /// The same for what happens by policy, and not because the caller says so.
     pub(crate) fn decide_as(
         &mut self,
@@ -225,6 +248,7 @@ impl<'a, 't> Call<'a, 't> {
             Ok(decision) => {
                 self.record(snapshot, &decision)?;
                 self.follow(actor, snapshot, command, &decision)?;
+                self.follow_mission(actor, snapshot, &decision)?;
                 Ok(decision)
             }
             Err(refused) => Err(self.refuse(snapshot.list.project_id, &snapshot.list.id, refused)),

@@ -174,21 +174,17 @@ fn properties(schema: &Value) -> Option<&Map<String, Value>> {
 }
 
 fn walk(schema: &Value, input: &Value, path: &str) -> Option<Fault> {
-    let expected = schema.get("type").and_then(Value::as_str).unwrap_or_default();
-    let fits = match expected {
-        "object" => input.is_object(),
-        "array" => input.is_array(),
-        "string" => input.is_string(),
-        "integer" => input.is_i64() || input.is_u64(),
-        "number" => input.is_number(),
-        "boolean" => input.is_boolean(),
-        _ => true,
+    let types: Vec<&str> = match schema.get("type") {
+        Some(Value::String(name)) => vec![name],
+        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
     };
-    if !fits {
+    if !types.is_empty() && !types.iter().any(|name| fits(name, input)) {
         let path = if path.is_empty() { "input" } else { path }.to_owned();
+        let expected: Vec<String> = types.iter().map(|name| with_article(name)).collect();
         return Some(Fault::WrongType {
             path,
-            expected: with_article(expected),
+            expected: expected.join(" or "),
             found: type_of(input),
         });
     }
@@ -198,6 +194,19 @@ fn walk(schema: &Value, input: &Value, path: &str) -> Option<Fault> {
         Value::String(text) => walk_text(schema, text, path),
         Value::Number(_) => walk_number(schema, input, path),
         _ => None,
+    }
+}
+
+/// Is this a value of the type of that name?
+fn fits(name: &str, input: &Value) -> bool {
+    match name {
+        "object" => input.is_object(),
+        "array" => input.is_array(),
+        "string" => input.is_string(),
+        "integer" => input.is_i64() || input.is_u64(),
+        "number" => input.is_number(),
+        "boolean" => input.is_boolean(),
+        _ => true,
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use punchlist_core::deadline::Deadline;
 use punchlist_core::evidence::Evidence;
 use punchlist_core::text::{Body, Content, TextFault, Title};
 use punchlist_core::{AgentPath, Span, Time};
@@ -146,6 +147,15 @@ pub fn span(path: &str, text: &str) -> Result<Span, crate::Error> {
     Span::parse(text).ok_or_else(|| {
         let found = format!("`{}`", text.chars().take(60).collect::<String>());
         let expected = Span::SPELLING.to_owned();
+        crate::explain::Fault::BadValue { path: path.to_owned(), found, expected }.into()
+    })
+}
+
+/// A deadline: a date or a time.
+pub fn deadline(path: &str, text: &str) -> Result<Deadline, crate::Error> {
+    Deadline::parse(text).ok_or_else(|| {
+        let found = format!("`{}`", text.chars().take(60).collect::<String>());
+        let expected = "a date, e.g. 2030-01-31, or a time in RFC 3339".to_owned();
         crate::explain::Fault::BadValue { path: path.to_owned(), found, expected }.into()
     })
 }

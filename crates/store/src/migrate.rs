@@ -52,9 +52,9 @@ pub const MIGRATIONS: &[Migration] = &[
         postgres: include_str!("schema/postgres/0006_archive.sql"),
     },
     Migration {
-        version: 7,
-        sqlite: include_str!("schema/sqlite/0007_missions.sql"),
-        postgres: include_str!("schema/postgres/0007_missions.sql"),
+        version: 8,
+        sqlite: include_str!("schema/sqlite/0008_missions.sql"),
+        postgres: include_str!("schema/postgres/0008_missions.sql"),
     },
 ];
 

@@ -17,9 +17,11 @@ use crate::failure::Failure;
 const GROUPS: &[(&str, &str)] = &[
     ("agent", "Register agents, and say how each is"),
     ("audit", "Look for what should not have been waved through"),
+    ("chat", "Read along in a conversation, and write into it"),
     ("criterion", "Confirm or drop what an issue must meet"),
     ("delegation", "Work handed from agent to agent: look, do, report, decide"),
     ("issue", "File, find, discuss, link and move issues"),
+    ("mission", "Lead a mission: limits, pillars, metrics, cycles and its todos"),
     ("plan", "Import, look at and put away plans; assign, split and complete their tasks"),
     ("session", "Start sessions, and say which issue each works on"),
     ("todo", "Keep an issue's checklist; take, hold, claim and judge items of any list"),

@@ -3,9 +3,9 @@
 use punchlist_core::Time;
 use serde_json::Value;
 
-use super::columns::hanging;
+use super::columns::{aligned, hanging};
 use super::{ago, list, text};
-use crate::output::{BOLD, DIM, clean, width};
+use crate::output::{BOLD, DIM, clean, line, width};
 
 pub(super) fn shown(answer: &Value, now: Time) -> String {
     let title = text(&answer["conversation"], "title");
@@ -13,6 +13,7 @@ pub(super) fn shown(answer: &Value, now: Time) -> String {
     for message in list(answer, "messages") {
         let kind = match message["kind"].as_str() {
             Some("synthetic") => ", written by punchlist",
+            Some("report") => ", a report",
             _ => "",
         };
         let (author, at) = (text(message, "author"), ago(&message["createdAt"], now));
@@ -22,6 +23,30 @@ pub(super) fn shown(answer: &Value, now: Time) -> String {
     }
     if list(answer, "messages").is_empty() {
         shown.push_str("No messages.\n");
+    }
+    shown
+}
+
+pub(super) fn listed(answer: &Value) -> String {
+    let conversations = list(answer, "conversations");
+    if conversations.is_empty() {
+        return "No conversations to show.\n".to_owned();
+    }
+    let rows = conversations.iter().map(|conversation| {
+        let field = |name| text(conversation, name).into_owned();
+        vec![field("id"), field("channel"), field("title")]
+    });
+    let mut shown = aligned(rows.collect(), width());
+    if let Some(cursor) = answer["nextCursor"].as_str() {
+        shown.push_str(&format!("{DIM}… more: the same with --cursor {cursor}{DIM:#}\n"));
+    }
+    shown
+}
+
+pub(super) fn posted(answer: &Value) -> String {
+    let mut shown = format!("Posted; the {} reads it next.\n", text(answer, "addressee"));
+    if let Some(done) = answer["done"].as_str() {
+        shown.push_str(&format!("{}\n", line(done)));
     }
     shown
 }

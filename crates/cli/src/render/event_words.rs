@@ -116,7 +116,11 @@ impl Names {
                 Some(n) => format!("from {}; {n} events went", e.file),
                 None => format!("from {}; what went cannot be told", e.file),
             },
-            Event::ChangeRecommended(e) => self.name(&e.todo_id),
+            Event::ChangeRecommended(e) => {
+                format!("{} {} by {}", e.wish.action, self.name(&e.todo_id), e.wish.by)
+            }
+            Event::TodoEscalated(e) => format!("{}, due {}", self.name(&e.todo_id), e.deadline),
+            Event::TodoArchived(e) => self.name(&e.todo_id),
             Event::CommandRefused(e) => e.refusal.to_string(),
             _ => self.said_around(event),
         }
@@ -125,6 +129,17 @@ impl Names {
     /// What is no item: issues, sessions, chats, gates and delegations.
     fn said_around(&self, event: &Event) -> String {
         match event {
+            Event::MissionInitialised(e) => e.mission.slug.clone(),
+            Event::MissionStandingChanged(e) => match &e.pillar {
+                Some(pillar) => format!("{pillar} {}", e.status.name()),
+                None => e.status.name().to_owned(),
+            },
+            Event::CycleRun(e) => match e.next_cycle_at {
+                Some(at) => format!("the next one is due {at}"),
+                None => String::new(),
+            },
+            Event::ReadingRecorded(e) => format!("{} by {}", e.reading.value, e.reading.source),
+            Event::CollectionFailed(e) => e.error.clone(),
             Event::IssueCreated(e) => format!("#{} {}", e.issue.number, e.issue.title),
             Event::IssueTransitioned(e) => {
                 because(format!("#{} {}", e.number, e.status), e.reason.as_deref())

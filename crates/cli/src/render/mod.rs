@@ -12,6 +12,7 @@ mod events;
 pub(crate) mod gates;
 mod imported;
 mod issues;
+mod missions;
 mod plans;
 mod reports;
 mod sessions;
@@ -65,6 +66,17 @@ fn words(operation: &str, answer: &Value, now: Time) -> Option<String> {
         "delegation_show" | "delegation_take" | "delegation_report" | "delegation_cancel"
         | "proposal_decide" => delegations::shown(answer, now),
         "conversation_show" => conversations::shown(answer, now),
+        "conversation_list" => conversations::listed(answer),
+        "conversation_post" => conversations::posted(answer),
+        "mission_init" => missions::initialised(answer),
+        "mission_list" => missions::listed(answer, now),
+        "mission_pause" | "mission_resume" => missions::standing(answer),
+        "mission_status" => missions::status(answer, now),
+        "mission_cycle" => missions::cycled(answer, now),
+        "mission_todo_list" => missions::todos(answer),
+        "mission_todo_create" | "mission_todo_update" | "mission_todo_complete" => {
+            missions::todo(answer)
+        }
         "issue_checklist_import" => imported::render(answer),
         // It is made to be read by programs.
         "project_export" => format!("{answer:#}\n"),

@@ -55,7 +55,15 @@ fn an_issue_lives_over_mcp(backend: Backend) {
     let names = operator.client.names();
     assert_eq!(
         names,
-        ["issue_list", "issue_show", "gate_list", "gate_answer", "todo_accept", "todo_return"]
+        [
+            "issue_list",
+            "issue_show",
+            "gate_list",
+            "gate_answer",
+            "mission_status",
+            "todo_accept",
+            "todo_return"
+        ]
     );
 
     // Created with criteria, and sent to an agent.

@@ -86,6 +86,27 @@ impl CancelDelegation {
     }
 }
 
+impl Delegation {
+    /// What the chat it was handed out in is told of it (M-60, M-62).
+    #[must_use]
+    pub fn report_text(&self, title: Option<&str>) -> String {
+        let what = title.unwrap_or(&self.kind);
+        let words = |text: &Option<String>| text.clone().unwrap_or_default();
+        match self.state {
+            DelegationState::Returned => {
+                format!("Worker completed TODO: {what}\n\n{}", words(&self.result))
+            }
+            DelegationState::Queued => {
+                format!(
+                    "Worker failed TODO: {what}; it is tried once more.\n\n{}",
+                    words(&self.error)
+                )
+            }
+            _ => format!("Worker failed TODO: {what}\n\n{}", words(&self.error)),
+        }
+    }
+}
+
 /// What is over stays so.
 fn over(delegation: &Delegation) -> Result<(), Refused> {
     let (DelegationState::Queued | DelegationState::Running) = delegation.state else {

@@ -4,8 +4,8 @@ use super::{DELEGATORS, Delegation, DelegationState, Mode, Review};
 use crate::event::DelegationQueued;
 use crate::text::{Body, Title};
 use crate::{
-    Actor, AgentPath, Decision, DelegationId, Ids, ProjectId, Refusal, Refused, Session, Time,
-    TodoId,
+    Actor, AgentPath, ConversationId, Decision, DelegationId, Ids, ProjectId, Refusal, Refused,
+    Session, Time, TodoId,
 };
 
 /// Hand work to a specialist.
@@ -17,6 +17,8 @@ pub struct Delegate {
     pub mode: Mode,
     pub review: Review,
     pub todo_id: Option<TodoId>,
+    /// The chat of the pillar whose item it is.
+    pub conversation_id: Option<ConversationId>,
 }
 
 impl Delegate {
@@ -47,6 +49,7 @@ impl Delegate {
             todo_id: self.todo_id,
             session_id: session.map(|session| session.id),
             issue_id: session.and_then(|session| session.bound_issue),
+            conversation_id: self.conversation_id,
             delegated_by: actor.principal.clone(),
             parent_agent: actor.agent.clone(),
             agent,

@@ -91,6 +91,7 @@ impl OpenGate {
             state: GateState::Open,
             session_id: ground.session.map(|session| session.id),
             issue_id: ground.issue.map(|issue| issue.id),
+            todo_id: None,
             text: self.text.as_str().to_owned(),
             details: self.details.clone(),
             asked_by: actor.principal.clone(),

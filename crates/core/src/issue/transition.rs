@@ -125,6 +125,7 @@ mod tests {
             state,
             session_id: Some(session),
             issue_id: Some(issue.id),
+            todo_id: None,
             text: "met".into(),
             details: serde_json::json!({}),
             asked_by: "root:primary".into(),

@@ -268,7 +268,7 @@ impl Making<'_> {
                 Some(at) => known.remove(at).id,
                 None => StrategyId::from(self.ids.ulid()),
             };
-            let (description, status) = (description.to_owned(), given.status);
+            let (description, status) = (description.to_owned(), given.status.unwrap_or_default());
             strategies.push(Strategy { id, description, status });
         }
         strategies

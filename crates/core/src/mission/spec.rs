@@ -41,7 +41,7 @@ pub struct MissionSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub todo: Option<TodoSpec>,
     /// Its parts. One that is left out later is archived, and nothing of it is lost.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_none")]
     pub pillars: Vec<PillarSpec>,
 }
 
@@ -88,7 +88,7 @@ pub struct TodoSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim_evidence: Option<Vec<EvidenceKind>>,
     /// Words for common todos, beside the built-in profiling, audit and migration-eval.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Vec::is_empty")]
     pub templates: Vec<TemplateSpec>,
 }
 
@@ -96,11 +96,15 @@ pub struct TodoSpec {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct TemplateSpec {
+    /// What new todos call it.
     pub name: Title,
+    /// What needs to be done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<Body>,
+    /// Why it is worth doing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub justification: Option<Body>,
+    /// How to judge that it is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion_criteria: Option<Body>,
 }
@@ -109,6 +113,7 @@ pub struct TemplateSpec {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct PillarSpec {
+    /// What people call it.
     pub name: Title,
     /// Made from the name if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -120,10 +125,10 @@ pub struct PillarSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<Standing>,
     /// What it is measured by.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_none")]
     pub metrics: Vec<MetricSpec>,
     /// How it means to get there.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_none")]
     pub strategies: Vec<StrategySpec>,
 }
 
@@ -131,6 +136,7 @@ pub struct PillarSpec {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct MetricSpec {
+    /// What people call it.
     pub name: Title,
     /// Made from the name if absent; unique in the mission.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -138,8 +144,10 @@ pub struct MetricSpec {
     /// numeric unless said. Durations are in seconds.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<MetricKind>,
+    /// What it is counted in, e.g. s or %.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<Title>,
+    /// What it should be; absent: it is only watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<TargetSpec>,
     /// How to read it; absent: somebody records it.
@@ -156,6 +164,7 @@ pub struct MetricSpec {
 pub struct TargetSpec {
     /// On which side of the value it should be.
     pub operator: Operator,
+    /// The figure itself.
     #[schemars(with = "f64")]
     pub value: Figure,
     /// Beyond the value but not beyond this is a warning.
@@ -192,10 +201,11 @@ pub struct CollectSpec {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct StrategySpec {
+    /// What is to be tried.
     pub description: Body,
     /// active unless said.
-    #[serde(default)]
-    pub status: StrategyStatus,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<StrategyStatus>,
 }
 
 /// A value that cannot be taken, and where it stands.
@@ -364,6 +374,13 @@ impl Faults {
     }
 }
 
+/// A list; null is an empty one.
+fn or_none<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
+    Option::<Vec<T>>::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
 /// A bare cron is a cadence in UTC.
 impl<'de> Deserialize<'de> for CadenceSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -406,18 +423,13 @@ impl JsonSchema for CadenceSpec {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "anyOf": [
-                { "type": "string" },
-                {
-                    "type": "object",
-                    "properties": {
-                        "cron": { "type": "string", "description": "e.g. 0 9 * * 1" },
-                        "timezone": { "type": "string", "description": "e.g. Europe/Berlin" }
-                    },
-                    "required": ["cron"],
-                    "additionalProperties": false
-                }
-            ]
+            "type": ["string", "object"],
+            "properties": {
+                "cron": { "type": "string", "description": "e.g. 0 9 * * 1" },
+                "timezone": { "type": "string", "description": "e.g. Europe/Berlin" }
+            },
+            "required": ["cron"],
+            "additionalProperties": false
         })
     }
 }

@@ -44,6 +44,17 @@ impl SetStanding {
 }
 
 impl Mission {
+    /// The pillar of a slug, where new work may go to it.
+    pub fn takes_work(&self, slug: &str) -> Result<&super::Pillar, Refusal> {
+        let pillar = self.pillar(slug).ok_or_else(|| self.unknown_pillar(slug))?;
+        for (standing, slug) in [(self.status, &self.slug), (pillar.status, &pillar.slug)] {
+            if standing == Standing::Archived {
+                return Err(Refusal::MissionArchived { slug: slug.clone() });
+            }
+        }
+        Ok(pillar)
+    }
+
     /// The refusal for a pillar that is not there.
     #[must_use]
     pub fn unknown_pillar(&self, slug: &str) -> Refusal {

@@ -57,6 +57,11 @@ impl Call<'_, '_> {
         if let Some(id) = issue_id(scope).filter(|_| self.tx.dialect() == Dialect::Postgres) {
             self.tx.issue_by_id(id, Lock::Row)?;
         }
+        if let Scope::Pillar { mission, .. } = scope
+            && let Some(project) = self.project()?
+        {
+            self.tx.mission_head(project, mission, Lock::Row)?;
+        }
         Ok(())
     }
 

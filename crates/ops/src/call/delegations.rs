@@ -1,14 +1,17 @@
 //! The calls on delegations: queued, taken by lease, reported on, and what a report proposes.
 
-use punchlist_core::command::{AdoptTodos, NewTodo};
+use punchlist_core::command::{AdoptTodos, ClaimTodo, NewTodo};
+use punchlist_core::conversation::{MessageKind, Speaker};
 use punchlist_core::delegation::{
-    CancelDelegation, DecideProposal, Delegate, ProposalDecision, ProposedItem, Report,
-    ReportDelegation, Review, TakeDelegation,
+    CancelDelegation, DecideProposal, Delegate, DelegationState, ProposalDecision, ProposedItem,
+    Report, ReportDelegation, Review, TakeDelegation,
 };
+use punchlist_core::text::Body;
 use punchlist_core::{
     Actor, AgentPath, Decision, Delegation, DelegationId, Lease, ProjectId, Refusal, Role, Time,
+    TodoId,
 };
-use punchlist_store::rows::delegations::Held;
+use punchlist_store::rows::delegations::{Held, WantedDelegations};
 use punchlist_store::rows::lists::Lock;
 
 use super::Call;
@@ -22,7 +25,66 @@ impl Call<'_, '_> {
         let (actor, now) = (self.envelope.actor.clone(), self.envelope.now);
         let decided = command.decide(project, session.as_ref(), &actor, now, &mut self.ids);
         let decision = decided.map_err(|refused| self.refuse(project, &project, refused))?;
-        self.record_delegation(project, None, &decision)
+        let delegation = self.record_delegation(project, None, &decision)?;
+        if let Some(conversation) = delegation.conversation_id {
+            // The order stands in the chat it is worked in (M-49).
+            let said = (Speaker::Assistant, MessageKind::Text);
+            self.post(project, conversation, said, delegation.mission.clone())?;
+        }
+        Ok(delegation)
+    }
+
+    /// Does the caller's token reach what a delegation is about?
+    fn reaches_delegation(&mut self, delegation: &Delegation) -> Result<(), Error> {
+        match delegation.todo_id {
+            Some(todo) => self.reaches_todo(todo),
+            None => self.reaches_what_hangs_on(delegation.issue_id),
+        }
+    }
+
+    /// A report, or an error, lands in the chat the work was handed out in, and what was done waits
+    /// for its reviewer (M-60, M-62). A failure settles nothing (F-8).
+    fn land(&mut self, delegation: &Delegation) -> Result<(), Error> {
+        let Some(conversation) = delegation.conversation_id else { return Ok(()) };
+        let title = match delegation.todo_id {
+            Some(id) => self.tx.brief(id)?.map(|brief| brief.title),
+            None => None,
+        };
+        let text = delegation.report_text(title.as_deref());
+        let said = (Speaker::Assistant, MessageKind::Report);
+        self.post(delegation.project_id, conversation, said, text)?;
+        let (Some(todo_id), DelegationState::Returned) = (delegation.todo_id, delegation.state)
+        else {
+            return Ok(());
+        };
+        let (mut list, todo_id) = self.todo(&todo_id.to_string())?;
+        let mut actor = system();
+        actor.principal.clone_from(&self.envelope.actor.principal);
+        let outcome = delegation.result.clone();
+        let claim = ClaimTodo { todo_id, outcome, evidence: Vec::new() }.into();
+        match self.decide_as(&actor, &mut list, &claim) {
+            // What cannot be claimed (settled meanwhile, evidence wanted) has still been reported.
+            Ok(_) | Err(Error::Refused(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Stops whoever works on an item that is not to be done any more.
+    pub(super) fn stop_work_on(&mut self, project: ProjectId, todo: TodoId) -> Result<(), Error> {
+        let wanted = WantedDelegations { todo: Some(todo), ..WantedDelegations::default() };
+        for (delegation, _) in self.tx.delegations(project, &wanted, 1000)? {
+            if delegation.state.is_over() {
+                continue;
+            }
+            let reason = Body::new("the todo was cancelled").ok();
+            let mut actor = system();
+            // By policy, for whoever delegated it.
+            actor.agent = delegation.parent_agent.clone();
+            let decided = CancelDelegation { reason }.decide(&delegation, &actor);
+            let decision = decided.map_err(|r| self.refuse(project, &delegation.id, r))?;
+            self.record_delegation(project, Some(delegation), &decision)?;
+        }
+        Ok(())
     }
 
     /// The delegation of an id; one that is not there is a refusal.
@@ -31,7 +93,7 @@ impl Call<'_, '_> {
         let id = DelegationId::parse(named.trim()).ok_or_else(unknown)?;
         let project = self.project()?.ok_or_else(unknown)?;
         let held = self.tx.delegation(project, id, lock)?.ok_or_else(unknown)?;
-        self.reaches_what_hangs_on(held.0.issue_id)?;
+        self.reaches_delegation(&held.0)?;
         Ok(held)
     }
 
@@ -41,6 +103,9 @@ impl Call<'_, '_> {
         let (looked, _) = self.delegation(named, Lock::No)?;
         if let Some(id) = looked.issue_id {
             self.tx.issue_by_id(id, Lock::Row)?;
+        }
+        if let Some(id) = looked.todo_id {
+            self.lock_mission_of(id)?;
         }
         self.delegation(named, Lock::Row)
     }
@@ -53,17 +118,19 @@ impl Call<'_, '_> {
     ) -> Result<Option<(Delegation, Lease)>, Error> {
         let Some(project) = self.project()? else { return Ok(None) };
         let clock = self.tx.clock()?;
+        let reach = &self.envelope.actor.reach;
+        let within = (reach.mission.as_deref(), reach.pillar.as_deref());
         let mut found = None;
         if types.is_empty() {
-            found = self.tx.next_delegation(project, None, clock)?;
+            found = self.tx.next_delegation(project, None, within, clock)?;
         }
         for kind in types {
             if found.is_none() {
-                found = self.tx.next_delegation(project, Some(kind), clock)?;
+                found = self.tx.next_delegation(project, Some(kind), within, clock)?;
             }
         }
         let Some((delegation, lease)) = found else { return Ok(None) };
-        self.reaches_what_hangs_on(delegation.issue_id)?;
+        self.reaches_delegation(&delegation)?;
         let actor = self.envelope.actor.clone();
         let decided = TakeDelegation.decide(&delegation, &actor);
         let decision = decided.map_err(|refused| self.refuse(project, &delegation.id, refused))?;
@@ -90,6 +157,7 @@ impl Call<'_, '_> {
         let id = delegation.id;
         let delegation = self.record_delegation(project, Some(delegation), &decision)?;
         self.tx.put_delegation_lease(id, &Lease { holder: None, epoch, until: clock })?;
+        self.land(&delegation)?;
         if delegation.proposal.is_some()
             && delegation.review == Review::Auto
             && delegation.issue_id.is_some()
@@ -203,6 +271,6 @@ fn new_todo(item: ProposedItem) -> NewTodo {
 }
 
 /// Acts by policy alone.
-fn system() -> Actor {
+pub(super) fn system() -> Actor {
     Actor::new(Role::System, AgentPath::primary())
 }

@@ -1,7 +1,7 @@
 //! The calls on gates: asked, found again and answered, with all that follows from an answer.
 
 use punchlist_core::command::{RefuseSignOff, SignOff};
-use punchlist_core::gate::{AnswerGate, Asked, GateDecision, Ground, OpenGate, Purpose};
+use punchlist_core::gate::{AnswerGate, Asked, GateDecision, GateKind, Ground, OpenGate, Purpose};
 use punchlist_core::issue::address::{Precision, find_criterion};
 use punchlist_core::text::Body;
 use punchlist_core::{Decision, Gate, GateId, Issue, ProjectId, Refusal};
@@ -58,7 +58,10 @@ impl Call<'_, '_> {
         let id = GateId::parse(named.trim()).ok_or_else(unknown)?;
         let project = self.project()?.ok_or_else(unknown)?;
         let gate = self.tx.gate(project, id, lock)?.ok_or_else(unknown)?;
-        self.reaches_what_hangs_on(gate.issue_id)?;
+        match gate.todo_id {
+            Some(todo) => self.reaches_todo(todo)?,
+            None => self.reaches_what_hangs_on(gate.issue_id)?,
+        }
         Ok(gate)
     }
 
@@ -75,10 +78,16 @@ impl Call<'_, '_> {
             Some(id) => self.tx.issue_by_id(id, Lock::Row)?,
             None => None,
         };
+        if let Some(id) = looked.todo_id {
+            self.lock_mission_of(id)?;
+        }
         let gate = self.gate(named, Lock::Row)?;
         let (actor, project) = (self.envelope.actor.clone(), gate.project_id);
         let checked = command.check(&gate, &actor);
         checked.map_err(|refused| self.refuse(project, &gate.id, refused))?;
+        if gate.kind == GateKind::Escalation {
+            self.act_on_answer(&gate, command)?;
+        }
         let revision = match issue {
             Some(issue) if gate.purpose == Some(Purpose::SignOff) => {
                 let id = issue.id;
@@ -113,7 +122,7 @@ impl Call<'_, '_> {
         }
     }
 
-    fn record_gate(
+    pub(super) fn record_gate(
         &mut self,
         project: ProjectId,
         mut state: Option<Gate>,

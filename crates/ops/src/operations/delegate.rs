@@ -66,6 +66,10 @@ impl Define for DelegateOp {
             Some(named) => Some(call.todo_named(named.as_str())?),
             None => None,
         };
+        let conversation_id = match todo_id {
+            Some(id) => call.chat_of(id)?,
+            None => None,
+        };
         let is_async = input.is_async == Some(true);
         let delegation = call.delegate(&Delegate {
             review: call.envelope().agents.review(kind.as_str()),
@@ -74,6 +78,7 @@ impl Define for DelegateOp {
             rationale: input.rationale.0.clone(),
             mode: if is_async { Mode::Async } else { Mode::Sync },
             todo_id,
+            conversation_id,
         })?;
         Ok(Output {
             delegation_id: delegation.id.to_string(),

@@ -1,18 +1,22 @@
 //! Objects as callers see them, shared by the operations that answer with them.
 
 pub mod agent;
+pub mod conversation;
 pub mod delegation;
 pub mod gate;
 pub mod issue;
+pub mod mission;
 pub mod plan;
 pub mod session;
 pub mod task;
 pub mod todo;
 
 pub use agent::{AgentView, OneAgent};
+pub use conversation::{ConversationView, MessageView};
 pub use delegation::{DelegationView, OneDelegation};
 pub use gate::{AskedView, GateView};
 pub use issue::{IssueRef, IssueView, ItemView, OneIssue};
+pub use mission::{MissionTodoView, MissionView};
 pub use plan::{PlanArchived, PurgedPlanView};
 pub use session::{OneSession, SessionView};
 pub use task::{PlanView, TaskView};

@@ -4,8 +4,8 @@
 
 use punchlist_core::delegation::{DelegationState, Mode, Review, apply_delegation};
 use punchlist_core::{
-    AgentPath, Decision, Delegation, DelegationId, Event, IssueId, Lease, ProjectId, SessionId,
-    Time, TodoId,
+    AgentPath, ConversationId, Decision, Delegation, DelegationId, Event, IssueId, Lease,
+    ProjectId, SessionId, Time, TodoId,
 };
 
 use super::events::Stamp;
@@ -18,7 +18,7 @@ macro_rules! columns {
     () => {
         "id, project_id, type, mission, rationale, mode, state, review, todo_id, session_id, \
          issue_id, delegated_by, parent_agent, agent, attempts, result, error, proposal, \
-         decision, created_at, updated_at, finished_at"
+         decision, created_at, updated_at, finished_at, conversation_id"
     };
 }
 
@@ -38,7 +38,9 @@ macro_rules! free {
     ($lock:expr) => {
         select!(
             "project_id = $1 AND (state = 'queued' OR (state = 'running' AND lease_until <= $2)) \
-             AND (CAST($3 AS TEXT) IS NULL OR type = $3) ORDER BY id LIMIT 1",
+             AND (CAST($3 AS TEXT) IS NULL OR type = $3) AND (CAST($4 AS TEXT) IS NULL \
+             OR conversation_id IN (SELECT c.id FROM conversations AS c WHERE c.mission_slug = $4 \
+             AND (CAST($5 AS TEXT) IS NULL OR c.pillar_slug = $5))) ORDER BY id LIMIT 1",
             $lock
         )
     };
@@ -77,17 +79,41 @@ impl Tx<'_> {
         self.first(statement, &[(&project).into(), (&id).into()], read)
     }
 
-    /// The next delegation to work on, of a type where one is named; locked, and others skip it.
+    /// The next delegation to work on, of a type where one is named, and of a mission (and pillar)
+    /// where the caller reaches no further; locked, and others skip it.
     pub fn next_delegation(
         &mut self,
         project: ProjectId,
         kind: Option<&str>,
+        within: (Option<&str>, Option<&str>),
         clock: Time,
     ) -> Result<Option<Held>, Error> {
         let project = project.to_string();
         let statement =
             self.dialect().pick(sql!(free!("")), sql!(free!(" FOR UPDATE SKIP LOCKED")));
-        self.first(statement, &[(&project).into(), clock.micros().into(), kind.into()], read)
+        let (mission, pillar) = within;
+        self.first(
+            statement,
+            &[(&project).into(), clock.micros().into(), kind.into(), mission.into(), pillar.into()],
+            read,
+        )
+    }
+
+    /// The work that is under way in a chat, if there is any: held, and not by somebody gone silent.
+    pub fn at_work_in(
+        &mut self,
+        conversation: ConversationId,
+        clock: Time,
+    ) -> Result<Option<Delegation>, Error> {
+        let conversation = conversation.to_string();
+        let found = self.first(
+            sql!(select!(
+                "conversation_id = $1 AND state = 'running' AND lease_until > $2 ORDER BY id LIMIT 1"
+            )),
+            &[(&conversation).into(), clock.micros().into()],
+            read,
+        )?;
+        Ok(found.map(|(delegation, _)| delegation))
     }
 
     /// Delegations of a project, the oldest first.
@@ -162,6 +188,7 @@ impl Tx<'_> {
         let todo = delegation.todo_id.map(|id| id.to_string());
         let session = delegation.session_id.map(|id| id.to_string());
         let issue = delegation.issue_id.map(|id| id.to_string());
+        let conversation = delegation.conversation_id.map(|id| id.to_string());
         let proposal = delegation.proposal.as_ref().map(serde_json::to_string).transpose()?;
         let decision = delegation.decision.as_ref().map(serde_json::to_string).transpose()?;
         self.write(
@@ -169,7 +196,7 @@ impl Tx<'_> {
                 "INSERT INTO delegations (",
                 columns!(),
                 ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, \
-                 $16, $17, $18, $19, $20, $21, $22)"
+                 $16, $17, $18, $19, $20, $21, $22, $23)"
             ),
             &[
                 (&id).into(),
@@ -194,6 +221,7 @@ impl Tx<'_> {
                 delegation.created_at.micros().into(),
                 delegation.updated_at.micros().into(),
                 delegation.finished_at.map(Time::micros).into(),
+                conversation.as_deref().into(),
             ],
         )
     }
@@ -250,7 +278,11 @@ fn read(row: &Row<'_>) -> Result<Held, Error> {
         created_at: time(row, 19)?,
         updated_at: time(row, 20)?,
         finished_at: opt_time(row, 21)?,
+        conversation_id: row
+            .opt_text(22)?
+            .map(|id| word("conversation id", &id, ConversationId::parse))
+            .transpose()?,
     };
-    let (holder, epoch, until) = (row.opt_text(22)?, row.int(23)?, opt_time(row, 24)?);
+    let (holder, epoch, until) = (row.opt_text(23)?, row.int(24)?, opt_time(row, 25)?);
     Ok((delegation, until.map(|until| Lease { holder, epoch, until })))
 }

@@ -2,7 +2,7 @@
 
 use punchlist_core::gate::{GateKind, GateState, Purpose, apply_gate};
 use punchlist_core::{
-    AgentPath, Decision, Event, Gate, GateId, IssueId, ProjectId, SessionId, Time,
+    AgentPath, Decision, Event, Gate, GateId, IssueId, ProjectId, SessionId, Time, TodoId,
 };
 
 use super::events::Stamp;
@@ -14,7 +14,7 @@ use crate::{Error, Tx, sql};
 macro_rules! columns {
     () => {
         "id, project_id, kind, purpose, state, session_id, issue_id, text, details, asked_by, \
-         agent, created_at, revision, response, answered_by, answered_at, collected_at"
+         agent, created_at, revision, response, answered_by, answered_at, collected_at, todo_id"
     };
 }
 
@@ -124,6 +124,39 @@ impl Tx<'_> {
         )
     }
 
+    /// The open questions about an item, the oldest first.
+    pub fn open_gates_about(
+        &mut self,
+        project: ProjectId,
+        todo: TodoId,
+    ) -> Result<Vec<Gate>, Error> {
+        let (project, todo) = (project.to_string(), todo.to_string());
+        self.query(
+            sql!(select!("todo_id = $2 AND project_id = $1 AND state = 'open' ORDER BY row")),
+            &[(&project).into(), (&todo).into()],
+            read,
+        )
+    }
+
+    /// The open escalations of a mission, the oldest first.
+    pub fn open_escalations(
+        &mut self,
+        project: ProjectId,
+        mission: &str,
+    ) -> Result<Vec<Gate>, Error> {
+        let project = project.to_string();
+        self.query(
+            sql!(select!(
+                "project_id = $1 AND state = 'open' AND kind = 'escalation' AND todo_id IN \
+                 (SELECT t.id FROM todos AS t JOIN lists AS l ON l.id = t.list_id \
+                 WHERE l.project_id = $1 AND l.kind = 'pillar' AND l.scope_outer = $2) \
+                 ORDER BY row LIMIT 1000"
+            )),
+            &[(&project).into(), mission.into()],
+            read,
+        )
+    }
+
     /// Folds a decision into a gate and writes its row and its events.
     pub fn record_gate(
         &mut self,
@@ -148,6 +181,7 @@ impl Tx<'_> {
         let (id, project) = (gate.id.to_string(), gate.project_id.to_string());
         let session = gate.session_id.map(|id| id.to_string());
         let issue = gate.issue_id.map(|id| id.to_string());
+        let todo = gate.todo_id.map(|id| id.to_string());
         let details = gate.details.to_string();
         let response = gate.response.as_ref().map(ToString::to_string);
         self.write(
@@ -155,7 +189,7 @@ impl Tx<'_> {
                 "INSERT INTO gates (",
                 columns!(),
                 ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, \
-                 $16, $17)"
+                 $16, $17, $18)"
             ),
             &[
                 (&id).into(),
@@ -175,6 +209,7 @@ impl Tx<'_> {
                 gate.answered_by.as_deref().into(),
                 gate.answered_at.map(Time::micros).into(),
                 gate.collected_at.map(Time::micros).into(),
+                todo.as_deref().into(),
             ],
         )
     }
@@ -226,5 +261,6 @@ fn read(row: &Row<'_>) -> Result<Gate, Error> {
         answered_by: row.opt_text(14)?,
         answered_at: opt_time(row, 15)?,
         collected_at: opt_time(row, 16)?,
+        todo_id: row.opt_text(17)?.map(|id| word("todo id", &id, TodoId::parse)).transpose()?,
     })
 }

@@ -169,6 +169,17 @@ impl Tx<'_> {
                 list.last_seq.into(),
             ],
         )?;
+        if let Scope::Pillar { mission, pillar } = &list.scope {
+            // It goes with its pillar.
+            self.write(
+                sql!(
+                    "UPDATE lists SET pillar_id = (SELECT p.id FROM pillars AS p \
+                     JOIN missions AS m ON m.id = p.mission_id WHERE m.project_id = $2 \
+                     AND m.slug = $3 AND p.slug = $4) WHERE id = $1"
+                ),
+                &[(&id).into(), (&project).into(), mission.into(), pillar.into()],
+            )?;
+        }
         Ok(())
     }
 

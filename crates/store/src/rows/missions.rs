@@ -53,15 +53,25 @@ impl Tx<'_> {
         slug: &str,
         lock: Lock,
     ) -> Result<Option<Mission>, Error> {
+        match self.mission_head(project, slug, lock)? {
+            Some(mission) => self.with_pillars(mission).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The same without what it is made of: its limits and its standing.
+    pub fn mission_head(
+        &mut self,
+        project: ProjectId,
+        slug: &str,
+        lock: Lock,
+    ) -> Result<Option<Mission>, Error> {
         let statement = match lock {
             Lock::No => sql!(by_slug!()),
             Lock::Row => self.dialect().pick(sql!(by_slug!()), sql!(by_slug!(" FOR UPDATE"))),
         };
         let project = project.to_string();
-        let Some(mission) = self.first(statement, &[(&project).into(), slug.into()], read)? else {
-            return Ok(None);
-        };
-        self.with_pillars(mission).map(Some)
+        self.first(statement, &[(&project).into(), slug.into()], read)
     }
 
     /// A mission by its id, whole.

@@ -15,6 +15,7 @@ pub mod links;
 pub mod lists;
 pub mod load;
 pub mod metrics;
+pub mod mission_todos;
 pub mod missions;
 pub mod notes;
 pub mod outbox;

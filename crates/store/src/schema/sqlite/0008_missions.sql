@@ -7,6 +7,10 @@ ALTER TABLE todos ADD COLUMN wishes TEXT;
 ALTER TABLE todos ADD COLUMN overdue_notified_for TEXT;
 ALTER TABLE todos ADD COLUMN archived_at BIGINT;
 
+-- What was settled and is still among the usual items.
+CREATE INDEX todos_settled ON todos (list_id, settled_at)
+    WHERE settled_at IS NOT NULL AND archived_at IS NULL;
+
 CREATE TABLE missions (
     id TEXT PRIMARY KEY,
     project_id TEXT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,

@@ -1,0 +1,219 @@
+//! The calls on missions: found by slug, with the limits and terms their lists are decided under.
+
+use punchlist_core::gate::GateState;
+use punchlist_core::mission::{InitMission, Initialised, SetStanding};
+use punchlist_core::{Actor, Decision, Event, Mission, Refusal, Role, Scope, Snapshot, Tally};
+use punchlist_store::Load;
+use punchlist_store::rows::lists::Lock;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Call;
+use crate::Error;
+
+/// How full a mission is, as far as its limits count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Counts {
+    pub active: i64,
+    pub active_limit: u32,
+    pub backlog: i64,
+    pub backlog_limit: u32,
+}
+
+impl Counts {
+    pub(crate) fn new(mission: &Mission, tally: &Tally) -> Self {
+        let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        let limits = mission.todo.limits;
+        Self {
+            active: number(tally.active()),
+            active_limit: limits.active,
+            backlog: number(tally.backlog),
+            backlog_limit: limits.backlog,
+        }
+    }
+}
+
+impl Call<'_, '_> {
+    /// The mission of a slug, whole; one that is not there is a refusal that names those there are.
+    pub(crate) fn mission(&mut self, slug: &str, lock: Lock) -> Result<Mission, Error> {
+        let slug = slug.trim();
+        self.reaches_mission(slug)?;
+        let project = self.project()?;
+        if let Some(project) = project
+            && let Some(mission) = self.tx.mission(project, slug, lock)?
+        {
+            return Ok(mission);
+        }
+        let known = match project {
+            Some(project) => self.tx.missions(project)?.into_iter().map(|m| m.slug).collect(),
+            None => Vec::new(),
+        };
+        Err(Refusal::UnknownMission { slug: slug.to_owned(), known }.into())
+    }
+
+    /// Does the caller's token reach this mission, or some pillar of it?
+    pub(crate) fn reaches_mission(&self, slug: &str) -> Result<(), Error> {
+        let reach = &self.envelope.actor.reach;
+        let pillar = reach.pillar.clone().unwrap_or_default();
+        let scope = Scope::Pillar { mission: slug.to_owned(), pillar };
+        reach.covers(&scope, None).map_err(|missing| Refusal::OutOfReach { missing }.into())
+    }
+
+    /// Does the caller's token reach this pillar?
+    pub(crate) fn reaches_pillar(&self, mission: &Mission, pillar: &str) -> bool {
+        self.reaches_that_pillar(mission, pillar).is_ok()
+    }
+
+    /// The same as a refusal.
+    pub(crate) fn reaches_that_pillar(&self, mission: &Mission, pillar: &str) -> Result<(), Error> {
+        let (mission, pillar) = (mission.slug.clone(), pillar.to_owned());
+        let covered = self.envelope.actor.reach.covers(&Scope::Pillar { mission, pillar }, None);
+        covered.map_err(|missing| Refusal::OutOfReach { missing }.into())
+    }
+
+    /// Makes or updates a mission, with its chats.
+    pub(crate) fn init_mission(&mut self, command: &InitMission) -> Result<Initialised, Error> {
+        let project = self.ensure_project()?;
+        let slug = command.spec.slug().unwrap_or_default();
+        self.reaches_mission(&slug)?;
+        let existing = self.tx.mission(project, &slug, Lock::Row)?;
+        let (actor, now) = (self.envelope.actor.clone(), self.envelope.now);
+        let decided = command.decide(project, existing.as_ref(), &actor, now, &mut self.ids);
+        let made = decided.map_err(|refused| self.refuse(project, &project, refused))?;
+        let mut state = existing;
+        let stamp = self.stamp(project);
+        self.tx.record_mission(&mut state, &made.decision, &stamp)?;
+        for conversation in &made.conversations {
+            self.tx.open_conversation(conversation, &stamp)?;
+        }
+        Ok(made)
+    }
+
+    /// Lets a mission, or a pillar of it, rest or go on.
+    pub(crate) fn set_standing(
+        &mut self,
+        slug: &str,
+        command: &SetStanding,
+    ) -> Result<Mission, Error> {
+        let mission = self.mission(slug, Lock::Row)?;
+        let (actor, now) = (self.envelope.actor.clone(), self.envelope.now);
+        let decided = command.decide(&mission, &actor, now);
+        let decision = decided.map_err(|r| self.refuse(mission.project_id, &mission.id, r))?;
+        self.record_mission(mission, &decision)
+    }
+
+    pub(super) fn record_mission(
+        &mut self,
+        mission: Mission,
+        decision: &Decision,
+    ) -> Result<Mission, Error> {
+        let stamp = self.stamp(mission.project_id);
+        let mut state = Some(mission);
+        self.tx.record_mission(&mut state, decision, &stamp)?;
+        state.ok_or_else(|| Error::Internal { detail: "a decision left no mission".into() })
+    }
+
+    /// The list of a pillar that takes work, to change. The mission is locked: what its limits
+    /// count must not change meanwhile.
+    pub(crate) fn open_pillar(&mut self, mission: &Mission, slug: &str) -> Result<Snapshot, Error> {
+        let pillar = mission.takes_work(slug.trim())?;
+        let (mission, pillar) = (mission.slug.clone(), pillar.slug.clone());
+        self.open(Scope::Pillar { mission, pillar }, Load::Counts)
+    }
+
+    /// How full the mission is for work in this pillar.
+    pub(crate) fn counts(&mut self, mission: &Mission, pillar: &str) -> Result<Counts, Error> {
+        let counted = mission.counted(pillar);
+        let tally = self.tx.open_tally(mission.project_id, &mission.slug, counted)?;
+        Ok(Counts::new(mission, &tally))
+    }
+
+    /// An item of this mission, to change.
+    pub(crate) fn mission_todo(
+        &mut self,
+        mission: &Mission,
+        named: &str,
+    ) -> Result<(Snapshot, punchlist_core::TodoId, String), Error> {
+        let (snapshot, todo_id) = self.todo(named)?;
+        match snapshot.list.scope.clone() {
+            Scope::Pillar { mission: of, pillar } if of == mission.slug => {
+                Ok((snapshot, todo_id, pillar))
+            }
+            Scope::Pillar { mission, .. } => Err(Refusal::OtherMission { todo_id, mission }.into()),
+            _ => {
+                let list = Some(punchlist_core::ListKind::Pillar);
+                Err(Refusal::UnknownTodo { todo_id: named.to_owned(), list }.into())
+            }
+        }
+    }
+
+    /// The limits and terms of a pillar's list, from its mission, and what the limits count.
+    pub(super) fn bring_terms(&mut self, snapshot: &mut Snapshot) -> Result<(), Error> {
+        let Scope::Pillar { mission: slug, pillar } = &snapshot.list.scope else { return Ok(()) };
+        let project = snapshot.list.project_id;
+        let Some(mission) = self.tx.mission_head(project, slug, Lock::No)? else { return Ok(()) };
+        let counted = mission.counted(pillar);
+        snapshot.tally = self.tx.open_tally(project, slug, counted)?;
+        snapshot.limits = Some(mission.todo.limits);
+        snapshot.terms = mission.terms();
+        Ok(())
+    }
+
+    /// What a change of an item means for what hangs on it: a question about its deadline is
+    /// answered by any new deadline and by its end, and whoever works on it when it is cancelled is
+    /// stopped (F-2).
+    pub(super) fn follow_mission(
+        &mut self,
+        actor: &Actor,
+        snapshot: &Snapshot,
+        decided: &Decision,
+    ) -> Result<(), Error> {
+        if !matches!(snapshot.list.scope, Scope::Pillar { .. }) {
+            return Ok(());
+        }
+        let project = snapshot.list.project_id;
+        for event in &decided.events {
+            let todo_id = match event {
+                Event::TodoRevised(e) => e.todo_id,
+                Event::TodoCompleted(e) => e.todo_id,
+                Event::TodoCancelled(e) => {
+                    self.stop_work_on(project, e.todo_id)?;
+                    e.todo_id
+                }
+                _ => continue,
+            };
+            for gate in self.tx.open_gates_about(project, todo_id)? {
+                let overdue = snapshot.todo(todo_id).and_then(|todo| {
+                    todo.overdue_notified_for.filter(|asked| Some(*asked) == todo.deadline)
+                });
+                // The deadline it was asked about still stands, and so does the question.
+                if overdue.is_some() && snapshot.todo(todo_id).is_some_and(|t| t.status.is_active())
+                {
+                    continue;
+                }
+                let answered = punchlist_core::event::GateAnswered {
+                    gate_id: gate.id,
+                    state: GateState::Superseded,
+                    response: None,
+                    answered_by: actor.principal.clone(),
+                    revision: None,
+                };
+                let decision = Decision { events: vec![answered.into()], ..Decision::default() };
+                self.record_gate(project, Some(gate), &decision)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// May this role see missions at large? Step 3 has asked the table; here it is asked for which.
+    pub(crate) fn sees_mission(&self, mission: &Mission) -> Result<(), Error> {
+        let actor = &self.envelope.actor;
+        let own = actor.mission.as_ref().is_none_or(|own| *own == mission.slug);
+        match actor.role {
+            Role::Operator | Role::System => Ok(()),
+            Role::Lead | Role::Owner if own => Ok(()),
+            role => Err(Refusal::MayNotLead { role }.into()),
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! `conversation_list`: the chats of a project.
+
+use punchlist_core::conversation::Channel;
+use punchlist_core::text::Title;
+use punchlist_store::rows::conversations::WantedConversations;
+use punchlist_store::rows::lists::Lock;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::{Maybe, limit, page};
+use crate::views::ConversationView;
+use crate::{Envelope, Error};
+
+/// List the chats you may read, the oldest first.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Only of this mission, by its slug.
+    #[serde(default)]
+    pub mission: Maybe<Title>,
+    /// Only of this pillar, by its slug.
+    #[serde(default)]
+    pub pillar: Maybe<Title>,
+    /// Only of this kind.
+    #[serde(default)]
+    pub channel: Option<Channel>,
+    /// Only of this session, by its id or its host's.
+    #[serde(default)]
+    pub session: Maybe<Title>,
+    /// How many at most, from 1; absent: 50, more than 1,000 is cut to 1,000.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub limit: Option<i64>,
+    /// The nextCursor of the page before.
+    #[serde(default)]
+    pub cursor: Maybe<Title>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    pub conversations: Vec<ConversationView>,
+    /// Give this as `cursor` to read on; absent: there is no more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+#[derive(Debug)]
+pub struct ConversationList;
+
+impl Define for ConversationList {
+    const NAME: &'static str = "conversation_list";
+    const ACCESS: Access = Access::Roles(&super::conversation_show::READERS);
+    const EFFECT: Effect = Effect::Read;
+    const SURFACES: Surfaces = Surfaces { command: &["chat", "list"], ..Surfaces::CALL };
+    const EXAMPLE: &'static str = r#"{"mission":"developer-experience","channel":"pillar-todo"}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
+        limit(input.limit).map(|_| ())
+    }
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let limit = limit(input.limit)?;
+        let session = match &input.session.0 {
+            Some(named) => Some(call.session_named(named.as_str(), Lock::No)?.id),
+            None => None,
+        };
+        let Some(project) = call.project()? else {
+            return Ok(Output { conversations: Vec::new(), next_cursor: None });
+        };
+        let text = |given: &Maybe<Title>| given.0.as_ref().map(|t| t.as_str().to_owned());
+        let wanted = WantedConversations {
+            mission: text(&input.mission),
+            pillar: text(&input.pillar),
+            channel: input.channel,
+            session,
+            above: text(&input.cursor),
+        };
+        let mut found = call.tx().conversations(project, &wanted, limit + 1)?;
+        let next_cursor = page(&mut found, limit, |last| last.id.to_string());
+        found.retain(|conversation| call.may_read(conversation).is_ok());
+        let conversations = found.into_iter().map(ConversationView::from).collect();
+        Ok(Output { conversations, next_cursor })
+    }
+}

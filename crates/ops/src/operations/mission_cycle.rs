@@ -1,0 +1,61 @@
+//! `mission_cycle`: one cadence cycle of a mission, now.
+
+use punchlist_core::{Role, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+
+/// Run one cycle of a mission now: look after what is late, stale or settled, and ask each pillar to plan.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// Its slug.
+    pub mission: String,
+    /// Only if its time has come.
+    #[serde(default)]
+    pub if_due: Option<bool>,
+}
+
+#[derive(Debug, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    /// False: it rests, or is not due.
+    pub ran: bool,
+    /// Titles of todos a person was asked about.
+    pub escalated: Vec<String>,
+    /// Titles of todos that were put back into the backlog.
+    pub demoted: Vec<String>,
+    /// Titles of todos that were cancelled.
+    pub cancelled: Vec<String>,
+    /// How many settled todos left the usual lists.
+    pub archived: i64,
+    /// Slugs of the pillars that were asked to plan.
+    pub planned: Vec<String>,
+    /// Titles of todos that wait for the lead's review.
+    pub review_queue: Vec<String>,
+    #[schemars(with = "Option<String>")]
+    pub next_cycle_at: Option<Time>,
+}
+
+#[derive(Debug)]
+pub struct MissionCycle;
+
+impl Define for MissionCycle {
+    const NAME: &'static str = "mission_cycle";
+    const ACCESS: Access = Access::Roles(&[Role::Operator, Role::Lead, Role::System]);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces =
+        Surfaces { command: &["mission", "cycle"], positional: &["mission"], ..Surfaces::CALL };
+    const EXAMPLE: &'static str = r#"{"mission":"developer-experience"}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        call.run_cycle(&input.mission, input.if_due == Some(true))
+    }
+}

@@ -1,0 +1,50 @@
+//! `mission_init`: make a mission of its file, or bring one up to its file.
+
+use punchlist_core::Role;
+use punchlist_core::mission::{InitMission, MissionSpec};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::explain::Fault;
+use crate::views::MissionView;
+use crate::{Envelope, Error};
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    pub mission: MissionView,
+    /// What changed, in words; empty: the file says what is.
+    pub changes: Vec<String>,
+}
+
+#[derive(Debug)]
+pub struct MissionInit;
+
+impl Define for MissionInit {
+    const NAME: &'static str = "mission_init";
+    const ACCESS: Access = Access::Roles(&[Role::Operator]);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces = Surfaces::CALL;
+    const EXAMPLE: &'static str = r#"{"name":"Developer Experience","cadence":"0 9 * * 1","pillars":[{"name":"Build Performance","metrics":[{"name":"Local build time","type":"duration","target":{"operator":"<","value":60,"warningThreshold":90}}]}]}"#;
+
+    type Input = MissionSpec;
+    type Output = Output;
+
+    fn check(_: &Envelope, spec: &MissionSpec) -> Result<(), Error> {
+        match spec.faults().into_iter().next() {
+            None => Ok(()),
+            Some(fault) => {
+                let (path, found, expected) = (fault.path, fault.found, fault.expected);
+                Err(Fault::BadValue { path, found, expected }.into())
+            }
+        }
+    }
+
+    fn run(call: &mut Call<'_, '_>, spec: &MissionSpec) -> Result<Output, Error> {
+        let directory = call.envelope().context.directory.clone();
+        let made = call.init_mission(&InitMission { spec: spec.clone(), directory })?;
+        Ok(Output { mission: MissionView::from(&made.mission), changes: made.changes })
+    }
+}

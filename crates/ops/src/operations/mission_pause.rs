@@ -1,0 +1,52 @@
+//! `mission_pause`: let a mission, or one pillar of it, rest.
+
+use punchlist_core::Role;
+use punchlist_core::mission::{SetStanding, Standing};
+use punchlist_core::text::Title;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::Maybe;
+use crate::views::MissionView;
+
+/// Let a mission, or one pillar of it, rest: no cycle, no collection. Its todos stay.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Its slug.
+    pub mission: String,
+    /// Only this pillar, by its slug.
+    #[serde(default)]
+    pub pillar: Maybe<Title>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    pub mission: MissionView,
+}
+
+#[derive(Debug)]
+pub struct MissionPause;
+
+impl Define for MissionPause {
+    const NAME: &'static str = "mission_pause";
+    const ACCESS: Access = Access::Roles(&[Role::Operator, Role::Lead]);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces =
+        Surfaces { command: &["mission", "pause"], positional: &["mission"], ..Surfaces::CALL };
+    const EXAMPLE: &'static str = r#"{"mission":"developer-experience"}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let pillar = input.pillar.0.as_ref().map(|slug| slug.as_str().to_owned());
+        let standing = SetStanding { pillar, status: Standing::Paused };
+        let mission = call.set_standing(&input.mission, &standing)?;
+        Ok(Output { mission: MissionView::from(&mission) })
+    }
+}

@@ -1,0 +1,111 @@
+//! `mission_status`: where a mission stands, for whoever leads it.
+
+use punchlist_core::authority::Action;
+use punchlist_core::mission::Standing;
+use punchlist_core::{ListKind, Time};
+use punchlist_store::rows::lists::Lock;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::{Call, Counts};
+use crate::catalogue::{Define, Effect, Profile, Surfaces};
+use crate::views::mission::{MetricStanding, Recommendation, StrategyView, strategies};
+use crate::views::{MissionTodoView, MissionView};
+
+/// Show where a mission stands: counts, metrics, what waits for review, what is overdue.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Its slug.
+    pub mission: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    pub mission: MissionView,
+    pub counts: Counts,
+    pub pillars: Vec<PillarStanding>,
+    /// Claimed, and waiting for the lead.
+    pub review_queue: Vec<MissionTodoView>,
+    /// What owners wish for; apply one with the ordinary call.
+    pub recommendations: Vec<Recommendation>,
+    pub overdue: Vec<MissionTodoView>,
+    #[schemars(with = "Option<String>")]
+    pub next_cycle_at: Option<Time>,
+}
+
+/// A pillar and how it stands.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PillarStanding {
+    pub slug: String,
+    pub name: String,
+    pub status: Standing,
+    pub counts: Counts,
+    pub metrics: Vec<MetricStanding>,
+    pub strategies: Vec<StrategyView>,
+}
+
+#[derive(Debug)]
+pub struct MissionStatus;
+
+impl Define for MissionStatus {
+    const NAME: &'static str = "mission_status";
+    const ACCESS: Access = Access::List(ListKind::Pillar, &[Action::View]);
+    const EFFECT: Effect = Effect::Read;
+    const SURFACES: Surfaces = Surfaces {
+        profiles: &[Profile::Mission, Profile::Inbox],
+        command: &["mission", "status"],
+        positional: &["mission"],
+    };
+    const EXAMPLE: &'static str = r#"{"mission":"developer-experience"}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let mission = call.mission(&input.mission, Lock::No)?;
+        call.sees_mission(&mission)?;
+        let now = call.envelope().now;
+        let tally = call.tx().open_tally(mission.project_id, &mission.slug, None)?;
+        let open = call.open_todos(&mission)?;
+        let shown = open.iter().filter(|(pillar, _)| call.reaches_pillar(&mission, pillar));
+        let shown: Vec<_> = shown.collect();
+        let view = |pillar: &str, todo| MissionTodoView::new(&mission, pillar, todo, now);
+        let claimed = shown.iter().filter(|(_, todo)| todo.claim.is_some());
+        let late = shown.iter().filter(|(_, todo)| mission.is_overdue(todo, now));
+        let review_queue = claimed.map(|(pillar, todo)| view(pillar, todo)).collect();
+        let overdue = late.map(|(pillar, todo)| view(pillar, todo)).collect();
+        let wishes = shown.iter().flat_map(|(pillar, todo)| {
+            todo.wishes.iter().map(|wish| Recommendation::new(pillar, todo, wish))
+        });
+        let recommendations = wishes.collect();
+        let mut pillars = Vec::new();
+        for pillar in &mission.pillars {
+            if pillar.status == Standing::Archived || !call.reaches_pillar(&mission, &pillar.slug) {
+                continue;
+            }
+            let own =
+                call.tx().open_tally(mission.project_id, &mission.slug, Some(&pillar.slug))?;
+            pillars.push(PillarStanding {
+                slug: pillar.slug.clone(),
+                name: pillar.name.clone(),
+                status: pillar.status,
+                counts: Counts::new(&mission, &own),
+                metrics: call.metric_standings(pillar)?,
+                strategies: strategies(pillar),
+            });
+        }
+        Ok(Output {
+            counts: Counts::new(&mission, &tally),
+            pillars,
+            review_queue,
+            recommendations,
+            overdue,
+            next_cycle_at: mission.next_cycle_at,
+            mission: MissionView::from(&mission),
+        })
+    }
+}

@@ -1,0 +1,85 @@
+//! A chat, and a message of it.
+
+use punchlist_core::Time;
+use punchlist_core::conversation::{Channel, Conversation, Message, MessageKind, Speaker};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A chat.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConversationView {
+    pub id: String,
+    pub channel: Channel,
+    pub title: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Metadata>,
+    #[schemars(with = "String")]
+    pub created_at: Time,
+}
+
+/// The mission, and the pillar, a chat belongs to.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Metadata {
+    pub channel: Channel,
+    pub mission_id: String,
+    pub mission_slug: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pillar_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pillar_slug: Option<String>,
+}
+
+/// A message of a chat.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MessageView {
+    pub id: String,
+    pub role: Speaker,
+    /// Synthetic: punchlist wrote it. Report: what came of work that was handed out.
+    pub kind: MessageKind,
+    pub author: String,
+    pub text: String,
+    #[schemars(with = "String")]
+    pub created_at: Time,
+}
+
+impl From<Conversation> for ConversationView {
+    fn from(conversation: Conversation) -> Self {
+        let channel = conversation.channel;
+        let metadata = conversation.about.map(|about| {
+            let (pillar_id, pillar_slug) = match about.pillar {
+                Some((id, slug)) => (Some(id.to_string()), Some(slug)),
+                None => (None, None),
+            };
+            Metadata {
+                channel,
+                mission_id: about.mission_id.to_string(),
+                mission_slug: about.mission_slug,
+                pillar_id,
+                pillar_slug,
+            }
+        });
+        Self {
+            id: conversation.id.to_string(),
+            channel,
+            title: conversation.title,
+            metadata,
+            created_at: conversation.created_at,
+        }
+    }
+}
+
+impl From<Message> for MessageView {
+    fn from(message: Message) -> Self {
+        Self {
+            id: message.id.to_string(),
+            role: message.role,
+            kind: message.kind,
+            author: message.author,
+            text: message.text,
+            created_at: message.created_at,
+        }
+    }
+}

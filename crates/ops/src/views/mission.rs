@@ -1,0 +1,299 @@
+//! A mission, whole; and an item of one, in the mission design's own words.
+
+use std::collections::BTreeMap;
+
+use punchlist_core::deadline::Deadline;
+use punchlist_core::metric::{Collect, Figure, Metric, MetricKind, MetricStatus, Target, Trend};
+use punchlist_core::mission::{Cadence, Mission, Pillar, Settings, Standing, StrategyStatus};
+use punchlist_core::todo::{Priority, Wish};
+use punchlist_core::{Status, Time, Todo};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::todo::{ClaimView, HoldView};
+
+/// A mission.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MissionView {
+    pub id: String,
+    pub slug: String,
+    pub name: String,
+    pub description: String,
+    pub status: Standing,
+    #[schemars(with = "Option<BTreeMap<String, String>>")]
+    pub cadence: Option<Cadence>,
+    /// Limits and rules for its todos.
+    #[schemars(with = "BTreeMap<String, Value>")]
+    pub todo: Settings,
+    /// The mission chat.
+    pub conversation_id: String,
+    pub pillars: Vec<PillarView>,
+    #[schemars(with = "Option<String>")]
+    pub last_cycle_at: Option<Time>,
+    #[schemars(with = "Option<String>")]
+    pub next_cycle_at: Option<Time>,
+    #[schemars(with = "String")]
+    pub created_at: Time,
+    #[schemars(with = "String")]
+    pub updated_at: Time,
+}
+
+/// A pillar of a mission.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PillarView {
+    pub id: String,
+    pub slug: String,
+    pub name: String,
+    pub description: String,
+    pub status: Standing,
+    pub conversation_ids: PillarChats,
+    pub metrics: Vec<MetricView>,
+    pub strategies: Vec<StrategyView>,
+}
+
+/// The two chats of a pillar.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PillarChats {
+    /// Where its owner plans.
+    pub pillar: String,
+    /// Where its todos are worked on.
+    pub todos: String,
+}
+
+/// What a metric is.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MetricView {
+    pub id: String,
+    pub slug: String,
+    pub name: String,
+    #[serde(rename = "type")]
+    pub kind: MetricKind,
+    pub unit: Option<String>,
+    #[schemars(with = "Option<BTreeMap<String, Value>>")]
+    pub target: Option<Target>,
+    #[schemars(with = "Option<BTreeMap<String, Value>>")]
+    pub collect: Option<Collect>,
+    pub cron: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct StrategyView {
+    pub id: String,
+    pub description: String,
+    pub status: StrategyStatus,
+}
+
+impl From<&Metric> for MetricView {
+    fn from(metric: &Metric) -> Self {
+        Self {
+            id: metric.id.to_string(),
+            slug: metric.slug.clone(),
+            name: metric.name.clone(),
+            kind: metric.kind,
+            unit: metric.unit.clone(),
+            target: metric.target,
+            collect: metric.collect.clone(),
+            cron: metric.cron.clone(),
+        }
+    }
+}
+
+/// The strategies of a pillar.
+pub fn strategies(pillar: &Pillar) -> Vec<StrategyView> {
+    let view = |strategy: &punchlist_core::mission::Strategy| StrategyView {
+        id: strategy.id.to_string(),
+        description: strategy.description.clone(),
+        status: strategy.status,
+    };
+    pillar.strategies.iter().map(view).collect()
+}
+
+impl From<&Pillar> for PillarView {
+    fn from(pillar: &Pillar) -> Self {
+        let measured = pillar.metrics.iter().filter(|metric| metric.archived_at.is_none());
+        Self {
+            id: pillar.id.to_string(),
+            slug: pillar.slug.clone(),
+            name: pillar.name.clone(),
+            description: pillar.description.clone(),
+            status: pillar.status,
+            conversation_ids: PillarChats {
+                pillar: pillar.conversation_id.to_string(),
+                todos: pillar.todos_conversation_id.to_string(),
+            },
+            metrics: measured.map(MetricView::from).collect(),
+            strategies: strategies(pillar),
+        }
+    }
+}
+
+impl From<&Mission> for MissionView {
+    fn from(mission: &Mission) -> Self {
+        Self {
+            id: mission.id.to_string(),
+            slug: mission.slug.clone(),
+            name: mission.name.clone(),
+            description: mission.description.clone(),
+            status: mission.status,
+            cadence: mission.cadence.clone(),
+            todo: mission.todo.clone(),
+            conversation_id: mission.conversation_id.to_string(),
+            pillars: mission.pillars.iter().map(PillarView::from).collect(),
+            last_cycle_at: mission.last_cycle_at,
+            next_cycle_at: mission.next_cycle_at,
+            created_at: mission.created_at,
+            updated_at: mission.updated_at,
+        }
+    }
+}
+
+/// A metric and how it stands.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MetricStanding {
+    pub slug: String,
+    pub name: String,
+    pub unit: Option<String>,
+    #[schemars(with = "Option<f64>")]
+    pub current: Option<Figure>,
+    #[schemars(with = "Option<BTreeMap<String, Value>>")]
+    pub target: Option<Target>,
+    pub status: MetricStatus,
+    pub trend: Trend,
+    /// The newest readings, the oldest of them first.
+    #[schemars(with = "Vec<f64>")]
+    pub readings: Vec<Figure>,
+    /// Why it could not be collected, the last time it was tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<String>,
+}
+
+/// An item of a mission.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MissionTodoView {
+    pub id: String,
+    pub mission_id: String,
+    pub pillar_id: String,
+    pub mission_slug: String,
+    pub pillar_slug: String,
+    pub title: String,
+    pub description: String,
+    pub justification: String,
+    pub completion_criteria: String,
+    #[schemars(with = "Option<String>")]
+    pub deadline: Option<Deadline>,
+    pub status: Status,
+    pub priority: Priority,
+    pub assigned_agent: Option<String>,
+    /// What came of it; only of a completed one.
+    pub outcome: Option<String>,
+    /// Why it was cancelled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cancel_reason: Option<String>,
+    #[schemars(with = "String")]
+    pub created_at: Time,
+    #[schemars(with = "Option<String>")]
+    pub started_at: Option<Time>,
+    #[schemars(with = "Option<String>")]
+    pub completed_at: Option<Time>,
+    pub overdue: bool,
+    /// Done, says the maker; it waits for review.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claim: Option<ClaimView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hold: Option<HoldView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub defer_until: Option<Time>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub related_pillars: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub archived_at: Option<Time>,
+}
+
+impl MissionTodoView {
+    pub fn new(mission: &Mission, pillar: &str, todo: &Todo, now: Time) -> Self {
+        let completed = todo.status == Status::Completed;
+        let cancelled = todo.status == Status::Cancelled;
+        let of = mission.pillar(pillar);
+        Self {
+            id: todo.id.to_string(),
+            mission_id: mission.id.to_string(),
+            pillar_id: of.map(|pillar| pillar.id.to_string()).unwrap_or_default(),
+            mission_slug: mission.slug.clone(),
+            pillar_slug: pillar.to_owned(),
+            title: todo.title.clone(),
+            description: todo.description.clone(),
+            justification: todo.justification.clone(),
+            completion_criteria: todo.completion_criteria.clone(),
+            deadline: todo.deadline,
+            status: todo.status,
+            priority: todo.priority,
+            assigned_agent: todo.agent_type.clone(),
+            outcome: todo.outcome.clone().filter(|_| completed),
+            cancel_reason: todo.outcome.clone().filter(|_| cancelled),
+            created_at: todo.created_at,
+            started_at: todo.started_at,
+            completed_at: todo.settled_at.filter(|_| completed),
+            overdue: mission.is_overdue(todo, now),
+            claim: todo.claim.as_ref().map(ClaimView::from),
+            hold: todo.hold.as_ref().map(HoldView::from),
+            defer_until: todo.defer_until,
+            related_pillars: todo.related_pillars.clone(),
+            archived_at: todo.archived_at,
+        }
+    }
+}
+
+/// A change an owner wants; the lead makes it with the ordinary call.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Recommendation {
+    pub todo_id: String,
+    pub title: String,
+    pub pillar_slug: String,
+    /// As `mission_todo_update` calls it.
+    pub action: String,
+    pub reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub deadline: Option<Deadline>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Priority>,
+    pub by: String,
+    #[schemars(with = "String")]
+    pub at: Time,
+}
+
+impl Recommendation {
+    pub fn new(pillar: &str, todo: &Todo, wish: &Wish) -> Self {
+        use punchlist_core::Command as C;
+        let (action, reason, deadline, priority) = match &*wish.command {
+            C::StartTodo(c) => ("start", c.reason.clone(), None, None),
+            C::ReviseTodo(c) if c.priority.is_some() => {
+                ("reprioritize", c.reason.clone(), None, c.priority)
+            }
+            C::ReviseTodo(c) => ("extend", c.reason.clone(), c.deadline, None),
+            C::PromoteTodo(c) => ("promote", c.reason.clone(), None, None),
+            C::DemoteTodo(c) => ("demote", c.reason.clone(), None, None),
+            other => (other.action().name(), None, None, None),
+        };
+        Self {
+            todo_id: todo.id.to_string(),
+            title: todo.title.clone(),
+            pillar_slug: pillar.to_owned(),
+            action: action.to_owned(),
+            reason,
+            deadline,
+            priority,
+            by: wish.by.clone(),
+            at: wish.at,
+        }
+    }
+}
