@@ -181,6 +181,7 @@ pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
         | Event::DelegationReturned(_)
         | Event::DelegationFailed(_)
         | Event::DelegationCancelled(_)
+        | Event::DelegationRefused(_)
         | Event::ProposalDecided(_) => Touched::Nothing,
         Event::TodoStarted(TodoStarted { todo_id, .. })
         | Event::TodoYielded(TodoYielded { todo_id, .. })

@@ -2,11 +2,11 @@
 
 use punchlist_core::command::{AdoptTodos, NewTodo};
 use punchlist_core::delegation::{
-    CancelDelegation, DecideProposal, Delegate, ProposalDecision, ProposedItem, Report,
-    ReportDelegation, Review, TakeDelegation,
+    CancelDelegation, DecideProposal, Delegate, HeartbeatDelegation, ProposalDecision,
+    ProposedItem, Report, ReportDelegation, Review, TakeDelegation,
 };
 use punchlist_core::{
-    Actor, AgentPath, Decision, Delegation, DelegationId, Lease, ProjectId, Refusal, Role, Time,
+    Actor, AgentPath, Decision, Delegation, DelegationId, Lease, ProjectId, Refusal, Role,
 };
 use punchlist_store::rows::delegations::Held;
 use punchlist_store::rows::lists::Lock;
@@ -65,11 +65,10 @@ impl Call<'_, '_> {
         let Some((delegation, lease)) = found else { return Ok(None) };
         self.reaches_what_hangs_on(delegation.issue_id)?;
         let actor = self.envelope.actor.clone();
-        let decided = TakeDelegation.decide(&delegation, &actor);
-        let decision = decided.map_err(|refused| self.refuse(project, &delegation.id, refused))?;
-        let epoch = lease.map_or(0, |lease| lease.epoch) + 1;
-        let until = clock.plus_seconds(lease_s);
-        let lease = Lease { holder: Some(actor.principal), epoch, until };
+        let take = TakeDelegation { lease_s, clock };
+        let decided = take.decide(&delegation, lease.as_ref(), &actor);
+        let (decision, lease) =
+            decided.map_err(|refused| self.refuse(project, &delegation.id, refused))?;
         let delegation = self.record_delegation(project, Some(delegation), &decision)?;
         self.tx.put_delegation_lease(delegation.id, &lease)?;
         Ok(Some((delegation, lease)))
@@ -84,12 +83,13 @@ impl Call<'_, '_> {
     ) -> Result<Delegation, Error> {
         let (delegation, lease) = self.delegation_behind_its_issue(named)?;
         let (project, clock) = (delegation.project_id, self.tx.clock()?);
-        self.holds(&delegation, lease.as_ref(), epoch, clock)?;
-        let decided = ReportDelegation { report }.decide(&delegation);
-        let decision = decided.map_err(|refused| self.refuse(project, &delegation.id, refused))?;
+        let command = ReportDelegation { report, epoch, clock };
+        let decided = command.decide(&delegation, lease.as_ref(), &self.envelope.actor);
+        let (decision, lease) =
+            decided.map_err(|refused| self.refuse(project, &delegation.id, refused))?;
         let id = delegation.id;
         let delegation = self.record_delegation(project, Some(delegation), &decision)?;
-        self.tx.put_delegation_lease(id, &Lease { holder: None, epoch, until: clock })?;
+        self.tx.put_delegation_lease(id, &lease)?;
         if delegation.proposal.is_some()
             && delegation.review == Review::Auto
             && delegation.issue_id.is_some()
@@ -110,29 +110,12 @@ impl Call<'_, '_> {
         lease_s: i64,
     ) -> Result<Lease, Error> {
         let (delegation, lease) = self.delegation(named, Lock::Row)?;
-        let clock = self.tx.clock()?;
-        let holder = self.holds(&delegation, lease.as_ref(), epoch, clock)?;
-        let lease = Lease { holder: Some(holder), epoch, until: clock.plus_seconds(lease_s) };
+        let (project, clock) = (delegation.project_id, self.tx.clock()?);
+        let command = HeartbeatDelegation { epoch, lease_s, clock };
+        let decided = command.decide(&delegation, lease.as_ref(), &self.envelope.actor);
+        let lease = decided.map_err(|refused| self.refuse(project, &delegation.id, refused))?;
         self.tx.put_delegation_lease(delegation.id, &lease)?;
         Ok(lease)
-    }
-
-    /// Is this the holder, and is the lease still its?
-    fn holds(
-        &self,
-        delegation: &Delegation,
-        lease: Option<&Lease>,
-        epoch: i64,
-        clock: Time,
-    ) -> Result<String, Error> {
-        let me = &self.envelope.actor.principal;
-        let holder = lease.and_then(|lease| lease.held_by(clock).map(str::to_owned));
-        let current = lease.map_or(0, |lease| lease.epoch);
-        if holder.as_ref() == Some(me) && current == epoch {
-            return Ok(me.clone());
-        }
-        let delegation = delegation.id;
-        Err(Refusal::StaleDelegation { delegation, epoch, current, holder }.into())
     }
 
     pub(crate) fn cancel_delegation(
