@@ -135,4 +135,12 @@ impl Call<'_, '_> {
         let (snapshot, id) = self.todo(named)?;
         Ok((self.tx.snapshot(snapshot.list, Load::All)?, id))
     }
+
+    /// The same to change: the list is locked, and looked at as it is then.
+    pub(crate) fn lock_plan_of(&mut self, named: &str) -> Result<(Snapshot, TodoId), Error> {
+        let (list, id) = self.find_todo(named)?;
+        let (todo_id, kind) = (named.to_owned(), Some(list.kind()));
+        let gone = || Error::from(Refusal::UnknownTodo { todo_id, list: kind });
+        Ok((self.lock(&list.scope, Load::All)?.ok_or_else(gone)?, id))
+    }
 }
