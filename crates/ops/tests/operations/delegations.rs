@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use punchlist_core::Role;
 use punchlist_ops::Envelope;
-use punchlist_ops::config::{Agents, Origin};
+use punchlist_ops::config::{Origin, Roster};
 use punchlist_testkit::{Backend, World, on_every_store};
 use serde_json::{Value, json};
 
@@ -99,7 +99,7 @@ fn an_auto_agents_proposal_is_stored_at_once(backend: Backend) {
     let number = bound(&world, "s", &[]);
     let mut me = within(&world, Role::Root, "s");
     let text = "[agents.researcher]\ntodo_review = \"auto\"";
-    me.agents = Arc::new(Agents::default().read(text, Origin::Project).unwrap());
+    me.agents = Arc::new(Roster::default().read(text, Origin::Project).unwrap());
     let id = delegate(&world, &me);
     me.agents = Arc::default();
     let proposal = json!({ "items": [{ "content": "a" }] });
