@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use punchlist_core::Time;
-use punchlist_ops::config::{Agents, Origin};
+use punchlist_ops::config::{Origin, Roster};
 use punchlist_ops::identity::{AGENT_HOSTS, Facts};
 use punchlist_ops::{Context, Envelope, Ops, clock};
 use punchlist_store::{Options, Target};
@@ -88,14 +88,14 @@ pub(crate) fn envelope(
 }
 
 /// The agents that the user's file and the project's name; the project's wins where both speak.
-fn agents() -> Result<Agents, Failure> {
+fn agents() -> Result<Roster, Failure> {
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
     let config = absolute("XDG_CONFIG_HOME")
         .or_else(|| absolute("HOME").map(|home| home.join(".config")))
         .map(|folder| folder.join("punchlist").join(CONFIG));
     let folder = env::current_dir().unwrap_or_default();
     let project = git_root(&folder).unwrap_or(&folder).join(CONFIG);
-    let mut agents = Agents::default();
+    let mut agents = Roster::default();
     let files = config.into_iter().map(|path| (path, Origin::User));
     for (path, origin) in files.chain([(project, Origin::Project)]) {
         let text = match std::fs::read_to_string(&path) {

@@ -1,6 +1,4 @@
-//! Agents as far as rules look at them: what each says of itself, and who has gone silent.
-//!
-//! Whether an agent is silent depends on a clock, so whoever has one says so.
+//! Agents: what each says of itself, who may say it, and who has gone silent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -8,7 +6,11 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::AgentPath;
+use crate::event::AgentChanged;
+use crate::{Actor, AgentPath, Refusal, Role, Span, Time};
+
+/// An agent that is busy and was not heard of for this long has gone silent.
+pub const SILENT_AFTER: Span = Span::seconds(300);
 
 /// What an agent says of itself (O-23).
 #[derive(
@@ -52,12 +54,133 @@ impl fmt::Display for AgentStatus {
     }
 }
 
+/// An agent, and what it said of itself last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Agent {
+    pub path: AgentPath,
+    pub kind: Option<String>,
+    pub status: AgentStatus,
+    pub note: Option<String>,
+    pub heartbeat_at: Time,
+    pub created_at: Time,
+    pub updated_at: Time,
+}
+
+impl Agent {
+    /// Busy, and not heard of for too long.
+    #[must_use]
+    pub fn is_silent(&self, now: Time) -> bool {
+        let seconds = i64::try_from(SILENT_AFTER.as_seconds()).unwrap_or(i64::MAX);
+        self.status == AgentStatus::Busy && self.heartbeat_at < now.plus_seconds(-seconds)
+    }
+}
+
+/// Write an agent down, or say that it is there again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegisterAgent {
+    pub agent: AgentPath,
+    /// None: as it was.
+    pub kind: Option<String>,
+}
+
+/// Say how an agent is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetAgentStatus {
+    pub agent: AgentPath,
+    pub status: AgentStatus,
+    pub note: Option<String>,
+}
+
+/// The agent as it is from now on, and the event this leaves, if it says something new: a heartbeat
+/// leaves none.
+pub type Heard = (Agent, Option<AgentChanged>);
+
+impl RegisterAgent {
+    pub fn decide(
+        &self,
+        known: Option<&Agent>,
+        actor: &Actor,
+        now: Time,
+    ) -> Result<Heard, Refusal> {
+        for_oneself(&self.agent, actor)?;
+        let agent = match known.cloned() {
+            Some(known) => {
+                let kind = self.kind.clone().or(known.kind);
+                Agent { kind, heartbeat_at: now, updated_at: now, ..known }
+            }
+            None => Agent {
+                path: self.agent.clone(),
+                kind: self.kind.clone(),
+                status: AgentStatus::Idle,
+                note: None,
+                heartbeat_at: now,
+                created_at: now,
+                updated_at: now,
+            },
+        };
+        Ok(heard(known, agent))
+    }
+}
+
+impl SetAgentStatus {
+    pub fn decide(
+        &self,
+        known: Option<&Agent>,
+        actor: &Actor,
+        now: Time,
+    ) -> Result<Heard, Refusal> {
+        for_oneself(&self.agent, actor)?;
+        let Some(before) = known else {
+            return Err(Refusal::UnknownAgent { agent: self.agent.clone() });
+        };
+        let (status, note) = (self.status, self.note.clone());
+        let agent = Agent { status, note, heartbeat_at: now, updated_at: now, ..before.clone() };
+        Ok(heard(known, agent))
+    }
+}
+
+/// A worker speaks for itself.
+fn for_oneself(agent: &AgentPath, actor: &Actor) -> Result<(), Refusal> {
+    if actor.role == Role::Worker && actor.agent != *agent {
+        return Err(Refusal::NotYourself { agent: agent.clone() });
+    }
+    Ok(())
+}
+
+fn heard(before: Option<&Agent>, agent: Agent) -> Heard {
+    let same = before.is_some_and(|known| {
+        (known.status, &known.note, &known.kind) == (agent.status, &agent.note, &agent.kind)
+    });
+    let changed = (!same).then(|| AgentChanged {
+        agent: agent.path.clone(),
+        kind: agent.kind.clone(),
+        status: agent.status,
+        note: agent.note.clone(),
+    });
+    (agent, changed)
+}
+
 /// The agents of a project. Of one that is in neither nothing is known, which is no fault.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Agents {
     pub status: BTreeMap<AgentPath, AgentStatus>,
     /// Not heard of for too long.
     pub silent: BTreeSet<AgentPath>,
+}
+
+impl Agents {
+    /// What is known of them at this moment.
+    #[must_use]
+    pub fn at(now: Time, agents: impl IntoIterator<Item = Agent>) -> Self {
+        let mut known = Self::default();
+        for agent in agents {
+            if agent.is_silent(now) {
+                known.silent.insert(agent.path.clone());
+            }
+            known.status.insert(agent.path, agent.status);
+        }
+        known
+    }
 }
 
 #[cfg(test)]
@@ -70,5 +193,77 @@ mod tests {
             assert_eq!(AgentStatus::parse(status.name()), Some(status));
         }
         assert_eq!(AgentStatus::parse("sleepy"), None);
+    }
+
+    fn path(text: &str) -> AgentPath {
+        AgentPath::parse(text).unwrap()
+    }
+
+    fn at(second: i64) -> Time {
+        Time::from_micros(0).plus_seconds(second)
+    }
+
+    fn registered(kind: Option<&str>) -> Agent {
+        let command = RegisterAgent { agent: path("a.b"), kind: kind.map(str::to_owned) };
+        let operator = Actor::new(Role::Operator, AgentPath::primary());
+        command.decide(None, &operator, at(0)).unwrap().0
+    }
+
+    #[test]
+    fn a_worker_speaks_for_itself_alone() {
+        let known = registered(None);
+        for (role, own, may) in [
+            (Role::Operator, false, true),
+            (Role::Root, false, true),
+            (Role::System, false, true),
+            (Role::Worker, true, true),
+            (Role::Worker, false, false),
+        ] {
+            let actor = Actor::new(role, path(if own { "a.b" } else { "a.c" }));
+            let register = RegisterAgent { agent: path("a.b"), kind: None };
+            let status = AgentStatus::Busy;
+            let say = SetAgentStatus { agent: path("a.b"), status, note: None };
+            let refused = Refusal::NotYourself { agent: path("a.b") };
+            let expected = if may { Ok(()) } else { Err(refused) };
+            let said = say.decide(Some(&known), &actor, at(1)).map(|_| ());
+            let come = register.decide(Some(&known), &actor, at(1)).map(|_| ());
+            assert_eq!((said, come), (expected.clone(), expected), "{role} {own}");
+        }
+    }
+
+    #[test]
+    fn news_leaves_a_line_and_a_heartbeat_none() {
+        let root = Actor::new(Role::Root, AgentPath::primary());
+        let known = registered(Some("coder"));
+        let say = |status, note: Option<&str>| {
+            let note = note.map(str::to_owned);
+            let command = SetAgentStatus { agent: path("a.b"), status, note };
+            command.decide(Some(&known), &root, at(9)).unwrap()
+        };
+        let (same, event) = say(AgentStatus::Idle, None);
+        assert_eq!((same.heartbeat_at, same.created_at, event), (at(9), at(0), None));
+        assert!(say(AgentStatus::Busy, None).1.is_some());
+        assert!(say(AgentStatus::Idle, Some("bored")).1.is_some());
+        let again = RegisterAgent { agent: path("a.b"), kind: None };
+        let (agent, event) = again.decide(Some(&known), &root, at(9)).unwrap();
+        assert_eq!((agent.kind.as_deref(), event), (Some("coder"), None), "it stays what it was");
+        let stranger = SetAgentStatus { agent: path("x"), status: AgentStatus::Busy, note: None };
+        let refused = stranger.decide(None, &root, at(9)).unwrap_err();
+        assert_eq!(refused, Refusal::UnknownAgent { agent: path("x") });
+    }
+
+    #[test]
+    fn a_busy_one_is_silent_after_five_minutes() {
+        for (status, second, silent) in [
+            (AgentStatus::Busy, 300, false),
+            (AgentStatus::Busy, 301, true),
+            (AgentStatus::Idle, 301, false),
+            (AgentStatus::Blocked, 301, false),
+        ] {
+            let agent = Agent { status, ..registered(None) };
+            let known = Agents::at(at(second), [agent]);
+            assert_eq!(known.silent.contains(&path("a.b")), silent, "{status} {second}");
+            assert_eq!(known.status.get(&path("a.b")), Some(&status));
+        }
     }
 }

@@ -9,7 +9,7 @@ mod report;
 mod start;
 
 pub use propose::{DecideProposal, Proposal, ProposalDecision, ProposedItem, proposal_in};
-pub use report::{CancelDelegation, Report, ReportDelegation, TakeDelegation};
+pub use report::{CancelDelegation, HeartbeatDelegation, Report, ReportDelegation, TakeDelegation};
 pub use start::Delegate;
 
 use schemars::JsonSchema;

@@ -277,6 +277,8 @@ events! {
         delegation_id: DelegationId,
         reason: Option<String>,
     }
+    /// Somebody whose lease is not the current one wrote about a delegation; nothing changed.
+    DelegationRefused = "delegation_refused" { delegation_id: DelegationId, refusal: Refusal }
     /// An agent came, or says something new of itself.
     AgentChanged = "agent_changed" {
         agent: AgentPath,

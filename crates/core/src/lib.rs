@@ -40,7 +40,7 @@ pub mod todo;
 pub mod transition;
 
 pub use actor::{Actor, AgentPath, Role};
-pub use agent::{AgentStatus, Agents};
+pub use agent::{Agent, AgentStatus, Agents};
 pub use command::{Command, decide};
 pub use decision::{Decision, Refused, Warning};
 pub use delegation::Delegation;

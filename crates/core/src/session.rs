@@ -5,10 +5,12 @@
 
 mod bind;
 mod end;
+mod promote;
 mod start;
 
 pub use bind::{BindSession, Bound, UnbindSession};
 pub use end::EndSession;
+pub use promote::PromoteSession;
 pub use start::StartSession;
 
 use schemars::JsonSchema;

@@ -198,6 +198,7 @@ pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
         | Event::CycleRun(_)
         | Event::ReadingRecorded(_)
         | Event::CollectionFailed(_)
+        | Event::DelegationRefused(_)
         | Event::ProposalDecided(_) => Touched::Nothing,
         Event::ChangeRecommended(ChangeRecommended { todo_id, .. })
         | Event::TodoEscalated(TodoEscalated { todo_id, .. })

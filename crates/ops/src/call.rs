@@ -73,26 +73,25 @@ impl<'a, 't> Call<'a, 't> {
     /// An item to change, by its id or its number, with what its rules depend on. Where only one
     /// item may be in progress the list is locked and looked at whole; else the item alone.
     pub fn todo(&mut self, named: &str) -> Result<(Snapshot, TodoId), Error> {
-        let unknown = || {
-            let (todo_id, list) = (named.to_owned(), None);
-            Error::from(Refusal::UnknownTodo { todo_id, list })
-        };
-        let project = self.project()?.ok_or_else(unknown)?;
-        let key = TodoKey::parse(named).ok_or_else(unknown)?;
-        let (list, id) = self.tx.list_of(project, key)?.ok_or_else(unknown)?;
+        let (list, id) = self.find_todo(named)?;
         let snapshot = self.with_todo(list, id)?;
         Ok((snapshot, id))
     }
 
     /// The id of an item, by its id or its number; one that is not there is a refusal.
     pub(crate) fn todo_named(&mut self, named: &str) -> Result<TodoId, Error> {
+        self.find_todo(named).map(|(_, id)| id)
+    }
+
+    /// An item and the list it is in; neither is locked.
+    fn find_todo(&mut self, named: &str) -> Result<(List, TodoId), Error> {
         let unknown = || {
             let (todo_id, list) = (named.to_owned(), None);
             Error::from(Refusal::UnknownTodo { todo_id, list })
         };
         let project = self.project()?.ok_or_else(unknown)?;
         let key = TodoKey::parse(named).ok_or_else(unknown)?;
-        self.tx.list_of(project, key)?.map(|(_, id)| id).ok_or_else(unknown)
+        self.tx.list_of(project, key)?.ok_or_else(unknown)
     }
 
     /// The state of a list that one of its items is decided on.

@@ -21,7 +21,7 @@ pub enum Origin {
 
 /// The configured agents, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Agents(BTreeMap<String, AgentConfig>);
+pub struct Roster(BTreeMap<String, AgentConfig>);
 
 /// What is configured about one agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -47,7 +47,7 @@ struct File {
     agents: BTreeMap<String, AgentConfig>,
 }
 
-impl Agents {
+impl Roster {
     /// Reads a file on top of what another said: an agent it names is as it says.
     pub fn read(&self, text: &str, origin: Origin) -> Result<Self, String> {
         let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
@@ -101,8 +101,8 @@ impl Agents {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Agents, String> {
-        Agents::default().read(text, Origin::Project)
+    fn read(text: &str) -> Result<Roster, String> {
+        Roster::default().read(text, Origin::Project)
     }
 
     /// K-22: a subagent that lists a root-only tool is refused where it is written.
@@ -122,14 +122,14 @@ mod tests {
     fn a_project_file_gives_no_role_above_root() {
         let text = "[agents.boss]\nrole = \"lead\"";
         assert!(read(text).unwrap_err().contains("agents.boss.role is `lead`"));
-        assert!(Agents::default().read(text, Origin::User).is_ok());
+        assert!(Roster::default().read(text, Origin::User).is_ok());
         assert!(read("[agents.x]\nrole = \"root\"").is_ok());
     }
 
     /// K-51: review unless the file says auto; the later file wins.
     #[test]
     fn a_proposal_is_reviewed_unless_the_file_says_otherwise() {
-        assert_eq!(Agents::default().review("coder"), Review::Review);
+        assert_eq!(Roster::default().review("coder"), Review::Review);
         let user = read("[agents.coder]\ntodo_review = \"auto\"").unwrap();
         assert_eq!(user.review("coder"), Review::Auto);
         assert_eq!(user.review("writer"), Review::Review);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use punchlist_core::{Actor, Time};
 
-use crate::config::Agents;
+use crate::config::Roster;
 
 /// What a surface knows about a request besides its input.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Envelope {
     /// The same key with the same input has one effect.
     pub idempotency_key: Option<String>,
     /// The agents that are configured, where the surface has read the files.
-    pub agents: Arc<Agents>,
+    pub agents: Arc<Roster>,
     pub now: Time,
 }
 

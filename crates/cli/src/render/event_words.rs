@@ -204,6 +204,7 @@ impl Names {
                 let again = if e.again { " (queued once more)" } else { "" };
                 format!("{}{again}: {}", self.name(&e.delegation_id), e.error)
             }
+            Event::DelegationRefused(e) => e.refusal.to_string(),
             Event::DelegationCancelled(e) => {
                 because(self.name(&e.delegation_id), e.reason.as_deref())
             }

@@ -29,7 +29,7 @@ pub struct NewTodo {
     /// Where it wants to stand; only pending and backlog are taken.
     pub status: Status,
     pub priority: Priority,
-    /// Zero comes first; none is after the last.
+    /// Zero comes first; none is after the last, of its siblings where it has a parent.
     pub position: Option<i64>,
     pub phase: Option<Title>,
     pub deadline: Option<Deadline>,
@@ -87,8 +87,7 @@ impl Draft<'_> {
     /// The row alone, for a command that has looked at parents and texts itself.
     pub(super) fn new_row(&mut self, item: &NewTodo) -> Result<Todo, Refused> {
         let status = self.place(item.status)?;
-        let position =
-            item.position.unwrap_or_else(|| self.state.last_position.map_or(0, |p| p + 1));
+        let position = item.position.unwrap_or_else(|| self.last_place(item.parent_id));
         let ratified = item.kind == TodoKind::Criterion && self.actor.role == Role::Operator;
         Ok(Todo {
             id: TodoId::from(self.ids.ulid()),
@@ -126,6 +125,18 @@ impl Draft<'_> {
             overdue_notified_for: None,
             archived_at: None,
         })
+    }
+
+    /// After the last: of its siblings, where it hangs under another item.
+    fn last_place(&self, parent: Option<TodoId>) -> i64 {
+        let last = match parent {
+            None => self.state.last_position,
+            Some(_) => {
+                let siblings = self.state.todos.values().filter(|todo| todo.parent_id == parent);
+                siblings.map(|todo| todo.position).max()
+            }
+        };
+        last.map_or(0, |position| position.saturating_add(1))
     }
 
     fn check_parent(&self, parent: Option<TodoId>) -> Result<(), Refused> {

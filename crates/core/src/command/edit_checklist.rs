@@ -14,7 +14,7 @@ use crate::authority::Action;
 use crate::event::{
     ClaimReturned, TodoCreated, TodoRemoved, TodoReopened, TodoUnheld, TodoYielded,
 };
-use crate::issue::checklist::{Line, Mark, Notes, Seat, in_order, in_phases, pair};
+use crate::issue::checklist::{Line, Mark, Notes, Seat, in_order, in_phases, markdown, pair};
 use crate::select::{ordered, phase_of};
 use crate::text::{Body, normalised};
 use crate::todo::{Note, Todo};
@@ -27,12 +27,29 @@ pub struct EditChecklist {
     pub lines: Vec<Line>,
     /// The notes there are, so that only new ones are added.
     pub notes: Notes,
+    /// What the lines were made from; none: nobody says.
+    pub basis: Option<Basis>,
+}
+
+/// The revision of an issue that somebody looked at, and the one it has now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Basis {
+    pub number: i64,
+    pub expected: i64,
+    pub revision: i64,
 }
 
 impl EditChecklist {
     pub(super) fn decide(&self, draft: &mut Draft<'_>) -> Result<(), Refused> {
         for kind in TodoKind::ALL {
             draft.leave_on_list(kind, None)?;
+        }
+        // Nobody's change is overwritten: whoever looked at an older text gets the newer one.
+        if let Some(Basis { number, expected, revision }) = self.basis
+            && expected != revision
+        {
+            let checklist = markdown(&draft.state, &self.notes);
+            return Err(Refusal::StaleRevision { number, expected, revision, checklist }.into());
         }
         let found = pair(&self.lines, &ordered(&draft.state));
         draft.remove_left_out(&found);

@@ -45,7 +45,7 @@ pub use complete_todo::CompleteTodo;
 pub use create_todos::{CreateTodos, NewTodo};
 pub use defer_todo::DeferTodo;
 pub use demote_todo::DemoteTodo;
-pub use edit_checklist::EditChecklist;
+pub use edit_checklist::{Basis, EditChecklist};
 pub use heartbeat_todo::HeartbeatTodo;
 pub use hold_todo::HoldTodo;
 pub use import_plan::ImportPlan;

@@ -1,21 +1,37 @@
 //! The work itself: somebody takes it, reports on it, or it is called off.
 //!
-//! Leases are judged by whoever holds them; here is only what a delegation's state allows.
+//! Who works on it holds it by a lease, judged by the database's clock, which comes in with the
+//! command. A write that names another than the caller's current lease is refused and logged.
 
 use super::propose::{Proposal, proposal_in};
 use super::{ATTEMPTS_MAX, Delegation, DelegationState, WORKERS};
-use crate::event::{DelegationCancelled, DelegationFailed, DelegationReturned, DelegationStarted};
+use crate::event::{
+    DelegationCancelled, DelegationFailed, DelegationRefused, DelegationReturned, DelegationStarted,
+};
 use crate::text::Body;
-use crate::{Actor, Decision, Refusal, Refused, Role};
+use crate::{Actor, Decision, Lease, Refusal, Refused, Role, Time};
 
-/// Begin to work on a delegation.
+/// Begin to work on a delegation, and hold it for so long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TakeDelegation;
+pub struct TakeDelegation {
+    pub lease_s: i64,
+    pub clock: Time,
+}
+
+/// Hold it for so long from now on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeartbeatDelegation {
+    pub epoch: i64,
+    pub lease_s: i64,
+    pub clock: Time,
+}
 
 /// Say what came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportDelegation {
     pub report: Report,
+    pub epoch: i64,
+    pub clock: Time,
 }
 
 /// What came of it.
@@ -38,7 +54,13 @@ pub struct CancelDelegation {
 }
 
 impl TakeDelegation {
-    pub fn decide(self, delegation: &Delegation, actor: &Actor) -> Result<Decision, Refused> {
+    /// `lease`: what is remembered of whoever held it before.
+    pub fn decide(
+        self,
+        delegation: &Delegation,
+        lease: Option<&Lease>,
+        actor: &Actor,
+    ) -> Result<(Decision, Lease), Refused> {
         if !WORKERS.contains(&actor.role) {
             return Err(Refusal::MayNotDelegate { role: actor.role }.into());
         }
@@ -48,12 +70,35 @@ impl TakeDelegation {
             by: actor.principal.clone(),
             attempts: delegation.attempts + 1,
         };
-        Ok(Decision { events: vec![started.into()], ..Decision::default() })
+        let epoch = lease.map_or(0, |lease| lease.epoch) + 1;
+        let until = self.clock.plus_seconds(self.lease_s);
+        let lease = Lease { holder: Some(actor.principal.clone()), epoch, until };
+        Ok((Decision { events: vec![started.into()], ..Decision::default() }, lease))
+    }
+}
+
+impl HeartbeatDelegation {
+    pub fn decide(
+        self,
+        delegation: &Delegation,
+        lease: Option<&Lease>,
+        actor: &Actor,
+    ) -> Result<Lease, Refused> {
+        fence(delegation, lease, self.epoch, self.clock, actor)?;
+        let until = self.clock.plus_seconds(self.lease_s);
+        Ok(Lease { holder: Some(actor.principal.clone()), epoch: self.epoch, until })
     }
 }
 
 impl ReportDelegation {
-    pub fn decide(&self, delegation: &Delegation) -> Result<Decision, Refused> {
+    /// Gives the lease back with what came of it.
+    pub fn decide(
+        &self,
+        delegation: &Delegation,
+        lease: Option<&Lease>,
+        actor: &Actor,
+    ) -> Result<(Decision, Lease), Refused> {
+        fence(delegation, lease, self.epoch, self.clock, actor)?;
         over(delegation)?;
         let delegation_id = delegation.id;
         let event = match &self.report {
@@ -68,7 +113,8 @@ impl ReportDelegation {
                 DelegationFailed { delegation_id, error, again }.into()
             }
         };
-        Ok(Decision { events: vec![event], ..Decision::default() })
+        let lease = Lease { holder: None, epoch: self.epoch, until: self.clock };
+        Ok((Decision { events: vec![event], ..Decision::default() }, lease))
     }
 }
 
@@ -107,6 +153,25 @@ impl Delegation {
     }
 }
 
+/// Is this the holder, and is the lease it names still its?
+fn fence(
+    delegation: &Delegation,
+    lease: Option<&Lease>,
+    epoch: i64,
+    clock: Time,
+    actor: &Actor,
+) -> Result<(), Refused> {
+    let holder = lease.and_then(|lease| lease.held_by(clock));
+    let current = lease.map_or(0, |lease| lease.epoch);
+    if holder == Some(actor.principal.as_str()) && current == epoch {
+        return Ok(());
+    }
+    let (delegation_id, holder) = (delegation.id, holder.map(str::to_owned));
+    let refusal = Refusal::StaleDelegation { delegation: delegation_id, epoch, current, holder };
+    let audit = DelegationRefused { delegation_id, refusal: refusal.clone() };
+    Err(Refused { refusal, audit: Some(Box::new(audit.into())) })
+}
+
 /// What is over stays so.
 fn over(delegation: &Delegation) -> Result<(), Refused> {
     let (DelegationState::Queued | DelegationState::Running) = delegation.state else {
@@ -114,4 +179,71 @@ fn over(delegation: &Delegation) -> Result<(), Refused> {
         return Err(Refusal::DelegationOver { delegation, state }.into());
     };
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::delegation::{Delegate, Mode, Review, apply_delegation};
+    use crate::text::Title;
+    use crate::{AgentPath, Event, Ids, ProjectId};
+
+    const CLOCK: Time = Time::from_micros(1_000_000_000);
+
+    fn actor(name: &str) -> Actor {
+        let path = AgentPath::parse(&format!("primary.subagents.{name}")).unwrap();
+        Actor { principal: format!("worker:{name}"), ..Actor::new(Role::Worker, path) }
+    }
+
+    fn queued() -> Delegation {
+        let mut ids = Ids::new(CLOCK, 7);
+        let root = Actor::new(Role::Root, AgentPath::primary());
+        let (kind, mission) = (Title::new("coder").unwrap(), Body::new("look").unwrap());
+        let (mode, review) = (Mode::Async, Review::default());
+        let order = Delegate { kind, mission, rationale: None, mode, review, todo_id: None };
+        let project = ProjectId::from(ids.ulid());
+        let decision = order.decide(project, None, &root, CLOCK, &mut ids).unwrap();
+        let mut state = None;
+        assert!(apply_delegation(&mut state, &decision.events[0], CLOCK));
+        state.unwrap()
+    }
+
+    /// Who names the current lease, and holds it, and nobody else; the refused one leaves its line.
+    #[test]
+    fn only_the_holder_with_its_current_epoch_writes() {
+        let delegation = queued();
+        let (holder, other) = (actor("a"), actor("b"));
+        let take = TakeDelegation { lease_s: 30, clock: CLOCK };
+        let remembered = Lease { holder: None, epoch: 4, until: CLOCK };
+        let (_, lease) = take.decide(&delegation, Some(&remembered), &holder).unwrap();
+        let until = CLOCK.plus_seconds(30);
+        assert_eq!(lease, Lease { holder: Some("worker:a".into()), epoch: 5, until });
+        for (lease, who, epoch, after_s, fits) in [
+            (Some(&lease), &holder, 5, 0, true),
+            (Some(&lease), &holder, 5, 29, true),
+            (Some(&lease), &holder, 5, 30, false),
+            (Some(&lease), &holder, 4, 0, false),
+            (Some(&lease), &holder, 6, 0, false),
+            (Some(&lease), &other, 5, 0, false),
+            (Some(&remembered), &holder, 4, 0, false),
+            (None, &holder, 0, 0, false),
+        ] {
+            let clock = CLOCK.plus_seconds(after_s);
+            let error = Body::new("it broke").unwrap();
+            let report = ReportDelegation { report: Report::Failed { error }, epoch, clock };
+            let reported = report.decide(&delegation, lease, who).map(|(_, lease)| lease.holder);
+            let renewed = HeartbeatDelegation { epoch, lease_s: 30, clock };
+            let renewed = renewed.decide(&delegation, lease, who).map(|lease| lease.until);
+            if fits {
+                assert_eq!((reported, renewed), (Ok(None), Ok(clock.plus_seconds(30))));
+                continue;
+            }
+            let refused = reported.unwrap_err();
+            assert_eq!(renewed.unwrap_err(), refused);
+            assert_eq!(refused.refusal.code(), "stale_epoch");
+            let (delegation_id, refusal) = (delegation.id, refused.refusal.clone());
+            let line = Event::from(DelegationRefused { delegation_id, refusal });
+            assert_eq!(refused.audit, Some(Box::new(line)));
+        }
+    }
 }

@@ -23,7 +23,7 @@ impl CloseAsDuplicate {
         ids: &mut Ids,
     ) -> Result<Decision, Refused> {
         let status = IssueStatus::Rejected;
-        let moving = TransitionIssue { status, reason: self.note.clone() };
+        let moving = TransitionIssue { status, reason: self.note.clone(), confirm: false };
         let mut decision = moving.decide(issue, actor, Closing::default(), now, ids)?;
         match (LinkIssues { kind: LinkKind::DuplicateOf }).decide(
             (issue, of),

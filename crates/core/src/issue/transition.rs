@@ -16,6 +16,8 @@ use crate::{
 pub struct TransitionIssue {
     pub status: IssueStatus,
     pub reason: Option<Body>,
+    /// Whoever says so knows that issues below it are open.
+    pub confirm: bool,
 }
 
 /// What stands behind a move that closes an issue.
@@ -26,6 +28,8 @@ pub struct Closing<'a> {
     /// The newest sign-off that was asked for on this issue.
     pub sign_off: Option<&'a Gate>,
     pub checklist: Option<&'a Snapshot>,
+    /// The numbers of the open issues below this one, which closing it does not touch (Q-K6).
+    pub open_children: &'a [i64],
 }
 
 impl Closing<'_> {
@@ -73,6 +77,13 @@ impl TransitionIssue {
                 Err(Refusal::WrongIssueStatus { number, status: from, to, allowed }.into())
             }
             MoveVerdict::Allow | MoveVerdict::Deny => {
+                let closes = to.is_closed() && !from.is_closed();
+                // A person is asked once; an agent has been through a sign-off that listed them.
+                let is_asked = closes && role == Role::Operator && !self.confirm;
+                if is_asked && !closing.open_children.is_empty() {
+                    let children = closing.open_children.to_vec();
+                    return Err(Refusal::OpenChildren { number, children }.into());
+                }
                 let moved = IssueTransitioned {
                     issue_id: issue.id,
                     number,
@@ -140,7 +151,8 @@ mod tests {
     }
 
     fn close(issue: &Issue, closing: Closing<'_>, role: Role) -> Result<Decision, Refused> {
-        let command = TransitionIssue { status: IssueStatus::Resolved, reason: None };
+        let command =
+            TransitionIssue { status: IssueStatus::Resolved, reason: None, confirm: false };
         let (now, mut ids) = (Time::from_micros(9), Ids::new(Time::from_micros(9), 5));
         command.decide(issue, &Actor::new(role, AgentPath::primary()), closing, now, &mut ids)
     }
@@ -154,7 +166,7 @@ mod tests {
         let other = crate::session::tests::session(9).id;
         let good = sign_off(&issue, GateState::Resumed, session);
         fn closing(gate: Option<&Gate>, session: Option<SessionId>) -> Closing<'_> {
-            Closing { session, sign_off: gate, checklist: None }
+            Closing { session, sign_off: gate, ..Closing::default() }
         }
         assert!(close(&issue, closing(Some(&good), Some(session)), Role::Root).is_ok());
         let reject = |gate: Option<&Gate>, session, hint: &str| {
@@ -185,7 +197,7 @@ mod tests {
                 for role in Role::ALL {
                     let before = issue(from);
                     let reason = Body::new("because").ok();
-                    let command = TransitionIssue { status: to, reason };
+                    let command = TransitionIssue { status: to, reason, confirm: false };
                     let actor = Actor::new(role, AgentPath::primary());
                     let (closing, mut ids) = (Closing::default(), Ids::new(later, 5));
                     match command.decide(&before, &actor, closing, later, &mut ids) {
@@ -228,5 +240,33 @@ mod tests {
         let mut state = Some(before.clone());
         assert!(!apply_issue(&mut state, &Event::from(other), Time::from_micros(9)));
         assert_eq!(state, Some(before));
+    }
+
+    /// Q-K6: closing over open children is confirmed by a person, once; nothing else is asked.
+    #[test]
+    fn a_person_is_asked_before_open_children_are_left_behind() {
+        use IssueStatus::{InProgress, Open, Rejected, Resolved, Triaged};
+        let signed = SessionId::from(Ids::new(Time::from_micros(0), 9).ulid());
+        for (role, from, to, confirm, children, asked) in [
+            (Role::Operator, Open, Resolved, false, &[7, 9][..], true),
+            (Role::Operator, InProgress, Rejected, false, &[7][..], true),
+            (Role::Operator, Open, Resolved, true, &[7][..], false),
+            (Role::Operator, Open, Resolved, false, &[][..], false),
+            (Role::Operator, Open, Triaged, false, &[7][..], false),
+            (Role::Operator, Resolved, Open, false, &[7][..], false),
+            (Role::Root, Open, Resolved, false, &[7][..], false),
+        ] {
+            let issue = issue(from);
+            let gate = sign_off(&issue, GateState::Resumed, signed);
+            let (session, sign_off, open_children) = (Some(signed), Some(&gate), children);
+            let closing = Closing { session, sign_off, open_children, checklist: None };
+            let actor = Actor::new(role, AgentPath::primary());
+            let command = TransitionIssue { status: to, reason: None, confirm };
+            let now = Time::from_micros(9);
+            let decided = command.decide(&issue, &actor, closing, now, &mut Ids::new(now, 3));
+            let refusal = decided.map(|_| ()).map_err(|refused| refused.refusal);
+            let open = Refusal::OpenChildren { number: 3, children: children.to_vec() };
+            assert_eq!(refusal, if asked { Err(open) } else { Ok(()) }, "{role} {from} {to}");
+        }
     }
 }

@@ -129,7 +129,7 @@ fn command(state: &Snapshot, now: Time, t: &Try) -> Option<Command> {
             for k in 0..=n % 3 {
                 touch(&mut lines, t.which + usize::from(k), n.wrapping_mul(k + 1));
             }
-            EditChecklist { lines, notes }.into()
+            EditChecklist { lines, notes, basis: None }.into()
         }
         27 => {
             let mut lines = parse(&markdown(state, &notes(state))).ok()?;

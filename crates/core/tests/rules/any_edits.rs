@@ -53,7 +53,7 @@ pub(crate) fn touch(lines: &mut Vec<Line>, which: usize, choice: u8) {
 pub(crate) fn edit_of_nothing(state: &Snapshot, now: Time) -> Decision {
     let notes = notes(state);
     let lines = parse(&markdown(state, &notes)).unwrap();
-    let command = EditChecklist { lines, notes }.into();
+    let command = EditChecklist { lines, notes, basis: None }.into();
     decide(state, &command, &actor(Role::Operator), now, &mut Ids::new(now, 9)).unwrap()
 }
 
@@ -100,7 +100,7 @@ proptest! {
             for (which, choice) in touches {
                 touch(&mut lines, which, choice);
             }
-            let command = EditChecklist { lines: lines.clone(), notes };
+            let command = EditChecklist { lines: lines.clone(), notes, basis: None };
             let before = world.state.clone();
             if world.run(&actor(Role::Operator), command).is_err() {
                 prop_assert_eq!(&world.state, &before);

@@ -331,3 +331,27 @@ fn replacing_keeps_rows_of_the_same_text_and_cancels_what_is_left_out() {
     ];
     assert_eq!(titles(&world), expected);
 }
+
+/// A new item comes last: among its siblings where it hangs under another, else in the list.
+#[test]
+fn a_new_item_comes_after_its_siblings() {
+    let mut world = World::new(ListKind::Plan);
+    let ids = world.create(&["a", "b", "c"]);
+    let mut add = |title: &str, parent_id: Option<TodoId>, position: Option<i64>| {
+        let title = Title::new(title).unwrap();
+        let item = NewTodo { parent_id, position, ..NewTodo::titled(title) };
+        let decision = world.ok(Role::Root, CreateTodos { items: vec![item] });
+        let Some(Event::TodoCreated(created)) = decision.events.first() else { panic!() };
+        created.todo.position
+    };
+    for (title, parent, position, expected) in [
+        ("a1", Some(ids[0]), None, 0),
+        ("a2", Some(ids[0]), None, 1),
+        ("b1", Some(ids[1]), None, 0),
+        ("a9", Some(ids[0]), Some(9), 9),
+        ("a10", Some(ids[0]), None, 10),
+        ("d", None, None, 11),
+    ] {
+        assert_eq!(add(title, parent, position), expected, "{title}");
+    }
+}

@@ -4,15 +4,16 @@
 use std::collections::BTreeMap;
 
 use punchlist_core::command::{
-    CancelTodo, ClaimTodo, CompleteTodo, CreateTodos, EditChecklist, HoldTodo, NewTodo, NoteTodo,
-    ReopenTodo,
+    Basis, CancelTodo, ClaimTodo, CompleteTodo, CreateTodos, EditChecklist, HoldTodo, NewTodo,
+    NoteTodo, ReopenTodo,
 };
 use punchlist_core::evidence::Evidence;
 use punchlist_core::issue::checklist::{Mark, Notes, markdown, parse};
 use punchlist_core::text::{Body, Title};
 use punchlist_core::todo::HoldKind;
 use punchlist_core::{
-    Decision, Event, ListKind, Refused, Role, Snapshot, Status, Todo, TodoId, TodoKind, select,
+    Decision, Event, ListKind, Refusal, Refused, Role, Snapshot, Status, Todo, TodoId, TodoKind,
+    select,
 };
 
 use crate::any_edits::edit_of_nothing;
@@ -101,7 +102,7 @@ pub(crate) fn shown(world: &World) -> String {
 fn edit(world: &mut World, text: &str) -> Result<Decision, Refused> {
     let lines = parse(text).unwrap();
     let notes = notes(&world.state);
-    world.run(&actor(Role::Operator), EditChecklist { lines, notes })
+    world.run(&actor(Role::Operator), EditChecklist { lines, notes, basis: None })
 }
 
 /// The rows of the world, without those that were touched since.
@@ -420,13 +421,32 @@ fn an_edit_is_refused_whole() {
     for (lines, code) in
         [(started, "criterion_not_startable"), (held, "reason_required"), (twice, "duplicate_text")]
     {
-        let edit = EditChecklist { lines, notes: BTreeMap::new() };
+        let edit = EditChecklist { lines, notes: BTreeMap::new(), basis: None };
         assert_eq!(world.run(&operator, edit).unwrap_err().refusal.code(), code);
         assert_eq!(world.state, before);
     }
     for role in Role::ALL.into_iter().filter(|role| *role != Role::Operator) {
-        let edit = EditChecklist { lines: lines(SHOWN), notes: BTreeMap::new() };
+        let edit = EditChecklist { lines: lines(SHOWN), notes: BTreeMap::new(), basis: None };
         let refused = world.run(&actor(role), edit).unwrap_err();
         assert_eq!(refused.refusal.code(), "not_permitted", "{role}");
+    }
+}
+
+/// Nobody's change is overwritten: an edit of an older text is refused, with the newer one.
+#[test]
+fn an_edit_of_an_older_revision_is_refused_with_the_newer_text() {
+    for (expected, revision, is_taken) in [(3, 3, true), (2, 3, false), (4, 3, false)] {
+        let mut world = world();
+        let before = world.state.clone();
+        let (lines, notes) = (parse("- [ ] read\n").unwrap(), notes(&world.state));
+        let basis = Some(Basis { number: 7, expected, revision });
+        let edited = world.run(&actor(Role::Operator), EditChecklist { lines, notes, basis });
+        if is_taken {
+            assert!(edited.is_ok());
+            continue;
+        }
+        let checklist = SHOWN.to_owned();
+        let refusal = Refusal::StaleRevision { number: 7, expected, revision, checklist };
+        assert_eq!((edited.unwrap_err().refusal, &world.state), (refusal, &before));
     }
 }

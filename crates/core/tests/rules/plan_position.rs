@@ -153,3 +153,21 @@ fn a_circle_is_cut_open_and_everything_is_shown() {
     assign(&mut world, "b", "primary.subagents.w");
     assert!(punchlist_core::authority::owns(&worker, &world.state, world.state.todo(first)));
 }
+
+/// D-14: the tasks of one import have one `created_at`; their position tells them apart, not the
+/// order in which they came to be.
+#[test]
+fn a_position_breaks_the_tie_of_one_moment() {
+    let mut world = plan_world();
+    let mut import = |markdown: &str| {
+        let root = punchlist_core::plan::parse(markdown, "stem").unwrap().root;
+        world.ok(Role::Root, punchlist_core::command::ImportPlan { root, next_seq: 1 });
+        let born: std::collections::BTreeSet<_> =
+            world.state.todos.values().map(|todo| todo.created_at).collect();
+        assert_eq!(born.len(), 1);
+        (here(&world).0.unwrap(), by_depth(&world).unwrap())
+    };
+    assert_eq!(import("# T\n- [ ] a\n- [ ] b\n- [ ] c\n"), ("a".into(), "a".into()));
+    assert_eq!(import("# T\n- [ ] c\n- [ ] b\n- [ ] a\n"), ("c".into(), "c".into()));
+    assert_eq!(import("# T\n- [ ] b\n- [ ] c\n- [ ] a\n"), ("b".into(), "b".into()));
+}

@@ -3,13 +3,12 @@
 use punchlist_core::command::{AdoptTodos, ClaimTodo, NewTodo};
 use punchlist_core::conversation::{MessageKind, Speaker};
 use punchlist_core::delegation::{
-    CancelDelegation, DecideProposal, Delegate, DelegationState, ProposalDecision, ProposedItem,
-    Report, ReportDelegation, Review, TakeDelegation,
+    CancelDelegation, DecideProposal, Delegate, DelegationState, HeartbeatDelegation,
+    ProposalDecision, ProposedItem, Report, ReportDelegation, Review, TakeDelegation,
 };
 use punchlist_core::text::Body;
 use punchlist_core::{
-    Actor, AgentPath, Decision, Delegation, DelegationId, Lease, ProjectId, Refusal, Role, Time,
-    TodoId,
+    Actor, AgentPath, Decision, Delegation, DelegationId, Lease, ProjectId, Refusal, Role, TodoId,
 };
 use punchlist_store::rows::delegations::{Held, WantedDelegations};
 use punchlist_store::rows::lists::Lock;
@@ -132,11 +131,10 @@ impl Call<'_, '_> {
         let Some((delegation, lease)) = found else { return Ok(None) };
         self.reaches_delegation(&delegation)?;
         let actor = self.envelope.actor.clone();
-        let decided = TakeDelegation.decide(&delegation, &actor);
-        let decision = decided.map_err(|refused| self.refuse(project, &delegation.id, refused))?;
-        let epoch = lease.map_or(0, |lease| lease.epoch) + 1;
-        let until = clock.plus_seconds(lease_s);
-        let lease = Lease { holder: Some(actor.principal), epoch, until };
+        let take = TakeDelegation { lease_s, clock };
+        let decided = take.decide(&delegation, lease.as_ref(), &actor);
+        let (decision, lease) =
+            decided.map_err(|refused| self.refuse(project, &delegation.id, refused))?;
         let delegation = self.record_delegation(project, Some(delegation), &decision)?;
         self.tx.put_delegation_lease(delegation.id, &lease)?;
         Ok(Some((delegation, lease)))
@@ -151,12 +149,13 @@ impl Call<'_, '_> {
     ) -> Result<Delegation, Error> {
         let (delegation, lease) = self.delegation_behind_its_issue(named)?;
         let (project, clock) = (delegation.project_id, self.tx.clock()?);
-        self.holds(&delegation, lease.as_ref(), epoch, clock)?;
-        let decided = ReportDelegation { report }.decide(&delegation);
-        let decision = decided.map_err(|refused| self.refuse(project, &delegation.id, refused))?;
+        let command = ReportDelegation { report, epoch, clock };
+        let decided = command.decide(&delegation, lease.as_ref(), &self.envelope.actor);
+        let (decision, lease) =
+            decided.map_err(|refused| self.refuse(project, &delegation.id, refused))?;
         let id = delegation.id;
         let delegation = self.record_delegation(project, Some(delegation), &decision)?;
-        self.tx.put_delegation_lease(id, &Lease { holder: None, epoch, until: clock })?;
+        self.tx.put_delegation_lease(id, &lease)?;
         self.land(&delegation)?;
         if delegation.proposal.is_some()
             && delegation.review == Review::Auto
@@ -178,29 +177,12 @@ impl Call<'_, '_> {
         lease_s: i64,
     ) -> Result<Lease, Error> {
         let (delegation, lease) = self.delegation(named, Lock::Row)?;
-        let clock = self.tx.clock()?;
-        let holder = self.holds(&delegation, lease.as_ref(), epoch, clock)?;
-        let lease = Lease { holder: Some(holder), epoch, until: clock.plus_seconds(lease_s) };
+        let (project, clock) = (delegation.project_id, self.tx.clock()?);
+        let command = HeartbeatDelegation { epoch, lease_s, clock };
+        let decided = command.decide(&delegation, lease.as_ref(), &self.envelope.actor);
+        let lease = decided.map_err(|refused| self.refuse(project, &delegation.id, refused))?;
         self.tx.put_delegation_lease(delegation.id, &lease)?;
         Ok(lease)
-    }
-
-    /// Is this the holder, and is the lease still its?
-    fn holds(
-        &self,
-        delegation: &Delegation,
-        lease: Option<&Lease>,
-        epoch: i64,
-        clock: Time,
-    ) -> Result<String, Error> {
-        let me = &self.envelope.actor.principal;
-        let holder = lease.and_then(|lease| lease.held_by(clock).map(str::to_owned));
-        let current = lease.map_or(0, |lease| lease.epoch);
-        if holder.as_ref() == Some(me) && current == epoch {
-            return Ok(me.clone());
-        }
-        let delegation = delegation.id;
-        Err(Refusal::StaleDelegation { delegation, epoch, current, holder }.into())
     }
 
     pub(crate) fn cancel_delegation(

@@ -77,6 +77,7 @@ impl Call<'_, '_> {
         &mut self,
         issue: Issue,
         command: &TransitionIssue,
+        open_children: &[i64],
     ) -> Result<Issue, Error> {
         let project = issue.project_id;
         let (session, sign_off, checklist) = if command.status.is_closed() {
@@ -86,7 +87,7 @@ impl Call<'_, '_> {
             (None, None, None)
         };
         let sign_off = sign_off.as_ref();
-        let closing = Closing { session, sign_off, checklist: checklist.as_ref() };
+        let closing = Closing { session, sign_off, checklist: checklist.as_ref(), open_children };
         let (actor, now) = (&self.envelope.actor, self.envelope.now);
         match command.decide(&issue, actor, closing, now, &mut self.ids) {
             Ok(decision) => self.record_issue(project, Some(issue), &decision),

@@ -1,21 +1,17 @@
 //! The calls on plans: found by file and branch, with the agents that work on them.
 
+use punchlist_core::agent::{Heard, RegisterAgent, SetAgentStatus};
 use punchlist_core::command::ArchiveList;
-use punchlist_core::event::AgentChanged;
 use punchlist_core::plan::{ArchivedPlan, Purge, PurgePlans, PurgedPlan};
 use punchlist_core::text::Title;
 use punchlist_core::{
-    AgentPath, AgentStatus, Agents, ArchiveReason, Decision, Refusal, Scope, Snapshot, TodoId,
+    Agent, AgentPath, Agents, ArchiveReason, Decision, ProjectId, Refusal, Scope, Snapshot, TodoId,
 };
 use punchlist_store::Load;
-use punchlist_store::rows::agents::Agent;
 
 use super::Call;
 use crate::Error;
 use crate::views::PlanArchived;
-
-/// An agent that is busy and was not heard of for this long has gone silent.
-const SILENT_AFTER_S: i64 = 300;
 
 /// The branch of whoever stands in no git folder and names none.
 const BRANCH: &str = "main";
@@ -98,37 +94,53 @@ impl Call<'_, '_> {
     /// The agents of this project, and who of them has gone silent.
     pub(crate) fn known_agents(&mut self) -> Result<Agents, Error> {
         let Some(project) = self.project()? else { return Ok(Agents::default()) };
-        let heard_since = self.envelope.now.plus_seconds(-SILENT_AFTER_S);
-        let mut agents = Agents::default();
-        for agent in self.tx.agents(project)? {
-            if agent.status == AgentStatus::Busy && agent.heartbeat_at < heard_since {
-                agents.silent.insert(agent.path.clone());
-            }
-            agents.status.insert(agent.path, agent.status);
-        }
-        Ok(agents)
+        Ok(Agents::at(self.envelope.now, self.tx.agents(project)?))
     }
 
-    /// Writes down what an agent says of itself. The log keeps changes; a heartbeat is none.
-    pub(crate) fn put_agent(&mut self, agent: &Agent) -> Result<(), Error> {
+    /// Writes an agent down, or that it is there again.
+    pub(crate) fn register_agent(&mut self, command: &RegisterAgent) -> Result<Agent, Error> {
         let project = self.ensure_project()?;
-        let before = self.tx.agent(project, &agent.path)?;
-        let name = &self.envelope.project;
-        self.tx.put_agent(project, name, agent)?;
-        let (path, status, note) = (agent.path.clone(), agent.status, agent.note.clone());
-        let same = before.is_some_and(|known| {
-            (known.status, known.note, known.kind) == (status, note.clone(), agent.kind.clone())
-        });
-        if same {
-            return Ok(());
+        let known = self.tx.agent(project, &command.agent)?;
+        let heard = command.decide(known.as_ref(), &self.envelope.actor, self.envelope.now)?;
+        self.record_agent(project, heard)
+    }
+
+    /// Writes down what an agent says of itself.
+    pub(crate) fn set_agent_status(&mut self, command: &SetAgentStatus) -> Result<Agent, Error> {
+        let project = self.project()?;
+        let known = match project {
+            Some(project) => self.tx.agent(project, &command.agent)?,
+            None => None,
+        };
+        let heard = command.decide(known.as_ref(), &self.envelope.actor, self.envelope.now)?;
+        let project = self.ensure_project()?;
+        self.record_agent(project, heard)
+    }
+
+    /// The log keeps changes; a heartbeat is none.
+    fn record_agent(
+        &mut self,
+        project: ProjectId,
+        (agent, changed): Heard,
+    ) -> Result<Agent, Error> {
+        self.tx.put_agent(project, &self.envelope.project, &agent)?;
+        if let Some(changed) = changed {
+            self.log(&format!("agent/{}", agent.path), changed)?;
         }
-        let kind = agent.kind.clone();
-        self.log(&format!("agent/{path}"), AgentChanged { agent: path, kind, status, note })
+        Ok(agent)
     }
 
     /// The plan a task is in, whole, and the task.
     pub(crate) fn plan_of(&mut self, named: &str) -> Result<(Snapshot, TodoId), Error> {
         let (snapshot, id) = self.todo(named)?;
         Ok((self.tx.snapshot(snapshot.list, Load::All)?, id))
+    }
+
+    /// The same to change: the list is locked, and looked at as it is then.
+    pub(crate) fn lock_plan_of(&mut self, named: &str) -> Result<(Snapshot, TodoId), Error> {
+        let (list, id) = self.find_todo(named)?;
+        let (todo_id, kind) = (named.to_owned(), Some(list.kind()));
+        let gone = || Error::from(Refusal::UnknownTodo { todo_id, list: kind });
+        Ok((self.lock(&list.scope, Load::All)?.ok_or_else(gone)?, id))
     }
 }

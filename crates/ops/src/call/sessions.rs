@@ -2,7 +2,9 @@
 
 use punchlist_core::conversation::{Channel, Conversation, Message, MessageKind, Speaker};
 use punchlist_core::issue::AssignIssue;
-use punchlist_core::session::{BindSession, EndSession, StartSession, UnbindSession};
+use punchlist_core::session::{
+    BindSession, EndSession, PromoteSession, StartSession, UnbindSession,
+};
 use punchlist_core::text::Title;
 use punchlist_core::{ConversationId, Decision, Issue, MessageId, ProjectId, Refusal, Session};
 use punchlist_store::rows::lists::Lock;
@@ -121,6 +123,13 @@ impl Call<'_, '_> {
         let assigned = assigned.map_err(|refused| self.refuse(project, &issue.id, refused))?;
         let issue = self.record_issue(project, Some(issue), &assigned)?;
         Ok((session, issue))
+    }
+
+    /// May an issue be made of what this session is about?
+    pub(crate) fn may_promote(&mut self, session: &Session) -> Result<(), Error> {
+        let issue = self.bound_issue(session, Lock::No)?;
+        let decided = PromoteSession.decide(session, issue.as_ref(), &self.envelope.actor);
+        decided.map_err(|refused| self.refuse(session.project_id, &session.id, refused))
     }
 
     /// Lets a session go of its issue.

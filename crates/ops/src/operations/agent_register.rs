@@ -1,8 +1,8 @@
 //! `agent_register`: write an agent down.
 
+use punchlist_core::Role;
+use punchlist_core::agent::RegisterAgent;
 use punchlist_core::text::Title;
-use punchlist_core::{AgentStatus, Role};
-use punchlist_store::rows::agents::Agent;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -13,7 +13,7 @@ use crate::input::{Maybe, agent};
 use crate::views::agent::{AgentView, OneAgent};
 use crate::{Envelope, Error};
 
-/// Register an agent, or say that it is there again.
+/// Register an agent, or say that it is there again. A worker registers itself alone.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
@@ -42,29 +42,9 @@ impl Define for AgentRegister {
     }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneAgent, Error> {
-        let path = agent("agent", &input.agent)?;
-        let now = call.envelope().now;
-        let project = call.ensure_project()?;
-        let known = call.tx().agent(project, &path)?;
         let kind = input.kind.0.clone().map(Title::into_string);
-        let registered = match known {
-            Some(known) => Agent {
-                kind: kind.or(known.kind.clone()),
-                heartbeat_at: now,
-                updated_at: now,
-                ..known
-            },
-            None => Agent {
-                path,
-                kind,
-                status: AgentStatus::Idle,
-                note: None,
-                heartbeat_at: now,
-                created_at: now,
-                updated_at: now,
-            },
-        };
-        call.put_agent(&registered)?;
+        let command = RegisterAgent { agent: agent("agent", &input.agent)?, kind };
+        let registered = call.register_agent(&command)?;
         Ok(OneAgent { agent: AgentView::from(registered) })
     }
 }

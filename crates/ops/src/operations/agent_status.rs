@@ -1,8 +1,8 @@
 //! `agent_status`: an agent says how it is.
 
+use punchlist_core::agent::SetAgentStatus;
 use punchlist_core::text::Body;
-use punchlist_core::{AgentStatus, Refusal, Role};
-use punchlist_store::rows::agents::Agent;
+use punchlist_core::{AgentStatus, Role};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -46,19 +46,10 @@ impl Define for AgentStatusOp {
     }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneAgent, Error> {
-        let path = agent("agent", &input.agent)?;
-        let (now, actor) = (call.envelope().now, &call.envelope().actor);
-        // A worker speaks for itself.
-        if actor.role == Role::Worker && actor.agent != path {
-            return Err(Refusal::NotYourself { agent: path }.into());
-        }
-        let unknown = || Error::from(Refusal::UnknownAgent { agent: path.clone() });
-        let project = call.project()?.ok_or_else(unknown)?;
-        let known = call.tx().agent(project, &path)?.ok_or_else(unknown)?;
-        let note = input.note.0.clone().map(Body::into_string);
-        let changed =
-            Agent { status: input.status, note, heartbeat_at: now, updated_at: now, ..known };
-        call.put_agent(&changed)?;
+        let (path, note) = (agent("agent", &input.agent)?, input.note.0.clone());
+        let note = note.map(Body::into_string);
+        let command = SetAgentStatus { agent: path, status: input.status, note };
+        let changed = call.set_agent_status(&command)?;
         Ok(OneAgent { agent: AgentView::from(changed) })
     }
 }

@@ -1,7 +1,7 @@
 //! `issue_checklist_edit`: the checklist as a person wrote it (K-29).
 
-use punchlist_core::command::EditChecklist;
-use punchlist_core::issue::checklist::{Line, MARKDOWN_LIMIT, markdown, parse};
+use punchlist_core::command::{Basis, EditChecklist};
+use punchlist_core::issue::checklist::{Line, MARKDOWN_LIMIT, parse};
 use punchlist_core::{Refusal, Role};
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -51,12 +51,9 @@ impl Define for IssueChecklistEdit {
         let issue = call.issue(input.number, Lock::Row)?;
         let mut checklist = call.open_checklist(&issue)?;
         let notes = call.notes(&checklist)?;
-        if let Some(expected) = input.expected_revision.filter(|given| *given != issue.revision) {
-            let (number, revision) = (issue.number, issue.revision);
-            let checklist = markdown(&checklist, &notes);
-            return Err(Refusal::StaleRevision { number, expected, revision, checklist }.into());
-        }
-        call.decide(&mut checklist, EditChecklist { lines, notes })?;
+        let (number, revision) = (issue.number, issue.revision);
+        let basis = input.expected_revision.map(|expected| Basis { number, expected, revision });
+        call.decide(&mut checklist, EditChecklist { lines, notes, basis })?;
         issue_show::show(call, input.number)
     }
 }

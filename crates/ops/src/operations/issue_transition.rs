@@ -1,8 +1,8 @@
 //! `issue_transition`: move an issue to another status.
 
+use punchlist_core::IssueStatus;
 use punchlist_core::issue::{KEEPERS, TransitionIssue};
 use punchlist_core::text::Body;
-use punchlist_core::{IssueStatus, Refusal, Role};
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -65,16 +65,13 @@ impl Define for IssueTransition {
         } else {
             Vec::new()
         };
-        // A person is asked once; an agent has been through a sign-off that listed them (Q-K6).
-        let is_person = call.envelope().actor.role == Role::Operator;
-        if is_person && !children.is_empty() && input.confirm != Some(true) {
-            let children = children.iter().map(|child| child.number).collect();
-            return Err(Refusal::OpenChildren { number: input.number, children }.into());
-        }
-        let command = TransitionIssue { status: input.status, reason: input.reason.0.clone() };
-        let issue = call.transition_issue(issue, &command)?;
+        let confirm = input.confirm == Some(true);
+        let (status, reason) = (input.status, input.reason.0.clone());
+        let numbers: Vec<i64> = children.iter().map(|child| child.number).collect();
+        let command = TransitionIssue { status, reason, confirm };
+        let issue = call.transition_issue(issue, &command, &numbers)?;
         let warning = (!children.is_empty()).then(|| {
-            let numbers: Vec<String> = children.iter().map(|c| format!("#{}", c.number)).collect();
+            let numbers: Vec<String> = numbers.iter().map(|number| format!("#{number}")).collect();
             format!("Closed with open children: {}", numbers.join(", "))
         });
         let open_children = children.into_iter().map(IssueRef::from).collect();

@@ -1,6 +1,5 @@
 //! `session_promote`: file an issue from a session and bind it, in one step (K-8).
 
-use punchlist_core::Refusal;
 use punchlist_core::issue::KEEPERS;
 use punchlist_core::text::{Body, Content, Title};
 use punchlist_store::rows::lists::Lock;
@@ -57,10 +56,7 @@ impl Define for SessionPromote {
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let named = input.session.0.as_ref().map(Title::as_str);
         let session = call.session_or_own(named, Lock::Row)?;
-        if let Some(id) = session.bound_issue {
-            let number = call.tx().issue_number(id)?.unwrap_or_default();
-            return Err(Refusal::AlreadyBound { number }.into());
-        }
+        call.may_promote(&session)?;
         let new = issue_create::Input {
             title: input.title.clone(),
             body: input.body.clone(),

@@ -4,7 +4,6 @@ use punchlist_core::ListKind;
 use punchlist_core::authority::Action;
 use punchlist_core::command::{CreateTodos, NewTodo};
 use punchlist_core::text::Content;
-use punchlist_store::Load;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -42,19 +41,11 @@ impl Define for TaskAdd {
     type Output = PlanView;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<PlanView, Error> {
-        let (snapshot, parent) = call.todo(&input.parent_id)?;
         // Where it comes among its siblings depends on them all.
-        call.tx().lock_list(snapshot.list.id)?;
-        let mut snapshot = call.tx().snapshot(snapshot.list, Load::All)?;
-        let siblings = snapshot.todos.values().filter(|todo| todo.parent_id == Some(parent));
-        let position = siblings.map(|todo| todo.position + 1).max().unwrap_or(0);
+        let (mut snapshot, parent) = call.lock_plan_of(&input.parent_id)?;
         let seq = Some(call.tx().last_seq()? + 1);
-        let new = NewTodo {
-            parent_id: Some(parent),
-            position: Some(position),
-            seq,
-            ..NewTodo::titled(input.content.clone())
-        };
+        let parent_id = Some(parent);
+        let new = NewTodo { parent_id, seq, ..NewTodo::titled(input.content.clone()) };
         call.decide(&mut snapshot, CreateTodos { items: vec![new] })?;
         PlanView::of(call, &snapshot)
     }

@@ -1,7 +1,6 @@
 //! An agent as callers see it.
 
-use punchlist_core::{AgentStatus, Time};
-use punchlist_store::rows::agents::Agent;
+use punchlist_core::{Agent, AgentStatus, Time};
 use schemars::JsonSchema;
 use serde::Serialize;
 

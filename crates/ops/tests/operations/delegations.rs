@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use punchlist_core::Role;
 use punchlist_ops::Envelope;
-use punchlist_ops::config::{Agents, Origin};
+use punchlist_ops::config::{Origin, Roster};
 use punchlist_testkit::{Backend, World, on_every_store};
 use serde_json::{Value, json};
 
@@ -99,7 +99,7 @@ fn an_auto_agents_proposal_is_stored_at_once(backend: Backend) {
     let number = bound(&world, "s", &[]);
     let mut me = within(&world, Role::Root, "s");
     let text = "[agents.researcher]\ntodo_review = \"auto\"";
-    me.agents = Arc::new(Agents::default().read(text, Origin::Project).unwrap());
+    me.agents = Arc::new(Roster::default().read(text, Origin::Project).unwrap());
     let id = delegate(&world, &me);
     me.agents = Arc::default();
     let proposal = json!({ "items": [{ "content": "a" }] });
@@ -137,7 +137,17 @@ fn work_is_taken_by_lease_and_reported_once(backend: Backend) {
         let input = json!({ "delegationId": id, "epoch": epoch, "error": "no network" });
         world.call_in(&worker, "delegation_report", input)
     };
+    // A stale epoch is refused and logged, whatever it was to write.
+    let before = world.log(0).len();
     assert_eq!(failed(7).unwrap_err().code(), "stale_epoch");
+    let beat = json!({ "delegationId": id, "epoch": 7 });
+    let beat = world.call_in(&worker, "delegation_heartbeat", beat).unwrap_err();
+    assert_eq!(beat.code(), "stale_epoch");
+    let log = world.log(before + 2);
+    let lines = log.iter().filter(|event| event["type"] == "delegation_refused");
+    let lines: Vec<&Value> = lines.collect();
+    assert_eq!((lines.len(), &lines[0]["data"]["delegationId"]), (2, &json!(id)));
+    assert!(lines[0]["data"]["refusal"].to_string().contains("\"epoch\":7"), "{lines:?}");
     let back = failed(1).unwrap();
     assert_eq!(back["delegation"]["state"], "queued", "one retry");
     assert_eq!(failed(1).unwrap_err().code(), "stale_epoch");

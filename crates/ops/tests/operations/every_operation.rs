@@ -287,6 +287,45 @@ fn a_read_appends_nothing_and_a_write_does() {
     }
 }
 
+/// O-1, O-3: TODO.md is a person's own. No operation on plans, tasks or agents writes it, or any
+/// file beside it; and without the store it is as it was.
+#[test]
+fn no_operation_on_plans_writes_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let backlog = "# Backlog\n- [ ] Auth\n- [x] Done by hand\r\n\tno newline at the end";
+    let todo = folder.path().join("TODO.md");
+    std::fs::write(&todo, backlog).unwrap();
+    std::fs::create_dir(folder.path().join(".git")).unwrap();
+    let before = std::fs::metadata(&todo).unwrap().modified().unwrap();
+    let about_plans = |operation: &&Operation| {
+        let groups = ["plan", "task_", "agent_", "todo_"];
+        groups.iter().any(|group| operation.name.starts_with(group))
+    };
+    let mut tried = 0;
+    for operation in CATALOGUE.iter().filter(about_plans) {
+        let world = World::new(Backend::SqliteMemory);
+        // The very file is a plan, too.
+        let plan = json!({ "planFile": "TODO.md", "action": "import" });
+        let mut me = caller(&world, operation);
+        me.context.directory = Some(folder.path().display().to_string());
+        let mut root = world.envelope(Role::Root);
+        root.context.directory.clone_from(&me.context.directory);
+        world.call_in(&root, "plan", plan).unwrap();
+        let mut input = working_input(&world, operation);
+        world.ops.call(operation, &me, input.clone()).unwrap();
+        if input.get("planFile").is_some() && input.get("markdown").is_none() {
+            input["planFile"] = json!("TODO.md");
+            world.ops.call(operation, &me, input).unwrap();
+        }
+        let files = std::fs::read_dir(folder.path()).unwrap().count();
+        let modified = std::fs::metadata(&todo).unwrap().modified().unwrap();
+        let text = std::fs::read_to_string(&todo).unwrap();
+        assert_eq!((text.as_str(), modified, files), (backlog, before, 2), "{}", operation.name);
+        tried += 1;
+    }
+    assert!(tried > 20, "{tried}");
+}
+
 /// P-25: the same key with the same input has one effect and one answer; with another input it
 /// is a conflict.
 #[test]

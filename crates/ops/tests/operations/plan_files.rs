@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use punchlist_core::Role;
-use punchlist_ops::config::{Agents, Origin};
+use punchlist_ops::config::{Origin, Roster};
 use punchlist_ops::{Envelope, Error};
 use punchlist_testkit::{Backend, World, on_every_store};
 use serde_json::{Value, json};
@@ -99,7 +99,7 @@ fn a_path_out_of_the_project_is_refused(backend: Backend) {
     std::os::unix::fs::symlink("docs/real.md", inside.join("near.md")).unwrap();
     assert_eq!(import(&world, &me, "near.md").unwrap()["tasks"][0]["content"], "Real");
     let mut worker = world.envelope(Role::Worker);
-    worker.context = me.context.clone();
+    worker.context = me.context;
     let tool = json!({ "action": "import", "planFile": "vanished.md" });
     assert_eq!(world.call_in(&worker, "plan", tool).unwrap_err().code(), "not_permitted");
 }
@@ -138,7 +138,7 @@ fn work_for_an_unknown_agent_is_refused(backend: Backend) {
     assert_eq!((&tree["tasks"][0]["agent"], world.log(before).len()), (&Value::Null, before));
     assign(&me, "primary").unwrap();
     let file = "[agents.coder]\nmodel = \"scripted:x\"\n";
-    me.agents = Arc::new(Agents::default().read(file, Origin::Project).unwrap());
+    me.agents = Arc::new(Roster::default().read(file, Origin::Project).unwrap());
     assign(&me, "primary.subagents.coder").unwrap();
     world.call("agent_register", json!({ "agent": "backend" })).unwrap();
     assert_eq!(assign(&me, "backend").unwrap()["tasks"][0]["agent"], "backend");

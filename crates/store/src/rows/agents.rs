@@ -1,22 +1,10 @@
 //! Agents: what each says of itself, and when it was heard of last.
 
-use punchlist_core::{AgentPath, AgentStatus, ProjectId, Time};
+use punchlist_core::{Agent, AgentPath, AgentStatus, ProjectId};
 
 use super::{time, word};
 use crate::sql::Row;
 use crate::{Error, Tx, sql};
-
-/// An agent as it is stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Agent {
-    pub path: AgentPath,
-    pub kind: Option<String>,
-    pub status: AgentStatus,
-    pub note: Option<String>,
-    pub heartbeat_at: Time,
-    pub created_at: Time,
-    pub updated_at: Time,
-}
 
 macro_rules! columns {
     () => {

@@ -43,7 +43,7 @@ fn go(fixture: &Fixture, number: i64, status: IssueStatus) -> Issue {
     let stamp = fixture.stamp();
     let job = move |tx: &mut Tx<'_>| {
         let mut state = tx.issue(stamp.project, number, Lock::Row)?;
-        let command = TransitionIssue { status, reason: None };
+        let command = TransitionIssue { status, reason: None, confirm: false };
         let issue = state.as_ref().ok_or_else(|| Error::new(ErrorKind::Backend, "no issue"))?;
         let (closing, mut ids) = (Closing::default(), ids(77));
         let decided = command.decide(issue, &stamp.actor, closing, stamp.at, &mut ids);

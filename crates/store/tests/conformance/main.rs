@@ -17,6 +17,7 @@ mod portable;
 mod restored_log;
 mod rows;
 mod sqlite_file;
+mod task_view;
 mod transactions;
 mod turn_view;
 mod watch;
