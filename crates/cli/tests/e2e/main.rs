@@ -29,6 +29,8 @@ mod issues;
 mod life;
 mod mcp;
 mod mcp_wire;
+mod party;
+mod plan_life;
 mod portable;
 mod reports;
 mod restart;
