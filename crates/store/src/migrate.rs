@@ -46,6 +46,17 @@ pub const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("schema/sqlite/0005_plans.sql"),
         postgres: include_str!("schema/postgres/0005_plans.sql"),
     },
+    Migration {
+        version: 7,
+        sqlite: concat!(
+            include_str!("schema/sqlite/0007_pre_order.sql"),
+            include_str!("schema/sqlite/tree_keys.sql")
+        ),
+        postgres: concat!(
+            include_str!("schema/postgres/0007_pre_order.sql"),
+            include_str!("schema/postgres/tree_keys.sql")
+        ),
+    },
 ];
 
 /// How a store's version stands to ours.

@@ -11,6 +11,7 @@ mod idempotency;
 mod issue_rules;
 mod issues;
 mod leases;
+mod plan_places;
 mod plans;
 mod reads;
 mod reports;

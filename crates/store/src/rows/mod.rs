@@ -16,6 +16,7 @@ pub mod lists;
 pub mod load;
 pub mod notes;
 pub mod outbox;
+pub(crate) mod places;
 pub mod projects;
 pub mod sessions;
 pub mod take;

@@ -31,6 +31,9 @@ pub(super) fn file(path: &Path, options: Options) -> Result<Connection, Error> {
     Ok(connection)
 }
 
+/// How much of a file a connection keeps in memory at most.
+const PAGES_KIB: i64 = 16 << 10;
+
 /// A further connection, for reading, to a store that is open already.
 pub(super) fn reader(path: &Path, options: Options) -> Result<Connection, Error> {
     let connection = Connection::open_with_flags(
@@ -177,6 +180,9 @@ fn tune(connection: &Connection, options: Options) -> Result<(), Error> {
     // binding that a partial index could make use of, which costs more than running it.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(128);
+    // What SQLite keeps of itself is less than a plan of ten thousand tasks: then every look at one
+    // reads all its pages anew. This is taken only as pages are read.
+    connection.pragma_update(None, "cache_size", -PAGES_KIB)?;
     Ok(())
 }
 
