@@ -13,6 +13,7 @@ use crate::delegation::{DelegationState, ProposalDecision};
 use crate::gate::GateState;
 use crate::issue::LinkKind;
 use crate::issue::checklist::LineFault;
+use crate::plan::TodoLineFault;
 use crate::transition::Move;
 use crate::{
     AgentPath, DelegationId, GateId, IssueStatus, ListKind, Role, SessionId, Status, Time, TodoId,
@@ -151,6 +152,12 @@ pub enum Refusal {
     NoChecklist,
     /// A file that is no plan.
     BadPlan { fault: String },
+    /// No line of the backlog is the one that is meant.
+    BadTodoLine { file: String, line: String, fault: TodoLineFault },
+    /// The plan has tasks already.
+    PlanExists { plan_file: String },
+    /// The plan did not come from a line of the backlog, or is not there.
+    NoTodoLine { plan_file: String },
     /// No such agent in the project.
     UnknownAgent { agent: AgentPath },
     /// A worker speaks for itself alone.
@@ -161,7 +168,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// Every code there is, for the error table and its golden.
-    pub const CODES: [&'static str; 51] = [
+    pub const CODES: [&'static str; 54] = [
         "unknown_todo",
         "already_settled",
         "wrong_status",
@@ -211,6 +218,9 @@ impl Refusal {
         "items_required",
         "no_checklist",
         "bad_plan",
+        "bad_todo_line",
+        "plan_exists",
+        "no_todo_line",
         "unknown_agent",
         "unknown_conversation",
     ];
@@ -271,6 +281,9 @@ impl Refusal {
             Self::NoProposal { .. } => "no_proposal",
             Self::ProposalSettled { .. } => "proposal_settled",
             Self::BadPlan { .. } => "bad_plan",
+            Self::BadTodoLine { .. } => "bad_todo_line",
+            Self::PlanExists { .. } => "plan_exists",
+            Self::NoTodoLine { .. } => "no_todo_line",
             Self::UnknownAgent { .. } => "unknown_agent",
             Self::UnknownConversation { .. } => "unknown_conversation",
             Self::Unbound => "unbound",

@@ -10,6 +10,7 @@
     reason = "a test that cannot set itself up should stop"
 )]
 
+mod backlog;
 mod backup;
 mod bad_input;
 mod bad_store;
@@ -31,6 +32,7 @@ mod mcp;
 mod mcp_wire;
 mod party;
 mod plan_life;
+mod plan_tree;
 mod portable;
 mod reports;
 mod restart;

@@ -128,7 +128,10 @@ fn a_plan_lives_over_mcp(backend: Backend) {
     // Imported, and again: the second time changes nothing.
     let import = json!({ "planFile": FILE });
     let made = orchestrator.call("plan_import", import.clone());
-    let counts = |added: i64, unchanged: i64| json!({ "added": added, "moved": 0, "archived": 0, "unchanged": unchanged });
+    let counts = |added: i64, same: i64| {
+        let (moved, archived) = (0, 0);
+        json!({ "added": added, "moved": moved, "archived": archived, "unchanged": same })
+    };
     assert_eq!(made["changes"], counts(12, 0));
     assert_eq!(orchestrator.call("plan_import", import)["changes"], counts(0, 12));
     plan.stands_at("Brainstorm design", "first_open");

@@ -180,6 +180,13 @@ impl fmt::Display for Refusal {
             Self::ItemsRequired => f.write_str("to modify a proposal, items are required"),
             Self::NoChecklist => f.write_str("no issue was bound when this was delegated"),
             Self::BadPlan { fault } => write!(f, "the plan cannot be read: {fault}"),
+            Self::BadTodoLine { file, line, fault } => {
+                write!(f, "in {file} the line `{}` cannot be taken: {fault}", short(line))
+            }
+            Self::PlanExists { plan_file } => write!(f, "the plan {plan_file} has tasks already"),
+            Self::NoTodoLine { plan_file } => {
+                write!(f, "the plan {plan_file} did not come from a line of a file")
+            }
             Self::UnknownAgent { agent } => write!(f, "there is no agent `{agent}` here"),
             Self::NotYourself { agent } => write!(f, "you are not `{agent}`"),
             Self::UnknownConversation { conversation } => {

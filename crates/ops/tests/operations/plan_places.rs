@@ -101,7 +101,7 @@ fn the_place_looked_up_is_the_one_of_the_whole_tree(backend: Backend) {
         let store = world.ops.store().unwrap();
         let forget = sql!("UPDATE todos SET tree_key = NULL");
         assert!(store.write(|tx| tx.execute(forget, &[])).unwrap() > 0);
-        assert_eq!(store.write(|tx| tx.execute(&fill(), &[])), Ok(tasks_in(&store)));
+        assert_eq!(store.write(|tx| tx.execute(&fill(), &[])), Ok(tasks_in(store)));
         sound();
     }
 }

@@ -24,7 +24,8 @@ macro_rules! workable {
 
 /// What could be this taker's next: what it holds, what is assigned to it, what somebody held
 /// who has gone silent, and else the first pending one under which nothing hangs. Each comes from
-/// its own index, a tree's in the order in which it is read; the pending one is only looked for (and locked) where the others gave nothing.
+/// its own index, a tree's in the order in which it is read; the pending one is only looked for
+/// (and locked) where the others gave nothing.
 /// `+ 0` and `|| ''` keep a planner without statistics off the indexes that hold every live lease
 /// and everything in progress: a taker's own few items come first, and the rest is a look-up each.
 macro_rules! next {

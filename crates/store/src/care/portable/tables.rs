@@ -3,8 +3,8 @@
 //!
 //! Left out are secrets (`tokens`), what passes (`answers`, the leases of `outbox`), what is about
 //! this store and no other (`facts`), and what is made from the rest (`issue_search`, the keys of
-//! tasks, and the `row` numbers, for which the order of the lines stands). A test holds this against the schema, so that
-//! nobody adds a table or a column without saying what becomes of it.
+//! tasks, and the `row` numbers, for which the order of the lines stands). A test holds this
+//! against the schema, so that nobody adds a table or a column without saying what becomes of it.
 
 use crate::sql;
 use crate::sql::Sql;
