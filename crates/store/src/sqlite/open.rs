@@ -43,6 +43,7 @@ pub(super) fn reader(path: &Path, options: Options) -> Result<Connection, Error>
     .map_err(|error| named(path, &error.into()))?;
     tune(&connection, options)?;
     connection.pragma_update(None, "query_only", true)?;
+    keep_pages(&connection).map_err(|error| named(path, &error))?;
     Ok(connection)
 }
 
@@ -160,6 +161,7 @@ fn prepare(connection: &Connection, options: Options, path: Option<&Path>) -> Re
     let found = found(connection, options)?;
     // The order matters: nothing is written to a file before it is known to be ours.
     connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")?;
+    keep_pages(connection)?;
     match found {
         Found::Current => {}
         Found::Newer(version) => return Err(migrate::newer(version, options.migrations)),
@@ -180,10 +182,13 @@ fn tune(connection: &Connection, options: Options) -> Result<(), Error> {
     // binding that a partial index could make use of, which costs more than running it.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(128);
-    // What SQLite keeps of itself is less than a plan of ten thousand tasks: then every look at one
-    // reads all its pages anew. This is taken only as pages are read.
-    connection.pragma_update(None, "cache_size", -PAGES_KIB)?;
     Ok(())
+}
+
+/// What SQLite keeps of itself is less than a plan of ten thousand tasks: then every look at one
+/// reads all its pages anew. This is taken only as pages are read.
+fn keep_pages(connection: &Connection) -> Result<(), Error> {
+    Ok(connection.pragma_update(None, "cache_size", -PAGES_KIB)?)
 }
 
 /// What the file is to us; reads only.
