@@ -136,6 +136,12 @@ pub(crate) fn project(globals: &Globals) -> String {
     name_of(git_root(&folder).unwrap_or(&folder))
 }
 
+/// The project's folder: the root of the git folder, else the one we are in.
+pub(crate) fn folder() -> PathBuf {
+    let folder = env::current_dir().unwrap_or_default();
+    git_root(&folder).unwrap_or(&folder).to_owned()
+}
+
 /// The branch that is checked out here, read from git's own files; a worktree's `.git` is a file that
 /// says where they are.
 fn branch() -> Option<String> {

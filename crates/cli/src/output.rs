@@ -113,6 +113,43 @@ pub(crate) fn width() -> usize {
     }
 }
 
+/// A terminal's second screen, for what is drawn over and over; given back when it is let go.
+#[derive(Debug)]
+pub(crate) struct Screen(());
+
+impl Screen {
+    /// None where there is no terminal.
+    pub(crate) fn open() -> Option<Self> {
+        // The second screen, and no cursor on it.
+        io::stdout().is_terminal().then(|| print_raw(b"\x1b[?1049h\x1b[?25l").ok())??;
+        Some(Self(()))
+    }
+
+    /// Shows a text from the top. Of one that is too long the part around `here` is seen.
+    pub(crate) fn show(&self, text: &str, here: &str) -> io::Result<()> {
+        let height = terminal_size::terminal_size().map_or(24, |(_, height)| usize::from(height.0));
+        print_raw(b"\x1b[H\x1b[2J")?;
+        print(&window(text, here, height))
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        drop(print_raw(b"\x1b[?25h\x1b[?1049l"));
+    }
+}
+
+/// As many lines as there is room for, with the one that holds `here` in the middle.
+fn window(text: &str, here: &str, height: usize) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let height = height.max(1);
+    let at = lines.iter().position(|line| line.contains(here)).unwrap_or(0);
+    let first = at.saturating_sub(height / 2).min(lines.len().saturating_sub(height));
+    let shown = &lines[first..lines.len().min(first + height)];
+    // Without a line break at the end, which would push the first line out.
+    shown.join("\n")
+}
+
 /// JSON in one line for programs, indented for somebody who looks.
 pub(crate) fn json_text(answer: &serde_json::Value) -> String {
     if io::stdout().is_terminal() { format!("{answer:#}\n") } else { format!("{answer}\n") }
@@ -121,6 +158,16 @@ pub(crate) fn json_text(answer: &serde_json::Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_window_shows_what_is_around_the_current_line() {
+        let text: String =
+            (0..9).map(|n| format!("{n}{}\n", if n == 6 { "<" } else { "" })).collect();
+        assert_eq!(window(&text, "<", 3), "5\n6<\n7");
+        assert_eq!(window(&text, "none", 2), "0\n1");
+        assert_eq!(window("a\nb\n", "b", 5), "a\nb");
+        assert_eq!(window(&text, "<", 5), "4\n5\n6<\n7\n8");
+    }
 
     #[test]
     fn text_for_a_terminal_carries_no_control_characters() {

@@ -306,6 +306,12 @@ events! {
         error: String,
         attempt: i64,
     }
+    /// A line of a backlog was ticked: the plan that came from it is done.
+    TodoLineTicked = "todo_line_ticked" {
+        plan_file: String,
+        file: String,
+        line: String,
+    }
     /// What became of a worker's proposal.
     ProposalDecided = "proposal_decided" {
         delegation_id: DelegationId,

@@ -3,7 +3,8 @@
 //! A plan is an ordinary list of the kind `plan`; its tasks are ordinary todos with a parent.
 //! Here is what only plans have: the grammar of the file (`parse`), the tree in pre-order
 //! (`tree`), what a task's facts and its agent's status come to (`state`), where the work stands
-//! (`position`) and how that is told to an agent that wakes (`render`). What an import changes is
+//! (`position`), how that is told to an agent that wakes (`render`) and the line of a backlog that a
+//! plan may come from (`todo_file`). What an import changes is
 //! decided in `command::ImportPlan`.
 //!
 //! Invariant: nothing here is stored. State and position are derived anew from facts each time.
@@ -18,6 +19,7 @@ mod position;
 mod purge;
 mod render;
 mod state;
+mod todo_file;
 mod tree;
 
 pub use changes::Changes;
@@ -27,6 +29,10 @@ pub use position::{Position, Reason, first_leaf_by_depth, position};
 pub use purge::{ArchivedPlan, Purge, PurgePlans, PurgedPlan};
 pub use render::{Form, Rendered, render};
 pub use state::{Need, State, need, state};
+pub use todo_file::{
+    Origin, TICKED_BY, TODO_FILE, TodoLine, TodoLineFault, opening, pick, plan_file_for, to_tick,
+    todo_lines,
+};
 pub use tree::{Branch, Tree};
 
 use serde::{Deserialize, Serialize};

@@ -14,7 +14,7 @@ use crate::evidence::EvidenceKind;
 use crate::gate::GateState;
 use crate::issue::LinkKind;
 use crate::issue::checklist::LineFault;
-use crate::plan::PurgedPlan;
+use crate::plan::{PurgedPlan, TodoLineFault};
 use crate::transition::Move;
 use crate::{
     AgentPath, ConversationId, DelegationId, GateId, IssueStatus, ListKind, Role, SessionId,
@@ -161,6 +161,12 @@ pub enum Refusal {
     OpenTasks { open: u64 },
     /// What would be gone for good, and nobody confirmed.
     Unconfirmed { plans: Vec<PurgedPlan>, tasks: u64 },
+    /// No line of the backlog is the one that is meant.
+    BadTodoLine { file: String, line: String, fault: TodoLineFault },
+    /// The plan has tasks already.
+    PlanExists { plan_file: String },
+    /// The plan did not come from a line of the backlog, or is not there.
+    NoTodoLine { plan_file: String },
     /// No such agent in the project.
     UnknownAgent { agent: AgentPath },
     /// A worker speaks for itself alone.
@@ -193,7 +199,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// Every code there is, for the error table and its golden.
-    pub const CODES: [&'static str; 65] = [
+    pub const CODES: [&'static str; 68] = [
         "unknown_todo",
         "already_settled",
         "wrong_status",
@@ -247,6 +253,9 @@ impl Refusal {
         "archived",
         "open_tasks",
         "unconfirmed",
+        "bad_todo_line",
+        "plan_exists",
+        "no_todo_line",
         "unknown_agent",
         "evidence_required",
         "unknown_mission",
@@ -322,6 +331,9 @@ impl Refusal {
             Self::Archived { .. } => "archived",
             Self::OpenTasks { .. } => "open_tasks",
             Self::Unconfirmed { .. } => "unconfirmed",
+            Self::BadTodoLine { .. } => "bad_todo_line",
+            Self::PlanExists { .. } => "plan_exists",
+            Self::NoTodoLine { .. } => "no_todo_line",
             Self::UnknownAgent { .. } => "unknown_agent",
             Self::EvidenceRequired { .. } => "evidence_required",
             Self::UnknownMission { .. } => "unknown_mission",

@@ -188,6 +188,7 @@ pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
         | Event::GateCollected(_)
         | Event::GateAnswerRefused(_)
         | Event::AgentChanged(_)
+        | Event::TodoLineTicked(_)
         | Event::DelegationQueued(_)
         | Event::DelegationStarted(_)
         | Event::DelegationReturned(_)

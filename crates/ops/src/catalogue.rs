@@ -71,6 +71,8 @@ pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::project_export::ProjectExport>(),
     Operation::of::<operations::plan::PlanTool>(),
     Operation::of::<operations::plan_import::PlanImport>(),
+    Operation::of::<operations::plan_from_todo::PlanFromTodo>(),
+    Operation::of::<operations::plan_tick::PlanTick>(),
     Operation::of::<operations::plan_tree::PlanTree>(),
     Operation::of::<operations::plan_current::PlanCurrent>(),
     Operation::of::<operations::plan_render::PlanRender>(),

@@ -52,6 +52,17 @@ pub const MIGRATIONS: &[Migration] = &[
         postgres: include_str!("schema/postgres/0006_archive.sql"),
     },
     Migration {
+        version: 7,
+        sqlite: concat!(
+            include_str!("schema/sqlite/0007_pre_order.sql"),
+            include_str!("schema/sqlite/tree_keys.sql")
+        ),
+        postgres: concat!(
+            include_str!("schema/postgres/0007_pre_order.sql"),
+            include_str!("schema/postgres/tree_keys.sql")
+        ),
+    },
+    Migration {
         version: 8,
         sqlite: include_str!("schema/sqlite/0008_missions.sql"),
         postgres: include_str!("schema/postgres/0008_missions.sql"),

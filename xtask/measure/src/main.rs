@@ -5,6 +5,7 @@
 
 mod checklist;
 mod issues;
+mod plans;
 mod process;
 mod reads;
 mod table;
@@ -43,6 +44,10 @@ fn all(programs: &Path, quick: bool, only: Option<&str>) -> Result<()> {
     if wanted("checklist") {
         lines.push(checklist::over_mcp(programs, if quick { 200 } else { 1_000 })?);
         lines.push(checklist::markdown(if quick { 50 } else { 300 })?);
+    }
+    if wanted("plans") {
+        lines.extend(plans::growth(if quick { 7 } else { 15 })?);
+        lines.extend(plans::position(if quick { 60 } else { 300 })?);
     }
     if wanted("writers") {
         lines.push(writers::measure(if quick { 4_000 } else { 20_000 })?);

@@ -154,7 +154,7 @@ fn take(ops: &Ops, name: &str) -> Result<()> {
     Ok(())
 }
 
-fn worker(name: &str) -> Envelope {
+pub(crate) fn worker(name: &str) -> Envelope {
     let mut envelope = envelope("none");
     envelope.actor.role = Role::Worker;
     envelope.actor.proved = Role::Worker;

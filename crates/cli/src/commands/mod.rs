@@ -1,5 +1,6 @@
 //! The commands: the fixed ones, and one for each operation that asks for its own words.
 
+mod backlog;
 mod backup;
 mod call;
 mod checklist;
@@ -15,6 +16,7 @@ mod inbox;
 mod inbox_answer;
 mod mcp;
 mod operation;
+mod plan_watch;
 mod prompt;
 mod secret_file;
 
@@ -46,6 +48,8 @@ pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
         "inbox" => Some(inbox::command()),
         "issue" => operation::command(name, second).map(|issue| issue.subcommand(edit::command())),
         "todo" => operation::command(name, second).map(|todo| checklist::with_actions(&todo)),
+        "plan" => operation::command(name, second)
+            .map(|plan| plan_watch::with_flag(plan).subcommands(backlog::commands())),
         "call" => Some(call::command()),
         "mcp" => Some(mcp::command()),
         "wait" => Some(follow::wait_command()),
@@ -73,6 +77,18 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         }
         Some(("todo", matches)) if checklist::is_action(matches) => {
             checklist::run(globals, matches)
+        }
+        Some(("plan", matches)) if let Some(("from-todo", matches)) = matches.subcommand() => {
+            backlog::from_todo(globals, matches)
+        }
+        Some(("plan", matches)) if let Some(("tick", matches)) = matches.subcommand() => {
+            backlog::tick(globals, matches)
+        }
+        Some(("plan", matches))
+            if let Some(("tree", matches)) = matches.subcommand()
+                && matches.get_flag("watch") =>
+        {
+            plan_watch::run(globals, matches)
         }
         Some(("call", matches)) => call::run(globals, matches),
         Some(("mcp", matches)) => mcp::run(globals, matches),

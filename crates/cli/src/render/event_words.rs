@@ -216,6 +216,7 @@ impl Names {
                 };
                 format!("{} {verb}, {} taken in", self.name(&e.delegation_id), e.items.len())
             }
+            Event::TodoLineTicked(e) => format!("{}: {}", e.file, e.line),
             _ => String::new(),
         }
     }

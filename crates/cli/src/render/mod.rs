@@ -22,6 +22,7 @@ mod todos;
 mod tokens;
 pub(crate) mod turn;
 
+pub(crate) use plans::CURRENT;
 use punchlist_core::Time;
 use serde_json::Value;
 
@@ -81,6 +82,8 @@ fn words(operation: &str, answer: &Value, now: Time) -> Option<String> {
         // It is made to be read by programs.
         "project_export" => format!("{answer:#}\n"),
         "plan_import" => plans::imported(answer),
+        "plan_from_todo" => plans::opened(answer),
+        "plan_tick" => plans::ticked(answer),
         "plan" => plans::tool(answer),
         "plan_tree" | "task_assign" | "task_complete" | "task_add" | "task_release"
         | "task_cancel" => plans::tree(answer),

@@ -1,10 +1,18 @@
 //! Plans and agents for people: the tree with states, agents and the current position.
 
+use anstyle::Style;
 use punchlist_core::Time;
 use serde_json::Value;
 
+use super::columns::hanging;
 use super::{ago, list, number, text};
-use crate::output::{BOLD, CYAN, DIM, GREEN, RED, clean};
+use crate::output::{self, BOLD, CYAN, DIM, GREEN, RED, clean};
+
+/// What stands behind the current task.
+pub(crate) const CURRENT: &str = "<-- current";
+
+/// Below this many columns a tree is indented by less.
+const NARROW: usize = 60;
 
 /// The tree of a plan, one task a line.
 pub(crate) fn tree(answer: &Value) -> String {
@@ -68,25 +76,60 @@ pub(crate) fn tool(answer: &Value) -> String {
     }
 }
 
+/// One task: its mark and number, its text, and who has it. What does not fit into the width goes
+/// on below the text.
 fn line(task: &Value, depth: usize, current: Option<&str>) -> String {
     let state = task["state"].as_str().unwrap_or_default();
-    let mark = match state {
-        "completed" => format!("{GREEN}[x]{GREEN:#}"),
-        "cancelled" => format!("{DIM}[-]{DIM:#}"),
-        "blocked" | "failed" => format!("{RED}[!]{RED:#}"),
-        "active" => format!("{CYAN}[/]{CYAN:#}"),
-        _ => "[ ]".to_owned(),
+    let (mark, style) = match state {
+        "completed" => ("[x]", GREEN),
+        "cancelled" => ("[-]", DIM),
+        "blocked" | "failed" => ("[!]", RED),
+        "active" => ("[/]", CYAN),
+        _ => ("[ ]", Style::new()),
     };
+    let width = output::width();
+    // Half of the width is for the text, however deep it hangs.
+    let step = if width < NARROW { 2 } else { 4 };
+    let indent = " ".repeat((depth * step).min(width / 2));
     let number = task["seq"].as_i64().map(|seq| format!("{seq} ")).unwrap_or_default();
+    let lead = format!("{indent}{mark} {number}");
+    let shown = format!("{indent}{style}{mark}{style:#} {DIM}{number}{DIM:#}");
     let agent = task["agent"].as_str().map(|agent| format!("@{}, ", clean(agent)));
     let needs = task["needs"].as_str().map(|need| format!(", needs {need}"));
-    let said = format!("{}{state}{}", agent.unwrap_or_default(), needs.unwrap_or_default());
+    let note = format!("({}{state}{})", agent.unwrap_or_default(), needs.unwrap_or_default());
     let here = match current {
-        Some(id) if task["id"].as_str() == Some(id) => format!("  {BOLD}<-- current{BOLD:#}"),
+        Some(id) if task["id"].as_str() == Some(id) => format!("  {CURRENT}"),
         _ => String::new(),
     };
-    let (indent, content) = ("    ".repeat(depth), text(task, "content"));
-    format!("{indent}{mark} {DIM}{number}{DIM:#}{content} {DIM}({said}){DIM:#}{here}\n")
+    let text = format!("{} {note}{here}", text(task, "content"));
+    let block = hanging(&lead, &shown, &text, width);
+    // Coloured where it stands in one piece, which is nearly always.
+    let block = replace_last(&block, &note, &format!("{DIM}{note}{DIM:#}"));
+    match here.is_empty() {
+        true => block,
+        false => replace_last(&block, CURRENT, &format!("{BOLD}{CURRENT}{BOLD:#}")),
+    }
+}
+
+fn replace_last(text: &str, from: &str, to: &str) -> String {
+    match text.rfind(from) {
+        Some(at) => format!("{}{to}{}", &text[..at], &text[at + from.len()..]),
+        None => text.to_owned(),
+    }
+}
+
+/// What a plan that was opened from a line of a backlog is called.
+pub(crate) fn opened(answer: &Value) -> String {
+    let (plan, file) = (text(answer, "planFile"), text(answer, "file"));
+    let number = answer["lineNumber"].as_u64().unwrap_or_default();
+    format!("{}Opened {BOLD}{plan}{BOLD:#} from line {number} of {file}\n", tree(answer))
+}
+
+/// Which line was ticked.
+pub(crate) fn ticked(answer: &Value) -> String {
+    let (file, line) = (text(answer, "file"), text(answer, "line"));
+    let number = answer["lineNumber"].as_u64().unwrap_or_default();
+    format!("Ticked line {number} of {file}: {}\n", line.trim())
 }
 
 /// Where the work stands.

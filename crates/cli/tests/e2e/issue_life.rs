@@ -6,44 +6,17 @@
 use punchlist_testkit::{Backend, on_every_lasting_store};
 use serde_json::{Value, json};
 
-use crate::mcp::Client;
+use crate::party::Party;
 use crate::support::Place;
 
-/// One principal's server, and what it calls.
-struct Party {
-    client: Client,
-}
-
-impl Party {
-    fn new(place: &Place, words: &[&str], token: Option<&str>) -> Self {
-        let mut punch = place.punch(["mcp"]).words(words);
-        if let Some(token) = token {
-            punch = punch.env("PUNCHLIST_TOKEN", token);
-        }
-        Self { client: Client::start(&punch) }
-    }
-
-    fn call(&self, tool: &str, input: impl Into<Value>) -> Value {
-        self.client.answer(tool, &input.into(), &json!({}))
-    }
-
-    fn refused(&self, tool: &str, input: impl Into<Value>) -> String {
-        let refusal = self.client.refusal(tool, &input.into(), &json!({}));
-        refusal["code"].as_str().unwrap().to_owned()
-    }
-
-    fn todo(&self, input: Value) -> Vec<String> {
-        let answer = self.call("todo", input);
-        let line = |item: &Value| {
-            let text = |name: &str| item[name].as_str().unwrap();
-            format!("{} {}", text("status"), text("content"))
-        };
-        answer["items"].as_array().unwrap().iter().map(line).collect()
-    }
-
-    fn end(self) {
-        self.client.end();
-    }
+/// Calls `todo` and gives its items in short.
+fn todo(party: &Party, input: Value) -> Vec<String> {
+    let answer = party.call("todo", input);
+    let line = |item: &Value| {
+        let text = |name: &str| item[name].as_str().unwrap();
+        format!("{} {}", text("status"), text("content"))
+    };
+    answer["items"].as_array().unwrap().iter().map(line).collect()
 }
 
 /// K-7, K-35, K-36, K-39, K-49, K-5, P-7 from the outside, on both databases.
@@ -83,7 +56,7 @@ fn an_issue_lives_over_mcp(backend: Backend) {
     assert_eq!(view["checklist"], "# Criteria\n- [ ] It works on Safari\n- [ ] A test covers it\n");
     let set = json!({ "action": "set", "items": ["Read the code", "# Fix", "Patch it"] });
     assert_eq!(
-        root.todo(set),
+        todo(&root, set),
         [
             "pending It works on Safari",
             "pending A test covers it",
@@ -91,7 +64,7 @@ fn an_issue_lives_over_mcp(backend: Backend) {
             "pending Patch it"
         ]
     );
-    root.todo(json!({ "action": "done", "content": "Read the code" }));
+    todo(&root, json!({ "action": "done", "content": "Read the code" }));
 
     // A worker proposes in its return; the root takes it in.
     let order = json!({ "type": "researcher", "mission": "Why does log in fail?", "async": true });
@@ -121,12 +94,12 @@ fn an_issue_lives_over_mcp(backend: Backend) {
 
     // Worked, claimed, asked.
     for text in ["Set SameSite", "Clear old cookies", "Patch it"] {
-        root.todo(json!({ "action": "done", "content": text }));
+        todo(&root, json!({ "action": "done", "content": text }));
     }
     for (text, evidence) in
         [("It works on Safari", "note:seen"), ("A test covers it", "test:login")]
     {
-        root.todo(json!({ "action": "done", "content": text, "evidence": [evidence] }));
+        todo(&root, json!({ "action": "done", "content": text, "evidence": [evidence] }));
     }
     let resolve = json!({ "action": "transition", "number": 1, "status": "resolved" });
     assert_eq!(root.refused("issue", resolve.clone()), "not_permitted");
@@ -159,7 +132,7 @@ fn an_issue_lives_over_mcp(backend: Backend) {
     let done = json!({
         "action": "done", "content": "A test covers it", "evidence": ["test:e2e::login", "commit:0123abcd"],
     });
-    root.todo(done);
+    todo(&root, done);
 
     // Signed off, and only then resolved.
     let again = root.call("checkpoint", reason);
@@ -179,7 +152,7 @@ fn an_issue_lives_over_mcp(backend: Backend) {
     next.call("session_start", start);
     next.call("session_bind", json!({ "session": "next-day", "number": 1 }));
     assert_eq!(
-        next.todo(json!({ "action": "view" })),
+        todo(&next, json!({ "action": "view" })),
         [
             "completed It works on Safari",
             "completed A test covers it",

@@ -10,6 +10,7 @@
     reason = "a test that cannot set itself up should stop"
 )]
 
+mod backlog;
 mod backup;
 mod bad_input;
 mod bad_store;
@@ -29,7 +30,10 @@ mod issues;
 mod life;
 mod mcp;
 mod mcp_wire;
+mod party;
 mod plan_archive;
+mod plan_life;
+mod plan_tree;
 mod portable;
 mod reports;
 mod restart;

@@ -190,12 +190,21 @@ impl Punch {
     /// Runs it on a pseudo-terminal of its own, as a person would, or an agent that wants to look
     /// like one. Both its streams come back as one.
     pub(crate) fn on_terminal(&self) -> Ran {
+        run(self.terminal_command(), &self.stdin)
+    }
+
+    /// Starts it there; what is typed goes through its standard input.
+    pub(crate) fn spawn_on_terminal(&self) -> Child {
+        spawn(self.terminal_command())
+    }
+
+    fn terminal_command(&self) -> Command {
         let quoted =
             |word: &OsString| format!("'{}'", word.to_str().unwrap().replace('\'', r"'\''"));
         let words: Vec<String> = self.words.iter().map(quoted).collect();
         let line: OsString = format!("exec {PUNCH} {}", words.join(" ")).into();
         let words = ["-qec".into(), line, "/dev/null".into()];
-        run(self.command_of("script", &words), &self.stdin)
+        self.command_of("script", &words)
     }
 
     fn command_of(&self, program: &str, words: &[OsString]) -> Command {

@@ -140,15 +140,15 @@ impl Delegation {
         let words = |text: &Option<String>| text.clone().unwrap_or_default();
         match self.state {
             DelegationState::Returned => {
-                format!("Worker completed TODO: {what}\n\n{}", words(&self.result))
+                format!("Worker completed TODO “{what}”\n\n{}", words(&self.result))
             }
             DelegationState::Queued => {
                 format!(
-                    "Worker failed TODO: {what}; it is tried once more.\n\n{}",
+                    "Worker failed TODO “{what}”; it is tried once more.\n\n{}",
                     words(&self.error)
                 )
             }
-            _ => format!("Worker failed TODO: {what}\n\n{}", words(&self.error)),
+            _ => format!("Worker failed TODO “{what}”\n\n{}", words(&self.error)),
         }
     }
 }
@@ -200,7 +200,9 @@ mod tests {
         let root = Actor::new(Role::Root, AgentPath::primary());
         let (kind, mission) = (Title::new("coder").unwrap(), Body::new("look").unwrap());
         let (mode, review) = (Mode::Async, Review::default());
-        let order = Delegate { kind, mission, rationale: None, mode, review, todo_id: None };
+        let (todo_id, conversation_id) = (None, None);
+        let rationale = None;
+        let order = Delegate { kind, mission, rationale, mode, review, todo_id, conversation_id };
         let project = ProjectId::from(ids.ulid());
         let decision = order.decide(project, None, &root, CLOCK, &mut ids).unwrap();
         let mut state = None;

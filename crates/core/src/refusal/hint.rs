@@ -3,6 +3,7 @@
 use super::Refusal;
 use crate::authority::{Denial, who_may};
 use crate::gate::GateState;
+use crate::plan::TodoLineFault;
 use crate::{ListKind, Role, TodoId, TodoKind};
 
 impl Refusal {
@@ -140,6 +141,17 @@ impl Refusal {
                 "give `confirm` to remove them for good; the log keeps who did what, and when"
                     .into()
             }
+            Self::BadTodoLine { fault, .. } => match fault {
+                TodoLineFault::Gone => "the file was not touched: look for the line yourself",
+                TodoLineFault::Ambiguous { .. } => {
+                    "the file was not touched: name the line by its number, or change one of them"
+                }
+                TodoLineFault::Ticked { .. } => "there is nothing left to tick",
+                TodoLineFault::Elsewhere { .. } => "the file was not touched: name that file",
+            }
+            .into(),
+            Self::PlanExists { .. } => "plan_tree shows it; another planFile opens another".into(),
+            Self::NoTodoLine { .. } => "plan_from_todo opens a plan from a line".into(),
             Self::UnknownAgent { .. } => "agent_register writes it down".into(),
             Self::NotYourself { .. } => "say how you are yourself".into(),
             Self::EvidenceRequired { missing } => {

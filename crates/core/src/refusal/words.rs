@@ -202,6 +202,13 @@ impl fmt::Display for Refusal {
                     "this would remove {tasks} tasks of {count} plans for good: {named}{more}"
                 )
             }
+            Self::BadTodoLine { file, line, fault } => {
+                write!(f, "in {file} the line `{}` cannot be taken: {fault}", short(line))
+            }
+            Self::PlanExists { plan_file } => write!(f, "the plan {plan_file} has tasks already"),
+            Self::NoTodoLine { plan_file } => {
+                write!(f, "the plan {plan_file} did not come from a line of a file")
+            }
             Self::UnknownAgent { agent } => write!(f, "there is no agent `{agent}` here"),
             Self::NotYourself { agent } => write!(f, "you are not `{agent}`"),
             Self::EvidenceRequired { missing } => {

@@ -14,5 +14,6 @@ mod plan_import;
 mod plan_parse;
 mod plan_position;
 mod plan_render;
+mod plan_todo_file;
 mod plan_world;
 mod world;

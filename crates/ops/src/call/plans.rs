@@ -91,6 +91,11 @@ impl Call<'_, '_> {
         }
     }
 
+    /// As much of a plan as says where the work on it stands.
+    pub(crate) fn standing_plan(&mut self, scope: &Scope) -> Result<Option<Snapshot>, Error> {
+        self.look(scope, Load::Place)
+    }
+
     /// The agents of this project, and who of them has gone silent.
     pub(crate) fn known_agents(&mut self) -> Result<Agents, Error> {
         let Some(project) = self.project()? else { return Ok(Agents::default()) };

@@ -27,7 +27,18 @@ impl Define for MissionInit {
     const ACCESS: Access = Access::Roles(&[Role::Operator]);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces::CALL;
-    const EXAMPLE: &'static str = r#"{"name":"Developer Experience","cadence":"0 9 * * 1","pillars":[{"name":"Build Performance","metrics":[{"name":"Local build time","type":"duration","target":{"operator":"<","value":60,"warningThreshold":90}}]}]}"#;
+    const EXAMPLE: &'static str = r#"{
+        "name": "Developer Experience",
+        "cadence": "0 9 * * 1",
+        "pillars": [{
+            "name": "Build Performance",
+            "metrics": [{
+                "name": "Local build time",
+                "type": "duration",
+                "target": { "operator": "<", "value": 60, "warningThreshold": 90 }
+            }]
+        }]
+    }"#;
 
     type Input = MissionSpec;
     type Output = Output;

@@ -52,7 +52,12 @@ impl Define for MissionTodoComplete {
         command: &["mission", "complete"],
         positional: &["missionSlug", "todoId", "outcome"],
     };
-    const EXAMPLE: &'static str = r#"{"missionSlug":"developer-experience","todoId":"01JCQ0000000000000000000AB","outcome":"ts-loader takes 39 % of the time","metricsImpacted":["local-build-time"]}"#;
+    const EXAMPLE: &'static str = r#"{
+        "missionSlug": "developer-experience",
+        "todoId": "01JCQ0000000000000000000AB",
+        "outcome": "ts-loader takes 39 % of the time",
+        "metricsImpacted": ["local-build-time"]
+    }"#;
 
     type Input = Input;
     type Output = Output;

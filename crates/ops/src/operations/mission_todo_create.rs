@@ -86,7 +86,14 @@ impl Define for MissionTodoCreate {
         command: &["mission", "add"],
         positional: &["missionSlug", "pillarSlug", "title"],
     };
-    const EXAMPLE: &'static str = r#"{"missionSlug":"developer-experience","pillarSlug":"build-performance","title":"Profile the build","justification":"Build time is 72 s, the target 60 s","completionCriteria":"The three slowest plugins are named","deadline":"2027-02-21"}"#;
+    const EXAMPLE: &'static str = r#"{
+        "missionSlug": "developer-experience",
+        "pillarSlug": "build-performance",
+        "title": "Profile the build",
+        "justification": "Build time is 72 s, the target 60 s",
+        "completionCriteria": "The three slowest plugins are named",
+        "deadline": "2027-02-21"
+    }"#;
 
     type Input = Input;
     type Output = Output;

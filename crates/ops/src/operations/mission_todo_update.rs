@@ -22,7 +22,8 @@ use crate::input::Maybe;
 use crate::views::MissionTodoView;
 use crate::{Envelope, Error};
 
-/// Promote, demote, start, cancel, extend or reprioritize a todo. An owner may cancel; its other wishes are kept as recommendations for the lead.
+/// Promote, demote, start, cancel, extend or reprioritize a todo. An owner may cancel; its other
+/// wishes are kept as recommendations for the lead.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
@@ -80,7 +81,12 @@ impl Define for MissionTodoUpdate {
         command: &["mission", "update"],
         positional: &["missionSlug", "todoId", "action"],
     };
-    const EXAMPLE: &'static str = r#"{"missionSlug":"developer-experience","todoId":"01JCQ0000000000000000000AB","action":"start","reason":"Three readings confirm it"}"#;
+    const EXAMPLE: &'static str = r#"{
+        "missionSlug": "developer-experience",
+        "todoId": "01JCQ0000000000000000000AB",
+        "action": "start",
+        "reason": "Three readings confirm it"
+    }"#;
 
     type Input = Input;
     type Output = Output;

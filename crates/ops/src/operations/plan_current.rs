@@ -48,7 +48,7 @@ impl Define for PlanCurrent {
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let scope = call.plan(&input.plan_file, input.branch.0.as_ref());
-        let Some(snapshot) = call.whole_plan(&scope, None)? else {
+        let Some(snapshot) = call.standing_plan(&scope)? else {
             return Ok(Output { current: None, reason: Reason::NoTasks });
         };
         let agents = call.known_agents()?;

@@ -34,7 +34,7 @@ pub struct Input {
     /// The plan's file.
     #[serde(default)]
     pub plan_file: Maybe<Title>,
-    /// The plan's branch; absent: main.
+    /// The plan's branch; absent: the caller's, else main.
     #[serde(default)]
     pub branch: Maybe<Title>,
     /// The session.
@@ -65,7 +65,8 @@ impl Define for TodoNext {
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<TakenTodo, Error> {
         let scope = match which(input)? {
-            Which::Scope(scope) => scope,
+            Which::Session(session_id) => Scope::Session { session_id },
+            Which::Plan(plan_file, branch) => call.plan(&plan_file, branch.as_ref()),
             Which::Issue(number) => {
                 let issue_id = call.issue(number, Lock::No)?.id.to_string();
                 Scope::Issue { issue_id }
@@ -130,21 +131,19 @@ fn next_of_one(call: &mut Call<'_, '_>, list: &List, clock: Time) -> Result<Opti
 
 /// What was named.
 enum Which {
-    Scope(Scope),
+    Session(String),
+    /// Its file and, where that is named, its branch.
+    Plan(Title, Option<Title>),
     /// By its number, which is looked up.
     Issue(i64),
 }
 
 /// The list that was named; exactly one must be.
 fn which(input: &Input) -> Result<Which, Error> {
-    let text = |part: &Maybe<Title>| part.0.as_ref().map(|text| text.as_str().to_owned());
-    match (input.number, text(&input.plan_file), text(&input.session)) {
+    match (input.number, input.plan_file.0.clone(), input.session.0.clone()) {
         (Some(number), None, None) => Ok(Which::Issue(number)),
-        (None, Some(plan_file), None) => {
-            let branch = text(&input.branch).unwrap_or_else(|| "main".to_owned());
-            Ok(Which::Scope(Scope::Plan { branch, plan_file }))
-        }
-        (None, None, Some(session_id)) => Ok(Which::Scope(Scope::Session { session_id })),
+        (None, Some(plan_file), None) => Ok(Which::Plan(plan_file, input.branch.0.clone())),
+        (None, None, Some(session)) => Ok(Which::Session(session.into_string())),
         (None, None, None) => Err(Fault::MissingField { path: "number".to_owned() }.into()),
         _ => {
             let (path, found) = ("number".to_owned(), "given beside another list".to_owned());

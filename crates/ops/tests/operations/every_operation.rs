@@ -85,6 +85,11 @@ fn working_input(world: &World, operation: &Operation) -> Value {
             }
         }
     }
+    if operation.name == "plan_tick" {
+        let markdown = input["markdown"].clone();
+        let open = json!({ "item": "Add authentication", "markdown": markdown });
+        world.call("plan_from_todo", open).unwrap();
+    }
     if operation.name == "agent_status" {
         world.call("agent_register", json!({ "agent": input["agent"] })).unwrap();
     }

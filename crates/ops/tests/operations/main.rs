@@ -13,6 +13,7 @@ mod issues;
 mod leases;
 mod plan_files;
 mod plan_life;
+mod plan_places;
 mod plan_watch;
 mod plans;
 mod reads;

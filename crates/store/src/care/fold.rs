@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use punchlist_core::delegation::apply_delegation;
 use punchlist_core::gate::apply_gate;
 use punchlist_core::issue::{IssueUpdate, Link, apply_issue};
+use punchlist_core::policy::policy;
 use punchlist_core::session::apply_session;
 use punchlist_core::todo::Note;
 use punchlist_core::{
@@ -17,6 +18,7 @@ use serde_json::Value;
 
 use super::doctor::{Check, named};
 use crate::rows::lists::Lock;
+use crate::rows::places;
 use crate::{Error, Recorded, Tx};
 
 /// How many differences are kept; more tell nothing new.
@@ -163,6 +165,9 @@ impl Fold {
             Ok(rows) => self.compare_todos(&folded.todos, rows),
             Err(error) => self.differs(format!("rows of list {id} do not read: {}", error.detail)),
         }
+        if policy(folded.list.kind()).nests {
+            self.compare_places(tx, id, &folded.todos)?;
+        }
         let mut notes = folded.notes;
         let key = |note: &Note| (note.todo_id, note.at, note.author.clone(), note.text.clone());
         notes.sort_by_key(key);
@@ -191,6 +196,28 @@ impl Fold {
             let row = tx.delegation(folded.project_id, folded.id, Lock::No)?;
             if row.map(|(row, _)| row).as_ref() != Some(&folded) {
                 self.differs(format!("delegation {} is not as the log says", folded.id));
+            }
+        }
+        Ok(())
+    }
+
+    /// The keys by which tasks are found in the order of their tree, made anew.
+    fn compare_places(
+        &mut self,
+        tx: &mut Tx<'_>,
+        list: ListId,
+        folded: &BTreeMap<TodoId, Todo>,
+    ) -> Result<(), Error> {
+        let stored = tx.stored_keys(list)?;
+        for (id, key) in places::keys(folded) {
+            match stored.get(&id) {
+                Some(Some(found)) if *found == key => {}
+                // A row that is missing altogether is told of elsewhere.
+                None => {}
+                Some(found) => {
+                    let found = found.as_deref().unwrap_or("nothing");
+                    self.differs(format!("todo {id}: its place is {found}, the log says {key}"));
+                }
             }
         }
         Ok(())

@@ -2,7 +2,10 @@
 //!
 //! An operation says what its rules depend on ([`Load`]); nothing more is read.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use punchlist_core::lease;
+use punchlist_core::policy::policy;
 use punchlist_core::{
     Decision, Event, Ids, Lease, List, ListId, Snapshot, Status, Tally, Todo, TodoId, Touched,
     apply,
@@ -11,7 +14,8 @@ use punchlist_core::{
 use super::events::Stamp;
 use crate::{Error, Tx};
 
-/// Which items a decision needs to see. Counts and the last position come with all but `Item`.
+/// Which items a decision needs to see. Counts and the last position come with all that do not say
+/// otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
     /// None: appending.
@@ -22,6 +26,8 @@ pub enum Load {
     Item(TodoId),
     /// The open ones, where rules look across the list.
     Open,
+    /// Those that say where the work of a tree stands, without counts.
+    Place,
     /// Every one.
     All,
 }
@@ -33,24 +39,27 @@ impl Tx<'_> {
     /// The state of a list, as far as the decision needs it.
     pub fn snapshot(&mut self, list: List, load: Load) -> Result<Snapshot, Error> {
         let (todos, leases) = match load {
-            Load::Counts => (Vec::new(), Vec::new()),
-            Load::Todo(id) | Load::Item(id) => self.todo_and_parents(list.id, id)?,
-            Load::All => (self.unsorted(list.id)?, self.leases(list.id)?),
+            Load::Counts => (BTreeMap::new(), Vec::new()),
+            Load::Todo(id) | Load::Item(id) => {
+                let (todos, leases) = self.todo_and_parents(list.id, id)?;
+                (by_id(todos), leases)
+            }
+            Load::Place => (self.standing(list.id)?, Vec::new()),
+            Load::All => (self.todos_by_id(list.id)?, self.leases(list.id)?),
             Load::Open => {
                 let mut open = Vec::new();
                 for status in [Status::Backlog, Status::Pending, Status::InProgress] {
                     open.extend(self.todos_in(list.id, status)?);
                 }
-                (open, self.leases(list.id)?)
+                (by_id(open), self.leases(list.id)?)
             }
         };
         let (tally, last_position) = match load {
-            Load::Item(_) => (Tally::default(), None),
+            Load::Item(_) | Load::Place => (Tally::default(), None),
             // Whoever has them all can count them.
             Load::All => counted(&todos),
             _ => self.tally(list.id)?,
         };
-        let todos = todos.into_iter().map(|todo| (todo.id, todo)).collect();
         let leases = leases.into_iter().collect();
         Ok(Snapshot { tally, last_position, todos, leases, ..Snapshot::empty(list) })
     }
@@ -64,7 +73,7 @@ impl Tx<'_> {
     ) -> Result<Snapshot, Error> {
         let id = todo.id;
         let todos = self.with_parents(list.id, todo)?;
-        let todos = todos.into_iter().map(|todo| (todo.id, todo)).collect();
+        let todos = by_id(todos);
         let leases = lease.map(|lease| (id, lease)).into_iter().collect();
         Ok(Snapshot { todos, leases, ..Snapshot::empty(list) })
     }
@@ -105,57 +114,42 @@ impl Tx<'_> {
         ids: &mut Ids,
     ) -> Result<(), Error> {
         let aggregate = snapshot.list.id.to_string();
+        let nests = policy(snapshot.list.kind()).nests;
         // A row that several events touch is written once, as it is in the end.
-        let mut touched: Vec<TodoId> = Vec::new();
-        let mut created: Vec<TodoId> = Vec::new();
-        let mut taken: Vec<TodoId> = Vec::new();
-        // Of which more changed than where they stand and who has them.
-        let mut rewritten: Vec<TodoId> = Vec::new();
+        let mut rows = Rows::default();
+        let mut taken: BTreeSet<TodoId> = BTreeSet::new();
         for event in &decision.events {
             match apply(snapshot, event, stamp.at) {
-                Touched::Nothing => {}
+                Touched::Nothing | Touched::Note => {}
                 Touched::List => self.put_list(&snapshot.list)?,
                 Touched::Purged => {
                     self.purge_list(snapshot.list.id)?;
                     self.put_list(&snapshot.list)?;
                 }
-                Touched::Todo(id) => {
-                    let moved = matches!(
-                        event,
-                        Event::TodoStarted(_) | Event::TodoYielded(_) | Event::TodoAssigned(_)
-                    );
-                    if !moved {
-                        rewritten.push(id);
-                    }
-                    if matches!(event, Event::TodoCreated(_)) {
-                        created.push(id);
-                    } else if !touched.contains(&id) && !created.contains(&id) {
-                        touched.push(id);
-                    }
-                }
-                Touched::Note => {}
-                Touched::Lease(id) => {
-                    if !taken.contains(&id) {
-                        taken.push(id);
-                    }
-                }
+                Touched::Todo(id) => rows.touched_by(event, id),
+                Touched::Lease(id) => drop(taken.insert(id)),
             }
         }
-        for id in created {
+        for id in rows.created {
             if let Some(todo) = snapshot.todos.get(&id) {
-                self.insert_todo(todo)?;
+                self.insert_todo(todo, nests)?;
             }
         }
-        for id in touched {
+        for (id, change) in rows.changed {
             if let Some(todo) = snapshot.todos.get(&id) {
-                if rewritten.contains(&id) {
-                    self.update_todo(todo)?;
-                } else {
-                    self.move_todo(todo)?;
+                match change {
+                    Change::Whole => self.update_todo(todo)?,
+                    Change::Standing => self.move_todo(todo)?,
                 }
                 if snapshot.leases.contains_key(&id) && lease::ends_with(todo) {
                     self.end_lease(id)?;
                 }
+            }
+        }
+        // In the order of the events: what something hangs under has its place by then.
+        for id in rows.moved.into_iter().filter(|_| nests) {
+            if let Some(todo) = snapshot.todos.get(&id) {
+                self.place_again(todo)?;
             }
         }
         for id in taken {
@@ -174,11 +168,59 @@ impl Tx<'_> {
     }
 }
 
+/// The rows that events touched.
+#[derive(Default)]
+struct Rows {
+    /// In the order in which they came: what hangs under another comes behind it.
+    created: Vec<TodoId>,
+    changed: BTreeMap<TodoId, Change>,
+    moved: Vec<TodoId>,
+    new: BTreeSet<TodoId>,
+}
+
+/// What of a row changed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Change {
+    /// Where it stands and who has it, and nothing else.
+    Standing,
+    Whole,
+}
+
+impl Rows {
+    fn touched_by(&mut self, event: &Event, id: TodoId) {
+        if matches!(event, Event::TodoCreated(_)) {
+            self.created.push(id);
+            self.new.insert(id);
+        }
+        if matches!(event, Event::TodoMoved(_) | Event::TodoRevised(_)) {
+            self.moved.push(id);
+        }
+        // A new row is written as it is in the end.
+        if self.new.contains(&id) {
+            return;
+        }
+        let change = match event {
+            Event::TodoStarted(_) | Event::TodoYielded(_) | Event::TodoAssigned(_) => {
+                Change::Standing
+            }
+            _ => Change::Whole,
+        };
+        let known = self.changed.entry(id).or_insert(change);
+        if change == Change::Whole {
+            *known = change;
+        }
+    }
+}
+
 /// How many of these stand where, and the highest position.
-fn counted(todos: &[Todo]) -> (Tally, Option<i64>) {
+fn counted(todos: &BTreeMap<TodoId, Todo>) -> (Tally, Option<i64>) {
     let mut tally = Tally::default();
-    for todo in todos {
+    for todo in todos.values() {
         *tally.of(todo.status) += 1;
     }
-    (tally, todos.iter().map(|todo| todo.position).max())
+    (tally, todos.values().map(|todo| todo.position).max())
+}
+
+fn by_id(todos: Vec<Todo>) -> BTreeMap<TodoId, Todo> {
+    todos.into_iter().map(|todo| (todo.id, todo)).collect()
 }

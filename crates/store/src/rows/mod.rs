@@ -19,6 +19,7 @@ pub mod mission_todos;
 pub mod missions;
 pub mod notes;
 pub mod outbox;
+pub(crate) mod places;
 pub mod projects;
 pub mod sessions;
 pub mod take;

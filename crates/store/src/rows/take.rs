@@ -24,7 +24,8 @@ macro_rules! workable {
 
 /// What could be this taker's next: what it holds, what is assigned to it, what somebody held
 /// who has gone silent, and else the first pending one under which nothing hangs. Each comes from
-/// its own index; the pending one is only looked for (and locked) where the others gave nothing.
+/// its own index, a tree's in the order in which it is read; the pending one is only looked for
+/// (and locked) where the others gave nothing.
 /// `+ 0` and `|| ''` keep a planner without statistics off the indexes that hold every live lease
 /// and everything in progress: a taker's own few items come first, and the rest is a look-up each.
 macro_rules! next {
@@ -41,13 +42,13 @@ macro_rules! next {
                  WHERE t.list_id || '' = $1 AND t.status || '' = 'in_progress' \
                  AND (m.rank <> 1 OR e.holder IS NULL OR e.lease_until <= $3) AND ",
             workable!(),
-            " ORDER BY m.rank, t.position, t.id LIMIT 1",
+            " ORDER BY m.rank, t.tree_key, t.position, t.id LIMIT 1",
             $lock,
             "), pending AS MATERIALIZED ( \
                  SELECT t.id FROM todos AS t WHERE t.list_id = $1 AND t.status = 'pending' AND ",
             workable!(),
             " AND NOT EXISTS (SELECT 1 FROM todos AS c WHERE c.parent_id = t.id AND c.removed_at IS NULL) \
-                 ORDER BY t.position, t.id LIMIT 1",
+                 ORDER BY t.tree_key, t.position, t.id LIMIT 1",
             $lock,
             ") SELECT id FROM begun UNION ALL SELECT id FROM pending LIMIT 1"
         )
@@ -93,14 +94,14 @@ macro_rules! look {
             clock!(),
             ") AND ",
             workable!(),
-            " ORDER BY m.rank, t.position, t.id LIMIT 1 FOR UPDATE OF t SKIP LOCKED), \
+            " ORDER BY m.rank, t.tree_key, t.position, t.id LIMIT 1 FOR UPDATE OF t SKIP LOCKED), \
              pending AS MATERIALIZED ( \
                  SELECT t.*, t.ctid AS version FROM todos AS t \
                  WHERE t.list_id = (SELECT list FROM l) AND t.status = 'pending' \
                  AND (SELECT count(*) FROM begun) = CAST($3 AS BIGINT) AND ",
             workable!(),
             " AND NOT EXISTS (SELECT 1 FROM todos AS c WHERE c.parent_id = t.id AND c.removed_at IS NULL) \
-                 ORDER BY t.position, t.id LIMIT 1 FOR UPDATE OF t SKIP LOCKED) \
+                 ORDER BY t.tree_key, t.position, t.id LIMIT 1 FOR UPDATE OF t SKIP LOCKED) \
              SELECT ",
             columns!(),
             ", epoch, holder, lease_until, begun_id, list, project, list_kind, scope_outer, \
@@ -207,4 +208,28 @@ fn look(row: &Row<'_>) -> Result<Look, Error> {
         None => None,
     };
     Ok(Look::Whole(list, Box::new(todos::read(row)?), lease))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sql::Value;
+    use crate::{Options, Store, Target};
+
+    /// What is pending comes from the index in the order of the tree: nothing is sorted but what
+    /// is begun, and nothing is scanned.
+    #[test]
+    fn the_next_item_is_found_through_an_index() {
+        let store = Store::open(&Target::Memory, Options::default()).unwrap();
+        let values =
+            [Value::Text("a"), Value::Int(1), Value::Int(1), Value::Text("b"), Value::Text("c")];
+        let statement = sql!("EXPLAIN QUERY PLAN ", next!(""));
+        let steps = store.read(move |tx| tx.query(statement, &values, |row| row.text(3))).unwrap();
+        let pending = steps.iter().position(|step| step == "MATERIALIZE pending").unwrap();
+        let look = "SEARCH t USING INDEX todos_by_list (list_id=? AND status=?)";
+        assert_eq!(steps[pending + 1], look, "{steps:?}");
+        let sorts = steps[pending..].iter().filter(|step| step.contains("TEMP B-TREE")).count();
+        let scans = steps.iter().filter(|step| step.starts_with("SCAN t")).count();
+        assert_eq!((sorts, scans), (0, 0), "{steps:?}");
+    }
 }

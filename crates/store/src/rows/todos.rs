@@ -1,5 +1,7 @@
 //! Todos: the one wide row, written whole, read by id or by list.
 
+use std::collections::BTreeMap;
+
 use punchlist_core::deadline::Deadline;
 use punchlist_core::todo::{Claim, Priority, SettledBy};
 use punchlist_core::{
@@ -10,6 +12,7 @@ use punchlist_core::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::places::own_word;
 use super::{opt_time, time, word};
 use crate::sql::{Row, Value};
 use crate::{Error, Tx, sql};
@@ -53,16 +56,20 @@ macro_rules! insert {
         concat!(
             "INSERT INTO todos (",
             columns!(),
-            ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, \
-             $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, \
-             $33, $34, $35)"
+            ", tree_key) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, \
+             $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, \
+             $32, $33, $34, $35, \
+             COALESCE((SELECT p.tree_key || '/' FROM todos AS p WHERE p.id = $4), '') \
+             || CAST($36 AS TEXT))"
         )
     };
 }
 
 impl Tx<'_> {
-    pub fn insert_todo(&mut self, todo: &Todo) -> Result<(), Error> {
-        self.write_todo(sql!(insert!()), todo)
+    /// A new row. Where lists nest it gets the key of its place; what it hangs under is there.
+    pub fn insert_todo(&mut self, todo: &Todo, nests: bool) -> Result<(), Error> {
+        let key = nests.then(|| own_word(todo));
+        self.write_todo(sql!(insert!()), todo, &[key.as_deref().into()])
     }
 
     /// Writes the row as it is now. What never changes (id, list, birth) is not written again.
@@ -80,6 +87,7 @@ impl Tx<'_> {
                  AND seq IS NOT DISTINCT FROM $3 AND created_at = $27"
             ),
             todo,
+            &[],
         )
     }
 
@@ -102,7 +110,12 @@ impl Tx<'_> {
         )
     }
 
-    fn write_todo(&mut self, statement: &crate::sql::Sql, todo: &Todo) -> Result<(), Error> {
+    fn write_todo(
+        &mut self,
+        statement: &crate::sql::Sql,
+        todo: &Todo,
+        more: &[Value<'_>],
+    ) -> Result<(), Error> {
         let id = todo.id.to_string();
         let list = todo.list_id.to_string();
         let parent = todo.parent_id.map(|id| id.to_string());
@@ -114,47 +127,47 @@ impl Tx<'_> {
         let wishes = unless_empty(&todo.wishes)?;
         let notified = todo.overdue_notified_for.map(|deadline| deadline.to_string());
         let micros = |time: Option<Time>| Value::from(time.map(Time::micros));
-        self.write(
-            statement,
-            &[
-                (&id).into(),
-                (&list).into(),
-                todo.seq.into(),
-                parent.as_deref().into(),
-                todo.kind.name().into(),
-                (&todo.title).into(),
-                (&todo.description).into(),
-                (&todo.justification).into(),
-                (&todo.completion_criteria).into(),
-                todo.agent_type.as_deref().into(),
-                todo.status.name().into(),
-                todo.priority.name().into(),
-                todo.position.into(),
-                todo.phase.as_deref().into(),
-                deadline.as_deref().into(),
-                todo.origin_agent.as_str().into(),
-                todo.external_id.as_deref().into(),
-                todo.assignee.as_ref().map(AgentPath::as_str).into(),
-                claim.as_deref().into(),
-                hold.as_deref().into(),
-                micros(todo.defer_until),
-                todo.outcome.as_deref().into(),
-                (&evidence).into(),
-                todo.settled_by.as_ref().map(|by| by.principal.as_str()).into(),
-                todo.settled_by.as_ref().map(|by| by.role.name()).into(),
-                micros(todo.ratified_at),
-                micros(Some(todo.created_at)),
-                micros(Some(todo.updated_at)),
-                micros(todo.started_at),
-                micros(todo.settled_at),
-                micros(todo.removed_at),
-                related.as_deref().into(),
-                wishes.as_deref().into(),
-                notified.as_deref().into(),
-                micros(todo.archived_at),
-            ],
-        )?;
-        Ok(())
+        let values: [Value<'_>; WIDTH] = [
+            (&id).into(),
+            (&list).into(),
+            todo.seq.into(),
+            parent.as_deref().into(),
+            todo.kind.name().into(),
+            (&todo.title).into(),
+            (&todo.description).into(),
+            (&todo.justification).into(),
+            (&todo.completion_criteria).into(),
+            todo.agent_type.as_deref().into(),
+            todo.status.name().into(),
+            todo.priority.name().into(),
+            todo.position.into(),
+            todo.phase.as_deref().into(),
+            deadline.as_deref().into(),
+            todo.origin_agent.as_str().into(),
+            todo.external_id.as_deref().into(),
+            todo.assignee.as_ref().map(AgentPath::as_str).into(),
+            claim.as_deref().into(),
+            hold.as_deref().into(),
+            micros(todo.defer_until),
+            todo.outcome.as_deref().into(),
+            (&evidence).into(),
+            todo.settled_by.as_ref().map(|by| by.principal.as_str()).into(),
+            todo.settled_by.as_ref().map(|by| by.role.name()).into(),
+            micros(todo.ratified_at),
+            micros(Some(todo.created_at)),
+            micros(Some(todo.updated_at)),
+            micros(todo.started_at),
+            micros(todo.settled_at),
+            micros(todo.removed_at),
+            related.as_deref().into(),
+            wishes.as_deref().into(),
+            notified.as_deref().into(),
+            micros(todo.archived_at),
+        ];
+        match more {
+            [] => self.write(statement, &values),
+            more => self.write(statement, &[&values, more].concat()),
+        }
     }
 
     /// One item of a list; an item of another list is not found.
@@ -250,12 +263,18 @@ impl Tx<'_> {
         )
     }
 
-    /// The same in no order that means anything, for those who order by themselves: sorting
-    /// copies every wide row.
-    pub(super) fn unsorted(&mut self, list: ListId) -> Result<Vec<Todo>, Error> {
+    /// The same by id, for those who order by themselves: sorting copies every wide row, and so
+    /// does collecting them before they go where they stay.
+    pub(super) fn todos_by_id(&mut self, list: ListId) -> Result<BTreeMap<TodoId, Todo>, Error> {
         let list = list.to_string();
         let statement = sql!("SELECT ", columns!(), " FROM todos WHERE list_id = $1");
-        self.query(statement, &[(&list).into()], read)
+        let mut todos = BTreeMap::new();
+        self.query(statement, &[(&list).into()], |row| {
+            let todo = read(row)?;
+            todos.insert(todo.id, todo);
+            Ok(())
+        })?;
+        Ok(todos)
     }
 
     /// The items of a list that stand in one status, in position order.

@@ -31,6 +31,9 @@ pub(super) fn file(path: &Path, options: Options) -> Result<Connection, Error> {
     Ok(connection)
 }
 
+/// How much of a file a connection keeps in memory at most.
+const PAGES_KIB: i64 = 16 << 10;
+
 /// A further connection, for reading, to a store that is open already.
 pub(super) fn reader(path: &Path, options: Options) -> Result<Connection, Error> {
     let connection = Connection::open_with_flags(
@@ -40,6 +43,7 @@ pub(super) fn reader(path: &Path, options: Options) -> Result<Connection, Error>
     .map_err(|error| named(path, &error.into()))?;
     tune(&connection, options)?;
     connection.pragma_update(None, "query_only", true)?;
+    keep_pages(&connection).map_err(|error| named(path, &error))?;
     Ok(connection)
 }
 
@@ -157,6 +161,7 @@ fn prepare(connection: &Connection, options: Options, path: Option<&Path>) -> Re
     let found = found(connection, options)?;
     // The order matters: nothing is written to a file before it is known to be ours.
     connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")?;
+    keep_pages(connection)?;
     match found {
         Found::Current => {}
         Found::Newer(version) => return Err(migrate::newer(version, options.migrations)),
@@ -178,6 +183,12 @@ fn tune(connection: &Connection, options: Options) -> Result<(), Error> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(128);
     Ok(())
+}
+
+/// What SQLite keeps of itself is less than a plan of ten thousand tasks: then every look at one
+/// reads all its pages anew. This is taken only as pages are read.
+fn keep_pages(connection: &Connection) -> Result<(), Error> {
+    Ok(connection.pragma_update(None, "cache_size", -PAGES_KIB)?)
 }
 
 /// What the file is to us; reads only.

@@ -68,7 +68,7 @@ fn every_field_of_a_todo_comes_back(backend: Backend) {
         archived_at: Some(at.plus_seconds(6)),
     };
     let (list, written) = (fixture.list.id, todo.clone());
-    fixture.store.write(move |tx| tx.insert_todo(&written)).unwrap();
+    fixture.store.write(move |tx| tx.insert_todo(&written, false)).unwrap();
     assert_eq!(fixture.read(move |tx| tx.todo(list, todo.id)), Some(todo.clone()));
 
     let changed = Todo { title: "changed".into(), claim: None, hold: None, ..todo };

@@ -100,7 +100,7 @@ fn a_full_disk_loses_nothing_and_keeps_nothing_half() {
             let mut todo = template.clone();
             todo.id = punchlist_core::TodoId::from(ids.ulid());
             todo.description = "x".repeat(60_000);
-            tx.insert_todo(&todo)?;
+            tx.insert_todo(&todo, false)?;
         }
         Ok::<_, Error>(())
     });

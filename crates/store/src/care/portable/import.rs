@@ -175,6 +175,7 @@ impl<'r> Source<'r> {
         if let Some(last) = imported.last_seq {
             tx.number_above(last)?;
         }
+        tx.fill_keys()?;
         for check in [doctor::references(tx)?, fold::check(tx)?] {
             if !check.ok {
                 return Err(BadImport::Unsound { what: check.detail });

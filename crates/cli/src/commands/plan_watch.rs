@@ -1,0 +1,131 @@
+//! `punch plan tree --watch`: the tree of a plan, drawn anew whenever it changes.
+//!
+//! It follows the log as `punch log -f` does. On a terminal the drawing has the screen for itself
+//! and gives it back at the end; elsewhere each drawing follows the last.
+
+use std::time::Duration;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use punchlist_ops::catalogue::find;
+use punchlist_ops::follow::Follow;
+use punchlist_ops::{Envelope, Error};
+use serde_json::Value;
+
+use super::operation;
+use crate::args::Globals;
+use crate::failure::Failure;
+use crate::output::{Screen, json_text};
+use crate::stop::Stop;
+use crate::{caller, output, render};
+
+/// How long a look ahead takes at most before it is asked whether to go on.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// `plan tree` is the operation's own command; watching is the command line's.
+pub(crate) fn with_flag(plan: Command) -> Command {
+    if plan.find_subcommand("tree").is_none() {
+        return plan;
+    }
+    plan.mut_subcommand("tree", |tree| {
+        tree.arg(
+            Arg::new("watch")
+                .long("watch")
+                .short('w')
+                .help("Draw it anew whenever it changes, until stopped")
+                .action(ArgAction::SetTrue),
+        )
+    })
+}
+
+pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
+    let operation = find("plan_tree")?;
+    let input = operation::input(operation, &mut globals.clone(), matches);
+    let stop = Stop::on_signals();
+    let ops = caller::ops(globals)?;
+    let envelope = caller::envelope(&ops, globals, false)?;
+    // From before the first look on, so that nothing is missed between the two.
+    let mut follow = Follow::after(&ops, &envelope, None)?;
+    let look = || {
+        let now = Envelope { now: caller::ticking(), ..envelope.clone() };
+        ops.call(operation, &now, input.clone())
+    };
+    let mut drawing = Drawing::new(globals);
+    drawing.draw(&look()?)?;
+    let mut is_lost = false;
+    while !stop.asked() && !output::nobody_reads() {
+        let seen = follow.next(PATIENCE).and_then(|events| {
+            if events.iter().any(may_show) { look().map(Some) } else { Ok(None) }
+        });
+        match seen {
+            Ok(answer) => {
+                is_lost = false;
+                answer.map_or(Ok(()), |answer| drawing.draw(&answer))?;
+            }
+            // A server that restarts is followed on; said once.
+            Err(error) if error.meaning().retryable => {
+                if !is_lost {
+                    drawing.say(&error);
+                }
+                is_lost = true;
+                stop.wait(PATIENCE);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    drawing.end()
+}
+
+/// Could this be seen in a tree? Tasks, and the agents that have them.
+fn may_show(event: &Value) -> bool {
+    let kind = event["type"].as_str().unwrap_or_default();
+    kind.starts_with("todo_") || kind.starts_with("list_") || kind == "agent_changed"
+}
+
+/// What was drawn last, and where.
+struct Drawing<'g> {
+    globals: &'g Globals,
+    screen: Option<Screen>,
+    last: Option<String>,
+}
+
+impl<'g> Drawing<'g> {
+    fn new(globals: &'g Globals) -> Self {
+        let screen = (!globals.json).then(Screen::open).flatten();
+        Self { globals, screen, last: None }
+    }
+
+    /// Draws the plan, if that differs from what is seen.
+    fn draw(&mut self, answer: &Value) -> Result<(), Failure> {
+        let text = match self.globals.json {
+            true => json_text(answer),
+            false => render::answer("plan_tree", answer, caller::ticking()),
+        };
+        if self.last.as_ref() == Some(&text) {
+            return Ok(());
+        }
+        match &self.screen {
+            Some(screen) => screen.show(&text, render::CURRENT)?,
+            // An empty line between two drawings; JSON is one line each.
+            None if self.last.is_some() && !self.globals.json => {
+                output::print(&format!("\n{text}"))?;
+            }
+            None => output::print(&text)?,
+        }
+        self.last = Some(text);
+        Ok(())
+    }
+
+    fn say(&self, error: &Error) {
+        if self.screen.is_none() {
+            output::warn(&format!("{error}; trying again"));
+        }
+    }
+
+    /// Gives the screen back, and leaves the last drawing behind.
+    fn end(mut self) -> Result<(), Failure> {
+        if self.screen.take().is_some() {
+            output::print(self.last.as_deref().unwrap_or_default())?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,107 @@
+//! `punch plan tree`: the tree for people, narrow or wide, and followed while others work.
+
+use std::io::{BufReader, Read, Write};
+
+use punchlist_testkit::{Backend, on_every_lasting_store};
+use serde_json::{Value, json};
+
+use crate::running::Running;
+use crate::support::Place;
+
+const FILE: &str = "plan.md";
+
+fn import(place: &Place, markdown: &str) -> Value {
+    let input = json!({ "planFile": FILE, "markdown": markdown });
+    place.call("plan_import", &input).answer()
+}
+
+/// O-24, O-26: marks, numbers, agents, states and the place, in as many columns as there are.
+#[test]
+fn the_tree_fits_into_narrow_and_wide_terminals() {
+    let place = Place::sqlite();
+    let text = "# Implement authentication\n- [x] Brainstorm\n\
+                - [ ] 漢字漢字漢字漢字 and more words than fit here\n  - [ ] Deep\n";
+    let made = import(&place, text);
+    let task = made["tasks"][0]["children"][1]["id"].clone();
+    place.call("agent_register", &json!({ "agent": "backend" })).answer();
+    place.call("task_assign", &json!({ "taskId": task, "agent": "backend" })).answer();
+    let tree = place.punch(["plan", "tree", FILE]);
+    assert_eq!(
+        tree.env("COLUMNS", "100").said(),
+        "[ ] 1 Implement authentication (pending)\n    [x] 2 Brainstorm (completed)\n    \
+         [/] 3 漢字漢字漢字漢字 and more words than fit here (@backend, active)\n        \
+         [ ] 4 Deep (pending)  <-- current\n"
+    );
+    let narrow = place.punch(["plan", "tree", FILE]).env("COLUMNS", "44").said();
+    assert_eq!(
+        narrow,
+        "[ ] 1 Implement authentication (pending)\n  [x] 2 Brainstorm (completed)\n  \
+         [/] 3 漢字漢字漢字漢字 and more words than\n        fit here (@backend, active)\n    \
+         [ ] 4 Deep (pending)  <-- current\n"
+    );
+    // Colours on a terminal, and none where they are not wanted.
+    let tree = place.punch(["plan", "tree", FILE]).env("TERM", "xterm");
+    assert!(tree.on_terminal().stdout.contains("\u{1b}[36m[/]\u{1b}[0m"));
+    for plain in [tree.clone().env("NO_COLOR", "1"), tree.words(["--no-color"])] {
+        assert!(!plain.on_terminal().stdout.contains('\u{1b}'));
+    }
+}
+
+/// O-22, P-23: what others do to a plan is seen while it happens.
+fn a_tree_is_followed(backend: Backend) {
+    let place = Place::new(backend);
+    let made = import(&place, "# Plan\n- [ ] a\n- [ ] b\n");
+    let id = |n: usize| made["tasks"][0]["children"][n]["id"].clone();
+    let watch = Running::start(&place.punch(["plan", "tree", FILE, "--watch"]));
+    let drawing = |lines: [&str; 3]| {
+        for expected in lines {
+            assert_eq!(watch.line().expect("a line, not the end").1, expected);
+        }
+    };
+    drawing([
+        "[ ] 1 Plan (pending)",
+        "    [ ] 2 a (pending)  <-- current",
+        "    [ ] 3 b (pending)",
+    ]);
+    // Something elsewhere draws nothing; the next line is of what comes then.
+    place.create("elsewhere");
+    place.call("agent_register", &json!({ "agent": "backend" })).answer();
+    place.call("task_assign", &json!({ "taskId": id(1), "agent": "backend" })).answer();
+    assert_eq!(watch.line().unwrap().1, "");
+    drawing([
+        "[ ] 1 Plan (pending)",
+        "    [ ] 2 a (pending)",
+        "    [/] 3 b (@backend, active)  <-- current",
+    ]);
+    place.call("agent_register", &json!({ "agent": "backend" })).answer();
+    place.call("agent_status", &json!({ "agent": "backend", "status": "failed" })).answer();
+    assert_eq!(watch.line().unwrap().1, "");
+    let failed = "    [!] 3 b (@backend, failed, needs reassignment)  <-- current";
+    drawing(["[ ] 1 Plan (pending)", "    [ ] 2 a (pending)", failed]);
+    assert_eq!(watch.interrupt(), Some(0));
+}
+
+/// On a terminal it has a screen of its own, and gives it back on Ctrl-C.
+#[test]
+fn a_watched_tree_gives_the_terminal_back() {
+    let place = Place::sqlite();
+    import(&place, "# Plan\n- [ ] a\n");
+    let watch = place.punch(["plan", "tree", FILE, "--watch", "--no-color"]);
+    let mut child = watch.spawn_on_terminal();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut seen = Vec::new();
+    let mut byte = [0];
+    while !String::from_utf8_lossy(&seen).contains("<-- current") {
+        assert_eq!(out.read(&mut byte).unwrap(), 1, "{}", String::from_utf8_lossy(&seen));
+        seen.push(byte[0]);
+    }
+    child.stdin.take().unwrap().write_all(b"\x03").unwrap();
+    out.read_to_end(&mut seen).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let seen = String::from_utf8(seen).unwrap();
+    let (drawn, left) = seen.split_once("\u{1b}[?25h\u{1b}[?1049l").unwrap();
+    assert!(drawn.contains("\u{1b}[?1049h\u{1b}[?25l"), "{seen:?}");
+    assert!(left.contains("[ ] 2 a (pending)  <-- current"), "{seen:?}");
+}
+
+on_every_lasting_store!(a_tree_is_followed);
