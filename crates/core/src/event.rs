@@ -148,7 +148,16 @@ events! {
     /// Given to an agent, or to nobody.
     TodoAssigned = "todo_assigned" { todo_id: TodoId, assignee: Option<AgentPath> }
     /// Somebody holds it now, until the lease ends.
-    TodoTaken = "todo_taken" { todo_id: TodoId, lease: Lease }
+    TodoTaken = "todo_taken" {
+        todo_id: TodoId,
+        lease: Lease,
+        /// Where taking is being given it, to whom.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        assignee: Option<AgentPath>,
+        /// Where taking began the work, when.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        started_at: Option<Time>,
+    }
     /// It stands elsewhere in its tree now, with all below it.
     TodoMoved = "todo_moved" { todo_id: TodoId, parent_id: Option<TodoId>, position: i64 }
     /// The words beside its title changed.

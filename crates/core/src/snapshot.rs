@@ -123,6 +123,8 @@ pub enum Touched {
     /// The last note of the snapshot.
     Note,
     Lease(TodoId),
+    /// The item, and the lease on it.
+    Taken(TodoId),
 }
 
 /// Folds one event into the state. An item that was not loaded is left alone.
@@ -153,9 +155,25 @@ pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
             snapshot.todos.insert(todo.id, Todo::clone(todo));
             Touched::Todo(todo.id)
         }
-        Event::TodoTaken(TodoTaken { todo_id, lease }) => {
+        Event::TodoTaken(TodoTaken { todo_id, lease, assignee, started_at }) => {
             snapshot.leases.insert(*todo_id, lease.clone());
-            Touched::Lease(*todo_id)
+            if assignee.is_none() && started_at.is_none() {
+                return Touched::Lease(*todo_id);
+            }
+            let Some(todo) = snapshot.todos.get_mut(todo_id) else {
+                return Touched::Lease(*todo_id);
+            };
+            if assignee.is_some() {
+                todo.assignee.clone_from(assignee);
+            }
+            if started_at.is_some() {
+                snapshot.tally.shift(todo.status, Status::InProgress);
+                todo.status = Status::InProgress;
+                todo.started_at = *started_at;
+                granted(todo, Action::Start);
+            }
+            todo.updated_at = at;
+            Touched::Taken(*todo_id)
         }
         Event::TodoNoted(TodoNoted { note }) => {
             snapshot.notes.push(note.clone());

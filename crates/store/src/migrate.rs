@@ -67,6 +67,11 @@ pub const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("schema/sqlite/0008_missions.sql"),
         postgres: include_str!("schema/postgres/0008_missions.sql"),
     },
+    Migration {
+        version: 9,
+        sqlite: include_str!("schema/sqlite/0009_views.sql"),
+        postgres: include_str!("schema/postgres/0009_views.sql"),
+    },
 ];
 
 /// How a store's version stands to ours.

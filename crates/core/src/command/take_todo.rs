@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::draft::{Draft, Leave};
-use crate::event::{TodoAssigned, TodoTaken};
+use crate::event::TodoTaken;
 use crate::policy::Wip;
 use crate::transition::Move;
 use crate::{Lease, Refusal, Refused, Status, Time, TodoId, TodoKind};
@@ -39,19 +39,25 @@ impl TakeTodo {
         draft.workable(self.todo_id)?;
         draft.nobody_works(self.todo_id, self.clock)?;
         let todo = draft.todo(self.todo_id)?;
-        let (status, assignee) = (todo.status, todo.assignee.clone());
-        if draft.policy().assigning_starts && assignee.as_ref() != Some(&draft.actor.agent) {
-            let assignee = Some(draft.actor.agent.clone());
-            draft.emit(TodoAssigned { todo_id: self.todo_id, assignee });
-        }
-        if status != Status::InProgress {
+        let new_to_it = todo.assignee.as_ref() != Some(&draft.actor.agent);
+        let begins = todo.status != Status::InProgress;
+        let assigns = draft.policy().assigning_starts && new_to_it;
+        let assignee = assigns.then(|| draft.actor.agent.clone());
+        let mut started_at = None;
+        if begins {
             draft.can(Move::Start, self.todo_id)?;
-            draft.start(self.todo_id)?;
+            // Where many work at once, taking is one thing that happened, not three; elsewhere
+            // others may have to yield first.
+            if draft.policy().wip == Wip::Many {
+                started_at = Some(draft.now);
+            } else {
+                draft.start(self.todo_id)?;
+            }
         }
         let epoch = draft.state.leases.get(&self.todo_id).map_or(0, |lease| lease.epoch) + 1;
         let until = self.clock.plus_seconds(self.lease_s);
         let lease = Lease { holder: Some(me), epoch, until };
-        draft.emit(TodoTaken { todo_id: self.todo_id, lease });
+        draft.emit(TodoTaken { todo_id: self.todo_id, lease, assignee, started_at });
         Ok(())
     }
 }

@@ -128,6 +128,10 @@ impl Tx<'_> {
                 }
                 Touched::Todo(id) => rows.touched_by(event, id),
                 Touched::Lease(id) => drop(taken.insert(id)),
+                Touched::Taken(id) => {
+                    rows.touched_by(event, id);
+                    taken.insert(id);
+                }
             }
         }
         for id in rows.created {
@@ -200,9 +204,10 @@ impl Rows {
             return;
         }
         let change = match event {
-            Event::TodoStarted(_) | Event::TodoYielded(_) | Event::TodoAssigned(_) => {
-                Change::Standing
-            }
+            Event::TodoStarted(_)
+            | Event::TodoYielded(_)
+            | Event::TodoAssigned(_)
+            | Event::TodoTaken(_) => Change::Standing,
             _ => Change::Whole,
         };
         let known = self.changed.entry(id).or_insert(change);
