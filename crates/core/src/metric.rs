@@ -5,6 +5,7 @@
 
 mod figure;
 mod judge;
+mod value;
 
 pub use figure::Figure;
 pub use judge::{MetricStatus, TREND_READINGS, Trend, status, trend};
