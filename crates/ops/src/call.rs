@@ -7,6 +7,7 @@ mod checklist;
 mod delegations;
 mod gates;
 mod issues;
+mod metrics;
 mod plans;
 mod sessions;
 

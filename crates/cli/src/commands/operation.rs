@@ -20,6 +20,7 @@ const GROUPS: &[(&str, &str)] = &[
     ("criterion", "Confirm or drop what an issue must meet"),
     ("delegation", "Work handed from agent to agent: look, do, report, decide"),
     ("issue", "File, find, discuss, link and move issues"),
+    ("metric", "Record, collect and look at what a mission is measured by"),
     ("plan", "Import, look at and put away plans; assign, split and complete their tasks"),
     ("session", "Start sessions, and say which issue each works on"),
     ("todo", "Keep an issue's checklist; take, hold, claim and judge items of any list"),
