@@ -19,15 +19,17 @@ fn measured(backend: Backend) -> World {
 
 fn of(metric: &str, more: Value) -> Value {
     let mut input = json!({ "mission": MISSION, "metric": metric });
-    for (name, value) in more.as_object().unwrap() {
-        input[name] = value.clone();
+    let Value::Object(more) = more else { panic!("{more} is no object") };
+    for (name, value) in more {
+        input[name] = value;
     }
     input
 }
 
 fn record(world: &World, metric: &str, value: Value) -> Result<Value, Error> {
-    let lead = world.envelope(Role::Lead);
-    world.call_in(&lead, "metric_record", of(metric, json!({ "value": value })))
+    let mut input = of(metric, json!({}));
+    input["value"] = value;
+    world.call_in(&world.envelope(Role::Lead), "metric_record", input)
 }
 
 fn history(world: &World, metric: &str, more: Value) -> Value {

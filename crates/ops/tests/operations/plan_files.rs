@@ -99,7 +99,7 @@ fn a_path_out_of_the_project_is_refused(backend: Backend) {
     std::os::unix::fs::symlink("docs/real.md", inside.join("near.md")).unwrap();
     assert_eq!(import(&world, &me, "near.md").unwrap()["tasks"][0]["content"], "Real");
     let mut worker = world.envelope(Role::Worker);
-    worker.context = me.context.clone();
+    worker.context = me.context;
     let tool = json!({ "action": "import", "planFile": "vanished.md" });
     assert_eq!(world.call_in(&worker, "plan", tool).unwrap_err().code(), "not_permitted");
 }
