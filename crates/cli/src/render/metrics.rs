@@ -3,10 +3,11 @@
 use anstyle::Style;
 use punchlist_core::Time;
 use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
 
-use super::columns::{aligned, cut};
+use super::columns::{aligned, cut, hanging};
 use super::{ago, list, number, text};
-use crate::output::{BOLD, DIM, GREEN, RED, YELLOW, width};
+use crate::output::{BOLD, DIM, GREEN, RED, YELLOW, line, width};
 
 /// From the lowest to the highest.
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -52,29 +53,33 @@ pub(super) fn history(answer: &Value, now: Time) -> String {
     said
 }
 
-/// Name, figure, target, status and trend; the name gives way where there is little room.
+/// Name, figure, target, status and trend: on one line, or one below the other where there is
+/// little room.
 fn headline(metric: &Value, now: Time, width: usize) -> String {
     let current = match metric["shown"].as_str() {
-        Some(shown) => format!("{} {}", crate::output::line(shown), ago(&metric["currentAt"], now)),
+        Some(shown) => format!("{} {}", line(shown), ago(&metric["currentAt"], now)),
         None => "never read".to_owned(),
     };
-    let target = match metric["target"]["shown"].as_str() {
-        Some(shown) => format!(" (target {})", crate::output::line(shown)),
-        None => String::new(),
-    };
+    let current = current.trim_end();
+    let target = metric["target"]["shown"].as_str();
+    let target = target.map_or(String::new(), |shown| format!(" (target {})", line(shown)));
     let (status, trend) = (text(metric, "status"), text(metric, "trend"));
-    let verdict = match (&*status, &*trend) {
-        ("unknown", "unknown") => String::new(),
-        (status, "unknown") => status.to_owned(),
-        ("unknown", trend) => trend.to_owned(),
-        (status, trend) => format!("{status}, {trend}"),
-    };
-    let style = colour(&status);
-    let rest = format!("{}{target}", current.trim_end());
-    let used = rest.chars().count() + verdict.chars().count() + 4;
-    let name = cut(&text(metric, "name"), width.saturating_sub(used).max(8));
-    let lead = format!("{BOLD}{name}{BOLD:#}: {rest}");
-    if verdict.is_empty() { lead } else { format!("{lead}  {style}{verdict}{style:#}") }
+    let known: Vec<&str> = [&*status, &*trend].into_iter().filter(|w| *w != "unknown").collect();
+    let (verdict, style) = (known.join(", "), colour(&status));
+    let name = text(metric, "name");
+    let plain = format!("{name}: {current}{target}  {verdict}");
+    if plain.trim_end().width() <= width {
+        let lead = format!("{BOLD}{name}{BOLD:#}: {current}{target}");
+        return if known.is_empty() { lead } else { format!("{lead}  {style}{verdict}{style:#}") };
+    }
+    let mut said = format!("{BOLD}{}{BOLD:#}\n  {}", cut(&name, width), cut(current, width - 2));
+    if !target.is_empty() {
+        said.push_str(&format!("\n {}", cut(&target, width - 1)));
+    }
+    if !known.is_empty() {
+        said.push_str(&format!("\n  {style}{}{style:#}", cut(&verdict, width - 2)));
+    }
+    said
 }
 
 fn colour(status: &str) -> Style {
@@ -91,8 +96,9 @@ fn collection(collection: &Value, now: Time) -> String {
     if let Some(error) = collection["lastError"].as_str() {
         let failures = number(collection, "failures");
         let when = ago(&collection["lastErrorAt"], now);
-        let error = crate::output::line(error);
-        said.push_str(&format!("  {RED}failed {failures}×{RED:#}, last {when}: {error}\n"));
+        let lead = format!("  failed {failures}×: ");
+        let shown = format!("{RED}{lead}{RED:#}");
+        said.push_str(&hanging(&lead, &shown, &format!("{} (last {when})", line(error)), width()));
     }
     if collection["nextAt"].is_string() {
         let (cron, next) = (text(collection, "cron"), ago(&collection["nextAt"], now));
