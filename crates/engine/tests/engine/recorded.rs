@@ -78,7 +78,7 @@ fn what_is_queued_is_read_and_recorded(backend: Backend) {
         (&shown["status"], &shown["collection"]["failures"]),
         (&json!("warning"), &json!(0))
     );
-    let log = world.log(5);
+    let log = world.log(6);
     let last = log.last().unwrap();
     assert_eq!(
         (&last["type"], &last["actor"]),
@@ -109,7 +109,7 @@ fn a_failure_is_kept_retried_and_given_up(backend: Backend) {
     assert_eq!((&collection["failures"], &collection["lastError"]), expected);
     assert_eq!((&shown["current"], &shown["status"]), (&Value::Null, &json!("unknown")));
     let failed = |event: &&Value| event["type"] == "collection_failed";
-    assert_eq!(world.log(9).iter().filter(failed).count(), 5);
+    assert_eq!(world.log(10).iter().filter(failed).count(), 5);
 
     remake(&world, json!({ "command": ["echo", "50"] }));
     queue(&world);

@@ -67,7 +67,7 @@ fn readings_add_up_to_a_status_and_a_trend(backend: Backend) {
         after["readings"].as_array().unwrap().iter().map(|reading| &reading["value"]).collect();
     assert_eq!(figures, [&json!(72), &json!(100), &json!(120)]);
     assert_eq!(after["readings"][0]["source"], "lead:primary");
-    let types: Vec<Value> = world.log(6).iter().map(|event| event["type"].clone()).collect();
+    let types: Vec<Value> = world.log(7).iter().map(|event| event["type"].clone()).collect();
     assert_eq!(types.iter().filter(|name| **name == "reading_recorded").count(), 3);
 }
 
@@ -118,7 +118,7 @@ fn a_long_history_is_read_in_pages(backend: Backend) {
 fn what_cannot_be_is_refused_with_what_can(backend: Backend) {
     let world = measured(backend);
     let lead = world.envelope(Role::Lead);
-    let written = world.log(3).len();
+    let written = world.log(4).len();
     let cases = [
         ("metric_record", of(METRIC, json!({ "value": "soon" })), "bad_figure", "1m12s"),
         ("metric_record", of("flaky-tests", json!({ "value": -1 })), "bad_figure", "whole"),
@@ -158,7 +158,7 @@ fn collection_is_queued_once(backend: Backend) {
     collect(of(METRIC, json!({})));
     assert_eq!(waiting(&world).len(), 1);
     let queued = |event: &&Value| event["type"] == "collection_queued";
-    assert_eq!(world.log(5).iter().filter(queued).count(), 3);
+    assert_eq!(world.log(7).iter().filter(queued).count(), 3);
 }
 
 /// M-72: what rests is not read with all the others; by name it can be.
@@ -275,7 +275,7 @@ fn failures_are_counted_until_it_works_again(backend: Backend) {
     let at = collection["lastErrorAt"].as_str().and_then(Time::parse);
     assert_eq!(at, Some(world.now));
     let failures: Vec<Value> = world
-        .log(6)
+        .log(7)
         .into_iter()
         .filter(|event| event["type"] == "collection_failed")
         .map(|event| event["data"]["givesUp"].clone())
