@@ -106,9 +106,11 @@ impl<'a> Scheduler<'a> {
         let input = json!({ "mission": mission, "ifDue": true });
         let called = find("mission_cycle").and_then(|cycle| self.ops.call(cycle, &envelope, input));
         match called {
-            Ok(_) => {
+            Ok(answer) => {
                 failed.remove(&key);
-                Ok(Some(Done::CycleRun { project, mission }))
+                // Not if somebody else was quicker, or it has come to rest.
+                let ran = answer["ran"].as_bool().unwrap_or(true);
+                Ok(ran.then_some(Done::CycleRun { project, mission }))
             }
             Err(error) if error.meaning().retryable || error.meaning().exit == 3 => Err(error),
             Err(error) => {
