@@ -10,7 +10,7 @@ use spdx::{Expression, Licensee, ParseMode};
 
 use crate::process;
 
-const ALLOWED: [&str; 13] = [
+const ALLOWED: [&str; 14] = [
     "MIT",
     "Apache-2.0",
     "Apache-2.0 WITH LLVM-exception",
@@ -24,6 +24,8 @@ const ALLOWED: [&str; 13] = [
     "MIT-0",
     "Unlicense",
     "BSL-1.0",
+    // For data, not code: the list of certificate authorities that browsers trust.
+    "CDLA-Permissive-2.0",
 ];
 
 /// Packages that must not come in by any way, whatever their licence.

@@ -383,15 +383,23 @@ pub fn owns(actor: &Actor, snapshot: &Snapshot, todo: Option<&Todo>) -> bool {
             role == Role::Root
         }
         (Scope::Plan { .. }, role) => role == Role::Root || assigned(todo),
-        // Whoever was tied to nothing leads, or owns, all that its token reaches.
-        (Scope::Pillar { mission, .. }, Role::Lead) => {
-            actor.mission.as_ref().is_none_or(|own| own == mission)
-        }
-        (Scope::Pillar { mission, pillar }, Role::Owner) => {
-            actor.mission.as_ref().is_none_or(|own| own == mission)
-                && actor.pillar.as_ref().is_none_or(|own| own == pillar)
+        (Scope::Pillar { mission, pillar }, Role::Lead | Role::Owner) => {
+            owns_pillar(actor, mission, pillar)
         }
         (Scope::Pillar { .. }, _) => assigned(todo),
+    }
+}
+
+/// Does this actor lead the mission, or own the pillar of it? Whoever was tied to nothing leads,
+/// or owns, all that its token reaches.
+#[must_use]
+pub fn owns_pillar(actor: &Actor, mission: &str, pillar: &str) -> bool {
+    let tied = |own: &Option<String>, to: &str| own.as_deref().is_none_or(|own| own == to);
+    match actor.role {
+        Role::Operator | Role::System => true,
+        Role::Lead => tied(&actor.mission, mission),
+        Role::Owner => tied(&actor.mission, mission) && tied(&actor.pillar, pillar),
+        Role::Root | Role::Worker => false,
     }
 }
 

@@ -308,12 +308,16 @@ events! {
     CycleRun = "cycle_run" { mission_id: MissionId, next_cycle_at: Option<Time> }
     /// A metric was read.
     ReadingRecorded = "reading_recorded" { mission_id: MissionId, reading: Reading }
+    /// Somebody wants metrics read.
+    CollectionQueued = "collection_queued" { mission_id: MissionId, metric_ids: Vec<MetricId> }
     /// A metric could not be read.
     CollectionFailed = "collection_failed" {
         mission_id: MissionId,
         metric_id: MetricId,
         error: String,
         attempt: i64,
+        /// It is not tried again before its next time.
+        gives_up: bool,
     }
     /// A line of a backlog was ticked: the plan that came from it is done.
     TodoLineTicked = "todo_line_ticked" {

@@ -5,9 +5,14 @@
 
 mod figure;
 mod judge;
+mod measure;
+mod schedule;
+mod value;
 
 pub use figure::Figure;
 pub use judge::{MetricStatus, TREND_READINGS, Trend, status, trend};
+pub use measure::{COLLECTOR, CollectMetrics, FailCollection, MEASURERS, RecordReading};
+pub use schedule::Schedule;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

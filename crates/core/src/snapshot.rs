@@ -216,6 +216,7 @@ pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
         | Event::MissionStandingChanged(_)
         | Event::CycleRun(_)
         | Event::ReadingRecorded(_)
+        | Event::CollectionQueued(_)
         | Event::CollectionFailed(_)
         | Event::DelegationRefused(_)
         | Event::ProposalDecided(_) => Touched::Nothing,

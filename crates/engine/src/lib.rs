@@ -1,10 +1,19 @@
 //! Everything with effects: step 9 of a change.
 //!
 //! The engine takes work from the outbox by lease, does it outside any transaction, and reports
-//! back. For now it has the pump; model providers, the agent loop, delegation workers, the
-//! scheduler and the metric collectors will be its handlers. No HTTP server lives here, and no
-//! rule: what an effect means was decided in the core.
+//! back as an operation. It has the pump, the collectors of metrics, and the scheduler; model
+//! providers, the agent loop and delegation workers will be further handlers. No HTTP server lives
+//! here, and no rule: what an effect means was decided in the core.
 
+pub mod collect;
+pub mod collector;
+pub mod done;
 pub mod pump;
+pub mod scheduler;
+pub mod worker;
 
-pub use pump::{Handler, Pump, Report};
+pub use collector::Collector;
+pub use done::Done;
+pub use pump::{Handler, Pump, Report, Setback};
+pub use scheduler::Scheduler;
+pub use worker::Worker;

@@ -2,16 +2,29 @@
 //!
 //! A worker that dies loses its lease, and the effect goes to the next one with a higher epoch;
 //! what the dead one says later changes nothing. A failed effect comes back after a growing
-//! pause and is never dropped silently: its last error stands in the outbox.
+//! pause, or is given up, and is never dropped silently: its last error stands in the outbox.
 
-use punchlist_core::effect::Effect;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use punchlist_store::rows::outbox::Work;
 use punchlist_store::{Error, Store};
 
 /// Does one kind of work. It runs outside any transaction and may run more than once for the
 /// same effect, so it must be able to.
 pub trait Handler {
-    /// What went wrong, in words for the log; the effect is tried again later.
-    fn handle(&self, effect: &Effect) -> Result<(), String>;
+    fn handle(&self, work: &Work) -> Result<(), Setback>;
+}
+
+/// Why work was not done, with words for the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Setback {
+    /// It is tried again later.
+    Retry(String),
+    /// It is not tried again.
+    GiveUp(String),
+    /// We were asked to stop; somebody else goes on at once, as if it had not been begun.
+    Stopped,
 }
 
 /// What one pass of the pump did.
@@ -26,7 +39,8 @@ pub struct Report {
 /// Takes due work and hands it to a handler.
 #[derive(Clone, Copy, Debug)]
 pub struct Pump {
-    /// How long a piece of work is ours, by the database's clock.
+    /// How long a piece of work is ours, by the database's clock; it is held on to while it is
+    /// done.
     pub lease_s: i64,
     /// The pause after the first failure; it doubles with each further one.
     pub retry_after_s: i64,
@@ -44,22 +58,59 @@ impl Pump {
     /// Does everything that is due now, then returns.
     pub fn drain(&self, store: &Store, handler: &impl Handler) -> Result<Report, Error> {
         let mut report = Report::default();
-        let lease_s = self.lease_s;
-        while let Some(work) = store.write(move |tx| tx.take_work(lease_s))? {
-            let pause = self.pause(work.attempt);
-            let kept = match handler.handle(&work.effect) {
-                Ok(()) => {
-                    report.done += 1;
-                    store.write(move |tx| tx.finish_work(&work))?
-                }
-                Err(error) => {
-                    report.failed += 1;
-                    store.write(move |tx| tx.fail_work(&work, &error, pause))?
-                }
-            };
-            report.lost += u64::from(!kept);
+        while let Some(one) = self.step(store, handler)? {
+            report.done += one.done;
+            report.failed += one.failed;
+            report.lost += one.lost;
         }
         Ok(report)
+    }
+
+    /// Does one piece of due work; none: there is none, or we were asked to stop.
+    pub fn step(&self, store: &Store, handler: &impl Handler) -> Result<Option<Report>, Error> {
+        let lease_s = self.lease_s;
+        let Some(work) = store.write(move |tx| tx.take_work(lease_s))? else { return Ok(None) };
+        let pause = self.pause(work.attempt);
+        let mut report = Report::default();
+        let kept = match self.held(store, &work, || handler.handle(&work)) {
+            Ok(()) => {
+                report.done += 1;
+                store.write(move |tx| tx.finish_work(&work))?
+            }
+            Err(Setback::Retry(error)) => {
+                report.failed += 1;
+                store.write(move |tx| tx.fail_work(&work, &error, pause))?
+            }
+            Err(Setback::GiveUp(error)) => {
+                report.failed += 1;
+                store.write(move |tx| tx.abandon_work(&work, &error))?
+            }
+            Err(Setback::Stopped) => {
+                store.write(move |tx| tx.release_work(&work))?;
+                return Ok(None);
+            }
+        };
+        report.lost += u64::from(!kept);
+        Ok(Some(report))
+    }
+
+    /// Holds on to the lease while the work is done.
+    fn held<T>(&self, store: &Store, work: &Work, job: impl FnOnce() -> T) -> T {
+        let lease_s = self.lease_s;
+        let pause = Duration::from_secs(u64::try_from(lease_s / 3).unwrap_or(0).max(1));
+        std::thread::scope(|scope| {
+            let (done, is_done) = channel::<()>();
+            scope.spawn(move || {
+                while is_done.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+                    let work = work.clone();
+                    // A lease that is lost is noticed when the work is put away.
+                    let _ = store.write(move |tx| tx.extend_work(&work, lease_s));
+                }
+            });
+            let made = job();
+            drop(done);
+            made
+        })
     }
 
     fn pause(&self, attempt: i64) -> i64 {

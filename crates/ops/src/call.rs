@@ -9,6 +9,7 @@ mod cycle;
 mod delegations;
 mod gates;
 mod issues;
+mod metrics;
 mod missions;
 mod plans;
 mod sessions;

@@ -3,10 +3,12 @@
 
 #![expect(clippy::expect_used, reason = "a test that cannot set itself up should stop")]
 
+pub mod missions;
 pub mod server;
 pub mod stores;
 pub mod world;
 
+pub use missions::developer_experience;
 pub use server::{OwnServer, Restart};
 pub use stores::{Backend, TestStore};
 pub use world::World;

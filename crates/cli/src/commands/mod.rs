@@ -19,6 +19,7 @@ mod operation;
 mod plan_watch;
 mod prompt;
 mod secret_file;
+mod worker;
 
 use clap::{ArgMatches, Command};
 
@@ -27,11 +28,12 @@ use crate::failure::Failure;
 use crate::output;
 
 /// The commands that are not operations of the catalogue.
-pub(crate) const FIXED: [&str; 11] = [
+pub(crate) const FIXED: [&str; 12] = [
     "demo",
     "inbox",
     "call",
     "mcp",
+    "worker",
     "wait",
     "doctor",
     "backup",
@@ -52,6 +54,7 @@ pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
             .map(|plan| plan_watch::with_flag(plan).subcommands(backlog::commands())),
         "call" => Some(call::command()),
         "mcp" => Some(mcp::command()),
+        "worker" => Some(worker::command()),
         "wait" => Some(follow::wait_command()),
         "log" => operation::command(name, second).map(follow::with_flag),
         "doctor" => Some(doctor::command()),
@@ -92,6 +95,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         }
         Some(("call", matches)) => call::run(globals, matches),
         Some(("mcp", matches)) => mcp::run(globals, matches),
+        Some(("worker", matches)) => worker::run(globals, matches),
         Some(("wait", matches)) => follow::wait(globals, matches),
         Some(("log", matches)) if matches.get_flag("follow") => follow::log(globals, matches),
         Some(("doctor", _)) => doctor::run(globals),

@@ -21,6 +21,7 @@ const GROUPS: &[(&str, &str)] = &[
     ("criterion", "Confirm or drop what an issue must meet"),
     ("delegation", "Work handed from agent to agent: look, do, report, decide"),
     ("issue", "File, find, discuss, link and move issues"),
+    ("metric", "Record, collect and look at what a mission is measured by"),
     ("mission", "Lead a mission: limits, pillars, metrics, cycles and its todos"),
     ("plan", "Import, look at and put away plans; assign, split and complete their tasks"),
     ("session", "Start sessions, and say which issue each works on"),

@@ -39,6 +39,12 @@ impl Names {
             }
             Event::GateOpened(e) => (e.gate.id.to_string(), quoted(&e.gate.text)),
             Event::DelegationQueued(e) => (e.delegation.id.to_string(), e.delegation.kind.clone()),
+            Event::MissionInitialised(e) => {
+                let mission = &e.mission;
+                let metrics = mission.metrics().map(|(_, m)| (m.id.to_string(), m.slug.clone()));
+                self.0.extend(metrics);
+                (mission.id.to_string(), mission.slug.clone())
+            }
             _ => return,
         };
         self.0.insert(id, name);
@@ -138,8 +144,6 @@ impl Names {
                 Some(at) => format!("the next one is due {at}"),
                 None => String::new(),
             },
-            Event::ReadingRecorded(e) => format!("{} by {}", e.reading.value, e.reading.source),
-            Event::CollectionFailed(e) => e.error.clone(),
             Event::IssueCreated(e) => format!("#{} {}", e.issue.number, e.issue.title),
             Event::IssueTransitioned(e) => {
                 because(format!("#{} {}", e.number, e.status), e.reason.as_deref())
@@ -217,6 +221,25 @@ impl Names {
                 format!("{} {verb}, {} taken in", self.name(&e.delegation_id), e.items.len())
             }
             Event::TodoLineTicked(e) => format!("{}: {}", e.file, e.line),
+            _ => self.said_of_metrics(event),
+        }
+    }
+
+    /// What missions are measured by.
+    fn said_of_metrics(&self, event: &Event) -> String {
+        match event {
+            Event::ReadingRecorded(e) => {
+                format!("{}: {}", self.name(&e.reading.metric_id), e.reading.value)
+            }
+            Event::CollectionQueued(e) => {
+                let names: Vec<String> = e.metric_ids.iter().map(|id| self.name(id)).collect();
+                names.join(", ")
+            }
+            Event::CollectionFailed(e) => {
+                let given_up = if e.gives_up { ", given up" } else { "" };
+                let metric = self.name(&e.metric_id);
+                format!("{metric}, attempt {}{given_up}: {}", e.attempt, e.error)
+            }
             _ => String::new(),
         }
     }

@@ -12,6 +12,7 @@ mod events;
 pub(crate) mod gates;
 mod imported;
 mod issues;
+mod metrics;
 mod missions;
 mod plans;
 mod reports;
@@ -93,6 +94,10 @@ fn words(operation: &str, answer: &Value, now: Time) -> Option<String> {
         "plan_finish" => plans::archived("Finished", answer),
         "plan_purge" => plans::purged(answer),
         "agent_register" | "agent_status" | "agent_list" => plans::agents(answer, now),
+        "metric_record" => metrics::recorded(answer, now),
+        "metric_collect" => metrics::queued(answer),
+        "metric_failed" => metrics::failed(answer, now),
+        "metric_history" => metrics::history(answer, now),
         "status" => status::render(answer, now),
         "event_list" => events::render(answer, now),
         "token_new" => tokens::made(answer, now),

@@ -42,3 +42,4 @@ mod running;
 mod sessions;
 mod support;
 mod turn_over_call;
+mod worker;

@@ -44,6 +44,10 @@ impl Place {
         self.store.url()
     }
 
+    pub(crate) fn target(&self) -> punchlist_store::Target {
+        self.store.target().clone()
+    }
+
     /// The file of a SQLite store.
     pub(crate) fn file(&self) -> PathBuf {
         self.store.file()

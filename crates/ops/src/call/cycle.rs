@@ -192,6 +192,10 @@ impl Call<'_, '_> {
         for metric in pillar.metrics.iter().filter(|metric| metric.archived_at.is_none()) {
             let limit = i64::try_from(TREND_READINGS).unwrap_or(i64::MAX);
             let readings = self.tx.readings(metric.id, limit)?;
+            let last_error = match &metric.collect {
+                Some(_) => self.tx.collection(metric.id)?.last_error,
+                None => None,
+            };
             let figures: Vec<_> = readings.iter().map(|reading| reading.value).collect();
             let current = figures.last().copied();
             standings.push(MetricStanding {
@@ -203,7 +207,7 @@ impl Call<'_, '_> {
                 status: metric::status(metric.target.as_ref(), current),
                 trend: metric::trend(metric.target.as_ref(), &figures),
                 readings: figures,
-                last_error: None,
+                last_error,
             });
         }
         Ok(standings)

@@ -50,7 +50,7 @@ pub struct PillarView {
     pub description: String,
     pub status: Standing,
     pub conversation_ids: PillarChats,
-    pub metrics: Vec<MetricView>,
+    pub metrics: Vec<MetricSetup>,
     pub strategies: Vec<StrategyView>,
 }
 
@@ -66,7 +66,7 @@ pub struct PillarChats {
 /// What a metric is.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct MetricView {
+pub struct MetricSetup {
     pub id: String,
     pub slug: String,
     pub name: String,
@@ -87,7 +87,7 @@ pub struct StrategyView {
     pub status: StrategyStatus,
 }
 
-impl From<&Metric> for MetricView {
+impl From<&Metric> for MetricSetup {
     fn from(metric: &Metric) -> Self {
         Self {
             id: metric.id.to_string(),
@@ -125,7 +125,7 @@ impl From<&Pillar> for PillarView {
                 pillar: pillar.conversation_id.to_string(),
                 todos: pillar.todos_conversation_id.to_string(),
             },
-            metrics: measured.map(MetricView::from).collect(),
+            metrics: measured.map(MetricSetup::from).collect(),
             strategies: strategies(pillar),
         }
     }

@@ -6,7 +6,7 @@ use punchlist_core::{Refusal, Role};
 use punchlist_ops::catalogue::{CATALOGUE, Effect, Operation, find};
 use punchlist_ops::error::TABLE;
 use punchlist_ops::{Envelope, Error};
-use punchlist_testkit::{Backend, World};
+use punchlist_testkit::{Backend, World, developer_experience};
 use serde_json::{Value, json};
 
 /// An input of this operation that works in this world: its example, with ids that exist here.
@@ -89,6 +89,9 @@ fn working_input(world: &World, operation: &Operation) -> Value {
         let markdown = input["markdown"].clone();
         let open = json!({ "item": "Add authentication", "markdown": markdown });
         world.call("plan_from_todo", open).unwrap();
+    }
+    if operation.name.starts_with("metric_") {
+        world.mission(developer_experience(), None);
     }
     if operation.name == "agent_status" {
         world.call("agent_register", json!({ "agent": input["agent"] })).unwrap();

@@ -11,6 +11,7 @@ mod idempotency;
 mod issue_rules;
 mod issues;
 mod leases;
+mod metrics;
 mod plan_files;
 mod plan_life;
 mod plan_places;

@@ -1,9 +1,8 @@
 //! Metrics and their readings. What a metric is belongs to its mission; how its collection goes
 //! stands beside it and outside the fold.
 
-use punchlist_core::event::ReadingRecorded;
-use punchlist_core::metric::{Figure, Metric, MetricKind, Reading};
-use punchlist_core::{MetricId, MissionId, PillarId, Time};
+use punchlist_core::metric::{COLLECTOR, Figure, Metric, MetricKind, Reading};
+use punchlist_core::{Decision, MetricId, MissionId, PillarId, Time};
 
 use super::events::Stamp;
 use super::{opt_time, time, word};
@@ -25,6 +24,22 @@ pub struct Collection {
     pub failures: i64,
     pub last_error: Option<String>,
     pub last_error_at: Option<Time>,
+}
+
+/// Where a metric belongs: the name of its project, the slugs of its mission and its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Home {
+    pub project: String,
+    pub mission: String,
+    pub metric: String,
+}
+
+/// A metric whose time has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DueMetric {
+    pub id: MetricId,
+    pub mission_id: MissionId,
+    pub home: Home,
 }
 
 impl Tx<'_> {
@@ -80,31 +95,102 @@ impl Tx<'_> {
         )
     }
 
-    /// The mission and the pillar a metric belongs to, and the project's name.
-    pub fn metric_home(
-        &mut self,
-        metric: MetricId,
-    ) -> Result<Option<(String, MissionId, String)>, Error> {
-        let id = metric.to_string();
+    /// A metric, and where it belongs.
+    pub fn metric_to_collect(&mut self, id: MetricId) -> Result<Option<(Home, Metric)>, Error> {
+        let id = id.to_string();
         self.first(
             sql!(
-                "SELECT r.name, m.id, k.slug FROM metrics AS k \
-                 JOIN pillars AS p ON p.id = k.pillar_id JOIN missions AS m ON m.id = p.mission_id \
+                "SELECT ",
+                columns!(),
+                ", r.name, m.slug FROM metrics AS k JOIN pillars AS p ON p.id = k.pillar_id \
+                 JOIN missions AS m ON m.id = p.mission_id \
                  JOIN projects AS r ON r.id = m.project_id WHERE k.id = $1"
             ),
             &[(&id).into()],
             |row| {
-                let mission = word("mission id", &row.text(1)?, MissionId::parse)?;
-                Ok((row.text(0)?, mission, row.text(2)?))
+                let (_, metric) = read(row)?;
+                let (project, mission) = (row.text(10)?, row.text(11)?);
+                Ok((Home { project, mission, metric: metric.slug.clone() }, metric))
             },
         )
     }
 
-    /// Writes a reading down.
+    /// How the collection of a metric goes.
+    pub fn collection(&mut self, metric: MetricId) -> Result<Collection, Error> {
+        let id = metric.to_string();
+        let found = self.first(
+            sql!(
+                "SELECT next_collect_at, failures, last_error, last_error_at FROM metrics \
+                 WHERE id = $1"
+            ),
+            &[(&id).into()],
+            |row| {
+                Ok(Collection {
+                    next_at: opt_time(row, 0)?,
+                    failures: row.int(1)?,
+                    last_error: row.opt_text(2)?,
+                    last_error_at: opt_time(row, 3)?,
+                })
+            },
+        )?;
+        Ok(found.unwrap_or_default())
+    }
+
+    /// Says when a metric is read by itself next; none: not any more.
+    pub fn schedule_metric(&mut self, metric: MetricId, next: Option<Time>) -> Result<(), Error> {
+        let id = metric.to_string();
+        self.write(
+            sql!("UPDATE metrics SET next_collect_at = $2 WHERE id = $1"),
+            &[(&id).into(), next.map(Time::micros).into()],
+        )
+    }
+
+    /// Metrics whose time has come, held until the transaction ends. Of many who ask at once each
+    /// gets others.
+    pub fn take_due_metrics(&mut self, now: Time, limit: i64) -> Result<Vec<DueMetric>, Error> {
+        macro_rules! due {
+            ($lock:expr) => {
+                concat!(
+                    "SELECT k.id, r.name, m.id, m.slug, k.slug FROM metrics AS k \
+                     JOIN pillars AS p ON p.id = k.pillar_id \
+                     JOIN missions AS m ON m.id = p.mission_id \
+                     JOIN projects AS r ON r.id = m.project_id WHERE k.next_collect_at <= $1 \
+                     ORDER BY k.next_collect_at, k.id LIMIT $2",
+                    $lock
+                )
+            };
+        }
+        let statement =
+            self.dialect().pick(sql!(due!("")), sql!(due!(" FOR UPDATE OF k SKIP LOCKED")));
+        self.query(statement, &[now.micros().into(), limit.into()], |row| {
+            Ok(DueMetric {
+                id: word("metric id", &row.text(0)?, MetricId::parse)?,
+                mission_id: word("mission id", &row.text(2)?, MissionId::parse)?,
+                home: Home { project: row.text(1)?, mission: row.text(3)?, metric: row.text(4)? },
+            })
+        })
+    }
+
+    /// The next time that a mission plans or a metric is read by itself.
+    pub fn scheduled_at(&mut self) -> Result<Option<Time>, Error> {
+        let next = self.first(
+            sql!(
+                "SELECT min(at) FROM (SELECT min(next_cycle_at) AS at FROM missions UNION ALL \
+                 SELECT min(next_collect_at) FROM metrics) AS times"
+            ),
+            &[],
+            |row| opt_time(row, 0),
+        )?;
+        Ok(next.flatten())
+    }
+
+    /// Writes a reading down, and what was decided about it. A collector that works has no
+    /// failures any more.
     pub fn add_reading(
         &mut self,
         mission_id: MissionId,
         reading: &Reading,
+        decision: &Decision,
         stamp: &Stamp,
     ) -> Result<(), Error> {
         let metric = reading.metric_id.to_string();
@@ -117,28 +203,59 @@ impl Tx<'_> {
                 (&reading.source).into(),
             ],
         )?;
-        let aggregate = mission_id.to_string();
-        let recorded = ReadingRecorded { mission_id, reading: reading.clone() };
-        self.append(stamp, &aggregate, &recorded.into())
+        if reading.source == COLLECTOR {
+            self.write(
+                sql!(
+                    "UPDATE metrics SET failures = 0, last_error = NULL, last_error_at = NULL \
+                     WHERE id = $1 AND failures > 0"
+                ),
+                &[(&metric).into()],
+            )?;
+        }
+        self.append_all(stamp, &mission_id.to_string(), &decision.events)
+    }
+
+    /// Counts a failure of a collector, and keeps its words.
+    pub fn count_failure(&mut self, metric: MetricId, error: &str, at: Time) -> Result<(), Error> {
+        let id = metric.to_string();
+        self.write(
+            sql!(
+                "UPDATE metrics SET failures = failures + 1, last_error = $2, last_error_at = $3 \
+                 WHERE id = $1"
+            ),
+            &[(&id).into(), error.into(), at.micros().into()],
+        )
     }
 
     /// The newest readings of a metric, the oldest of them first.
     pub fn readings(&mut self, metric_id: MetricId, limit: i64) -> Result<Vec<Reading>, Error> {
+        let found = self.readings_before(metric_id, None, limit)?;
+        Ok(found.into_iter().rev().map(|(_, reading)| reading).collect())
+    }
+
+    /// Readings of a metric with their row numbers, the newest first; those before a row, if one
+    /// is named. A reading stands where it was made, not where it was written down.
+    pub fn readings_before(
+        &mut self,
+        metric_id: MetricId,
+        row: Option<i64>,
+        limit: i64,
+    ) -> Result<Vec<(i64, Reading)>, Error> {
         let metric = metric_id.to_string();
-        let mut found = self.query(
+        self.query(
             sql!(
-                "SELECT value, at, source FROM readings WHERE metric_id = $1 \
-                 ORDER BY row DESC LIMIT $2"
+                "SELECT r.row, r.value, r.at, r.source FROM readings AS r WHERE r.metric_id = $1 \
+                 AND (CAST($2 AS BIGINT) IS NULL OR (r.at, r.row) < (SELECT b.at, b.row \
+                 FROM readings AS b WHERE b.row = $2)) ORDER BY r.at DESC, r.row DESC LIMIT $3"
             ),
-            &[(&metric).into(), limit.into()],
+            &[(&metric).into(), row.into(), limit.into()],
             |row| {
-                let value = Figure::new(row.real(0)?)
+                let value = Figure::new(row.real(1)?)
                     .ok_or_else(|| Error::unreadable("figure", "not a finite number"))?;
-                Ok(Reading { metric_id, value, at: time(row, 1)?, source: row.text(2)? })
+                let (at, source) = (time(row, 2)?, row.text(3)?);
+                Ok((row.int(0)?, Reading { metric_id, value, at, source }))
             },
-        )?;
-        found.reverse();
-        Ok(found)
+        )
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use punchlist_core::metric::Schedule;
 use punchlist_core::mission::{
     Cadence, Pillar, Settings, Standing, Strategy, StrategyStatus, apply_mission,
 };
@@ -173,9 +174,37 @@ impl Tx<'_> {
         let Some(mission) = state else { return Ok(()) };
         if changed {
             self.put_mission(mission, before.as_ref())?;
+            self.schedule_metrics(mission, before.as_ref(), stamp.at)?;
         }
         let aggregate = mission.id.to_string();
         self.append_all(stamp, &aggregate, &decision.events)
+    }
+
+    /// Moves the times of metrics that are to be read at others than before, or rest now, or do
+    /// not any more.
+    fn schedule_metrics(
+        &mut self,
+        mission: &Mission,
+        before: Option<&Mission>,
+        now: Time,
+    ) -> Result<(), Error> {
+        let mut was = HashMap::new();
+        for pillar in before.into_iter().flat_map(|mission| &mission.pillars) {
+            for metric in &pillar.metrics {
+                let schedule = before.and_then(|mission| Schedule::of(mission, pillar, metric));
+                was.insert(metric.id, schedule);
+            }
+        }
+        for pillar in &mission.pillars {
+            for metric in &pillar.metrics {
+                let schedule = Schedule::of(mission, pillar, metric);
+                if schedule != was.get(&metric.id).copied().flatten() {
+                    let next = schedule.and_then(|schedule| schedule.next(now));
+                    self.schedule_metric(metric.id, next)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn put_mission(&mut self, mission: &Mission, before: Option<&Mission>) -> Result<(), Error> {

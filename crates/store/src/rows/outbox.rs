@@ -6,6 +6,7 @@
 use punchlist_core::effect::Effect;
 use punchlist_core::{Ids, Time};
 
+use super::opt_time;
 use crate::{Error, Tx, sql};
 
 /// A piece of work taken from the outbox.
@@ -19,17 +20,40 @@ pub struct Work {
 }
 
 impl Tx<'_> {
-    /// Files an effect for the engine.
+    /// Files an effect for the engine. It is due at once, by the clock that leases go by: a caller
+    /// whose clock is ahead must not hide its work.
     pub fn enqueue(&mut self, effect: &Effect, at: Time, ids: &mut Ids) -> Result<(), Error> {
+        let due = at.min(self.clock()?);
         let (id, payload) = (ids.ulid().to_string(), serde_json::to_string(effect)?);
         self.write(
             sql!(
                 "INSERT INTO outbox (id, kind, payload, created_at, due_at) \
-                 VALUES ($1, $2, $3, $4, $4)"
+                 VALUES ($1, $2, $3, $4, $5)"
             ),
-            &[(&id).into(), effect.kind().into(), (&payload).into(), at.micros().into()],
+            &[
+                (&id).into(),
+                effect.kind().into(),
+                (&payload).into(),
+                at.micros().into(),
+                due.micros().into(),
+            ],
         )?;
         Ok(())
+    }
+
+    /// Files an effect unless the same waits already, which is then due at once. One that is being
+    /// done may have begun too early to see what this one is for, so it does not count.
+    pub fn enqueue_once(&mut self, effect: &Effect, at: Time, ids: &mut Ids) -> Result<(), Error> {
+        let now = self.clock()?;
+        let payload = serde_json::to_string(effect)?;
+        let waiting = self.execute(
+            sql!(
+                "UPDATE outbox SET due_at = CASE WHEN due_at < $3 THEN due_at ELSE $3 END \
+                 WHERE kind = $1 AND payload = $2 AND done_at IS NULL AND lease_until IS NULL"
+            ),
+            &[effect.kind().into(), (&payload).into(), now.micros().into()],
+        )?;
+        if waiting == 0 { self.enqueue(effect, at, ids) } else { Ok(()) }
     }
 
     /// Takes the oldest due work that nobody holds, for `lease_s` seconds of the database's clock.
@@ -71,6 +95,57 @@ impl Tx<'_> {
             &[(&work.id).into(), work.epoch.into(), now.micros().into()],
         )?;
         Ok(changed == 1)
+    }
+
+    /// Holds on to work that takes long. False: the lease was lost meanwhile.
+    pub fn extend_work(&mut self, work: &Work, lease_s: i64) -> Result<bool, Error> {
+        let until = self.clock()?.plus_seconds(lease_s);
+        let changed = self.execute(
+            sql!(
+                "UPDATE outbox SET lease_until = $3 \
+                 WHERE id = $1 AND epoch = $2 AND done_at IS NULL"
+            ),
+            &[(&work.id).into(), work.epoch.into(), until.micros().into()],
+        )?;
+        Ok(changed == 1)
+    }
+
+    /// Gives work back as if it had not been taken. False: the lease was lost meanwhile.
+    pub fn release_work(&mut self, work: &Work) -> Result<bool, Error> {
+        let changed = self.execute(
+            sql!(
+                "UPDATE outbox SET attempts = attempts - 1, lease_until = NULL \
+                 WHERE id = $1 AND epoch = $2 AND done_at IS NULL"
+            ),
+            &[(&work.id).into(), work.epoch.into()],
+        )?;
+        Ok(changed == 1)
+    }
+
+    /// Ends work that failed for good; its last error stays. False: the lease was lost meanwhile.
+    pub fn abandon_work(&mut self, work: &Work, error: &str) -> Result<bool, Error> {
+        let now = self.clock()?;
+        let changed = self.execute(
+            sql!(
+                "UPDATE outbox SET done_at = $3, lease_until = NULL, last_error = $4 \
+                 WHERE id = $1 AND epoch = $2 AND done_at IS NULL"
+            ),
+            &[(&work.id).into(), work.epoch.into(), now.micros().into(), error.into()],
+        )?;
+        Ok(changed == 1)
+    }
+
+    /// When the next piece of work is to be done, by the database's clock, and that clock's time.
+    pub fn work_due_at(&mut self) -> Result<(Option<Time>, Time), Error> {
+        let due = self.first(
+            sql!(
+                "SELECT min(CASE WHEN lease_until > due_at THEN lease_until ELSE due_at END) \
+                 FROM outbox WHERE done_at IS NULL"
+            ),
+            &[],
+            |row| opt_time(row, 0),
+        )?;
+        Ok((due.flatten(), self.clock()?))
     }
 
     /// Puts the work back for a later try. False: the lease was lost meanwhile.

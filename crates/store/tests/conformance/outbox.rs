@@ -3,8 +3,10 @@
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use punchlist_core::MetricId;
 use punchlist_core::effect::Effect;
+use punchlist_core::{MetricId, Time};
+use punchlist_store::rows::outbox::Work;
+use punchlist_store::{Error, Tx};
 use punchlist_testkit::{Backend, on_every_store};
 
 use crate::fixture::{Fixture, ids};
@@ -79,7 +81,60 @@ fn failed_work_comes_back_when_it_is_due(backend: Backend) {
     assert_eq!(take(), None);
 }
 
+/// Work that takes long is held on to, work that is given back was never taken, and what failed
+/// for good is over; whoever lost it changes nothing by any of that.
+fn a_holder_keeps_gives_back_or_ends_its_work(backend: Backend) {
+    let fixture = Fixture::new(backend);
+    fill(&fixture, 1);
+    let write = |job: fn(&mut Tx<'_>, &Work) -> Result<bool, Error>, work: &Work| {
+        let work = work.clone();
+        fixture.store.write(move |tx| job(tx, &work)).unwrap()
+    };
+    let take = |lease_s| fixture.store.write(move |tx| tx.take_work(lease_s)).unwrap();
+    let first = take(0).unwrap();
+    assert!(write(|tx, work| tx.extend_work(work, 60), &first));
+    assert_eq!(take(60), None);
+    assert!(write(|tx, work| tx.release_work(work), &first));
+    let second = take(60).unwrap();
+    assert_eq!((second.attempt, second.epoch), (1, 2));
+    for job in [
+        (|tx: &mut Tx<'_>, work: &Work| tx.extend_work(work, 0)) as fn(&mut Tx<'_>, &Work) -> _,
+        |tx, work| tx.release_work(work),
+        |tx, work| tx.abandon_work(work, "late"),
+    ] {
+        assert!(!write(job, &first));
+    }
+    assert_eq!(take(60), None);
+    assert!(write(|tx, work| tx.abandon_work(work, "no route"), &second));
+    assert_eq!(take(60), None);
+    assert_eq!(fixture.store.read(|tx| tx.work_due_at()).unwrap().0, None);
+}
+
+/// Whoever has a clock that is ahead does not hide its own work; and the same work waits once.
+fn work_is_due_by_the_clock_that_takes_it_and_waits_once(backend: Backend) {
+    let fixture = Fixture::new(backend);
+    let effect = Effect::CollectMetric { metric_id: MetricId::from(ids(1).ulid()), todo_id: None };
+    let queue = || {
+        let effect = effect.clone();
+        let ahead = Time::parse("2999-01-01T00:00:00Z").unwrap();
+        let job = move |tx: &mut Tx<'_>| tx.enqueue_once(&effect, ahead, &mut ids(7));
+        fixture.store.write(job).unwrap();
+    };
+    let take = || fixture.store.write(|tx| tx.take_work(60)).unwrap();
+    queue();
+    queue();
+    let work = take().unwrap();
+    assert_eq!(take(), None);
+    // One that waits out its pause is due at once when it is asked for again.
+    assert!(fixture.store.write(move |tx| tx.fail_work(&work, "no route", 3600)).unwrap());
+    assert_eq!(take(), None);
+    queue();
+    assert_eq!(take().map(|work| work.attempt), Some(2));
+}
+
 on_every_store!(
+    a_holder_keeps_gives_back_or_ends_its_work,
+    work_is_due_by_the_clock_that_takes_it_and_waits_once,
     takers_at_once_share_the_work_without_doubles,
     a_lost_lease_changes_nothing,
     failed_work_comes_back_when_it_is_due,

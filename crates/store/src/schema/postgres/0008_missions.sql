@@ -81,7 +81,7 @@ CREATE TABLE readings (
     at BIGINT NOT NULL,
     source TEXT COLLATE "C" NOT NULL
 );
-CREATE INDEX readings_by_metric ON readings (metric_id, row);
+CREATE INDEX readings_by_metric ON readings (metric_id, at, row);
 
 -- A pillar's list goes with its pillar.
 ALTER TABLE lists ADD COLUMN pillar_id TEXT COLLATE "C" REFERENCES pillars (id) ON DELETE CASCADE;

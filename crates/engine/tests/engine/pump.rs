@@ -1,13 +1,12 @@
 //! The pump on every store: work is done once, failures come back, a lost lease is noticed.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot set itself up should stop")]
-
 use std::cell::RefCell;
 use std::sync::Arc;
 
 use punchlist_core::effect::Effect;
 use punchlist_core::{Ids, MetricId, Time};
-use punchlist_engine::{Handler, Pump, Report};
+use punchlist_engine::{Handler, Pump, Report, Setback};
+use punchlist_store::rows::outbox::Work;
 use punchlist_store::{Error, Store};
 use punchlist_testkit::{Backend, TestStore, on_every_store};
 
@@ -39,11 +38,11 @@ struct Recorder<'a> {
 }
 
 impl Handler for Recorder<'_> {
-    fn handle(&self, effect: &Effect) -> Result<(), String> {
-        let Effect::CollectMetric { metric_id, .. } = effect;
+    fn handle(&self, work: &Work) -> Result<(), Setback> {
+        let Effect::CollectMetric { metric_id, .. } = work.effect;
         let metric = metric_id.to_string().split_off(25).to_lowercase();
         self.seen.borrow_mut().push(metric.clone());
-        if metric == self.fails { Err("no route".to_owned()) } else { Ok(()) }
+        if metric == self.fails { Err(Setback::Retry("no route".to_owned())) } else { Ok(()) }
     }
 }
 
@@ -81,8 +80,8 @@ struct FailsOnce {
 }
 
 impl Handler for FailsOnce {
-    fn handle(&self, _: &Effect) -> Result<(), String> {
-        if self.tried.replace(true) { Ok(()) } else { Err("not yet".to_owned()) }
+    fn handle(&self, _: &Work) -> Result<(), Setback> {
+        if self.tried.replace(true) { Ok(()) } else { Err(Setback::Retry("not yet".to_owned())) }
     }
 }
 
@@ -92,7 +91,7 @@ struct Overtaken {
 }
 
 impl Handler for Overtaken {
-    fn handle(&self, _: &Effect) -> Result<(), String> {
+    fn handle(&self, _: &Work) -> Result<(), Setback> {
         let work = self.store.write(|tx| tx.take_work(60)).unwrap().unwrap();
         assert!(self.store.write(move |tx| tx.finish_work(&work)).unwrap());
         Ok(())

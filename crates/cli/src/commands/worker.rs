@@ -1,0 +1,109 @@
+//! `punch worker`: the scheduler and the queue, until stopped.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use punchlist_engine::{Done, Pump, Worker};
+use serde_json::{Value, json};
+
+use crate::args::Globals;
+use crate::failure::Failure;
+use crate::output::{DIM, GREEN, RED, YELLOW};
+use crate::stop::Stop;
+use crate::{caller, output};
+
+pub(crate) fn command() -> Command {
+    Command::new("worker")
+        .about("Run what is due and what is queued, of every project of the store, until stopped")
+        .long_about(
+            "Run what is due and what is queued, of every project of the store, until stopped.\n\n\
+             Missions plan by their cadence, metrics are read by their collectors: by their cron, \
+             when somebody asks, and when a completed todo says that they moved. A collector that \
+             fails is tried five times, then rests until its next time. Any number of workers may \
+             share a store: each thing is done by one of them. Ctrl-C ends it, and what was begun \
+             is given back.",
+        )
+        .arg(
+            Arg::new("once")
+                .long("once")
+                .help("Do what is due now, then end")
+                .action(ArgAction::SetTrue),
+        )
+}
+
+pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
+    // Before anything starts a thread.
+    let stop = Stop::on_signals();
+    keep_our_environment();
+    let ops = caller::ops(globals)?;
+    let envelope = caller::envelope(&ops, globals, false)?;
+    let nobody_listens = AtomicBool::new(false);
+    let worker = Worker {
+        ops: &ops,
+        agents: Arc::clone(&envelope.agents),
+        pump: Pump::default(),
+        clock: &caller::ticking,
+        is_stopped: &|| stop.asked() || nobody_listens.load(Ordering::Relaxed),
+        report: &|done| {
+            if tell(globals, &done).is_err() {
+                nobody_listens.store(true, Ordering::Relaxed);
+            }
+        },
+    };
+    if matches.get_flag("once") {
+        worker.once()?;
+    } else {
+        worker.run()?;
+    }
+    Ok(())
+}
+
+/// Our environment may hold a token. What a worker starts gets none of it, and must not read it
+/// from our process either.
+fn keep_our_environment() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = nix::sys::prctl::set_dumpable(false) {
+        output::warn(&format!("collectors may be able to read our environment: {error}"));
+    }
+}
+
+fn tell(globals: &Globals, done: &Done) -> std::io::Result<()> {
+    if globals.json {
+        let mut line = serde_json::to_value(done).unwrap_or_else(|_| json!({}));
+        line["at"] = Value::from(caller::ticking().to_string());
+        return output::print(&format!("{line}\n"));
+    }
+    if globals.quiet {
+        return Ok(());
+    }
+    output::print(&words(done))
+}
+
+fn words(done: &Done) -> String {
+    let place = |project: &str, mission: &str| output::line(&format!("{project}/{mission}"));
+    match done {
+        Done::MetricDue { project, mission, metric } => {
+            format!("{DIM}due{DIM:#}        {}/{metric}\n", place(project, mission))
+        }
+        Done::MetricCollected { project, mission, metric, value } => {
+            let value = output::line(value);
+            format!("{GREEN}collected{GREEN:#}  {}/{metric}  {value}\n", place(project, mission))
+        }
+        Done::MetricFailed { project, mission, metric, error, attempt, gives_up } => {
+            let word = if *gives_up { "given up" } else { "failed" };
+            let (place, error) = (place(project, mission), output::line(error));
+            format!("{RED}{word:<9}{RED:#}  {place}/{metric}  attempt {attempt}: {error}\n")
+        }
+        Done::CycleRun { project, mission } => {
+            format!("{GREEN}planned{GREEN:#}    {}\n", place(project, mission))
+        }
+        Done::CycleFailed { project, mission, error } => {
+            let error = output::line(error);
+            format!("{RED}not planned{RED:#}  {}  {error}\n", place(project, mission))
+        }
+        Done::StoreTrouble { error } => {
+            format!("{YELLOW}waiting{YELLOW:#}    {}; trying again\n", output::line(error))
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The commands on what a mission is measured by: write a reading down, ask for one, and say that
+//! one could not be had. Whoever leads the mission measures it; collectors act as the system.
+
+use serde_json::Value;
+
+use super::{Metric, Reading};
+use crate::effect::Effect;
+use crate::event::{CollectionFailed, CollectionQueued, ReadingRecorded};
+use crate::mission::{Mission, Pillar, Standing};
+use crate::{Actor, Decision, Refusal, Refused, Role, Time};
+
+/// Who may measure a mission, as far as a role alone can tell.
+pub const MEASURERS: [Role; 3] = [Role::Operator, Role::Lead, Role::System];
+
+/// The source of a reading that no principal gave.
+pub const COLLECTOR: &str = "collector";
+
+/// Write a reading down.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordReading {
+    pub metric: String,
+    /// A number, a text or a truth, as the kind of the metric reads it.
+    pub value: Value,
+    /// When it was read; absent: now.
+    pub at: Option<Time>,
+}
+
+impl RecordReading {
+    pub fn decide(
+        &self,
+        mission: &Mission,
+        actor: &Actor,
+        now: Time,
+    ) -> Result<(Reading, Decision), Refused> {
+        let (_, metric) = measurable(mission, actor, &self.metric)?;
+        let source = match actor.role {
+            Role::System => COLLECTOR.to_owned(),
+            _ => actor.principal.clone(),
+        };
+        let (metric_id, at) = (metric.id, self.at.unwrap_or(now));
+        let reading = Reading { metric_id, value: metric.figure(&self.value)?, at, source };
+        let recorded = ReadingRecorded { mission_id: mission.id, reading: reading.clone() };
+        Ok((reading, Decision { events: vec![recorded.into()], ..Decision::default() }))
+    }
+}
+
+/// Have metrics read by their collectors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CollectMetrics {
+    /// Only this one; absent: each that has a collector and does not rest.
+    pub metric: Option<String>,
+}
+
+impl CollectMetrics {
+    /// What is to be read, besides the decision. `within` says which pillars the caller reaches.
+    pub fn decide<'m>(
+        &self,
+        mission: &'m Mission,
+        actor: &Actor,
+        within: impl Fn(&Pillar) -> bool,
+    ) -> Result<(Vec<&'m Metric>, Decision), Refused> {
+        may_measure(mission, actor)?;
+        let metrics = match &self.metric {
+            Some(slug) => {
+                let (_, metric) = measurable(mission, actor, slug)?;
+                if metric.collect.is_none() {
+                    return Err(Refusal::NoCollector { metric: metric.slug.clone() }.into());
+                }
+                vec![metric]
+            }
+            None => {
+                let awake = |pillar: &Pillar| {
+                    mission.status == Standing::Active && pillar.status == Standing::Active
+                };
+                let wanted = |(pillar, metric): &(&'m Pillar, &'m Metric)| {
+                    metric.collect.is_some() && awake(pillar) && within(pillar)
+                };
+                mission.metrics().filter(wanted).map(|(_, metric)| metric).collect()
+            }
+        };
+        let mut decision = Decision::default();
+        if !metrics.is_empty() {
+            let metric_ids = metrics.iter().map(|metric| metric.id).collect();
+            let queued = CollectionQueued { mission_id: mission.id, metric_ids };
+            decision.events.push(queued.into());
+        }
+        let effect =
+            |metric: &&Metric| Effect::CollectMetric { metric_id: metric.id, todo_id: None };
+        decision.effects = metrics.iter().map(effect).collect();
+        Ok((metrics, decision))
+    }
+}
+
+/// Say that a collector failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailCollection {
+    pub metric: String,
+    pub error: String,
+    /// Which try it was, from one.
+    pub attempt: i64,
+    /// It is not tried again before its next time.
+    pub gives_up: bool,
+}
+
+impl FailCollection {
+    pub fn decide<'m>(
+        &self,
+        mission: &'m Mission,
+        actor: &Actor,
+    ) -> Result<(&'m Metric, Decision), Refused> {
+        let (_, metric) = measurable(mission, actor, &self.metric)?;
+        let (error, attempt, gives_up) = (self.error.clone(), self.attempt, self.gives_up);
+        let (mission_id, metric_id) = (mission.id, metric.id);
+        let failed = CollectionFailed { mission_id, metric_id, error, attempt, gives_up };
+        Ok((metric, Decision { events: vec![failed.into()], ..Decision::default() }))
+    }
+}
+
+fn may_measure(mission: &Mission, actor: &Actor) -> Result<(), Refused> {
+    let leads = actor.mission.as_ref().is_none_or(|own| *own == mission.slug);
+    if !MEASURERS.contains(&actor.role) || (actor.role == Role::Lead && !leads) {
+        return Err(Refusal::MayNotLead { role: actor.role }.into());
+    }
+    if mission.status == Standing::Archived {
+        return Err(Refusal::MissionArchived { slug: mission.slug.clone() }.into());
+    }
+    Ok(())
+}
+
+/// A metric that this actor may measure; one that rests can still be asked for by name.
+fn measurable<'m>(
+    mission: &'m Mission,
+    actor: &Actor,
+    slug: &str,
+) -> Result<(&'m Pillar, &'m Metric), Refused> {
+    may_measure(mission, actor)?;
+    let Some((pillar, metric)) = mission.metric(slug) else {
+        return Err(mission.unknown_metric(slug).into());
+    };
+    if pillar.status == Standing::Archived {
+        return Err(Refusal::MissionArchived { slug: pillar.slug.clone() }.into());
+    }
+    Ok((pillar, metric))
+}

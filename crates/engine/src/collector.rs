@@ -1,0 +1,132 @@
+//! The handler that reads metrics: it does what the mission's file says, and reports back as an
+//! operation, as the system.
+//!
+//! A collector that fails is tried five times in all, with growing pauses; then it rests until the
+//! metric's next time, or until somebody asks for it. Every failure stands in the log and beside
+//! the metric, and the next success clears it. One queued collection makes one reading at most,
+//! however often it is done: the work's id is the idempotency key.
+
+use std::sync::Arc;
+
+use punchlist_core::effect::Effect;
+use punchlist_core::{Actor, AgentPath, Role, Time};
+use punchlist_ops::catalogue::find;
+use punchlist_ops::{Context, Envelope, Error, Ops, Proof};
+use punchlist_store::rows::metrics::Home;
+use punchlist_store::rows::outbox::Work;
+use serde_json::{Value, json};
+
+use crate::Done;
+use crate::collect::{self, Fault};
+use crate::pump::{Handler, Setback};
+
+/// How often one queued collection is tried.
+pub const TRIES: i64 = 5;
+
+/// Reads metrics.
+pub struct Collector<'a> {
+    pub ops: &'a Ops,
+    pub clock: &'a (dyn Fn() -> Time + Sync),
+    pub is_stopped: &'a (dyn Fn() -> bool + Sync),
+    pub report: &'a (dyn Fn(Done) + Sync),
+}
+
+impl std::fmt::Debug for Collector<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Collector").finish_non_exhaustive()
+    }
+}
+
+impl Handler for Collector<'_> {
+    fn handle(&self, work: &Work) -> Result<(), Setback> {
+        let Effect::CollectMetric { metric_id, .. } = work.effect;
+        let store = self.ops.store().map_err(|error| again(&error))?;
+        let found = store.read(move |tx| tx.metric_to_collect(metric_id));
+        // It is gone, or nothing reads it any more: then there is nothing to do.
+        let Some((home, metric)) = found.map_err(|error| again(&error))? else { return Ok(()) };
+        let Some(source) = metric.collect.as_ref().filter(|_| metric.archived_at.is_none()) else {
+            return Ok(());
+        };
+        match collect::read(&metric, source, &|| (self.is_stopped)()) {
+            Ok(value) => self.record(work, &home, &value),
+            Err(Fault::Stopped) => Err(Setback::Stopped),
+            Err(Fault::Failed(error)) => self.fail(work, &home, error),
+        }
+    }
+}
+
+impl Collector<'_> {
+    fn record(&self, work: &Work, home: &Home, value: &Value) -> Result<(), Setback> {
+        let input = json!({ "mission": home.mission, "metric": home.metric, "value": value });
+        let key = format!("collect:{}", work.id);
+        match self.call("metric_record", home, input, key) {
+            Ok(answer) => {
+                let Home { project, mission, metric } = home.clone();
+                let value = match &answer["metric"]["shown"] {
+                    Value::String(shown) => shown.clone(),
+                    other => other.to_string(),
+                };
+                (self.report)(Done::MetricCollected { project, mission, metric, value });
+                Ok(())
+            }
+            // Somebody was quicker with the same work, and read another figure.
+            Err(Error::IdempotencyConflict { .. }) => Ok(()),
+            Err(error) => settle(&error),
+        }
+    }
+
+    fn fail(&self, work: &Work, home: &Home, error: String) -> Result<(), Setback> {
+        let (attempt, gives_up) = (work.attempt, work.attempt >= TRIES);
+        let input = json!({
+            "mission": home.mission, "metric": home.metric, "error": error, "attempt": attempt,
+            "givesUp": gives_up,
+        });
+        let key = format!("collect:{}:{attempt}", work.id);
+        match self.call("metric_failed", home, input, key) {
+            Ok(_) | Err(Error::IdempotencyConflict { .. }) => {}
+            Err(error) => return settle(&error),
+        }
+        let Home { project, mission, metric } = home.clone();
+        let said = error.clone();
+        let done = Done::MetricFailed { project, mission, metric, error: said, attempt, gives_up };
+        (self.report)(done);
+        Err(if gives_up { Setback::GiveUp(error) } else { Setback::Retry(error) })
+    }
+
+    fn call(
+        &self,
+        operation: &str,
+        home: &Home,
+        input: Value,
+        key: String,
+    ) -> Result<Value, Error> {
+        let mut envelope = system("collector", &home.project, (self.clock)());
+        envelope.idempotency_key = Some(key);
+        self.ops.call(find(operation)?, &envelope, input)
+    }
+}
+
+/// The envelope of the system itself.
+pub(crate) fn system(agent: &str, project: &str, now: Time) -> Envelope {
+    let agent = AgentPath::parse(agent).unwrap_or_else(AgentPath::primary);
+    Envelope {
+        actor: Actor::new(Role::System, agent),
+        proof: Proof::Local,
+        project: project.to_owned(),
+        context: Context::default(),
+        idempotency_key: None,
+        agents: Arc::default(),
+        now,
+    }
+}
+
+/// What a report that was not taken means: the store is away for a moment, or the metric is not
+/// measured any more, and then there is nothing left to do.
+fn settle(error: &Error) -> Result<(), Setback> {
+    let meaning = error.meaning();
+    if meaning.retryable || meaning.exit == 3 { Err(again(error)) } else { Ok(()) }
+}
+
+fn again(error: &impl ToString) -> Setback {
+    Setback::Retry(error.to_string())
+}

@@ -1,0 +1,124 @@
+//! The scheduler: what is due by the clock is set going, by whichever process comes first.
+//!
+//! Nobody is elected. A metric that is due is a row whose time one transaction moves on and whose
+//! collection it queues; on PostgreSQL others pass over the locked row. A mission that is due is
+//! one call of `mission_cycle`, which holds the mission's row and does nothing where somebody has
+//! been. What was missed while nobody ran is made up for once.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use punchlist_core::effect::Effect;
+use punchlist_core::metric::Schedule;
+use punchlist_core::{Mission, Time};
+use punchlist_ops::catalogue::find;
+use punchlist_ops::config::Roster;
+use punchlist_ops::{Envelope, Error, Ops, clock};
+use punchlist_store::rows::metrics::{DueMetric, Home};
+use punchlist_store::rows::missions::Due;
+use serde_json::json;
+
+use crate::Done;
+use crate::collector::system;
+
+/// How many due rows one transaction takes.
+const BATCH: i64 = 100;
+
+/// The pause after a cycle that failed; it doubles up to the longest.
+const PAUSE_S: i64 = 5;
+const PAUSE_S_MAX: i64 = 300;
+
+/// Sets going what is due.
+#[derive(Debug)]
+pub struct Scheduler<'a> {
+    ops: &'a Ops,
+    agents: Arc<Roster>,
+    /// Missions whose cycle failed: until when they are left alone, and for how long.
+    failed: Mutex<HashMap<(String, String), (Time, i64)>>,
+}
+
+impl<'a> Scheduler<'a> {
+    #[must_use]
+    pub fn new(ops: &'a Ops, agents: Arc<Roster>) -> Self {
+        Self { ops, agents, failed: Mutex::default() }
+    }
+
+    /// Sets going everything that is due now, and says what.
+    pub fn tick(&self, now: Time) -> Result<Vec<Done>, Error> {
+        let mut done = Vec::new();
+        loop {
+            let due = self.queue_metrics(now)?;
+            let taken = due.len();
+            done.extend(due.into_iter().map(|home| {
+                let Home { project, mission, metric } = home;
+                Done::MetricDue { project, mission, metric }
+            }));
+            if i64::try_from(taken).is_ok_and(|taken| taken < BATCH) {
+                break;
+            }
+        }
+        for due in self.ops.store()?.read(move |tx| tx.due_missions(now, BATCH))? {
+            done.extend(self.cycle(due, now)?);
+        }
+        Ok(done)
+    }
+
+    /// Moves the times of due metrics on and queues their collection, in one transaction.
+    fn queue_metrics(&self, now: Time) -> Result<Vec<Home>, Error> {
+        let ids = clock::ids(now).map_err(|error| Error::Internal { detail: error.to_string() })?;
+        self.ops.store()?.write(move |tx| {
+            let mut ids = ids.clone();
+            let mut missions = HashMap::new();
+            let mut queued = Vec::new();
+            for DueMetric { id, mission_id, home } in tx.take_due_metrics(now, BATCH)? {
+                let mission: &Option<Mission> = match missions.entry(mission_id) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(new) => new.insert(tx.mission_by_id(mission_id)?),
+                };
+                let schedule = mission.as_ref().and_then(|mission| {
+                    let (pillar, metric) = mission.metrics().find(|(_, metric)| metric.id == id)?;
+                    Schedule::of(mission, pillar, metric)
+                });
+                tx.schedule_metric(id, schedule.and_then(|schedule| schedule.next(now)))?;
+                // What came to rest meanwhile is left alone.
+                if schedule.is_some() {
+                    let effect = Effect::CollectMetric { metric_id: id, todo_id: None };
+                    tx.enqueue_once(&effect, now, &mut ids)?;
+                    queued.push(home);
+                }
+            }
+            Ok::<_, Error>(queued)
+        })
+    }
+
+    /// Runs the cycle of a mission that is due. A refusal does not hold up the others; it is told,
+    /// and tried again after a pause.
+    fn cycle(&self, due: Due, now: Time) -> Result<Option<Done>, Error> {
+        let Due { project, slug: mission, .. } = due;
+        let key = (project.clone(), mission.clone());
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        if failed.get(&key).is_some_and(|(until, _)| now < *until) {
+            return Ok(None);
+        }
+        let envelope =
+            Envelope { agents: Arc::clone(&self.agents), ..system("scheduler", &project, now) };
+        let input = json!({ "mission": mission, "ifDue": true });
+        let called = find("mission_cycle").and_then(|cycle| self.ops.call(cycle, &envelope, input));
+        match called {
+            Ok(answer) => {
+                failed.remove(&key);
+                // Not if somebody else was quicker, or it has come to rest.
+                let ran = answer["ran"].as_bool().unwrap_or(true);
+                Ok(ran.then_some(Done::CycleRun { project, mission }))
+            }
+            Err(error) if error.meaning().retryable || error.meaning().exit == 3 => Err(error),
+            Err(error) => {
+                let (_, pause) = failed.get(&key).copied().unwrap_or((now, PAUSE_S));
+                let next = (pause * 2).min(PAUSE_S_MAX);
+                failed.insert(key, (now.plus_seconds(pause), next));
+                Ok(Some(Done::CycleFailed { project, mission, error: error.to_string() }))
+            }
+        }
+    }
+}

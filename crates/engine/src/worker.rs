@@ -1,0 +1,163 @@
+//! A worker: the scheduler and the pump together, until stopped.
+//!
+//! It sleeps until something is due or the store says that something was written, and never longer
+//! than five seconds. A look is one read; only where something is due is anything written. Slow
+//! work (a collector that takes its minute) holds up neither the schedule nor other work: it is
+//! done by one of a few hands.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use punchlist_core::Time;
+use punchlist_ops::config::Roster;
+use punchlist_ops::{Error, Ops};
+
+use crate::{Collector, Done, Pump, Scheduler};
+
+/// How many pieces of work are done at once.
+const HANDS: usize = 4;
+
+/// The longest sleep, so that a due thing whose hint was lost is not late.
+const SLEEP_MAX: Duration = Duration::from_secs(5);
+
+/// How often it is asked whether to go on.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// The pause where what is due must wait.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Runs what is due and what is queued, of every project of a store.
+pub struct Worker<'a> {
+    pub ops: &'a Ops,
+    pub agents: Arc<Roster>,
+    pub pump: Pump,
+    pub clock: &'a (dyn Fn() -> Time + Sync),
+    pub is_stopped: &'a (dyn Fn() -> bool + Sync),
+    pub report: &'a (dyn Fn(Done) + Sync),
+}
+
+impl std::fmt::Debug for Worker<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Worker").field("pump", &self.pump).finish_non_exhaustive()
+    }
+}
+
+/// How long until something is to be done, as far as one look tells.
+struct Look {
+    scheduled: Duration,
+    work: Duration,
+}
+
+impl Worker<'_> {
+    /// Does what is due now, and what that queues, then returns.
+    pub fn once(&self) -> Result<(), Error> {
+        let scheduler = Scheduler::new(self.ops, Arc::clone(&self.agents));
+        scheduler.tick((self.clock)())?.into_iter().for_each(self.report);
+        std::thread::scope(|scope| {
+            let hands: Vec<_> =
+                (0..HANDS).map(|_| scope.spawn(|| self.work(self.is_stopped))).collect();
+            let mut result = Ok(());
+            for hand in hands {
+                let crashed = |_| Err(Error::Internal { detail: "a worker crashed".to_owned() });
+                result = result.and(hand.join().unwrap_or_else(crashed));
+            }
+            result
+        })
+    }
+
+    /// Goes on until stopped. A store that is away for a moment is waited for.
+    pub fn run(&self) -> Result<(), Error> {
+        let (busy, halted) = (AtomicUsize::new(0), AtomicBool::new(false));
+        // What ends us ends the hands, too.
+        let is_stopped = || halted.load(Ordering::SeqCst) || (self.is_stopped)();
+        std::thread::scope(|scope| {
+            let lend_a_hand = || {
+                if busy.fetch_add(1, Ordering::SeqCst) >= HANDS {
+                    busy.fetch_sub(1, Ordering::SeqCst);
+                    return;
+                }
+                scope.spawn(|| {
+                    if let Err(error) = self.work(&is_stopped) {
+                        (self.report)(Done::StoreTrouble { error: error.to_string() });
+                    }
+                    busy.fetch_sub(1, Ordering::SeqCst);
+                });
+            };
+            let result = self.watch(&lend_a_hand);
+            halted.store(true, Ordering::SeqCst);
+            result
+        })
+    }
+
+    fn watch(&self, lend_a_hand: &dyn Fn()) -> Result<(), Error> {
+        let scheduler = Scheduler::new(self.ops, Arc::clone(&self.agents));
+        let mut watch = self.ops.store()?.watch()?;
+        let mut is_away = false;
+        while !(self.is_stopped)() {
+            let sleep = match self.turn(&scheduler, lend_a_hand) {
+                Ok(sleep) => {
+                    is_away = false;
+                    sleep
+                }
+                Err(error) if error.meaning().retryable => {
+                    // Said once.
+                    if !std::mem::replace(&mut is_away, true) {
+                        (self.report)(Done::StoreTrouble { error: error.to_string() });
+                    }
+                    std::thread::sleep(PATIENCE);
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            let until = Instant::now() + sleep;
+            while !(self.is_stopped)() {
+                let left = until.saturating_duration_since(Instant::now());
+                if left.is_zero() || watch.wait(left.min(PATIENCE))? {
+                    break;
+                }
+            }
+            if watch.is_astray() {
+                return Err(Error::ResetRequired { after: 0, last_seq: None });
+            }
+        }
+        Ok(())
+    }
+
+    /// One look, and what it calls for; says how long to sleep then.
+    fn turn(&self, scheduler: &Scheduler<'_>, lend_a_hand: &dyn Fn()) -> Result<Duration, Error> {
+        let look = self.look()?;
+        let mut sleep = look.scheduled.min(look.work).min(SLEEP_MAX);
+        if look.scheduled.is_zero() {
+            let done = scheduler.tick((self.clock)())?;
+            // Something is due that cannot be done now: it is not asked for at once again.
+            sleep = if done.is_empty() { PAUSE } else { Duration::ZERO };
+            done.into_iter().for_each(self.report);
+        }
+        if look.work.is_zero() {
+            lend_a_hand();
+            sleep = sleep.max(PATIENCE);
+        }
+        Ok(sleep)
+    }
+
+    fn look(&self) -> Result<Look, Error> {
+        let store = self.ops.store()?;
+        let (scheduled, (work, database_now)) =
+            store.read(|tx| Ok::<_, Error>((tx.scheduled_at()?, tx.work_due_at()?)))?;
+        let until = |at: Option<Time>, now: Time| {
+            let micros = at.map_or(i64::MAX, |at| at.micros().saturating_sub(now.micros()));
+            Duration::from_micros(u64::try_from(micros).unwrap_or(0))
+        };
+        Ok(Look { scheduled: until(scheduled, (self.clock)()), work: until(work, database_now) })
+    }
+
+    /// One hand: piece after piece until nothing is due.
+    fn work(&self, is_stopped: &(dyn Fn() -> bool + Sync)) -> Result<(), Error> {
+        let collector =
+            Collector { ops: self.ops, clock: self.clock, is_stopped, report: self.report };
+        let store = self.ops.store()?;
+        while !is_stopped() && self.pump.step(store, &collector)?.is_some() {}
+        Ok(())
+    }
+}

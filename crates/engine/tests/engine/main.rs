@@ -1,0 +1,20 @@
+//! The engine on every store, with real programs, real files and a real server.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot set itself up should stop")]
+
+mod collectors;
+mod pump;
+mod recorded;
+mod schedules;
+mod web;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Asks a worker to stop however the test ends: one that fails must not wait for it for ever.
+struct AtTheEnd<'a>(&'a AtomicBool);
+
+impl Drop for AtTheEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}

@@ -1,0 +1,98 @@
+//! The calls on what missions are measured by.
+
+use punchlist_core::authority::{Action, Denial, Verdict, authority, owns_pillar};
+use punchlist_core::metric::{CollectMetrics, FailCollection, Metric, Reading, RecordReading};
+use punchlist_core::text::Title;
+use punchlist_core::{ListKind, Mission, Refusal, Refused, Scope, TodoKind};
+use punchlist_store::rows::lists::Lock;
+
+use super::Call;
+use crate::Error;
+
+impl Call<'_, '_> {
+    /// The mission of a slug, if the caller's token reaches anything of it.
+    pub(crate) fn measured(&mut self, slug: &Title) -> Result<Mission, Error> {
+        self.mission(slug.as_str(), Lock::No)
+    }
+
+    /// Writes a reading down.
+    pub(crate) fn record_reading(
+        &mut self,
+        mission: &Mission,
+        command: &RecordReading,
+    ) -> Result<Reading, Error> {
+        self.reaches_metric(mission, &command.metric)?;
+        let (actor, now) = (&self.envelope.actor, self.envelope.now);
+        let decided = command.decide(mission, actor, now);
+        let (reading, decision) = decided.map_err(|refused| self.refused(mission, refused))?;
+        let stamp = self.stamp(mission.project_id);
+        self.tx.add_reading(mission.id, &reading, &decision, &stamp)?;
+        Ok(reading)
+    }
+
+    /// Has metrics read by their collectors, and says which.
+    pub(crate) fn collect<'m>(
+        &mut self,
+        mission: &'m Mission,
+        command: &CollectMetrics,
+    ) -> Result<Vec<&'m Metric>, Error> {
+        if let Some(slug) = &command.metric {
+            self.reaches_metric(mission, slug)?;
+        }
+        let actor = &self.envelope.actor;
+        let within = |pillar: &punchlist_core::mission::Pillar| {
+            let (mission, pillar) = (mission.slug.clone(), pillar.slug.clone());
+            actor.reach.covers(&Scope::Pillar { mission, pillar }, None).is_ok()
+        };
+        let decided = command.decide(mission, actor, within);
+        let (metrics, decision) = decided.map_err(|refused| self.refused(mission, refused))?;
+        let stamp = self.stamp(mission.project_id);
+        for effect in &decision.effects {
+            self.tx.enqueue_once(effect, stamp.at, &mut self.ids)?;
+        }
+        self.tx.append_all(&stamp, &mission.id.to_string(), &decision.events)?;
+        Ok(metrics)
+    }
+
+    /// Writes down that a collector failed.
+    pub(crate) fn fail_collection(
+        &mut self,
+        mission: &Mission,
+        command: &FailCollection,
+    ) -> Result<(), Error> {
+        let decided = command.decide(mission, &self.envelope.actor);
+        let (metric, decision) = decided.map_err(|refused| self.refused(mission, refused))?;
+        let stamp = self.stamp(mission.project_id);
+        self.tx.count_failure(metric.id, &command.error, stamp.at)?;
+        Ok(self.tx.append_all(&stamp, &mission.id.to_string(), &decision.events)?)
+    }
+
+    /// May the caller look at what stands in this pillar?
+    pub(crate) fn views_pillar(&mut self, mission: &str, pillar: &str) -> Result<(), Error> {
+        let actor = &self.envelope.actor;
+        let (role, action, list) = (actor.role, Action::View, ListKind::Pillar);
+        let owns = owns_pillar(actor, mission, pillar);
+        let todo_kind = TodoKind::Step;
+        let denial = match authority(role, list, todo_kind, action, owns) {
+            Verdict::Allow => {
+                let (mission, pillar) = (mission.to_owned(), pillar.to_owned());
+                return self.within_reach(&Scope::Pillar { mission, pillar });
+            }
+            Verdict::Deny(denial) => denial,
+            Verdict::Claim | Verdict::Recommend => Denial::Role,
+        };
+        Err(Refusal::NotPermitted { role, action, list, todo_kind, denial }.into())
+    }
+
+    /// Does the caller's token reach the pillar of this metric? One that is not there is said
+    /// later, by the rules.
+    fn reaches_metric(&mut self, mission: &Mission, slug: &str) -> Result<(), Error> {
+        let Some((pillar, _)) = mission.metric(slug) else { return Ok(()) };
+        let (mission, pillar) = (mission.slug.clone(), pillar.slug.clone());
+        self.within_reach(&Scope::Pillar { mission, pillar })
+    }
+
+    fn refused(&mut self, mission: &Mission, refused: Refused) -> Error {
+        self.refuse(mission.project_id, &mission.id, refused)
+    }
+}

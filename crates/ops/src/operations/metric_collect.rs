@@ -1,0 +1,55 @@
+//! `metric_collect`: have metrics read by their collectors.
+
+use punchlist_core::metric::{CollectMetrics, MEASURERS};
+use punchlist_core::text::Title;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::Maybe;
+
+/// Have metrics read by their collectors. It is queued; punch worker or punch serve does it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The mission's slug.
+    pub mission: Title,
+    /// The metric's slug; absent: each that has a collector and does not rest.
+    #[serde(default)]
+    pub metric: Maybe<Title>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// The slugs of what will be read.
+    pub queued: Vec<String>,
+}
+
+#[derive(Debug)]
+pub struct MetricCollect;
+
+impl Define for MetricCollect {
+    const NAME: &'static str = "metric_collect";
+    const ACCESS: Access = Access::Roles(&MEASURERS);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces = Surfaces {
+        command: &["metric", "collect"],
+        positional: &["mission", "metric"],
+        ..Surfaces::CALL
+    };
+    const EXAMPLE: &'static str =
+        r#"{"mission":"developer-experience","metric":"local-build-time"}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let mission = call.measured(&input.mission)?;
+        let metric = input.metric.0.as_ref().map(ToString::to_string);
+        let metrics = call.collect(&mission, &CollectMetrics { metric })?;
+        Ok(Output { queued: metrics.iter().map(|metric| metric.slug.clone()).collect() })
+    }
+}

@@ -1,0 +1,91 @@
+//! `metric_history`: a metric, how it stands, and its readings, newest first.
+
+use punchlist_core::ListKind;
+use punchlist_core::authority::Action;
+use punchlist_core::text::Title;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::{limit, page};
+use crate::views::metric::CollectionView;
+use crate::views::{MetricView, ReadingView};
+use crate::{Envelope, Error};
+
+/// Show a metric: what it is, what it should be, where it goes, and its readings, newest first.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The mission's slug.
+    pub mission: Title,
+    /// The metric's slug.
+    pub metric: Title,
+    /// How many readings at most, from 1; absent: 50, more than 1,000 is cut to 1,000.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub limit: Option<i64>,
+    /// The nextCursor of the page before.
+    #[serde(default)]
+    pub cursor: Option<i64>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    pub mission: String,
+    pub pillar: String,
+    #[serde(flatten)]
+    pub metric: MetricView,
+    /// How its collection goes; null: nothing reads it, somebody records it.
+    pub collection: Option<CollectionView>,
+    pub readings: Vec<ReadingView>,
+    /// Give this as `cursor` to read on; absent: there is no more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<i64>,
+}
+
+#[derive(Debug)]
+pub struct MetricHistory;
+
+impl Define for MetricHistory {
+    const NAME: &'static str = "metric_history";
+    const ACCESS: Access = Access::List(ListKind::Pillar, &[Action::View]);
+    const EFFECT: Effect = Effect::Read;
+    const SURFACES: Surfaces = Surfaces {
+        command: &["metric", "history"],
+        positional: &["mission", "metric"],
+        ..Surfaces::CALL
+    };
+    const EXAMPLE: &'static str =
+        r#"{"mission":"developer-experience","metric":"local-build-time","limit":20}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
+        limit(input.limit).map(|_| ())
+    }
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let limit = limit(input.limit)?;
+        let mission = call.measured(&input.mission)?;
+        let Some((pillar, metric)) = mission.metric(input.metric.as_str()) else {
+            return Err(mission.unknown_metric(input.metric.as_str()).into());
+        };
+        call.views_pillar(&mission.slug, &pillar.slug)?;
+        let newest = call.tx().readings(metric.id, MetricView::READINGS)?;
+        let mut readings = call.tx().readings_before(metric.id, input.cursor, limit + 1)?;
+        let next_cursor = page(&mut readings, limit, |(row, _)| *row);
+        let collection = call.tx().collection(metric.id)?;
+        Ok(Output {
+            mission: mission.slug.clone(),
+            pillar: pillar.slug.clone(),
+            metric: MetricView::of(metric, &newest),
+            collection: CollectionView::of(metric, collection),
+            readings: readings.into_iter().map(|(_, reading)| reading.into()).collect(),
+            next_cursor,
+        })
+    }
+}

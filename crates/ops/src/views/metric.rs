@@ -1,0 +1,121 @@
+//! A metric as callers see it: what it is now, what it should be, and how it goes.
+
+use punchlist_core::Time;
+use punchlist_core::metric::{
+    Direction, Figure, Metric, MetricKind, MetricStatus, Operator, Reading, TREND_READINGS, Target,
+    Trend, status, trend,
+};
+use punchlist_store::rows::metrics::Collection;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A metric.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MetricView {
+    pub slug: String,
+    pub name: String,
+    #[serde(rename = "type")]
+    pub kind: MetricKind,
+    pub unit: Option<String>,
+    /// The newest reading; null: it was never read.
+    #[schemars(with = "Option<f64>")]
+    pub current: Option<Figure>,
+    /// The same as people read it, with its unit.
+    pub shown: Option<String>,
+    /// When it was read.
+    #[schemars(with = "Option<String>")]
+    pub current_at: Option<Time>,
+    pub target: Option<TargetView>,
+    pub status: MetricStatus,
+    pub trend: Trend,
+}
+
+/// What a metric should be.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TargetView {
+    pub operator: Operator,
+    #[schemars(with = "f64")]
+    pub value: Figure,
+    #[schemars(with = "Option<f64>")]
+    pub warning_threshold: Option<Figure>,
+    pub desired_direction: Option<Direction>,
+    /// The same as people read it, e.g. `< 60s`.
+    pub shown: String,
+}
+
+/// One figure at one moment.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ReadingView {
+    #[schemars(with = "f64")]
+    pub value: Figure,
+    #[schemars(with = "String")]
+    pub at: Time,
+    /// Who read it: a principal, or the collector.
+    pub source: String,
+}
+
+/// How the collection of a metric goes.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CollectionView {
+    pub cron: Option<String>,
+    /// When it is read by itself next; null: only when told to, or it rests.
+    #[schemars(with = "Option<String>")]
+    pub next_at: Option<Time>,
+    /// Failures since it last worked.
+    pub failures: i64,
+    pub last_error: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub last_error_at: Option<Time>,
+}
+
+impl MetricView {
+    /// How many of the newest readings it takes to tell.
+    pub const READINGS: i64 = TREND_READINGS as i64;
+
+    /// By its newest readings, the oldest first.
+    #[must_use]
+    pub fn of(metric: &Metric, readings: &[Reading]) -> Self {
+        let figures: Vec<Figure> = readings.iter().map(|reading| reading.value).collect();
+        let (newest, target) = (readings.last(), metric.target.as_ref());
+        let current = newest.map(|reading| reading.value);
+        Self {
+            slug: metric.slug.clone(),
+            name: metric.name.clone(),
+            kind: metric.kind,
+            unit: metric.unit.clone(),
+            current,
+            shown: current.map(|figure| metric.shown(figure)),
+            current_at: newest.map(|reading| reading.at),
+            target: target.map(|target| TargetView::of(metric, target)),
+            status: status(target, current),
+            trend: trend(target, &figures),
+        }
+    }
+}
+
+impl TargetView {
+    fn of(metric: &Metric, target: &Target) -> Self {
+        let Target { operator, value, warning_threshold, desired_direction } = *target;
+        let shown = format!("{} {}", operator.sign(), metric.shown(value));
+        Self { operator, value, warning_threshold, desired_direction, shown }
+    }
+}
+
+impl CollectionView {
+    /// None for a metric that nothing reads.
+    #[must_use]
+    pub fn of(metric: &Metric, collection: Collection) -> Option<Self> {
+        metric.collect.as_ref()?;
+        let Collection { next_at, failures, last_error, last_error_at } = collection;
+        Some(Self { cron: metric.cron.clone(), next_at, failures, last_error, last_error_at })
+    }
+}
+
+impl From<Reading> for ReadingView {
+    fn from(Reading { value, at, source, .. }: Reading) -> Self {
+        Self { value, at, source }
+    }
+}
