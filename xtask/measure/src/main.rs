@@ -5,6 +5,7 @@
 
 mod checklist;
 mod issues;
+mod missions;
 mod plans;
 mod process;
 mod reads;
@@ -48,6 +49,10 @@ fn all(programs: &Path, quick: bool, only: Option<&str>) -> Result<()> {
     if wanted("plans") {
         lines.extend(plans::growth(if quick { 7 } else { 15 })?);
         lines.extend(plans::position(if quick { 60 } else { 300 })?);
+    }
+    if wanted("missions") {
+        lines.push(missions::at_the_limit(if quick { 2_000 } else { 8_000 })?);
+        lines.push(missions::cycles(if quick { 5 } else { 11 })?);
     }
     if wanted("writers") {
         lines.push(writers::measure(if quick { 4_000 } else { 20_000 })?);

@@ -36,7 +36,7 @@ pub(crate) fn measure(writes: usize) -> Result<Line> {
     })
 }
 
-fn one_by_one(file: &Path, rows: usize) -> Result<f64> {
+pub(crate) fn one_by_one(file: &Path, rows: usize) -> Result<f64> {
     let connection = Connection::open(file)?;
     connection.execute_batch(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
