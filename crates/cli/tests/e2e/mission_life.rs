@@ -78,7 +78,19 @@ fn strings(value: &Value, field: &str) -> Vec<String> {
     value.as_array().unwrap().iter().map(|v| v[field].as_str().unwrap().to_owned()).collect()
 }
 
-/// M-80 and with it M-35, M-43, M-47, M-49, M-51, M-54, M-60, M-61, M-65, P-4, P-21, F-5.
+fn counts(active: i64, backlog: i64) -> Value {
+    json!({ "active": active, "activeLimit": 10, "backlog": backlog, "backlogLimit": 50 })
+}
+
+fn update(id: &Value, action: &str, reason: &str) -> Value {
+    json!({ "missionSlug": MISSION, "todoId": id, "action": action, "reason": reason })
+}
+
+fn report(delegation: &Value, epoch: &Value, result: &str) -> Value {
+    json!({ "delegationId": delegation, "epoch": epoch, "result": result })
+}
+
+/// M-80 and with it M-35, M-43, M-47, M-49, M-51, M-54, M-60, M-65, P-4, P-21, F-5.
 fn a_mission_todo_lives_over_mcp(backend: Backend) {
     let place = Place::new(backend);
     let secret = place.operator();
@@ -132,7 +144,8 @@ fn a_mission_todo_lives_over_mcp(backend: Backend) {
     let asked = chat(&owner, planning);
     assert_eq!((asked.len(), asked[0].0.as_str()), (1, "synthetic"));
     let prompt = &asked[0].2;
-    assert!(prompt.starts_with("[synthetic · punchlist]\n\n## TODO Planning Cycle\n"), "{prompt}");
+    let heading = "[synthetic · punchlist]\n\n## TODO Planning Cycle\n";
+    assert!(prompt.starts_with(heading), "{prompt}");
     let line = "- Local build time: 72s, target < 60s, status warning, trend degrading";
     assert!(prompt.contains(line), "{prompt}");
     assert_eq!(chat(&owner, work), [], "planning stays out of the chat the work is in");
@@ -153,10 +166,9 @@ fn a_mission_todo_lives_over_mcp(backend: Backend) {
         (&todo["justification"], &created["warning"]),
         (&json!(justification), &Value::Null)
     );
-    let counts = |active: i64, backlog: i64| json!({ "active": active, "activeLimit": 10, "backlog": backlog, "backlogLimit": 50 });
     assert_eq!(created["counts"], counts(1, 0));
     let id = &todo["id"];
-    let update = |action: &str, reason: &str| json!({ "missionSlug": MISSION, "todoId": id, "action": action, "reason": reason });
+    let update = |action: &str, reason: &str| update(id, action, reason);
     let wished = owner.call("mission_todo_update", update("start", "It is urgent."));
     assert_eq!(
         (&wished["recommended"], &wished["todo"]["status"]),
@@ -197,7 +209,6 @@ fn a_mission_todo_lives_over_mcp(backend: Backend) {
     assert_eq!(operator.refused("conversation_post", post.clone()), "agent_at_work");
 
     // Reported: claimed, in the queue of the lead, and nobody's work meanwhile.
-    let report = |delegation: &Value, epoch: &Value, result: &str| json!({ "delegationId": delegation, "epoch": epoch, "result": result });
     worker.call("delegation_report", report(&delegation, &taken["epoch"], "ts-loader: 39 %."));
     let last = chat(&lead, work).pop().unwrap();
     assert_eq!((last.0.as_str(), last.1.as_str()), ("report", "owner:builder"));

@@ -121,8 +121,9 @@ impl ReportDelegation {
 
 impl CancelDelegation {
     pub fn decide(&self, delegation: &Delegation, actor: &Actor) -> Result<Decision, Refused> {
-        let own =
-            delegation.parent_agent == actor.agent || delegation.delegated_by == actor.principal;
+        // By its principal: a namesake in another role has no say, and the driver acts for it.
+        let own = delegation.delegated_by == actor.principal
+            || (actor.role == Role::System && delegation.parent_agent == actor.agent);
         if actor.role != Role::Operator && !own {
             return Err(Refusal::MayNotDelegate { role: actor.role }.into());
         }

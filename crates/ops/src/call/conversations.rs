@@ -152,7 +152,7 @@ impl Call<'_, '_> {
     }
 
     /// Does the caller's token reach the list an item is in?
-    pub(super) fn reaches_todo(&mut self, todo: TodoId) -> Result<(), Error> {
+    pub(crate) fn reaches_todo(&mut self, todo: TodoId) -> Result<(), Error> {
         let Some(project) = self.project()? else { return Ok(()) };
         match self.tx.list_of(project, TodoKey::Id(todo))? {
             Some((list, _)) => self.within_reach(&list.scope),

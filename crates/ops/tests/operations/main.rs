@@ -13,6 +13,7 @@ mod issues;
 mod leases;
 mod mission_authority;
 mod mission_cycle;
+mod mission_desk;
 mod mission_work;
 mod missions;
 mod plan_files;

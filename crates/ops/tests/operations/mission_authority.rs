@@ -6,7 +6,7 @@ use punchlist_ops::catalogue::{CATALOGUE, Effect, find};
 use punchlist_testkit::{Backend, on_every_store};
 use serde_json::{Value, json};
 
-use crate::missions::{BUILD, Desk, MISSION, complete, file, new, strings, update, with};
+use crate::mission_desk::{BUILD, Desk, MISSION, complete, file, new, strings, update, with};
 
 /// Everybody who has no part in the pillar `build-performance`.
 fn strangers(desk: &Desk) -> Vec<(&'static str, Envelope)> {
@@ -227,6 +227,54 @@ fn no_operation_goes_around_the_rules(backend: Backend) {
     assert_eq!(desk.status()["counts"]["active"], 1);
 }
 
+/// P-28: a token that was narrowed to a mission or a pillar sees that, and takes work from nowhere
+/// else; what its holder handed on, nobody of another role calls off.
+fn a_narrowed_token_sees_its_own_and_no_more(backend: Backend) {
+    let desk = Desk::new(backend, json!({}));
+    desk.call(&desk.operator(), "mission_init", file("other", json!({})));
+    let id = desk.started("x");
+    desk.call(&desk.lead(), "mission_todo_create", new("y", json!({ "pillarSlug": "onboarding" })));
+    let order = json!({ "type": "coder", "mission": "Do it.", "async": true, "todoId": id });
+    let made = desk.call(&desk.lead(), "delegate", order)["delegationId"].clone();
+    let listed = |who: &Envelope, more: Value| {
+        let answer = desk.world.call_in(who, "delegation_list", more);
+        answer.map(|answer| strings(&answer["delegations"], "id")).map_err(|error| error.code())
+    };
+    let one = Ok(vec![made.as_str().unwrap().to_owned()]);
+    for who in [desk.lead(), desk.owner(BUILD), desk.operator()] {
+        assert_eq!(listed(&who, json!({})), one);
+        assert_eq!(listed(&who, json!({ "todoId": id })), one);
+    }
+    let (other, elsewhere) = (desk.owner("onboarding"), desk.tied(Role::Lead, "other", None));
+    for who in [&other, &elsewhere] {
+        assert_eq!(listed(who, json!({})), Ok(vec![]));
+        assert_eq!(listed(who, json!({ "todoId": id })), Err("out_of_reach"));
+        for name in ["delegation_show", "delegation_cancel"] {
+            let refused = desk.refused(who, name, json!({ "delegationId": made }));
+            assert_eq!(refused.code(), "out_of_reach", "{name}");
+        }
+    }
+    let none = desk.call(&other, "delegation_take", json!({}));
+    assert_eq!(none["delegation"], Value::Null);
+    for role in [Role::Root, Role::Owner] {
+        // Of the same name as the lead, but not the lead.
+        let namesake = desk.world.envelope(role);
+        let refused = desk.refused(&namesake, "delegation_cancel", json!({ "delegationId": made }));
+        assert_eq!(refused.meaning().exit, 4, "{role}");
+    }
+    let missions = desk.call(&desk.lead(), "mission_list", json!({}));
+    assert_eq!(strings(&missions["missions"], "slug"), [MISSION]);
+    let own = desk.call(&desk.owner(BUILD), "mission_todo_list", json!({ "missionSlug": MISSION }));
+    assert_eq!(strings(&own["todos"], "title"), ["x"]);
+    let more = json!({ "missionSlug": MISSION, "pillarSlug": "onboarding" });
+    assert_eq!(desk.refused(&desk.owner(BUILD), "mission_todo_list", more).code(), "out_of_reach");
+    let status = desk.call(&desk.owner(BUILD), "mission_status", json!({ "mission": MISSION }));
+    assert_eq!(strings(&status["pillars"], "slug"), [BUILD]);
+    let foreign = desk.refused(&elsewhere, "mission_status", json!({ "mission": MISSION }));
+    assert_eq!(foreign.code(), "out_of_reach");
+    desk.call(&desk.lead(), "delegation_cancel", json!({ "delegationId": made }));
+}
+
 /// F-6: a tool is called by its whole name; what only looks like it is nothing.
 #[test]
 fn a_tool_is_called_by_its_whole_name() {
@@ -270,4 +318,5 @@ on_every_store!(
     an_item_belongs_to_one_mission,
     an_owners_wish_waits_for_the_lead,
     no_operation_goes_around_the_rules,
+    a_narrowed_token_sees_its_own_and_no_more,
 );

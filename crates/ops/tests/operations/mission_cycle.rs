@@ -5,7 +5,7 @@ use punchlist_core::Role;
 use punchlist_testkit::{Backend, on_every_store};
 use serde_json::{Value, json};
 
-use crate::missions::{BUILD, Desk, MISSION, complete, file, new, strings, update, with};
+use crate::mission_desk::{BUILD, Desk, MISSION, complete, file, new, strings, update, with};
 
 /// The texts of a chat.
 pub(crate) fn said(desk: &Desk, chat: &Value) -> Vec<String> {
@@ -191,7 +191,7 @@ fn what_the_lead_does_answers_the_question(backend: Backend) {
     assert_eq!(open_gates(&desk), [] as [Value; 0]);
 }
 
-/// M-65, Q-M3, M-82's words: each pillar is asked in its own chat, also about what it shares; and
+/// M-65, Q-M3: each pillar is asked in its own chat, also about what it shares; and
 /// what is paused is not.
 fn each_pillar_is_asked_to_plan(backend: Backend) {
     let desk = Desk::new(backend, json!({}));

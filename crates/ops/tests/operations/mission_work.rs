@@ -1,11 +1,12 @@
 //! The work on a mission's item: handed out, reported, reviewed; and the chats it stands in.
 
 use punchlist_core::Role;
-use punchlist_testkit::{Backend, on_every_store};
+use punchlist_store::Options;
+use punchlist_testkit::{Backend, on_every_lasting_store, on_every_store};
 use serde_json::{Value, json};
 
 use crate::mission_cycle::said;
-use crate::missions::{BUILD, Desk, MISSION, complete, file, strings, with};
+use crate::mission_desk::{BUILD, Desk, MISSION, complete, file, strings, with};
 
 /// Hands an item on and has a worker take it: the delegation and its epoch.
 fn hand_on(desk: &Desk, id: &Value) -> (Value, Value) {
@@ -96,7 +97,7 @@ fn what_waits_for_review_is_nobodys_work(backend: Backend) {
     assert_eq!(desk.todo(&id)["outcome"], "done, really");
 }
 
-/// M-60, M-62, F-8: what came of the work stands in the chat, done or failed; a failure settles
+/// M-60, F-8: what came of the work stands in the chat, done or failed; a failure settles
 /// nothing.
 fn reports_land_in_the_chat(backend: Backend) {
     let desk = Desk::new(backend, json!({}));
@@ -104,8 +105,7 @@ fn reports_land_in_the_chat(backend: Backend) {
     let work = hand_on(&desk, &id);
     report(&desk, &work, json!({ "error": "no network" })).unwrap();
     let again = desk.call(&desk.world.envelope(Role::Worker), "delegation_take", json!({}));
-    report(&desk, &(work.0.clone(), again["epoch"].clone()), json!({ "error": "still none" }))
-        .unwrap();
+    report(&desk, &(work.0, again["epoch"].clone()), json!({ "error": "still none" })).unwrap();
     let told = said(&desk, todo_chat(&desk));
     assert_eq!(
         told,
@@ -200,6 +200,30 @@ fn work_that_nobody_holds_is_stopped_too(backend: Backend) {
     assert_eq!(left["delegation"], Value::Null);
 }
 
+/// F-2: who takes it at the very moment it is called off has it before or not at all; the log and
+/// the rows tell the same.
+fn taking_and_cancelling_at_once_agree(backend: Backend) {
+    let desk = Desk::new(backend, json!({}));
+    for _ in 0..12 {
+        let id = desk.started("x");
+        let order = json!({ "type": "coder", "mission": "Do it.", "async": true, "todoId": id });
+        let made = desk.call(&desk.lead(), "delegate", order)["delegationId"].clone();
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                let worker = desk.world.envelope(Role::Worker);
+                let world = &desk.world;
+                scope.spawn(move || world.call_in(&worker, "delegation_take", json!({})).unwrap());
+            }
+            scope.spawn(|| desk.update(&desk.lead(), &id, "cancel"));
+        });
+        let shown = desk.call(&desk.operator(), "delegation_show", json!({ "delegationId": made }));
+        assert_eq!(shown["delegation"]["state"], "cancelled");
+    }
+    let report = punchlist_store::care::examine(desk.world.store.target(), Options::default());
+    assert!(report.ok, "{report:?}");
+}
+
+on_every_lasting_store!(taking_and_cancelling_at_once_agree);
 on_every_store!(
     cancelling_stops_the_work,
     what_waits_for_review_is_nobodys_work,
