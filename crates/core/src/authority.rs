@@ -243,12 +243,6 @@ impl Action {
         }
     }
 
-    /// Moving items between the tiers and up and down, which a mission may leave to its owners.
-    #[must_use]
-    pub const fn is_rebalancing(self) -> bool {
-        matches!(self, Self::Promote | Self::Demote | Self::Revise)
-    }
-
     /// Judging somebody's work: a denied try at this leaves a line in the log.
     #[must_use]
     pub const fn is_judgement(self) -> bool {

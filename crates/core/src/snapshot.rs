@@ -312,12 +312,15 @@ fn change(todo: &mut Todo, event: &Event) {
         Event::TodoRemoved(e) => todo.removed_at = Some(e.removed_at),
         Event::TodoRatified(e) => todo.ratified_at = Some(e.ratified_at),
         Event::TodoRevised(e) => {
+            let before = todo.clone();
             todo.title.clone_from(&e.title);
             todo.phase.clone_from(&e.phase);
             todo.priority = e.priority;
             todo.position = e.position;
             todo.deadline = e.deadline;
-            granted(todo, Action::Revise);
+            let mut wishes = std::mem::take(&mut todo.wishes);
+            wishes.retain(|wish| !wish.is_met(&before, todo));
+            todo.wishes = wishes;
         }
         Event::TodoMoved(e) => {
             todo.parent_id = e.parent_id;
@@ -332,7 +335,7 @@ fn change(todo: &mut Todo, event: &Event) {
         }
         Event::ChangeRecommended(ChangeRecommended { wish, .. }) => {
             // Whoever wishes for the same again has changed its mind.
-            todo.wishes.retain(|old| (old.action, &old.by) != (wish.action, &wish.by));
+            todo.wishes.retain(|old| !wish.repeats(old));
             todo.wishes.push(wish.clone());
         }
         Event::TodoEscalated(e) => todo.overdue_notified_for = Some(e.deadline),

@@ -217,6 +217,31 @@ pub struct Wish {
     pub command: Box<Command>,
 }
 
+impl Wish {
+    /// Is it the same wish of the same one, so that the newer stands for both?
+    #[must_use]
+    pub fn repeats(&self, old: &Self) -> bool {
+        let about = |wish: &Self| match &*wish.command {
+            Command::ReviseTodo(c) => (c.deadline.is_some(), c.priority.is_some()),
+            _ => (false, false),
+        };
+        (self.action, &self.by, about(self)) == (old.action, &old.by, about(old))
+    }
+
+    /// Has the item the deadline or the priority now that was wished for, or another than before?
+    #[must_use]
+    pub fn is_met(&self, before: &Todo, after: &Todo) -> bool {
+        let Command::ReviseTodo(wanted) = &*self.command else { return false };
+        let deadline = wanted.deadline.is_none_or(|deadline| {
+            after.deadline == Some(deadline) || after.deadline != before.deadline
+        });
+        let priority = wanted
+            .priority
+            .is_none_or(|priority| after.priority == priority || after.priority != before.priority);
+        deadline && priority
+    }
+}
+
 /// A note on an item; notes are only ever added.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -290,6 +315,15 @@ impl Todo {
     pub fn is_overdue(&self, zone: &TimeZone, now: Time) -> bool {
         self.status.is_active()
             && self.deadline.is_some_and(|deadline| deadline.ends_at(zone) <= now)
+            && self.defer_until.is_none_or(|until| until <= now)
+    }
+
+    /// Has it been a candidate for more than so many days? What rests until a date is not looked
+    /// at before (Q-M5, P-27).
+    #[must_use]
+    pub fn is_stale(&self, days: u32, now: Time) -> bool {
+        self.status == Status::Backlog
+            && self.created_at.plus_days(days) < now
             && self.defer_until.is_none_or(|until| until <= now)
     }
 

@@ -35,6 +35,17 @@ impl Access {
         }
     }
 
+    /// The judgement this is about, if it is about one.
+    #[must_use]
+    pub fn judgement(self) -> Option<Action> {
+        let action = match self {
+            Self::List(_, [action, ..]) => Some(*action),
+            Self::Todo(action) => Some(action),
+            _ => None,
+        };
+        action.filter(|action| action.is_judgement())
+    }
+
     /// The check of step 3, with the words of the authority table where it comes from there.
     pub fn check(self, role: Role, operation: &'static str) -> Result<(), Error> {
         if self.allows(role) {

@@ -17,13 +17,14 @@ mod sessions;
 pub(crate) use missions::Counts;
 pub(crate) use sessions::NewSession;
 
+use punchlist_core::authority::{Action, Verdict, authority};
 use punchlist_core::command::Command;
-use punchlist_core::event::{ListOpened, ProjectOpened};
+use punchlist_core::event::{CommandRefused, ListOpened, ProjectOpened};
 use punchlist_core::policy::{Wip, policy};
 use punchlist_core::text::{TextFault, Title};
 use punchlist_core::{
     Actor, Decision, Event, Ids, IssueId, List, ListId, ProjectId, Refusal, Refused, Scope,
-    Snapshot, TodoId, decide,
+    Snapshot, TodoId, TodoKind, decide,
 };
 use punchlist_store::rows::lists::{Lock, TodoKey};
 use punchlist_store::{Load, Stamp, Tx};
@@ -253,6 +254,21 @@ impl<'a, 't> Call<'a, 't> {
             }
             Err(refused) => Err(self.refuse(snapshot.list.project_id, &snapshot.list.id, refused)),
         }
+    }
+
+    /// Writes down that the caller tried to judge an item, where its role never may.
+    pub(crate) fn keep_try(&mut self, action: Action, named: &str) -> Result<(), Error> {
+        let Some(project) = self.project()? else { return Ok(()) };
+        let Some(key) = TodoKey::parse(named) else { return Ok(()) };
+        let Some((list, todo_id)) = self.tx.list_of(project, key)? else { return Ok(()) };
+        let (role, todo_kind) = (self.envelope.actor.role, TodoKind::Step);
+        let Verdict::Deny(denial) = authority(role, list.kind(), todo_kind, action, false) else {
+            return Ok(());
+        };
+        let refusal = Refusal::NotPermitted { role, action, list: list.kind(), todo_kind, denial };
+        let event = CommandRefused { todo_id, action, refusal }.into();
+        let stamp = self.stamp(project);
+        Ok(self.tx.append(&stamp, &list.id.to_string(), &event)?)
     }
 
     /// Keeps the line a refusal leaves, if it leaves one.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use punchlist_core::Refusal;
+use punchlist_core::{Ids, Refusal};
 use punchlist_store::rows::answers::Answer;
 use punchlist_store::{Options, Store, Target};
 use serde::Deserialize;
@@ -64,14 +64,44 @@ impl Ops {
         input: Value,
     ) -> Result<Value, Error> {
         let allowed = operation.access.check(envelope.actor.role, operation.name);
-        if !operation.bootstraps {
-            allowed?;
-        }
         let reach = &envelope.actor.reach;
-        reach
+        let reached = reach
             .covers_project(&envelope.project)
-            .map_err(|missing| Error::from(Refusal::OutOfReach { missing }))?;
+            .map_err(|missing| Error::from(Refusal::OutOfReach { missing }));
+        match allowed {
+            Err(denied) if !operation.bootstraps => {
+                if reached.is_ok() {
+                    self.keep_try(operation, envelope, &input)?;
+                }
+                return Err(denied);
+            }
+            _ => reached?,
+        }
         (operation.run)(self, operation, envelope, input)
+    }
+
+    /// Somebody who never may judge tried to: the item it named keeps a line of that, as where
+    /// ownership decides. A store that is not there is not made for it.
+    fn keep_try(
+        &self,
+        operation: &Operation,
+        envelope: &Envelope,
+        input: &Value,
+    ) -> Result<(), Error> {
+        let (Some(action), Some(named)) =
+            (operation.access.judgement(), input.get("todoId").and_then(Value::as_str))
+        else {
+            return Ok(());
+        };
+        if let Target::File(path) = &self.target
+            && !path.exists()
+        {
+            return Ok(());
+        }
+        let (shared, named, cause) = (Arc::new(envelope.clone()), named.to_owned(), operation.name);
+        let ids = new_ids(envelope)?;
+        self.store()?
+            .write(move |tx| Call::new(tx, &shared, cause, ids.clone()).keep_try(action, &named))
     }
 }
 
@@ -115,8 +145,7 @@ pub(crate) fn run<D: Define>(
     if envelope.proof == Proof::Terminal && operation.effect != Effect::Pure {
         ops.person_seen(envelope.now)?;
     }
-    let ids = clock::ids(envelope.now)
-        .map_err(|error| Error::Internal { detail: format!("no randomness for ids: {error}") })?;
+    let ids = new_ids(envelope)?;
     let shared = Arc::new(envelope.clone());
     let cause = operation.name;
     match operation.effect {
@@ -172,6 +201,11 @@ fn write<D: Define>(
         call.tx().keep_answer(&principal, key, &answer, now)?;
     }
     Ok(Ok(output))
+}
+
+fn new_ids(envelope: &Envelope) -> Result<Ids, Error> {
+    clock::ids(envelope.now)
+        .map_err(|error| Error::Internal { detail: format!("no randomness for ids: {error}") })
 }
 
 fn to_json(output: &impl serde::Serialize) -> Result<Value, Error> {

@@ -130,4 +130,15 @@ impl World {
             std::thread::yield_now();
         }
     }
+
+    /// The whole log, however long it is: the table says how much there is to wait for, where the
+    /// log itself holds back what others might still overtake.
+    pub fn whole_log(&self) -> Vec<Value> {
+        let written = self.ops.store().expect("the store opens").read(|tx| {
+            let count = punchlist_store::sql!("SELECT count(*) FROM events");
+            tx.first(count, &[], |row| row.int(0))
+        });
+        let written: Option<i64> = written.expect("the table reads");
+        self.log(usize::try_from(written.unwrap_or_default()).expect("a count"))
+    }
 }

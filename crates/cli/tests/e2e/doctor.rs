@@ -35,7 +35,10 @@ fn a_sound_store_is_clean(backend: Backend) {
     let fields: Vec<&String> = store.as_object().unwrap().keys().collect();
     assert_eq!(fields, ["target", "dialect", "schemaVersion", "ok", "checks"]);
     let fold = store["checks"].as_array().unwrap().iter().find(|c| c["name"] == "fold").unwrap();
-    assert_eq!(fold["detail"], "the log gives the tables: 0 issues, 1 lists, 2 todos, 5 events");
+    assert_eq!(
+        fold["detail"],
+        "the log gives the tables: 0 issues, 0 missions, 1 lists, 2 todos, 5 events"
+    );
     let shown = place.punch(["doctor"]).run();
     assert_eq!(shown.exit, Some(0));
     assert!(shown.stdout.ends_with("Nothing is wrong.\n"), "{shown:?}");

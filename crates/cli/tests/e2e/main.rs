@@ -30,6 +30,7 @@ mod issues;
 mod life;
 mod mcp;
 mod mcp_wire;
+mod mission_life;
 mod party;
 mod plan_archive;
 mod plan_life;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::mcp::Client;
-use crate::support::Place;
+use crate::support::{NOW, Place};
 
 /// One principal's server, and what it calls.
 pub(crate) struct Party {
@@ -12,7 +12,12 @@ pub(crate) struct Party {
 
 impl Party {
     pub(crate) fn new(place: &Place, words: &[&str], token: Option<&str>) -> Self {
-        let mut punch = place.punch(["mcp"]).words(words);
+        Self::at(place, NOW, words, token)
+    }
+
+    /// The same on another day.
+    pub(crate) fn at(place: &Place, now: &str, words: &[&str], token: Option<&str>) -> Self {
+        let mut punch = place.punch(["mcp"]).words(words).env("PUNCHLIST_NOW", now);
         if let Some(token) = token {
             punch = punch.env("PUNCHLIST_TOKEN", token);
         }

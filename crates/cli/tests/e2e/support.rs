@@ -48,6 +48,11 @@ impl Place {
         self.store.target().clone()
     }
 
+    /// The store itself, for what no command does.
+    pub(crate) fn open(&self) -> punchlist_store::Store {
+        self.store.open()
+    }
+
     /// The file of a SQLite store.
     pub(crate) fn file(&self) -> PathBuf {
         self.store.file()

@@ -87,7 +87,7 @@ impl<'a> Draft<'a> {
             Verdict::Allow => Ok(Leave::Granted),
             Verdict::Claim => Ok(Leave::AsClaim),
             Verdict::Recommend => {
-                if self.state.terms.owner_may_rebalance && action.is_rebalancing() {
+                if self.state.terms.owner_may_rebalance && self.command.is_rebalancing() {
                     return Ok(Leave::Granted);
                 }
                 self.open(id)?;

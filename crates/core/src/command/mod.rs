@@ -130,6 +130,19 @@ commands! {
     ArchiveList => Archive,
 }
 
+impl Command {
+    /// Does it only move an item between the tiers, or up and down? A mission may leave that to its
+    /// owners; the words and the deadline of an item it may not (D-2).
+    #[must_use]
+    pub const fn is_rebalancing(&self) -> bool {
+        match self {
+            Self::PromoteTodo(_) | Self::DemoteTodo(_) => true,
+            Self::ReviseTodo(revise) => revise.title.is_none() && revise.deadline.is_none(),
+            _ => false,
+        }
+    }
+}
+
 /// Decides a command. Pure: the same arguments give the same answer.
 pub fn decide(
     snapshot: &Snapshot,

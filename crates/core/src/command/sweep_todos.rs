@@ -39,7 +39,7 @@ impl SweepTodos {
             if todo.is_overdue(&zone, draft.now) {
                 self.overdue(draft, &todo);
             } else if todo.status == Status::Backlog {
-                let stale = older(&todo, self.backlog_stale_days, draft.now);
+                let stale = todo.is_stale(self.backlog_stale_days, draft.now);
                 if stale && self.auto_cancel_stale_backlog {
                     draft.cancel(id, Some(STALE.to_owned()));
                 }
@@ -82,9 +82,4 @@ impl SweepTodos {
             && todo.archived_at.is_none()
             && settled_at.plus_days(self.archive_after_days) <= now
     }
-}
-
-/// Has it been there for more than so many days?
-fn older(todo: &Todo, days: u32, now: crate::Time) -> bool {
-    todo.created_at.plus_days(days) < now
 }

@@ -99,7 +99,8 @@ impl ReportDelegation {
         actor: &Actor,
     ) -> Result<(Decision, Lease), Refused> {
         fence(delegation, lease, self.epoch, self.clock, actor)?;
-        over(delegation)?;
+        // What comes too late changes nothing, but that it came is kept (F-2).
+        over(delegation).map_err(|refused| logged(delegation, refused.refusal))?;
         let delegation_id = delegation.id;
         let event = match &self.report {
             Report::Done { result, proposal } => {
@@ -120,8 +121,9 @@ impl ReportDelegation {
 
 impl CancelDelegation {
     pub fn decide(&self, delegation: &Delegation, actor: &Actor) -> Result<Decision, Refused> {
-        let own =
-            delegation.parent_agent == actor.agent || delegation.delegated_by == actor.principal;
+        // By its principal: a namesake in another role has no say, and the driver acts for it.
+        let own = delegation.delegated_by == actor.principal
+            || (actor.role == Role::System && delegation.parent_agent == actor.agent);
         if actor.role != Role::Operator && !own {
             return Err(Refusal::MayNotDelegate { role: actor.role }.into());
         }
@@ -168,8 +170,13 @@ fn fence(
     }
     let (delegation_id, holder) = (delegation.id, holder.map(str::to_owned));
     let refusal = Refusal::StaleDelegation { delegation: delegation_id, epoch, current, holder };
-    let audit = DelegationRefused { delegation_id, refusal: refusal.clone() };
-    Err(Refused { refusal, audit: Some(Box::new(audit.into())) })
+    Err(logged(delegation, refusal))
+}
+
+/// A refusal that leaves its line in the log.
+fn logged(delegation: &Delegation, refusal: Refusal) -> Refused {
+    let audit = DelegationRefused { delegation_id: delegation.id, refusal: refusal.clone() };
+    Refused { refusal, audit: Some(Box::new(audit.into())) }
 }
 
 /// What is over stays so.
@@ -208,6 +215,25 @@ mod tests {
         let mut state = None;
         assert!(apply_delegation(&mut state, &decision.events[0], CLOCK));
         state.unwrap()
+    }
+
+    /// F-2: a result that comes after the work was called off is refused, and its line is kept.
+    #[test]
+    fn a_late_result_is_logged_and_ignored() {
+        let holder = actor("a");
+        let mut state = Some(queued());
+        let take = TakeDelegation { lease_s: 30, clock: CLOCK };
+        let (decision, lease) = take.decide(state.as_ref().unwrap(), None, &holder).unwrap();
+        apply_delegation(&mut state, &decision.events[0], CLOCK);
+        let root = Actor::new(Role::Root, AgentPath::primary());
+        let cancel = CancelDelegation { reason: None };
+        let decision = cancel.decide(state.as_ref().unwrap(), &root).unwrap();
+        apply_delegation(&mut state, &decision.events[0], CLOCK);
+        let report = Report::Done { result: Body::new("done").unwrap(), proposal: None };
+        let report = ReportDelegation { report, epoch: 1, clock: CLOCK };
+        let refused = report.decide(state.as_ref().unwrap(), Some(&lease), &holder).unwrap_err();
+        assert_eq!(refused.refusal.code(), "delegation_over");
+        assert!(matches!(refused.audit.as_deref(), Some(Event::DelegationRefused(_))));
     }
 
     /// Who names the current lease, and holds it, and nobody else; the refused one leaves its line.

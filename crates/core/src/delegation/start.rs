@@ -1,11 +1,12 @@
 //! Hand work on.
 
 use super::{DELEGATORS, Delegation, DelegationState, Mode, Review};
+use crate::authority::{Action, Verdict, authority, owns};
 use crate::event::DelegationQueued;
 use crate::text::{Body, Title};
 use crate::{
-    Actor, AgentPath, ConversationId, Decision, DelegationId, Ids, ProjectId, Refusal, Refused,
-    Session, Time, TodoId,
+    Actor, AgentPath, ConversationId, Decision, DelegationId, Ids, List, ProjectId, Refusal,
+    Refused, Session, Snapshot, Time, TodoId, TodoKind,
 };
 
 /// Hand work to a specialist.
@@ -22,6 +23,20 @@ pub struct Delegate {
 }
 
 impl Delegate {
+    /// May the actor hand on an item of this list? Whoever has no business in it may not: what comes
+    /// back would be a claim in its name.
+    pub fn may_concern(list: &List, actor: &Actor) -> Result<(), Refusal> {
+        let (role, action, todo_kind) = (actor.role, Action::View, TodoKind::Step);
+        let owned = owns(actor, &Snapshot::empty(list.clone()), None);
+        match authority(role, list.kind(), todo_kind, action, owned) {
+            Verdict::Deny(denial) => {
+                let list = list.kind();
+                Err(Refusal::NotPermitted { role, action, list, todo_kind, denial })
+            }
+            _ => Ok(()),
+        }
+    }
+
     pub fn decide(
         &self,
         project_id: ProjectId,

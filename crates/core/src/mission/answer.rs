@@ -19,48 +19,81 @@ const CANCEL: [&str; 3] = ["cancel", "drop", "abandon"];
 /// How to write one, for refusals.
 pub const SPELLING: &str = "`extend to YYYY-MM-DD` or `cancel`";
 
-/// Reads an answer, and what else was said: the title it may name.
+/// Reads an answer, and what else was said: the title it may name. A question is no answer.
 #[must_use]
 pub fn parse(text: &str) -> Option<(Answer, String)> {
     let words: Vec<&str> = text.split_whitespace().collect();
-    let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-    let first = words.first().map(|word| bare(word))?;
-    let rest = &words[1..];
+    let (first, rest) = words.split_first()?;
+    let said = first_clause(first, rest)?;
+    let first = bare(first);
     if CANCEL.contains(&first.as_str()) {
-        return Some((Answer::Cancel, named(rest)));
+        return Some((Answer::Cancel, named(said)));
     }
     if !EXTEND.contains(&first.as_str()) {
         return None;
     }
-    let date = |word: &str| {
-        let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric() && c != '+');
-        Deadline::parse(word)
-    };
-    let at = rest.iter().position(|word| date(word).is_some())?;
-    let deadline = date(rest[at])?;
-    let others: Vec<&str> =
-        rest.iter().enumerate().filter(|(n, _)| *n != at).map(|(_, word)| *word).collect();
-    Some((Answer::Extend(deadline), named(&others)))
+    let deadline = rest.iter().find_map(|word| date(word))?;
+    Some((Answer::Extend(deadline), named(said)))
 }
 
-/// What is left without the words that only hold a sentence together.
+fn bare(word: &str) -> String {
+    word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase()
+}
+
+fn date(word: &str) -> Option<Deadline> {
+    Deadline::parse(word.trim_matches(|c: char| !c.is_ascii_alphanumeric() && c != '+'))
+}
+
+/// What follows the first word up to where its clause ends: a reason may stand behind it, and names
+/// nothing. None: it asks.
+fn first_clause<'w>(first: &str, rest: &'w [&'w str]) -> Option<&'w [&'w str]> {
+    const ENDS: [char; 6] = ['.', ',', ';', ':', '!', '?'];
+    const JOINTS: [&str; 6] = ["because", "since", "as", "for", "and", "but"];
+    if first.ends_with('?') {
+        return None;
+    }
+    if first.ends_with(ENDS) {
+        return Some(&[]);
+    }
+    for (n, word) in rest.iter().enumerate() {
+        if JOINTS.contains(&word.to_lowercase().as_str()) {
+            return Some(&rest[..n]);
+        }
+        if word.ends_with('?') {
+            return None;
+        }
+        if word.ends_with(ENDS) {
+            return Some(&rest[..=n]);
+        }
+    }
+    Some(rest)
+}
+
+/// What is left without the date and the words that only hold a sentence together.
 fn named(words: &[&str]) -> String {
-    const SMALL: [&str; 8] = ["to", "until", "till", "it", "the", "deadline", "please", "of"];
+    const SMALL: [&str; 14] = [
+        "to", "until", "till", "it", "the", "deadline", "please", "of", "this", "that", "one",
+        "todo", "item", "task",
+    ];
     let telling = words.iter().filter(|word| {
-        let bare = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-        !bare.is_empty() && !SMALL.contains(&bare.as_str())
+        let bare = bare(word);
+        !bare.is_empty() && !SMALL.contains(&bare.as_str()) && date(word).is_none()
     });
     let text = telling.copied().collect::<Vec<_>>().join(" ");
     text.trim_matches(|c: char| !c.is_alphanumeric()).to_owned()
 }
 
-/// Which of these titles is meant: the only one, or the one that holds what was said.
+/// Which of these titles is meant: the one that holds what was said, or the only one where nothing
+/// was. Who names something else means something else: cancelled is for good.
 pub fn meant<'t>(said: &str, titles: &[&'t str]) -> Result<usize, Vec<&'t str>> {
-    if titles.len() == 1 {
-        return Ok(0);
-    }
     let said = said.to_lowercase();
-    let holds = |title: &&str| !said.is_empty() && title.to_lowercase().contains(&said);
+    if said.is_empty() {
+        return if titles.len() == 1 { Ok(0) } else { Err(titles.to_vec()) };
+    }
+    let holds = |title: &str| {
+        let title = named(&title.split_whitespace().collect::<Vec<_>>()).to_lowercase();
+        title.contains(&said)
+    };
     let fitting: Vec<usize> =
         titles.iter().enumerate().filter(|(_, title)| holds(title)).map(|(n, _)| n).collect();
     match fitting[..] {
@@ -85,10 +118,22 @@ mod tests {
             ("postpone to 2026-12-01T10:00:00Z", date("2026-12-01T10:00:00Z"), ""),
             ("Cancel!", Answer::Cancel, ""),
             ("cancel \"Profile webpack\"", Answer::Cancel, "Profile webpack"),
+            ("Cancel it, nobody needs it any more.", Answer::Cancel, ""),
+            ("cancel this one because the plugin is gone", Answer::Cancel, ""),
+            ("extend to 2026-12-01, the vendor is late", date("2026-12-01"), ""),
+            ("cancel the offsite in May", Answer::Cancel, "offsite in May"),
         ] {
             assert_eq!(parse(text), Some((answer, said.to_owned())), "{text}");
         }
-        for text in ["", "why is it late?", "extend", "extend to next week", "I would not cancel"] {
+        for text in [
+            "",
+            "why is it late?",
+            "extend",
+            "extend to next week",
+            "I would not cancel",
+            "Cancel? What would we lose?",
+            "cancel or extend?",
+        ] {
             assert_eq!(parse(text), None, "{text}");
         }
     }
@@ -96,6 +141,9 @@ mod tests {
     #[test]
     fn the_item_is_the_only_one_or_the_one_that_is_named() {
         assert_eq!(meant("", &["Profile webpack"]), Ok(0));
+        assert_eq!(meant("webpack", &["Profile webpack"]), Ok(0));
+        assert_eq!(meant("offsite in May", &["Profile webpack"]), Err(vec!["Profile webpack"]));
+        assert_eq!(meant("audit CI", &["Audit the CI", "Audit CD"]), Ok(0), "small words go");
         let two = ["Profile webpack", "Audit CI"];
         assert_eq!(meant("audit", &two), Ok(1));
         assert_eq!(meant("", &two), Err(two.to_vec()));

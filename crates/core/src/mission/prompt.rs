@@ -1,11 +1,13 @@
 //! What a mission writes into its chats: the planning prompt, orders, warnings, escalations.
 //!
-//! The words are the mission design's own (M-49, M-66…M-68, M-76).
+//! The words are the mission design's own (M-49, M-66…M-68, M-76). What others wrote stands in one
+//! line each, so that no title can forge a section.
 
 use std::fmt::Write as _;
 
 use super::{Mission, Pillar, StrategyStatus};
 use crate::metric::{Figure, Metric, MetricStatus, Trend};
+use crate::text::normalised;
 use crate::{Status, Time, Todo};
 
 /// A metric and what its readings add up to.
@@ -46,7 +48,9 @@ pub fn planning(
     text.push_str("### Active Strategies\n");
     let going = |status| matches!(status, StrategyStatus::Active | StrategyStatus::Planned);
     let strategies = pillar.strategies.iter().filter(|strategy| going(strategy.status));
-    section(&mut text, strategies.map(|s| format!("- {} ({})", s.description, s.status.name())));
+    let strategy =
+        |description: &str, status: &str| format!("- {} ({status})", normalised(description));
+    section(&mut text, strategies.map(|s| strategy(&s.description, s.status.name())));
     let _ = writeln!(text, "### Active TODOs ({}/{})", counts.0, limits.active);
     let active = own.iter().filter(|todo| todo.status.is_active());
     let elsewhere = shared.iter().filter(|shared| shared.todo.status.is_active());
@@ -92,19 +96,19 @@ fn metric_line(measured: &Measured<'_>) -> String {
     );
     format!(
         "- {}: {current}, target {target}, status {}, trend {}",
-        metric.name,
+        normalised(&metric.name),
         status.name(),
         trend.name()
     )
 }
 
 fn active_line(todo: &Todo, now: Time) -> String {
-    let agent = todo.agent_type.as_deref().unwrap_or("unassigned");
+    let agent = todo.agent_type.as_deref().map_or_else(|| "unassigned".to_owned(), normalised);
     let claimed = if todo.claim.is_some() { ", waits for review" } else { "" };
     let deadline = todo.deadline.map(|deadline| format!(", due {deadline}")).unwrap_or_default();
     format!(
         "- {} ({}, {}, {agent}, {}{deadline}{claimed}) [{}]",
-        todo.title,
+        normalised(&todo.title),
         todo.status,
         todo.priority.name(),
         age(todo, now),
@@ -113,15 +117,15 @@ fn active_line(todo: &Todo, now: Time) -> String {
 }
 
 fn backlog_line(todo: &Todo, stale_days: u32, now: Time) -> String {
-    let stale = if todo.created_at.plus_days(stale_days) < now { " STALE" } else { "" };
-    let (title, priority) = (&todo.title, todo.priority.name());
+    let stale = if todo.is_stale(stale_days, now) { " STALE" } else { "" };
+    let (title, priority) = (normalised(&todo.title), todo.priority.name());
     format!("- {title} ({priority}, {}){stale} [{}]", age(todo, now), todo.id)
 }
 
 fn shared_line(shared: &Shared<'_>, now: Time) -> String {
     let Shared { todo, owner } = shared;
     let (priority, age) = (todo.priority.name(), age(todo, now));
-    let (title, status) = (&todo.title, todo.status);
+    let (title, status) = (normalised(&todo.title), todo.status);
     format!("- {title} ({status}, {priority}, {age}) (shared, owned by {owner}) [{}]", todo.id)
 }
 
@@ -157,17 +161,28 @@ fn sentence(text: &str) -> String {
 /// What the person is asked about an overdue item (M-76).
 #[must_use]
 pub fn escalation(todo: &Todo) -> String {
+    format!("{} Please advise: extend deadline or cancel?", overdue(todo))
+}
+
+/// What the person is told of an overdue item that the mission's own rules have cancelled.
+#[must_use]
+pub fn called_off(todo: &Todo) -> String {
+    format!(
+        "{} It was never started and is cancelled now; create it anew to keep it.",
+        overdue(todo)
+    )
+}
+
+/// What is late, where it stands and since when.
+fn overdue(todo: &Todo) -> String {
     let since = match todo.status {
         Status::InProgress => todo.started_at.unwrap_or(todo.created_at),
         _ => todo.created_at,
     };
     let since = since.to_string();
     let date = since.split('T').next().unwrap_or_default();
-    format!(
-        "TODO overdue: {}. Status: {} since {date}. Please advise: extend deadline or cancel?",
-        todo.title.trim_end_matches('.'),
-        todo.status
-    )
+    let title = todo.title.trim_end_matches('.');
+    format!("TODO overdue: {title}. Status: {} since {date}.", todo.status)
 }
 
 /// What whoever works on an overdue item is told (M-74).

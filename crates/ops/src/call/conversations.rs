@@ -2,6 +2,7 @@
 
 use punchlist_core::command::{CancelTodo, Command, ReviseTodo};
 use punchlist_core::conversation::{Channel, Conversation, Message, MessageKind};
+use punchlist_core::delegation::Delegate;
 use punchlist_core::gate::{AnswerGate, GateDecision};
 use punchlist_core::mission::answer::{self, Answer};
 use punchlist_core::{ConversationId, Gate, Refusal, Role, Scope, TodoId};
@@ -151,12 +152,22 @@ impl Call<'_, '_> {
     }
 
     /// Does the caller's token reach the list an item is in?
-    pub(super) fn reaches_todo(&mut self, todo: TodoId) -> Result<(), Error> {
+    pub(crate) fn reaches_todo(&mut self, todo: TodoId) -> Result<(), Error> {
         let Some(project) = self.project()? else { return Ok(()) };
         match self.tx.list_of(project, TodoKey::Id(todo))? {
             Some((list, _)) => self.within_reach(&list.scope),
             None => Ok(()),
         }
+    }
+
+    /// May the caller hand this item on? Says the chat it is worked in, where it has one.
+    pub(crate) fn hand_on(&mut self, todo: TodoId) -> Result<Option<ConversationId>, Error> {
+        let Some(project) = self.project()? else { return Ok(None) };
+        if let Some((list, _)) = self.tx.list_of(project, TodoKey::Id(todo))? {
+            self.within_reach(&list.scope)?;
+            Delegate::may_concern(&list, &self.envelope.actor)?;
+        }
+        self.chat_of(todo)
     }
 
     /// The chat the items of a pillar are worked in, for an item of one.

@@ -4,7 +4,7 @@ use punchlist_core::conversation::{MessageKind, SYNTHETIC, Speaker};
 use punchlist_core::event::{TodoCancelled, TodoDemoted, TodoEscalated};
 use punchlist_core::metric::{self, TREND_READINGS};
 use punchlist_core::mission::{
-    Escalate, Measured, Pillar, RunCycle, Shared, Standing, planning, warning,
+    Escalate, Measured, Pillar, RunCycle, Shared, Standing, called_off, planning, warning,
 };
 use punchlist_core::{
     ConversationId, Decision, Event, Mission, ProjectId, Scope, Snapshot, Status, Todo, TodoId,
@@ -72,7 +72,15 @@ impl Call<'_, '_> {
         for event in &decision.events {
             match event {
                 Event::TodoEscalated(TodoEscalated { todo_id, .. }) => {
-                    self.escalate(mission, pillar, &before, *todo_id)?;
+                    let settled = list.todo(*todo_id).is_some_and(|todo| todo.status.is_settled());
+                    match before.todo(*todo_id) {
+                        // There is nothing left to ask.
+                        Some(todo) if settled => {
+                            let (chat, text) = (mission.conversation_id, called_off(todo));
+                            self.write_synthetic(mission.project_id, chat, &text)?;
+                        }
+                        _ => self.escalate(mission, pillar, &before, *todo_id)?,
+                    }
                     output.escalated.push(titled(*todo_id));
                 }
                 Event::TodoDemoted(TodoDemoted { todo_id, .. }) => {

@@ -71,10 +71,12 @@ impl Call<'_, '_> {
     /// Stops whoever works on an item that is not to be done any more.
     pub(super) fn stop_work_on(&mut self, project: ProjectId, todo: TodoId) -> Result<(), Error> {
         let wanted = WantedDelegations { todo: Some(todo), ..WantedDelegations::default() };
-        for (delegation, _) in self.tx.delegations(project, &wanted, 1000)? {
-            if delegation.state.is_over() {
+        for (found, _) in self.tx.delegations(project, &wanted, i64::MAX)? {
+            // Somebody may be taking it at this moment.
+            let held = self.tx.delegation(project, found.id, Lock::Row)?;
+            let Some((delegation, _)) = held.filter(|(held, _)| !held.state.is_over()) else {
                 continue;
-            }
+            };
             let reason = Body::new("the todo was cancelled").ok();
             let mut actor = system();
             // By policy, for whoever delegated it.

@@ -1,5 +1,6 @@
 //! The calls on missions: found by slug, with the limits and terms their lists are decided under.
 
+use punchlist_core::conversation::{MessageKind, Speaker};
 use punchlist_core::gate::GateState;
 use punchlist_core::mission::{InitMission, Initialised, SetStanding};
 use punchlist_core::{Actor, Decision, Event, Mission, Refusal, Role, Scope, Snapshot, Tally};
@@ -161,8 +162,8 @@ impl Call<'_, '_> {
     }
 
     /// What a change of an item means for what hangs on it: a question about its deadline is
-    /// answered by any new deadline and by its end, and whoever works on it when it is cancelled is
-    /// stopped (F-2).
+    /// answered by any new deadline and by its end, whoever works on it when it is cancelled is
+    /// stopped (F-2), and what is said to returned work stands in the chat it is worked in (M-51).
     pub(super) fn follow_mission(
         &mut self,
         actor: &Actor,
@@ -175,6 +176,15 @@ impl Call<'_, '_> {
         let project = snapshot.list.project_id;
         for event in &decided.events {
             let todo_id = match event {
+                Event::ClaimReturned(e) => {
+                    if let Some(chat) = self.chat_of(e.todo_id)? {
+                        let person = actor.role == Role::Operator;
+                        let speaker = if person { Speaker::User } else { Speaker::Assistant };
+                        let said = (speaker, MessageKind::Text);
+                        self.post(project, chat, said, e.feedback.clone())?;
+                    }
+                    continue;
+                }
                 Event::TodoRevised(e) => e.todo_id,
                 Event::TodoCompleted(e) => e.todo_id,
                 Event::TodoCancelled(e) => {

@@ -67,7 +67,7 @@ impl Define for DelegateOp {
             None => None,
         };
         let conversation_id = match todo_id {
-            Some(id) => call.chat_of(id)?,
+            Some(id) => call.hand_on(id)?,
             None => None,
         };
         let is_async = input.is_async == Some(true);

@@ -62,19 +62,29 @@ impl Define for DelegationList {
     }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        call.reaches_issue(None)?;
+        // A token narrowed to a mission sees what is about its items.
+        let reach = call.envelope().actor.reach.clone();
+        if reach.mission.is_none() {
+            call.reaches_issue(None)?;
+        }
         let limit = limit(input.limit)?;
         let Some(project) = call.project()? else {
             return Ok(Output { delegations: Vec::new(), next_cursor: None });
         };
         let todo = match &input.todo_id.0 {
-            Some(named) => Some(call.todo_named(named.as_str())?),
+            Some(named) => {
+                let todo = call.todo_named(named.as_str())?;
+                call.reaches_todo(todo)?;
+                Some(todo)
+            }
             None => None,
         };
         let wanted = WantedDelegations {
             state: input.state,
             kind: input.kind.0.clone().map(Title::into_string),
             todo,
+            mission: reach.mission,
+            pillar: reach.pillar,
             above: input.cursor.0.clone().map(Title::into_string),
             ..WantedDelegations::default()
         };

@@ -25,6 +25,9 @@ pub struct GateView {
     pub session: Option<String>,
     /// The number of the issue it is about.
     pub number: Option<i64>,
+    /// Of an escalation: the todo it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub todo_id: Option<String>,
     /// The reason, the question or the title.
     pub text: String,
     /// The options of a question.
@@ -90,6 +93,7 @@ impl GateView {
             state: gate.state,
             session: gate.session_id.map(|id| id.to_string()),
             number: issue.map(|issue| issue.number),
+            todo_id: gate.todo_id.map(|id| id.to_string()),
             options: part("options"),
             schema: (gate.kind == GateKind::Form).then(|| gate.details.clone()),
             text: gate.text,

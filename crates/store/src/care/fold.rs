@@ -3,6 +3,8 @@
 //! The log comes sorted by what it happened to, so that one list or issue is in memory at a time. Leases, the outbox,
 //! kept answers and whatever else no event tells of are outside the fold.
 
+mod missions;
+
 use std::collections::BTreeMap;
 
 use punchlist_core::delegation::apply_delegation;
@@ -14,8 +16,10 @@ use punchlist_core::todo::Note;
 use punchlist_core::{
     Delegation, Event, Gate, Issue, ListId, Session, Snapshot, Todo, TodoId, apply,
 };
+use serde::Serialize;
 use serde_json::Value;
 
+use self::missions::MissionFold;
 use super::doctor::{Check, named};
 use crate::rows::lists::Lock;
 use crate::rows::places;
@@ -31,10 +35,14 @@ pub(super) fn check(tx: &mut Tx<'_>) -> Result<Check, Error> {
     for list in tx.lists_without_events()? {
         fold.differs(format!("list {list} is in the tables, but not in the log"));
     }
-    let Fold { lists, issues, todos, events, differences, .. } = fold;
+    for mission in tx.missions_without_events()? {
+        fold.differs(format!("mission {mission} is in the tables, but not in the log"));
+    }
+    let Fold { lists, issues, missions, todos, events, differences, .. } = fold;
     if differences.is_empty() {
         let detail = format!(
-            "the log gives the tables: {issues} issues, {lists} lists, {todos} todos, {events} events"
+            "the log gives the tables: {issues} issues, {missions} missions, {lists} lists, \
+             {todos} todos, {events} events"
         );
         return Ok(Check::good("fold", detail));
     }
@@ -56,8 +64,10 @@ struct Fold {
     session: Option<Session>,
     gate: Option<Gate>,
     delegation: Option<Delegation>,
+    mission: MissionFold,
     lists: u64,
     issues: u64,
+    missions: u64,
     todos: u64,
     events: u64,
     differences: Vec<String>,
@@ -106,6 +116,7 @@ impl Fold {
         apply_session(&mut self.session, event, recorded.at);
         apply_gate(&mut self.gate, event, recorded.at);
         apply_delegation(&mut self.delegation, event, recorded.at);
+        self.mission.take(event, recorded);
         match event {
             Event::IssueUpdated(e) => self.updates.push(e.update.clone()),
             Event::IssueLinked(e) => self.links.push(e.link.clone()),
@@ -180,8 +191,14 @@ impl Fold {
         Ok(())
     }
 
-    /// Compares the session, the gate or the delegation that was folded with its row.
+    /// Compares the mission, the session, the gate or the delegation that was folded with its row.
     fn close_apart(&mut self, tx: &mut Tx<'_>) -> Result<(), Error> {
+        if let Some(differences) = self.mission.close(tx)? {
+            self.missions += 1;
+            for what in differences {
+                self.differs(what);
+            }
+        }
         if let Some(folded) = self.session.take()
             && tx.session_by_id(folded.id)?.as_ref() != Some(&folded)
         {
@@ -230,7 +247,7 @@ impl Fold {
                 None => self.differs(format!("todo {id} is in the log, but not in the tables")),
                 Some(row) if row == todo => {}
                 Some(row) => {
-                    for what in fields(id, row, todo) {
+                    for what in fields(&format!("todo {id}"), row, todo) {
                         self.differs(what);
                     }
                 }
@@ -242,17 +259,17 @@ impl Fold {
     }
 }
 
-/// Which fields of an item differ, and how.
-fn fields(id: &TodoId, row: &Todo, folded: &Todo) -> Vec<String> {
+/// Which fields of something differ, and how.
+fn fields<T: Serialize>(named: &str, row: &T, folded: &T) -> Vec<String> {
     let (row, folded) = (serde_json::to_value(row), serde_json::to_value(folded));
     let (Ok(Value::Object(row)), Ok(Value::Object(folded))) = (row, folded) else {
-        return vec![format!("todo {id} differs")];
+        return vec![format!("{named} differs")];
     };
     let differ = row.iter().filter(|(name, value)| folded.get(*name) != Some(value));
     differ
         .map(|(name, value)| {
             let said = folded.get(name).map_or("nothing".to_owned(), short);
-            format!("todo {id}: {name} is {}, the log says {said}", short(value))
+            format!("{named}: {name} is {}, the log says {said}", short(value))
         })
         .collect()
 }

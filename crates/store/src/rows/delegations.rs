@@ -57,6 +57,9 @@ pub struct WantedDelegations {
     pub todo: Option<TodoId>,
     pub session: Option<SessionId>,
     pub issue: Option<IssueId>,
+    /// Only about items of this mission, by its slug, and of this pillar of it.
+    pub mission: Option<String>,
+    pub pillar: Option<String>,
     /// Only newer ones than this id.
     pub above: Option<String>,
 }
@@ -134,7 +137,11 @@ impl Tx<'_> {
                  AND (CAST($4 AS TEXT) IS NULL OR todo_id = $4) \
                  AND (CAST($5 AS TEXT) IS NULL OR session_id = $5) \
                  AND (CAST($6 AS TEXT) IS NULL OR issue_id = $6) \
-                 AND (CAST($7 AS TEXT) IS NULL OR id > $7) ORDER BY id LIMIT $8"
+                 AND (CAST($7 AS TEXT) IS NULL OR id > $7) \
+                 AND (CAST($9 AS TEXT) IS NULL OR todo_id IN (SELECT t.id FROM todos AS t \
+                 JOIN lists AS l ON l.id = t.list_id WHERE l.kind = 'pillar' \
+                 AND l.scope_outer = $9 AND (CAST($10 AS TEXT) IS NULL OR l.scope_inner = $10))) \
+                 ORDER BY id LIMIT $8"
             )),
             &[
                 (&project).into(),
@@ -145,6 +152,8 @@ impl Tx<'_> {
                 issue.as_deref().into(),
                 wanted.above.as_deref().into(),
                 limit.into(),
+                wanted.mission.as_deref().into(),
+                wanted.pillar.as_deref().into(),
             ],
             read,
         )

@@ -227,6 +227,20 @@ impl Tx<'_> {
         )
     }
 
+    /// Every reading of a mission's metrics.
+    pub(crate) fn readings_of(&mut self, mission: MissionId) -> Result<Vec<Reading>, Error> {
+        let mission = mission.to_string();
+        self.query(
+            sql!(
+                "SELECT r.value, r.at, r.source, r.metric_id FROM readings AS r \
+                 JOIN metrics AS k ON k.id = r.metric_id JOIN pillars AS p ON p.id = k.pillar_id \
+                 WHERE p.mission_id = $1"
+            ),
+            &[(&mission).into()],
+            |row| reading(row, word("metric id", &row.text(3)?, MetricId::parse)?),
+        )
+    }
+
     /// The newest readings of a metric, the oldest of them first.
     pub fn readings(&mut self, metric_id: MetricId, limit: i64) -> Result<Vec<Reading>, Error> {
         let found = self.readings_before(metric_id, None, limit)?;
@@ -257,6 +271,13 @@ impl Tx<'_> {
             },
         )
     }
+}
+
+/// A reading whose value, time and source come first.
+fn reading(row: &Row<'_>, metric_id: MetricId) -> Result<Reading, Error> {
+    let value = Figure::new(row.real(0)?)
+        .ok_or_else(|| Error::unreadable("figure", "not a finite number"))?;
+    Ok(Reading { metric_id, value, at: time(row, 1)?, source: row.text(2)? })
 }
 
 fn read(row: &Row<'_>) -> Result<(PillarId, Metric), Error> {

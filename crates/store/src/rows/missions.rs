@@ -108,6 +108,19 @@ impl Tx<'_> {
         )
     }
 
+    /// The slugs of missions that no event made.
+    pub(crate) fn missions_without_events(&mut self) -> Result<Vec<String>, Error> {
+        self.query(
+            sql!(
+                "SELECT slug FROM missions WHERE id IN \
+                 (SELECT id FROM missions EXCEPT SELECT aggregate FROM events \
+                 WHERE type = 'mission_initialised') LIMIT 100"
+            ),
+            &[],
+            |row| row.text(0),
+        )
+    }
+
     fn with_pillars(&mut self, mut mission: Mission) -> Result<Mission, Error> {
         let id = mission.id.to_string();
         let mut metrics = HashMap::new();

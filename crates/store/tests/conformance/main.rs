@@ -12,6 +12,7 @@ mod fold;
 mod issue_search;
 mod issues;
 mod migrations;
+mod missions;
 mod outbox;
 mod portable;
 mod restored_log;

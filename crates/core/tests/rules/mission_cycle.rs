@@ -1,0 +1,104 @@
+//! When a mission plans: due once, however long nobody looked, and not while it rests.
+
+use punchlist_core::mission::{Cadence, RunCycle, SetStanding, Standing, apply_mission};
+use punchlist_core::{Actor, Mission, Refusal, Role, Time};
+
+use crate::mission_init::{mission, now};
+use crate::world::actor;
+
+fn at(text: &str) -> Time {
+    Time::parse(text).unwrap()
+}
+
+/// Mondays at nine in Berlin, due on the sixteenth.
+fn weekly() -> Mission {
+    let cadence = Cadence { cron: "0 9 * * 1".into(), timezone: "Europe/Berlin".into() };
+    let next_cycle_at = Some(at("2026-11-16T08:00:00Z"));
+    Mission { cadence: Some(cadence), next_cycle_at, ..mission() }
+}
+
+/// Runs one if it is due; says whether it ran.
+fn tick(mission: &mut Mission, now: Time) -> bool {
+    let decided = RunCycle { if_due: true }.decide(mission, &actor(Role::System), now).unwrap();
+    let Some(decision) = decided else { return false };
+    let mut state = Some(mission.clone());
+    assert!(apply_mission(&mut state, &decision.events[0], now));
+    *mission = state.unwrap();
+    true
+}
+
+/// M-71, F-4: it fires when its time has come, once, and moves on; cycles that were missed are one.
+#[test]
+fn a_due_cycle_fires_once_and_moves_on() {
+    let mut mission = weekly();
+    assert!(!tick(&mut mission, at("2026-11-16T07:59:59Z")), "not yet");
+    let due = at("2026-11-16T08:00:00Z");
+    assert!(tick(&mut mission, due));
+    assert_eq!(mission.last_cycle_at, Some(due));
+    assert_eq!(mission.next_cycle_at, Some(at("2026-11-23T08:00:00Z")));
+    assert!(!tick(&mut mission, due), "whoever comes second finds it done");
+    // Nobody looked for five weeks: one cycle, and the next is ahead.
+    let late = at("2026-12-23T12:00:00Z");
+    assert!(tick(&mut mission, late));
+    assert_eq!(mission.next_cycle_at, Some(at("2026-12-28T08:00:00Z")));
+    assert!(!tick(&mut mission, late));
+}
+
+/// M-72: what rests or is over does not cycle, not even when it is told to.
+#[test]
+fn what_rests_does_not_cycle() {
+    for status in [Standing::Paused, Standing::Archived] {
+        let mission = Mission { status, ..weekly() };
+        for if_due in [true, false] {
+            let late = at("2027-01-01T00:00:00Z");
+            let decided = RunCycle { if_due }.decide(&mission, &actor(Role::Operator), late);
+            assert_eq!(decided, Ok(None), "{status:?}");
+        }
+    }
+    // It goes on with the next moment ahead, not with those it rested through.
+    let operator = actor(Role::Operator);
+    let set = |mission: &Mission, status, now| {
+        let command = SetStanding { pillar: None, status };
+        let decision = command.decide(mission, &operator, now).unwrap();
+        let mut state = Some(mission.clone());
+        assert!(apply_mission(&mut state, &decision.events[0], now));
+        state.unwrap()
+    };
+    let paused = set(&weekly(), Standing::Paused, now());
+    assert_eq!(paused.next_cycle_at, None);
+    let resumed = set(&paused, Standing::Active, at("2026-12-23T12:00:00Z"));
+    assert_eq!(resumed.next_cycle_at, Some(at("2026-12-28T08:00:00Z")));
+    let archived = Mission { status: Standing::Archived, ..weekly() };
+    let resume = SetStanding { pillar: None, status: Standing::Active };
+    let refused = resume.decide(&archived, &operator, now()).unwrap_err().refusal;
+    assert!(matches!(refused, Refusal::MissionArchived { .. }));
+}
+
+/// Told to, it runs before its time, and one without a cadence as well; then it is due as before.
+#[test]
+fn a_cycle_may_be_run_by_hand() {
+    let early = now();
+    let decided = RunCycle { if_due: false }.decide(&weekly(), &actor(Role::Operator), early);
+    let mut state = Some(weekly());
+    apply_mission(&mut state, &decided.unwrap().unwrap().events[0], early);
+    assert_eq!(state.unwrap().next_cycle_at, Some(at("2026-11-16T08:00:00Z")));
+    let bare = RunCycle { if_due: false }.decide(&mission(), &actor(Role::Operator), early);
+    assert!(bare.unwrap().is_some());
+    assert_eq!(RunCycle { if_due: true }.decide(&mission(), &actor(Role::System), early), Ok(None));
+}
+
+/// Who runs a cycle, or lets a mission rest: the operator and its own lead, and for a cycle the
+/// scheduler.
+#[test]
+fn others_do_not_run_a_mission() {
+    let elsewhere = Actor { mission: Some("another".into()), ..actor(Role::Lead) };
+    let everybody = Role::ALL.map(actor).into_iter().chain([elsewhere]);
+    for actor in everybody {
+        let own = actor.mission.as_deref() == Some("outer");
+        let leads = actor.role == Role::Operator || (actor.role == Role::Lead && own);
+        let cycle = RunCycle { if_due: false }.decide(&weekly(), &actor, now());
+        assert_eq!(cycle.is_ok(), leads || actor.role == Role::System, "{actor:?}");
+        let rest = SetStanding { pillar: None, status: Standing::Paused };
+        assert_eq!(rest.decide(&weekly(), &actor, now()).is_ok(), leads, "{actor:?}");
+    }
+}

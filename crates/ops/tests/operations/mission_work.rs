@@ -1,0 +1,234 @@
+//! The work on a mission's item: handed out, reported, reviewed; and the chats it stands in.
+
+use punchlist_core::Role;
+use punchlist_store::Options;
+use punchlist_testkit::{Backend, on_every_lasting_store, on_every_store};
+use serde_json::{Value, json};
+
+use crate::mission_cycle::said;
+use crate::mission_desk::{BUILD, Desk, MISSION, complete, file, strings, with};
+
+/// Hands an item on and has a worker take it: the delegation and its epoch.
+fn hand_on(desk: &Desk, id: &Value) -> (Value, Value) {
+    let order = json!({ "type": "coder", "mission": "Do it.", "async": true, "todoId": id });
+    let made = desk.call(&desk.lead(), "delegate", order)["delegationId"].clone();
+    let worker = desk.world.envelope(Role::Worker);
+    let taken = desk.call(&worker, "delegation_take", json!({ "types": ["coder"] }));
+    assert_eq!(taken["delegation"]["id"], made);
+    (made, taken["epoch"].clone())
+}
+
+fn report(desk: &Desk, (id, epoch): &(Value, Value), more: Value) -> Result<Value, &'static str> {
+    let worker = desk.world.envelope(Role::Worker);
+    let input = with(json!({ "delegationId": id, "epoch": epoch }), more);
+    desk.world.call_in(&worker, "delegation_report", input).map_err(|refused| refused.code())
+}
+
+fn todo_chat(desk: &Desk) -> &Value {
+    &desk.mission["pillars"][0]["conversationIds"]["todos"]
+}
+
+fn queue(desk: &Desk) -> Vec<String> {
+    strings(&desk.status()["reviewQueue"], "title")
+}
+
+/// F-2: to cancel what is in progress stops who works on it; what still comes is logged and ignored.
+fn cancelling_stops_the_work(backend: Backend) {
+    let desk = Desk::new(backend, json!({}));
+    for who in [desk.lead(), desk.owner(BUILD)] {
+        let id = desk.started("x");
+        let work = hand_on(&desk, &id);
+        desk.update(&who, &id, "cancel");
+        let shown = json!({ "delegationId": work.0 });
+        let shown = desk.call(&desk.operator(), "delegation_show", shown);
+        assert_eq!(shown["delegation"]["state"], "cancelled");
+        let (chat, log) = (said(&desk, todo_chat(&desk)), desk.world.whole_log().len());
+        let before = desk.todo(&id);
+        assert_eq!(report(&desk, &work, json!({ "result": "done!" })), Err("delegation_over"));
+        let log = desk.world.log(log + 1);
+        let last = log.last().unwrap();
+        assert_eq!(last["type"], "delegation_refused");
+        assert_eq!(last["data"]["delegationId"], work.0);
+        assert_eq!((desk.todo(&id), said(&desk, todo_chat(&desk))), (before, chat));
+    }
+    // By a person's answer it is the same.
+    let mut desk = Desk::new(backend, json!({}));
+    let id = desk.create("late", json!({ "deadline": "2026-11-20" }));
+    desk.update(&desk.lead(), &id, "start");
+    let work = hand_on(&desk, &id);
+    desk.at("2026-11-21T08:00:00Z");
+    desk.call(&desk.lead(), "mission_cycle", json!({ "mission": MISSION }));
+    let cancel = json!({ "conversationId": desk.mission["conversationId"], "text": "cancel" });
+    assert_eq!(desk.call(&desk.operator(), "conversation_post", cancel)["done"], "Cancelled: late");
+    assert_eq!(report(&desk, &work, json!({ "result": "done!" })), Err("delegation_over"));
+}
+
+/// P-4, P-32, M-51: what waits for review is not work any more, for weeks and across restarts;
+/// returned, it is again, and what was said stands where it is worked on.
+fn what_waits_for_review_is_nobodys_work(backend: Backend) {
+    let mut desk = Desk::new(backend, json!({}));
+    let id = desk.create("x", json!({ "deadline": "2026-11-20" }));
+    desk.update(&desk.lead(), &id, "start");
+    let work = hand_on(&desk, &id);
+    report(&desk, &work, json!({ "result": "done" })).unwrap();
+    assert_eq!(queue(&desk), ["x"]);
+    let worker = desk.world.envelope(Role::Worker);
+    let idle = desk.call(&worker, "delegation_take", json!({}));
+    assert_eq!(idle["delegation"], Value::Null);
+    let claim = json!({ "todoId": id, "outcome": "done, really" });
+    assert_eq!(
+        desk.refused(&desk.owner(BUILD), "todo_claim", claim.clone()).code(),
+        "already_claimed"
+    );
+    // Weeks later, past its deadline: the person hears of it, who did the work does not.
+    desk.at("2026-12-20T08:00:00Z");
+    let before = said(&desk, todo_chat(&desk));
+    let done = desk.call(&desk.lead(), "mission_cycle", json!({ "mission": MISSION }));
+    assert_eq!((&done["reviewQueue"], &done["escalated"]), (&json!(["x"]), &json!(["x"])));
+    assert_eq!(said(&desk, todo_chat(&desk)), before, "P-32: no warning to who waits");
+    let feedback = json!({ "todoId": id, "feedback": "Name all three." });
+    desk.call(&desk.lead(), "todo_return", feedback);
+    assert_eq!((queue(&desk), &desk.todo(&id)["status"]), (vec![], &json!("in_progress")));
+    assert_eq!(said(&desk, todo_chat(&desk)).last().unwrap(), "Name all three.");
+    desk.call(&desk.owner(BUILD), "todo_claim", claim);
+    assert_eq!(queue(&desk), ["x"], "it could be worked on again");
+    let accepted = desk.call(&desk.lead(), "todo_accept", json!({ "todoId": id }));
+    assert_eq!(accepted["todo"]["status"], "completed");
+    assert_eq!(desk.todo(&id)["outcome"], "done, really");
+}
+
+/// M-60, F-8: what came of the work stands in the chat, done or failed; a failure settles
+/// nothing.
+fn reports_land_in_the_chat(backend: Backend) {
+    let desk = Desk::new(backend, json!({}));
+    let id = desk.started("Profile the build");
+    let work = hand_on(&desk, &id);
+    report(&desk, &work, json!({ "error": "no network" })).unwrap();
+    let again = desk.call(&desk.world.envelope(Role::Worker), "delegation_take", json!({}));
+    report(&desk, &(work.0, again["epoch"].clone()), json!({ "error": "still none" })).unwrap();
+    let told = said(&desk, todo_chat(&desk));
+    assert_eq!(
+        told,
+        [
+            "Do it.",
+            "Worker failed TODO “Profile the build”; it is tried once more.\n\nno network",
+            "Worker failed TODO “Profile the build”\n\nstill none"
+        ]
+    );
+    assert_eq!((queue(&desk), &desk.todo(&id)["status"]), (vec![], &json!("in_progress")));
+}
+
+/// M-54, M-55, F-5: the chat only grows; a person reads it at any time, writes when nobody works
+/// there, and is read by the lead.
+fn a_chat_is_read_by_its_own_and_written_when_idle(backend: Backend) {
+    let desk = Desk::new(backend, json!({}));
+    desk.call(&desk.operator(), "mission_init", file("other", json!({})));
+    let id = desk.started("x");
+    let operator = desk.operator();
+    let post = json!({ "conversationId": todo_chat(&desk), "text": "How far are you?" });
+    let work = hand_on(&desk, &id);
+    assert_eq!(said(&desk, todo_chat(&desk)), ["Do it."], "reading goes on");
+    let refused = desk.refused(&operator, "conversation_post", post.clone());
+    assert_eq!((refused.code(), refused.meaning().exit), ("agent_at_work", 1));
+    report(&desk, &work, json!({ "result": "done" })).unwrap();
+    let posted = desk.call(&operator, "conversation_post", post.clone());
+    assert_eq!(
+        (&posted["addressee"], &posted["message"]["role"]),
+        (&json!("lead"), &json!("user"))
+    );
+    let texts = said(&desk, todo_chat(&desk));
+    assert_eq!(texts, ["Do it.", "Worker completed TODO “x”\n\ndone", "How far are you?"]);
+    // The next turn of the lead finds it there; agents write beside.
+    let read =
+        desk.call(&desk.lead(), "conversation_show", json!({ "conversationId": todo_chat(&desk) }));
+    assert_eq!(strings(&read["messages"], "text"), texts);
+    let answer = with(post.clone(), json!({ "text": "Nearly there." }));
+    assert_eq!(
+        desk.call(&desk.owner(BUILD), "conversation_post", answer)["message"]["role"],
+        "assistant"
+    );
+    for (who, envelope) in [
+        ("an owner of another pillar", desk.owner("onboarding")),
+        ("a lead of another mission", desk.tied(Role::Lead, "other", None)),
+        ("an owner in another mission", desk.tied(Role::Owner, "other", Some(BUILD))),
+        ("root", desk.world.envelope(Role::Root)),
+        ("a worker", desk.world.envelope(Role::Worker)),
+    ] {
+        let show = json!({ "conversationId": todo_chat(&desk) });
+        for (name, input) in [("conversation_show", show), ("conversation_post", post.clone())] {
+            let refused = desk.refused(&envelope, name, input);
+            let hidden = ["unknown_conversation", "not_permitted"].contains(&refused.code());
+            assert!(hidden, "{who}: {name}: {refused}");
+        }
+        let listed = json!({ "mission": MISSION, "pillar": BUILD });
+        if let Ok(listed) = desk.world.call_in(&envelope, "conversation_list", listed) {
+            assert_eq!(listed["conversations"], json!([]), "{who}");
+        }
+    }
+    let own = desk.call(&desk.owner("onboarding"), "conversation_list", json!({}));
+    assert_eq!(strings(&own["conversations"], "title"), ["Onboarding", "[TODOs] Onboarding"]);
+}
+
+/// P-24: where the mission asks for evidence, a claim without it is refused and says what is missing;
+/// what was given stays with the item.
+fn a_claim_carries_the_evidence_the_mission_asks_for(backend: Backend) {
+    let desk = Desk::new(backend, json!({ "claimEvidence": ["commit", "test"] }));
+    let owner = desk.owner(BUILD);
+    let id = desk.started("x");
+    let claim = |evidence: Value| json!({ "todoId": id, "outcome": "done", "evidence": evidence });
+    let refused = desk.refused(&owner, "todo_claim", claim(json!(["commit:0123abcd"])));
+    assert_eq!(refused.code(), "evidence_required");
+    assert!(refused.to_string().contains("test"), "{refused}");
+    desk.call(&owner, "todo_claim", claim(json!(["commit:0123abcd", "test:build"])));
+    assert_eq!(
+        desk.status()["reviewQueue"][0]["claim"]["evidence"],
+        json!(["commit:0123abcd", "test:build"])
+    );
+    desk.call(&desk.lead(), "mission_todo_complete", complete(&id, json!({})));
+    let completed = desk.world.log(0).into_iter().find(|e| e["type"] == "todo_completed").unwrap();
+    assert_eq!(completed["data"]["evidence"], json!(["commit:0123abcd", "test:build"]));
+}
+
+/// F-2: work that still waits in the queue is called off as well.
+fn work_that_nobody_holds_is_stopped_too(backend: Backend) {
+    let desk = Desk::new(backend, json!({}));
+    let id = desk.started("x");
+    let order = json!({ "type": "coder", "mission": "Do it.", "async": true, "todoId": id });
+    desk.call(&desk.owner(BUILD), "delegate", order);
+    desk.update(&desk.lead(), &id, "cancel");
+    let left = desk.call(&desk.world.envelope(Role::Worker), "delegation_take", json!({}));
+    assert_eq!(left["delegation"], Value::Null);
+}
+
+/// F-2: who takes it at the very moment it is called off has it before or not at all; the log and
+/// the rows tell the same.
+fn taking_and_cancelling_at_once_agree(backend: Backend) {
+    let desk = Desk::new(backend, json!({}));
+    for _ in 0..12 {
+        let id = desk.started("x");
+        let order = json!({ "type": "coder", "mission": "Do it.", "async": true, "todoId": id });
+        let made = desk.call(&desk.lead(), "delegate", order)["delegationId"].clone();
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                let worker = desk.world.envelope(Role::Worker);
+                let world = &desk.world;
+                scope.spawn(move || world.call_in(&worker, "delegation_take", json!({})).unwrap());
+            }
+            scope.spawn(|| desk.update(&desk.lead(), &id, "cancel"));
+        });
+        let shown = desk.call(&desk.operator(), "delegation_show", json!({ "delegationId": made }));
+        assert_eq!(shown["delegation"]["state"], "cancelled");
+    }
+    let report = punchlist_store::care::examine(desk.world.store.target(), Options::default());
+    assert!(report.ok, "{report:?}");
+}
+
+on_every_lasting_store!(taking_and_cancelling_at_once_agree);
+on_every_store!(
+    cancelling_stops_the_work,
+    what_waits_for_review_is_nobodys_work,
+    reports_land_in_the_chat,
+    a_chat_is_read_by_its_own_and_written_when_idle,
+    a_claim_carries_the_evidence_the_mission_asks_for,
+    work_that_nobody_holds_is_stopped_too,
+);
