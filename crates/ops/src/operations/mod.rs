@@ -40,6 +40,7 @@ pub mod issue_transition;
 pub mod issue_unlink;
 pub mod list_todo;
 pub mod mission_cycle;
+pub mod mission_import;
 pub mod mission_init;
 pub mod mission_list;
 pub mod mission_pause;
