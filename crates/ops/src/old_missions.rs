@@ -89,6 +89,9 @@ impl Missions {
     }
 
     fn input(mut self, wanted: Option<&str>) -> Result<Value, Error> {
+        // A pillar of nothing that holds nothing is no mission.
+        let holds = |entry: &Entry| entry.pillars.iter().any(|(_, _, todos)| !todos.is_empty());
+        self.all.retain(|(id, entry)| !id.is_empty() || holds(entry));
         if let Some(wanted) = wanted {
             if let [(_, only)] = &mut self.all[..] {
                 only.fields.insert("slug".to_owned(), wanted.into());

@@ -34,6 +34,7 @@ mod mcp_wire;
 mod mission_file;
 mod mission_import;
 mod mission_new;
+mod mission_status;
 mod party;
 mod plan_archive;
 mod plan_life;

@@ -153,6 +153,35 @@ fn a_newer_file_comes_in_and_the_operator_may_accept(backend: Backend) {
     clean(&desk.place);
 }
 
+/// Columns are found however they are spelt: the tables and views of a store of ours read, too.
+#[test]
+fn a_store_of_ours_reads_as_an_old_file() {
+    let from = Desk::with_mission(Backend::SqliteFile);
+    from.punch(&["mission", "add", "docs", "Write it down"]).said();
+    let desk = Desk::new(Backend::SqliteFile);
+    let file = from.place.file();
+    let came = desk.punch(&["import", "mission-todos", file.to_str().unwrap()]).said();
+    let expected = "Imported 1 todo into developer-experience.\n  created mission \
+                    `developer-experience`\n  added pillar `build-performance`\n  \
+                    added pillar `docs`\n";
+    assert_eq!(came, expected);
+    assert_eq!(todos(&desk, "developer-experience")[0]["pillarSlug"], "docs");
+}
+
+/// A program that has the file open may not have written everything into it yet.
+#[test]
+fn what_still_stands_beside_the_file_comes_in_too() {
+    let desk = Desk::new(Backend::SqliteFile);
+    let running = Connection::open(desk.place.home().join("old.db")).unwrap();
+    running.execute_batch("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;").unwrap();
+    running.execute_batch(OLD).unwrap();
+    let came = desk.punch(&["import", "mission-todos", "old.db", "--json"]).answer();
+    assert_eq!(came["missions"][0]["created"], 4);
+    drop(running);
+    let again = desk.punch(&["import", "mission-todos", "old.db", "--json"]).answer();
+    assert_eq!(again["missions"][0]["skipped"], 4);
+}
+
 /// What is set here is kept: an import only adds.
 #[test]
 fn a_mission_that_is_here_stays_as_it_is() {

@@ -5,6 +5,8 @@
 //! so it is a claim (P-22), unless the operator accepts all of it at once. Limits do not cut off
 //! work that exists (M-13): what is over them is kept, and said.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::NewTodo;
@@ -85,11 +87,11 @@ impl ImportMissionTodos {
             let (action, todo_kind, denial) = (Action::Create, TodoKind::Step, Denial::Role);
             return Err(Refusal::NotPermitted { role, action, list, todo_kind, denial }.into());
         }
+        let known = draft.state.todos.values().filter_map(|todo| todo.external_id.clone());
+        let mut known: BTreeSet<String> = known.collect();
         for old in &self.items {
             draft.leave_on_list(TodoKind::Step, None)?;
-            let id = &old.item.external_id;
-            let mut known = draft.state.todos.values().map(|todo| &todo.external_id);
-            if id.is_some() && known.any(|known| known == id) {
+            if old.item.external_id.as_ref().is_some_and(|id| !known.insert(id.clone())) {
                 let text = normalised(old.item.title.as_str());
                 draft.decision.warnings.push(Warning::AlreadyListed { text });
                 continue;

@@ -10,7 +10,7 @@ use rusqlite::types::ValueRef;
 use crate::sqlite::{look, look_at_copy};
 use crate::{Error, ErrorKind, Options};
 
-/// A row: what its columns hold, by their names in lower case; null is left out.
+/// A row: what its columns hold, by their names in lower case without `_`; null is left out.
 pub type OldRow = BTreeMap<String, String>;
 
 /// The rows of a file.
@@ -55,6 +55,11 @@ fn from(connection: &Connection) -> Result<OldMissions, Error> {
     Ok(found)
 }
 
+/// `missionId` and `mission_id` are one.
+fn plain(column: &str) -> String {
+    column.to_ascii_lowercase().replace('_', "")
+}
+
 fn rows(connection: &Connection, table: &'static str) -> Result<Option<Vec<OldRow>>, Error> {
     let there: i64 = connection.query_row(
         "SELECT count(*) FROM sqlite_master WHERE type IN ('table', 'view') AND name = $1",
@@ -65,7 +70,7 @@ fn rows(connection: &Connection, table: &'static str) -> Result<Option<Vec<OldRo
         return Ok(None);
     }
     let mut statement = connection.prepare(&format!("SELECT * FROM {table}"))?;
-    let names: Vec<String> = statement.column_names().map(str::to_ascii_lowercase).collect();
+    let names: Vec<String> = statement.column_names().map(plain).collect();
     let mut found = Vec::new();
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
