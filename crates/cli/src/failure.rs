@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use punchlist_ops::Error;
+use punchlist_ops::mission_file::Misplaced;
 use serde_json::{Map, Value, json};
 
 use crate::output;
@@ -14,6 +15,8 @@ pub(crate) enum Failure {
     Operation(Error),
     /// The same, with better advice than the operation can give.
     Advised { error: Error, hint: String },
+    /// The same, about what a file says.
+    InFile { fault: Misplaced, file: String },
     /// Nothing was changed, for a reason outside the operations.
     Declined { code: &'static str, message: String, hint: Option<String> },
     /// The command line itself.
@@ -54,6 +57,7 @@ impl Failure {
                 object["error"]["hint"] = hint.into();
                 (exit, object)
             }
+            Self::InFile { fault, file } => (fault.error.meaning().exit, in_file(&fault, &file)),
             Self::Declined { code, message, hint } => (1, object(code, &message, hint)),
             Self::Usage { message, hint } => (2, object("usage", &message, hint)),
             Self::Io(message) => (3, object("io", &message, None)),
@@ -66,6 +70,28 @@ impl Failure {
         }
         ExitCode::from(exit)
     }
+}
+
+/// The error with the place it is about before its words.
+fn in_file(fault: &Misplaced, file: &str) -> Value {
+    let mut object = fault.error.to_json();
+    let error = &mut object["error"];
+    error["file"] = file.into();
+    let at = fault.place.map(|place| {
+        (error["line"], error["column"]) = (place.line.into(), place.column.into());
+        format!(":{}:{}", place.line, place.column)
+    });
+    let hint = match fault.error.code() {
+        "invalid_json" | "invalid_toml" => Some("mend it there; nothing was changed"),
+        "invalid_utf8" => Some("give a text file in UTF-8"),
+        "input_too_large" => Some("a mission's file is at most that long"),
+        _ => None,
+    };
+    if let Some(hint) = hint {
+        error["hint"] = hint.into();
+    }
+    error["message"] = format!("{file}{}: {}", at.unwrap_or_default(), fault.error).into();
+    object
 }
 
 fn object(code: &str, message: &str, hint: Option<String>) -> Value {

@@ -64,6 +64,7 @@ pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::mission_todo_list::MissionTodoList>(),
     Operation::of::<operations::mission_status::MissionStatus>(),
     Operation::of::<operations::mission_init::MissionInit>(),
+    Operation::of::<operations::mission_import::MissionImport>(),
     Operation::of::<operations::mission_list::MissionList>(),
     Operation::of::<operations::mission_pause::MissionPause>(),
     Operation::of::<operations::mission_resume::MissionResume>(),

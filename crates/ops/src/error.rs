@@ -163,6 +163,7 @@ pub const TABLE: &[Meaning] = &[
     meaning("unknown_operation", 2, 404, false),
     meaning("missing_context", 2, 422, false),
     meaning("invalid_json", 2, 400, false),
+    meaning("invalid_toml", 2, 400, false),
     meaning("invalid_utf8", 2, 400, false),
     meaning("input_too_large", 2, 413, false),
     meaning("invalid_input", 2, 422, false),

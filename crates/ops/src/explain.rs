@@ -18,6 +18,10 @@ pub enum Fault {
     Json {
         detail: String,
     },
+    /// The text is not TOML.
+    Toml {
+        detail: String,
+    },
     /// The bytes are not UTF-8.
     Utf8,
     /// More than a request may hold.
@@ -61,6 +65,7 @@ impl Fault {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Json { .. } => "invalid_json",
+            Self::Toml { .. } => "invalid_toml",
             Self::Utf8 => "invalid_utf8",
             Self::TooLarge { .. } => "input_too_large",
             Self::UnknownField { .. } => "unknown_field",
@@ -76,6 +81,7 @@ impl Fault {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Json { .. } => Some("give one JSON object, or `-` to read it from stdin".into()),
+            Self::Toml { .. } => Some("give one TOML document".into()),
             Self::Utf8 => Some("encode the input as UTF-8".into()),
             Self::TooLarge { .. } => Some("split the request".into()),
             Self::UnknownField { nearest: Some(nearest), .. } => {
@@ -92,10 +98,24 @@ impl Fault {
         }
     }
 
+    /// The field it is about, if it is about one.
+    #[must_use]
+    pub fn path(&self) -> Option<&str> {
+        match self {
+            Self::Json { .. } | Self::Toml { .. } | Self::Utf8 | Self::TooLarge { .. } => None,
+            Self::UnknownField { path, .. }
+            | Self::MissingField { path }
+            | Self::WrongType { path, .. }
+            | Self::BadValue { path, .. }
+            | Self::TooLong { path, .. }
+            | Self::Other { path, .. } => Some(path),
+        }
+    }
+
     #[must_use]
     pub fn facts(&self) -> Value {
         match self {
-            Self::Json { .. } | Self::Utf8 => json!({}),
+            Self::Json { .. } | Self::Toml { .. } | Self::Utf8 => json!({}),
             Self::TooLarge { limit } => json!({ "limit": limit }),
             Self::UnknownField { path, field, nearest, .. } => {
                 json!({ "path": path, "field": field, "nearest": nearest })
@@ -118,6 +138,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Json { detail } => write!(f, "the input is not JSON: {detail}"),
+            Self::Toml { detail } => write!(f, "the input is not TOML: {detail}"),
             Self::Utf8 => f.write_str("the input is not UTF-8"),
             Self::TooLarge { limit } => write!(f, "the input is larger than {limit} bytes"),
             Self::UnknownField { path, .. } => write!(f, "unknown field `{path}`"),
@@ -292,7 +313,8 @@ fn walk_number(schema: &Value, input: &Value, path: &str) -> Option<Fault> {
     Some(Fault::BadValue { path: path.to_owned(), found: input.to_string(), expected })
 }
 
-fn join(path: &str, name: &str) -> String {
+/// The path of a field below another.
+pub(crate) fn join(path: &str, name: &str) -> String {
     let shown: String = name.chars().take(60).collect();
     if path.is_empty() { shown } else { format!("{path}.{shown}") }
 }

@@ -18,6 +18,8 @@ pub mod explain;
 pub mod follow;
 pub mod identity;
 pub mod input;
+pub mod mission_file;
+pub mod old_missions;
 pub mod operations;
 mod plan_file;
 pub mod portable;

@@ -1,14 +1,16 @@
-//! `punch import`: an exported store into an empty one, or a checklist into an issue.
+//! `punch import`: an exported store into an empty one, a checklist into an issue, or the missions
+//! of an old file.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use punchlist_core::issue::checklist::MARKDOWN_LIMIT;
 use punchlist_ops::Error;
 use punchlist_ops::catalogue::find;
 use punchlist_ops::explain::Fault;
+use punchlist_ops::old_missions;
 use punchlist_ops::portable::Asking;
 use serde_json::json;
 
@@ -19,20 +21,27 @@ use crate::{caller, output};
 
 pub(crate) fn command() -> Command {
     Command::new("import")
-        .about("Read an exported store into an empty one, or a checklist into an issue")
+        .about("Read an exported store, a checklist, or the missions of an old file")
         .long_about(
-            "Read an exported store into an empty one, or a checklist into an issue.\n\n\
+            "Read an exported store into an empty one, a checklist into an issue, or the missions \
+             of an old file.\n\n\
              store: what `punch export store` wrote, into a store without content, of either \
              database, all of it or nothing. New events are numbered above those of the export.\n\n\
              checklist: markdown such as `- [ ] read the code`, into the issue that --issue \
              names. Only what is new goes in. `[x]` becomes a claim of yours, for the operator to \
-             judge; `[-]` is cancelled; `[/]` waits as `[ ]` does.",
+             judge; `[-]` is cancelled; `[/]` waits as `[ ]` does.\n\n\
+             mission-todos: a SQLite file with the tables missions, pillars and mission_todos of \
+             the mission design's first program, of its old or its new shape. The file is not \
+             changed. Missions and pillars that are not here are made; what is here stays as it \
+             is, and a todo that was imported before is passed over. `blocked` becomes pending; \
+             `completed` becomes a claim for the lead to judge, unless --accept-completed. What is \
+             over a limit is kept, and said.",
         )
         .arg(
             Arg::new("format")
                 .value_name("FORMAT")
                 .help("What to read")
-                .value_parser(["store", "checklist"])
+                .value_parser(["store", "checklist", "mission-todos"])
                 .required(true),
         )
         .arg(
@@ -42,7 +51,17 @@ pub(crate) fn command() -> Command {
                 .value_parser(value_parser!(PathBuf))
                 .required(true),
         )
-        .after_help("Example: punch import checklist todo.md --issue 7")
+        .arg(
+            Arg::new("accept-completed")
+                .long("accept-completed")
+                .help("mission-todos: take what was completed there as completed")
+                .action(ArgAction::SetTrue),
+        )
+        .after_help(
+            "Examples:\n  \
+             punch import checklist todo.md --issue 7\n  \
+             punch import mission-todos old.db --mission developer-experience",
+        )
 }
 
 pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
@@ -51,6 +70,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     };
     match matches.get_one::<String>("format").map(String::as_str) {
         Some("checklist") => checklist(globals, file),
+        Some("mission-todos") => mission_todos(globals, matches, file),
         _ => store(globals, file),
     }
 }
@@ -91,4 +111,17 @@ fn checklist(globals: &Globals, file: &Path) -> Result<(), Failure> {
     let markdown = String::from_utf8(bytes).map_err(|_| Error::from(Fault::Utf8))?;
     let input = json!({ "number": number, "markdown": markdown });
     call::call(globals, find("issue_checklist_import")?, input)
+}
+
+fn mission_todos(globals: &Globals, matches: &ArgMatches, file: &Path) -> Result<(), Failure> {
+    let mut globals = globals.clone();
+    let mission = globals.take_for_field("mission", matches);
+    let read = old_missions::input(file, mission.as_deref());
+    let mut input = read.map_err(|error| match error {
+        // It is not our store that is damaged or out of reach.
+        Error::Store(error) => Failure::Io(error.detail),
+        error => error.into(),
+    })?;
+    input["acceptCompleted"] = matches.get_flag("accept-completed").into();
+    call::call(&globals, find("mission_import")?, input)
 }

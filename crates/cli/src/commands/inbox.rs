@@ -17,8 +17,8 @@ pub(crate) fn command() -> Command {
         .about("Show what waits for a person, the oldest first, and answer it")
         .long_about(
             "Show what waits for a person, the oldest first: checkpoints, sign-offs with their \
-             criteria and evidence, questions and forms. With --issue or --session only what is \
-             about that issue or that session.",
+             criteria and evidence, questions, forms, and what is overdue in a mission. \
+             With --issue or --session only what is about that issue or that session.",
         )
         .arg(
             Arg::new("limit")
@@ -63,6 +63,20 @@ fn answer_command() -> Command {
                 .action(ArgAction::SetTrue),
         )
         .arg(
+            Arg::new("extend")
+                .long("extend")
+                .value_name("DATE")
+                .help("Of an overdue todo: its new deadline")
+                .conflicts_with_all(["resume", "refuse", "response", "cancel"]),
+        )
+        .arg(
+            Arg::new("cancel")
+                .long("cancel")
+                .help("Of an overdue todo: cancel it")
+                .conflicts_with_all(["resume", "refuse", "response"])
+                .action(ArgAction::SetTrue),
+        )
+        .arg(
             Arg::new("response")
                 .long("response")
                 .value_name("TEXT|JSON")
@@ -79,7 +93,8 @@ fn answer_command() -> Command {
         .after_help(
             "Examples:\n  \
              punch inbox answer 4F7Q --resume --response 'Ship it.'\n  \
-             punch inbox answer 4F7Q --refuse --response 'No test' --reopen 'A test covers it'",
+             punch inbox answer 4F7Q --refuse --response 'No test' --reopen 'A test covers it'\n  \
+             punch inbox answer 4F7Q --extend 2026-12-01",
         )
 }
 
@@ -121,6 +136,14 @@ impl Inbox<'_> {
             (_, true) => Some("refuse"),
             _ => None,
         };
+        let advice = match (matches.get_one::<String>("extend"), matches.get_flag("cancel")) {
+            (Some(date), _) => Some(format!("extend to {}", date.trim())),
+            (None, true) => Some("cancel".to_owned()),
+            (None, false) => None,
+        };
+        if let Some(advice) = advice {
+            return self.advise(named.as_deref(), &advice);
+        }
         let may_ask = output::is_interactive() && !self.globals.json && !self.globals.compact;
         let Some(decision) = decision else {
             if may_ask {
@@ -145,6 +168,20 @@ impl Inbox<'_> {
             input["reopen"] = texts.map(String::as_str).map(Value::from).collect();
         }
         self.give(input)
+    }
+
+    /// Says what is to become of an overdue item.
+    fn advise(&self, named: Option<&str>, advice: &str) -> Result<(), Failure> {
+        let Some(id) = self.one(named)? else {
+            return Ok(output::print("Nothing waits for you.\n")?);
+        };
+        let found = self.gates(None)?.into_iter().find(|gate| gate["id"] == id.as_str());
+        if found.is_some_and(|gate| gate["kind"] != "escalation") {
+            let message = "only a question about an overdue todo takes --extend or --cancel";
+            let hint = Some("give --resume or --refuse".to_owned());
+            return Err(Failure::Usage { message: message.to_owned(), hint });
+        }
+        self.give(json!({ "gateId": id, "decision": "resume", "response": advice }))
     }
 
     /// Gives an answer and shows what it did.

@@ -4,6 +4,7 @@
 //! a decision is wanted leaves the gate open.
 
 use punchlist_core::gate::form;
+use punchlist_core::mission::answer;
 use serde_json::{Map, Value, json};
 
 use super::inbox::Inbox;
@@ -26,6 +27,7 @@ pub(super) fn ask(inbox: &Inbox<'_>, named: Option<&str>) -> Result<(), Failure>
     let answer = match gate["kind"].as_str() {
         Some("form") => fill_in(&gate)?,
         Some("ask") => reply(&gate)?,
+        Some("escalation") => advise()?,
         _ => judge(&gate)?,
     };
     match answer {
@@ -134,6 +136,25 @@ fn reply(gate: &Value) -> Given {
         (_, Some(option)) => Some(json!({ "decision": "resume", "response": option })),
         (said, None) => Some(json!({ "decision": "resume", "response": said })),
     })
+}
+
+/// An overdue item: a new date, or its end.
+fn advise() -> Given {
+    let question =
+        "Extend or cancel? [extend to YYYY-MM-DD, cancel, - leaves the todo, empty asks later] ";
+    loop {
+        let Some(said) = prompt::ask(question)? else { return Ok(None) };
+        // A date alone can only mean one thing.
+        let extended = format!("extend to {said}");
+        let read =
+            [said.as_str(), &extended].into_iter().find(|text| answer::parse(text).is_some());
+        match (said.as_str(), read) {
+            ("", _) => return Ok(None),
+            ("-", _) => return word_to_it(json!({ "decision": "refuse" })),
+            (_, Some(read)) => return Ok(Some(json!({ "decision": "resume", "response": read }))),
+            (_, None) => output::print(&format!("Answer with {}.\n", answer::SPELLING))?,
+        }
+    }
 }
 
 /// A form, field by field.

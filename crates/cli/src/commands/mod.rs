@@ -15,6 +15,9 @@ mod import;
 mod inbox;
 mod inbox_answer;
 mod mcp;
+mod mission;
+mod mission_init;
+mod mission_new;
 mod operation;
 mod plan_watch;
 mod prompt;
@@ -52,6 +55,7 @@ pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
         "todo" => operation::command(name, second).map(|todo| checklist::with_actions(&todo)),
         "plan" => operation::command(name, second)
             .map(|plan| plan_watch::with_flag(plan).subcommands(backlog::commands())),
+        "mission" => operation::command(name, second).map(mission::with_commands),
         "call" => Some(call::command()),
         "mcp" => Some(mcp::command()),
         "worker" => Some(worker::command()),
@@ -93,6 +97,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         {
             plan_watch::run(globals, matches)
         }
+        Some(("mission", matches)) => mission::run(globals, matches),
         Some(("call", matches)) => call::run(globals, matches),
         Some(("mcp", matches)) => mcp::run(globals, matches),
         Some(("worker", matches)) => worker::run(globals, matches),

@@ -40,6 +40,11 @@ fn of_word(word: &str) -> impl Iterator<Item = &'static Operation> {
     CATALOGUE.iter().filter(move |operation| operation.surfaces.command.first() == Some(&word))
 }
 
+/// The operation of a command of two words.
+pub(super) fn named(first: &str, second: &str) -> Option<&'static Operation> {
+    of_word(first).find(|operation| operation.surfaces.command.get(1).copied() == Some(second))
+}
+
 /// The command of that name, if an operation asks for it.
 pub(super) fn command(name: &str, second: Option<&str>) -> Option<Command> {
     let mut operations = of_word(name).peekable();
@@ -103,7 +108,7 @@ fn argument(field: &str, schema: &Value) -> Arg {
 }
 
 /// The id of a field's argument, apart from those of the global flags.
-fn id(field: &str) -> String {
+pub(super) fn id(field: &str) -> String {
     format!("input.{field}")
 }
 

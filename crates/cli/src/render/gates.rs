@@ -2,6 +2,7 @@
 
 use punchlist_core::Time;
 use punchlist_core::gate::form;
+use punchlist_core::mission::answer::{self, Answer};
 use serde_json::Value;
 
 use super::checklist::criterion;
@@ -47,6 +48,10 @@ fn review(item: &Value, now: Time) -> String {
 pub(crate) fn one(gate: &Value, now: Time) -> String {
     let kind = kind(gate);
     let issue = gate["number"].as_i64().map(|number| format!(" on issue #{number}"));
+    let issue = issue.or_else(|| {
+        let (mission, pillar) = (gate["mission"].as_str()?, gate["pillar"].as_str()?);
+        Some(format!(" in {} / {}", line(mission), line(pillar)))
+    });
     let (by, at) = (text(gate, "askedBy"), ago(&gate["createdAt"], now));
     let rest = format!("{}, asked by {by} {at}", issue.unwrap_or_default());
     let heading = hanging("", "", &format!("{kind}{rest}"), width());
@@ -56,7 +61,13 @@ pub(crate) fn one(gate: &Value, now: Time) -> String {
     };
     let said = clean(gate["text"].as_str().unwrap_or_default());
     shown.push_str(&hanging("  ", "  ", &said, width()));
-    for (n, option) in list(gate, "options").iter().enumerate() {
+    let is_escalation = gate["kind"] == "escalation";
+    if is_escalation && gate["state"] == "open" {
+        let how = format!("answer with {}", answer::SPELLING);
+        shown.push_str(&hanging("  ", "  ", &how, width()));
+    }
+    let options = list(gate, "options").iter().filter(|_| !is_escalation);
+    for (n, option) in options.enumerate() {
         let lead = format!("  {}. ", n + 1);
         shown.push_str(&hanging(&lead, &lead, &words(option), width()));
     }
@@ -135,6 +146,9 @@ fn answer_of(gate: &Value, now: Time) -> String {
 /// What an answer did.
 pub(super) fn answered(answer: &Value) -> String {
     let gate = &answer["gate"];
+    if gate["kind"] == "escalation" {
+        return settled(gate);
+    }
     let what = kind(gate).to_lowercase();
     let issue = gate["number"].as_i64().map(|number| format!(" on issue #{number}"));
     let issue = issue.unwrap_or_default();
@@ -151,6 +165,20 @@ pub(super) fn answered(answer: &Value) -> String {
         shown.push_str(&hanging(lead, lead, &text(item, "content"), width()));
     }
     shown
+}
+
+/// What an answer did to an overdue item.
+fn settled(gate: &Value) -> String {
+    let said = gate["response"].as_str().and_then(answer::parse).map(|(said, _)| said);
+    let about = text(gate, "text");
+    let done = match (gate["state"].as_str(), said) {
+        (Some("resumed"), Some(Answer::Extend(to))) => {
+            format!("{GREEN}Extended{GREEN:#} to {to}.")
+        }
+        (Some("resumed"), _) => format!("{RED}Cancelled{RED:#}."),
+        _ => "The todo stays as it is.".to_owned(),
+    };
+    format!("{done}\n{}", hanging("  ", "  ", &about, width()))
 }
 
 /// What asking answers, for whoever asks.

@@ -13,6 +13,7 @@ pub(crate) mod gates;
 mod imported;
 mod issues;
 mod metrics;
+mod mission_status;
 mod missions;
 mod plans;
 mod reports;
@@ -70,10 +71,11 @@ fn words(operation: &str, answer: &Value, now: Time) -> Option<String> {
         "conversation_show" => conversations::shown(answer, now),
         "conversation_list" => conversations::listed(answer),
         "conversation_post" => conversations::posted(answer),
+        "mission_import" => imported::missions(answer),
         "mission_init" => missions::initialised(answer),
         "mission_list" => missions::listed(answer, now),
         "mission_pause" | "mission_resume" => missions::standing(answer),
-        "mission_status" => missions::status(answer, now),
+        "mission_status" => mission_status::status(answer, now),
         "mission_cycle" => missions::cycled(answer, now),
         "mission_todo_list" => missions::todos(answer),
         "mission_todo_create" | "mission_todo_update" | "mission_todo_complete" => {

@@ -87,9 +87,14 @@ impl Draft<'_> {
     /// The row alone, for a command that has looked at parents and texts itself.
     pub(super) fn new_row(&mut self, item: &NewTodo) -> Result<Todo, Refused> {
         let status = self.place(item.status)?;
+        Ok(self.row(item, status))
+    }
+
+    /// The same where no limit is asked about.
+    pub(super) fn row(&mut self, item: &NewTodo, status: Status) -> Todo {
         let position = item.position.unwrap_or_else(|| self.last_place(item.parent_id));
         let ratified = item.kind == TodoKind::Criterion && self.actor.role == Role::Operator;
-        Ok(Todo {
+        Todo {
             id: TodoId::from(self.ids.ulid()),
             list_id: self.state.list.id,
             seq: item.seq,
@@ -124,7 +129,7 @@ impl Draft<'_> {
             wishes: Vec::new(),
             overdue_notified_for: None,
             archived_at: None,
-        })
+        }
     }
 
     /// After the last: of its siblings, where it hangs under another item.

@@ -18,6 +18,7 @@ mod draft;
 mod edit_checklist;
 mod heartbeat_todo;
 mod hold_todo;
+mod import_mission_todos;
 mod import_plan;
 mod import_todos;
 mod note_todo;
@@ -48,6 +49,7 @@ pub use demote_todo::DemoteTodo;
 pub use edit_checklist::{Basis, EditChecklist};
 pub use heartbeat_todo::HeartbeatTodo;
 pub use hold_todo::HoldTodo;
+pub use import_mission_todos::{ImportMissionTodos, OldStatus, OldTodo};
 pub use import_plan::ImportPlan;
 pub use import_todos::ImportTodos;
 pub use note_todo::NoteTodo;
@@ -122,6 +124,7 @@ commands! {
     HeartbeatTodo => Take,
     AdoptTodos => Adopt,
     ImportTodos => Create,
+    ImportMissionTodos => Create,
     SignOff => Accept,
     RefuseSignOff => Return,
     EditChecklist => Edit,

@@ -70,6 +70,42 @@ impl InitMission {
     }
 }
 
+impl InitMission {
+    /// Only what is not there yet: an import changes nothing that somebody has set.
+    pub fn decide_missing(
+        &self,
+        project_id: ProjectId,
+        existing: Option<&Mission>,
+        actor: &Actor,
+        now: Time,
+        ids: &mut Ids,
+    ) -> Result<Initialised, Refused> {
+        let Some(existing) = existing.filter(|_| actor.role == Role::Operator) else {
+            return self.decide(project_id, existing, actor, now, ids);
+        };
+        let (conversations, changes) = (Vec::new(), Vec::new());
+        let directory = self.directory.as_deref();
+        let mut making = Making { project_id, now, ids, directory, conversations, changes };
+        let mut mission = existing.clone();
+        for spec in &self.spec.pillars {
+            let slug = spec.slug().unwrap_or_default();
+            if mission.pillar(&slug).is_none() {
+                making.changes.push(format!("added pillar `{slug}`"));
+                let pillar = making.pillar(spec, slug, None, (existing.id, &existing.slug));
+                mission.pillars.push(pillar);
+            }
+        }
+        let (conversations, changes) = (making.conversations, making.changes);
+        let mut decision = Decision::default();
+        if !changes.is_empty() {
+            mission.updated_at = now;
+            let event = MissionInitialised { mission: Box::new(mission.clone()) };
+            decision.events.push(event.into());
+        }
+        Ok(Initialised { mission, conversations, changes, decision })
+    }
+}
+
 struct Making<'a> {
     project_id: ProjectId,
     now: Time,

@@ -270,13 +270,15 @@ impl MissionSpec {
 }
 
 impl PillarSpec {
-    pub(super) fn slug(&self) -> Option<String> {
+    #[must_use]
+    pub fn slug(&self) -> Option<String> {
         self.slug.clone().or_else(|| slug_of(self.name.as_str()))
     }
 }
 
 impl MetricSpec {
-    pub(super) fn slug(&self) -> Option<String> {
+    #[must_use]
+    pub fn slug(&self) -> Option<String> {
         self.slug.clone().or_else(|| slug_of(self.name.as_str()))
     }
 }

@@ -3,7 +3,10 @@
 use punchlist_core::conversation::{MessageKind, Speaker};
 use punchlist_core::gate::GateState;
 use punchlist_core::mission::{InitMission, Initialised, SetStanding};
-use punchlist_core::{Actor, Decision, Event, Mission, Refusal, Role, Scope, Snapshot, Tally};
+use punchlist_core::{
+    Actor, Decision, Event, Ids, Mission, ProjectId, Refusal, Refused, Role, Scope, Snapshot,
+    Tally, Time,
+};
 use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -75,12 +78,32 @@ impl Call<'_, '_> {
 
     /// Makes or updates a mission, with its chats.
     pub(crate) fn init_mission(&mut self, command: &InitMission) -> Result<Initialised, Error> {
+        self.make_mission(command, InitMission::decide)
+    }
+
+    /// Makes what a mission lacks, and leaves alone what it has.
+    pub(crate) fn complete_mission(&mut self, command: &InitMission) -> Result<Initialised, Error> {
+        self.make_mission(command, InitMission::decide_missing)
+    }
+
+    fn make_mission(
+        &mut self,
+        command: &InitMission,
+        decide: impl FnOnce(
+            &InitMission,
+            ProjectId,
+            Option<&Mission>,
+            &Actor,
+            Time,
+            &mut Ids,
+        ) -> Result<Initialised, Refused>,
+    ) -> Result<Initialised, Error> {
         let project = self.ensure_project()?;
         let slug = command.spec.slug().unwrap_or_default();
         self.reaches_mission(&slug)?;
         let existing = self.tx.mission(project, &slug, Lock::Row)?;
         let (actor, now) = (self.envelope.actor.clone(), self.envelope.now);
-        let decided = command.decide(project, existing.as_ref(), &actor, now, &mut self.ids);
+        let decided = decide(command, project, existing.as_ref(), &actor, now, &mut self.ids);
         let made = decided.map_err(|refused| self.refuse(project, &project, refused))?;
         let mut state = existing;
         let stamp = self.stamp(project);

@@ -33,6 +33,8 @@ pub struct Output {
     /// What owners wish for; apply one with the ordinary call.
     pub recommendations: Vec<Recommendation>,
     pub overdue: Vec<MissionTodoView>,
+    /// What a person was asked about overdue todos, and has not answered.
+    pub escalations: Vec<Escalation>,
     #[schemars(with = "Option<String>")]
     pub next_cycle_at: Option<Time>,
 }
@@ -46,6 +48,17 @@ pub struct PillarStanding {
     pub counts: Counts,
     pub metrics: Vec<MetricStanding>,
     pub strategies: Vec<StrategyView>,
+}
+
+/// A question about an overdue item.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Escalation {
+    pub gate_id: String,
+    pub todo_id: String,
+    pub text: String,
+    #[schemars(with = "String")]
+    pub created_at: Time,
 }
 
 #[derive(Debug)]
@@ -82,6 +95,18 @@ impl Define for MissionStatus {
             todo.wishes.iter().map(|wish| Recommendation::new(pillar, todo, wish))
         });
         let recommendations = wishes.collect();
+        let asked = call.tx().open_escalations(mission.project_id, &mission.slug)?;
+        let mine = |id| shown.iter().any(|(_, todo)| todo.id == id);
+        let escalations = asked
+            .into_iter()
+            .filter_map(|gate| Some((gate.todo_id.filter(|id| mine(*id))?, gate)))
+            .map(|(todo_id, gate)| Escalation {
+                gate_id: gate.id.to_string(),
+                todo_id: todo_id.to_string(),
+                text: gate.text,
+                created_at: gate.created_at,
+            });
+        let escalations = escalations.collect();
         let mut pillars = Vec::new();
         for pillar in &mission.pillars {
             if pillar.status == Standing::Archived || !call.reaches_pillar(&mission, &pillar.slug) {
@@ -104,6 +129,7 @@ impl Define for MissionStatus {
             review_queue,
             recommendations,
             overdue,
+            escalations,
             next_cycle_at: mission.next_cycle_at,
             mission: MissionView::from(&mission),
         })

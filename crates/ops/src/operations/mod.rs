@@ -44,6 +44,7 @@ pub mod metric_failed;
 pub mod metric_history;
 pub mod metric_record;
 pub mod mission_cycle;
+pub mod mission_import;
 pub mod mission_init;
 pub mod mission_list;
 pub mod mission_pause;

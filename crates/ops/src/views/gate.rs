@@ -25,9 +25,6 @@ pub struct GateView {
     pub session: Option<String>,
     /// The number of the issue it is about.
     pub number: Option<i64>,
-    /// Of an escalation: the todo it is about.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub todo_id: Option<String>,
     /// The reason, the question or the title.
     pub text: String,
     /// The options of a question.
@@ -36,6 +33,13 @@ pub struct GateView {
     /// The fields of a form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
+    /// Of an escalation: the mission and the pillar of the todo it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mission: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pillar: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub todo_id: Option<String>,
     pub asked_by: String,
     pub agent: String,
     #[schemars(with = "String")]
@@ -86,6 +90,10 @@ impl GateView {
             open_children = call.open_children(issue)?.into_iter().map(IssueRef::from).collect();
         }
         let part = |name: &str| gate.details.get(name).cloned();
+        let told = |name: &str| {
+            let told = part(name).filter(|_| gate.kind == GateKind::Escalation);
+            told.and_then(|told| told.as_str().map(str::to_owned))
+        };
         Ok(Self {
             id: gate.id.to_string(),
             kind: gate.kind,
@@ -93,9 +101,11 @@ impl GateView {
             state: gate.state,
             session: gate.session_id.map(|id| id.to_string()),
             number: issue.map(|issue| issue.number),
-            todo_id: gate.todo_id.map(|id| id.to_string()),
             options: part("options"),
             schema: (gate.kind == GateKind::Form).then(|| gate.details.clone()),
+            mission: told("mission"),
+            pillar: told("pillar"),
+            todo_id: gate.todo_id.map(|id| id.to_string()),
             text: gate.text,
             asked_by: gate.asked_by,
             agent: gate.agent.to_string(),

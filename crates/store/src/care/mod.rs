@@ -10,6 +10,7 @@ pub mod doctor;
 mod fold;
 mod loss;
 pub mod names;
+pub mod old_missions;
 pub mod portable;
 pub mod restore;
 mod trees;

@@ -1,0 +1,144 @@
+//! `punch mission …`: the operations on missions, with the mission left out where there is only
+//! one, and what people do with a mission's file.
+
+use clap::{ArgMatches, Command};
+use punchlist_ops::catalogue::find;
+use punchlist_ops::{Envelope, Operation, Ops};
+use serde_json::{Map, Value};
+
+use super::{call, mission_init, mission_new, operation};
+use crate::args::Globals;
+use crate::caller;
+use crate::failure::Failure;
+
+/// The fields that say which mission is meant.
+const WHICH: [&str; 2] = ["mission", "missionSlug"];
+
+/// The group with its further commands; where a command takes a mission by place, it need not be
+/// said.
+pub(super) fn with_commands(group: Command) -> Command {
+    let words: Vec<String> =
+        group.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+    let lenient = words.iter().fold(group, |group, word| match operation::named("mission", word) {
+        Some(operation) if takes_mission(operation) => {
+            group.mut_subcommand(word, |command| leave_out(command, operation))
+        }
+        _ => group,
+    });
+    lenient.subcommands(mission_init::commands()).subcommand(mission_new::command())
+}
+
+fn takes_mission(operation: &Operation) -> bool {
+    operation.surfaces.positional.first().is_some_and(|field| WHICH.contains(field))
+}
+
+fn leave_out(command: Command, operation: &Operation) -> Command {
+    let places: Vec<String> = command
+        .get_positionals()
+        .filter_map(|arg| Some(arg.get_value_names()?.first()?.to_string()))
+        .collect();
+    let rest = places.iter().skip(1).map(|place| format!(" <{place}>"));
+    let word = command.get_name().to_owned();
+    let usage = format!("punch mission {word} [OPTIONS] [MISSION]{}", rest.collect::<String>());
+    let ids: Vec<String> = operation.surfaces.positional.iter().map(|f| operation::id(f)).collect();
+    command.override_usage(usage).mut_args(|arg| {
+        let Some(at) = ids.iter().position(|id| arg.get_id() == id) else { return arg };
+        // What is missing is said by dispatch; clap would want the words before it.
+        let arg = arg.required(false);
+        if at > 0 {
+            return arg;
+        }
+        arg.value_name("MISSION").help("The mission's slug [default: the only one there is]")
+    })
+}
+
+pub(super) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
+    let (word, inner) = match matches.subcommand() {
+        Some(("init", matches)) => return mission_init::run(globals, matches),
+        Some(("new", _)) => return mission_new::run(globals),
+        Some(("schema", _)) => return mission_init::schema(),
+        Some(given) => given,
+        None => return operation::run(globals, "mission", matches),
+    };
+    let Some(operation) = operation::named("mission", word).filter(|o| takes_mission(o)) else {
+        return operation::run(globals, "mission", matches);
+    };
+    let mut globals = globals.clone();
+    let Value::Object(mut input) = operation::input(operation, &mut globals, inner) else {
+        return operation::run(&globals, "mission", matches);
+    };
+    make_room(operation.surfaces.positional, &mut input);
+    let ops = caller::ops(&globals)?;
+    let which = operation.surfaces.positional[0];
+    if !input.contains_key(which) {
+        let named = globals.take_for_field("mission", inner);
+        let envelope = caller::envelope(&ops, &globals, false)?;
+        operation.access.check(envelope.actor.role, operation.name)?;
+        let slug = named.map_or_else(|| only(&ops, &envelope), Ok)?;
+        input.insert(which.to_owned(), slug.into());
+    }
+    let envelope = caller::envelope(&ops, &globals, false)?;
+    let answer = ops.call(operation, &envelope, Value::Object(input))?;
+    call::show(&globals, operation, &answer, envelope.now)
+}
+
+/// Where one word too few was given, it is the mission that was left out.
+fn make_room(places: &[&str], input: &mut Map<String, Value>) {
+    let given = places.iter().take_while(|place| input.contains_key(**place)).count();
+    if places.len() < 2 || given + 1 != places.len() {
+        return;
+    }
+    for n in (1..places.len()).rev() {
+        if let Some(moved) = input.remove(places[n - 1]) {
+            input.insert(places[n].to_owned(), moved);
+        }
+    }
+}
+
+/// The slug of the only mission that is not put away.
+fn only(ops: &Ops, envelope: &Envelope) -> Result<String, Failure> {
+    let envelope = Envelope { idempotency_key: None, ..envelope.clone() };
+    let answer = ops.call(find("mission_list")?, &envelope, Value::Object(Map::new()))?;
+    let missions = answer["missions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let going = missions.iter().filter(|mission| mission["status"] != "archived");
+    let slugs: Vec<&str> = going.filter_map(|mission| mission["slug"].as_str()).collect();
+    match slugs.as_slice() {
+        [only] => Ok((*only).to_owned()),
+        [] => {
+            let message = "there is no mission in this project".to_owned();
+            let hint = "`punch mission init FILE` makes one of a file, and `punch mission new` \
+                        asks its way through";
+            Err(Failure::Usage { message, hint: Some(hint.to_owned()) })
+        }
+        several => {
+            let message = "this project has several missions, and none was named".to_owned();
+            let hint = Some(format!("name one of: {}", several.join(", ")));
+            Err(Failure::Usage { message, hint })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn one_word_too_few_leaves_the_mission_out() {
+        let places = ["missionSlug", "todoId", "action"];
+        let shifted = |given: Value| {
+            let Value::Object(mut input) = given else { unreachable!() };
+            make_room(&places, &mut input);
+            Value::Object(input)
+        };
+        assert_eq!(
+            shifted(json!({ "missionSlug": "a", "todoId": "b", "reason": "r" })),
+            json!({ "todoId": "a", "action": "b", "reason": "r" })
+        );
+        let whole = json!({ "missionSlug": "m", "todoId": "a", "action": "b" });
+        assert_eq!(shifted(whole.clone()), whole);
+        let short = json!({ "missionSlug": "m" });
+        assert_eq!(shifted(short.clone()), short);
+    }
+}

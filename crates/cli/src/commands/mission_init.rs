@@ -1,0 +1,105 @@
+//! `punch mission init FILE`: a mission of its file; `punch mission schema`: what editors want to
+//! know about such a file.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, ArgMatches, Command, value_parser};
+use punchlist_ops::catalogue::find;
+use punchlist_ops::mission_file::{BYTES_MAX, Misplaced, MissionFile};
+use serde_json::{Map, Value, json};
+
+use super::call;
+use crate::args::Globals;
+use crate::failure::Failure;
+use crate::{caller, output};
+
+/// What the schema is written in.
+const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
+
+pub(super) fn commands() -> Vec<Command> {
+    let init = Command::new("init")
+        .about("Make a mission of its file, or bring one up to its file")
+        .long_about(
+            "Make a mission of its file, or bring one up to its file. The same file again changes \
+             nothing; a pillar or metric that has gone out of it is put away, and nothing of it is \
+             lost.\n\n\
+             The file is JSON or TOML, by its name or else its content. `punch mission schema` \
+             prints what may stand in it. Collectors run in this project's folder.",
+        )
+        .arg(
+            Arg::new("file")
+                .value_name("FILE|-")
+                .help("The mission's file, or - for standard input")
+                .value_parser(value_parser!(PathBuf))
+                .required(true),
+        )
+        .after_help("Example: punch mission init mission.json");
+    let schema = Command::new("schema")
+        .about("Print the JSON Schema of a mission's file, for editors")
+        .long_about(
+            "Print the JSON Schema of a mission's file, for editors.\n\n\
+             Save it beside the file and begin the file with \
+             {\"$schema\": \"./mission.schema.json\", …}.",
+        )
+        .after_help("Example: punch mission schema > mission.schema.json");
+    vec![init, schema]
+}
+
+pub(super) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
+    let Some(file) = matches.get_one::<PathBuf>("file") else {
+        return Err(Failure::usage("no file was named".to_owned()));
+    };
+    init(globals, &shown(file), read(file)?, file)
+}
+
+/// Makes a mission of a file's bytes.
+pub(super) fn init(
+    globals: &Globals,
+    name: &str,
+    bytes: Vec<u8>,
+    file: &Path,
+) -> Result<(), Failure> {
+    let located = |fault: Misplaced| Failure::InFile { fault, file: name.to_owned() };
+    let read = MissionFile::read(bytes, file).map_err(located)?;
+    let operation = find("mission_init")?;
+    let ops = caller::ops(globals)?;
+    let mut envelope = caller::envelope(&ops, globals, false)?;
+    // Whatever folder of the project this is said in, its collectors run in the same.
+    envelope.context.directory = Some(caller::folder().to_string_lossy().into_owned());
+    let called = ops.call(operation, &envelope, read.input.clone());
+    let answer = called.map_err(|error| located(read.blame(error)))?;
+    call::show(globals, operation, &answer, envelope.now)
+}
+
+/// What a file is called in an error.
+fn shown(file: &Path) -> String {
+    if file == Path::new("-") { "standard input".to_owned() } else { file.display().to_string() }
+}
+
+/// As much of it as tells that it is too long.
+fn read(file: &Path) -> Result<Vec<u8>, Failure> {
+    let named = |error: io::Error| Failure::Io(format!("{}: {error}", file.display()));
+    let mut bytes = Vec::new();
+    let limit = BYTES_MAX as u64 + 1;
+    if file == Path::new("-") {
+        io::stdin().lock().take(limit).read_to_end(&mut bytes)?;
+    } else {
+        File::open(file).map_err(named)?.take(limit).read_to_end(&mut bytes).map_err(named)?;
+    }
+    Ok(bytes)
+}
+
+pub(super) fn schema() -> Result<(), Failure> {
+    let operation = find("mission_init")?;
+    let mut schema = Map::from_iter([("$schema".to_owned(), Value::from(DRAFT))]);
+    if let Value::Object(fields) = (operation.input_schema)() {
+        schema.extend(fields);
+    }
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        let about = "Where this schema lies; editors look for it here.";
+        properties.insert("$schema".to_owned(), json!({ "type": "string", "description": about }));
+    }
+    Ok(output::print(&format!("{:#}\n", Value::Object(schema)))?)
+}

@@ -1,0 +1,142 @@
+//! Bring in items of a mission that was kept elsewhere (M-20).
+//!
+//! Each is known by the id it had there, so that a second import changes nothing. What was blocked
+//! there waits here: a mission has no such status. What was done there was accepted by nobody here,
+//! so it is a claim (P-22), unless the operator accepts all of it at once. Limits do not cut off
+//! work that exists (M-13): what is over them is kept, and said.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::NewTodo;
+use super::draft::Draft;
+use crate::authority::{Action, Denial};
+use crate::event::{TodoClaimed, TodoCreated};
+use crate::text::{Body, normalised};
+use crate::todo::Claim;
+use crate::{ListKind, Refusal, Refused, Role, Status, Time, TodoKind, Warning};
+
+/// Put items into a pillar's list as they stood elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportMissionTodos {
+    pub items: Vec<OldTodo>,
+    /// Take what was completed there as completed.
+    pub accept: bool,
+}
+
+/// An item as it stood. Its `item.external_id` is the id it had.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OldTodo {
+    pub item: NewTodo,
+    pub status: OldStatus,
+    pub outcome: Option<Body>,
+    pub created_at: Option<Time>,
+    pub started_at: Option<Time>,
+    pub completed_at: Option<Time>,
+}
+
+/// The statuses of the old schema and of the new one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OldStatus {
+    Backlog,
+    Pending,
+    InProgress,
+    Completed,
+    Blocked,
+    Cancelled,
+}
+
+impl OldStatus {
+    pub const ALL: [Self; 6] = [
+        Self::Backlog,
+        Self::Pending,
+        Self::InProgress,
+        Self::Completed,
+        Self::Blocked,
+        Self::Cancelled,
+    ];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Backlog => "backlog",
+            Self::Pending => "pending",
+            Self::InProgress => "in_progress",
+            Self::Completed => "completed",
+            Self::Blocked => "blocked",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == text)
+    }
+}
+
+/// What came of an item that says nothing about it.
+const NO_WORDS: &str = "As it was when it was imported.";
+
+impl ImportMissionTodos {
+    pub(super) fn decide(&self, draft: &mut Draft<'_>) -> Result<(), Refused> {
+        let (role, list) = (draft.actor.role, draft.state.list.kind());
+        // It passes by limits and by review: what others bring in, they create one by one.
+        if role != Role::Operator || list != ListKind::Pillar {
+            let (action, todo_kind, denial) = (Action::Create, TodoKind::Step, Denial::Role);
+            return Err(Refusal::NotPermitted { role, action, list, todo_kind, denial }.into());
+        }
+        let known = draft.state.todos.values().filter_map(|todo| todo.external_id.clone());
+        let mut known: BTreeSet<String> = known.collect();
+        for old in &self.items {
+            draft.leave_on_list(TodoKind::Step, None)?;
+            if old.item.external_id.as_ref().is_some_and(|id| !known.insert(id.clone())) {
+                let text = normalised(old.item.title.as_str());
+                draft.decision.warnings.push(Warning::AlreadyListed { text });
+                continue;
+            }
+            draft.bring_in(old, self.accept)?;
+        }
+        Ok(())
+    }
+}
+
+impl Draft<'_> {
+    fn bring_in(&mut self, old: &OldTodo, accept: bool) -> Result<(), Refused> {
+        let status = match old.status {
+            OldStatus::Backlog => Status::Backlog,
+            OldStatus::Pending | OldStatus::Blocked | OldStatus::Cancelled => Status::Pending,
+            // Only what was worked on can be done.
+            OldStatus::InProgress | OldStatus::Completed => Status::InProgress,
+        };
+        let mut todo = self.row(&old.item, status);
+        let id = todo.id;
+        // Nothing comes from the future, whatever the other clock said.
+        let past = |time: Option<Time>| time.filter(|time| *time <= self.now);
+        todo.created_at = past(old.created_at).unwrap_or(self.now);
+        if status == Status::InProgress {
+            todo.started_at = past(old.started_at).or(Some(todo.created_at));
+        }
+        self.emit(TodoCreated { todo: Box::new(todo) });
+        let outcome = old.outcome.as_ref().map_or(NO_WORDS, Body::as_str).to_owned();
+        match old.status {
+            OldStatus::Completed => {
+                let (by, at) = (self.actor.principal.clone(), self.now);
+                let claim = Claim { by, at, outcome: Some(outcome.clone()), evidence: Vec::new() };
+                self.emit(TodoClaimed { todo_id: id, claim });
+                let when =
+                    old.completed_at.map(|at| format!("Completed at {at}, before the import."));
+                if let Some(Ok(note)) = when.map(|when| Body::new(&when)) {
+                    self.note(id, &note);
+                }
+                if accept {
+                    self.complete(id, Some(&outcome), &[])?;
+                }
+            }
+            OldStatus::Cancelled => self.cancel(id, Some(outcome)),
+            _ => {}
+        }
+        Ok(())
+    }
+}

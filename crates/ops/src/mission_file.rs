@@ -1,0 +1,231 @@
+//! A mission's file: JSON or TOML, read into the input of `mission_init`, with the place of every
+//! field, so that what is wrong with it can be pointed at.
+//!
+//! Like `plan_file`, this runs before any transaction. What a field may be is not looked at here.
+
+mod json;
+mod toml;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::Error;
+use crate::explain::Fault;
+
+/// The most bytes a mission's file may have.
+pub const BYTES_MAX: usize = 1 << 20;
+
+/// What editors write to find the schema; it says nothing about the mission.
+const SCHEMA_KEY: &str = "$schema";
+
+/// What a file is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    Json,
+    Toml,
+}
+
+impl Form {
+    /// As the file's name says, or else its first character: only JSON begins with a brace.
+    #[must_use]
+    pub fn of(file: &Path, text: &str) -> Self {
+        let extension = file.extension().map(|extension| extension.to_ascii_lowercase());
+        match extension.as_ref().and_then(|extension| extension.to_str()) {
+            Some("json") => Self::Json,
+            Some("toml") => Self::Toml,
+            _ if text.trim_start().starts_with('{') => Self::Json,
+            _ => Self::Toml,
+        }
+    }
+}
+
+/// A place in a text; both count from one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub line: usize,
+    pub column: usize,
+}
+
+impl Place {
+    /// Where the byte of this offset stands.
+    fn at(text: &str, offset: usize) -> Self {
+        let before = text.get(..offset).unwrap_or(text);
+        let line = before.matches('\n').count() + 1;
+        let start = before.rfind('\n').map_or(0, |at| at + 1);
+        Self { line, column: before[start..].chars().count() + 1 }
+    }
+}
+
+/// Something wrong with a file, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misplaced {
+    pub error: Error,
+    pub place: Option<Place>,
+}
+
+impl Misplaced {
+    fn new(fault: Fault, place: Place) -> Self {
+        Self { error: fault.into(), place: Some(place) }
+    }
+}
+
+/// A file that could be read.
+#[derive(Clone, Debug)]
+pub struct MissionFile {
+    /// The input of `mission_init`.
+    pub input: Value,
+    text: String,
+    /// Where each field begins, by its path.
+    offsets: BTreeMap<String, usize>,
+}
+
+impl MissionFile {
+    pub fn read(bytes: Vec<u8>, file: &Path) -> Result<Self, Misplaced> {
+        let nowhere = |fault: Fault| Misplaced { error: fault.into(), place: None };
+        if bytes.len() > BYTES_MAX {
+            return Err(nowhere(Fault::TooLarge { limit: BYTES_MAX }));
+        }
+        let text = String::from_utf8(bytes).map_err(|_| nowhere(Fault::Utf8))?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned();
+        if text.trim().is_empty() {
+            let detail = "the file is empty".to_owned();
+            return Err(nowhere(Fault::Other { path: String::new(), detail }));
+        }
+        let (mut input, offsets) = match Form::of(file, &text) {
+            Form::Json => json::read(&text)?,
+            Form::Toml => toml::read(&text)?,
+        };
+        if let Value::Object(fields) = &mut input {
+            fields.shift_remove(SCHEMA_KEY);
+        }
+        Ok(Self { input, text, offsets })
+    }
+
+    /// Where a field stands; one that is not there, where what should hold it begins.
+    #[must_use]
+    pub fn place(&self, path: &str) -> Place {
+        let mut path = path;
+        loop {
+            if let Some(offset) = self.offsets.get(path) {
+                return Place::at(&self.text, *offset);
+            }
+            match path.rfind(['.', '[']) {
+                Some(at) => path = &path[..at],
+                None => return Place::at(&self.text, 0),
+            }
+        }
+    }
+
+    /// The place of what an error is about, where it is about a field.
+    #[must_use]
+    pub fn blame(&self, error: Error) -> Misplaced {
+        let place = match &error {
+            Error::Input(fault) => fault.path().map(|path| self.place(path)),
+            _ => None,
+        };
+        Misplaced { error, place }
+    }
+}
+
+/// The path of a field, spelt as faults spell it.
+fn below(path: &str, name: &str) -> String {
+    crate::explain::join(path, name)
+}
+
+fn twice(path: String, place: Place) -> Misplaced {
+    Misplaced::new(Fault::Other { path, detail: "the field is given twice".to_owned() }, place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(name: &str, text: &str) -> Result<MissionFile, Misplaced> {
+        MissionFile::read(text.as_bytes().to_vec(), Path::new(name))
+    }
+
+    fn line(file: &MissionFile, path: &str) -> usize {
+        file.place(path).line
+    }
+
+    #[test]
+    fn every_field_of_json_has_its_place() {
+        let text = "{ \"$schema\": \"x\",\n \"name\": \"a \\\" { [ b\",\n \"pillars\": [ {\n\
+                    \"name\": 1 },\n  { \"metrics\": [\n[], {\"t\\u0061rget\":\n {\"v\": -1.5e3}}] } ] }";
+        let file = read("m.json", text).unwrap();
+        assert!(file.input.get("$schema").is_none());
+        assert_eq!(file.place("name"), Place { line: 2, column: 2 });
+        assert_eq!(line(&file, "pillars"), 3);
+        assert_eq!(line(&file, "pillars[0].name"), 4);
+        assert_eq!(line(&file, "pillars[1]"), 5);
+        assert_eq!(line(&file, "pillars[1].name"), 5, "where it is missing");
+        assert_eq!(line(&file, "pillars[1].metrics[1].target"), 6);
+        assert_eq!(line(&file, "pillars[1].metrics[1].target.v"), 7);
+        assert_eq!(line(&file, "input"), 1);
+    }
+
+    #[test]
+    fn every_field_of_toml_has_its_place() {
+        let text = "\"$schema\" = \"x\"\nname = \"a\"\ncadence.cron = \"* * * * *\"\n[todo]\n\
+                    activeTodoLimit = 0x0A\n[[pillars]]\nname = 'p'\n[[pillars.metrics]]\n\
+                    target = { operator = \"<\",\n  value = 6e1 }\n[[pillars]]\nname = 2027-01-02\n";
+        let file = read("m.toml", text).unwrap();
+        let expected = serde_json::json!({
+            "name": "a",
+            "cadence": { "cron": "* * * * *" },
+            "todo": { "activeTodoLimit": 10 },
+            "pillars": [
+                { "name": "p", "metrics": [{ "target": { "operator": "<", "value": 60.0 } }] },
+                { "name": "2027-01-02" },
+            ],
+        });
+        assert_eq!(file.input, expected);
+        assert_eq!(line(&file, "name"), 2);
+        assert_eq!(line(&file, "cadence.cron"), 3);
+        assert_eq!(line(&file, "todo.activeTodoLimit"), 5);
+        assert_eq!(line(&file, "pillars[0].slug"), 6);
+        assert_eq!(line(&file, "pillars[0].metrics[0].target.value"), 10);
+        assert_eq!(line(&file, "pillars[1]"), 11);
+        assert_eq!(line(&file, "pillars[1].name"), 12);
+    }
+
+    #[test]
+    fn what_does_not_read_has_a_place_too() {
+        let at = |name: &str, text: &str| {
+            let fault = read(name, text).unwrap_err();
+            let place = fault.place.map(|place| (place.line, place.column));
+            (fault.error.code(), place, fault.error.to_string())
+        };
+        let (code, place, words) = at("m.json", "{\n  \"name\": }");
+        assert_eq!((code, place), ("invalid_json", Some((2, 11))), "{words}");
+        assert!(!words.contains("at line"), "{words}");
+        let (code, place, _) = at("m.toml", "name = \"a\"\npillars = [\n");
+        assert_eq!((code, place.unwrap().0 >= 2), ("invalid_toml", true));
+        let (code, place, words) = at("m.json", "{\"a\": {\"b\": 1,\n\"b\": 2}}");
+        assert_eq!((code, place), ("invalid_input", Some((2, 1))), "{words}");
+        let (code, place, _) = at("m.toml", "value = nan\n");
+        assert_eq!((code, place), ("bad_value", Some((1, 1))));
+        assert_eq!(at("m.toml", "a = 99999999999999999999").0, "bad_value");
+        assert_eq!(at("m.json", " \n").0, "invalid_input");
+        assert_eq!(read("m.json", "\u{feff}{}").unwrap().input, serde_json::json!({}));
+        assert_eq!(
+            MissionFile::read(vec![0xff], Path::new("m")).unwrap_err().error.code(),
+            "invalid_utf8"
+        );
+        let long = vec![b' '; BYTES_MAX + 1];
+        assert_eq!(
+            MissionFile::read(long, Path::new("m")).unwrap_err().error.code(),
+            "input_too_large"
+        );
+    }
+
+    #[test]
+    fn the_name_says_the_form_and_else_the_content() {
+        assert_eq!(Form::of(Path::new("a.JSON"), "x = 1"), Form::Json);
+        assert_eq!(Form::of(Path::new("a.toml"), "{"), Form::Toml);
+        assert_eq!(Form::of(Path::new("-"), " \n {"), Form::Json);
+        assert_eq!(Form::of(Path::new("mission"), "[[pillars]]"), Form::Toml);
+    }
+}

@@ -1,0 +1,301 @@
+//! `mission_import`: missions that were kept elsewhere, with their items (M-20).
+
+use punchlist_core::command::{ImportMissionTodos, NewTodo, OldStatus, OldTodo};
+use punchlist_core::mission::{InitMission, MissionSpec, PillarSpec, TodoSpec};
+use punchlist_core::text::{Body, Content, Title};
+use punchlist_core::todo::Priority;
+use punchlist_core::{Event, Mission, Role, Scope, Time, Warning};
+use punchlist_store::Load;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::mission_todo_create::deadline;
+use crate::access::Access;
+use crate::call::{Call, Counts};
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::explain::Fault;
+use crate::input::{Maybe, when};
+use crate::{Envelope, Error};
+
+/// Bring in missions kept elsewhere. What is here stays as it is; what was completed there becomes a claim.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// The missions with their pillars and todos.
+    pub missions: Vec<OldMission>,
+    /// Take what was completed there as completed, instead of as a claim.
+    #[serde(default)]
+    pub accept_completed: Option<bool>,
+}
+
+/// A mission as it stood elsewhere.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct OldMission {
+    /// What people call it.
+    pub name: Title,
+    /// Made from the name if absent.
+    #[serde(default)]
+    pub slug: Option<String>,
+    /// What it is after.
+    #[serde(default)]
+    pub description: Maybe<Body>,
+    /// Its limits; of a mission that is here already the own ones stay.
+    #[serde(default)]
+    pub todo: Option<TodoSpec>,
+    /// Its parts.
+    pub pillars: Vec<OldPillar>,
+}
+
+/// A pillar as it stood elsewhere.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct OldPillar {
+    /// What people call it.
+    pub name: Title,
+    /// Made from the name if absent.
+    #[serde(default)]
+    pub slug: Option<String>,
+    /// Its goals.
+    #[serde(default)]
+    pub description: Maybe<Body>,
+    /// Its todos, the oldest first.
+    pub todos: Vec<OldItem>,
+}
+
+/// A todo as it stood elsewhere.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct OldItem {
+    /// The id it had; the same id again is passed over.
+    pub external_id: Title,
+    /// What it is called.
+    pub title: Title,
+    /// What needs to be done.
+    #[serde(default)]
+    pub description: Maybe<Body>,
+    /// Why.
+    #[serde(default)]
+    pub justification: Maybe<Body>,
+    /// How to judge that it is done.
+    #[serde(default)]
+    pub completion_criteria: Maybe<Body>,
+    /// YYYY-MM-DD or a time.
+    #[serde(default)]
+    pub deadline: Maybe<Title>,
+    /// blocked becomes pending, completed a claim.
+    pub status: OldStatus,
+    /// medium unless said.
+    #[serde(default)]
+    pub priority: Option<Priority>,
+    /// For the record only.
+    #[serde(default)]
+    pub assigned_agent: Maybe<Title>,
+    /// What came of it.
+    #[serde(default)]
+    pub outcome: Maybe<Body>,
+    /// When it was made there.
+    #[serde(default)]
+    pub created_at: Maybe<Title>,
+    /// When it was begun there.
+    #[serde(default)]
+    pub started_at: Maybe<Title>,
+    /// When it was completed there.
+    #[serde(default)]
+    pub completed_at: Maybe<Title>,
+}
+
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct Output {
+    pub missions: Vec<Imported>,
+}
+
+/// What came of one mission.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Imported {
+    pub slug: String,
+    /// What was made of the mission itself, in words.
+    pub changes: Vec<String>,
+    /// How many todos are new.
+    pub created: usize,
+    /// How many of them wait for review as claims.
+    pub claimed: usize,
+    /// How many of them are completed.
+    pub completed: usize,
+    /// How many of them are cancelled.
+    pub cancelled: usize,
+    /// How many were here already.
+    pub skipped: usize,
+    pub counts: Counts,
+    /// What is over a limit; it stays, and nothing new goes in until there is room.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+#[derive(Debug)]
+pub struct MissionImport;
+
+impl Define for MissionImport {
+    const NAME: &'static str = "mission_import";
+    const ACCESS: Access = Access::Roles(&[Role::Operator]);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces = Surfaces::CALL;
+    const EXAMPLE: &'static str = r#"{
+        "missions": [{
+            "name": "Developer Experience",
+            "pillars": [{
+                "name": "Build Performance",
+                "todos": [{ "externalId": "t-1", "title": "Profile the build", "status": "blocked" }]
+            }]
+        }]
+    }"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
+        for (m, mission) in input.missions.iter().enumerate() {
+            if let Some(fault) = mission.spec().faults().into_iter().next() {
+                let path = format!("missions[{m}].{}", fault.path);
+                let (found, expected) = (fault.found, fault.expected);
+                return Err(Fault::BadValue { path, found, expected }.into());
+            }
+            for item in mission.pillars.iter().flat_map(|pillar| &pillar.todos) {
+                item.read()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let mut output = Output::default();
+        for mission in &input.missions {
+            output.missions.push(import(
+                call,
+                mission,
+                input.accept_completed.unwrap_or_default(),
+            )?);
+        }
+        Ok(output)
+    }
+}
+
+fn import(call: &mut Call<'_, '_>, old: &OldMission, accept: bool) -> Result<Imported, Error> {
+    let directory = call.envelope().context.directory.clone();
+    let made = call.complete_mission(&InitMission { spec: old.spec(), directory })?;
+    let mission = made.mission;
+    let (mut events, mut warned) = (Vec::new(), 0);
+    for (old, spec) in old.pillars.iter().zip(old.spec().pillars) {
+        let slug = spec.slug().unwrap_or_default();
+        let pillar = mission.takes_work(&slug)?.slug.clone();
+        let items: Vec<OldTodo> = old.todos.iter().map(OldItem::read).collect::<Result<_, _>>()?;
+        if items.is_empty() {
+            continue;
+        }
+        let mut list =
+            call.open(Scope::Pillar { mission: mission.slug.clone(), pillar }, Load::All)?;
+        let decided = call.decide(&mut list, ImportMissionTodos { items, accept })?;
+        let known = |warning: &&Warning| matches!(warning, Warning::AlreadyListed { .. });
+        warned += decided.warnings.iter().filter(known).count();
+        events.extend(decided.events);
+    }
+    let tally = call.tx().open_tally(mission.project_id, &mission.slug, None)?;
+    let counts = Counts::new(&mission, &tally);
+    let count = |is: fn(&Event) -> bool| events.iter().filter(|event| is(event)).count();
+    let completed = count(|event| matches!(event, Event::TodoCompleted(_)));
+    Ok(Imported {
+        slug: mission.slug.clone(),
+        changes: made.changes,
+        created: count(|event| matches!(event, Event::TodoCreated(_))),
+        claimed: count(|event| matches!(event, Event::TodoClaimed(_))) - completed,
+        completed,
+        cancelled: count(|event| matches!(event, Event::TodoCancelled(_))),
+        skipped: warned,
+        warnings: over(call, &mission)?,
+        counts,
+    })
+}
+
+/// What is over its limit now, mission-wide or for each pillar, as the limits count.
+fn over(call: &mut Call<'_, '_>, mission: &Mission) -> Result<Vec<String>, Error> {
+    let mut said = Vec::new();
+    let mut seen = Vec::new();
+    for pillar in &mission.pillars {
+        let counted = mission.counted(&pillar.slug);
+        if seen.contains(&counted) {
+            continue;
+        }
+        seen.push(counted);
+        let counts = call.counts(mission, &pillar.slug)?;
+        let place = counted.map_or(String::new(), |pillar| format!(" in `{pillar}`"));
+        let tiers = [
+            ("Active TODO", counts.active, counts.active_limit),
+            ("Backlog", counts.backlog, counts.backlog_limit),
+        ];
+        for (tier, count, limit) in tiers {
+            if count > i64::from(limit) {
+                said.push(format!(
+                    "{tier} limit ({limit}) exceeded{place}: {count} are there and stay. Nothing \
+                     new goes in until there is room."
+                ));
+            }
+        }
+    }
+    Ok(said)
+}
+
+impl OldMission {
+    fn spec(&self) -> MissionSpec {
+        let pillars = self.pillars.iter().map(|pillar| PillarSpec {
+            name: pillar.name.clone(),
+            slug: pillar.slug.clone(),
+            description: pillar.description.0.clone(),
+            status: None,
+            metrics: Vec::new(),
+            strategies: Vec::new(),
+        });
+        MissionSpec {
+            name: self.name.clone(),
+            slug: self.slug.clone(),
+            description: self.description.0.clone(),
+            status: None,
+            cadence: None,
+            todo: self.todo.clone(),
+            pillars: pillars.collect(),
+        }
+    }
+}
+
+impl OldItem {
+    fn read(&self) -> Result<OldTodo, Error> {
+        let item = NewTodo {
+            description: self.description.0.clone(),
+            justification: self.justification.0.clone(),
+            completion_criteria: self.completion_criteria.0.clone(),
+            agent_type: self.assigned_agent.0.clone(),
+            priority: self.priority.unwrap_or_default(),
+            deadline: deadline(&self.deadline)?,
+            external_id: Some(self.external_id.as_str().to_owned()),
+            ..NewTodo::titled(Content::from(self.title.clone()))
+        };
+        Ok(OldTodo {
+            item,
+            status: self.status,
+            outcome: self.outcome.0.clone(),
+            created_at: time("createdAt", &self.created_at)?,
+            started_at: time("startedAt", &self.started_at)?,
+            completed_at: time("completedAt", &self.completed_at)?,
+        })
+    }
+}
+
+/// A time as RFC 3339, or as SQLite writes it.
+fn time(path: &str, given: &Maybe<Title>) -> Result<Option<Time>, Error> {
+    let Some(text) = given.0.as_ref().map(Title::as_str) else { return Ok(None) };
+    let sqlite = format!("{}Z", text.replacen(' ', "T", 1));
+    match Time::parse(text).or_else(|| Time::parse(&sqlite)) {
+        Some(time) => Ok(Some(time)),
+        None => when(path, text).map(Some),
+    }
+}

@@ -1,0 +1,94 @@
+//! A SQLite file of the mission design's first program: its tables as they are found, column by
+//! column. The file is only looked at, and what its rows mean is not judged here.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+
+use crate::sqlite::{look, look_at_copy};
+use crate::{Error, ErrorKind, Options};
+
+/// A row: what its columns hold, by their names in lower case without `_`; null is left out.
+pub type OldRow = BTreeMap<String, String>;
+
+/// The rows of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OldMissions {
+    pub missions: Vec<OldRow>,
+    pub pillars: Vec<OldRow>,
+    /// None: there is no such table.
+    pub todos: Option<Vec<OldRow>>,
+}
+
+/// Reads a file without changing it, nor anything beside it.
+pub fn read(path: &Path) -> Result<OldMissions, Error> {
+    let named =
+        |error: Error| Error::new(error.kind, format!("{}: {}", path.display(), error.detail));
+    if !path.is_file() {
+        let what = if path.exists() { "not a file" } else { "there is no such file" };
+        return Err(named(Error::new(ErrorKind::Unreachable, what)));
+    }
+    let mut beside = path.as_os_str().to_owned();
+    beside.push("-wal");
+    // What has not reached the file yet stands beside it; only where nothing does, nothing is made.
+    let waiting = Path::new(&beside).metadata().is_ok_and(|wal| wal.len() > 0);
+    let options = Options::default();
+    let opened = if waiting { look(path, options) } else { look_at_copy(path, options) };
+    from(&opened?).map_err(named)
+}
+
+fn from(connection: &Connection) -> Result<OldMissions, Error> {
+    let sound: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    if sound != "ok" {
+        return Err(Error::new(ErrorKind::Corrupt, format!("the file is damaged: {sound}")));
+    }
+    // One transaction: a program that writes meanwhile is not seen half.
+    connection.execute_batch("BEGIN")?;
+    let found = OldMissions {
+        missions: rows(connection, "missions")?.unwrap_or_default(),
+        pillars: rows(connection, "pillars")?.unwrap_or_default(),
+        todos: rows(connection, "mission_todos")?,
+    };
+    connection.execute_batch("COMMIT")?;
+    Ok(found)
+}
+
+/// `missionId` and `mission_id` are one.
+fn plain(column: &str) -> String {
+    column.to_ascii_lowercase().replace('_', "")
+}
+
+fn rows(connection: &Connection, table: &'static str) -> Result<Option<Vec<OldRow>>, Error> {
+    let there: i64 = connection.query_row(
+        "SELECT count(*) FROM sqlite_master WHERE type IN ('table', 'view') AND name = $1",
+        [table],
+        |row| row.get(0),
+    )?;
+    if there == 0 {
+        return Ok(None);
+    }
+    let mut statement = connection.prepare(&format!("SELECT * FROM {table}"))?;
+    let names: Vec<String> = statement.column_names().map(plain).collect();
+    let mut found = Vec::new();
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let mut values = OldRow::new();
+        for (n, name) in names.iter().enumerate() {
+            let value = match row.get_ref(n)? {
+                ValueRef::Null => continue,
+                ValueRef::Integer(number) => number.to_string(),
+                ValueRef::Real(number) => number.to_string(),
+                ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+                    String::from_utf8_lossy(bytes).into_owned()
+                }
+            };
+            values.insert(name.clone(), value);
+        }
+        found.push(values);
+    }
+    let key = |row: &OldRow, name: &str| row.get(name).cloned().unwrap_or_default();
+    found.sort_by_cached_key(|row| (key(row, "createdat"), key(row, "id")));
+    Ok(Some(found))
+}
