@@ -9,7 +9,7 @@ use crate::{Refusal, Status, Tally};
 
 /// How many items may be open at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
 pub struct Limits {
     #[serde(rename = "activeTodoLimit")]
     pub active: u32,

@@ -101,7 +101,7 @@ pub enum OverduePending {
 /// The `todo` block of a mission's file, with its defaults filled in. It is kept as JSON beside
 /// the mission, so that a new setting needs no column (M-4).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
 pub struct Settings {
     #[serde(flatten)]
     pub limits: Limits,
@@ -321,4 +321,18 @@ pub fn apply_mission(state: &mut Option<Mission>, event: &Event, at: Time) -> bo
     }
     mission.updated_at = at;
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// M-4: what is stored without a setting that came later reads with its default.
+    #[test]
+    fn settings_that_lack_something_read_with_the_defaults() {
+        let stored = r#"{"activeTodoLimit":3}"#;
+        let settings: Settings = serde_json::from_str(stored).unwrap();
+        let limits = Limits { active: 3, ..Limits::default() };
+        assert_eq!(settings, Settings { limits, ..Settings::default() });
+    }
 }
