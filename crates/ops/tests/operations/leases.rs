@@ -89,7 +89,7 @@ fn taking_again_changes_nothing(backend: Backend) {
     let me = worker(&world, "me");
     let first = world.call_in(&me, "todo_take", json!({ "todoId": ids[1] })).unwrap();
     assert_eq!((&first["todo"]["status"], &first["epoch"]), (&json!("in_progress"), &json!(1)));
-    let lines = world.log(8).len();
+    let lines = world.whole_log().len();
     // Also by its number, and also when asking for the next.
     assert_eq!(world.call_in(&me, "todo_take", json!({ "todoId": "2" })).unwrap(), first);
     assert_eq!(world.call_in(&me, "todo_next", next(600)).unwrap(), first);
@@ -113,7 +113,7 @@ fn a_silent_holder_loses_the_item_and_is_fenced(backend: Backend) {
         if answer["todo"].is_null() { Err(again()) } else { Ok(answer) }
     });
     assert_eq!((&second["epoch"], &second["todo"]["id"]), (&json!(2), &json!(id)));
-    let lines = world.log(10).len();
+    let lines = world.whole_log().len();
     for (name, input) in [
         ("todo_heartbeat", json!({ "todoId": id, "epoch": 1 })),
         ("todo_heartbeat", json!({ "todoId": id, "epoch": 2 })),

@@ -32,7 +32,7 @@ pub(super) fn file(path: &Path, options: Options) -> Result<Connection, Error> {
 }
 
 /// How much of a file a connection keeps in memory at most.
-const PAGES_KIB: i64 = 16 << 10;
+const PAGES_KIB: i64 = 64 << 10;
 
 /// A further connection, for reading, to a store that is open already.
 pub(super) fn reader(path: &Path, options: Options) -> Result<Connection, Error> {
