@@ -56,6 +56,19 @@ macro_rules! insert {
         concat!(
             "INSERT INTO todos (",
             columns!(),
+            ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, \
+             $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, \
+             $33, $34, $35)"
+        )
+    };
+}
+
+/// The same with the key of its place, which only a tree has: looking above costs.
+macro_rules! insert_nested {
+    () => {
+        concat!(
+            "INSERT INTO todos (",
+            columns!(),
             ", tree_key) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, \
              $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, \
              $32, $33, $34, $35, \
@@ -68,8 +81,11 @@ macro_rules! insert {
 impl Tx<'_> {
     /// A new row. Where lists nest it gets the key of its place; what it hangs under is there.
     pub fn insert_todo(&mut self, todo: &Todo, nests: bool) -> Result<(), Error> {
-        let key = nests.then(|| own_word(todo));
-        self.write_todo(sql!(insert!()), todo, &[key.as_deref().into()])
+        if !nests {
+            return self.write_todo(sql!(insert!()), todo, &[]);
+        }
+        let key = own_word(todo);
+        self.write_todo(sql!(insert_nested!()), todo, &[(&key).into()])
     }
 
     /// Writes the row as it is now. What never changes (id, list, birth) is not written again.
