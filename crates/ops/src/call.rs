@@ -225,19 +225,6 @@ impl<'a, 't> Call<'a, 't> {
         self.decide_as(&actor, snapshot, &command.into())
     }
 
-    /// Decides without what follows from it for a mission, for whoever sees to that itself.
-    pub(crate) fn decide_quietly(
-        &mut self,
-        snapshot: &mut Snapshot,
-        command: &Command,
-    ) -> Result<(), Error> {
-        let actor = self.envelope.actor.clone();
-        match decide(snapshot, command, &actor, self.envelope.now, &mut self.ids) {
-            Ok(decision) => self.record(snapshot, &decision),
-            Err(refused) => Err(self.refuse(snapshot.list.project_id, &snapshot.list.id, refused)),
-        }
-    }
-
     /// The same for what happens by policy, and not because the caller says so.
     pub(crate) fn decide_as(
         &mut self,

@@ -23,6 +23,21 @@ pub struct AnswerGate {
     pub response: Option<Value>,
 }
 
+impl Gate {
+    /// Closes a question that nobody has to answer any more: what it was about has changed.
+    #[must_use]
+    pub fn supersede(&self, actor: &Actor) -> Decision {
+        let answered = GateAnswered {
+            gate_id: self.id,
+            state: GateState::Superseded,
+            response: None,
+            answered_by: actor.principal.clone(),
+            revision: None,
+        };
+        Decision { events: vec![answered.into()], ..Decision::default() }
+    }
+}
+
 impl AnswerGate {
     /// May this be the answer? Looked at first, before anything that follows from it.
     pub fn check(&self, gate: &Gate, actor: &Actor) -> Result<(), Refused> {

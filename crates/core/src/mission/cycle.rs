@@ -24,13 +24,8 @@ impl RunCycle {
         actor: &Actor,
         now: Time,
     ) -> Result<Option<Decision>, Refused> {
-        let leads = actor.mission.as_ref().is_none_or(|own| *own == mission.slug);
-        let may = match actor.role {
-            Role::Operator | Role::System => true,
-            Role::Lead => leads,
-            _ => false,
-        };
-        if !may {
+        let by_policy = matches!(actor.role, Role::Operator | Role::System);
+        if !by_policy && !mission.is_led_by(actor) {
             return Err(Refusal::MayNotLead { role: actor.role }.into());
         }
         let due = mission.next_cycle_at.is_some_and(|at| at <= now);

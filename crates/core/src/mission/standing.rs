@@ -16,8 +16,7 @@ pub struct SetStanding {
 impl SetStanding {
     /// Says nothing new where it stands so already.
     pub fn decide(&self, mission: &Mission, actor: &Actor, now: Time) -> Result<Decision, Refused> {
-        let leads = actor.mission.as_ref().is_none_or(|own| *own == mission.slug);
-        if actor.role != Role::Operator && !(actor.role == Role::Lead && leads) {
+        if actor.role != Role::Operator && !mission.is_led_by(actor) {
             return Err(Refusal::MayNotLead { role: actor.role }.into());
         }
         let before = match &self.pillar {
@@ -44,6 +43,26 @@ impl SetStanding {
 }
 
 impl Mission {
+    /// Is this a lead of it? One that was tied to no mission leads all that its token reaches.
+    #[must_use]
+    pub fn is_led_by(&self, actor: &Actor) -> bool {
+        actor.role == Role::Lead && self.is_own(actor)
+    }
+
+    /// May this actor look at it as a whole?
+    #[must_use]
+    pub fn is_seen_by(&self, actor: &Actor) -> bool {
+        match actor.role {
+            Role::Operator | Role::System => true,
+            Role::Lead | Role::Owner => self.is_own(actor),
+            Role::Root | Role::Worker => false,
+        }
+    }
+
+    fn is_own(&self, actor: &Actor) -> bool {
+        actor.mission.as_ref().is_none_or(|own| *own == self.slug)
+    }
+
     /// The pillar of a slug, where new work may go to it.
     pub fn takes_work(&self, slug: &str) -> Result<&super::Pillar, Refusal> {
         let pillar = self.pillar(slug).ok_or_else(|| self.unknown_pillar(slug))?;

@@ -132,12 +132,7 @@ impl Call<'_, '_> {
             }
             .into(),
         };
-        // The gate is answered by this very call: what follows from the change must not close it.
-        self.decide_quietly(&mut list, &command)?;
-        match said {
-            Answer::Cancel => self.stop_work_on(gate.project_id, todo_id),
-            Answer::Extend(_) => Ok(()),
-        }
+        self.decide(&mut list, command).map(|_| ())
     }
 
     /// Locks the mission an item belongs to, if it belongs to one, before what hangs on it.

@@ -7,7 +7,7 @@ use punchlist_core::mission::{
     Escalate, Measured, Pillar, RunCycle, Shared, Standing, called_off, planning, warning,
 };
 use punchlist_core::{
-    ConversationId, Decision, Event, Mission, ProjectId, Scope, Snapshot, Status, Todo, TodoId,
+    ConversationId, Event, Mission, ProjectId, Scope, Snapshot, Status, Todo, TodoId,
 };
 use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
@@ -111,14 +111,7 @@ impl Call<'_, '_> {
             Escalate { project_id, todo: &todo, mission: &mission.slug, pillar: &pillar.slug };
         let decision = ask.decide(&actor, now, &mut self.ids);
         for old in self.tx.open_gates_about(project_id, todo_id)? {
-            let superseded = punchlist_core::event::GateAnswered {
-                gate_id: old.id,
-                state: punchlist_core::gate::GateState::Superseded,
-                response: None,
-                answered_by: actor.principal.clone(),
-                revision: None,
-            };
-            let decision = Decision { events: vec![superseded.into()], ..Decision::default() };
+            let decision = old.supersede(&actor);
             self.record_gate(project_id, Some(old), &decision)?;
         }
         let gate = self.record_gate(project_id, None, &decision)?;

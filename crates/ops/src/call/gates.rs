@@ -85,9 +85,6 @@ impl Call<'_, '_> {
         let (actor, project) = (self.envelope.actor.clone(), gate.project_id);
         let checked = command.check(&gate, &actor);
         checked.map_err(|refused| self.refuse(project, &gate.id, refused))?;
-        if gate.kind == GateKind::Escalation {
-            self.act_on_answer(&gate, command)?;
-        }
         let revision = match issue {
             Some(issue) if gate.purpose == Some(Purpose::SignOff) => {
                 let id = issue.id;
@@ -99,7 +96,12 @@ impl Call<'_, '_> {
         };
         let decided = command.decide(&gate, &actor, revision);
         let decision = decided.map_err(|refused| self.refuse(project, &gate.id, refused))?;
-        self.record_gate(project, Some(gate), &decision)
+        let gate = self.record_gate(project, Some(gate), &decision)?;
+        // After it: a change of the item closes what is still asked about it.
+        if gate.kind == GateKind::Escalation {
+            self.act_on_answer(&gate, command)?;
+        }
+        Ok(gate)
     }
 
     /// What a sign-off does to the criteria.

@@ -1,7 +1,6 @@
 //! The calls on missions: found by slug, with the limits and terms their lists are decided under.
 
 use punchlist_core::conversation::{MessageKind, Speaker};
-use punchlist_core::gate::GateState;
 use punchlist_core::mission::{InitMission, Initialised, SetStanding};
 use punchlist_core::{
     Actor, Decision, Event, Ids, Mission, ProjectId, Refusal, Refused, Role, Scope, Snapshot,
@@ -225,14 +224,7 @@ impl Call<'_, '_> {
                 {
                     continue;
                 }
-                let answered = punchlist_core::event::GateAnswered {
-                    gate_id: gate.id,
-                    state: GateState::Superseded,
-                    response: None,
-                    answered_by: actor.principal.clone(),
-                    revision: None,
-                };
-                let decision = Decision { events: vec![answered.into()], ..Decision::default() };
+                let decision = gate.supersede(actor);
                 self.record_gate(project, Some(gate), &decision)?;
             }
         }
@@ -242,11 +234,9 @@ impl Call<'_, '_> {
     /// May this role see missions at large? Step 3 has asked the table; here it is asked for which.
     pub(crate) fn sees_mission(&self, mission: &Mission) -> Result<(), Error> {
         let actor = &self.envelope.actor;
-        let own = actor.mission.as_ref().is_none_or(|own| *own == mission.slug);
-        match actor.role {
-            Role::Operator | Role::System => Ok(()),
-            Role::Lead | Role::Owner if own => Ok(()),
-            role => Err(Refusal::MayNotLead { role }.into()),
+        if mission.is_seen_by(actor) {
+            return Ok(());
         }
+        Err(Refusal::MayNotLead { role: actor.role }.into())
     }
 }
