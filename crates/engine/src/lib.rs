@@ -8,6 +8,7 @@
 pub mod collect;
 pub mod collector;
 pub mod done;
+pub mod model;
 pub mod pump;
 pub mod scheduler;
 pub mod worker;

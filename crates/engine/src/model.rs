@@ -1,0 +1,209 @@
+//! One call of a model, whoever makes it.
+//!
+//! The loop hands over the whole request and gets the whole reply; what arrives in between is told
+//! as it comes. A call blocks its thread, ends soon after [`Cancel`] says so, and never for ever: a
+//! socket that falls silent is a fault like any other. Nothing here knows of todos.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Asks to stop; may be shared and asked for at any moment.
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// Something that answers.
+pub trait Model: Send + Sync {
+    /// The name it is configured by, e.g. `anthropic:claude-sonnet-5`.
+    fn name(&self) -> &str;
+
+    /// Who makes it, in the words of the `OpenTelemetry` conventions: `anthropic`, `openai`, …
+    fn provider(&self) -> &'static str;
+
+    /// How many tokens fit into one call.
+    fn window(&self) -> u64;
+
+    /// One call. Retries are the business of whoever wraps it.
+    fn respond(
+        &self,
+        request: &Request<'_>,
+        cancel: &Cancel,
+        told: &mut dyn FnMut(Told<'_>),
+    ) -> Result<Reply, Fault>;
+}
+
+/// What a model is asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    pub system: &'a str,
+    pub messages: &'a [Message],
+    pub tools: &'a [Tool],
+    /// The longest reply.
+    pub max_tokens: u32,
+}
+
+/// A tool as a model sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tool {
+    pub name: String,
+    pub description: String,
+    /// JSON Schema of its input.
+    pub input: Value,
+}
+
+/// One message of the history, in the order it was said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Message {
+    User {
+        text: String,
+    },
+    Assistant {
+        text: String,
+        calls: Vec<Call>,
+        /// What the maker wants back unchanged (signed thinking, encrypted reasoning); another
+        /// maker leaves it out.
+        raw: Option<Value>,
+    },
+    /// All results of the calls right before, in their order.
+    Results(Vec<CallResult>),
+}
+
+/// A call of a tool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Call {
+    pub id: String,
+    pub name: String,
+    pub input: Input,
+}
+
+/// What a tool is called with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Input {
+    Json(Value),
+    /// What came was no JSON object: told to the model, never guessed at.
+    Broken(String),
+}
+
+/// What came of a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallResult {
+    pub id: String,
+    pub name: String,
+    pub text: String,
+    pub is_error: bool,
+}
+
+/// What is told while a reply arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told<'a> {
+    Text(&'a str),
+    /// A call has begun to arrive.
+    Call(&'a str),
+    /// It failed and is tried again after this pause.
+    Retry {
+        attempt: u32,
+        pause: Duration,
+        fault: &'a Fault,
+    },
+}
+
+/// A whole reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reply {
+    pub text: String,
+    pub calls: Vec<Call>,
+    pub raw: Option<Value>,
+    pub stop: Stop,
+    pub usage: Usage,
+    /// The maker's id of it.
+    pub id: Option<String>,
+}
+
+/// Why a reply ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    EndTurn,
+    ToolUse,
+    MaxTokens,
+    /// The window is full.
+    Context,
+    Refusal,
+    /// The maker wants to go on with the same turn; it is called again.
+    Paused,
+}
+
+/// Tokens of one call. `input` counts everything that went in, from a cache or not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    pub input: u64,
+    pub cached: u64,
+    pub cache_written: u64,
+    pub output: u64,
+    pub reasoning: u64,
+}
+
+/// Why there is no reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    pub kind: FaultKind,
+    /// What happened and what to do, in one line, without secrets.
+    pub message: String,
+    pub status: Option<u16>,
+    /// How long the maker asks us to wait.
+    pub retry_after: Option<Duration>,
+}
+
+/// The kinds of fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// Asked for by us.
+    Cancelled,
+    /// No key, or one that is not accepted.
+    Key,
+    /// Money or quota is used up; asking again does not help.
+    Spend,
+    /// The request itself is wrong.
+    BadRequest,
+    /// The request does not fit into the window.
+    Context,
+    /// Too many requests, or the maker is overloaded.
+    Busy,
+    /// The maker failed, or a stream ended before its reply did.
+    Server,
+    /// Nobody there, or it fell silent.
+    Network,
+    /// What came is not what the protocol says.
+    Garbled,
+    /// A script that is used up or does not fit.
+    Script,
+}
+
+impl FaultKind {
+    /// Is it worth another try?
+    #[must_use]
+    pub const fn is_passing(self) -> bool {
+        matches!(self, Self::Busy | Self::Server | Self::Network | Self::Garbled)
+    }
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
