@@ -2,10 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
+use crate::driver::Finish;
 use crate::{
     Actor, AgentPath, ConversationId, MessageId, MissionId, PillarId, ProjectId, Refusal, Role,
-    Time,
+    RunId, Time,
 };
 
 /// What a chat is about.
@@ -95,10 +97,15 @@ pub enum MessageKind {
     Synthetic,
     /// What came of work that was handed out: done, or failed.
     Report,
+    /// What came of a call of a tool.
+    Result,
+    /// Stands for all that was said before it, where that does not fit any more (M-57).
+    Summary,
 }
 
 impl MessageKind {
-    pub const ALL: [Self; 3] = [Self::Text, Self::Synthetic, Self::Report];
+    pub const ALL: [Self; 5] =
+        [Self::Text, Self::Synthetic, Self::Report, Self::Result, Self::Summary];
 
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -106,6 +113,8 @@ impl MessageKind {
             Self::Text => "text",
             Self::Synthetic => "synthetic",
             Self::Report => "report",
+            Self::Result => "result",
+            Self::Summary => "summary",
         }
     }
 
@@ -125,7 +134,36 @@ pub struct Message {
     /// The principal that wrote it.
     pub author: String,
     pub text: String,
+    /// The run that wrote it.
+    pub run_id: Option<RunId>,
+    pub part: Option<Part>,
     pub created_at: Time,
+}
+
+/// What a message of an agent's loop carries beside its text, so that another process can go on
+/// from it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum Part {
+    /// A reply of a model: what it calls, what its maker wants back unchanged, how it ended.
+    Reply {
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        calls: Vec<ToolCall>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        raw: Option<Value>,
+        finish: Finish,
+    },
+    /// What came of one of these calls.
+    Result { call_id: String, name: String, is_error: bool },
+}
+
+/// A call of a tool, as a model made it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ToolCall {
+    pub id: String,
+    pub name: String,
+    /// JSON, or whatever came instead of it.
+    pub input: String,
 }
 
 /// How every message begins that punchlist writes by itself.

@@ -20,7 +20,7 @@ use crate::event::{
     ProposalDecided,
 };
 use crate::{
-    AgentPath, ConversationId, DelegationId, Event, IssueId, ProjectId, Role, SessionId, Time,
+    AgentPath, ConversationId, DelegationId, Event, IssueId, ProjectId, Role, RunId, SessionId, Time,
     TodoId,
 };
 
@@ -145,6 +145,9 @@ pub struct Delegation {
     /// The chat it is worked in, where its report lands too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation_id: Option<ConversationId>,
+    /// The run that handed it on, which is woken when it comes back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
     pub delegated_by: String,
     pub parent_agent: AgentPath,
     /// The worker's place in the tree of agents.

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{MetricId, TodoId};
+use crate::{ConversationId, MetricId, Role, RunId, TodoId};
 
 /// Work for the engine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,6 +13,10 @@ use crate::{MetricId, TodoId};
 pub enum Effect {
     /// Read a metric: it is due, or a completed item says it moved.
     CollectMetric { metric_id: MetricId, todo_id: Option<TodoId> },
+    /// Go on with a run.
+    Drive { run_id: RunId },
+    /// Somebody said something to an agent in a chat: let it answer.
+    Answer { conversation_id: ConversationId, role: Role },
 }
 
 impl Effect {
@@ -21,6 +25,11 @@ impl Effect {
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::CollectMetric { .. } => "collect_metric",
+            Self::Drive { .. } => "drive",
+            // Not every worker plays every role.
+            Self::Answer { role: Role::Lead, .. } => "answer_lead",
+            Self::Answer { role: Role::Owner, .. } => "answer_owner",
+            Self::Answer { .. } => "answer_root",
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::authority::Action;
 use crate::conversation::{Conversation, MessageKind, Speaker};
 use crate::deadline::Deadline;
 use crate::delegation::{Delegation, Proposal, ProposalDecision, ProposedItem};
+use crate::driver::{Counters, StopReason, Trigger, Wait};
 use crate::evidence::Evidence;
 use crate::gate::{Gate, GateState};
 use crate::issue::{Issue, IssueStatus, IssueUpdate, Link, LinkKind};
@@ -20,8 +21,8 @@ use crate::session::Session;
 use crate::todo::{Claim, Hold, Note, Priority, SettledBy, Todo, Wish};
 use crate::{
     AgentPath, AgentStatus, ConversationId, DelegationId, GateId, IssueId, Lease, LinkId,
-    MessageId, MetricId, MissionId, ProjectId, Reach, Refusal, Role, SessionId, Time, TodoId,
-    TokenId,
+    MessageId, MetricId, MissionId, ProjectId, Reach, Refusal, Role, Run, RunId, SessionId, Time,
+    TodoId, TokenId,
 };
 
 macro_rules! events {
@@ -325,6 +326,34 @@ events! {
         file: String,
         line: String,
     }
+    /// An agent begins to answer.
+    RunStarted = "run_started" { run: Box<Run> }
+    /// The model was called, or a tool has its result.
+    RunStepped = "run_stepped" { run_id: RunId, counters: Counters }
+    /// The driver asked it to go on, with this item.
+    RunContinued = "run_continued" {
+        run_id: RunId,
+        todo_id: Option<TodoId>,
+        trigger: Trigger,
+        counters: Counters,
+    }
+    /// It waits.
+    RunWaited = "run_waited" { run_id: RunId, waits_for: Wait, counters: Counters }
+    /// What it waited for has come.
+    RunWoken = "run_woken" { run_id: RunId, by: Trigger, counters: Counters }
+    /// Somebody wants it to end.
+    RunCancelled = "run_cancelled" { run_id: RunId, reason: String }
+    /// It ended.
+    RunStopped = "run_stopped" {
+        run_id: RunId,
+        reason: StopReason,
+        detail: Option<String>,
+        counters: Counters,
+    }
+    /// A session is not to go on by itself.
+    SessionPaused = "session_paused" { session_id: SessionId, reason: Option<String> }
+    /// It may again.
+    SessionResumed = "session_resumed" { session_id: SessionId }
     /// What became of a worker's proposal.
     ProposalDecided = "proposal_decided" {
         delegation_id: DelegationId,

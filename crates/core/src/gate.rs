@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::event::{GateAnswered, GateCollected, GateOpened, GateSuperseded};
-use crate::{AgentPath, Event, GateId, IssueId, ProjectId, Role, SessionId, Time, TodoId};
+use crate::{AgentPath, Event, GateId, IssueId, ProjectId, Role, RunId, SessionId, Time, TodoId};
 
 /// Who may ask a person.
 pub const ASKERS: [Role; 3] = [Role::Operator, Role::Root, Role::Lead];
@@ -125,6 +125,9 @@ pub struct Gate {
     /// The item an escalation is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub todo_id: Option<TodoId>,
+    /// The run that asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
     /// The reason, the question or the title.
     pub text: String,
     /// The options of a question, the schema of a form.
@@ -139,6 +142,26 @@ pub struct Gate {
     pub answered_at: Option<Time>,
     /// When whoever asked got the answer.
     pub collected_at: Option<Time>,
+}
+
+impl Gate {
+    /// What the run that asked is told of the answer. A permission is told by what the tool does.
+    #[must_use]
+    pub fn news(&self) -> Option<String> {
+        let said = match (self.kind, self.state) {
+            (GateKind::Permission, _) | (_, GateState::Open | GateState::Superseded) => return None,
+            (_, GateState::Resumed) => "answered: go on",
+            (_, GateState::Refused) => "answered: no",
+        };
+        let text = match &self.response {
+            None | Some(Value::Null) => format!("The person {said} (“{}”).", self.text),
+            Some(Value::String(words)) => {
+                format!("The person {said} (“{}”). They say: {words}", self.text)
+            }
+            Some(other) => format!("The person {said} (“{}”). They say: {other}", self.text),
+        };
+        Some(text)
+    }
 }
 
 /// Folds one event into a gate; says whether its row changed. Infallible, as `apply` is.

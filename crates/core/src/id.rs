@@ -57,6 +57,10 @@ macro_rules! id {
 }
 
 id!(
+    /// One execution of an agent's loop.
+    RunId
+);
+id!(
     /// A project: the git root, or whatever `--project` names.
     ProjectId
 );

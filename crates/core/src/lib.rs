@@ -16,6 +16,7 @@ pub mod conversation;
 pub mod deadline;
 pub mod decision;
 pub mod delegation;
+pub mod driver;
 pub mod duration;
 pub mod effect;
 pub mod event;
@@ -31,6 +32,7 @@ pub mod plan;
 pub mod policy;
 pub mod reach;
 pub mod refusal;
+pub mod run;
 pub mod select;
 pub mod session;
 pub mod snapshot;
@@ -49,7 +51,7 @@ pub use event::Event;
 pub use gate::Gate;
 pub use id::{
     ConversationId, DelegationId, GateId, Ids, IssueId, LinkId, ListId, MessageId, MetricId,
-    MissionId, PillarId, ProjectId, SessionId, StrategyId, TodoId, TokenId, UpdateId,
+    MissionId, PillarId, ProjectId, RunId, SessionId, StrategyId, TodoId, TokenId, UpdateId,
 };
 pub use issue::{Issue, IssueStatus};
 pub use lease::Lease;
@@ -57,6 +59,7 @@ pub use list::{ArchiveReason, List, ListKind, Scope};
 pub use mission::Mission;
 pub use reach::Reach;
 pub use refusal::Refusal;
+pub use run::Run;
 pub use session::Session;
 pub use snapshot::{Snapshot, Tally, Touched, apply};
 pub use time::Time;

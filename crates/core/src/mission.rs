@@ -19,7 +19,7 @@ mod template;
 pub use cycle::RunCycle;
 pub use escalate::Escalate;
 pub use init::{InitMission, Initialised};
-pub use prompt::{Measured, Shared, called_off, escalation, order, planning, warning};
+pub use prompt::{Measured, Shared, called_off, escalation, order, planned, planning, warning};
 pub use slug::slug_of;
 pub use spec::{
     CadenceSpec, CollectSpec, MetricSpec, MissionSpec, PillarSpec, SpecFault, StrategySpec,

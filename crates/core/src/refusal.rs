@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::authority::{Action, Denial};
 use crate::delegation::{DelegationState, ProposalDecision};
+use crate::driver::StopReason;
 use crate::evidence::EvidenceKind;
 use crate::gate::GateState;
 use crate::issue::LinkKind;
@@ -17,7 +18,7 @@ use crate::issue::checklist::LineFault;
 use crate::plan::{PurgedPlan, TodoLineFault};
 use crate::transition::Move;
 use crate::{
-    AgentPath, ConversationId, DelegationId, GateId, IssueStatus, ListKind, Role, SessionId,
+    AgentPath, ConversationId, DelegationId, GateId, IssueStatus, ListKind, Role, RunId, SessionId,
     Status, Time, TodoId, TodoKind,
 };
 
@@ -139,6 +140,16 @@ pub enum Refusal {
     UnknownDelegation { delegation: String },
     /// Returned, failed and cancelled are final.
     DelegationOver { delegation: DelegationId, state: DelegationState },
+    /// Runs are not for this role.
+    MayNotRun { role: Role },
+    /// Nobody said which model answers for the agent.
+    NoModel { agent: String },
+    /// No such run in the project.
+    UnknownRun { run: String },
+    /// The run has ended.
+    RunOver { run: RunId, reason: StopReason },
+    /// Somebody else executes the run now.
+    StaleRun { run: RunId, epoch: i64, current: i64 },
     /// The report names an epoch that is not the current one.
     StaleDelegation { delegation: DelegationId, epoch: i64, current: i64, holder: Option<String> },
     /// There is no proposal to decide on.
@@ -199,7 +210,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// Every code there is, for the error table and its golden.
-    pub const CODES: [&'static str; 68] = [
+    pub const CODES: [&'static str; 71] = [
         "unknown_todo",
         "already_settled",
         "wrong_status",
@@ -244,6 +255,9 @@ impl Refusal {
         "bad_agent_type",
         "unknown_delegation",
         "delegation_over",
+        "unknown_run",
+        "run_over",
+        "no_model",
         "no_proposal",
         "proposal_settled",
         "items_required",
@@ -282,6 +296,7 @@ impl Refusal {
             | Self::MayNotAsk { .. }
             | Self::MayNotAnswer { .. }
             | Self::MayNotDelegate { .. }
+            | Self::MayNotRun { .. }
             | Self::NotYourProposal { .. }
             | Self::MayNotLead { .. }
             | Self::NotYourself { .. } => "not_permitted",
@@ -298,7 +313,9 @@ impl Refusal {
             Self::CriterionNotStartable { .. } => "criterion_not_startable",
             Self::BadParent { .. } => "bad_parent",
             Self::AlreadyTaken { .. } => "already_taken",
-            Self::StaleEpoch { .. } | Self::StaleDelegation { .. } => "stale_epoch",
+            Self::StaleEpoch { .. } | Self::StaleDelegation { .. } | Self::StaleRun { .. } => {
+                "stale_epoch"
+            },
             Self::Deferred { .. } => "deferred",
             Self::OutOfReach { .. } => "out_of_reach",
             Self::UnknownToken { .. } => "unknown_token",
@@ -324,6 +341,9 @@ impl Refusal {
             Self::BadAgentType { .. } => "bad_agent_type",
             Self::UnknownDelegation { .. } => "unknown_delegation",
             Self::DelegationOver { .. } => "delegation_over",
+            Self::UnknownRun { .. } => "unknown_run",
+            Self::RunOver { .. } => "run_over",
+            Self::NoModel { .. } => "no_model",
             Self::NoProposal { .. } => "no_proposal",
             Self::ProposalSettled { .. } => "proposal_settled",
             Self::BadPlan { .. } => "bad_plan",

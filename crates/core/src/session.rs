@@ -5,11 +5,13 @@
 
 mod bind;
 mod end;
+mod pause;
 mod promote;
 mod start;
 
 pub use bind::{BindSession, Bound, UnbindSession};
 pub use end::EndSession;
+pub use pause::{PauseSession, ResumeSession};
 pub use promote::PromoteSession;
 pub use start::StartSession;
 
@@ -17,7 +19,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::authority::Action;
-use crate::event::{SessionBound, SessionEnded, SessionStarted, SessionUnbound};
+use crate::event::{
+    SessionBound, SessionEnded, SessionPaused, SessionResumed, SessionStarted, SessionUnbound,
+};
 use crate::{
     Actor, ConversationId, Event, IssueId, ProjectId, Refusal, Refused, SessionId, Time, issue,
 };
@@ -89,6 +93,18 @@ pub fn apply_session(state: &mut Option<Session>, event: &Event, at: Time) -> bo
             if *session_id == session.id =>
         {
             (session.bound_issue, session.updated_at) = (None, at);
+            true
+        }
+        (Event::SessionPaused(SessionPaused { session_id, .. }), Some(session))
+            if *session_id == session.id =>
+        {
+            (session.state, session.updated_at) = (SessionState::Paused, at);
+            true
+        }
+        (Event::SessionResumed(SessionResumed { session_id }), Some(session))
+            if *session_id == session.id =>
+        {
+            (session.state, session.updated_at) = (SessionState::Active, at);
             true
         }
         (Event::SessionEnded(SessionEnded { session_id }), Some(session))

@@ -38,8 +38,12 @@ impl std::fmt::Debug for Collector<'_> {
 }
 
 impl Handler for Collector<'_> {
+    fn kinds(&self) -> &str {
+        " collect_metric "
+    }
+
     fn handle(&self, work: &Work) -> Result<(), Setback> {
-        let Effect::CollectMetric { metric_id, .. } = work.effect;
+        let Effect::CollectMetric { metric_id, .. } = work.effect else { return Ok(()) };
         let store = self.ops.store().map_err(|error| again(&error))?;
         let found = store.read(move |tx| tx.metric_to_collect(metric_id));
         // It is gone, or nothing reads it any more: then there is nothing to do.

@@ -1,10 +1,11 @@
 //! Everything with effects: step 9 of a change.
 //!
 //! The engine takes work from the outbox by lease, does it outside any transaction, and reports
-//! back as an operation. It has the pump, the collectors of metrics, and the scheduler; model
-//! providers, the agent loop and delegation workers will be further handlers. No HTTP server lives
+//! back as an operation. It has the pump, the collectors of metrics, the scheduler, the model
+//! providers and the agents. No HTTP server lives
 //! here, and no rule: what an effect means was decided in the core.
 
+pub mod agent;
 pub mod collect;
 pub mod collector;
 pub mod done;
@@ -13,6 +14,7 @@ pub mod pump;
 pub mod scheduler;
 pub mod worker;
 
+pub use agent::Crew;
 pub use collector::Collector;
 pub use done::Done;
 pub use pump::{Handler, Pump, Report, Setback};

@@ -50,6 +50,8 @@ pub trait Model: Send + Sync {
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     pub system: &'a str,
+    /// How things stand right now. It goes at the end, is no message and is never kept.
+    pub context: Option<&'a str>,
     pub messages: &'a [Message],
     pub tools: &'a [Tool],
     /// The longest reply.

@@ -13,6 +13,9 @@ use punchlist_store::{Error, Store};
 /// Does one kind of work. It runs outside any transaction and may run more than once for the
 /// same effect, so it must be able to.
 pub trait Handler {
+    /// The kinds of work it does, each between two spaces.
+    fn kinds(&self) -> &str;
+
     fn handle(&self, work: &Work) -> Result<(), Setback>;
 }
 
@@ -34,6 +37,8 @@ pub struct Report {
     pub failed: u64,
     /// Finished too late: somebody else had the lease by then.
     pub lost: u64,
+    /// We were asked to stop.
+    pub stopped: bool,
 }
 
 /// Takes due work and hands it to a handler.
@@ -59,6 +64,9 @@ impl Pump {
     pub fn drain(&self, store: &Store, handler: &impl Handler) -> Result<Report, Error> {
         let mut report = Report::default();
         while let Some(one) = self.step(store, handler)? {
+            if one.stopped {
+                break;
+            }
             report.done += one.done;
             report.failed += one.failed;
             report.lost += one.lost;
@@ -66,10 +74,24 @@ impl Pump {
         Ok(report)
     }
 
-    /// Does one piece of due work; none: there is none, or we were asked to stop.
+    /// Does one piece of due work; none: there is none.
     pub fn step(&self, store: &Store, handler: &impl Handler) -> Result<Option<Report>, Error> {
         let lease_s = self.lease_s;
-        let Some(work) = store.write(move |tx| tx.take_work(lease_s))? else { return Ok(None) };
+        let kinds = handler.kinds().to_owned();
+        let taken = store.write(move |tx| tx.take_work(&kinds, lease_s))?;
+        match taken {
+            Some(work) => self.work(store, handler, work).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Does a piece of work that was taken. Stopped: it is given back, and told as not done.
+    pub fn work(
+        &self,
+        store: &Store,
+        handler: &impl Handler,
+        work: Work,
+    ) -> Result<Report, Error> {
         let pause = self.pause(work.attempt);
         let mut report = Report::default();
         let kept = match self.held(store, &work, || handler.handle(&work)) {
@@ -87,11 +109,12 @@ impl Pump {
             }
             Err(Setback::Stopped) => {
                 store.write(move |tx| tx.release_work(&work))?;
-                return Ok(None);
+                report.stopped = true;
+                return Ok(report);
             }
         };
         report.lost += u64::from(!kept);
-        Ok(Some(report))
+        Ok(report)
     }
 
     /// Holds on to the lease while the work is done.

@@ -13,10 +13,12 @@ use punchlist_core::Time;
 use punchlist_ops::config::Roster;
 use punchlist_ops::{Error, Ops};
 
-use crate::{Collector, Done, Pump, Scheduler};
+use crate::agent::{Errand, Live, Models, Outside};
+use crate::pump::Handler as _;
+use crate::{Collector, Crew, Done, Pump, Scheduler};
 
-/// How many pieces of work are done at once.
-const HANDS: usize = 4;
+/// How many pieces of work are done at once, unless somebody says otherwise.
+pub const HANDS: usize = 8;
 
 /// The longest sleep, so that a due thing whose hint was lost is not late.
 const SLEEP_MAX: Duration = Duration::from_secs(5);
@@ -31,10 +33,16 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub struct Worker<'a> {
     pub ops: &'a Ops,
     pub agents: Arc<Roster>,
+    /// Who answers for the agents, and with which tools.
+    pub models: &'a dyn Models,
+    pub outside: &'a dyn Outside,
     pub pump: Pump,
+    /// How many pieces of work are done at once.
+    pub hands: usize,
     pub clock: &'a (dyn Fn() -> Time + Sync),
     pub is_stopped: &'a (dyn Fn() -> bool + Sync),
     pub report: &'a (dyn Fn(Done) + Sync),
+    pub told: &'a (dyn Fn(&Live<'_>) + Sync),
 }
 
 impl std::fmt::Debug for Worker<'_> {
@@ -56,7 +64,7 @@ impl Worker<'_> {
         scheduler.tick((self.clock)())?.into_iter().for_each(self.report);
         std::thread::scope(|scope| {
             let hands: Vec<_> =
-                (0..HANDS).map(|_| scope.spawn(|| self.work(self.is_stopped))).collect();
+                (0..self.hands).map(|_| scope.spawn(|| self.work(self.is_stopped))).collect();
             let mut result = Ok(());
             for hand in hands {
                 let crashed = |_| Err(Error::Internal { detail: "a worker crashed".to_owned() });
@@ -73,7 +81,7 @@ impl Worker<'_> {
         let is_stopped = || halted.load(Ordering::SeqCst) || (self.is_stopped)();
         std::thread::scope(|scope| {
             let lend_a_hand = || {
-                if busy.fetch_add(1, Ordering::SeqCst) >= HANDS {
+                if busy.fetch_add(1, Ordering::SeqCst) >= self.hands {
                     busy.fetch_sub(1, Ordering::SeqCst);
                     return;
                 }
@@ -143,8 +151,18 @@ impl Worker<'_> {
 
     fn look(&self) -> Result<Look, Error> {
         let store = self.ops.store()?;
-        let (scheduled, (work, database_now)) =
-            store.read(|tx| Ok::<_, Error>((tx.scheduled_at()?, tx.work_due_at()?)))?;
+        let kinds = self.errand(self.is_stopped).kinds().to_owned();
+        let crew = self.crew(self.is_stopped);
+        let (types, in_chats) = crew.plays();
+        let (scheduled, work, handed, database_now) = store.read(move |tx| {
+            let (work, clock) = tx.work_due_at(&kinds)?;
+            let handed = match types.trim() {
+                "" => None,
+                _ => tx.delegations_due(&types, in_chats, clock)?.1,
+            };
+            Ok::<_, Error>((tx.scheduled_at()?, work, handed, clock))
+        })?;
+        let work = work.into_iter().chain(handed).min();
         let until = |at: Option<Time>, now: Time| {
             let micros = at.map_or(i64::MAX, |at| at.micros().saturating_sub(now.micros()));
             Duration::from_micros(u64::try_from(micros).unwrap_or(0))
@@ -154,10 +172,50 @@ impl Worker<'_> {
 
     /// One hand: piece after piece until nothing is due.
     fn work(&self, is_stopped: &(dyn Fn() -> bool + Sync)) -> Result<(), Error> {
+        let errand = self.errand(is_stopped);
+        let store = self.ops.store()?;
+        while !is_stopped() {
+            let done = self.pump.step(store, &errand)?.is_some_and(|report| !report.stopped);
+            if !done && !self.handed_on(&errand.crew)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Does one piece of work that was handed on, of any project.
+    fn handed_on(&self, crew: &Crew<'_>) -> Result<bool, Error> {
+        let (types, in_chats) = crew.plays();
+        if types.trim().is_empty() {
+            return Ok(false);
+        }
+        let (projects, _) = self.ops.store()?.read(move |tx| {
+            let clock = tx.clock()?;
+            tx.delegations_due(&types, in_chats, clock)
+        })?;
+        for project in projects {
+            if crew.errand(&project)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn crew<'c>(&'c self, is_stopped: &'c (dyn Fn() -> bool + Sync)) -> Crew<'c> {
+        Crew {
+            ops: self.ops,
+            agents: &self.agents,
+            models: self.models,
+            outside: self.outside,
+            clock: self.clock,
+            is_stopped,
+            told: self.told,
+        }
+    }
+
+    fn errand<'c>(&'c self, is_stopped: &'c (dyn Fn() -> bool + Sync)) -> Errand<'c> {
         let collector =
             Collector { ops: self.ops, clock: self.clock, is_stopped, report: self.report };
-        let store = self.ops.store()?;
-        while !is_stopped() && self.pump.step(store, &collector)?.is_some() {}
-        Ok(())
+        Errand::new(collector, self.crew(is_stopped))
     }
 }

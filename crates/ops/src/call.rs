@@ -12,9 +12,11 @@ mod issues;
 mod metrics;
 mod missions;
 mod plans;
+mod runs;
 mod sessions;
 
 pub(crate) use missions::Counts;
+pub(crate) use runs::{NewRun, Reply, ToolResult};
 pub(crate) use sessions::NewSession;
 
 use punchlist_core::authority::{Action, Verdict, authority};

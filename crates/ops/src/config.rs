@@ -6,8 +6,12 @@
 use std::collections::BTreeMap;
 
 use punchlist_core::delegation::Review;
-use punchlist_core::{AgentPath, Role};
+use punchlist_core::driver::Budget;
+use punchlist_core::run::{HISTORY_MAX, Settings};
+use punchlist_core::{AgentPath, Refusal, Role};
 use serde::Deserialize;
+
+use crate::Error;
 
 /// The tools of an issue's keeper; a subagent has none of them.
 const ROOT_ONLY: [&str; 5] = ["todo", "issue", "checkpoint", "ask", "form"];
@@ -17,6 +21,16 @@ const ROOT_ONLY: [&str; 5] = ["todo", "issue", "checkpoint", "ask", "form"];
 pub enum Origin {
     User,
     Project,
+}
+
+/// What a caller says about a run, for this once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    pub model: Option<String>,
+    pub drives: Option<bool>,
+    pub max_continuations: Option<u32>,
+    pub max_iterations: Option<u32>,
+    pub max_total_tokens: Option<u64>,
 }
 
 /// The configured agents, by name.
@@ -70,6 +84,60 @@ impl Roster {
     #[must_use]
     pub fn review(&self, kind: &str) -> Review {
         self.0.get(kind).and_then(|agent| agent.todo_review).unwrap_or_default()
+    }
+
+    /// How a run of this agent behaves, with what the caller says for this once; and the role that
+    /// is configured for it.
+    pub fn settings(&self, name: &str, over: &Overrides) -> Result<(Settings, Option<Role>), Error> {
+        let agent = self.0.get(name).cloned().unwrap_or_default();
+        let Some(model) = over.model.clone().or(agent.model) else {
+            return Err(Refusal::NoModel { agent: name.to_owned() }.into());
+        };
+        let default = Budget::default();
+        let settings = Settings {
+            model,
+            drives: over.drives.or(agent.todo_driven_execution).unwrap_or(false),
+            budget: Budget {
+                max_continuations: over
+                    .max_continuations
+                    .or(agent.max_todo_continuations)
+                    .unwrap_or(default.max_continuations),
+                max_iterations: over.max_iterations.unwrap_or(default.max_iterations),
+                check_interval_ms: agent.todo_check_interval_ms.unwrap_or_default(),
+                window: default.window,
+                max_total_tokens: over.max_total_tokens,
+            },
+            max_tokens: agent.max_tokens.and_then(|n| u32::try_from(n).ok()).unwrap_or(8_192),
+            tools: agent.tools,
+            instructions: None,
+            history: HISTORY_MAX,
+            continuation: None,
+        };
+        Ok((settings, agent.role))
+    }
+
+    /// Does an agent of this name have a model?
+    #[must_use]
+    pub fn has_model(&self, name: &str) -> bool {
+        self.0.get(name).is_some_and(|agent| agent.model.is_some())
+    }
+
+    /// The agents that have a model.
+    pub fn with_model(&self) -> impl Iterator<Item = &str> {
+        let with = self.0.iter().filter(|(_, agent)| agent.model.is_some());
+        with.map(|(name, _)| name.as_str())
+    }
+
+    /// The agent that plays a role in chats: the one configured for it; root's is `primary`.
+    #[must_use]
+    pub fn player(&self, role: Role) -> Option<String> {
+        if role == Role::Root {
+            return self.has_model("primary").then(|| "primary".to_owned());
+        }
+        let plays = |(_, agent): &(&String, &AgentConfig)| {
+            agent.role == Some(role) && agent.model.is_some()
+        };
+        self.0.iter().find(plays).map(|(name, _)| name.clone())
     }
 
     /// Does a file name this agent, wherever it stands in the tree?

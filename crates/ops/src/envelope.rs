@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use punchlist_core::{Actor, Time};
+use punchlist_core::{Actor, RunId, Time};
 
 use crate::config::Roster;
 
@@ -46,6 +46,8 @@ pub struct Context {
     pub host_session: Option<String>,
     /// The folder the caller runs in, by which its session is found where none is named.
     pub directory: Option<String>,
+    /// The run the caller is in. No surface takes it from outside.
+    pub run: Option<RunId>,
     /// The git branch of that folder.
     pub branch: Option<String>,
     /// The issue a person means, where it is not that of the session.

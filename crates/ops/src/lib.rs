@@ -23,6 +23,7 @@ pub mod old_missions;
 pub mod operations;
 mod plan_file;
 pub mod portable;
+pub mod runs;
 pub mod schema;
 pub mod token;
 pub mod views;

@@ -72,6 +72,11 @@ pub const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("schema/sqlite/0009_views.sql"),
         postgres: include_str!("schema/postgres/0009_views.sql"),
     },
+    Migration {
+        version: 10,
+        sqlite: include_str!("schema/sqlite/0010_runs.sql"),
+        postgres: include_str!("schema/postgres/0010_runs.sql"),
+    },
 ];
 
 /// How a store's version stands to ours.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use punchlist_core::delegation::ProposalDecision;
+use punchlist_core::driver::Wait;
 use punchlist_core::gate::Purpose;
 use punchlist_core::{Event, Gate, Scope};
 use serde_json::Value;
@@ -172,6 +173,8 @@ impl Names {
                 }
             }
             Event::SessionEnded(e) => self.name(&e.session_id),
+            Event::SessionPaused(e) => because(self.name(&e.session_id), e.reason.as_deref()),
+            Event::SessionResumed(e) => self.name(&e.session_id),
             Event::ConversationOpened(e) => quoted(&e.conversation.title),
             Event::MessagePosted(e) => {
                 format!("to {} as {}", self.name(&e.conversation_id), e.role.name())
@@ -221,8 +224,41 @@ impl Names {
                 format!("{} {verb}, {} taken in", self.name(&e.delegation_id), e.items.len())
             }
             Event::TodoLineTicked(e) => format!("{}: {}", e.file, e.line),
-            _ => self.said_of_metrics(event),
+            _ => self.said_of_runs(event).unwrap_or_else(|| self.said_of_metrics(event)),
         }
+    }
+
+    fn said_of_runs(&self, event: &Event) -> Option<String> {
+        Some(match event {
+            Event::RunStarted(e) => format!("{} with {}", e.run.agent, e.run.settings.model),
+            Event::RunStepped(e) => {
+                format!("{}: {} calls of the model", self.name(&e.run_id), e.counters.calls)
+            }
+            Event::RunContinued(e) => {
+                let item = e.todo_id.map(|id| self.name(&id)).unwrap_or_default();
+                let run = self.name(&e.run_id);
+                format!("{run} for the {}. time {item}", e.counters.continuations)
+            }
+            Event::RunWaited(e) => {
+                let what = match &e.waits_for {
+                    Wait::Gate(id) => format!("gate {}", self.name(id)),
+                    Wait::Delegations(ids) => {
+                        let names: Vec<String> = ids.iter().map(|id| self.name(id)).collect();
+                        names.join(", ")
+                    }
+                    Wait::Cooldown(until) => format!("until {until}"),
+                    Wait::Pause => "until it is resumed".to_owned(),
+                };
+                format!("{} for {what}", self.name(&e.run_id))
+            }
+            Event::RunWoken(e) => self.name(&e.run_id),
+            Event::RunCancelled(e) => because(self.name(&e.run_id), Some(&e.reason)),
+            Event::RunStopped(e) => {
+                let why = e.detail.as_deref().unwrap_or_else(|| e.reason.words());
+                format!("{}: {} ({why})", self.name(&e.run_id), e.reason)
+            }
+            _ => return None,
+        })
     }
 
     /// What missions are measured by.

@@ -135,6 +135,21 @@ impl CancelDelegation {
 }
 
 impl Delegation {
+    /// What the run that handed it on is told, where it does not wait for it.
+    #[must_use]
+    pub fn news(&self) -> String {
+        let (id, kind) = (self.id, &self.kind);
+        match (self.state, &self.result, &self.error) {
+            (DelegationState::Returned, Some(result), _) => {
+                format!("Delegation {id} ({kind}) came back:\n\n{result}")
+            }
+            (DelegationState::Failed, _, Some(error)) => {
+                format!("Delegation {id} ({kind}) failed:\n\n{error}")
+            }
+            (state, ..) => format!("Delegation {id} ({kind}) is {}.", state.name()),
+        }
+    }
+
     /// What the chat it was handed out in is told of it (M-60, M-62).
     #[must_use]
     pub fn report_text(&self, title: Option<&str>) -> String {
@@ -207,9 +222,10 @@ mod tests {
         let root = Actor::new(Role::Root, AgentPath::primary());
         let (kind, mission) = (Title::new("coder").unwrap(), Body::new("look").unwrap());
         let (mode, review) = (Mode::Async, Review::default());
-        let (todo_id, conversation_id) = (None, None);
+        let (todo_id, conversation_id, run_id) = (None, None, None);
         let rationale = None;
-        let order = Delegate { kind, mission, rationale, mode, review, todo_id, conversation_id };
+        let order =
+            Delegate { kind, mission, rationale, mode, review, todo_id, conversation_id, run_id };
         let project = ProjectId::from(ids.ulid());
         let decision = order.decide(project, None, &root, CLOCK, &mut ids).unwrap();
         let mut state = None;

@@ -6,7 +6,7 @@ use crate::event::DelegationQueued;
 use crate::text::{Body, Title};
 use crate::{
     Actor, AgentPath, ConversationId, Decision, DelegationId, Ids, List, ProjectId, Refusal,
-    Refused, Session, Snapshot, Time, TodoId, TodoKind,
+    Refused, RunId, Session, Snapshot, Time, TodoId, TodoKind,
 };
 
 /// Hand work to a specialist.
@@ -20,6 +20,8 @@ pub struct Delegate {
     pub todo_id: Option<TodoId>,
     /// The chat of the pillar whose item it is.
     pub conversation_id: Option<ConversationId>,
+    /// The run it is handed on in.
+    pub run_id: Option<RunId>,
 }
 
 impl Delegate {
@@ -65,6 +67,7 @@ impl Delegate {
             session_id: session.map(|session| session.id),
             issue_id: session.and_then(|session| session.bound_issue),
             conversation_id: self.conversation_id,
+            run_id: self.run_id,
             delegated_by: actor.principal.clone(),
             parent_agent: actor.agent.clone(),
             agent,

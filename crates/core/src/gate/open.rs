@@ -6,7 +6,7 @@ use super::{ASKERS, Gate, GateKind, GateState, Purpose, form};
 use crate::event::{GateCollected, GateOpened, GateSuperseded};
 use crate::text::{Body, normalised};
 use crate::{
-    Actor, Decision, GateId, Ids, Issue, ProjectId, Refusal, Refused, Session, Snapshot, Status,
+    Actor, Decision, GateId, Ids, Issue, ProjectId, Refusal, Refused, RunId, Session, Snapshot, Status,
     Time, Todo, TodoKind,
 };
 
@@ -28,6 +28,8 @@ pub struct Ground<'a> {
     /// The issue the session is bound to, and its checklist.
     pub issue: Option<&'a Issue>,
     pub checklist: Option<&'a Snapshot>,
+    /// The run it is asked in.
+    pub run_id: Option<RunId>,
     /// What this asker asked before, the newest first.
     pub earlier: &'a [Gate],
 }
@@ -92,6 +94,7 @@ impl OpenGate {
             session_id: ground.session.map(|session| session.id),
             issue_id: ground.issue.map(|issue| issue.id),
             todo_id: None,
+            run_id: ground.run_id,
             text: self.text.as_str().to_owned(),
             details: self.details.clone(),
             asked_by: actor.principal.clone(),

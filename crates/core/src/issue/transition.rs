@@ -137,6 +137,7 @@ mod tests {
             session_id: Some(session),
             issue_id: Some(issue.id),
             todo_id: None,
+            run_id: None,
             text: "met".into(),
             details: serde_json::json!({}),
             asked_by: "root:primary".into(),

@@ -30,6 +30,7 @@ impl Escalate<'_> {
             session_id: None,
             issue_id: None,
             todo_id: Some(todo.id),
+            run_id: None,
             text: escalation(todo),
             details: json!({
                 "mission": mission,

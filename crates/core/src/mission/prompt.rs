@@ -27,6 +27,39 @@ pub struct Shared<'a> {
     pub owner: &'a str,
 }
 
+/// What whoever leads is told when a pillar has planned: how full the mission is, and what the
+/// pillar has to choose from (M-84).
+#[must_use]
+pub fn planned<'a>(
+    mission: &Mission,
+    pillar: &str,
+    counts: (i64, i64),
+    own: impl Iterator<Item = &'a Todo>,
+) -> String {
+    let name = mission.pillar(pillar).map_or(pillar, |pillar| &pillar.name);
+    let limits = mission.todo.limits;
+    let mut text = format!("The {} pillar of {} has planned. ", normalised(name), mission.slug);
+    let _ = writeln!(
+        text,
+        "Active {}/{}, backlog {}/{}.",
+        counts.0, limits.active, counts.1, limits.backlog
+    );
+    for todo in own.filter(|todo| !todo.status.is_settled()) {
+        let claimed = if todo.claim.is_some() { ", waits for your review" } else { "" };
+        let wishes = if todo.wishes.is_empty() { "" } else { ", its owner recommends a change" };
+        let _ = writeln!(
+            text,
+            "- {} (id {}, {}, {}{claimed}{wishes})",
+            normalised(&todo.title),
+            todo.id,
+            todo.status.name(),
+            todo.priority.name()
+        );
+    }
+    text.push_str("Start what matters most, then delegate it.");
+    text
+}
+
 /// The planning prompt of a pillar (M-66…M-68).
 #[must_use]
 pub fn planning(

@@ -122,6 +122,14 @@ impl Refusal {
             Self::BadAgentType { .. } => "use letters, digits, - and _".into(),
             Self::UnknownDelegation { .. } => "delegation_list shows the delegations".into(),
             Self::DelegationOver { .. } => "delegate anew".into(),
+            Self::MayNotRun { .. } => "this is not for your role".into(),
+            Self::NoModel { agent } => format!(
+                "name one: --model anthropic:NAME, or model = \"…\" under [agents.{agent}] in \
+                 punchlist.toml"
+            ),
+            Self::UnknownRun { .. } => "`punch log` shows runs as they begin".into(),
+            Self::RunOver { .. } => "say something in its chat, or begin another run".into(),
+            Self::StaleRun { .. } => "stop: somebody else executes it now".into(),
             Self::StaleDelegation { .. } => "stop: somebody else works on it now".into(),
             Self::NoProposal { .. } => "delegation_show shows what came back".into(),
             Self::ProposalSettled { .. } => "there is nothing left to decide".into(),

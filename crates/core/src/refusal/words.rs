@@ -158,6 +158,13 @@ impl fmt::Display for Refusal {
             Self::UnknownDelegation { delegation } => {
                 write!(f, "there is no delegation `{}` in this project", short(delegation))
             }
+            Self::MayNotRun { role } => write!(f, "a {role} does not start or stop this run"),
+            Self::NoModel { agent } => write!(f, "nobody said which model answers for {agent}"),
+            Self::UnknownRun { run } => write!(f, "there is no run {run} in this project"),
+            Self::RunOver { run, reason } => write!(f, "run {run} has ended: {}", reason.words()),
+            Self::StaleRun { run, epoch, current } => {
+                write!(f, "run {run} is at epoch {current}, not {epoch}: another process has it")
+            }
             Self::DelegationOver { delegation, state } => {
                 write!(f, "delegation {delegation} is {} already", state.name())
             }

@@ -359,6 +359,7 @@ fn checkpoint(text: &str, purpose: Option<Purpose>) -> OpenGate {
 fn ask(command: &OpenGate, issue: &Issue, checklist: &Snapshot, earlier: &[Gate]) -> Asked {
     let session = session();
     let ground = Ground {
+        run_id: None,
         project_id: issue.project_id,
         session: Some(&session),
         issue: Some(issue),

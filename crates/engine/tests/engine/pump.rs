@@ -6,6 +6,7 @@ use std::sync::Arc;
 use punchlist_core::effect::Effect;
 use punchlist_core::{Ids, MetricId, Time};
 use punchlist_engine::{Handler, Pump, Report, Setback};
+use punchlist_store::rows::outbox::EVERYTHING;
 use punchlist_store::rows::outbox::Work;
 use punchlist_store::{Error, Store};
 use punchlist_testkit::{Backend, TestStore, on_every_store};
@@ -38,6 +39,10 @@ struct Recorder<'a> {
 }
 
 impl Handler for Recorder<'_> {
+    fn kinds(&self) -> &str {
+        EVERYTHING
+    }
+
     fn handle(&self, work: &Work) -> Result<(), Setback> {
         let Effect::CollectMetric { metric_id, .. } = work.effect;
         let metric = metric_id.to_string().split_off(25).to_lowercase();
@@ -55,7 +60,7 @@ fn due_work_is_done_once(backend: Backend) {
     let store = filled(&place, &["a", "b"]);
     let handler = recorder("");
     let report = Pump::default().drain(&store, &handler).unwrap();
-    assert_eq!(report, Report { done: 2, failed: 0, lost: 0 });
+    assert_eq!(report, Report { done: 2, failed: 0, lost: 0, stopped: false });
     assert_eq!(Pump::default().drain(&store, &handler).unwrap(), Report::default());
     assert_eq!(*handler.seen.borrow(), ["a", "b"]);
 }
@@ -64,7 +69,7 @@ fn a_failure_comes_back_and_holds_up_nobody(backend: Backend) {
     let place = TestStore::new(backend);
     let store = filled(&place, &["b", "g"]);
     let report = Pump::default().drain(&store, &recorder("b")).unwrap();
-    assert_eq!(report, Report { done: 1, failed: 1, lost: 0 });
+    assert_eq!(report, Report { done: 1, failed: 1, lost: 0, stopped: false });
     // Its pause is not over: there is nothing to do now.
     assert_eq!(Pump::default().drain(&store, &recorder("")).unwrap(), Report::default());
 
@@ -72,7 +77,7 @@ fn a_failure_comes_back_and_holds_up_nobody(backend: Backend) {
     let patient = Pump { retry_after_s: 0, ..Pump::default() };
     let handler = FailsOnce { tried: RefCell::new(false) };
     let report = patient.drain(&store, &handler).unwrap();
-    assert_eq!(report, Report { done: 1, failed: 1, lost: 0 });
+    assert_eq!(report, Report { done: 1, failed: 1, lost: 0, stopped: false });
 }
 
 struct FailsOnce {
@@ -80,6 +85,10 @@ struct FailsOnce {
 }
 
 impl Handler for FailsOnce {
+    fn kinds(&self) -> &str {
+        EVERYTHING
+    }
+
     fn handle(&self, _: &Work) -> Result<(), Setback> {
         if self.tried.replace(true) { Ok(()) } else { Err(Setback::Retry("not yet".to_owned())) }
     }
@@ -91,8 +100,12 @@ struct Overtaken {
 }
 
 impl Handler for Overtaken {
+    fn kinds(&self) -> &str {
+        EVERYTHING
+    }
+
     fn handle(&self, _: &Work) -> Result<(), Setback> {
-        let work = self.store.write(|tx| tx.take_work(60)).unwrap().unwrap();
+        let work = self.store.write(|tx| tx.take_work(EVERYTHING, 60)).unwrap().unwrap();
         assert!(self.store.write(move |tx| tx.finish_work(&work)).unwrap());
         Ok(())
     }
@@ -104,7 +117,7 @@ fn a_worker_that_comes_too_late_is_told_so(backend: Backend) {
     let hasty = Pump { lease_s: 0, ..Pump::default() };
     let handler = Overtaken { store: Arc::clone(&store) };
     let report = hasty.drain(&store, &handler).unwrap();
-    assert_eq!(report, Report { done: 1, failed: 0, lost: 1 });
+    assert_eq!(report, Report { done: 1, failed: 0, lost: 1, stopped: false });
 }
 
 on_every_store!(

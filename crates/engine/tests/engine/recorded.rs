@@ -9,6 +9,7 @@ use std::time::Duration;
 use punchlist_core::Role;
 use punchlist_engine::{Done, Pump, Worker};
 use punchlist_ops::Ops;
+use punchlist_store::rows::outbox::EVERYTHING;
 use punchlist_testkit::{
     Backend, World, developer_experience, on_every_lasting_store, on_every_store,
 };
@@ -47,6 +48,10 @@ fn work(world: &World) -> Vec<Done> {
     let done = Mutex::new(Vec::new());
     let now = world.now;
     let worker = Worker {
+        models: &(),
+        outside: &(),
+        hands: 4,
+        told: &|_| {},
         ops: &world.ops,
         agents: std::sync::Arc::default(),
         pump: Pump { retry_after_s: 0, ..Pump::default() },
@@ -147,6 +152,10 @@ fn a_worker_wakes_for_what_is_queued_and_stops_in_the_middle(backend: Backend) {
     let (said, heard) = channel();
     let (stop, said) = (AtomicBool::new(false), Mutex::new(said));
     let worker = Worker {
+        models: &(),
+        outside: &(),
+        hands: 4,
+        told: &|_| {},
         ops: &elsewhere,
         agents: std::sync::Arc::default(),
         pump: Pump::default(),
@@ -174,7 +183,7 @@ fn a_worker_wakes_for_what_is_queued_and_stops_in_the_middle(backend: Backend) {
         running.join().unwrap().unwrap();
     });
     assert_eq!(history(&world)["collection"]["failures"], 0);
-    let waiting = world.ops.store().unwrap().write(|tx| tx.take_work(60)).unwrap().unwrap();
+    let waiting = world.ops.store().unwrap().write(|tx| tx.take_work(EVERYTHING, 60)).unwrap().unwrap();
     assert_eq!(waiting.attempt, 1);
 }
 

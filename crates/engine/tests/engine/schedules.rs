@@ -9,6 +9,7 @@ use punchlist_core::mission::Standing;
 use punchlist_core::{Role, Time};
 use punchlist_engine::{Done, Pump, Scheduler, Worker};
 use punchlist_ops::Ops;
+use punchlist_store::rows::outbox::EVERYTHING;
 use punchlist_store::Options;
 use punchlist_testkit::{Backend, World, on_every_lasting_store, on_every_store};
 use serde_json::{Value, json};
@@ -39,7 +40,7 @@ fn at(text: &str) -> Time {
 }
 
 fn queued(world: &World) -> usize {
-    let take = || world.ops.store().unwrap().write(|tx| tx.take_work(60)).unwrap();
+    let take = || world.ops.store().unwrap().write(|tx| tx.take_work(EVERYTHING, 60)).unwrap();
     std::iter::from_fn(take).count()
 }
 

@@ -5,6 +5,7 @@ use punchlist_core::conversation::{Channel, Conversation, Message, MessageKind};
 use punchlist_core::delegation::Delegate;
 use punchlist_core::gate::{AnswerGate, GateDecision};
 use punchlist_core::mission::answer::{self, Answer};
+use punchlist_core::run::RunState;
 use punchlist_core::{ConversationId, Gate, Refusal, Role, Scope, TodoId};
 use punchlist_store::rows::lists::{Lock, TodoKey};
 use serde_json::Value;
@@ -52,8 +53,14 @@ impl Call<'_, '_> {
     ) -> Result<Message, Error> {
         let clock = self.tx.clock()?;
         let at_work = self.tx.at_work_in(conversation.id, clock)?;
-        let agent = at_work.as_ref().map(|delegation| &delegation.agent);
-        let role = conversation.writes(&self.envelope.actor, agent)?;
+        let mut agent = at_work.map(|delegation| delegation.agent);
+        if let Some(run) = self.tx.newest_run_in(conversation.id)?
+            && run.state == RunState::Running
+            && self.is_executed(&run)?
+        {
+            agent = Some(run.agent);
+        }
+        let role = conversation.writes(&self.envelope.actor, agent.as_ref())?;
         let said = (role, MessageKind::Text);
         self.post(conversation.project_id, conversation.id, said, text.to_owned())
     }

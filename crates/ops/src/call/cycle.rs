@@ -154,7 +154,11 @@ impl Call<'_, '_> {
         let counts = (counts.active.unsigned_abs(), counts.backlog.unsigned_abs());
         let now = self.envelope.now;
         let text = planning(mission, pillar, &metrics, &own, &shared, counts, now);
-        self.write_synthetic(mission.project_id, pillar.conversation_id, &text)
+        self.write_synthetic(mission.project_id, pillar.conversation_id, &text)?;
+        match self.tx.conversation(mission.project_id, pillar.conversation_id)? {
+            Some(chat) => self.call_upon(&chat),
+            None => Ok(()),
+        }
     }
 
     fn write_synthetic(

@@ -1,14 +1,16 @@
 //! The calls on delegations: queued, taken by lease, reported on, and what a report proposes.
 
-use punchlist_core::command::{AdoptTodos, ClaimTodo, NewTodo};
+use punchlist_core::command::{AdoptTodos, ClaimTodo, HoldTodo, NewTodo};
 use punchlist_core::conversation::{MessageKind, Speaker};
 use punchlist_core::delegation::{
-    CancelDelegation, DecideProposal, Delegate, DelegationState, HeartbeatDelegation,
+    CancelDelegation, DecideProposal, Delegate, DelegationState, HeartbeatDelegation, Mode,
     ProposalDecision, ProposedItem, Report, ReportDelegation, Review, TakeDelegation,
 };
+use punchlist_core::driver::Trigger;
 use punchlist_core::text::Body;
+use punchlist_core::todo::HoldKind;
 use punchlist_core::{
-    Actor, AgentPath, Decision, Delegation, DelegationId, Lease, ProjectId, Refusal, Role, TodoId,
+    Actor, AgentPath, Decision, Delegation, DelegationId, Lease, ListKind, ProjectId, Refusal, Role, TodoId,
 };
 use punchlist_store::rows::delegations::{Held, WantedDelegations};
 use punchlist_store::rows::lists::Lock;
@@ -52,6 +54,13 @@ impl Call<'_, '_> {
         let text = delegation.report_text(title.as_deref());
         let said = (Speaker::Assistant, MessageKind::Report);
         self.post(delegation.project_id, conversation, said, text)?;
+        // Whoever leads reads it in the chat (M-61), unless it waits for it on the spot.
+        if delegation.mode == Mode::Async
+            && delegation.state.is_over()
+            && let Some(chat) = self.tx.conversation(delegation.project_id, conversation)?
+        {
+            self.call_upon(&chat)?;
+        }
         let (Some(todo_id), DelegationState::Returned) = (delegation.todo_id, delegation.state)
         else {
             return Ok(());
@@ -72,20 +81,76 @@ impl Call<'_, '_> {
     pub(super) fn stop_work_on(&mut self, project: ProjectId, todo: TodoId) -> Result<(), Error> {
         let wanted = WantedDelegations { todo: Some(todo), ..WantedDelegations::default() };
         for (found, _) in self.tx.delegations(project, &wanted, i64::MAX)? {
-            // Somebody may be taking it at this moment.
-            let held = self.tx.delegation(project, found.id, Lock::Row)?;
-            let Some((delegation, _)) = held.filter(|(held, _)| !held.state.is_over()) else {
-                continue;
-            };
-            let reason = Body::new("the todo was cancelled").ok();
-            let mut actor = system();
-            // By policy, for whoever delegated it.
-            actor.agent = delegation.parent_agent.clone();
-            let decided = CancelDelegation { reason }.decide(&delegation, &actor);
-            let decision = decided.map_err(|r| self.refuse(project, &delegation.id, r))?;
-            self.record_delegation(project, Some(delegation), &decision)?;
+            self.call_off(project, found.id, "the todo was cancelled")?;
         }
         Ok(())
+    }
+
+    /// Calls a delegation off by policy, for whoever delegated it; one that is over stays as it is.
+    pub(super) fn call_off(
+        &mut self,
+        project: ProjectId,
+        id: DelegationId,
+        reason: &str,
+    ) -> Result<(), Error> {
+        // Somebody may be taking it at this moment.
+        let held = self.tx.delegation(project, id, Lock::Row)?;
+        let Some((delegation, _)) = held.filter(|(held, _)| !held.state.is_over()) else {
+            return Ok(());
+        };
+        let mut actor = system();
+        actor.agent = delegation.parent_agent.clone();
+        let decided = CancelDelegation { reason: Body::new(reason).ok() }.decide(&delegation, &actor);
+        let decision = decided.map_err(|r| self.refuse(project, &delegation.id, r))?;
+        let delegation = self.record_delegation(project, Some(delegation), &decision)?;
+        self.stop_worker(&delegation)
+    }
+
+    /// Ends the run of whoever works on a delegation that is not wanted any more, and tells whoever
+    /// waits for it.
+    fn stop_worker(&mut self, delegation: &Delegation) -> Result<(), Error> {
+        let project = delegation.project_id;
+        if let Some(run) = self.tx.run_of_delegation(delegation.id)?.filter(|run| !run.is_over()) {
+            let (named, mut actor) = (run.id.to_string(), system());
+            actor.agent = run.agent;
+            self.cancel_run_as(&actor, &named, "the work was called off")?;
+        }
+        self.wake_caller(project, delegation)
+    }
+
+    /// Tells the run that handed work on what came of it.
+    fn wake_caller(&mut self, project: ProjectId, delegation: &Delegation) -> Result<(), Error> {
+        let Some(run) = delegation.run_id.filter(|_| delegation.state.is_over()) else {
+            return Ok(());
+        };
+        // Who waits for it on the spot has it as the result of its call.
+        let news = match delegation.mode {
+            Mode::Async => Some(delegation.news()),
+            Mode::Sync => None,
+        };
+        self.wake_run(project, run, Trigger::DelegationReturned, news.as_deref())
+    }
+
+    /// An item whose delegation failed for good is held, where a driver would hand it out again
+    /// (S-25). It is never settled by that (F-8).
+    fn hold_item_of(&mut self, delegation: &Delegation) -> Result<(), Error> {
+        let (Some(todo), DelegationState::Failed) = (delegation.todo_id, delegation.state) else {
+            return Ok(());
+        };
+        let (mut list, todo_id) = self.todo(&todo.to_string())?;
+        if list.list.kind() == ListKind::Pillar {
+            return Ok(());
+        }
+        let error = delegation.error.as_deref().unwrap_or_default();
+        let error: String = error.chars().take(300).collect();
+        let Ok(reason) = Body::new(&format!("{} failed: {error}", delegation.kind)) else {
+            return Ok(());
+        };
+        let command = HoldTodo { todo_id, kind: HoldKind::Failed, reason }.into();
+        match self.decide_as(&system(), &mut list, &command) {
+            Ok(_) | Err(Error::Refused(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// The delegation of an id; one that is not there is a refusal.
@@ -115,21 +180,25 @@ impl Call<'_, '_> {
     pub(crate) fn take_delegation(
         &mut self,
         types: &[String],
+        in_chats: bool,
+        named: Option<&str>,
         lease_s: i64,
     ) -> Result<Option<(Delegation, Lease)>, Error> {
         let Some(project) = self.project()? else { return Ok(None) };
         let clock = self.tx.clock()?;
         let reach = &self.envelope.actor.reach;
         let within = (reach.mission.as_deref(), reach.pillar.as_deref());
-        let mut found = None;
-        if types.is_empty() {
-            found = self.tx.next_delegation(project, None, within, clock)?;
-        }
-        for kind in types {
-            if found.is_none() {
-                found = self.tx.next_delegation(project, Some(kind), within, clock)?;
-            }
-        }
+        let only = named.map(str::trim);
+        let types = match types {
+            [] => None,
+            types => Some(format!(" {} ", types.join(" "))),
+        };
+        let found = self.tx.next_delegation(
+            project,
+            (types.as_deref(), in_chats, only),
+            within,
+            clock,
+        )?;
         let Some((delegation, lease)) = found else { return Ok(None) };
         self.reaches_delegation(&delegation)?;
         let actor = self.envelope.actor.clone();
@@ -159,6 +228,8 @@ impl Call<'_, '_> {
         let delegation = self.record_delegation(project, Some(delegation), &decision)?;
         self.tx.put_delegation_lease(id, &lease)?;
         self.land(&delegation)?;
+        self.hold_item_of(&delegation)?;
+        self.wake_caller(project, &delegation)?;
         if delegation.proposal.is_some()
             && delegation.review == Review::Auto
             && delegation.issue_id.is_some()
@@ -196,7 +267,9 @@ impl Call<'_, '_> {
         let (actor, project) = (self.envelope.actor.clone(), delegation.project_id);
         let decided = command.decide(&delegation, &actor);
         let decision = decided.map_err(|refused| self.refuse(project, &delegation.id, refused))?;
-        self.record_delegation(project, Some(delegation), &decision)
+        let delegation = self.record_delegation(project, Some(delegation), &decision)?;
+        self.stop_worker(&delegation)?;
+        Ok(delegation)
     }
 
     /// Decides on a proposal; says what was passed over because the list says it already.

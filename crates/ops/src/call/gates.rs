@@ -1,6 +1,7 @@
 //! The calls on gates: asked, found again and answered, with all that follows from an answer.
 
 use punchlist_core::command::{RefuseSignOff, SignOff};
+use punchlist_core::driver::Trigger;
 use punchlist_core::gate::{AnswerGate, Asked, GateDecision, GateKind, Ground, OpenGate, Purpose};
 use punchlist_core::issue::address::{Precision, find_criterion};
 use punchlist_core::text::Body;
@@ -35,6 +36,7 @@ impl Call<'_, '_> {
             session: session.as_ref(),
             issue: issue.as_ref(),
             checklist: checklist.as_ref(),
+            run_id: self.envelope.context.run,
             earlier: &earlier,
         };
         let decided = command.decide(&ground, &actor, self.envelope.now, &mut self.ids);
@@ -97,6 +99,10 @@ impl Call<'_, '_> {
         let decided = command.decide(&gate, &actor, revision);
         let decision = decided.map_err(|refused| self.refuse(project, &gate.id, refused))?;
         let gate = self.record_gate(project, Some(gate), &decision)?;
+        if let Some(run) = gate.run_id {
+            let news = gate.news();
+            self.wake_run(project, run, Trigger::GateAnswered, news.as_deref())?;
+        }
         // After it: a change of the item closes what is still asked about it.
         if gate.kind == GateKind::Escalation {
             self.act_on_answer(&gate, command)?;

@@ -1,12 +1,18 @@
 //! The calls on sessions: found by name or by folder, bound and let go as the core decides.
 
-use punchlist_core::conversation::{Channel, Conversation, Message, MessageKind, Speaker};
+use punchlist_core::conversation::{
+    Channel, Conversation, Message, MessageKind, Part, Speaker,
+};
 use punchlist_core::issue::AssignIssue;
+use punchlist_core::driver::Trigger;
 use punchlist_core::session::{
-    BindSession, EndSession, PromoteSession, StartSession, UnbindSession,
+    BindSession, EndSession, PauseSession, PromoteSession, ResumeSession, StartSession,
+    UnbindSession,
 };
 use punchlist_core::text::Title;
-use punchlist_core::{ConversationId, Decision, Issue, MessageId, ProjectId, Refusal, Session};
+use punchlist_core::{
+    ConversationId, Decision, Issue, MessageId, ProjectId, Refusal, RunId, Session, SessionId,
+};
 use punchlist_store::rows::lists::Lock;
 
 use super::{Call, host_id};
@@ -190,18 +196,67 @@ impl Call<'_, '_> {
         (role, kind): (Speaker, MessageKind),
         text: String,
     ) -> Result<Message, Error> {
+        let author = self.envelope.actor.principal.clone();
+        self.post_as(author, project, conversation_id, (role, kind), text, None)
+    }
+
+    /// The same for what somebody else said, in a run or not.
+    pub(crate) fn post_as(
+        &mut self,
+        author: String,
+        project: ProjectId,
+        conversation_id: ConversationId,
+        (role, kind): (Speaker, MessageKind),
+        text: String,
+        part: Option<(RunId, Option<Part>)>,
+    ) -> Result<Message, Error> {
+        let (run_id, part) = match part {
+            Some((run_id, part)) => (Some(run_id), part),
+            None => (None, None),
+        };
         let message = Message {
             id: MessageId::from(self.ids.ulid()),
             conversation_id,
             role,
             kind,
-            author: self.envelope.actor.principal.clone(),
+            author,
             text,
+            run_id,
+            part,
             created_at: self.envelope.now,
         };
         let stamp = self.stamp(project);
         self.tx.post(&message, &stamp)?;
         Ok(message)
+    }
+
+    /// Keeps a session from going on by itself.
+    pub(crate) fn pause_session(
+        &mut self,
+        session: Session,
+        command: &PauseSession,
+    ) -> Result<Session, Error> {
+        let (project, actor) = (session.project_id, self.envelope.actor.clone());
+        let decided = command.decide(&session, &actor);
+        let decision = decided.map_err(|r| self.refuse(project, &session.id, r))?;
+        self.record_session(project, Some(session), &decision)
+    }
+
+    /// Lets a session go on, with what waits in it.
+    pub(crate) fn resume_session(&mut self, session: Session) -> Result<Session, Error> {
+        let (project, actor) = (session.project_id, self.envelope.actor.clone());
+        let decided = ResumeSession.decide(&session, &actor);
+        let decision = decided.map_err(|r| self.refuse(project, &session.id, r))?;
+        let session = self.record_session(project, Some(session), &decision)?;
+        self.wake_session(session.id, Trigger::Resumed)?;
+        Ok(session)
+    }
+
+    fn wake_session(&mut self, session: SessionId, by: Trigger) -> Result<(), Error> {
+        for run in self.tx.open_runs_of_session(session)? {
+            self.wake_run(run.project_id, run.id, by, None)?;
+        }
+        Ok(())
     }
 
     fn record_session(

@@ -53,6 +53,9 @@ impl Define for ConversationPost {
         let conversation = call.conversation(&input.conversation_id)?;
         let message = call.post_as_caller(&conversation, input.text.as_str())?;
         let done = call.heed(&conversation, input.text.as_str())?;
+        if done.is_none() {
+            call.hear(&conversation)?;
+        }
         let (message, addressee) = (MessageView::from(message), conversation.addressee());
         Ok(Output { message, addressee, done })
     }

@@ -71,6 +71,7 @@ impl Define for DelegateOp {
             None => None,
         };
         let is_async = input.is_async == Some(true);
+        let (run, in_chat) = (call.envelope().context.run, conversation_id.is_some());
         let delegation = call.delegate(&Delegate {
             review: call.envelope().agents.review(kind.as_str()),
             kind,
@@ -79,6 +80,8 @@ impl Define for DelegateOp {
             mode: if is_async { Mode::Async } else { Mode::Sync },
             todo_id,
             conversation_id,
+            // A report in a chat is read there; who waits for any other is woken by it.
+            run_id: run.filter(|_| !is_async || !in_chat),
         })?;
         Ok(Output {
             delegation_id: delegation.id.to_string(),

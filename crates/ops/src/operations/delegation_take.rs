@@ -11,7 +11,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::{range, up_to};
+use crate::input::{Maybe, range, up_to};
 use crate::views::DelegationView;
 
 /// Take the next delegation in the queue, and hold it for a while.
@@ -22,6 +22,12 @@ pub struct Input {
     #[serde(default, deserialize_with = "up_to::<50, _, _>")]
     #[schemars(length(max = 50))]
     pub types: Option<Vec<Title>>,
+    /// Also of any other type, where it is a pillar's work.
+    #[serde(default)]
+    pub in_chats: Option<bool>,
+    /// This one and no other.
+    #[serde(default)]
+    pub delegation_id: Maybe<Title>,
     /// For how many seconds; absent: 30, at most a day.
     #[serde(default, deserialize_with = "range::<1, LEASE_S_MAX, _>")]
     #[schemars(range(min = 1, max = 86_400))]
@@ -55,7 +61,9 @@ impl Define for DelegationTake {
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let types: Vec<String> = input.types.iter().flatten().map(ToString::to_string).collect();
         let lease_s = input.lease_s.unwrap_or(LEASE_S);
-        let (delegation, lease) = match call.take_delegation(&types, lease_s)? {
+        let in_chats = input.in_chats == Some(true);
+        let named = input.delegation_id.0.as_ref().map(Title::as_str);
+        let (delegation, lease) = match call.take_delegation(&types, in_chats, named, lease_s)? {
             Some((delegation, lease)) => (Some(delegation), Some(lease)),
             None => (None, None),
         };

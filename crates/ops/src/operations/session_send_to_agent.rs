@@ -59,6 +59,8 @@ impl Define for SessionSendToAgent {
         let (session, _) = call.bind_session(session, issue, take_over)?;
         let speaker = (Speaker::User, MessageKind::Text);
         call.post(session.project_id, session.conversation_id, speaker, text)?;
+        let conversation = call.conversation(&session.conversation_id.to_string())?;
+        call.hear(&conversation)?;
         OneSession::of(call, session)
     }
 }

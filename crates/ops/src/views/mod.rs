@@ -8,6 +8,7 @@ pub mod issue;
 pub mod metric;
 pub mod mission;
 pub mod plan;
+pub mod run;
 pub mod session;
 pub mod task;
 pub mod todo;

@@ -4,6 +4,7 @@ use punchlist_core::effect::Effect;
 use punchlist_core::mission::Standing;
 use punchlist_core::{Actor, AgentPath, Reach, Role, Time};
 use punchlist_ops::{Envelope, Error};
+use punchlist_store::rows::outbox::EVERYTHING;
 use punchlist_store::rows::outbox::Work;
 use punchlist_testkit::{Backend, World, developer_experience, on_every_store};
 use serde_json::{Value, json};
@@ -38,7 +39,7 @@ fn history(world: &World, metric: &str, more: Value) -> Value {
 
 /// Everything that waits in the outbox now.
 fn waiting(world: &World) -> Vec<Work> {
-    let take = || world.ops.store().unwrap().write(|tx| tx.take_work(60)).unwrap();
+    let take = || world.ops.store().unwrap().write(|tx| tx.take_work(EVERYTHING, 60)).unwrap();
     std::iter::from_fn(take).collect()
 }
 

@@ -11,10 +11,11 @@ use punchlist_core::delegation::apply_delegation;
 use punchlist_core::gate::apply_gate;
 use punchlist_core::issue::{IssueUpdate, Link, apply_issue};
 use punchlist_core::policy::policy;
+use punchlist_core::run::apply_run;
 use punchlist_core::session::apply_session;
 use punchlist_core::todo::Note;
 use punchlist_core::{
-    Delegation, Event, Gate, Issue, ListId, Session, Snapshot, Todo, TodoId, apply,
+    Delegation, Event, Gate, Issue, ListId, Run, Session, Snapshot, Todo, TodoId, apply,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -64,6 +65,7 @@ struct Fold {
     session: Option<Session>,
     gate: Option<Gate>,
     delegation: Option<Delegation>,
+    run: Option<Run>,
     mission: MissionFold,
     lists: u64,
     issues: u64,
@@ -116,6 +118,7 @@ impl Fold {
         apply_session(&mut self.session, event, recorded.at);
         apply_gate(&mut self.gate, event, recorded.at);
         apply_delegation(&mut self.delegation, event, recorded.at);
+        apply_run(&mut self.run, event, recorded.at);
         self.mission.take(event, recorded);
         match event {
             Event::IssueUpdated(e) => self.updates.push(e.update.clone()),
@@ -191,7 +194,7 @@ impl Fold {
         Ok(())
     }
 
-    /// Compares the mission, the session, the gate or the delegation that was folded with its row.
+    /// Compares the mission, the session, the gate, the delegation or the run that was folded with its row.
     fn close_apart(&mut self, tx: &mut Tx<'_>) -> Result<(), Error> {
         if let Some(differences) = self.mission.close(tx)? {
             self.missions += 1;
@@ -213,6 +216,12 @@ impl Fold {
             let row = tx.delegation(folded.project_id, folded.id, Lock::No)?;
             if row.map(|(row, _)| row).as_ref() != Some(&folded) {
                 self.differs(format!("delegation {} is not as the log says", folded.id));
+            }
+        }
+        if let Some(folded) = self.run.take() {
+            let row = tx.run(folded.project_id, folded.id, Lock::No)?;
+            if row.map(|(row, _)| row).as_ref() != Some(&folded) {
+                self.differs(format!("run {} is not as the log says", folded.id));
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use punchlist_core::conversation::{About, Channel, Conversation, Message, MessageKind, Speaker};
 use punchlist_core::event::{ConversationOpened, MessagePosted};
-use punchlist_core::{ConversationId, MessageId, MissionId, PillarId, ProjectId, SessionId};
+use punchlist_core::{ConversationId, MessageId, MissionId, PillarId, ProjectId, RunId, SessionId};
 
 use super::events::Stamp;
 use super::{time, word};
@@ -13,6 +13,12 @@ macro_rules! columns {
     () => {
         "id, project_id, channel, title, created_at, mission_id, mission_slug, pillar_id, \
          pillar_slug"
+    };
+}
+
+macro_rules! message_columns {
+    () => {
+        "id, role, kind, author, text, created_at, run_id, part"
     };
 }
 
@@ -64,10 +70,12 @@ impl Tx<'_> {
     /// A new message.
     pub fn post(&mut self, message: &Message, stamp: &Stamp) -> Result<(), Error> {
         let (id, conversation) = (message.id.to_string(), message.conversation_id.to_string());
+        let run = message.run_id.map(|id| id.to_string());
+        let part = message.part.as_ref().map(serde_json::to_string).transpose()?;
         self.write(
             sql!(
-                "INSERT INTO messages (id, conversation_id, role, kind, author, text, created_at) \
-                 VALUES ($1, $2, $3, $4, $5, $6, $7)"
+                "INSERT INTO messages (id, conversation_id, role, kind, author, text, created_at, \
+                 run_id, part) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
             ),
             &[
                 (&id).into(),
@@ -77,6 +85,8 @@ impl Tx<'_> {
                 (&message.author).into(),
                 (&message.text).into(),
                 message.created_at.micros().into(),
+                run.as_deref().into(),
+                part.as_deref().into(),
             ],
         )?;
         let posted = MessagePosted {
@@ -98,6 +108,19 @@ impl Tx<'_> {
             sql!("SELECT ", columns!(), " FROM conversations WHERE project_id = $1 AND id = $2"),
             &[(&project).into(), (&id).into()],
             read,
+        )
+    }
+
+    /// The name of the project a chat is in.
+    pub fn home_of_conversation(&mut self, id: ConversationId) -> Result<Option<String>, Error> {
+        let id = id.to_string();
+        self.first(
+            sql!(
+                "SELECT p.name FROM conversations AS c JOIN projects AS p ON p.id = c.project_id \
+                 WHERE c.id = $1"
+            ),
+            &[(&id).into()],
+            |row| row.text(0),
         )
     }
 
@@ -144,24 +167,68 @@ impl Tx<'_> {
         let conversation = conversation_id.to_string();
         self.query(
             sql!(
-                "SELECT id, role, kind, author, text, created_at FROM messages \
-                 WHERE conversation_id = $1 AND (CAST($2 AS TEXT) IS NULL \
+                "SELECT ",
+                message_columns!(),
+                " FROM messages WHERE conversation_id = $1 AND (CAST($2 AS TEXT) IS NULL \
                  OR row > (SELECT row FROM messages WHERE id = $2)) ORDER BY row LIMIT $3"
             ),
             &[(&conversation).into(), after.into(), limit.into()],
-            |row| {
-                Ok(Message {
-                    id: word("message id", &row.text(0)?, MessageId::parse)?,
-                    conversation_id,
-                    role: word("speaker", &row.text(1)?, Speaker::parse)?,
-                    kind: word("message kind", &row.text(2)?, MessageKind::parse)?,
-                    author: row.text(3)?,
-                    text: row.text(4)?,
-                    created_at: time(row, 5)?,
-                })
-            },
+            |row| read_message(conversation_id, row),
         )
     }
+
+    /// The newest messages of a chat, the oldest of them first, from the last summary on if that
+    /// is among them.
+    pub fn newest_messages(
+        &mut self,
+        conversation_id: ConversationId,
+        limit: i64,
+    ) -> Result<Vec<Message>, Error> {
+        let conversation = conversation_id.to_string();
+        let mut newest = self.query(
+            sql!(
+                "SELECT ",
+                message_columns!(),
+                " FROM messages WHERE conversation_id = $1 ORDER BY row DESC LIMIT $2"
+            ),
+            &[(&conversation).into(), limit.into()],
+            |row| read_message(conversation_id, row),
+        )?;
+        newest.reverse();
+        Ok(newest)
+    }
+
+    /// One message of a chat.
+    pub fn message(
+        &mut self,
+        conversation_id: ConversationId,
+        id: &str,
+    ) -> Result<Option<Message>, Error> {
+        let conversation = conversation_id.to_string();
+        self.first(
+            sql!(
+                "SELECT ",
+                message_columns!(),
+                " FROM messages WHERE id = $2 AND conversation_id = $1"
+            ),
+            &[(&conversation).into(), id.into()],
+            |row| read_message(conversation_id, row),
+        )
+    }
+}
+
+fn read_message(conversation_id: ConversationId, row: &Row<'_>) -> Result<Message, Error> {
+    Ok(Message {
+        id: word("message id", &row.text(0)?, MessageId::parse)?,
+        conversation_id,
+        role: word("speaker", &row.text(1)?, Speaker::parse)?,
+        kind: word("message kind", &row.text(2)?, MessageKind::parse)?,
+        author: row.text(3)?,
+        text: row.text(4)?,
+        created_at: time(row, 5)?,
+        run_id: row.opt_text(6)?.map(|id| word("run id", &id, RunId::parse)).transpose()?,
+        part: row.opt_text(7)?.map(|text| serde_json::from_str(&text)).transpose()?,
+    })
 }
 
 fn read(row: &Row<'_>) -> Result<Conversation, Error> {

@@ -5,7 +5,7 @@
 use punchlist_core::delegation::{DelegationState, Mode, Review, apply_delegation};
 use punchlist_core::{
     AgentPath, ConversationId, Decision, Delegation, DelegationId, Event, IssueId, Lease,
-    ProjectId, SessionId, Time, TodoId,
+    ProjectId, RunId, SessionId, Time, TodoId,
 };
 
 use super::events::Stamp;
@@ -18,7 +18,7 @@ macro_rules! columns {
     () => {
         "id, project_id, type, mission, rationale, mode, state, review, todo_id, session_id, \
          issue_id, delegated_by, parent_agent, agent, attempts, result, error, proposal, \
-         decision, created_at, updated_at, finished_at, conversation_id"
+         decision, created_at, updated_at, finished_at, conversation_id, run_id"
     };
 }
 
@@ -38,7 +38,11 @@ macro_rules! free {
     ($lock:expr) => {
         select!(
             "project_id = $1 AND (state = 'queued' OR (state = 'running' AND lease_until <= $2)) \
-             AND (CAST($3 AS TEXT) IS NULL OR type = $3) AND (CAST($4 AS TEXT) IS NULL \
+             AND NOT EXISTS (SELECT 1 FROM runs AS r WHERE r.delegation_id = delegations.id \
+             AND r.state = 'waiting') \
+             AND (CAST($3 AS TEXT) IS NULL OR $3 LIKE '% ' || type || ' %' \
+             OR ($6 = 1 AND conversation_id IS NOT NULL)) \
+             AND (CAST($7 AS TEXT) IS NULL OR id = $7) AND (CAST($4 AS TEXT) IS NULL \
              OR conversation_id IN (SELECT c.id FROM conversations AS c WHERE c.mission_slug = $4 \
              AND (CAST($5 AS TEXT) IS NULL OR c.pillar_slug = $5))) ORDER BY id LIMIT 1",
             $lock
@@ -82,12 +86,13 @@ impl Tx<'_> {
         self.first(statement, &[(&project).into(), (&id).into()], read)
     }
 
-    /// The next delegation to work on, of a type where one is named, and of a mission (and pillar)
+    /// The next delegation to work on: of these types, each between two spaces, or also of any other
+    /// where it is a pillar's; or one and no other; and of a mission (and pillar)
     /// where the caller reaches no further; locked, and others skip it.
     pub fn next_delegation(
         &mut self,
         project: ProjectId,
-        kind: Option<&str>,
+        (types, in_chats, only): (Option<&str>, bool, Option<&str>),
         within: (Option<&str>, Option<&str>),
         clock: Time,
     ) -> Result<Option<Held>, Error> {
@@ -97,9 +102,43 @@ impl Tx<'_> {
         let (mission, pillar) = within;
         self.first(
             statement,
-            &[(&project).into(), clock.micros().into(), kind.into(), mission.into(), pillar.into()],
+            &[
+                (&project).into(),
+                clock.micros().into(),
+                types.into(),
+                mission.into(),
+                pillar.into(),
+                i64::from(in_chats).into(),
+                only.into(),
+            ],
             read,
         )
+    }
+
+    /// The projects that have work of these types, and when the next of it is to be done where none
+    /// is free now.
+    pub fn delegations_due(
+        &mut self,
+        types: &str,
+        in_chats: bool,
+        clock: Time,
+    ) -> Result<(Vec<String>, Option<Time>), Error> {
+        let rows = self.query(
+            sql!(
+                "SELECT p.name, min(CASE WHEN d.state = 'queued' OR d.lease_until IS NULL THEN 0 \
+                 ELSE d.lease_until END) FROM delegations AS d \
+                 JOIN projects AS p ON p.id = d.project_id \
+                 WHERE (d.state = 'queued' OR d.state = 'running') \
+                 AND ($1 LIKE '% ' || d.type || ' %' OR ($2 = 1 AND d.conversation_id IS NOT NULL)) \
+                 AND NOT EXISTS (SELECT 1 FROM runs AS r WHERE r.delegation_id = d.id \
+                 AND r.state = 'waiting') GROUP BY p.name ORDER BY p.name"
+            ),
+            &[types.into(), i64::from(in_chats).into()],
+            |row| Ok((row.text(0)?, time(row, 1)?)),
+        )?;
+        let next = rows.iter().map(|(_, at)| *at).min();
+        let free = rows.into_iter().filter(|(_, at)| *at <= clock).map(|(name, _)| name);
+        Ok((free.collect(), next))
     }
 
     /// The work that is under way in a chat, if there is any: held, and not by somebody gone silent.
@@ -198,6 +237,7 @@ impl Tx<'_> {
         let session = delegation.session_id.map(|id| id.to_string());
         let issue = delegation.issue_id.map(|id| id.to_string());
         let conversation = delegation.conversation_id.map(|id| id.to_string());
+        let run = delegation.run_id.map(|id| id.to_string());
         let proposal = delegation.proposal.as_ref().map(serde_json::to_string).transpose()?;
         let decision = delegation.decision.as_ref().map(serde_json::to_string).transpose()?;
         self.write(
@@ -205,7 +245,7 @@ impl Tx<'_> {
                 "INSERT INTO delegations (",
                 columns!(),
                 ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, \
-                 $16, $17, $18, $19, $20, $21, $22, $23)"
+                 $16, $17, $18, $19, $20, $21, $22, $23, $24)"
             ),
             &[
                 (&id).into(),
@@ -231,6 +271,7 @@ impl Tx<'_> {
                 delegation.updated_at.micros().into(),
                 delegation.finished_at.map(Time::micros).into(),
                 conversation.as_deref().into(),
+                run.as_deref().into(),
             ],
         )
     }
@@ -291,7 +332,8 @@ fn read(row: &Row<'_>) -> Result<Held, Error> {
             .opt_text(22)?
             .map(|id| word("conversation id", &id, ConversationId::parse))
             .transpose()?,
+        run_id: row.opt_text(23)?.map(|id| word("run id", &id, RunId::parse)).transpose()?,
     };
-    let (holder, epoch, until) = (row.opt_text(23)?, row.int(24)?, opt_time(row, 25)?);
+    let (holder, epoch, until) = (row.opt_text(24)?, row.int(25)?, opt_time(row, 26)?);
     Ok((delegation, until.map(|until| Lease { holder, epoch, until })))
 }

@@ -2,7 +2,8 @@
 
 use punchlist_core::gate::{GateKind, GateState, Purpose, apply_gate};
 use punchlist_core::{
-    AgentPath, Decision, Event, Gate, GateId, IssueId, ProjectId, SessionId, Time, TodoId,
+    AgentPath, Decision, Event, Gate, GateId, IssueId, ProjectId, RunId, SessionId, Time,
+    TodoId,
 };
 
 use super::events::Stamp;
@@ -14,7 +15,8 @@ use crate::{Error, Tx, sql};
 macro_rules! columns {
     () => {
         "id, project_id, kind, purpose, state, session_id, issue_id, text, details, asked_by, \
-         agent, created_at, revision, response, answered_by, answered_at, collected_at, todo_id"
+         agent, created_at, revision, response, answered_by, answered_at, collected_at, todo_id, \
+         run_id"
     };
 }
 
@@ -182,6 +184,7 @@ impl Tx<'_> {
         let session = gate.session_id.map(|id| id.to_string());
         let issue = gate.issue_id.map(|id| id.to_string());
         let todo = gate.todo_id.map(|id| id.to_string());
+        let run = gate.run_id.map(|id| id.to_string());
         let details = gate.details.to_string();
         let response = gate.response.as_ref().map(ToString::to_string);
         self.write(
@@ -189,7 +192,7 @@ impl Tx<'_> {
                 "INSERT INTO gates (",
                 columns!(),
                 ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, \
-                 $16, $17, $18)"
+                 $16, $17, $18, $19)"
             ),
             &[
                 (&id).into(),
@@ -210,6 +213,7 @@ impl Tx<'_> {
                 gate.answered_at.map(Time::micros).into(),
                 gate.collected_at.map(Time::micros).into(),
                 todo.as_deref().into(),
+                run.as_deref().into(),
             ],
         )
     }
@@ -262,5 +266,6 @@ fn read(row: &Row<'_>) -> Result<Gate, Error> {
         answered_at: opt_time(row, 15)?,
         collected_at: opt_time(row, 16)?,
         todo_id: row.opt_text(17)?.map(|id| word("todo id", &id, TodoId::parse)).transpose()?,
+        run_id: row.opt_text(18)?.map(|id| word("run id", &id, RunId::parse)).transpose()?,
     })
 }

@@ -21,6 +21,7 @@ pub mod notes;
 pub mod outbox;
 pub(crate) mod places;
 pub mod projects;
+pub mod runs;
 pub mod sessions;
 pub mod take;
 pub mod todos;

@@ -4,10 +4,15 @@
 //! and changes nothing.
 
 use punchlist_core::effect::Effect;
-use punchlist_core::{Ids, Time};
+use punchlist_core::{Ids, RunId, Time};
 
 use super::opt_time;
+use crate::sql::Row;
 use crate::{Error, Tx, sql};
+
+/// Every kind of work, each between two spaces: who does not do them all names those it does.
+pub const EVERYTHING: &str =
+    " collect_metric drive answer_lead answer_owner answer_root ";
 
 /// A piece of work taken from the outbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,8 +61,66 @@ impl Tx<'_> {
         if waiting == 0 { self.enqueue(effect, at, ids) } else { Ok(()) }
     }
 
-    /// Takes the oldest due work that nobody holds, for `lease_s` seconds of the database's clock.
-    pub fn take_work(&mut self, lease_s: i64) -> Result<Option<Work>, Error> {
+    /// Files an effect that somebody takes at once by [`Tx::take_drive`]; others leave it alone for
+    /// so long.
+    pub fn enqueue_for(
+        &mut self,
+        effect: &Effect,
+        at: Time,
+        lease_s: i64,
+        ids: &mut Ids,
+    ) -> Result<(), Error> {
+        self.enqueue(effect, at, ids)?;
+        let due = self.clock()?.plus_seconds(lease_s);
+        let payload = serde_json::to_string(effect)?;
+        self.write(
+            sql!("UPDATE outbox SET due_at = $3 WHERE kind = $1 AND payload = $2"),
+            &[effect.kind().into(), (&payload).into(), due.micros().into()],
+        )
+    }
+
+    /// Takes the work of going on with a run, due or not, unless somebody holds it.
+    pub fn take_drive(&mut self, run_id: RunId, lease_s: i64) -> Result<Option<Work>, Error> {
+        let now = self.clock()?;
+        let until = now.plus_seconds(lease_s);
+        let effect = Effect::Drive { run_id };
+        let payload = serde_json::to_string(&effect)?;
+        self.first(
+            sql!(
+                "UPDATE outbox SET attempts = attempts + 1, epoch = epoch + 1, lease_until = $3 \
+                 WHERE id = (SELECT id FROM outbox WHERE done_at IS NULL AND kind = $1 \
+                 AND payload = $2 AND (lease_until IS NULL OR lease_until <= $4) LIMIT 1) \
+                 RETURNING id, payload, attempts, epoch"
+            ),
+            &[
+                effect.kind().into(),
+                (&payload).into(),
+                until.micros().into(),
+                now.micros().into(),
+            ],
+            read,
+        )
+    }
+
+    /// Does a process go on with this run at this moment?
+    pub fn is_driven(&mut self, run_id: RunId) -> Result<bool, Error> {
+        let now = self.clock()?;
+        let effect = Effect::Drive { run_id };
+        let payload = serde_json::to_string(&effect)?;
+        let held = self.first(
+            sql!(
+                "SELECT 1 FROM outbox WHERE done_at IS NULL AND kind = $1 AND payload = $2 \
+                 AND lease_until > $3 LIMIT 1"
+            ),
+            &[effect.kind().into(), (&payload).into(), now.micros().into()],
+            |_| Ok(()),
+        )?;
+        Ok(held.is_some())
+    }
+
+    /// Takes the oldest due work of these kinds that nobody holds, for `lease_s` seconds of the
+    /// database's clock.
+    pub fn take_work(&mut self, kinds: &str, lease_s: i64) -> Result<Option<Work>, Error> {
         let now = self.clock()?;
         let until = now.plus_seconds(lease_s);
         macro_rules! take {
@@ -66,6 +129,7 @@ impl Tx<'_> {
                     "UPDATE outbox SET attempts = attempts + 1, epoch = epoch + 1, \
                      lease_until = $2 WHERE id = (SELECT id FROM outbox WHERE done_at IS NULL \
                      AND due_at <= $1 AND (lease_until IS NULL OR lease_until <= $1) \
+                     AND $3 LIKE '% ' || kind || ' %' \
                      ORDER BY due_at, id LIMIT 1",
                     $lock,
                     ") RETURNING id, payload, attempts, epoch"
@@ -74,14 +138,7 @@ impl Tx<'_> {
         }
         let statement =
             self.dialect().pick(sql!(take!("")), sql!(take!(" FOR UPDATE SKIP LOCKED")));
-        self.first(statement, &[now.micros().into(), until.micros().into()], |row| {
-            Ok(Work {
-                id: row.text(0)?,
-                effect: serde_json::from_str(&row.text(1)?)?,
-                attempt: row.int(2)?,
-                epoch: row.int(3)?,
-            })
-        })
+        self.first(statement, &[now.micros().into(), until.micros().into(), kinds.into()], read)
     }
 
     /// Says that the work is done. False: the lease was lost meanwhile, and nothing changed.
@@ -136,13 +193,13 @@ impl Tx<'_> {
     }
 
     /// When the next piece of work is to be done, by the database's clock, and that clock's time.
-    pub fn work_due_at(&mut self) -> Result<(Option<Time>, Time), Error> {
+    pub fn work_due_at(&mut self, kinds: &str) -> Result<(Option<Time>, Time), Error> {
         let due = self.first(
             sql!(
                 "SELECT min(CASE WHEN lease_until > due_at THEN lease_until ELSE due_at END) \
-                 FROM outbox WHERE done_at IS NULL"
+                 FROM outbox WHERE done_at IS NULL AND $1 LIKE '% ' || kind || ' %'"
             ),
-            &[],
+            &[kinds.into()],
             |row| opt_time(row, 0),
         )?;
         Ok((due.flatten(), self.clock()?))
@@ -165,4 +222,13 @@ impl Tx<'_> {
         )?;
         Ok(changed == 1)
     }
+}
+
+fn read(row: &Row<'_>) -> Result<Work, Error> {
+    Ok(Work {
+        id: row.text(0)?,
+        effect: serde_json::from_str(&row.text(1)?)?,
+        attempt: row.int(2)?,
+        epoch: row.int(3)?,
+    })
 }

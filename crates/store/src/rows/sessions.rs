@@ -56,6 +56,19 @@ impl Tx<'_> {
         self.first(sql!(select!("id = $1")), &[(&id).into()], read)
     }
 
+    /// The session a chat is of.
+    pub fn session_of_conversation(
+        &mut self,
+        conversation: ConversationId,
+    ) -> Result<Option<Session>, Error> {
+        let conversation = conversation.to_string();
+        self.first(
+            sql!(select!("conversation_id = $1 ORDER BY row DESC LIMIT 1")),
+            &[(&conversation).into()],
+            read,
+        )
+    }
+
     /// The newest session of a folder that has not ended.
     pub fn session_in(
         &mut self,

@@ -4,6 +4,7 @@
 use std::fs;
 
 use punchlist_core::ListKind;
+use punchlist_store::rows::outbox::EVERYTHING;
 use punchlist_store::care::{Check, Report, examine};
 use punchlist_store::sql::Sql;
 use punchlist_store::{Options, Target, sql};
@@ -122,7 +123,7 @@ fn work_that_nobody_does_is_found(backend: Backend) {
     let report = look(&fixture);
     assert_eq!(failed(&report), ["outbox"]);
     assert!(check(&report, "outbox").detail.contains("1 due for more than an hour"), "{report:?}");
-    let work = fixture.store.write(|tx| tx.take_work(600)).unwrap().unwrap();
+    let work = fixture.store.write(|tx| tx.take_work(EVERYTHING, 600)).unwrap().unwrap();
     assert!(look(&fixture).ok, "what somebody holds is in good hands");
     tamper(&fixture, sql!("UPDATE outbox SET attempts = 10, last_error = 'no route'"));
     let report = look(&fixture);

@@ -8,6 +8,7 @@ use punchlist_core::effect::Effect;
 use punchlist_core::text::{Body, Title};
 use punchlist_core::todo::HoldKind;
 use punchlist_core::{AgentPath, Event, ListKind, MetricId, Snapshot, apply};
+use punchlist_store::rows::outbox::EVERYTHING;
 use punchlist_store::Load;
 use punchlist_testkit::{Backend, on_every_store};
 
@@ -84,7 +85,7 @@ fn folding_the_log_gives_the_tables(backend: Backend) {
 fn events_and_effects_come_with_the_change(backend: Backend) {
     let fixture = Fixture::of(backend, ListKind::Pillar);
     play(&fixture);
-    let work = fixture.store.write(|tx| tx.take_work(60)).unwrap().unwrap();
+    let work = fixture.store.write(|tx| tx.take_work(EVERYTHING, 60)).unwrap().unwrap();
     let id = fixture.todos()[0].id;
     let metric_id = MetricId::parse(SPEED).unwrap();
     assert_eq!(work.effect, Effect::CollectMetric { metric_id, todo_id: Some(id) });

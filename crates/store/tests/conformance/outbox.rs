@@ -5,6 +5,7 @@ use std::thread;
 
 use punchlist_core::effect::Effect;
 use punchlist_core::{MetricId, Time};
+use punchlist_store::rows::outbox::EVERYTHING;
 use punchlist_store::rows::outbox::Work;
 use punchlist_store::{Error, Tx};
 use punchlist_testkit::{Backend, on_every_store};
@@ -37,7 +38,7 @@ fn takers_at_once_share_the_work_without_doubles(backend: Backend) {
             thread::spawn(move || {
                 start.wait();
                 let mut taken = Vec::new();
-                while let Some(work) = store.write(|tx| tx.take_work(60)).unwrap() {
+                while let Some(work) = store.write(|tx| tx.take_work(EVERYTHING, 60)).unwrap() {
                     taken.push(work.id);
                 }
                 taken
@@ -53,7 +54,7 @@ fn takers_at_once_share_the_work_without_doubles(backend: Backend) {
 fn a_lost_lease_changes_nothing(backend: Backend) {
     let fixture = Fixture::new(backend);
     fill(&fixture, 1);
-    let take = |lease_s| fixture.store.write(move |tx| tx.take_work(lease_s)).unwrap();
+    let take = |lease_s| fixture.store.write(move |tx| tx.take_work(EVERYTHING, lease_s)).unwrap();
     // A lease of no time is lost as soon as it is taken.
     let slow = take(0).unwrap();
     let quick = take(60).unwrap();
@@ -72,7 +73,7 @@ fn a_lost_lease_changes_nothing(backend: Backend) {
 fn failed_work_comes_back_when_it_is_due(backend: Backend) {
     let fixture = Fixture::new(backend);
     fill(&fixture, 1);
-    let take = || fixture.store.write(|tx| tx.take_work(60)).unwrap();
+    let take = || fixture.store.write(|tx| tx.take_work(EVERYTHING, 60)).unwrap();
     let first = take().unwrap();
     assert!(fixture.store.write(move |tx| tx.fail_work(&first, "no route", 0)).unwrap());
     let second = take().unwrap();
@@ -90,7 +91,7 @@ fn a_holder_keeps_gives_back_or_ends_its_work(backend: Backend) {
         let work = work.clone();
         fixture.store.write(move |tx| job(tx, &work)).unwrap()
     };
-    let take = |lease_s| fixture.store.write(move |tx| tx.take_work(lease_s)).unwrap();
+    let take = |lease_s| fixture.store.write(move |tx| tx.take_work(EVERYTHING, lease_s)).unwrap();
     let first = take(0).unwrap();
     assert!(write(|tx, work| tx.extend_work(work, 60), &first));
     assert_eq!(take(60), None);
@@ -107,7 +108,7 @@ fn a_holder_keeps_gives_back_or_ends_its_work(backend: Backend) {
     assert_eq!(take(60), None);
     assert!(write(|tx, work| tx.abandon_work(work, "no route"), &second));
     assert_eq!(take(60), None);
-    assert_eq!(fixture.store.read(|tx| tx.work_due_at()).unwrap().0, None);
+    assert_eq!(fixture.store.read(|tx| tx.work_due_at(EVERYTHING)).unwrap().0, None);
 }
 
 /// Whoever has a clock that is ahead does not hide its own work; and the same work waits once.
@@ -120,7 +121,7 @@ fn work_is_due_by_the_clock_that_takes_it_and_waits_once(backend: Backend) {
         let job = move |tx: &mut Tx<'_>| tx.enqueue_once(&effect, ahead, &mut ids(7));
         fixture.store.write(job).unwrap();
     };
-    let take = || fixture.store.write(|tx| tx.take_work(60)).unwrap();
+    let take = || fixture.store.write(|tx| tx.take_work(EVERYTHING, 60)).unwrap();
     queue();
     queue();
     let work = take().unwrap();

@@ -1,0 +1,122 @@
+//! What the lists of a run hold for it, in one look.
+
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use super::StopReason;
+use crate::todo::HoldKind;
+use crate::{ListKind, Snapshot, Status, Time, Todo, TodoId, select};
+
+/// The lists that are live for a run, as far as the driver looks at them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Items somebody can work on now (S-10, D-17).
+    pub actionable: usize,
+    /// The one that comes first.
+    pub next: Option<Next>,
+    pub held: Vec<Held>,
+    /// Claimed, and waiting for their reviewer.
+    pub claimed: usize,
+    pub deferred: usize,
+    /// Everything that was ever on them.
+    pub total: usize,
+    pub settled: usize,
+    /// Changes with every item.
+    pub fingerprint: u64,
+}
+
+/// The item that comes first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Next {
+    pub id: TodoId,
+    pub title: String,
+    pub list: ListKind,
+    pub status: Status,
+}
+
+/// An item that is held, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    pub title: String,
+    pub kind: HoldKind,
+    pub reason: String,
+}
+
+impl Work {
+    /// Looks at lists, the most urgent first: the next item is of the first that has one.
+    #[must_use]
+    pub fn of<'a>(lists: impl IntoIterator<Item = &'a Snapshot>, now: Time) -> Self {
+        let mut work = Self::default();
+        let mut hasher = DefaultHasher::new();
+        for list in lists {
+            work.add(list, now, &mut hasher);
+        }
+        work.fingerprint = hasher.finish();
+        work
+    }
+
+    fn add(&mut self, list: &Snapshot, now: Time, hasher: &mut DefaultHasher) {
+        let in_view = |todo: &&Todo| todo.removed_at.is_none();
+        // A task with open tasks below it is not worked on itself (D-13).
+        let above: BTreeSet<TodoId> = list
+            .todos
+            .values()
+            .filter(in_view)
+            .filter(|todo| !todo.status.is_settled())
+            .filter_map(|todo| todo.parent_id)
+            .collect();
+        let mut ready = 0;
+        for todo in list.todos.values().filter(in_view) {
+            (todo.id, todo.status, todo.hold.is_some(), todo.claim.is_some()).hash(hasher);
+            self.total += 1;
+            if todo.status.is_settled() {
+                self.settled += 1;
+            } else if todo.is_actionable(now) {
+                ready += usize::from(!above.contains(&todo.id));
+            } else if let Some(hold) = &todo.hold {
+                let (title, reason) = (todo.title.clone(), hold.reason.clone());
+                self.held.push(Held { title, kind: hold.kind, reason });
+            } else if todo.claim.is_some() {
+                self.claimed += 1;
+            } else if todo.status.is_active() && !todo.title.trim().is_empty() {
+                self.deferred += 1;
+            }
+        }
+        // What was not loaded is settled, and so is its tally.
+        let loaded = list.todos.values().filter(in_view).filter(|t| t.status.is_settled()).count();
+        let settled = list.tally.completed + list.tally.cancelled;
+        let further = usize::try_from(settled).unwrap_or(usize::MAX).saturating_sub(loaded);
+        self.total = self.total.saturating_add(further);
+        self.settled = self.settled.saturating_add(further);
+        settled.hash(hasher);
+        self.actionable += ready;
+        if self.next.is_none() && ready > 0 {
+            let criterion = || {
+                let ready = |todo: &&&Todo| todo.is_actionable(now) && !above.contains(&todo.id);
+                select::ordered(list).iter().find(ready).copied()
+            };
+            self.next = select::next(list, now).or_else(criterion).map(|todo| Next {
+                id: todo.id,
+                title: todo.title.clone(),
+                list: list.list.kind(),
+                status: todo.status,
+            });
+        }
+    }
+
+    /// Why there is nothing to work on.
+    #[must_use]
+    pub fn rest(&self) -> StopReason {
+        if !self.held.is_empty() {
+            StopReason::Blocked
+        } else if self.claimed > 0 {
+            StopReason::AwaitingReview
+        } else if self.deferred > 0 {
+            StopReason::Deferred
+        } else if self.total == 0 {
+            StopReason::NoPlan
+        } else {
+            StopReason::Drained
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! A run: one execution of an agent's loop, from a message to the end of what follows from it.
+//!
+//! A run is a row like any other: what it may use and has used, what it waits for, why it ended.
+//! Whoever executes it holds nothing in memory that is not written down before it is acted on, so
+//! that another process can go on where one was killed. What it is about (lists, chat, gates,
+//! delegations) stands in its own tables; here is only how far it has come.
+
+mod change;
+mod history;
+mod start;
+
+pub use change::{
+    CancelRun, DriveRun, Driven, RecordReply, RecordResult, RecordStart, RecordSummary, WakeRun,
+};
+pub use history::{HISTORY_MAX, Kept, trim};
+pub use start::StartRun;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::driver::{Budget, Counters, StopReason, Wait};
+use crate::event::{RunCancelled, RunContinued, RunStarted, RunStepped, RunStopped, RunWaited, RunWoken};
+use crate::{
+    Actor, AgentPath, ConversationId, DelegationId, Event, ProjectId, Role, RunId, Scope, SessionId,
+    Time,
+};
+
+/// Who may start, show and stop runs.
+pub const RUNNERS: [Role; 3] = [Role::Operator, Role::Root, Role::System];
+
+/// Whether a run goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunState {
+    Running,
+    /// For an answer, for work that was handed on, or for its time.
+    Waiting,
+    Ended,
+}
+
+impl RunState {
+    pub const ALL: [Self; 3] = [Self::Running, Self::Waiting, Self::Ended];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Waiting => "waiting",
+            Self::Ended => "ended",
+        }
+    }
+
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.name() == text)
+    }
+}
+
+/// How a run behaves, copied when it began, so that machines with other files agree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Settings {
+    /// Who answers, e.g. `anthropic:claude-sonnet-5`.
+    pub model: String,
+    /// Does it go on by itself while its lists are open (S-2)?
+    pub drives: bool,
+    pub budget: Budget,
+    /// The longest reply, in tokens.
+    pub max_tokens: u32,
+    /// The tools it may use; none: all that its role has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<String>>,
+    /// What it is told about itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    /// How many messages are shown to the model (S-23).
+    pub history: u32,
+    /// The words of a continuation (D-16).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continuation: Option<String>,
+}
+
+/// A run as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Run {
+    pub id: RunId,
+    pub project_id: ProjectId,
+    pub agent: AgentPath,
+    pub role: Role,
+    /// The mission it leads, or whose pillar it owns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mission: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pillar: Option<String>,
+    pub conversation_id: ConversationId,
+    /// The message that began it.
+    pub turn_id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<SessionId>,
+    /// A plan it works on, beside the lists of its turn, session and issue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Scope>,
+    /// The work it was handed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delegation_id: Option<DelegationId>,
+    pub settings: Settings,
+    pub state: RunState,
+    pub counters: Counters,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits_for: Option<Wait>,
+    /// Somebody asked it to end, and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancelled: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_reason: Option<StopReason>,
+    /// More about it: the words of an error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_detail: Option<String>,
+    pub started_by: String,
+    pub created_at: Time,
+    pub updated_at: Time,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Time>,
+}
+
+impl Run {
+    /// The agent as it acts in this run.
+    #[must_use]
+    pub fn actor(&self) -> Actor {
+        let mut actor = Actor::new(self.role, self.agent.clone());
+        actor.mission.clone_from(&self.mission);
+        actor.pillar.clone_from(&self.pillar);
+        actor
+    }
+
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        matches!(self.state, RunState::Ended)
+    }
+}
+
+/// Folds one event into a run; says whether its row changed. Infallible, as `apply` is.
+pub fn apply_run(state: &mut Option<Run>, event: &Event, at: Time) -> bool {
+    if let Event::RunStarted(RunStarted { run }) = event {
+        *state = Some(Run::clone(run));
+        return true;
+    }
+    let Some(run) = state else { return false };
+    match event {
+        Event::RunStepped(RunStepped { run_id, counters }) if *run_id == run.id => {
+            run.counters.clone_from(counters);
+        }
+        Event::RunContinued(RunContinued { run_id, counters, .. }) if *run_id == run.id => {
+            run.counters.clone_from(counters);
+            (run.state, run.waits_for) = (RunState::Running, None);
+        }
+        Event::RunWaited(RunWaited { run_id, waits_for, counters }) if *run_id == run.id => {
+            run.counters.clone_from(counters);
+            (run.state, run.waits_for) = (RunState::Waiting, Some(waits_for.clone()));
+        }
+        Event::RunWoken(RunWoken { run_id, counters, .. }) if *run_id == run.id => {
+            run.counters.clone_from(counters);
+            (run.state, run.waits_for) = (RunState::Running, None);
+        }
+        Event::RunCancelled(RunCancelled { run_id, reason }) if *run_id == run.id => {
+            run.cancelled = Some(reason.clone());
+        }
+        Event::RunStopped(RunStopped { run_id, reason, detail, counters })
+            if *run_id == run.id =>
+        {
+            run.counters.clone_from(counters);
+            (run.state, run.waits_for) = (RunState::Ended, None);
+            (run.stop_reason, run.ended_at) = (Some(*reason), Some(at));
+            run.stop_detail.clone_from(detail);
+        }
+        _ => return false,
+    }
+    run.updated_at = at;
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_parsing_agree() {
+        for state in RunState::ALL {
+            assert_eq!(RunState::parse(state.name()), Some(state));
+        }
+    }
+}

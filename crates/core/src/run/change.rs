@@ -1,0 +1,196 @@
+//! What moves a run on: a reply, a result, the driver's word, a wake-up, somebody's stop.
+
+use std::hash::Hash;
+
+use super::{Run, RunState};
+use crate::driver::{self, Facts, Spent, StopReason, Trigger, Verdict, Wait};
+use crate::effect::Effect;
+use crate::event::{RunCancelled, RunContinued, RunStepped, RunStopped, RunWaited, RunWoken};
+use crate::{Actor, Decision, Event, Refusal, Refused, Role, TodoId};
+
+/// The model replied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordReply<C> {
+    pub spent: Spent,
+    /// What it calls, as far as it tells one reply from another.
+    pub calls: C,
+    pub has_calls: bool,
+}
+
+/// A tool has its result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordResult {
+    /// It changed something.
+    pub changed: bool,
+    /// What it changed is on the lists.
+    pub touched_list: bool,
+    /// An outside tool failed, while this item was worked on.
+    pub failed_on: Option<TodoId>,
+}
+
+/// An outside tool is about to be called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordStart {
+    pub call_id: String,
+}
+
+/// What was said before does not fit any more, and was summed up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordSummary {
+    pub spent: Spent,
+}
+
+/// Ask the driver.
+#[derive(Clone, Copy, Debug)]
+pub struct DriveRun<'a> {
+    pub facts: &'a Facts<'a>,
+    /// The words of an error, where there was one.
+    pub detail: Option<&'a str>,
+}
+
+/// What the driver said, and what it leaves.
+#[derive(Clone, Debug)]
+pub struct Driven {
+    pub verdict: Verdict,
+    pub decision: Decision,
+}
+
+/// Something it waits for has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WakeRun {
+    pub by: Trigger,
+}
+
+/// Ask a run to end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CancelRun {
+    pub reason: String,
+    /// A process goes on with it, and will end it.
+    pub executed: bool,
+}
+
+impl<C: Hash> RecordReply<C> {
+    pub fn decide(&self, run: &Run) -> Result<Decision, Refused> {
+        going(run)?;
+        let mut counters = run.counters.clone();
+        counters.replied(self.spent, &self.calls, self.has_calls);
+        Ok(only(RunStepped { run_id: run.id, counters }))
+    }
+}
+
+impl RecordResult {
+    /// Says also whether the item has failed once too often.
+    pub fn decide(self, run: &Run) -> Result<(Decision, Option<TodoId>), Refused> {
+        going(run)?;
+        let mut counters = run.counters.clone();
+        counters.started = None;
+        if self.changed {
+            counters.changed(self.touched_list);
+        }
+        let given_up = self.failed_on.filter(|todo| counters.failed(*todo));
+        if counters == run.counters {
+            return Ok((Decision::default(), given_up));
+        }
+        Ok((only(RunStepped { run_id: run.id, counters }), given_up))
+    }
+}
+
+impl RecordStart {
+    pub fn decide(&self, run: &Run) -> Result<Decision, Refused> {
+        going(run)?;
+        let mut counters = run.counters.clone();
+        counters.started = Some(self.call_id.clone());
+        Ok(only(RunStepped { run_id: run.id, counters }))
+    }
+}
+
+impl RecordSummary {
+    pub fn decide(self, run: &Run) -> Result<Decision, Refused> {
+        going(run)?;
+        let mut counters = run.counters.clone();
+        counters.input_tokens += self.spent.input;
+        counters.cached_tokens += self.spent.cached;
+        counters.output_tokens += self.spent.output;
+        // How much the next call takes is not known before it is made.
+        counters.context_tokens = 0;
+        Ok(only(RunStepped { run_id: run.id, counters }))
+    }
+}
+
+impl DriveRun<'_> {
+    pub fn decide(self, run: &Run) -> Result<Driven, Refused> {
+        going(run)?;
+        let (verdict, counters) = driver::decide(self.facts);
+        let run_id = run.id;
+        let (trigger, detail) = (self.facts.trigger, self.detail.map(str::to_owned));
+        let event: Option<Event> = match &verdict {
+            Verdict::Continue { prompted: false, .. } => (counters != run.counters)
+                .then(|| RunStepped { run_id, counters: counters.clone() }.into()),
+            Verdict::Continue { todo, prompted: true } => {
+                Some(RunContinued { run_id, todo_id: *todo, trigger, counters }.into())
+            }
+            Verdict::Wait(wait) => {
+                Some(RunWaited { run_id, waits_for: wait.clone(), counters }.into())
+            }
+            Verdict::Stop(reason) => {
+                Some(RunStopped { run_id, reason: *reason, detail, counters }.into())
+            }
+        };
+        let events = event.into_iter().collect();
+        Ok(Driven { verdict, decision: Decision { events, ..Decision::default() } })
+    }
+}
+
+impl WakeRun {
+    /// Nothing happens to a run that is not waiting: whoever executes it looks for itself before it
+    /// lies down, and what is over stays so.
+    #[must_use]
+    pub fn decide(self, run: &Run) -> Option<Decision> {
+        if run.state != RunState::Waiting {
+            return None;
+        }
+        let paused = run.waits_for == Some(Wait::Pause);
+        if paused && !matches!(self.by, Trigger::Resumed) {
+            // An explicit pause outlives everything but an explicit resume (P-10).
+            return None;
+        }
+        let effects = match run.delegation_id {
+            None => vec![Effect::Drive { run_id: run.id }],
+            Some(_) => Vec::new(),
+        };
+        let counters = run.counters.clone();
+        let woken = RunWoken { run_id: run.id, by: self.by, counters };
+        Some(Decision { events: vec![woken.into()], effects, ..Decision::default() })
+    }
+}
+
+impl CancelRun {
+    pub fn decide(&self, run: &Run, actor: &Actor) -> Result<Decision, Refused> {
+        let own = run.agent == actor.agent && actor.role == Role::Root;
+        if !matches!(actor.role, Role::Operator | Role::System) && !own {
+            return Err(Refusal::MayNotRun { role: actor.role }.into());
+        }
+        going(run)?;
+        let (run_id, reason) = (run.id, self.reason.clone());
+        let mut events = vec![RunCancelled { run_id, reason }.into()];
+        // Else nobody would.
+        if run.state == RunState::Waiting || !self.executed {
+            let (reason, detail) = (StopReason::Cancelled, Some(self.reason.clone()));
+            let counters = run.counters.clone();
+            events.push(RunStopped { run_id, reason, detail, counters }.into());
+        }
+        Ok(Decision { events, ..Decision::default() })
+    }
+}
+
+/// What is over stays so.
+fn going(run: &Run) -> Result<(), Refused> {
+    match run.stop_reason {
+        None => Ok(()),
+        Some(reason) => Err(Refusal::RunOver { run: run.id, reason }.into()),
+    }
+}
+
+fn only(event: impl Into<Event>) -> Decision {
+    Decision { events: vec![event.into()], ..Decision::default() }
+}

@@ -1,0 +1,106 @@
+//! Which messages a model gets to see, of all that were ever said.
+
+/// How many messages of earlier turns are shown, at most (T-31).
+const EARLIER_MAX: usize = 10;
+
+/// How many messages are shown, at most, unless configured otherwise (S-23).
+pub const HISTORY_MAX: u32 = 50;
+
+/// A message, as far as trimming looks at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The message that began the turn: always shown (T-31).
+    pub begins_turn: bool,
+    /// Is it of an earlier turn?
+    pub earlier: bool,
+    /// It calls tools; their results follow, and go where it goes (D-18).
+    pub calls: usize,
+    /// It is the result of a call.
+    pub result: bool,
+    /// It stands for everything before it.
+    pub summary: bool,
+}
+
+/// The indices of the messages that are shown, in their order: from the last summary on, the newest
+/// `limit`, of earlier turns the newest ten, and always the message that began the turn. A call and
+/// its results are shown together or not at all.
+#[must_use]
+pub fn trim(messages: &[Kept], limit: usize) -> Vec<usize> {
+    let from = messages.iter().rposition(|message| message.summary).unwrap_or(0);
+    let mut kept = Vec::new();
+    let (mut room, mut earlier) = (limit.max(1), EARLIER_MAX);
+    let mut end = messages.len();
+    // From the newest to the oldest, in groups that are not split.
+    while end > from {
+        let mut start = end - 1;
+        while start > from && messages[start].result {
+            start -= 1;
+        }
+        let group = start..end;
+        end = start;
+        let size = group.len();
+        // Results whose call is not there make no sense to anybody.
+        let orphaned = messages[group.start].result;
+        let whole = messages[group.start].calls == size - 1 || messages[group.start].calls == 0;
+        let is_earlier = messages[group.start].earlier;
+        let pinned = messages[group.clone()].iter().any(|m| m.begins_turn || m.summary);
+        let fits = size <= room && (!is_earlier || size <= earlier);
+        if orphaned || !whole || !(pinned || fits) {
+            if !pinned && !orphaned && whole {
+                // What is older than a gap is not shown, but for what must be.
+                room = 0;
+            }
+            continue;
+        }
+        room = room.saturating_sub(size);
+        if is_earlier {
+            earlier = earlier.saturating_sub(size);
+        }
+        kept.push(group);
+    }
+    let pinned = (0..from).find(|at| messages[*at].begins_turn);
+    kept.extend(pinned.map(|at| at..at + 1));
+    kept.reverse();
+    kept.into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: Kept =
+        Kept { begins_turn: false, earlier: false, calls: 0, result: false, summary: false };
+    const USER: Kept = Kept { begins_turn: true, ..TEXT };
+    const RESULT: Kept = Kept { result: true, ..TEXT };
+    const OLD: Kept = Kept { earlier: true, ..TEXT };
+
+    const fn calls(calls: usize) -> Kept {
+        Kept { calls, ..TEXT }
+    }
+
+    /// S-23, D-18: the newest are kept, pairs stay together, the user's message always stays.
+    #[test]
+    fn a_call_and_its_results_go_together() {
+        let messages =
+            [USER, TEXT, calls(2), RESULT, RESULT, TEXT, calls(1), RESULT, TEXT];
+        assert_eq!(trim(&messages, 50), [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(trim(&messages, 4), [0, 5, 6, 7, 8]);
+        assert_eq!(trim(&messages, 6), [0, 5, 6, 7, 8], "three do not fit into two");
+        assert_eq!(trim(&messages, 1), [0, 8]);
+    }
+
+    /// T-31: ten messages of earlier turns, and the summary in place of what it stands for.
+    #[test]
+    fn earlier_turns_are_short() {
+        let mut messages = vec![OLD; 15];
+        messages.push(USER);
+        assert_eq!(trim(&messages, 50), (5..16).collect::<Vec<_>>());
+        messages[10] = Kept { summary: true, ..OLD };
+        assert_eq!(trim(&messages, 50), (10..16).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn what_has_no_partner_is_left_out() {
+        assert_eq!(trim(&[RESULT, USER, calls(2), RESULT], 50), [1]);
+    }
+}

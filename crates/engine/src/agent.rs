@@ -1,0 +1,71 @@
+//! The agents: who executes runs, and how.
+//!
+//! A [`Crew`] goes on with runs. It holds nothing in memory that is not written down before it is
+//! acted on: what is next follows from the stored messages alone, so another process can go on
+//! where this one was killed. What the driver says is law here; no rule lives in this folder.
+
+mod errands;
+mod handler;
+mod history;
+mod live;
+mod runner;
+mod tools;
+
+pub use handler::Errand;
+pub use live::Live;
+pub use runner::Outcome;
+pub use tools::{Answer, Outside};
+
+use std::sync::Arc;
+
+use punchlist_core::{Role, Time};
+use punchlist_ops::config::Roster;
+use punchlist_ops::{Envelope, Ops};
+
+use crate::collector::system;
+use crate::model::{Fault, FaultKind, Model};
+
+/// Opens models by the name they are configured by.
+pub trait Models: Sync {
+    fn open(&self, spec: &str) -> Result<Arc<dyn Model>, Fault>;
+}
+
+/// No models at all.
+impl Models for () {
+    fn open(&self, spec: &str) -> Result<Arc<dyn Model>, Fault> {
+        let message = format!("no model answers here, {spec} neither");
+        Err(Fault { kind: FaultKind::BadRequest, message, status: None, retry_after: None })
+    }
+}
+
+/// Executes runs and does work that was handed on.
+#[derive(Clone, Copy)]
+pub struct Crew<'a> {
+    pub ops: &'a Ops,
+    pub agents: &'a Arc<Roster>,
+    pub models: &'a dyn Models,
+    /// Tools that are not punchlist's own.
+    pub outside: &'a dyn Outside,
+    pub clock: &'a (dyn Fn() -> Time + Sync),
+    pub is_stopped: &'a (dyn Fn() -> bool + Sync),
+    pub told: &'a (dyn Fn(&Live<'_>) + Sync),
+}
+
+impl std::fmt::Debug for Crew<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Crew").field("agents", self.agents).finish_non_exhaustive()
+    }
+}
+
+impl Crew<'_> {
+    /// The envelope of the driver, in a project.
+    fn system(&self, project: &str) -> Envelope {
+        Envelope { agents: Arc::clone(self.agents), ..system("driver", project, (self.clock)()) }
+    }
+
+    /// The agent that plays a role in chats, if one is configured.
+    #[must_use]
+    pub fn player(&self, role: Role) -> Option<String> {
+        self.agents.player(role)
+    }
+}

@@ -1,0 +1,93 @@
+//! The handler of everything an engine does: metrics are read, runs go on, chats are answered.
+
+use punchlist_core::effect::Effect;
+use punchlist_core::{ConversationId, Role, RunId};
+use punchlist_ops::Error;
+use punchlist_ops::catalogue::find;
+use punchlist_store::rows::outbox::Work;
+use serde_json::json;
+
+use super::{Crew, Outcome};
+use crate::Collector;
+use crate::pump::{Handler, Setback};
+
+/// Does what stands in the outbox.
+#[derive(Debug)]
+pub struct Errand<'a> {
+    pub collector: Collector<'a>,
+    pub crew: Crew<'a>,
+    kinds: String,
+}
+
+impl<'a> Errand<'a> {
+    /// Chats are answered for the roles that an agent is configured for.
+    #[must_use]
+    pub fn new(collector: Collector<'a>, crew: Crew<'a>) -> Self {
+        let mut kinds = String::from(" collect_metric drive ");
+        for (role, kind) in [
+            (Role::Lead, "answer_lead "),
+            (Role::Owner, "answer_owner "),
+            (Role::Root, "answer_root "),
+        ] {
+            if crew.player(role).is_some() {
+                kinds.push_str(kind);
+            }
+        }
+        Self { collector, crew, kinds }
+    }
+
+    fn drive(&self, id: RunId) -> Result<(), Setback> {
+        let store = self.crew.ops.store().map_err(|error| again(&error))?;
+        let home = store.read(move |tx| tx.home_of_run(id)).map_err(|error| again(&error))?;
+        let Some((_, project)) = home else { return Ok(()) };
+        match self.crew.drive(&project, id) {
+            Ok(Outcome::Ended(_) | Outcome::Waiting | Outcome::Lost) => Ok(()),
+            Ok(Outcome::Stopped) => Err(Setback::Stopped),
+            Err(error) => settle(&error),
+        }
+    }
+
+    /// Begins a run for whoever is spoken to; it stands in the outbox then, like any other.
+    fn answer(&self, conversation: ConversationId, role: Role) -> Result<(), Setback> {
+        let Some(agent) = self.crew.player(role) else { return Ok(()) };
+        let store = self.crew.ops.store().map_err(|error| again(&error))?;
+        let home = store.read(move |tx| tx.home_of_conversation(conversation));
+        let Some(project) = home.map_err(|error| again(&error))? else { return Ok(()) };
+        let input = json!({ "agent": agent, "conversationId": conversation.to_string() });
+        let begin = find("run_begin").map_err(|error| again(&error))?;
+        match self.crew.ops.call(begin, &self.crew.system(&project), input) {
+            Ok(answer) if answer["atWork"] == true => {
+                Err(Setback::Retry("an agent is at work in the chat".to_owned()))
+            }
+            Ok(_) => Ok(()),
+            Err(error) => settle(&error),
+        }
+    }
+}
+
+impl Handler for Errand<'_> {
+    fn kinds(&self) -> &str {
+        &self.kinds
+    }
+
+    fn handle(&self, work: &Work) -> Result<(), Setback> {
+        match work.effect {
+            Effect::CollectMetric { .. } => self.collector.handle(work),
+            Effect::Drive { run_id } => self.drive(run_id),
+            Effect::Answer { conversation_id, role } => self.answer(conversation_id, role),
+        }
+    }
+}
+
+/// A store that is away for a moment is asked again; anything else would be the same again.
+fn settle(error: &Error) -> Result<(), Setback> {
+    let meaning = error.meaning();
+    if meaning.retryable || meaning.exit == 3 {
+        return Err(again(error));
+    }
+    Err(Setback::GiveUp(error.to_string()))
+}
+
+fn again(error: &impl ToString) -> Setback {
+    Setback::Retry(error.to_string())
+}

@@ -1,0 +1,183 @@
+//! The messages of a chat, as a model gets to see them.
+
+use std::collections::HashSet;
+
+use punchlist_core::conversation::{Message, MessageKind, Part, ToolCall};
+use punchlist_core::run::{Kept, trim};
+use punchlist_core::{Actor, Run};
+use serde_json::Value;
+
+use crate::model::{self, CallResult, Input};
+
+/// What is next in a run, as its stored messages tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Nobody has answered yet.
+    Begin,
+    /// These calls have no result.
+    Execute(Vec<ToolCall>),
+    /// All calls have theirs.
+    ToolsDone,
+    /// Something was said since the last word of the model.
+    Heard,
+    /// The model had the last word.
+    Stopped(punchlist_core::driver::Finish),
+}
+
+/// What is next. `messages`: the newest of the chat, the oldest of them first.
+pub(super) fn next(run: &Run, messages: &[Message]) -> Next {
+    let own = |message: &&Message| message.run_id == Some(run.id);
+    let is_reply = |message: &Message| matches!(message.part, Some(Part::Reply { .. }));
+    let Some(at) = messages.iter().rposition(|m| own(&m) && is_reply(m)) else {
+        return Next::Begin;
+    };
+    let Some(Part::Reply { calls, finish, .. }) = &messages[at].part else { return Next::Begin };
+    let later = &messages[at + 1..];
+    if !calls.is_empty() {
+        let done: HashSet<&str> = later.iter().filter(own).filter_map(result_of).collect();
+        let open: Vec<ToolCall> =
+            calls.iter().filter(|call| !done.contains(call.id.as_str())).cloned().collect();
+        return if open.is_empty() { Next::ToolsDone } else { Next::Execute(open) };
+    }
+    if *finish == punchlist_core::driver::Finish::ToolUse {
+        return Next::ToolsDone;
+    }
+    let news = |message: &Message| {
+        message.kind != MessageKind::Summary && !matches!(message.part, Some(Part::Result { .. }))
+    };
+    if later.iter().any(news) { Next::Heard } else { Next::Stopped(*finish) }
+}
+
+fn result_of(message: &Message) -> Option<&str> {
+    match &message.part {
+        Some(Part::Result { call_id, .. }) => Some(call_id),
+        _ => None,
+    }
+}
+
+/// The history for the next call of the model: trimmed, calls with their results, everybody else's
+/// words as the user's.
+pub(super) fn history(run: &Run, messages: Vec<Message>) -> Vec<model::Message> {
+    let actor = run.actor();
+    let shown = shown(run, &actor, messages);
+    let kept: Vec<Kept> = shown
+        .iter()
+        .map(|message| Kept {
+            begins_turn: message.id == run.turn_id,
+            earlier: message.earlier,
+            calls: message.calls.len(),
+            result: message.result.is_some(),
+            summary: message.summary,
+        })
+        .collect();
+    let limit = usize::try_from(run.settings.history).unwrap_or(usize::MAX);
+    let mut history: Vec<model::Message> = Vec::new();
+    for index in trim(&kept, limit) {
+        push(&mut history, &shown[index]);
+    }
+    history
+}
+
+/// A message, as far as this agent sees it.
+struct Shown {
+    id: String,
+    text: String,
+    /// Its own words.
+    own: bool,
+    calls: Vec<ToolCall>,
+    raw: Option<Value>,
+    result: Option<CallResult>,
+    earlier: bool,
+    summary: bool,
+}
+
+fn shown(run: &Run, actor: &Actor, messages: Vec<Message>) -> Vec<Shown> {
+    let begins = messages.iter().position(|m| m.id.to_string() == run.turn_id).unwrap_or(0);
+    let mut shown: Vec<Shown> = Vec::new();
+    // What others said between a call and its results comes after the results.
+    let mut aside: Vec<Shown> = Vec::new();
+    let mut open = 0;
+    for (index, message) in messages.into_iter().enumerate() {
+        let own = message.author == actor.principal && message.kind != MessageKind::Summary;
+        let mut one = Shown {
+            id: message.id.to_string(),
+            own,
+            calls: Vec::new(),
+            raw: None,
+            result: None,
+            earlier: index < begins,
+            summary: message.kind == MessageKind::Summary,
+            text: message.text,
+        };
+        match message.part {
+            Some(Part::Reply { calls, raw, .. }) if own => {
+                open = calls.len();
+                (one.calls, one.raw) = (calls, raw);
+            }
+            Some(Part::Result { call_id, name, is_error }) if own => {
+                let text = std::mem::take(&mut one.text);
+                one.result = Some(CallResult { id: call_id, name, text, is_error });
+                open = usize::saturating_sub(open, 1);
+                shown.push(one);
+                if open == 0 {
+                    shown.append(&mut aside);
+                }
+                continue;
+            }
+            // The tools of others are theirs.
+            Some(Part::Result { .. }) => continue,
+            _ => {}
+        }
+        if !own && message.kind == MessageKind::Text && message.run_id.is_some() {
+            one.text = format!("[{}] {}", message.author, one.text);
+        }
+        if one.text.trim().is_empty() && one.calls.is_empty() {
+            continue;
+        }
+        if open > 0 && one.calls.is_empty() {
+            aside.push(one);
+        } else {
+            shown.push(one);
+        }
+    }
+    shown.append(&mut aside);
+    shown
+}
+
+fn push(history: &mut Vec<model::Message>, message: &Shown) {
+    if let Some(result) = &message.result {
+        match history.last_mut() {
+            Some(model::Message::Results(results)) => results.push(result.clone()),
+            _ => history.push(model::Message::Results(vec![result.clone()])),
+        }
+        return;
+    }
+    if message.own {
+        let calls = message.calls.iter().map(|call| model::Call {
+            id: call.id.clone(),
+            name: call.name.clone(),
+            input: read(&call.input),
+        });
+        history.push(model::Message::Assistant {
+            text: message.text.clone(),
+            calls: calls.collect(),
+            raw: message.raw.clone(),
+        });
+        return;
+    }
+    match history.last_mut() {
+        Some(model::Message::User { text }) => {
+            text.push_str("\n\n");
+            text.push_str(&message.text);
+        }
+        _ => history.push(model::Message::User { text: message.text.clone() }),
+    }
+}
+
+/// The stored input of a call.
+pub(super) fn read(input: &str) -> Input {
+    match serde_json::from_str::<Value>(input) {
+        Ok(value) if value.is_object() => Input::Json(value),
+        _ => Input::Broken(input.to_owned()),
+    }
+}

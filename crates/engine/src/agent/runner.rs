@@ -1,0 +1,461 @@
+//! The loop: the model is called, its calls are made, their results go back, until the driver says
+//! that it is enough.
+
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use punchlist_core::conversation::ToolCall;
+use punchlist_core::driver::{self, Finish, StopReason, Trigger, Wait};
+use punchlist_core::run::RunState;
+use punchlist_core::{Refusal, Run, RunId, Time};
+use punchlist_ops::Error;
+use punchlist_ops::catalogue::find;
+use punchlist_ops::runs::Look;
+use serde_json::{Value, json};
+
+use super::history::{self, Next};
+use super::tools::{Answer, Said, Toolset, cut};
+use super::{Crew, Live};
+use crate::model::{Cancel, Fault, FaultKind, Input, Message, Model, Reply, Request, Stop, Told};
+
+/// How often it is asked whether the run is still wanted.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Of the model's window: from here on what was said is summed up.
+const FULL_PERCENT: u64 = 75;
+
+/// Fewer messages are not summed up.
+const SUMMED_MIN: usize = 6;
+
+/// How many messages are read for one step: more than are ever shown.
+const LOOKED_AT: i64 = 80;
+
+/// The longest text of one reply that is kept.
+const TEXT_MAX: usize = 1 << 20;
+
+const SUMMARY: &str = "Sum up this conversation for yourself, so that the work can go on from your \
+summary alone: what was asked, what was found out and decided, what is done, what is open, names and \
+numbers that matter. Facts only.";
+
+/// How far a run was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Ended(StopReason),
+    /// Something will wake it.
+    Waiting,
+    /// Another process has it now.
+    Lost,
+    /// We were asked to stop; whoever comes next goes on.
+    Stopped,
+}
+
+/// A run in the hands of this process.
+struct Hands<'a, 'c> {
+    crew: &'a Crew<'c>,
+    project: &'a str,
+    id: RunId,
+    epoch: i64,
+    cancel: Cancel,
+}
+
+/// What is next.
+pub(super) enum Flow {
+    /// The driver says: call the model.
+    GoOn,
+    /// Look again.
+    Again,
+    Over(Outcome),
+}
+
+impl Crew<'_> {
+    /// Goes on with a run until it ends, waits, or is not ours any more.
+    pub fn drive(&self, project: &str, id: RunId) -> Result<Outcome, Error> {
+        self.drive_with(project, id, &Cancel::default())
+    }
+
+    /// The same; it also ends when `cancel` says so.
+    pub fn drive_with(&self, project: &str, id: RunId, cancel: &Cancel) -> Result<Outcome, Error> {
+        let taken = self.step(project, json!({ "run": id.to_string() }))?;
+        let epoch = taken["epoch"].as_i64().unwrap_or_default();
+        let hands = Hands { crew: self, project, id, epoch, cancel: cancel.clone() };
+        let outcome = std::thread::scope(|scope| {
+            let (done, is_done) = channel::<()>();
+            let watched = &hands;
+            scope.spawn(move || {
+                while is_done.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                    let wanted = watched.crew.ops.is_run_wanted(watched.project, id, epoch);
+                    // A store that does not answer is no reason to throw work away.
+                    if (watched.crew.is_stopped)() || wanted.is_ok_and(|wanted| !wanted) {
+                        watched.cancel.cancel();
+                    }
+                }
+            });
+            let outcome = hands.go();
+            drop(done);
+            outcome
+        });
+        match outcome {
+            Err(Error::Refused(refusal)) if refusal.code() == "stale_epoch" => Ok(Outcome::Lost),
+            other => other,
+        }
+    }
+
+    fn step(&self, project: &str, input: Value) -> Result<Value, Error> {
+        self.ops.call(find("run_step")?, &self.system(project), input)
+    }
+}
+
+impl Hands<'_, '_> {
+    fn go(&self) -> Result<Outcome, Error> {
+        let look = self.look()?;
+        (self.crew.told)(&Live::Begins { run: &look.run });
+        match look.run.state {
+            RunState::Ended => {
+                return Ok(Outcome::Ended(look.run.stop_reason.unwrap_or(StopReason::Error)));
+            }
+            RunState::Waiting if !self.rests(&look.run) => return Ok(Outcome::Waiting),
+            _ => {}
+        }
+        let tools = Toolset::of(self.crew, &look.run, look.has_issue);
+        let model = match self.crew.models.open(&look.run.settings.model) {
+            Ok(model) => model,
+            Err(fault) => {
+                return match self.no_reply(&look.run, &tools, &fault)? {
+                    Flow::Over(outcome) => Ok(outcome),
+                    Flow::GoOn | Flow::Again => Ok(Outcome::Waiting),
+                };
+            }
+        };
+        let mut goes_on = false;
+        loop {
+            let look = self.look()?;
+            let flow = if goes_on {
+                self.call_model(look, model.as_ref(), &tools)?
+            } else {
+                self.decide(&look, &tools)?
+            };
+            goes_on = match flow {
+                Flow::GoOn => true,
+                Flow::Again => false,
+                Flow::Over(outcome) => return Ok(outcome),
+            };
+        }
+    }
+
+    /// Is it only between two continuations?
+    fn rests(&self, run: &Run) -> bool {
+        matches!(run.waits_for, Some(Wait::Cooldown(_)))
+    }
+
+    /// What follows from what is stored: calls without results are made, else the driver is asked.
+    fn decide(&self, look: &Look, tools: &Toolset) -> Result<Flow, Error> {
+        let run = &look.run;
+        if let Some(Wait::Cooldown(until)) = run.waits_for {
+            return self.rest(run, tools, until);
+        }
+        let trigger = match history::next(run, &look.messages) {
+            Next::Execute(calls) => return self.execute(run, tools, &calls),
+            Next::Begin => Trigger::UserMessage,
+            Next::Heard => Trigger::Resumed,
+            Next::ToolsDone => Trigger::ToolsDone,
+            Next::Stopped(finish) => Trigger::Stopped(finish),
+        };
+        self.ask(run, tools, trigger, None)
+    }
+
+    fn look(&self) -> Result<Look, Error> {
+        let look = self.crew.ops.look_at_run(&self.crew.system(self.project), self.id, LOOKED_AT)?;
+        if look.epoch != self.epoch {
+            let (run, epoch, current) = (self.id, self.epoch, look.epoch);
+            return Err(Refusal::StaleRun { run, epoch, current }.into());
+        }
+        Ok(look)
+    }
+
+    /// Calls the model once and writes down what it says; where that was its last word, the driver
+    /// is asked in the same breath.
+    fn call_model(&self, look: Look, model: &dyn Model, tools: &Toolset) -> Result<Flow, Error> {
+        let Look { run, messages, context, .. } = look;
+        let messages = history::history(&run, messages);
+        let full = run.settings.budget.window.saturating_mul(FULL_PERCENT);
+        let is_full = run.counters.context_tokens.saturating_mul(100) >= full;
+        if is_full && messages.len() >= SUMMED_MIN {
+            return self.compact(&run, model, tools, &messages);
+        }
+        let instructions = run.settings.instructions.as_deref();
+        let system = driver::system(run.agent.as_str(), run.role, instructions, &tools.names());
+        let request = Request {
+            system: &system,
+            context: context.as_deref(),
+            messages: &messages,
+            tools: &tools.listed,
+            max_tokens: run.settings.max_tokens,
+        };
+        (self.crew.told)(&Live::Asks { run: &run });
+        let answer = model.respond(&request, &self.cancel, &mut |told| self.tell(&run, told));
+        let reply = match answer {
+            Ok(reply) => reply,
+            Err(fault) if fault.kind == FaultKind::Context && messages.len() >= SUMMED_MIN => {
+                return self.compact(&run, model, tools, &messages);
+            }
+            Err(fault) => return self.no_reply(&run, tools, &fault),
+        };
+        (self.crew.told)(&Live::Replied { run: &run, text: &reply.text, usage: reply.usage });
+        let finish = finish(&reply);
+        let mut input = self.input();
+        input["reply"] = reply_input(&reply, finish);
+        let ends = finish != Finish::ToolUse;
+        if ends {
+            input["drive"] = drive_input(tools, Trigger::Stopped(finish), None);
+        }
+        let answer = self.crew.step(self.project, input)?;
+        if ends { self.heed(&run, tools, &answer) } else { Ok(Flow::Again) }
+    }
+
+    /// Sums up what was said, so that there is room again. The chat itself stays as it is.
+    fn compact(
+        &self,
+        run: &Run,
+        model: &dyn Model,
+        tools: &Toolset,
+        messages: &[Message],
+    ) -> Result<Flow, Error> {
+        let mut messages = messages.to_vec();
+        messages.push(Message::User { text: SUMMARY.to_owned() });
+        let request = Request {
+            system: "You sum up conversations.",
+            context: None,
+            messages: &messages,
+            tools: &[],
+            max_tokens: run.settings.max_tokens,
+        };
+        match model.respond(&request, &self.cancel, &mut |_| {}) {
+            Ok(reply) => {
+                let mut input = self.input();
+                input["summary"] = json!({
+                    "text": format!("Summary of what was said so far:\n\n{}", reply.text),
+                    "inputTokens": reply.usage.input, "cachedTokens": reply.usage.cached,
+                    "outputTokens": reply.usage.output,
+                });
+                self.crew.step(self.project, input)?;
+                (self.crew.told)(&Live::Compacted { run });
+                Ok(Flow::GoOn)
+            }
+            Err(fault) => self.no_reply(run, tools, &fault),
+        }
+    }
+
+    /// There is no reply: we were asked to stop, or the model failed.
+    fn no_reply(&self, run: &Run, tools: &Toolset, fault: &Fault) -> Result<Flow, Error> {
+        let finish = match fault.kind {
+            FaultKind::Cancelled => return self.cancelled(run, tools),
+            FaultKind::Context => Finish::Context,
+            _ => Finish::Error,
+        };
+        self.ask(run, tools, Trigger::Stopped(finish), Some(&fault.message))
+    }
+
+    fn cancelled(&self, run: &Run, tools: &Toolset) -> Result<Flow, Error> {
+        if (self.crew.is_stopped)() {
+            return Ok(Flow::Over(Outcome::Stopped));
+        }
+        self.ask(run, tools, Trigger::Stopped(Finish::Cancelled), None)
+    }
+
+    /// Makes the calls that have no result yet, one after another (T-34).
+    fn execute(&self, run: &Run, tools: &Toolset, calls: &[ToolCall]) -> Result<Flow, Error> {
+        for (index, call) in calls.iter().enumerate() {
+            if self.cancel.is_cancelled() {
+                return self.cancelled(run, tools);
+            }
+            let said = match self.one(run, tools, call)? {
+                Made::Done(said) => said,
+                Made::Asked => return self.ask(run, tools, Trigger::ToolsDone, None),
+                Made::Handed => return self.ask(run, tools, Trigger::Handed, None),
+            };
+            if self.cancel.is_cancelled() && (self.crew.is_stopped)() && !said.changed {
+                return Ok(Flow::Over(Outcome::Stopped));
+            }
+            let (tool, text, is_error) = (&*call.name, &*said.text, said.is_error);
+            (self.crew.told)(&Live::Returned { run, tool, text, is_error });
+            let mut input = self.input();
+            input["result"] = json!({
+                "callId": call.id, "name": call.name, "text": said.text, "isError": said.is_error,
+                "changed": said.changed, "touchedList": said.touched_list, "outside": said.outside,
+            });
+            let last = index + 1 == calls.len();
+            if last {
+                input["drive"] = drive_input(tools, Trigger::ToolsDone, None);
+            }
+            let answer = self.crew.step(self.project, input)?;
+            if last {
+                return self.heed(run, tools, &answer);
+            }
+        }
+        Ok(Flow::Again)
+    }
+
+    /// Makes one call.
+    fn one(&self, run: &Run, tools: &Toolset, call: &ToolCall) -> Result<Made, Error> {
+        let input = match history::read(&call.input) {
+            Input::Json(input) => input,
+            Input::Broken(text) => {
+                let shown: String = text.chars().take(200).collect();
+                let told = format!("the arguments of {} are no JSON object: {shown}", call.name);
+                return Ok(Made::Done(Said::error(told)));
+            }
+        };
+        (self.crew.told)(&Live::Calls { run, tool: &call.name, input: &input });
+        if let Some(operation) = tools.own.iter().find(|operation| operation.name == call.name) {
+            let (said, answer) =
+                self.crew.call_own(self.project, run, operation, call, input)?;
+            let handed = answer.as_ref().filter(|a| call.name == "delegate" && a["mode"] == "sync");
+            return match handed.and_then(|answer| answer["delegationId"].as_str()) {
+                Some(id) => self.crew.await_delegation(self.project, run, id, &self.cancel),
+                None => Ok(Made::Done(said)),
+            };
+        }
+        if !tools.listed.iter().any(|tool| tool.name == call.name) {
+            let known = tools.names().join(", ");
+            let told = format!("there is no tool {}; there are: {known}", call.name);
+            return Ok(Made::Done(Said::error(told)));
+        }
+        if run.counters.started.as_deref() == Some(call.id.as_str()) {
+            let told = "it had begun when the process that called it ended; whether it took effect \
+                        is not known: look before you call it again";
+            return Ok(Made::Done(Said { outside: true, ..Said::error(told) }));
+        }
+        let begin = || -> Result<(), Error> {
+            let mut input = self.input();
+            input["starts"] = Value::String(call.id.clone());
+            self.crew.step(self.project, input).map(|_| ())
+        };
+        match self.crew.outside.call(run, call, &input, &self.cancel, &begin)? {
+            Answer::Done(said) => Ok(Made::Done(Said { text: cut(said.text), ..said })),
+            Answer::Asked => Ok(Made::Asked),
+        }
+    }
+
+    /// Asks the driver.
+    fn ask(
+        &self,
+        run: &Run,
+        tools: &Toolset,
+        trigger: Trigger,
+        detail: Option<&str>,
+    ) -> Result<Flow, Error> {
+        let mut input = self.input();
+        input["drive"] = drive_input(tools, trigger, detail);
+        let answer = self.crew.step(self.project, input)?;
+        self.heed(run, tools, &answer)
+    }
+
+    /// Does what the driver says.
+    fn heed(&self, run: &Run, tools: &Toolset, answer: &Value) -> Result<Flow, Error> {
+        let verdict = &answer["verdict"];
+        let said = answer["said"].as_str();
+        if verdict["goesOn"] == true {
+            if let Some(said) = said {
+                (self.crew.told)(&Live::Continues { run, said });
+            }
+            return Ok(Flow::GoOn);
+        }
+        if let Some(reason) = serde_json::from_value(verdict["stopReason"].clone()).ok().flatten() {
+            (self.crew.told)(&Live::Ends { run, reason, detail: said });
+            return Ok(Flow::Over(Outcome::Ended(reason)));
+        }
+        let waits = &verdict["waitsFor"];
+        if let Some(until) = waits["until"].as_str().and_then(Time::parse) {
+            return self.rest(run, tools, until);
+        }
+        (self.crew.told)(&Live::Waits { run, kind: waits["kind"].as_str().unwrap_or_default() });
+        Ok(Flow::Over(Outcome::Waiting))
+    }
+
+    /// The pause between two continuations; it can be ended at any moment (Q-S1).
+    fn rest(&self, run: &Run, tools: &Toolset, until: Time) -> Result<Flow, Error> {
+        loop {
+            if self.cancel.is_cancelled() || (self.crew.is_stopped)() {
+                return self.cancelled(run, tools);
+            }
+            let left = until.micros().saturating_sub((self.crew.clock)().micros());
+            let Ok(left) = u64::try_from(left) else { break };
+            if left == 0 {
+                break;
+            }
+            std::thread::sleep(Duration::from_micros(left).min(Duration::from_millis(50)));
+        }
+        self.ask(run, tools, Trigger::Tick, None)
+    }
+
+    fn input(&self) -> Value {
+        json!({ "run": self.id.to_string(), "epoch": self.epoch })
+    }
+
+    fn tell(&self, run: &Run, told: Told<'_>) {
+        match told {
+            Told::Text(text) => (self.crew.told)(&Live::Text { run, text }),
+            Told::Call(_) => {}
+            Told::Retry { attempt, pause, fault } => {
+                let error = &*fault.message;
+                (self.crew.told)(&Live::Retries { run, attempt, pause, error });
+            }
+        }
+    }
+}
+
+/// What became of a call.
+pub(super) enum Made {
+    Done(Said),
+    /// A person has to permit it first.
+    Asked,
+    /// It waits for work that was handed on.
+    Handed,
+}
+
+fn drive_input(tools: &Toolset, trigger: Trigger, detail: Option<&str>) -> Value {
+    let ways = tools.ways();
+    json!({
+        "trigger": trigger, "hasTodoTool": tools.has_todo_tool(), "canHold": ways.hold,
+        "canAsk": ways.ask, "detail": detail,
+    })
+}
+
+fn reply_input(reply: &Reply, finish: Finish) -> Value {
+    let calls: Vec<Value> = reply
+        .calls
+        .iter()
+        .map(|call| {
+            let input = match &call.input {
+                Input::Json(input) => input.to_string(),
+                Input::Broken(text) => text.clone(),
+            };
+            json!({ "id": call.id, "name": call.name, "input": input })
+        })
+        .collect();
+    json!({
+        "text": shortened(&reply.text), "calls": calls, "raw": reply.raw, "finish": finish,
+        "inputTokens": reply.usage.input, "cachedTokens": reply.usage.cached,
+        "outputTokens": reply.usage.output,
+    })
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().map(|(at, _)| at).find(|at| *at > TEXT_MAX) {
+        Some(end) => format!("{}… (cut: it was longer)", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// How a reply ended. One that calls tools goes on, whatever its maker says; one whose maker wants
+/// to go on with it is called again.
+fn finish(reply: &Reply) -> Finish {
+    match reply.stop {
+        _ if !reply.calls.is_empty() => Finish::ToolUse,
+        Stop::Paused => Finish::ToolUse,
+        Stop::EndTurn | Stop::ToolUse => Finish::EndTurn,
+        Stop::MaxTokens => Finish::MaxTokens,
+        Stop::Context => Finish::Context,
+        Stop::Refusal => Finish::Refusal,
+    }
+}

@@ -1,0 +1,222 @@
+//! The tools of a run: the catalogue by authority, and what is configured beside it.
+
+use std::sync::Arc;
+
+use punchlist_core::conversation::ToolCall;
+use punchlist_core::driver::Ways;
+use punchlist_core::{Role, Run};
+use punchlist_ops::access::Access;
+use punchlist_ops::catalogue::{CATALOGUE, Effect, Operation, Profile};
+use punchlist_ops::{Context, Envelope, Error, Proof};
+use serde_json::Value;
+
+use super::Crew;
+use crate::model::{Cancel, Tool};
+
+/// The longest result a model gets to see, in bytes.
+const RESULT_MAX: usize = 256 << 10;
+
+/// Tools that are not punchlist's own.
+pub trait Outside: Sync {
+    /// What this run has of them.
+    fn tools(&self, run: &Run) -> Vec<Tool>;
+
+    /// Calls one. `begin` is called when it is permitted and right before it begins: what began is
+    /// not begun again by whoever takes the run over.
+    fn call(
+        &self,
+        run: &Run,
+        call: &ToolCall,
+        input: &Value,
+        cancel: &Cancel,
+        begin: &dyn Fn() -> Result<(), Error>,
+    ) -> Result<Answer, Error>;
+}
+
+/// No tools at all.
+impl Outside for () {
+    fn tools(&self, _: &Run) -> Vec<Tool> {
+        Vec::new()
+    }
+
+    fn call(
+        &self,
+        _: &Run,
+        call: &ToolCall,
+        _: &Value,
+        _: &Cancel,
+        _: &dyn Fn() -> Result<(), Error>,
+    ) -> Result<Answer, Error> {
+        Ok(Answer::Done(Said::error(format!("there is no tool {}", call.name))))
+    }
+}
+
+/// What came of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    Done(Said),
+    /// A person has to permit it first; a gate is open.
+    Asked,
+}
+
+/// The result of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    pub text: String,
+    pub is_error: bool,
+    /// It changed something.
+    pub changed: bool,
+    pub touched_list: bool,
+    pub outside: bool,
+}
+
+impl Said {
+    pub(super) fn error(text: impl Into<String>) -> Self {
+        let (text, is_error) = (text.into(), true);
+        Self { text, is_error, changed: false, touched_list: false, outside: false }
+    }
+}
+
+/// The tools of one run.
+pub(super) struct Toolset {
+    pub(super) own: Vec<&'static Operation>,
+    pub(super) listed: Vec<Tool>,
+}
+
+impl Toolset {
+    pub(super) fn of(crew: &Crew<'_>, run: &Run, has_issue: bool) -> Self {
+        let own = own(run, has_issue);
+        let mut listed: Vec<Tool> = own
+            .iter()
+            .map(|operation| Tool {
+                name: operation.name.to_owned(),
+                description: operation.description(),
+                input: (operation.input_schema)(),
+            })
+            .collect();
+        listed.extend(crew.outside.tools(run));
+        Self { own, listed }
+    }
+
+    pub(super) fn names(&self) -> Vec<&str> {
+        self.listed.iter().map(|tool| tool.name.as_str()).collect()
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.own.iter().any(|operation| operation.name == name)
+    }
+
+    /// Can the agent change a list at all?
+    pub(super) fn has_todo_tool(&self) -> bool {
+        ["create_todo", "complete_todo", "todo", "todo_write", "plan", "task_complete"]
+            .iter()
+            .any(|name| self.has(name))
+    }
+
+    pub(super) fn ways(&self) -> Ways {
+        Ways { hold: self.has("todo") || self.has("todo_hold"), ask: self.has("ask") }
+    }
+}
+
+/// The operations an agent sees as tools: what its configuration names, else what fits its work.
+fn own(run: &Run, has_issue: bool) -> Vec<&'static Operation> {
+    let may = |operation: &&Operation| operation.access.allows(run.role);
+    if let Some(patterns) = &run.settings.tools {
+        let named = |operation: &&Operation| {
+            let private = operation.name == "mission_todo_complete";
+            patterns.iter().any(|pattern| match pattern.strip_suffix('*') {
+                Some(prefix) => !private && operation.name.starts_with(prefix),
+                None => operation.name == pattern,
+            })
+        };
+        let is_tool = |operation: &&Operation| operation.access != Access::Roles(&[Role::System]);
+        return CATALOGUE.iter().filter(is_tool).filter(may).filter(named).collect();
+    }
+    let profile = match run.role {
+        Role::Lead | Role::Owner => Profile::Mission,
+        // A worker sees no list (T-21).
+        Role::Worker | Role::Operator | Role::System => return Vec::new(),
+        Role::Root if has_issue => Profile::Issue,
+        Role::Root => Profile::Turn,
+    };
+    let extra: &[&str] = match profile {
+        Profile::Turn => &["ask", "todo_hold", "todo_unhold"],
+        _ => &[],
+    };
+    let plan: &[&str] = if run.plan.is_some() { &["plan"] } else { &[] };
+    let fits = |operation: &&Operation| {
+        operation.surfaces.profiles.contains(&profile)
+            || extra.contains(&operation.name)
+            || plan.contains(&operation.name)
+    };
+    CATALOGUE.iter().filter(fits).filter(may).collect()
+}
+
+impl Crew<'_> {
+    /// The envelope an agent acts under in a run. The key makes a call that was made twice happen
+    /// once.
+    fn envelope(&self, project: &str, run: &Run, call: &ToolCall) -> Envelope {
+        let branch = run.plan.as_ref().map(|plan| plan.keys().0.to_owned());
+        Envelope {
+            actor: run.actor(),
+            proof: Proof::Local,
+            project: project.to_owned(),
+            context: Context {
+                session: run.session_id.map(|id| id.to_string()),
+                conversation: Some(run.conversation_id.to_string()),
+                turn: Some(run.turn_id.clone()),
+                run: Some(run.id),
+                branch,
+                ..Context::default()
+            },
+            idempotency_key: Some(format!("run:{}:{}:{}", run.id, run.counters.calls, call.id)),
+            agents: Arc::clone(self.agents),
+            now: (self.clock)(),
+        }
+    }
+
+    /// Calls a tool of punchlist's own.
+    pub(super) fn call_own(
+        &self,
+        project: &str,
+        run: &Run,
+        operation: &Operation,
+        call: &ToolCall,
+        input: Value,
+    ) -> Result<(Said, Option<Value>), Error> {
+        let envelope = self.envelope(project, run, call);
+        match self.ops.call(operation, &envelope, input) {
+            Ok(answer) => {
+                let changed = operation.effect == Effect::Write;
+                let list = matches!(operation.access, Access::List(..) | Access::Todo(_));
+                let said = Said {
+                    text: cut(answer.to_string()),
+                    is_error: false,
+                    changed,
+                    touched_list: changed && list,
+                    outside: false,
+                };
+                Ok((said, Some(answer)))
+            }
+            // The store is away: the run is, too, and somebody goes on with it later.
+            Err(error) if error.meaning().retryable || error.meaning().exit == 3 => Err(error),
+            Err(error) => {
+                Ok((Said::error(error.to_json().to_string()), None))
+            }
+        }
+    }
+}
+
+/// Cut on a boundary of characters, and said so.
+pub(super) fn cut(mut text: String) -> String {
+    if text.len() <= RESULT_MAX {
+        return text;
+    }
+    let mut end = RESULT_MAX;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.truncate(end);
+    text.push_str("\n… (cut: the result was longer)");
+    text
+}

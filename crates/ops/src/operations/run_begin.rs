@@ -1,0 +1,161 @@
+//! `run_begin`: a worker lets a configured agent answer in a chat, or do work that was handed on.
+
+use punchlist_core::conversation::{MessageKind, Speaker};
+use punchlist_core::run::RunState;
+use punchlist_core::text::Title;
+use punchlist_core::{AgentPath, Refusal, Role};
+use punchlist_store::rows::lists::Lock;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::{Call, NewRun};
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::config::Overrides;
+use crate::input::Maybe;
+use crate::views::run::RunView;
+
+/// Let a configured agent answer in a chat, or do work that was handed on. Workers do, and nobody else.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// The agent, by its name in punchlist.toml.
+    pub agent: Title,
+    /// The chat it answers in.
+    #[serde(default)]
+    pub conversation_id: Maybe<Title>,
+    /// The work it was handed.
+    #[serde(default)]
+    pub delegation_id: Maybe<Title>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    /// The run to go on with; null: there is nothing to answer.
+    pub run: Option<RunView>,
+    /// Another run is under way in the chat; it is answered after that.
+    pub at_work: bool,
+}
+
+#[derive(Debug)]
+pub struct RunBegin;
+
+impl Define for RunBegin {
+    const NAME: &'static str = "run_begin";
+    const ACCESS: Access = Access::Roles(&[Role::System]);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces = Surfaces::CALL;
+    const EXAMPLE: &'static str =
+        r#"{"agent":"lead","conversationId":"01JCQ0000000000000000000AB"}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        match (&input.delegation_id.0, &input.conversation_id.0) {
+            (Some(named), _) => for_work(call, input.agent.as_str(), named.as_str()),
+            (None, Some(named)) => answer(call, input.agent.as_str(), named.as_str()),
+            (None, None) => Err(Error::MissingContext { missing: vec!["conversation"] }),
+        }
+    }
+}
+
+/// The agent's turn in a chat: once for all that was said since it last spoke.
+fn answer(call: &mut Call<'_, '_>, name: &str, named: &str) -> Result<Output, Error> {
+    let conversation = call.conversation(named)?;
+    let (settings, _) = call.envelope().agents.settings(name, &Overrides::default())?;
+    let role = conversation.addressee();
+    let agent = path(name)?;
+    let newest = call.tx().newest_run_in(conversation.id)?;
+    if newest.as_ref().is_some_and(|run| run.state == RunState::Running) {
+        return Ok(Output { run: None, at_work: true });
+    }
+    let messages = call.tx().newest_messages(conversation.id, 1)?;
+    let Some(last) = messages.last() else { return Ok(Output { run: None, at_work: false }) };
+    let seen = newest.as_ref().is_some_and(|run| run.turn_id == last.id.to_string());
+    let own = last.run_id.is_some() && last.run_id == newest.as_ref().map(|run| run.id);
+    if seen || own {
+        return Ok(Output { run: None, at_work: false });
+    }
+    let about = conversation.about.as_ref();
+    let new = NewRun {
+        agent,
+        role,
+        mission: about.map(|about| about.mission_slug.clone()),
+        // Who leads sees every pillar.
+        pillar: about
+            .filter(|_| role == Role::Owner)
+            .and_then(|about| about.pillar.as_ref().map(|(_, slug)| slug.clone())),
+        settings,
+        plan: None,
+        delegation: None,
+        held: false,
+    };
+    let session = match role {
+        Role::Root => call.session_of_chat(conversation.id)?,
+        _ => None,
+    };
+    let run = call.start_run(conversation.id, last.id.to_string(), session.as_ref(), new)?;
+    Ok(Output { run: Some(RunView::from(&run)), at_work: false })
+}
+
+/// The work of a delegation: the run it has already, or a new one.
+fn for_work(call: &mut Call<'_, '_>, name: &str, named: &str) -> Result<Output, Error> {
+    let (delegation, _) = call.delegation(named, Lock::Row)?;
+    if let Some(run) = call.tx().run_of_delegation(delegation.id)? {
+        // What came to a good end and was not reported is reported, not done again.
+        let usable = run.stop_reason.is_none_or(|reason| reason.is_drained());
+        if usable {
+            return Ok(Output { run: Some(RunView::from(&run)), at_work: false });
+        }
+    }
+    let (settings, role) = call.envelope().agents.settings(name, &Overrides::default())?;
+    let project = delegation.project_id;
+    let (conversation, about) = match delegation.conversation_id {
+        Some(id) => (id, call.tx().conversation(project, id)?.and_then(|chat| chat.about)),
+        None => (call.open_chat(&format!("{}: {}", delegation.kind, delegation.mission))?.id, None),
+    };
+    let recent = call.tx().newest_messages(conversation, 50)?;
+    let order = recent.iter().rev().find(|message| {
+        message.author == delegation.delegated_by && message.text == delegation.mission
+    });
+    let turn_id = match order {
+        Some(message) => message.id,
+        None => {
+            let said = (Speaker::User, MessageKind::Text);
+            let author = delegation.delegated_by.clone();
+            let text = delegation.mission.clone();
+            call.post_as(author, project, conversation, said, text, None)?.id
+        }
+    };
+    // In a pillar's chat its owner works; anywhere else a worker does, who sees no list.
+    let role = match (&about, role) {
+        (Some(_), Some(Role::Owner) | None) => Role::Owner,
+        (_, Some(role)) if matches!(role, Role::Owner) => Role::Worker,
+        (_, Some(Role::Worker) | None) => Role::Worker,
+        (_, Some(role)) => return Err(Refusal::MayNotRun { role }.into()),
+    };
+    let agent = match role {
+        Role::Owner => path(name)?,
+        _ => delegation.agent.clone(),
+    };
+    let new = NewRun {
+        agent,
+        role,
+        mission: about.as_ref().map(|about| about.mission_slug.clone()),
+        pillar: about.and_then(|about| about.pillar.map(|(_, slug)| slug)),
+        settings,
+        plan: None,
+        delegation: Some(delegation),
+        held: false,
+    };
+    let run = call.start_run(conversation, turn_id.to_string(), None, new)?;
+    Ok(Output { run: Some(RunView::from(&run)), at_work: false })
+}
+
+fn path(name: &str) -> Result<AgentPath, Error> {
+    AgentPath::parse(name)
+        .ok_or_else(|| Error::from(Refusal::BadAgentType { name: name.to_owned() }))
+}

@@ -1,0 +1,109 @@
+//! `run_show`: how far a run has come.
+
+use punchlist_core::conversation::Part;
+use punchlist_core::run::RUNNERS;
+use punchlist_core::select;
+use punchlist_core::text::Title;
+use punchlist_core::{Status, Todo};
+use punchlist_store::rows::lists::Lock;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::views::run::RunView;
+
+/// How many messages are looked through for the last words.
+const RECENT: i64 = 50;
+
+/// Show a run: what it said last, what is done, what is left, what it used.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// Its id.
+    pub run: Title,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    pub run: RunView,
+    /// The last words of the agent.
+    pub text: String,
+    pub done: Vec<RunItem>,
+    pub left: Vec<RunItem>,
+}
+
+/// An item of the lists of a run.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunItem {
+    pub id: String,
+    pub title: String,
+    pub status: Status,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+    /// Why it does not go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hold: Option<String>,
+    /// Claimed, and waiting for its reviewer.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub claimed: bool,
+}
+
+impl From<&Todo> for RunItem {
+    fn from(todo: &Todo) -> Self {
+        Self {
+            id: todo.id.to_string(),
+            title: todo.title.clone(),
+            status: todo.status,
+            outcome: todo.outcome.clone(),
+            hold: todo.hold.as_ref().map(|hold| format!("{}: {}", hold.kind.name(), hold.reason)),
+            claimed: todo.claim.is_some() && !todo.status.is_settled(),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct RunShow;
+
+impl Define for RunShow {
+    const NAME: &'static str = "run_show";
+    const ACCESS: Access = Access::Roles(&RUNNERS);
+    const EFFECT: Effect = Effect::Read;
+    const SURFACES: Surfaces = Surfaces::CALL;
+    const EXAMPLE: &'static str = r#"{"run":"01JCQ0000000000000000000AB"}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let (run, _) = call.run(input.run.as_str(), Lock::No)?;
+        let session = match run.session_id {
+            Some(id) => call.tx().session_by_id(id)?,
+            None => None,
+        };
+        let lists = call.lists_of(&run, session.as_ref())?;
+        let items: Vec<&Todo> = lists.iter().flat_map(select::ordered).collect();
+        let (done, left): (Vec<&Todo>, Vec<&Todo>) =
+            items.into_iter().partition(|todo| todo.status.is_settled());
+        let messages = call.tx().newest_messages(run.conversation_id, RECENT)?;
+        let text = messages
+            .into_iter()
+            .rev()
+            .find(|message| {
+                message.run_id == Some(run.id)
+                    && matches!(message.part, Some(Part::Reply { .. }))
+                    && !message.text.trim().is_empty()
+            })
+            .map(|message| message.text)
+            .unwrap_or_default();
+        Ok(Output {
+            run: RunView::from(&run),
+            text,
+            done: done.into_iter().map(RunItem::from).collect(),
+            left: left.into_iter().map(RunItem::from).collect(),
+        })
+    }
+}

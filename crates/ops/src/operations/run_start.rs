@@ -1,0 +1,149 @@
+//! `run_start`: let an agent answer a message.
+
+use punchlist_core::conversation::{MessageKind, Speaker};
+use punchlist_core::driver::Trigger;
+use punchlist_core::run::{RUNNERS, RunState};
+use punchlist_core::text::{Body, Title};
+use punchlist_core::{AgentPath, Refusal, Role};
+use punchlist_store::rows::lists::Lock;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::{Call, NewRun, NewSession};
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::config::Overrides;
+use crate::input::Maybe;
+use crate::views::run::RunView;
+
+/// Let an agent answer a message. Workers execute it; `punch run` does it by itself.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// What you say to it.
+    pub prompt: Body,
+    /// The agent, by its name in punchlist.toml; absent: primary.
+    #[serde(default)]
+    pub agent: Maybe<Title>,
+    /// Who answers, e.g. `anthropic:claude-sonnet-5`; absent: what is configured.
+    #[serde(default)]
+    pub model: Maybe<Title>,
+    /// The issue it is to work on.
+    #[serde(default)]
+    pub number: Option<i64>,
+    /// The plan it is to work on.
+    #[serde(default)]
+    pub plan_file: Maybe<Title>,
+    /// The branch of that plan; absent: the one checked out.
+    #[serde(default)]
+    pub branch: Maybe<Title>,
+    /// Let it go on by itself until its lists are drained; absent: what is configured.
+    #[serde(default)]
+    pub auto_complete_todos: Option<bool>,
+    /// How often it is asked to go on, from 0.
+    #[serde(default)]
+    #[schemars(range(min = 0))]
+    pub max_todo_continuations: Option<i64>,
+    /// How often the model is called between two stops, from 1; never more than 50.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub max_iterations: Option<i64>,
+    /// The tokens of the whole run, in and out, from 1.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub max_total_tokens: Option<i64>,
+    /// The caller executes it itself; workers leave it alone for a while.
+    #[serde(default)]
+    pub held: Option<bool>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    pub run: RunView,
+}
+
+#[derive(Debug)]
+pub struct RunStart;
+
+impl Define for RunStart {
+    const NAME: &'static str = "run_start";
+    const ACCESS: Access = Access::Roles(&RUNNERS);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces = Surfaces::CALL;
+    const EXAMPLE: &'static str = r#"{"prompt":"Make the tests green.","model":"anthropic:claude-sonnet-5"}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let name = input.agent.0.as_ref().map_or("primary", Title::as_str);
+        let Some(agent) = AgentPath::parse(name) else {
+            return Err(Refusal::BadAgentType { name: name.to_owned() }.into());
+        };
+        let over = Overrides {
+            model: input.model.0.clone().map(Title::into_string),
+            drives: input.auto_complete_todos,
+            max_continuations: count(input.max_todo_continuations),
+            max_iterations: count(input.max_iterations),
+            max_total_tokens: input.max_total_tokens.and_then(|n| u64::try_from(n).ok()),
+        };
+        let (settings, role) = call.envelope().agents.settings(name, &over)?;
+        let role = role.unwrap_or(if agent.is_subagent() { Role::Worker } else { Role::Root });
+        let plan = input.plan_file.0.as_ref().map(|f| call.plan(f, input.branch.0.as_ref()));
+        let session = match call.session_to_run_in()? {
+            Some(session) => session,
+            None => {
+                let line = input.prompt.as_str().lines().next().unwrap_or_default();
+                let line: String = line.chars().take(80).collect();
+                let title = Title::new(&line).or_else(|_| Title::new("run"));
+                let title = title.map_err(|f| Error::Internal { detail: f.to_string() })?;
+                let directory = call.envelope().context.directory.clone();
+                call.start_session(NewSession { title, host: None, external_id: None, directory })?
+            }
+        };
+        let session = match input.number {
+            Some(number) => {
+                let issue = call.issue(number, Lock::Row)?;
+                if session.bound_issue == Some(issue.id) {
+                    session
+                } else {
+                    call.bind_session(session, issue, false)?.0
+                }
+            }
+            None => session,
+        };
+        let conversation = session.conversation_id;
+        let going = call.tx().newest_run_in(conversation)?.filter(|run| !run.is_over());
+        if let Some(run) = going.as_ref().filter(|run| run.state == RunState::Running) {
+            // Also one whose process died: whoever takes it over goes on with it.
+            let agent = run.agent.clone();
+            return Err(Refusal::AgentAtWork { conversation, agent }.into());
+        }
+        let said = (Speaker::User, MessageKind::Text);
+        let text = input.prompt.as_str().to_owned();
+        let message = call.post(session.project_id, conversation, said, text)?;
+        // One that waits hears it; a question that is open stays open.
+        if let Some(run) = going {
+            call.wake_run(session.project_id, run.id, Trigger::UserMessage, None)?;
+            let (run, _) = call.run(&run.id.to_string(), Lock::No)?;
+            return Ok(Output { run: RunView::from(&run) });
+        }
+        let new = NewRun {
+            agent,
+            role,
+            mission: None,
+            pillar: None,
+            settings,
+            plan,
+            delegation: None,
+            held: input.held == Some(true),
+        };
+        let run = call.start_run(conversation, message.id.to_string(), Some(&session), new)?;
+        Ok(Output { run: RunView::from(&run) })
+    }
+}
+
+fn count(given: Option<i64>) -> Option<u32> {
+    given.map(|n| u32::try_from(n).unwrap_or(if n < 0 { 0 } else { u32::MAX }))
+}

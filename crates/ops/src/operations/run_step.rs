@@ -1,0 +1,281 @@
+//! `run_step`: the process that executes a run writes down what it did, before it acts on it.
+
+use punchlist_core::Role;
+use punchlist_core::conversation::{Part, ToolCall};
+use punchlist_core::driver::{Finish, Spent, StopReason, Trigger, Verdict, Ways};
+use punchlist_core::run::RunState;
+use punchlist_core::text::Title;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::{Call, Reply, ToolResult};
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::views::run::WaitView;
+
+/// Write down what a run did. Whoever executes it does, and nobody else.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// The run.
+    pub run: Title,
+    /// The epoch of the process that has it; absent: take it over.
+    #[serde(default)]
+    pub epoch: Option<i64>,
+    /// What the model said.
+    #[serde(default)]
+    pub reply: Option<ReplyInput>,
+    /// What came of a call.
+    #[serde(default)]
+    pub result: Option<ResultInput>,
+    /// The id of a call of an outside tool that is about to begin.
+    #[serde(default)]
+    pub starts: Option<String>,
+    /// What stands for all that was said before.
+    #[serde(default)]
+    pub summary: Option<SummaryInput>,
+    /// Ask the driver what is next.
+    #[serde(default)]
+    pub drive: Option<DriveInput>,
+}
+
+/// What the model said.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ReplyInput {
+    /// Its words.
+    pub text: String,
+    /// What it calls.
+    #[serde(default)]
+    pub calls: Vec<CallInput>,
+    /// What its maker wants back unchanged.
+    #[serde(default)]
+    pub raw: Option<Value>,
+    /// How it ended.
+    pub finish: Finish,
+    /// Tokens that went in.
+    #[schemars(with = "i64")]
+    pub input_tokens: u64,
+    /// Of these, from the maker's cache.
+    #[serde(default)]
+    #[schemars(with = "i64")]
+    pub cached_tokens: u64,
+    /// Tokens that came out.
+    #[schemars(with = "i64")]
+    pub output_tokens: u64,
+}
+
+/// A call of a tool.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct CallInput {
+    /// The model's id of it.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// Its input, as JSON text.
+    pub input: String,
+}
+
+/// What came of a call.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ResultInput {
+    /// The model's id of the call.
+    pub call_id: String,
+    /// The tool.
+    pub name: String,
+    /// What the model gets to see.
+    pub text: String,
+    /// It failed.
+    #[serde(default)]
+    pub is_error: Option<bool>,
+    /// It changed something.
+    #[serde(default)]
+    pub changed: Option<bool>,
+    /// What it changed is on a list.
+    #[serde(default)]
+    pub touched_list: Option<bool>,
+    /// The tool is not one of punchlist's own.
+    #[serde(default)]
+    pub outside: Option<bool>,
+}
+
+/// What stands for all that was said before.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct SummaryInput {
+    /// The words.
+    pub text: String,
+    /// Tokens that went in.
+    #[schemars(with = "i64")]
+    pub input_tokens: u64,
+    /// Of these, from the maker's cache.
+    #[serde(default)]
+    #[schemars(with = "i64")]
+    pub cached_tokens: u64,
+    /// Tokens that came out.
+    #[schemars(with = "i64")]
+    pub output_tokens: u64,
+}
+
+/// Ask the driver.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct DriveInput {
+    /// What happened.
+    pub trigger: Trigger,
+    /// Can the agent change its list?
+    pub has_todo_tool: bool,
+    /// Can it hold an item?
+    #[serde(default)]
+    pub can_hold: Option<bool>,
+    /// Can it ask the person?
+    #[serde(default)]
+    pub can_ask: Option<bool>,
+    /// The words of an error.
+    #[serde(default)]
+    pub detail: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    pub epoch: i64,
+    pub state: RunState,
+    /// Somebody asked it to end.
+    pub cancelled: bool,
+    /// What the driver says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<VerdictView>,
+    /// What it told the model, or the person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub said: Option<String>,
+    /// An item that is held now because its tools fail.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held: Option<String>,
+}
+
+/// What the driver says.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VerdictView {
+    /// Call the model again.
+    pub goes_on: bool,
+    /// Because it was asked to, with this item.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub continued_with: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits_for: Option<WaitView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop_reason: Option<StopReason>,
+}
+
+impl From<&Verdict> for VerdictView {
+    fn from(verdict: &Verdict) -> Self {
+        let mut view =
+            Self { goes_on: false, continued_with: None, waits_for: None, stop_reason: None };
+        match verdict {
+            Verdict::Continue { todo, prompted } => {
+                view.goes_on = true;
+                view.continued_with = todo.filter(|_| *prompted).map(|id| id.to_string());
+            }
+            Verdict::Wait(wait) => view.waits_for = Some(wait.into()),
+            Verdict::Stop(reason) => view.stop_reason = Some(*reason),
+        }
+        view
+    }
+}
+
+#[derive(Debug)]
+pub struct RunStep;
+
+impl Define for RunStep {
+    const NAME: &'static str = "run_step";
+    const ACCESS: Access = Access::Roles(&[Role::System]);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces = Surfaces::CALL;
+    const EXAMPLE: &'static str = r#"{"run":"01JCQ0000000000000000000AB"}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let Some(epoch) = input.epoch else {
+            let (run, epoch) = call.take_run(input.run.as_str())?;
+            let cancelled = run.cancelled.is_some();
+            let (verdict, said, held) = (None, None, None);
+            return Ok(Output { epoch, state: run.state, cancelled, verdict, said, held });
+        };
+        let mut run = call.run_held(input.run.as_str(), epoch)?;
+        let mut held = None;
+        if let Some(reply) = &input.reply {
+            run = call.record_reply(run, reply.into())?;
+        }
+        if let Some(result) = &input.result {
+            (run, held) = call.record_result(run, result.into())?;
+        }
+        if let Some(call_id) = &input.starts {
+            run = call.record_start(run, call_id.clone())?;
+        }
+        if let Some(summary) = &input.summary {
+            let spent = Spent {
+                input: summary.input_tokens,
+                cached: summary.cached_tokens,
+                output: summary.output_tokens,
+            };
+            run = call.record_summary(run, summary.text.clone(), spent)?;
+        }
+        let (mut verdict, mut said) = (None, None);
+        if let Some(drive) = &input.drive {
+            let ways = Ways {
+                hold: drive.can_hold.unwrap_or_default(),
+                ask: drive.can_ask.unwrap_or_default(),
+            };
+            let (trigger, detail) = (drive.trigger, drive.detail.as_deref());
+            let driven = call.drive(run, trigger, drive.has_todo_tool, ways, detail)?;
+            verdict = Some(VerdictView::from(&driven.1));
+            (run, said) = (driven.0, driven.2);
+        }
+        let (state, cancelled) = (run.state, run.cancelled.is_some());
+        let held = held.map(|id| id.to_string());
+        Ok(Output { epoch, state, cancelled, verdict, said, held })
+    }
+}
+
+impl From<&ReplyInput> for Reply {
+    fn from(input: &ReplyInput) -> Self {
+        let calls = input.calls.iter().map(|call| ToolCall {
+            id: call.id.clone(),
+            name: call.name.clone(),
+            input: call.input.clone(),
+        });
+        let (raw, finish) = (input.raw.clone(), input.finish);
+        let part = Part::Reply { calls: calls.collect(), raw, finish };
+        let spent = Spent {
+            input: input.input_tokens,
+            cached: input.cached_tokens,
+            output: input.output_tokens,
+        };
+        Self { text: input.text.clone(), part, spent }
+    }
+}
+
+impl From<&ResultInput> for ToolResult {
+    fn from(input: &ResultInput) -> Self {
+        let part = Part::Result {
+            call_id: input.call_id.clone(),
+            name: input.name.clone(),
+            is_error: input.is_error.unwrap_or_default(),
+        };
+        Self {
+            text: input.text.clone(),
+            part,
+            changed: input.changed.unwrap_or_default(),
+            touched_list: input.touched_list.unwrap_or_default(),
+            outside: input.outside.unwrap_or_default(),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! A run as callers see it.
+
+use punchlist_core::driver::{StopReason, Wait};
+use punchlist_core::run::RunState;
+use punchlist_core::{Role, Run};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// One execution of an agent's loop.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunView {
+    pub id: String,
+    pub agent: String,
+    pub role: Role,
+    pub model: String,
+    pub state: RunState,
+    pub conversation_id: String,
+    pub turn_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delegation_id: Option<String>,
+    /// Does it go on by itself while its lists are open?
+    pub drives: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits_for: Option<WaitView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop_reason: Option<StopReason>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop_detail: Option<String>,
+    /// Calls of the model.
+    pub iterations: u32,
+    pub continuations: u32,
+    pub usage: UsageView,
+    pub started_by: String,
+    pub created_at: String,
+    pub updated_at: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<String>,
+}
+
+/// The tokens of a run.
+#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UsageView {
+    #[schemars(with = "i64")]
+    pub input_tokens: u64,
+    /// Of these, from the maker's cache.
+    #[schemars(with = "i64")]
+    pub cached_tokens: u64,
+    #[schemars(with = "i64")]
+    pub output_tokens: u64,
+}
+
+/// What a run waits for.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WaitView {
+    /// `gate`, `delegations`, `cooldown` or `pause`.
+    pub kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gate_id: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub delegation_ids: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+}
+
+impl From<&Wait> for WaitView {
+    fn from(wait: &Wait) -> Self {
+        let mut view = Self { kind: "pause", gate_id: None, delegation_ids: Vec::new(), until: None };
+        match wait {
+            Wait::Gate(id) => (view.kind, view.gate_id) = ("gate", Some(id.to_string())),
+            Wait::Delegations(ids) => {
+                view.kind = "delegations";
+                view.delegation_ids = ids.iter().map(ToString::to_string).collect();
+            }
+            Wait::Cooldown(until) => {
+                (view.kind, view.until) = ("cooldown", Some(until.to_string()));
+            }
+            Wait::Pause => {}
+        }
+        view
+    }
+}
+
+impl From<&Run> for RunView {
+    fn from(run: &Run) -> Self {
+        let counters = &run.counters;
+        Self {
+            id: run.id.to_string(),
+            agent: run.agent.to_string(),
+            role: run.role,
+            model: run.settings.model.clone(),
+            state: run.state,
+            conversation_id: run.conversation_id.to_string(),
+            turn_id: run.turn_id.clone(),
+            session_id: run.session_id.map(|id| id.to_string()),
+            delegation_id: run.delegation_id.map(|id| id.to_string()),
+            drives: run.settings.drives,
+            waits_for: run.waits_for.as_ref().map(WaitView::from),
+            stop_reason: run.stop_reason,
+            stop_detail: run.stop_detail.clone(),
+            iterations: counters.calls,
+            continuations: counters.continuations,
+            usage: UsageView {
+                input_tokens: counters.input_tokens,
+                cached_tokens: counters.cached_tokens,
+                output_tokens: counters.output_tokens,
+            },
+            started_by: run.started_by.clone(),
+            created_at: run.created_at.to_string(),
+            updated_at: run.updated_at.to_string(),
+            ended_at: run.ended_at.map(|at| at.to_string()),
+        }
+    }
+}
