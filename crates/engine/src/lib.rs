@@ -11,6 +11,7 @@ pub mod done;
 pub mod model;
 pub mod pump;
 pub mod scheduler;
+mod web;
 pub mod worker;
 
 pub use collector::Collector;
