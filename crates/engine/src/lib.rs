@@ -1,9 +1,9 @@
 //! Everything with effects: step 9 of a change.
 //!
 //! The engine takes work from the outbox by lease, does it outside any transaction, and reports
-//! back as an operation. It has the pump, the collectors of metrics, and the scheduler; model
-//! providers, the agent loop and delegation workers will be further handlers. No HTTP server lives
-//! here, and no rule: what an effect means was decided in the core.
+//! back as an operation. It has the pump, the collectors of metrics, the scheduler, and the
+//! models that agents ask; the agent loop and delegation workers will be further handlers. No HTTP
+//! server lives here, and no rule: what an effect means was decided in the core.
 
 pub mod collect;
 pub mod collector;

@@ -76,7 +76,10 @@ fn text_and_parallel_calls_make_one_reply() {
 
 #[test]
 fn calls_are_told_apart_where_a_server_does_not_number_them() {
-    let whole = |id: &Value, index: &Value, name: &str| json!({"index": index, "id": id, "function": {"name": name, "arguments": "{}"}});
+    let whole = |id: &Value, index: &Value, name: &str| {
+        let function = json!({"name": name, "arguments": "{}"});
+        json!({"index": index, "id": id, "function": function})
+    };
     // All with the same number, as some do that send whole calls.
     let events = [
         calls(&json!([whole(&json!("a"), &json!(0), "read")])),

@@ -283,7 +283,8 @@ fn what_is_wrong_in_a_script_is_said_with_its_line() {
         ),
         (
             "[[steps]]\ntext = \"a\"\nstop = \"endturn\"\n",
-            "line 3, column 8: unknown variant `endturn`, expected one of `end_turn`, `max_tokens`, `refusal`, `error`; did you mean `end_turn`?",
+            "line 3, column 8: unknown variant `endturn`, expected one of `end_turn`, `max_tokens`, \
+             `refusal`, `error`; did you mean `end_turn`?",
         ),
         ("[[steps]]\ntext = \"a {{b\"\n", "line 2, column 8: a `{{` is never closed with `}}`"),
         (

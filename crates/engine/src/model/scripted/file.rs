@@ -1,6 +1,8 @@
 //! A script as it is written: TOML or JSON, read strictly, with the line of what is wrong.
 
 use regex_lite::Regex;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::template::{Shape, Template};
@@ -13,8 +15,7 @@ pub(super) struct Script {
 }
 
 /// One reply.
-#[derive(Debug, Deserialize)]
-#[serde(try_from = "Written")]
+#[derive(Debug)]
 pub(super) struct Step {
     pub(super) when: Option<Regex>,
     pub(super) text: Option<Template>,
@@ -75,39 +76,52 @@ pub(super) struct Tokens {
     pub(super) output: u64,
 }
 
-impl TryFrom<Written> for Step {
-    type Error = &'static str;
+/// Judged while its map is read, so that the fault is there and not behind it.
+impl<'de> Deserialize<'de> for Step {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_map(StepVisitor)
+    }
+}
 
-    fn try_from(written: Written) -> Result<Self, Self::Error> {
+struct StepVisitor;
+
+impl<'de> Visitor<'de> for StepVisitor {
+    type Value = Step;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a step")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Step, A::Error> {
+        let written = Written::deserialize(MapAccessDeserializer::new(map))?;
         let Written { when, text, calls, stop, usage, delay_ms, fail, repeat } = written;
         let says_nothing = text.is_none() && calls.is_empty() && fail.is_none() && stop.is_none();
         if says_nothing {
-            return Err("a step needs `text`, `calls`, `stop` or `fail`");
+            return Err(A::Error::custom("a step needs `text`, `calls`, `stop` or `fail`"));
         }
-        Ok(Self { when, text, calls, stop, usage, delay_ms, fail, repeat })
+        Ok(Step { when, text, calls, stop, usage, delay_ms, fail, repeat })
     }
 }
 
 fn pattern<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Regex>, D::Error> {
     let text = String::deserialize(from)?;
-    let bad =
-        |error| serde::de::Error::custom(format!("`{text}` is no regular expression: {error}"));
+    let bad = |error| D::Error::custom(format!("`{text}` is no regular expression: {error}"));
     Regex::new(&text).map(Some).map_err(bad)
 }
 
 fn status<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u16>, D::Error> {
     match u16::deserialize(from)? {
         status @ 400..=599 => Ok(Some(status)),
-        status => Err(serde::de::Error::custom(format!(
-            "{status} is no HTTP error: `fail` takes 400 to 599"
-        ))),
+        status => {
+            Err(D::Error::custom(format!("{status} is no HTTP error: `fail` takes 400 to 599")))
+        }
     }
 }
 
 fn word<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let text = String::deserialize(from)?;
     if text.trim().is_empty() {
-        return Err(serde::de::Error::custom("an empty name"));
+        return Err(D::Error::custom("an empty name"));
     }
     Ok(text)
 }
@@ -119,7 +133,7 @@ fn name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> 
     if !name.chars().all(is_sign) {
         let message =
             format!("`{name}` is no name to save under: use letters, digits, `_` and `-`");
-        return Err(serde::de::Error::custom(message));
+        return Err(D::Error::custom(message));
     }
     Ok(Some(name))
 }
@@ -142,27 +156,14 @@ fn json(text: &str) -> Result<Script, String> {
     })
 }
 
-/// The same, where each step knows its place: what is wrong with a whole one is said there.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Placed {
-    steps: Vec<toml::Spanned<Written>>,
-}
-
 fn toml(text: &str) -> Result<Script, String> {
-    let at = |start: usize, message: &str| {
+    toml::from_str(text).map_err(|error| {
+        let start = error.span().map_or(0, |span| span.start);
         let before = text.get(..start).unwrap_or_default();
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        format!("line {line}, column {column}: {}", with_nearest(message))
-    };
-    let placed: Placed = toml::from_str(text)
-        .map_err(|error| at(error.span().map_or(0, |span| span.start), error.message()))?;
-    let step = |step: toml::Spanned<Written>| {
-        let start = step.span().start;
-        Step::try_from(step.into_inner()).map_err(|message| at(start, message))
-    };
-    Ok(Script { steps: placed.steps.into_iter().map(step).collect::<Result<_, _>>()? })
+        format!("line {line}, column {column}: {}", with_nearest(error.message()))
+    })
 }
 
 /// Adds the nearest name where the parser says ``unknown field `x`, expected one of `y`, `z` ``.
