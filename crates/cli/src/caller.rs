@@ -80,6 +80,7 @@ pub(crate) fn envelope(
             branch: branch(),
             directory: env::current_dir().ok().map(|path| path.to_string_lossy().into_owned()),
             issue: globals.issue,
+            run: None,
         },
         idempotency_key: globals.idempotency_key.clone(),
         agents: Arc::new(agents()?),

@@ -20,8 +20,8 @@ use crate::event::{
     ProposalDecided,
 };
 use crate::{
-    AgentPath, ConversationId, DelegationId, Event, IssueId, ProjectId, Role, RunId, SessionId, Time,
-    TodoId,
+    AgentPath, ConversationId, DelegationId, Event, IssueId, ProjectId, Role, RunId, SessionId,
+    Time, TodoId,
 };
 
 /// Who may hand work on.

@@ -149,7 +149,9 @@ impl Gate {
     #[must_use]
     pub fn news(&self) -> Option<String> {
         let said = match (self.kind, self.state) {
-            (GateKind::Permission, _) | (_, GateState::Open | GateState::Superseded) => return None,
+            (GateKind::Permission, _) | (_, GateState::Open | GateState::Superseded) => {
+                return None;
+            }
             (_, GateState::Resumed) => "answered: go on",
             (_, GateState::Refused) => "answered: no",
         };

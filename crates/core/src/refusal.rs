@@ -315,7 +315,7 @@ impl Refusal {
             Self::AlreadyTaken { .. } => "already_taken",
             Self::StaleEpoch { .. } | Self::StaleDelegation { .. } | Self::StaleRun { .. } => {
                 "stale_epoch"
-            },
+            }
             Self::Deferred { .. } => "deferred",
             Self::OutOfReach { .. } => "out_of_reach",
             Self::UnknownToken { .. } => "unknown_token",

@@ -19,10 +19,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::driver::{Budget, Counters, StopReason, Wait};
-use crate::event::{RunCancelled, RunContinued, RunStarted, RunStepped, RunStopped, RunWaited, RunWoken};
+use crate::event::{
+    RunCancelled, RunContinued, RunStarted, RunStepped, RunStopped, RunWaited, RunWoken,
+};
 use crate::{
-    Actor, AgentPath, ConversationId, DelegationId, Event, ProjectId, Role, RunId, Scope, SessionId,
-    Time,
+    Actor, AgentPath, ConversationId, DelegationId, Event, ProjectId, Role, RunId, Scope,
+    SessionId, Time,
 };
 
 /// Who may start, show and stop runs.
@@ -166,9 +168,7 @@ pub fn apply_run(state: &mut Option<Run>, event: &Event, at: Time) -> bool {
         Event::RunCancelled(RunCancelled { run_id, reason }) if *run_id == run.id => {
             run.cancelled = Some(reason.clone());
         }
-        Event::RunStopped(RunStopped { run_id, reason, detail, counters })
-            if *run_id == run.id =>
-        {
+        Event::RunStopped(RunStopped { run_id, reason, detail, counters }) if *run_id == run.id => {
             run.counters.clone_from(counters);
             (run.state, run.waits_for) = (RunState::Ended, None);
             (run.stop_reason, run.ended_at) = (Some(*reason), Some(at));

@@ -1,9 +1,9 @@
 //! Everything with effects: step 9 of a change.
 //!
 //! The engine takes work from the outbox by lease, does it outside any transaction, and reports
-//! back as an operation. It has the pump, the collectors of metrics, the scheduler, the model
-//! providers and the agents. No HTTP server lives
-//! here, and no rule: what an effect means was decided in the core.
+//! back as an operation. It has the pump, the collectors of metrics, the scheduler, the models that
+//! agents ask, and the agents themselves. No HTTP server lives here, and no rule: what an effect
+//! means was decided in the core.
 
 pub mod agent;
 pub mod collect;
@@ -12,6 +12,7 @@ pub mod done;
 pub mod model;
 pub mod pump;
 pub mod scheduler;
+mod web;
 pub mod worker;
 
 pub use agent::Crew;

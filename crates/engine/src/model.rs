@@ -3,6 +3,25 @@
 //! The loop hands over the whole request and gets the whole reply; what arrives in between is told
 //! as it comes. A call blocks its thread, ends soon after [`Cancel`] says so, and never for ever: a
 //! socket that falls silent is a fault like any other. Nothing here knows of todos.
+//!
+//! [`open`] finds the model that a name means; [`Patient`] asks it again where that may help.
+
+mod anthropic;
+mod choose;
+mod exchange;
+mod fault;
+mod input;
+mod openai_chat;
+mod openai_responses;
+mod patient;
+mod scripted;
+mod shelf;
+mod sse;
+
+pub use choose::{Settings, open};
+pub use patient::{Patience, Patient};
+pub use scripted::Scripted;
+pub use shelf::Shelf;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

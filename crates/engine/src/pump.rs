@@ -86,12 +86,7 @@ impl Pump {
     }
 
     /// Does a piece of work that was taken. Stopped: it is given back, and told as not done.
-    pub fn work(
-        &self,
-        store: &Store,
-        handler: &impl Handler,
-        work: Work,
-    ) -> Result<Report, Error> {
+    pub fn work(&self, store: &Store, handler: &impl Handler, work: Work) -> Result<Report, Error> {
         let pause = self.pause(work.attempt);
         let mut report = Report::default();
         let kept = match self.held(store, &work, || handler.handle(&work)) {

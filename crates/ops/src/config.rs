@@ -88,7 +88,11 @@ impl Roster {
 
     /// How a run of this agent behaves, with what the caller says for this once; and the role that
     /// is configured for it.
-    pub fn settings(&self, name: &str, over: &Overrides) -> Result<(Settings, Option<Role>), Error> {
+    pub fn settings(
+        &self,
+        name: &str,
+        over: &Overrides,
+    ) -> Result<(Settings, Option<Role>), Error> {
         let agent = self.0.get(name).cloned().unwrap_or_default();
         let Some(model) = over.model.clone().or(agent.model) else {
             return Err(Refusal::NoModel { agent: name.to_owned() }.into());

@@ -28,12 +28,7 @@ pub struct Look {
 
 impl Ops {
     /// Looks at a run; `limit`: how many messages, at most.
-    pub fn look_at_run(
-        &self,
-        envelope: &Envelope,
-        id: RunId,
-        limit: i64,
-    ) -> Result<Look, Error> {
+    pub fn look_at_run(&self, envelope: &Envelope, id: RunId, limit: i64) -> Result<Look, Error> {
         let shared = Arc::new(envelope.clone());
         let ids = clock::ids(envelope.now)
             .map_err(|error| Error::Internal { detail: error.to_string() })?;

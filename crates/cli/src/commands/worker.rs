@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use punchlist_engine::model::Shelf;
+use punchlist_engine::worker::HANDS;
 use punchlist_engine::{Done, Pump, Worker};
 use serde_json::{Value, json};
 
@@ -39,10 +41,15 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let ops = caller::ops(globals)?;
     let envelope = caller::envelope(&ops, globals, false)?;
     let nobody_listens = AtomicBool::new(false);
+    let models = Shelf::default();
     let worker = Worker {
         ops: &ops,
         agents: Arc::clone(&envelope.agents),
+        models: &models,
+        outside: &(),
         pump: Pump::default(),
+        hands: HANDS,
+        told: &|_| {},
         clock: &caller::ticking,
         is_stopped: &|| stop.asked() || nobody_listens.load(Ordering::Relaxed),
         report: &|done| {

@@ -101,6 +101,9 @@ pub struct Counters {
     pub output_tokens: u64,
     /// The size of the last call, which the next one is not smaller than.
     pub context_tokens: u64,
+    /// What fits into one call, as the model that answers says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<u64>,
     /// What the last reply called, and how often in a row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_calls: Option<u64>,
@@ -123,13 +126,16 @@ impl Counters {
 
     /// A person spoke: all that was counted against the model is forgotten (S-19).
     pub(super) fn begin(&mut self, budget: &Budget) {
-        let Self { calls, input_tokens, cached_tokens, output_tokens, context_tokens, .. } = *self;
+        let Self {
+            calls, input_tokens, cached_tokens, output_tokens, context_tokens, window, ..
+        } = *self;
         *self = Self {
             calls,
             input_tokens,
             cached_tokens,
             output_tokens,
             context_tokens,
+            window,
             ..Self::new(budget)
         };
     }
@@ -203,7 +209,8 @@ impl Counters {
     #[must_use]
     pub fn is_near(&self, budget: &Budget) -> bool {
         let total = self.input_tokens.saturating_add(self.output_tokens);
-        self.context_tokens.saturating_mul(10) >= budget.window.saturating_mul(9)
+        let window = self.window.unwrap_or(budget.window);
+        self.context_tokens.saturating_mul(10) >= window.saturating_mul(9)
             || budget.max_total_tokens.is_some_and(|max| total >= max)
     }
 

@@ -152,7 +152,12 @@ const fn named(kind: ListKind) -> &'static str {
 
 /// What an agent is told about itself before anything else.
 #[must_use]
-pub fn system(agent: &str, role: Role, instructions: Option<&str>, tools: &[impl AsRef<str>]) -> String {
+pub fn system(
+    agent: &str,
+    role: Role,
+    instructions: Option<&str>,
+    tools: &[impl AsRef<str>],
+) -> String {
     let own = match role {
         Role::Lead => {
             "You lead a mission: you choose what is worked on, hand it to the owner of its pillar \

@@ -6,8 +6,8 @@ use super::{ASKERS, Gate, GateKind, GateState, Purpose, form};
 use crate::event::{GateCollected, GateOpened, GateSuperseded};
 use crate::text::{Body, normalised};
 use crate::{
-    Actor, Decision, GateId, Ids, Issue, ProjectId, Refusal, Refused, RunId, Session, Snapshot, Status,
-    Time, Todo, TodoKind,
+    Actor, Decision, GateId, Ids, Issue, ProjectId, Refusal, Refused, RunId, Session, Snapshot,
+    Status, Time, Todo, TodoKind,
 };
 
 /// Ask for a person.

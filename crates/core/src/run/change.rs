@@ -15,6 +15,8 @@ pub struct RecordReply<C> {
     /// What it calls, as far as it tells one reply from another.
     pub calls: C,
     pub has_calls: bool,
+    /// What fits into one call of it.
+    pub window: Option<u64>,
 }
 
 /// A tool has its result.
@@ -74,6 +76,7 @@ impl<C: Hash> RecordReply<C> {
         going(run)?;
         let mut counters = run.counters.clone();
         counters.replied(self.spent, &self.calls, self.has_calls);
+        counters.window = self.window.or(counters.window);
         Ok(only(RunStepped { run_id: run.id, counters }))
     }
 }

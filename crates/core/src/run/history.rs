@@ -81,8 +81,7 @@ mod tests {
     /// S-23, D-18: the newest are kept, pairs stay together, the user's message always stays.
     #[test]
     fn a_call_and_its_results_go_together() {
-        let messages =
-            [USER, TEXT, calls(2), RESULT, RESULT, TEXT, calls(1), RESULT, TEXT];
+        let messages = [USER, TEXT, calls(2), RESULT, RESULT, TEXT, calls(1), RESULT, TEXT];
         assert_eq!(trim(&messages, 50), [0, 1, 2, 3, 4, 5, 6, 7, 8]);
         assert_eq!(trim(&messages, 4), [0, 5, 6, 7, 8]);
         assert_eq!(trim(&messages, 6), [0, 5, 6, 7, 8], "three do not fit into two");

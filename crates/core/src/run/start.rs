@@ -5,8 +5,8 @@ use crate::driver::Counters;
 use crate::effect::Effect;
 use crate::event::RunStarted;
 use crate::{
-    Actor, AgentPath, ConversationId, Decision, DelegationId, Ids, ProjectId, Refusal, Refused, Role,
-    RunId, Scope, SessionId, Time,
+    Actor, AgentPath, ConversationId, Decision, DelegationId, Ids, ProjectId, Refusal, Refused,
+    Role, RunId, Scope, SessionId, Time,
 };
 
 /// Let an agent answer a message.

@@ -13,9 +13,9 @@ use punchlist_ops::catalogue::find;
 use punchlist_ops::{Envelope, Error};
 use serde_json::{Value, json};
 
+use super::Crew;
 use super::runner::{Made, Outcome};
 use super::tools::Said;
-use super::Crew;
 use crate::model::Cancel;
 
 /// How often a lease is renewed.
@@ -99,9 +99,8 @@ impl Crew<'_> {
         };
         let Some(run) = run else { return Ok(false) };
         let cancel = Cancel::default();
-        let outcome = self.held(project, (id, epoch), &cancel, || {
-            self.drive_with(project, run, &cancel)
-        })?;
+        let outcome =
+            self.held(project, (id, epoch), &cancel, || self.drive_with(project, run, &cancel))?;
         match outcome {
             Outcome::Ended(reason) => {
                 let said = self.said(project, run, reason)?;

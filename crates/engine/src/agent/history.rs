@@ -59,7 +59,14 @@ fn result_of(message: &Message) -> Option<&str> {
 /// words as the user's.
 pub(super) fn history(run: &Run, messages: Vec<Message>) -> Vec<model::Message> {
     let actor = run.actor();
-    let shown = shown(run, &actor, messages);
+    let mut shown = shown(run, &actor, messages);
+    // The last exchange before a summary stays as it was: the work goes on from there.
+    if let Some(at) = shown.iter().rposition(|message| message.summary)
+        && let Some(last) = shown[..at].iter().rposition(|m| m.own && m.result.is_none())
+    {
+        let summary = shown.remove(at);
+        shown.insert(last, summary);
+    }
     let kept: Vec<Kept> = shown
         .iter()
         .map(|message| Kept {

@@ -12,23 +12,60 @@ use crate::model::Usage;
 #[derive(Clone, Copy, Debug)]
 pub enum Live<'a> {
     /// A process goes on with a run.
-    Begins { run: &'a Run },
+    Begins {
+        run: &'a Run,
+    },
     /// The model is asked.
-    Asks { run: &'a Run },
+    Asks {
+        run: &'a Run,
+    },
     /// Words of the model, as they come.
-    Text { run: &'a Run, text: &'a str },
+    Text {
+        run: &'a Run,
+        text: &'a str,
+    },
     /// A reply is whole.
-    Replied { run: &'a Run, text: &'a str, usage: Usage },
+    Replied {
+        run: &'a Run,
+        text: &'a str,
+        usage: Usage,
+    },
     /// The model did not answer, and is asked again.
-    Retries { run: &'a Run, attempt: u32, pause: Duration, error: &'a str },
+    Retries {
+        run: &'a Run,
+        attempt: u32,
+        pause: Duration,
+        error: &'a str,
+    },
     /// A tool is called.
-    Calls { run: &'a Run, tool: &'a str, input: &'a Value },
+    Calls {
+        run: &'a Run,
+        tool: &'a str,
+        input: &'a Value,
+    },
     /// It has its result.
-    Returned { run: &'a Run, tool: &'a str, text: &'a str, is_error: bool },
+    Returned {
+        run: &'a Run,
+        tool: &'a str,
+        text: &'a str,
+        is_error: bool,
+    },
     /// The driver asked it to go on.
-    Continues { run: &'a Run, said: &'a str },
+    Continues {
+        run: &'a Run,
+        said: &'a str,
+    },
     /// What was said before was summed up.
-    Compacted { run: &'a Run },
-    Waits { run: &'a Run, kind: &'a str },
-    Ends { run: &'a Run, reason: StopReason, detail: Option<&'a str> },
+    Compacted {
+        run: &'a Run,
+    },
+    Waits {
+        run: &'a Run,
+        kind: &'a str,
+    },
+    Ends {
+        run: &'a Run,
+        reason: StopReason,
+        detail: Option<&'a str>,
+    },
 }

@@ -164,7 +164,8 @@ impl Hands<'_, '_> {
     }
 
     fn look(&self) -> Result<Look, Error> {
-        let look = self.crew.ops.look_at_run(&self.crew.system(self.project), self.id, LOOKED_AT)?;
+        let look =
+            self.crew.ops.look_at_run(&self.crew.system(self.project), self.id, LOOKED_AT)?;
         if look.epoch != self.epoch {
             let (run, epoch, current) = (self.id, self.epoch, look.epoch);
             return Err(Refusal::StaleRun { run, epoch, current }.into());
@@ -177,7 +178,7 @@ impl Hands<'_, '_> {
     fn call_model(&self, look: Look, model: &dyn Model, tools: &Toolset) -> Result<Flow, Error> {
         let Look { run, messages, context, .. } = look;
         let messages = history::history(&run, messages);
-        let full = run.settings.budget.window.saturating_mul(FULL_PERCENT);
+        let full = model.window().saturating_mul(FULL_PERCENT);
         let is_full = run.counters.context_tokens.saturating_mul(100) >= full;
         if is_full && messages.len() >= SUMMED_MIN {
             return self.compact(&run, model, tools, &messages);
@@ -204,6 +205,7 @@ impl Hands<'_, '_> {
         let finish = finish(&reply);
         let mut input = self.input();
         input["reply"] = reply_input(&reply, finish);
+        input["reply"]["window"] = model.window().into();
         let ends = finish != Finish::ToolUse;
         if ends {
             input["drive"] = drive_input(tools, Trigger::Stopped(finish), None);
@@ -307,8 +309,7 @@ impl Hands<'_, '_> {
         };
         (self.crew.told)(&Live::Calls { run, tool: &call.name, input: &input });
         if let Some(operation) = tools.own.iter().find(|operation| operation.name == call.name) {
-            let (said, answer) =
-                self.crew.call_own(self.project, run, operation, call, input)?;
+            let (said, answer) = self.crew.call_own(self.project, run, operation, call, input)?;
             let handed = answer.as_ref().filter(|a| call.name == "delegate" && a["mode"] == "sync");
             return match handed.and_then(|answer| answer["delegationId"].as_str()) {
                 Some(id) => self.crew.await_delegation(self.project, run, id, &self.cancel),

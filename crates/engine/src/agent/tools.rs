@@ -200,9 +200,7 @@ impl Crew<'_> {
             }
             // The store is away: the run is, too, and somebody goes on with it later.
             Err(error) if error.meaning().retryable || error.meaning().exit == 3 => Err(error),
-            Err(error) => {
-                Ok((Said::error(error.to_json().to_string()), None))
-            }
+            Err(error) => Ok((Said::error(error.to_json().to_string()), None)),
         }
     }
 }

@@ -7,6 +7,7 @@ use ureq::Agent;
 use ureq::http::Uri;
 
 use super::{Fault, OUTPUT_MAX, Patience, TICK, flooded};
+use crate::web;
 
 /// How often an address may send us on.
 const REDIRECTS_MAX: u32 = 5;
@@ -21,9 +22,8 @@ pub(super) fn get(address: &str, patience: &Patience<'_>) -> Result<String, Faul
         .max_redirects(REDIRECTS_MAX)
         .max_redirects_will_error(true)
         .http_status_as_error(false)
-        .user_agent(concat!("punchlist/", env!("CARGO_PKG_VERSION")));
-    // What runs on this machine is never behind a proxy.
-    let config = if is_loopback(&host) { config.proxy(None) } else { config };
+        .user_agent(web::USER_AGENT);
+    let config = if web::is_loopback(&host) { config.proxy(None) } else { config };
     let agent: Agent = config.build().into();
     let (answer, answered) = mpsc::channel();
     std::thread::spawn(move || drop(answer.send(ask(&agent, address))));
@@ -75,10 +75,4 @@ fn said(error: &ureq::Error, host: &str, patience: &Patience<'_>) -> Fault {
 
 fn bad_address() -> Fault {
     Fault::failed("its address is no http or https URL")
-}
-
-fn is_loopback(host: &str) -> bool {
-    let host = host.trim_matches(['[', ']']);
-    let address = host.parse::<std::net::IpAddr>();
-    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }

@@ -44,7 +44,9 @@ impl Handler for Recorder<'_> {
     }
 
     fn handle(&self, work: &Work) -> Result<(), Setback> {
-        let Effect::CollectMetric { metric_id, .. } = work.effect;
+        let Effect::CollectMetric { metric_id, .. } = work.effect else {
+            panic!("{:?} was not filed here", work.effect)
+        };
         let metric = metric_id.to_string().split_off(25).to_lowercase();
         self.seen.borrow_mut().push(metric.clone());
         if metric == self.fails { Err(Setback::Retry("no route".to_owned())) } else { Ok(()) }

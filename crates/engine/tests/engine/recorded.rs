@@ -183,7 +183,8 @@ fn a_worker_wakes_for_what_is_queued_and_stops_in_the_middle(backend: Backend) {
         running.join().unwrap().unwrap();
     });
     assert_eq!(history(&world)["collection"]["failures"], 0);
-    let waiting = world.ops.store().unwrap().write(|tx| tx.take_work(EVERYTHING, 60)).unwrap().unwrap();
+    let waiting =
+        world.ops.store().unwrap().write(|tx| tx.take_work(EVERYTHING, 60)).unwrap().unwrap();
     assert_eq!(waiting.attempt, 1);
 }
 

@@ -9,8 +9,8 @@ use punchlist_core::mission::Standing;
 use punchlist_core::{Role, Time};
 use punchlist_engine::{Done, Pump, Scheduler, Worker};
 use punchlist_ops::Ops;
-use punchlist_store::rows::outbox::EVERYTHING;
 use punchlist_store::Options;
+use punchlist_store::rows::outbox::EVERYTHING;
 use punchlist_testkit::{Backend, World, on_every_lasting_store, on_every_store};
 use serde_json::{Value, json};
 
@@ -164,6 +164,10 @@ fn a_running_worker_fires_what_is_due(backend: Backend) {
     let (said, heard) = channel();
     let (stop, said) = (AtomicBool::new(false), Mutex::new(said));
     let worker = Worker {
+        models: &(),
+        outside: &(),
+        hands: 4,
+        told: &|_| {},
         ops: &world.ops,
         agents: Arc::default(),
         pump: Pump::default(),

@@ -10,7 +10,8 @@ use punchlist_core::driver::Trigger;
 use punchlist_core::text::Body;
 use punchlist_core::todo::HoldKind;
 use punchlist_core::{
-    Actor, AgentPath, Decision, Delegation, DelegationId, Lease, ListKind, ProjectId, Refusal, Role, TodoId,
+    Actor, AgentPath, Decision, Delegation, DelegationId, Lease, ListKind, ProjectId, Refusal,
+    Role, TodoId,
 };
 use punchlist_store::rows::delegations::{Held, WantedDelegations};
 use punchlist_store::rows::lists::Lock;
@@ -100,7 +101,8 @@ impl Call<'_, '_> {
         };
         let mut actor = system();
         actor.agent = delegation.parent_agent.clone();
-        let decided = CancelDelegation { reason: Body::new(reason).ok() }.decide(&delegation, &actor);
+        let decided =
+            CancelDelegation { reason: Body::new(reason).ok() }.decide(&delegation, &actor);
         let decision = decided.map_err(|r| self.refuse(project, &delegation.id, r))?;
         let delegation = self.record_delegation(project, Some(delegation), &decision)?;
         self.stop_worker(&delegation)
@@ -193,12 +195,8 @@ impl Call<'_, '_> {
             [] => None,
             types => Some(format!(" {} ", types.join(" "))),
         };
-        let found = self.tx.next_delegation(
-            project,
-            (types.as_deref(), in_chats, only),
-            within,
-            clock,
-        )?;
+        let found =
+            self.tx.next_delegation(project, (types.as_deref(), in_chats, only), within, clock)?;
         let Some((delegation, lease)) = found else { return Ok(None) };
         self.reaches_delegation(&delegation)?;
         let actor = self.envelope.actor.clone();

@@ -17,8 +17,8 @@ use punchlist_core::session::SessionState;
 use punchlist_core::text::Body;
 use punchlist_core::todo::HoldKind;
 use punchlist_core::{
-    Actor, AgentPath, ConversationId, Decision, Delegation, ListKind, ProjectId, Refusal, Role, Run, RunId,
-    Scope, Session, Snapshot, Status, TodoId,
+    Actor, AgentPath, ConversationId, Decision, Delegation, ListKind, ProjectId, Refusal, Role,
+    Run, RunId, Scope, Session, Snapshot, Status, TodoId,
 };
 use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
@@ -49,6 +49,7 @@ pub(crate) struct Reply {
     pub text: String,
     pub part: Part,
     pub spent: Spent,
+    pub window: Option<u64>,
 }
 
 /// What came of a call.
@@ -170,7 +171,8 @@ impl Call<'_, '_> {
             }
             Part::Result { .. } => (Vec::new(), false),
         };
-        let command = RecordReply { spent: reply.spent, calls, has_calls };
+        let (spent, window) = (reply.spent, reply.window);
+        let command = RecordReply { spent, calls, has_calls, window };
         let decided = command.decide(&run);
         let decision = decided.map_err(|r| self.refuse(run.project_id, &run.id, r))?;
         let said = (Speaker::Assistant, MessageKind::Text);

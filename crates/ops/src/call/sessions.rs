@@ -1,10 +1,8 @@
 //! The calls on sessions: found by name or by folder, bound and let go as the core decides.
 
-use punchlist_core::conversation::{
-    Channel, Conversation, Message, MessageKind, Part, Speaker,
-};
-use punchlist_core::issue::AssignIssue;
+use punchlist_core::conversation::{Channel, Conversation, Message, MessageKind, Part, Speaker};
 use punchlist_core::driver::Trigger;
+use punchlist_core::issue::AssignIssue;
 use punchlist_core::session::{
     BindSession, EndSession, PauseSession, PromoteSession, ResumeSession, StartSession,
     UnbindSession,

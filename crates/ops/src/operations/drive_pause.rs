@@ -33,11 +33,8 @@ impl Define for DrivePause {
     const NAME: &'static str = "drive_pause";
     const ACCESS: Access = Access::Roles(&KEEPERS);
     const EFFECT: Effect = Effect::Write;
-    const SURFACES: Surfaces = Surfaces {
-        command: &["session", "pause"],
-        positional: &["session"],
-        ..Surfaces::CALL
-    };
+    const SURFACES: Surfaces =
+        Surfaces { command: &["session", "pause"], positional: &["session"], ..Surfaces::CALL };
     const EXAMPLE: &'static str = r#"{"reason":"lunch"}"#;
 
     type Input = Input;

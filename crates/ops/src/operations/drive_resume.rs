@@ -29,11 +29,8 @@ impl Define for DriveResume {
     const NAME: &'static str = "drive_resume";
     const ACCESS: Access = Access::Roles(&KEEPERS);
     const EFFECT: Effect = Effect::Write;
-    const SURFACES: Surfaces = Surfaces {
-        command: &["session", "resume"],
-        positional: &["session"],
-        ..Surfaces::CALL
-    };
+    const SURFACES: Surfaces =
+        Surfaces { command: &["session", "resume"], positional: &["session"], ..Surfaces::CALL };
     const EXAMPLE: &'static str = "{}";
 
     type Input = Input;

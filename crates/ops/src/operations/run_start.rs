@@ -71,7 +71,8 @@ impl Define for RunStart {
     const ACCESS: Access = Access::Roles(&RUNNERS);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces::CALL;
-    const EXAMPLE: &'static str = r#"{"prompt":"Make the tests green.","model":"anthropic:claude-sonnet-5"}"#;
+    const EXAMPLE: &'static str =
+        r#"{"prompt":"Make the tests green.","model":"anthropic:claude-sonnet-5"}"#;
 
     type Input = Input;
     type Output = Output;

@@ -55,6 +55,10 @@ pub struct ReplyInput {
     pub raw: Option<Value>,
     /// How it ended.
     pub finish: Finish,
+    /// How many tokens fit into one call of this model.
+    #[serde(default)]
+    #[schemars(with = "Option<i64>")]
+    pub window: Option<u64>,
     /// Tokens that went in.
     #[schemars(with = "i64")]
     pub input_tokens: u64,
@@ -259,7 +263,7 @@ impl From<&ReplyInput> for Reply {
             cached: input.cached_tokens,
             output: input.output_tokens,
         };
-        Self { text: input.text.clone(), part, spent }
+        Self { text: input.text.clone(), part, spent, window: input.window }
     }
 }
 

@@ -69,7 +69,8 @@ pub struct WaitView {
 
 impl From<&Wait> for WaitView {
     fn from(wait: &Wait) -> Self {
-        let mut view = Self { kind: "pause", gate_id: None, delegation_ids: Vec::new(), until: None };
+        let mut view =
+            Self { kind: "pause", gate_id: None, delegation_ids: Vec::new(), until: None };
         match wait {
             Wait::Gate(id) => (view.kind, view.gate_id) = ("gate", Some(id.to_string())),
             Wait::Delegations(ids) => {

@@ -2,8 +2,7 @@
 
 use punchlist_core::gate::{GateKind, GateState, Purpose, apply_gate};
 use punchlist_core::{
-    AgentPath, Decision, Event, Gate, GateId, IssueId, ProjectId, RunId, SessionId, Time,
-    TodoId,
+    AgentPath, Decision, Event, Gate, GateId, IssueId, ProjectId, RunId, SessionId, Time, TodoId,
 };
 
 use super::events::Stamp;

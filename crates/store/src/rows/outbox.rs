@@ -11,8 +11,7 @@ use crate::sql::Row;
 use crate::{Error, Tx, sql};
 
 /// Every kind of work, each between two spaces: who does not do them all names those it does.
-pub const EVERYTHING: &str =
-    " collect_metric drive answer_lead answer_owner answer_root ";
+pub const EVERYTHING: &str = " collect_metric drive answer_lead answer_owner answer_root ";
 
 /// A piece of work taken from the outbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,12 +91,7 @@ impl Tx<'_> {
                  AND payload = $2 AND (lease_until IS NULL OR lease_until <= $4) LIMIT 1) \
                  RETURNING id, payload, attempts, epoch"
             ),
-            &[
-                effect.kind().into(),
-                (&payload).into(),
-                until.micros().into(),
-                now.micros().into(),
-            ],
+            &[effect.kind().into(), (&payload).into(), until.micros().into(), now.micros().into()],
             read,
         )
     }

@@ -4,8 +4,8 @@
 use std::fs;
 
 use punchlist_core::ListKind;
-use punchlist_store::rows::outbox::EVERYTHING;
 use punchlist_store::care::{Check, Report, examine};
+use punchlist_store::rows::outbox::EVERYTHING;
 use punchlist_store::sql::Sql;
 use punchlist_store::{Options, Target, sql};
 use punchlist_testkit::{Backend, TestStore, on_every_lasting_store};

@@ -8,8 +8,8 @@ use punchlist_core::effect::Effect;
 use punchlist_core::text::{Body, Title};
 use punchlist_core::todo::HoldKind;
 use punchlist_core::{AgentPath, Event, ListKind, MetricId, Snapshot, apply};
-use punchlist_store::rows::outbox::EVERYTHING;
 use punchlist_store::Load;
+use punchlist_store::rows::outbox::EVERYTHING;
 use punchlist_testkit::{Backend, on_every_store};
 
 use crate::fixture::Fixture;

@@ -1,0 +1,141 @@
+//! Anthropic's Messages: what is asked. How the answer is read is in `stream`.
+
+mod stream;
+
+use serde_json::{Map, Value, json};
+
+use super::exchange::Endpoint;
+use super::{Cancel, Fault, Message, Model, Reply, Request, Told, Tool, input};
+use stream::Stream;
+
+pub(super) const VERSION: &str = "2023-06-01";
+
+/// Under this name a reply's whole content is kept for Anthropic, signatures and all.
+const RAW: &str = "anthropic";
+
+/// A model of Anthropic's, or of a server that speaks like one.
+#[derive(Debug)]
+pub(super) struct Anthropic {
+    pub(super) name: String,
+    pub(super) model: String,
+    pub(super) window: u64,
+    pub(super) effort: Option<String>,
+    pub(super) endpoint: Endpoint,
+}
+
+impl Model for Anthropic {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn provider(&self) -> &'static str {
+        "anthropic"
+    }
+
+    fn window(&self) -> u64 {
+        self.window
+    }
+
+    fn respond(
+        &self,
+        request: &Request<'_>,
+        cancel: &Cancel,
+        told: &mut dyn FnMut(Told<'_>),
+    ) -> Result<Reply, Fault> {
+        let mut stream = Stream::default();
+        self.endpoint.post(&self.body(request), &mut stream, cancel, told)?;
+        Ok(stream.reply())
+    }
+}
+
+impl Anthropic {
+    fn body(&self, request: &Request<'_>) -> Value {
+        let mut body = json!({
+            "model": self.model,
+            "max_tokens": request.max_tokens,
+            "stream": true,
+            "messages": messages(request.messages, request.context),
+        });
+        if !request.system.is_empty() {
+            body["system"] = json!([cached(json!({"type": "text", "text": request.system}))]);
+        }
+        if !request.tools.is_empty() {
+            body["tools"] = tools(request.tools);
+        }
+        if let Some(effort) = &self.effort {
+            body["output_config"] = json!({"effort": effort});
+        }
+        body
+    }
+}
+
+/// What stands before this mark is kept by the maker and costs a tenth the next time.
+fn cached(mut block: Value) -> Value {
+    block["cache_control"] = json!({"type": "ephemeral"});
+    block
+}
+
+fn tools(tools: &[Tool]) -> Value {
+    let tool = |tool: &Tool| json!({"name": tool.name, "description": tool.description, "input_schema": tool.input});
+    let mut tools: Vec<Value> = tools.iter().map(tool).collect();
+    if let Some(last) = tools.pop() {
+        tools.push(cached(last));
+    }
+    Value::Array(tools)
+}
+
+/// One message for all that one side says in a row: results must come first in the very next one.
+fn messages(messages: &[Message], context: Option<&str>) -> Value {
+    let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
+    for message in messages {
+        let (role, blocks) = match message {
+            Message::User { text } => ("user", text_block(text).into_iter().collect()),
+            Message::Results(results) => ("user", results.iter().map(result).collect()),
+            Message::Assistant { .. } => ("assistant", said(message)),
+        };
+        match turns.last_mut() {
+            _ if blocks.is_empty() => {}
+            Some((last, before)) if *last == role => before.extend(blocks),
+            _ => turns.push((role, blocks)),
+        }
+    }
+    // The history so far is the longest thing that the next call repeats.
+    if let Some(("user", blocks)) = turns.last_mut()
+        && let Some(last) = blocks.pop()
+    {
+        blocks.push(cached(last));
+        // After the mark: it is another every time.
+        blocks.extend(context.and_then(text_block));
+    }
+    turns.into_iter().map(|(role, content)| json!({"role": role, "content": content})).collect()
+}
+
+/// Empty texts are refused.
+fn text_block(text: &str) -> Option<Value> {
+    (!text.is_empty()).then(|| json!({"type": "text", "text": text}))
+}
+
+fn result(result: &super::CallResult) -> Value {
+    let mut block = Map::new();
+    block.insert("type".into(), "tool_result".into());
+    block.insert("tool_use_id".into(), result.id.as_str().into());
+    if !result.text.is_empty() {
+        block.insert("content".into(), result.text.as_str().into());
+    }
+    if result.is_error {
+        block.insert("is_error".into(), true.into());
+    }
+    Value::Object(block)
+}
+
+fn said(message: &Message) -> Vec<Value> {
+    let Message::Assistant { text, calls, raw } = message else { return Vec::new() };
+    if let Some(content) = raw.as_ref().and_then(|raw| raw[RAW].as_array()) {
+        return content.clone();
+    }
+    let call = |call: &super::Call| {
+        let input = input::object(&call.input);
+        json!({"type": "tool_use", "id": call.id, "name": call.name, "input": input})
+    };
+    text_block(text).into_iter().chain(calls.iter().map(call)).collect()
+}

@@ -1,0 +1,389 @@
+//! One POST whose answer streams: bounded in time and size, and left at any moment.
+//!
+//! A blocking read cannot be ended from outside, so the exchange runs beside us and hands over what
+//! comes; whoever stops leaves it to its own timeouts. What the events mean is the wire's business.
+
+use std::io::Read;
+use std::ops::ControlFlow;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use ureq::http::{HeaderMap, Uri};
+use ureq::{Agent, Body};
+
+use super::fault::{is_page, page, quoted, without_key};
+use super::sse::{Bad, EVENT_MAX, Event, Reader};
+use super::{Cancel, Fault, FaultKind, Told};
+use crate::web;
+
+/// How often a waiting call looks whether it should stop.
+const TICK: Duration = Duration::from_millis(50);
+
+/// How much of one reply is read.
+const REPLY_MAX: usize = 64 << 20;
+
+/// How much is read of an answer that is no reply.
+const ERROR_MAX: usize = 64 << 10;
+
+const CHUNK: usize = 16 << 10;
+
+/// How many chunks may wait: a reader that is slow slows the sender down.
+const CHUNKS_WAITING_MAX: usize = 64;
+
+/// How long somebody is waited for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Without a byte.
+    pub(super) idle: Duration,
+    pub(super) connect: Duration,
+    /// For the whole reply.
+    pub(super) whole: Duration,
+}
+
+/// What a wire format makes of a stream.
+pub(super) trait Wire {
+    /// Takes one event; breaks when the reply is whole.
+    fn event(
+        &mut self,
+        event: &Event,
+        told: &mut dyn FnMut(Told<'_>),
+    ) -> Result<ControlFlow<()>, Fault>;
+
+    /// Takes a reply that came in one piece, from a server that does not stream.
+    fn whole(&mut self, body: Value, told: &mut dyn FnMut(Told<'_>)) -> Result<(), Fault>;
+
+    /// The stream is over, and nothing had said so: is the reply whole?
+    fn is_whole(&self) -> bool {
+        false
+    }
+}
+
+/// Where to ask, and how.
+#[derive(Debug)]
+pub(super) struct Endpoint {
+    agent: Agent,
+    address: Uri,
+    host: String,
+    headers: Vec<(&'static str, String)>,
+    key: Option<Key>,
+    limits: Limits,
+}
+
+/// A key, and the variable it came from.
+#[derive(Clone)]
+pub(super) struct Key {
+    pub(super) variable: &'static str,
+    pub(super) value: String,
+}
+
+impl std::fmt::Debug for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Key({})", self.variable)
+    }
+}
+
+impl Endpoint {
+    /// `name` is what the address is configured by.
+    pub(super) fn new(
+        name: &str,
+        address: &str,
+        headers: Vec<(&'static str, String)>,
+        key: Option<Key>,
+        limits: Limits,
+    ) -> Result<Self, Fault> {
+        let parsed = address.parse::<Uri>().ok();
+        let address = parsed.filter(|uri| matches!(uri.scheme_str(), Some("http" | "https")));
+        let host = address.as_ref().and_then(Uri::host).map(str::to_owned);
+        let (Some(address), Some(host)) = (address, host) else {
+            let message = format!("{name} is no http or https URL");
+            return Err(Fault::new(FaultKind::BadRequest, message));
+        };
+        // A little later than ours, which say what happened; these end what was left alone.
+        let idle = limits.idle + limits.idle / 4;
+        let config = Agent::config_builder()
+            .timeout_resolve(Some(limits.connect))
+            .timeout_connect(Some(limits.connect))
+            .timeout_per_read(Some(idle))
+            .timeout_per_write(Some(idle))
+            .timeout_global(Some(limits.whole + idle))
+            // A key is never sent on.
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .http_status_as_error(false)
+            .user_agent(web::USER_AGENT);
+        let config = if web::is_loopback(&host) { config.proxy(None) } else { config };
+        let host = match address.port_u16() {
+            Some(port) => format!("{host}:{port}"),
+            None => host,
+        };
+        Ok(Self { agent: config.build().into(), address, host, headers, key, limits })
+    }
+
+    /// Asks, and hands what comes to the wire until its reply is whole.
+    pub(super) fn post(
+        &self,
+        body: &Value,
+        wire: &mut dyn Wire,
+        cancel: &Cancel,
+        told: &mut dyn FnMut(Told<'_>),
+    ) -> Result<(), Fault> {
+        if cancel.is_cancelled() {
+            return Err(Fault::cancelled());
+        }
+        let until = Instant::now() + self.limits.whole;
+        let coming = Coming { parts: self.send(body)?, cancel, idle: self.limits.idle, until };
+        let done = self.read(&coming, wire, told);
+        done.map_err(
+            |fault| if cancel.is_cancelled() { Fault::cancelled() } else { self.named(&fault) },
+        )
+    }
+
+    fn send(&self, body: &Value) -> Result<Receiver<Part>, Fault> {
+        let mut request = self.agent.post(self.address.clone());
+        for (name, value) in &self.headers {
+            request = request.header(*name, value);
+        }
+        let request = request
+            .header("content-type", "application/json")
+            .header("accept", "text/event-stream, application/json");
+        let body = body.to_string();
+        let (send, parts) = mpsc::sync_channel(CHUNKS_WAITING_MAX);
+        let exchange = move || match request.send(body) {
+            Ok(response) => hand_over(response, &send),
+            Err(error) => drop(send.send(Part::Unsent(error))),
+        };
+        let thread = thread::Builder::new().name("model".into()).spawn(exchange);
+        thread.map_err(|error| {
+            Fault::new(FaultKind::Network, format!("cannot begin a call of {}: {error}", self.host))
+        })?;
+        Ok(parts)
+    }
+
+    fn read(
+        &self,
+        coming: &Coming<'_>,
+        wire: &mut dyn Wire,
+        told: &mut dyn FnMut(Told<'_>),
+    ) -> Result<(), Fault> {
+        // Finding and reaching the host have their own limits, which the sender keeps.
+        let connect = self.limits.connect * 2;
+        let (status, headers) = match coming.next(connect)? {
+            Part::Head(status, headers) => (status, headers),
+            Part::Unsent(error) => return Err(unsent(&error, self.limits)),
+            Part::Bytes(_) | Part::End | Part::Cut => return Err(cut()),
+        };
+        if !(200..300).contains(&status) {
+            return Err(Fault::of_answer(status, &headers, &coming.error_body()));
+        }
+        let kind = headers.get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or("");
+        if kind.starts_with("application/json") {
+            return one_piece(&coming.whole_body()?, wire, told);
+        }
+        if kind.starts_with("text/html") {
+            let text = coming.error_body();
+            let text = String::from_utf8_lossy(&text);
+            let what = if is_page(&text) { page(&text) } else { quoted(&text) };
+            return Err(Fault::garbled(format!("answered with no reply but {what}")));
+        }
+        stream(coming, wire, told)
+    }
+
+    /// Puts the host's name in front, takes a key out, and says what to do.
+    fn named(&self, fault: &Fault) -> Fault {
+        let key = self.key.as_ref().map(|key| key.value.as_str());
+        let said = without_key(&fault.message, key);
+        let host = &self.host;
+        let message = match (fault.kind, fault.status, &self.key) {
+            (FaultKind::Key, _, Some(Key { variable, .. })) => {
+                format!("{host} {said}; set {variable} to a key that it accepts")
+            }
+            (FaultKind::Spend, ..) => format!("{host} {said}; asking again does not help"),
+            (_, Some(301..=308), _) => {
+                format!("{host} {said}: it sends us elsewhere; set the base URL to that address")
+            }
+            (_, Some(404), _) => format!("{host} {said}; check the model's name and the base URL"),
+            _ => format!("{host} {said}"),
+        };
+        Fault { message, ..fault.clone() }
+    }
+}
+
+/// What comes, piece by piece.
+enum Part {
+    Head(u16, HeaderMap),
+    Bytes(Vec<u8>),
+    End,
+    /// There was no answer.
+    Unsent(ureq::Error),
+    /// It ended before its end.
+    Cut,
+}
+
+/// Ends with the answer, when nobody listens any more, or by the agent's timeouts.
+fn hand_over(response: ureq::http::Response<Body>, parts: &SyncSender<Part>) {
+    let (head, body) = response.into_parts();
+    if parts.send(Part::Head(head.status.as_u16(), head.headers)).is_err() {
+        return;
+    }
+    let mut reader = body.into_reader();
+    let mut chunk = vec![0; CHUNK];
+    loop {
+        let part = match reader.read(&mut chunk) {
+            Ok(0) => Part::End,
+            Ok(length) => Part::Bytes(chunk[..length].to_vec()),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(_) => Part::Cut,
+        };
+        let is_last = !matches!(part, Part::Bytes(_));
+        if parts.send(part).is_err() || is_last {
+            return;
+        }
+    }
+}
+
+struct Coming<'a> {
+    parts: Receiver<Part>,
+    cancel: &'a Cancel,
+    idle: Duration,
+    until: Instant,
+}
+
+impl Coming<'_> {
+    /// The next part, within the limit of silence and this much more.
+    fn next(&self, more: Duration) -> Result<Part, Fault> {
+        let silent_until = Instant::now() + self.idle + more;
+        loop {
+            if self.cancel.is_cancelled() {
+                return Err(Fault::cancelled());
+            }
+            let now = Instant::now();
+            if now >= silent_until {
+                return Err(silent(self.idle));
+            }
+            if now >= self.until {
+                let message = "had not finished its reply when its time was over";
+                return Err(Fault::new(FaultKind::Network, message));
+            }
+            match self.parts.recv_timeout(TICK.min(silent_until - now).min(self.until - now)) {
+                Ok(part) => return Ok(part),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(cut()),
+            }
+        }
+    }
+
+    fn whole_body(&self) -> Result<Vec<u8>, Fault> {
+        let mut body = Vec::new();
+        loop {
+            match self.next(Duration::ZERO)? {
+                Part::Bytes(_) if body.len() > EVENT_MAX => return Err(flooded()),
+                Part::Bytes(bytes) => body.extend(bytes),
+                Part::End => return Ok(body),
+                _ => return Err(cut()),
+            }
+        }
+    }
+
+    /// What there is of it: the status says enough where the rest does not come.
+    fn error_body(&self) -> Vec<u8> {
+        let mut body = Vec::new();
+        while body.len() < ERROR_MAX
+            && let Ok(Part::Bytes(bytes)) = self.next(Duration::ZERO)
+        {
+            body.extend(bytes);
+        }
+        body
+    }
+}
+
+fn stream(
+    coming: &Coming<'_>,
+    wire: &mut dyn Wire,
+    told: &mut dyn FnMut(Told<'_>),
+) -> Result<(), Fault> {
+    let (mut reader, mut events, mut length) = (Reader::new(EVENT_MAX), Vec::new(), 0);
+    loop {
+        match coming.next(Duration::ZERO)? {
+            Part::Bytes(bytes) => {
+                length += bytes.len();
+                let read = reader.feed(&bytes, &mut events);
+                for event in events.drain(..) {
+                    if wire.event(&event, told)?.is_break() {
+                        return Ok(());
+                    }
+                }
+                read.map_err(|bad| match bad {
+                    Bad::TooLong => flooded(),
+                    Bad::NotUtf8 => Fault::garbled("sent bytes that are no text"),
+                })?;
+                if length > REPLY_MAX {
+                    return Err(flooded());
+                }
+            }
+            Part::End if wire.is_whole() => return Ok(()),
+            _ => return Err(cut()),
+        }
+    }
+}
+
+fn one_piece(
+    body: &[u8],
+    wire: &mut dyn Wire,
+    told: &mut dyn FnMut(Told<'_>),
+) -> Result<(), Fault> {
+    let body = serde_json::from_slice(body).ok().filter(Value::is_object);
+    let body = body.ok_or_else(|| Fault::garbled("answered with JSON that cannot be read"))?;
+    match &body["error"] {
+        Value::Null => wire.whole(body, told),
+        error => Err(Fault::of_error(error)),
+    }
+}
+
+/// The data of an event, which is an object in every format there is.
+pub(super) fn json(event: &Event) -> Result<Value, Fault> {
+    let data = serde_json::from_str(&event.data).ok().filter(Value::is_object);
+    data.ok_or_else(|| {
+        let start: String = event.data.chars().take(80).collect();
+        Fault::garbled(format!("sent an event that is no JSON object: {}", quoted(&start)))
+    })
+}
+
+fn cut() -> Fault {
+    Fault::new(FaultKind::Server, "broke off before its reply was whole")
+}
+
+fn flooded() -> Fault {
+    Fault::garbled("sent more than a reply may hold")
+}
+
+fn silent(idle: Duration) -> Fault {
+    let message = format!("fell silent for {} s", idle.as_secs_f64());
+    Fault::new(FaultKind::Network, message)
+}
+
+/// In our words, without the address: it may hold a password.
+fn unsent(error: &ureq::Error, limits: Limits) -> Fault {
+    let message = match error {
+        ureq::Error::Timeout(ureq::Timeout::PerRead | ureq::Timeout::PerWrite) => {
+            return silent(limits.idle);
+        }
+        ureq::Error::Timeout(ureq::Timeout::Resolve | ureq::Timeout::Connect) => {
+            let seconds = limits.connect.as_secs_f64();
+            format!("cannot be reached within {seconds} s; check the base URL and the network")
+        }
+        ureq::Error::Timeout(_) => "did not answer in time".to_owned(),
+        ureq::Error::HostNotFound => {
+            "is no host that can be found; check the base URL and the network".to_owned()
+        }
+        ureq::Error::Protocol(_) | ureq::Error::LargeResponseHeader(..) => {
+            return Fault::garbled("answered with something that is no HTTP");
+        }
+        ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+            return cut();
+        }
+        error => format!("cannot be reached: {error}; is it running, and is the base URL right?"),
+    };
+    Fault::new(FaultKind::Network, message)
+}

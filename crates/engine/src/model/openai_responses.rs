@@ -1,0 +1,260 @@
+//! OpenAI's Responses: what is asked, without anything stored there, and how the answer is read.
+
+use std::ops::ControlFlow;
+
+use serde_json::{Value, json};
+
+use super::exchange::{Endpoint, Wire, json};
+use super::sse::Event;
+use super::{Call, Cancel, Fault, FaultKind, Message, Model, Reply, Request, Stop, Told, Usage};
+use super::{Tool, input};
+
+/// Under this name a reply's items are kept for OpenAI, encrypted reasoning and all.
+const RAW: &str = "openai_responses";
+
+/// A model of OpenAI's, or of a server that speaks like one.
+#[derive(Debug)]
+pub(super) struct OpenAiResponses {
+    pub(super) name: String,
+    pub(super) model: String,
+    pub(super) window: u64,
+    pub(super) effort: Option<String>,
+    pub(super) endpoint: Endpoint,
+}
+
+impl Model for OpenAiResponses {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn provider(&self) -> &'static str {
+        "openai"
+    }
+
+    fn window(&self) -> u64 {
+        self.window
+    }
+
+    fn respond(
+        &self,
+        request: &Request<'_>,
+        cancel: &Cancel,
+        told: &mut dyn FnMut(Told<'_>),
+    ) -> Result<Reply, Fault> {
+        let mut stream = Stream::default();
+        self.endpoint.post(&self.body(request), &mut stream, cancel, told)?;
+        Ok(stream.reply())
+    }
+}
+
+impl OpenAiResponses {
+    fn body(&self, request: &Request<'_>) -> Value {
+        let context = request.context.map(|text| json!({"role": "user", "content": text}));
+        let input: Vec<Value> = request.messages.iter().flat_map(items).chain(context).collect();
+        let mut body = json!({
+            "model": self.model,
+            "input": input,
+            "max_output_tokens": request.max_tokens,
+            "stream": true,
+            "store": false,
+        });
+        if !request.system.is_empty() {
+            body["instructions"] = request.system.into();
+        }
+        if !request.tools.is_empty() {
+            body["tools"] = request.tools.iter().map(tool).collect();
+        }
+        if self.reasons() {
+            body["include"] = json!(["reasoning.encrypted_content"]);
+        }
+        if let Some(effort) = &self.effort {
+            body["reasoning"] = json!({"effort": effort});
+        }
+        body
+    }
+
+    /// The older models refuse to be asked for reasoning that they do not have.
+    fn reasons(&self) -> bool {
+        !["gpt-3", "gpt-4", "chatgpt-"].iter().any(|older| self.model.starts_with(older))
+    }
+}
+
+/// Not strict: strict wants every field required, and ours have optional ones.
+fn tool(tool: &Tool) -> Value {
+    json!({
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.input,
+        "strict": false,
+    })
+}
+
+fn items(message: &Message) -> Vec<Value> {
+    match message {
+        Message::User { text } => vec![json!({"role": "user", "content": text})],
+        Message::Results(results) => results
+            .iter()
+            .map(|result| {
+                json!({"type": "function_call_output", "call_id": result.id, "output": result.text})
+            })
+            .collect(),
+        Message::Assistant { text, calls, raw } => {
+            if let Some(items) = raw.as_ref().and_then(|raw| raw[RAW].as_array()) {
+                return items.clone();
+            }
+            let said = (!text.is_empty()).then(|| json!({"role": "assistant", "content": text}));
+            let call = |call: &Call| {
+                let arguments = input::object(&call.input).to_string();
+                json!({
+                    "type": "function_call",
+                    "call_id": call.id,
+                    "name": call.name,
+                    "arguments": arguments,
+                })
+            };
+            said.into_iter().chain(calls.iter().map(call)).collect()
+        }
+    }
+}
+
+/// What has come of a reply.
+#[derive(Debug, Default)]
+struct Stream {
+    /// Text as it came, for servers whose last word does not repeat it.
+    text: String,
+    items: Vec<Value>,
+    response: Value,
+}
+
+impl Wire for Stream {
+    fn event(
+        &mut self,
+        event: &Event,
+        told: &mut dyn FnMut(Told<'_>),
+    ) -> Result<ControlFlow<()>, Fault> {
+        if event.data == "[DONE]" {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let mut data = json(event)?;
+        match data["type"].as_str().unwrap_or(&event.name) {
+            "response.output_text.delta" | "response.refusal.delta" => {
+                let delta = data["delta"].as_str().unwrap_or_default();
+                self.text.push_str(delta);
+                tell(delta, told);
+            }
+            "response.output_item.added" => tell_call(&data["item"], told),
+            "response.output_item.done" => self.items.push(data["item"].take()),
+            "response.completed" | "response.incomplete" | "response.failed" => {
+                self.end(data["response"].take())?;
+                return Ok(ControlFlow::Break(()));
+            }
+            "error" if data["error"].is_object() => return Err(Fault::of_error(&data["error"])),
+            "error" => return Err(Fault::of_error(&data)),
+            _ => {}
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn whole(&mut self, body: Value, told: &mut dyn FnMut(Told<'_>)) -> Result<(), Fault> {
+        self.end(body)?;
+        for item in &self.items {
+            tell_call(item, told);
+            parts(item).for_each(|(text, _)| tell(text, told));
+        }
+        Ok(())
+    }
+}
+
+impl Stream {
+    /// Takes the last word, which repeats all items; some servers leave them out.
+    fn end(&mut self, mut response: Value) -> Result<(), Fault> {
+        let status = response.get("status").and_then(Value::as_str);
+        match status.unwrap_or_default() {
+            "completed" | "incomplete" => {}
+            "failed" => return Err(Fault::of_error(&response["error"])),
+            "cancelled" => {
+                return Err(Fault::new(FaultKind::Server, "cancelled its reply"));
+            }
+            _ => return Err(Fault::garbled("ended its reply without a status")),
+        }
+        if let Value::Array(items) = response["output"].take()
+            && !items.is_empty()
+        {
+            self.items = items;
+        }
+        self.response = response;
+        Ok(())
+    }
+
+    fn reply(self) -> Reply {
+        let texts: Vec<(&str, bool)> = self.items.iter().flat_map(parts).collect();
+        let is_refusal = texts.iter().any(|(_, is_refusal)| *is_refusal);
+        let text: String = texts.into_iter().map(|(text, _)| text).collect();
+        let text = if text.is_empty() { self.text } else { text };
+        let calls: Vec<Call> = self.items.iter().filter_map(call).collect();
+        let reason = self.response["incomplete_details"]["reason"].as_str();
+        let is_whole = self.response["status"] == "completed";
+        let stop = match reason {
+            Some("content_filter") => Stop::Refusal,
+            _ if !is_whole => Stop::MaxTokens,
+            _ if !calls.is_empty() => Stop::ToolUse,
+            _ if is_refusal => Stop::Refusal,
+            _ => Stop::EndTurn,
+        };
+        let usage = usage(&self.response["usage"]);
+        let id = self.response["id"].as_str().map(str::to_owned);
+        let items: Vec<Value> = self.items.into_iter().filter(is_of_use).collect();
+        let raw = (!items.is_empty()).then(|| json!({RAW: items}));
+        Reply { text, calls, raw, stop, usage, id }
+    }
+}
+
+/// Nothing is stored there, so reasoning that came without its content means nothing to it.
+fn is_of_use(item: &Value) -> bool {
+    item["type"] != "reasoning" || item["encrypted_content"].is_string()
+}
+
+/// The texts of a message, and which of them are refusals.
+fn parts(item: &Value) -> impl Iterator<Item = (&str, bool)> {
+    let content = item["content"].as_array().filter(|_| item["type"] == "message");
+    content.into_iter().flatten().filter_map(|part| match part["type"].as_str()? {
+        "output_text" => Some((part["text"].as_str()?, false)),
+        "refusal" => Some((part["refusal"].as_str()?, true)),
+        _ => None,
+    })
+}
+
+fn call(item: &Value) -> Option<Call> {
+    let word = |name: &str| item[name].as_str().unwrap_or_default();
+    (item["type"] == "function_call").then(|| Call {
+        id: word("call_id").to_owned(),
+        name: word("name").to_owned(),
+        input: input::read(word("arguments")),
+    })
+}
+
+fn tell(text: &str, told: &mut dyn FnMut(Told<'_>)) {
+    if !text.is_empty() {
+        told(Told::Text(text));
+    }
+}
+
+fn tell_call(item: &Value, told: &mut dyn FnMut(Told<'_>)) {
+    if item["type"] == "function_call" {
+        told(Told::Call(item["name"].as_str().unwrap_or_default()));
+    }
+}
+
+/// What came from a cache is part of the input here.
+fn usage(counts: &Value) -> Usage {
+    let count = |count: &Value| count.as_u64().unwrap_or(0);
+    let details = &counts["input_tokens_details"];
+    Usage {
+        input: count(&counts["input_tokens"]),
+        cached: count(&details["cached_tokens"]),
+        cache_written: count(&details["cache_write_tokens"]),
+        output: count(&counts["output_tokens"]),
+        reasoning: count(&counts["output_tokens_details"]["reasoning_tokens"]),
+    }
+}

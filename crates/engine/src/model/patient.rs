@@ -1,0 +1,144 @@
+//! Tries again where that may help, and only there.
+
+use std::time::{Duration, Instant};
+
+use super::{Cancel, Fault, Model, Reply, Request, Told};
+
+/// How often it is tried, and how long is waited in between.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    pub attempts: u32,
+    /// Before the second try; twice as long before each further one.
+    pub base: Duration,
+    /// No pause of our own is longer.
+    pub cap: Duration,
+    /// No pause that a maker asks for is longer; who asks for more is given up.
+    pub asked_max: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            attempts: 4,
+            base: Duration::from_millis(500),
+            cap: Duration::from_secs(30),
+            asked_max: Duration::from_secs(120),
+        }
+    }
+}
+
+/// Waits; gives false when it was cancelled.
+type Wait = Box<dyn Fn(Duration, &Cancel) -> bool + Send + Sync>;
+
+/// A model that is asked again after a passing fault.
+///
+/// Text that has been told is told anew by the next try: whoever shows it starts over at
+/// [`Told::Retry`].
+pub struct Patient {
+    model: Box<dyn Model>,
+    patience: Patience,
+    wait: Wait,
+}
+
+impl std::fmt::Debug for Patient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Patient({}, {:?})", self.model.name(), self.patience)
+    }
+}
+
+impl Patient {
+    #[must_use]
+    pub fn new(model: Box<dyn Model>, patience: Patience) -> Self {
+        Self { model, patience, wait: Box::new(wait) }
+    }
+
+    /// With another way to wait.
+    #[must_use]
+    pub fn waiting(self, wait: impl Fn(Duration, &Cancel) -> bool + Send + Sync + 'static) -> Self {
+        Self { wait: Box::new(wait), ..self }
+    }
+
+    /// How long before the next try, or why there is none.
+    fn pause(&self, attempt: u32, fault: &Fault) -> Result<Duration, String> {
+        let Patience { attempts, base, cap, asked_max } = self.patience;
+        if attempt >= attempts {
+            return Err(format!("given up after {attempt} tries"));
+        }
+        match fault.retry_after {
+            Some(asked) if asked > asked_max => Err(format!(
+                "given up: it asks for a pause of {} s, and {} s is the longest",
+                asked.as_secs(),
+                asked_max.as_secs()
+            )),
+            Some(asked) => Ok(asked),
+            None => {
+                let doubled = base.saturating_mul(1 << (attempt - 1).min(16)).min(cap);
+                Ok(doubled.mul_f64(1.0 - chance() / 4.0))
+            }
+        }
+    }
+}
+
+impl Model for Patient {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    fn provider(&self) -> &'static str {
+        self.model.provider()
+    }
+
+    fn window(&self) -> u64 {
+        self.model.window()
+    }
+
+    fn respond(
+        &self,
+        request: &Request<'_>,
+        cancel: &Cancel,
+        told: &mut dyn FnMut(Told<'_>),
+    ) -> Result<Reply, Fault> {
+        let mut attempt = 1;
+        loop {
+            let fault = match self.model.respond(request, cancel, told) {
+                Err(fault) if fault.kind.is_passing() => fault,
+                done => return done,
+            };
+            let pause = match self.pause(attempt, &fault) {
+                Ok(pause) => pause,
+                Err(_) if self.patience.attempts <= 1 => return Err(fault),
+                Err(why) => {
+                    return Err(Fault { message: format!("{} ({why})", fault.message), ..fault });
+                }
+            };
+            told(Told::Retry { attempt, pause, fault: &fault });
+            if !(self.wait)(pause, cancel) {
+                return Err(Fault::cancelled());
+            }
+            attempt += 1;
+        }
+    }
+}
+
+/// How long a wait may last after it was cancelled.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Sleeps; gives false when it was cancelled.
+pub(super) fn wait(pause: Duration, cancel: &Cancel) -> bool {
+    let until = Instant::now() + pause;
+    loop {
+        if cancel.is_cancelled() {
+            return false;
+        }
+        let rest = until.saturating_duration_since(Instant::now());
+        if rest.is_zero() {
+            return true;
+        }
+        std::thread::sleep(rest.min(TICK));
+    }
+}
+
+/// Between 0 and 1, so that those who failed together do not come back together.
+fn chance() -> f64 {
+    getrandom::u32().map_or(0.5, |random| f64::from(random) / f64::from(u32::MAX))
+}

@@ -1,0 +1,10 @@
+//! What our HTTP calls have in common.
+
+pub(crate) const USER_AGENT: &str = concat!("punchlist/", env!("CARGO_PKG_VERSION"));
+
+/// What runs on this machine is never behind a proxy.
+pub(crate) fn is_loopback(host: &str) -> bool {
+    let host = host.trim_matches(['[', ']']);
+    let address = host.parse::<std::net::IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}

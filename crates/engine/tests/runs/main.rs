@@ -1,0 +1,5 @@
+//! Runs, from the message to the end of what follows from it, with scripted models on every store.
+
+mod stage;
+
+mod drain;
