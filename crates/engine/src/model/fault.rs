@@ -165,20 +165,17 @@ pub(super) fn quoted(text: &str) -> String {
     }
 }
 
-/// Takes a key out of somebody else's words; makers like to repeat it, whole or in part.
+/// Takes a key out of somebody else's words; makers like to repeat it, whole or in part. A short
+/// word is no secret, but it is set where a key belongs: it goes where it stands alone.
 pub(super) fn without_key(message: &str, key: Option<&str>) -> String {
-    let message = match key {
-        Some(key) if !key.is_empty() => message.replace(key, "[key]"),
-        _ => message.to_owned(),
-    };
-    let beginning = key.and_then(|key| key.get(..6));
+    let key = key.unwrap_or_default();
+    let message = if key.len() < 8 { message.to_owned() } else { message.replace(key, "[key]") };
+    let beginning = key.get(..8).filter(|_| key.len() >= 16);
     let is_key = |word: &str| {
-        let start = word.trim_start_matches(|sign: char| !sign.is_alphanumeric());
-        start.starts_with("sk-") || beginning.is_some_and(|beginning| word.contains(beginning))
+        let word = word.trim_matches(|sign: char| !sign.is_alphanumeric());
+        let is_part = beginning.is_some_and(|beginning| word.contains(beginning));
+        is_part || word.starts_with("sk-") || (!word.is_empty() && word == key)
     };
-    if !message.split(' ').any(is_key) {
-        return message;
-    }
     let words = message.split(' ').map(|word| if is_key(word) { "[key]" } else { word });
     words.collect::<Vec<_>>().join(" ")
 }
@@ -297,7 +294,7 @@ mod tests {
         let key = "xyz-0123456789abcdef";
         let cases = [
             ("bad key xyz-0123456789abcdef.", "bad key [key]."),
-            ("bad key xyz-01****cdef given", "bad key [key] given"),
+            ("bad key `xyz-0123****cdef` given", "bad key [key] given"),
             (
                 "Incorrect API key provided: sk-proj-****abcd. Find",
                 "Incorrect API key provided: [key] Find",
@@ -307,6 +304,7 @@ mod tests {
         for (message, expected) in cases {
             assert_eq!(without_key(message, Some(key)), expected);
         }
-        assert_eq!(without_key("a b", Some("")), "a b");
+        assert_eq!(without_key("a - b", Some("")), "a - b");
+        assert_eq!(without_key("no no, none", Some("no")), "[key] [key] none");
     }
 }

@@ -5,6 +5,7 @@
 mod anthropic;
 mod bad_servers;
 mod fake;
+mod nonsense;
 mod openai_chat;
 mod openai_responses;
 mod patience;

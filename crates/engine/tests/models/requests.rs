@@ -1,10 +1,10 @@
 //! What is sent, in each format: one history with everything in it.
 
-use punchlist_engine::model::{Call, CallResult, Cancel, Input, Message, Request, Tool};
+use punchlist_engine::model::{Call, CallResult, Cancel, Input, Message, Request, Settings, Tool};
 use serde_json::{Value, json};
 
 use crate::fake::{Asked, frames, head, serve};
-use crate::{KEY, LONG, ask, at, short_reply};
+use crate::{KEY, LONG, ask, at, hello, request, short_reply, with};
 
 fn call(id: &str, name: &str, input: Input) -> Call {
     Call { id: id.into(), name: name.into(), input }
@@ -107,4 +107,25 @@ fn ollama_is_asked_without_a_key() {
     assert_eq!(asked.line, "POST /v1/chat/completions HTTP/1.1");
     assert_eq!(asked.header("authorization"), None);
     assert_eq!(asked.body["model"], "qwen3:8b");
+}
+
+#[test]
+fn how_hard_to_think_is_said_in_each_makers_words() {
+    let cases = [
+        ("anthropic:m", "/output_config/effort"),
+        ("openai:m", "/reasoning/effort"),
+        ("openai-chat:m", "/reasoning_effort"),
+        ("ollama:m", "/reasoning_effort"),
+    ];
+    for (spec, place) in cases {
+        let fake = serve(vec![vec![head(), frames(&short_reply(spec))]]);
+        let settings = Settings { effort: Some("low".into()), ..Settings::default() };
+        let model = with(&fake.address, spec, &settings);
+        ask(model.as_ref(), &request(&hello()), &Cancel::default()).0.unwrap();
+        let body = fake.asked.recv().unwrap().body;
+        assert_eq!(body.pointer(place), Some(&json!("low")), "{body}");
+        // And without a system text or tools, none are sent.
+        let fields = ["system", "instructions", "tools"];
+        assert!(fields.iter().all(|field| body.get(field).is_none()), "{body}");
+    }
 }
