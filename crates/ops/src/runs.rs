@@ -6,10 +6,14 @@ use std::sync::Arc;
 use punchlist_core::conversation::Message;
 use punchlist_core::driver;
 use punchlist_core::{Run, RunId};
+use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
 
 use crate::call::Call;
 use crate::{Envelope, Error, Ops, clock};
+
+/// How many items that are done are shown.
+const RECENT: i64 = 5;
 
 /// A run, and all that its next step rests on.
 #[derive(Clone, Debug)]
@@ -39,7 +43,12 @@ impl Ops {
                 Some(id) => call.tx().session_by_id(id)?,
                 None => None,
             };
-            let lists = call.lists_of(&run, session.as_ref())?;
+            let mut lists = call.lists_of(&run, session.as_ref(), Load::Open)?;
+            for list in &mut lists {
+                // What was done lately is said too, so that it is not done again (P-7).
+                let done = call.tx().recently_settled(list.list.id, RECENT)?;
+                list.todos.extend(done.into_iter().map(|todo| (todo.id, todo)));
+            }
             let context = driver::context(&lists, &run.counters, shared.now);
             let has_issue = session.is_some_and(|session| session.bound_issue.is_some());
             let mut messages = call.tx().newest_messages(run.conversation_id, limit)?;

@@ -416,8 +416,12 @@ pub(super) enum Made {
 
 fn drive_input(tools: &Toolset, trigger: Trigger, detail: Option<&str>) -> Value {
     let ways = tools.ways();
+    let (trigger, finish) = match trigger {
+        Trigger::Stopped(finish) => (json!("stopped"), Some(finish)),
+        other => (json!(other), None),
+    };
     json!({
-        "trigger": trigger, "hasTodoTool": tools.has_todo_tool(), "canHold": ways.hold,
+        "trigger": trigger, "finish": finish, "hasTodoTool": tools.has_todo_tool(), "canHold": ways.hold,
         "canAsk": ways.ask, "detail": detail,
     })
 }

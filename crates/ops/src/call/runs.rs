@@ -248,7 +248,7 @@ impl Call<'_, '_> {
         let paused = session.as_ref().is_some_and(|s| s.state == SessionState::Paused);
         let gate = self.tx.open_gate_of(run.id, run.session_id)?;
         let in_flight = self.tx.in_flight(run.id)?;
-        let lists = self.lists_of(&run, session.as_ref())?;
+        let lists = self.lists_of(&run, session.as_ref(), Load::Open)?;
         let work = Work::of(&lists, now);
         let facts = Facts {
             trigger,
@@ -380,7 +380,7 @@ impl Call<'_, '_> {
             Some(id) => self.tx.session_by_id(id)?,
             None => None,
         };
-        let lists = self.lists_of(run, session.as_ref())?;
+        let lists = self.lists_of(run, session.as_ref(), Load::Open)?;
         Ok(Work::of(&lists, self.envelope.now).next.map(|next| next.id))
     }
 
@@ -390,6 +390,7 @@ impl Call<'_, '_> {
         &mut self,
         run: &Run,
         session: Option<&Session>,
+        load: Load,
     ) -> Result<Vec<Snapshot>, Error> {
         if run.role == Role::Worker {
             return Ok(Vec::new());
@@ -398,16 +399,16 @@ impl Call<'_, '_> {
             conversation_id: run.conversation_id.to_string(),
             turn_id: run.turn_id.clone(),
         };
-        let mut scopes = vec![(turn, Load::All)];
+        let mut scopes = vec![turn];
         if let Some(session) = session {
             if let Some(issue) = session.bound_issue {
-                scopes.push((Scope::Issue { issue_id: issue.to_string() }, Load::All));
+                scopes.push(Scope::Issue { issue_id: issue.to_string() });
             }
-            scopes.push((Scope::Session { session_id: session.id.to_string() }, Load::All));
+            scopes.push(Scope::Session { session_id: session.id.to_string() });
         }
-        scopes.extend(run.plan.clone().map(|plan| (plan, Load::Open)));
+        scopes.extend(run.plan.clone());
         let mut lists = Vec::new();
-        for (scope, load) in scopes {
+        for scope in scopes {
             lists.extend(self.look(&scope, load)?);
         }
         Ok(lists)

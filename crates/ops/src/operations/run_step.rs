@@ -130,7 +130,10 @@ pub struct SummaryInput {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct DriveInput {
     /// What happened.
-    pub trigger: Trigger,
+    pub trigger: Happened,
+    /// How the model's last reply ended, where it stopped; absent: end_turn.
+    #[serde(default)]
+    pub finish: Option<Finish>,
     /// Can the agent change its list?
     pub has_todo_tool: bool,
     /// Can it hold an item?
@@ -142,6 +145,35 @@ pub struct DriveInput {
     /// The words of an error.
     #[serde(default)]
     pub detail: Option<String>,
+}
+
+/// What happened that calls for a decision.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Happened {
+    Stopped,
+    ToolsDone,
+    UserMessage,
+    DelegationReturned,
+    GateAnswered,
+    Tick,
+    Resumed,
+    Handed,
+}
+
+impl DriveInput {
+    fn trigger(&self) -> Trigger {
+        match self.trigger {
+            Happened::Stopped => Trigger::Stopped(self.finish.unwrap_or(Finish::EndTurn)),
+            Happened::ToolsDone => Trigger::ToolsDone,
+            Happened::UserMessage => Trigger::UserMessage,
+            Happened::DelegationReturned => Trigger::DelegationReturned,
+            Happened::GateAnswered => Trigger::GateAnswered,
+            Happened::Tick => Trigger::Tick,
+            Happened::Resumed => Trigger::Resumed,
+            Happened::Handed => Trigger::Handed,
+        }
+    }
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -238,7 +270,7 @@ impl Define for RunStep {
                 hold: drive.can_hold.unwrap_or_default(),
                 ask: drive.can_ask.unwrap_or_default(),
             };
-            let (trigger, detail) = (drive.trigger, drive.detail.as_deref());
+            let (trigger, detail) = (drive.trigger(), drive.detail.as_deref());
             let driven = call.drive(run, trigger, drive.has_todo_tool, ways, detail)?;
             verdict = Some(VerdictView::from(&driven.1));
             (run, said) = (driven.0, driven.2);

@@ -135,6 +135,19 @@ fn working_input(world: &World, operation: &Operation) -> Value {
     if input.get("gateId").is_some() {
         input["gateId"] = world.call("ask", json!({ "question": "x" })).unwrap()["gateId"].clone();
     }
+    if operation.name.starts_with("run_") {
+        let new = json!({ "prompt": "x", "model": "scripted:x" });
+        let made = world.call("run_start", new).unwrap();
+        if input.get("run").is_some() {
+            input["run"] = made["run"]["id"].clone();
+        }
+        if input.get("conversationId").is_some() {
+            input["conversationId"] = made["run"]["conversationId"].clone();
+        }
+    }
+    if operation.name.starts_with("drive_") {
+        input["session"] = world.call("session_start", json!({})).unwrap()["session"]["id"].clone();
+    }
     if operation.name.starts_with("delegation_") || operation.name == "proposal_decide" {
         let id = delegation(world, operation);
         if input.get("delegationId").is_some() {
