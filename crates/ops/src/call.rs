@@ -12,9 +12,11 @@ mod issues;
 mod metrics;
 mod missions;
 mod plans;
+mod session_lists;
 mod sessions;
 
 pub(crate) use missions::Counts;
+pub(crate) use session_lists::scope_of as scope_of_session;
 pub(crate) use sessions::NewSession;
 
 use punchlist_core::authority::{Action, Verdict, authority};

@@ -19,6 +19,8 @@ pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::list_todo::ListTodo>(),
     Operation::of::<operations::complete_todo::CompleteTodo>(),
     Operation::of::<operations::todo::TodoTool>(),
+    Operation::of::<operations::todo_write::TodoWrite>(),
+    Operation::of::<operations::todo_read::TodoRead>(),
     Operation::of::<operations::issue::IssueTool>(),
     Operation::of::<operations::checkpoint::Checkpoint>(),
     Operation::of::<operations::ask::Ask>(),

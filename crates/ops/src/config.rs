@@ -19,9 +19,12 @@ pub enum Origin {
     Project,
 }
 
-/// The configured agents, by name.
+/// The configured agents, by name, and what holds for all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Roster(BTreeMap<String, AgentConfig>);
+pub struct Roster {
+    agents: BTreeMap<String, AgentConfig>,
+    session_lists: Option<bool>,
+}
 
 /// What is configured about one agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -44,6 +47,8 @@ pub struct AgentConfig {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct File {
+    /// May a session without an issue keep a list of its own? Absent: yes.
+    session_lists: Option<bool>,
     agents: BTreeMap<String, AgentConfig>,
 }
 
@@ -51,7 +56,7 @@ impl Roster {
     /// Reads a file on top of what another said: an agent it names is as it says.
     pub fn read(&self, text: &str, origin: Origin) -> Result<Self, String> {
         let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
-        let mut agents = self.0.clone();
+        let mut agents = self.agents.clone();
         for (name, agent) in file.agents {
             let above = agent.role.filter(|role| !matches!(role, Role::Root | Role::Worker));
             if let (Some(role), Origin::Project) = (above, origin) {
@@ -61,7 +66,7 @@ impl Roster {
             }
             agents.insert(name, agent);
         }
-        let agents = Self(agents);
+        let agents = Self { agents, session_lists: file.session_lists.or(self.session_lists) };
         agents.check_root_only()?;
         Ok(agents)
     }
@@ -69,20 +74,27 @@ impl Roster {
     /// What becomes of a proposal of this specialist.
     #[must_use]
     pub fn review(&self, kind: &str) -> Review {
-        self.0.get(kind).and_then(|agent| agent.todo_review).unwrap_or_default()
+        self.agents.get(kind).and_then(|agent| agent.todo_review).unwrap_or_default()
     }
 
     /// Does a file name this agent, wherever it stands in the tree?
     #[must_use]
     pub fn names(&self, agent: &AgentPath) -> bool {
-        agent.as_str().rsplit('.').next().is_some_and(|name| self.0.contains_key(name))
+        agent.as_str().rsplit('.').next().is_some_and(|name| self.agents.contains_key(name))
+    }
+
+    /// May a session without an issue keep a list of its own? Else there is no todo without an
+    /// issue but those of turns and plans.
+    #[must_use]
+    pub fn keeps_session_lists(&self) -> bool {
+        self.session_lists.unwrap_or(true)
     }
 
     /// No agent below another lists a tool that is root's alone.
     fn check_root_only(&self) -> Result<(), String> {
-        for (name, agent) in &self.0 {
+        for (name, agent) in &self.agents {
             for below in &agent.subagents {
-                let listed = self.0.get(below).and_then(|agent| agent.tools.as_ref());
+                let listed = self.agents.get(below).and_then(|agent| agent.tools.as_ref());
                 let tool =
                     listed.into_iter().flatten().find(|tool| ROOT_ONLY.contains(&tool.as_str()));
                 if let Some(tool) = tool {
@@ -124,6 +136,17 @@ mod tests {
         assert!(read(text).unwrap_err().contains("agents.boss.role is `lead`"));
         assert!(Roster::default().read(text, Origin::User).is_ok());
         assert!(read("[agents.x]\nrole = \"root\"").is_ok());
+    }
+
+    /// on unless a file says otherwise; the later file wins.
+    #[test]
+    fn sessions_keep_lists_unless_a_file_says_otherwise() {
+        assert!(Roster::default().keeps_session_lists());
+        let user = read("session_lists = false").unwrap();
+        assert!(!user.keeps_session_lists());
+        let silent = user.read("[agents.coder]\nmodel = \"x\"", Origin::Project).unwrap();
+        assert!(!silent.keeps_session_lists());
+        assert!(user.read("session_lists = true", Origin::Project).unwrap().keeps_session_lists());
     }
 
     /// K-51: review unless the file says auto; the later file wins.

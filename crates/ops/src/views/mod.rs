@@ -9,6 +9,7 @@ pub mod metric;
 pub mod mission;
 pub mod plan;
 pub mod session;
+pub mod session_list;
 pub mod task;
 pub mod todo;
 
@@ -21,5 +22,6 @@ pub use metric::{MetricView, ReadingView};
 pub use mission::{MissionTodoView, MissionView};
 pub use plan::{PlanArchived, PurgedPlanView};
 pub use session::{OneSession, SessionView};
+pub use session_list::SessionListView;
 pub use task::{PlanView, TaskView};
 pub use todo::{OneTodo, TakenTodo, TodoView};
