@@ -15,7 +15,8 @@ use crate::input::{Maybe, up_to};
 use crate::operations::issue_create;
 use crate::views::{IssueView, SessionView};
 
-/// File an issue from a session that has none, and bind it, both or neither: open todos of the session become its steps.
+/// File an issue from a session that has none, and bind it: both or neither. Open todos of the
+/// session become its steps.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {

@@ -75,7 +75,8 @@ impl Define for TodoWrite {
     const ACCESS: Access = Access::List(ListKind::Session, &[Action::Replace]);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces { profiles: &[Profile::Session], ..Surfaces::CALL };
-    const EXAMPLE: &'static str = r#"{"todos":[{"id":"1","content":"Read the code","status":"completed"},{"id":"2","content":"Fix it","status":"in_progress","priority":"high"}]}"#;
+    const EXAMPLE: &'static str =
+        r#"{"todos":[{"id":"1","content":"Fix it","status":"in_progress","priority":"high"}]}"#;
 
     type Input = Input;
     type Output = SessionListView;

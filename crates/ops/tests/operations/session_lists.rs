@@ -45,7 +45,11 @@ fn a_list_is_written_whole_and_read_back(backend: Backend) {
         { "id": "3", "content": "Test it" },
     ]);
     let written = write(&world, &me, todos).unwrap();
-    let one = |id: &str, content: &str, status: &str, priority: &str| json!({ "id": id, "content": content, "status": status, "priority": priority });
+    let one = |id: &str, content: &str, status: &str, rank: &str| {
+        let mut one = json!({ "id": id, "content": content });
+        (one["status"], one["priority"]) = (json!(status), json!(rank));
+        one
+    };
     let expected = json!({
         "todos": [
             one("1", "Read the code", "completed", "medium"),
