@@ -3,6 +3,7 @@
 use punchlist_testkit::Backend;
 use serde_json::{Value, json};
 
+use crate::doctor::clean;
 use crate::mcp::{Client, fits};
 use crate::support::Place;
 
@@ -92,6 +93,40 @@ fn the_session_tools_are_listed_as_accepted() {
     let client = Client::start(&place.punch(["mcp"]).words(["--profile", "session"]));
     insta::assert_snapshot!("session_tools", format!("{:#}", Value::Array(client.tools())));
     client.end();
+}
+
+/// a list that was rewritten under the same ids goes on as an issue, and folding the log gives
+/// what stands in the tables.
+fn a_list_becomes_an_issue(backend: Backend) {
+    let place = Place::new(backend);
+    started(&place);
+    let write = |todos: Value| {
+        let input = json!({ "todos": todos }).to_string();
+        place.punch(["call", "todo_write", &input, "--session", "s1", "--json"]).answer()
+    };
+    write(json!([
+        { "id": "1", "content": "Plan it", "status": "completed" }, { "id": "2", "content": "x" },
+    ]));
+    let written = write(json!([
+        { "id": "1", "content": "Build it", "status": "in_progress" },
+        { "id": "2", "content": "Test it" },
+    ]));
+    assert_eq!(written["summary"]["total"], 2, "the ids went over: {written}");
+    place.punch(["session", "promote", "A better way", "--session", "s1"]).said();
+    let view = place.punch(["todo", "view", "--session", "s1"]).said();
+    assert_eq!(view, "Steps\n  [/] Build it\n  [ ] Test it\n2 open, 0 closed\n");
+    assert_eq!(people_see(&place), "The list is empty.\n");
+    clean(&place);
+}
+
+#[test]
+fn a_list_becomes_an_issue_on_sqlite() {
+    a_list_becomes_an_issue(Backend::SqliteFile);
+}
+
+#[test]
+fn a_list_becomes_an_issue_on_postgres() {
+    a_list_becomes_an_issue(Backend::Postgres);
 }
 
 /// the file of the project switches lists of sessions off, and the refusal names the switch.
