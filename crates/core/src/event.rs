@@ -120,7 +120,7 @@ events! {
     TodoDemoted = "todo_demoted" { todo_id: TodoId, reason: Option<String> }
     /// Settled to pending, by the operator.
     TodoReopened = "todo_reopened" { todo_id: TodoId, reason: Option<String> }
-    /// Out of view, by the operator; the row stays.
+    /// Out of view; the row stays.
     TodoRemoved = "todo_removed" { todo_id: TodoId, removed_at: Time }
     /// The operator confirmed a criterion.
     TodoRatified = "todo_ratified" { todo_id: TodoId, ratified_at: Time }

@@ -54,6 +54,8 @@ pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::run_stop::RunStop>(),
     Operation::of::<operations::run_begin::RunBegin>(),
     Operation::of::<operations::run_step::RunStep>(),
+    Operation::of::<operations::todo_write::TodoWrite>(),
+    Operation::of::<operations::todo_read::TodoRead>(),
     Operation::of::<operations::gate_list::GateList>(),
     Operation::of::<operations::gate_answer::GateAnswer>(),
     Operation::of::<operations::delegation_list::DelegationList>(),

@@ -33,9 +33,12 @@ pub struct Overrides {
     pub max_total_tokens: Option<u64>,
 }
 
-/// The configured agents, by name.
+/// The configured agents, by name, and what holds for all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Roster(BTreeMap<String, AgentConfig>);
+pub struct Roster {
+    agents: BTreeMap<String, AgentConfig>,
+    session_lists: Option<bool>,
+}
 
 /// What is configured about one agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -58,6 +61,8 @@ pub struct AgentConfig {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct File {
+    /// May a session without an issue keep a list of its own? Absent: yes.
+    session_lists: Option<bool>,
     agents: BTreeMap<String, AgentConfig>,
 }
 
@@ -65,7 +70,7 @@ impl Roster {
     /// Reads a file on top of what another said: an agent it names is as it says.
     pub fn read(&self, text: &str, origin: Origin) -> Result<Self, String> {
         let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
-        let mut agents = self.0.clone();
+        let mut agents = self.agents.clone();
         for (name, agent) in file.agents {
             let above = agent.role.filter(|role| !matches!(role, Role::Root | Role::Worker));
             if let (Some(role), Origin::Project) = (above, origin) {
@@ -75,7 +80,7 @@ impl Roster {
             }
             agents.insert(name, agent);
         }
-        let agents = Self(agents);
+        let agents = Self { agents, session_lists: file.session_lists.or(self.session_lists) };
         agents.check_root_only()?;
         Ok(agents)
     }
@@ -83,7 +88,7 @@ impl Roster {
     /// What becomes of a proposal of this specialist.
     #[must_use]
     pub fn review(&self, kind: &str) -> Review {
-        self.0.get(kind).and_then(|agent| agent.todo_review).unwrap_or_default()
+        self.agents.get(kind).and_then(|agent| agent.todo_review).unwrap_or_default()
     }
 
     /// How a run of this agent behaves, with what the caller says for this once; and the role that
@@ -93,7 +98,7 @@ impl Roster {
         name: &str,
         over: &Overrides,
     ) -> Result<(Settings, Option<Role>), Error> {
-        let agent = self.0.get(name).cloned().unwrap_or_default();
+        let agent = self.agents.get(name).cloned().unwrap_or_default();
         let Some(model) = over.model.clone().or(agent.model) else {
             return Err(Refusal::NoModel { agent: name.to_owned() }.into());
         };
@@ -123,12 +128,12 @@ impl Roster {
     /// Does an agent of this name have a model?
     #[must_use]
     pub fn has_model(&self, name: &str) -> bool {
-        self.0.get(name).is_some_and(|agent| agent.model.is_some())
+        self.agents.get(name).is_some_and(|agent| agent.model.is_some())
     }
 
     /// The agents that have a model.
     pub fn with_model(&self) -> impl Iterator<Item = &str> {
-        let with = self.0.iter().filter(|(_, agent)| agent.model.is_some());
+        let with = self.agents.iter().filter(|(_, agent)| agent.model.is_some());
         with.map(|(name, _)| name.as_str())
     }
 
@@ -141,20 +146,27 @@ impl Roster {
         let plays = |(_, agent): &(&String, &AgentConfig)| {
             agent.role == Some(role) && agent.model.is_some()
         };
-        self.0.iter().find(plays).map(|(name, _)| name.clone())
+        self.agents.iter().find(plays).map(|(name, _)| name.clone())
     }
 
     /// Does a file name this agent, wherever it stands in the tree?
     #[must_use]
     pub fn names(&self, agent: &AgentPath) -> bool {
-        agent.as_str().rsplit('.').next().is_some_and(|name| self.0.contains_key(name))
+        agent.as_str().rsplit('.').next().is_some_and(|name| self.agents.contains_key(name))
+    }
+
+    /// May a session without an issue keep a list of its own? Else there is no todo without an
+    /// issue but those of turns and plans.
+    #[must_use]
+    pub fn keeps_session_lists(&self) -> bool {
+        self.session_lists.unwrap_or(true)
     }
 
     /// No agent below another lists a tool that is root's alone.
     fn check_root_only(&self) -> Result<(), String> {
-        for (name, agent) in &self.0 {
+        for (name, agent) in &self.agents {
             for below in &agent.subagents {
-                let listed = self.0.get(below).and_then(|agent| agent.tools.as_ref());
+                let listed = self.agents.get(below).and_then(|agent| agent.tools.as_ref());
                 let tool =
                     listed.into_iter().flatten().find(|tool| ROOT_ONLY.contains(&tool.as_str()));
                 if let Some(tool) = tool {
@@ -196,6 +208,17 @@ mod tests {
         assert!(read(text).unwrap_err().contains("agents.boss.role is `lead`"));
         assert!(Roster::default().read(text, Origin::User).is_ok());
         assert!(read("[agents.x]\nrole = \"root\"").is_ok());
+    }
+
+    /// on unless a file says otherwise; the later file wins.
+    #[test]
+    fn sessions_keep_lists_unless_a_file_says_otherwise() {
+        assert!(Roster::default().keeps_session_lists());
+        let user = read("session_lists = false").unwrap();
+        assert!(!user.keeps_session_lists());
+        let silent = user.read("[agents.coder]\nmodel = \"x\"", Origin::Project).unwrap();
+        assert!(!silent.keeps_session_lists());
+        assert!(user.read("session_lists = true", Origin::Project).unwrap().keeps_session_lists());
     }
 
     /// K-51: review unless the file says auto; the later file wins.

@@ -280,7 +280,11 @@ fn walk_text(schema: &Value, text: &str, path: &str) -> Option<Fault> {
         }
         let names: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
         let found = format!("`{}`", text.chars().take(60).collect::<String>());
-        return Some(Fault::BadValue { path, found, expected: names.join(", ") });
+        let mut expected = names.join(", ");
+        if let Some(nearest) = nearest(text, names.into_iter()) {
+            expected.push_str(&format!("; the nearest is {nearest}"));
+        }
+        return Some(Fault::BadValue { path, found, expected });
     }
     let text = text.trim();
     let limit = |name: &str| schema.get(name).and_then(Value::as_u64).map(|n| n as usize);

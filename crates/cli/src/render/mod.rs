@@ -17,6 +17,7 @@ mod mission_status;
 mod missions;
 mod plans;
 mod reports;
+mod session_list;
 mod sessions;
 mod status;
 mod times;
@@ -39,6 +40,7 @@ fn words(operation: &str, answer: &Value, now: Time) -> Option<String> {
         "list_todo" => turn::listed(answer),
         "complete_todo" => turn::completed(answer),
         "todo" => checklist::kept(answer, now),
+        "todo_write" | "todo_read" => session_list::kept(answer),
         "issue" => issues::tool(answer, now),
         "issue_create" => issues::created(answer),
         "issue_list" => issues::listed(answer, now),

@@ -45,6 +45,7 @@ mod reports;
 mod restart;
 mod restored;
 mod running;
+mod session_lists;
 mod sessions;
 mod support;
 mod turn_over_call;

@@ -121,7 +121,8 @@ fn working_input(world: &World, operation: &Operation) -> Value {
     if operation.name == "issue_unlink" {
         world.call("issue_link", input.clone()).unwrap();
     }
-    if input.get("session").is_some() || operation.name == "conversation_show" {
+    let in_session = caller(world, operation).context.session.is_some();
+    if input.get("session").is_some() || in_session || operation.name == "conversation_show" {
         let new = json!({ "title": "x", "externalId": "abc-123" });
         let made = world.call("session_start", new).unwrap();
         if operation.name == "conversation_show" {
@@ -185,6 +186,9 @@ fn caller(world: &World, operation: &Operation) -> Envelope {
     let mut envelope = world.envelope(role);
     // What a person says with `--issue`.
     envelope.context.issue = Some(1);
+    if matches!(operation.name, "todo_write" | "todo_read") {
+        envelope.context.session = Some("abc-123".to_owned());
+    }
     envelope
 }
 

@@ -24,6 +24,7 @@ mod plan_watch;
 mod plans;
 mod reads;
 mod reports;
+mod session_lists;
 mod sessions;
 mod todo_tool;
 mod tokens;
