@@ -124,6 +124,8 @@ pub trait Define {
     const EXAMPLE: &'static str;
     /// May its answer be kept for an idempotency key? Not where it holds a secret.
     const KEEPS_ANSWERS: bool = true;
+    /// Is it a tool only of agents whose file names it in full? A wildcard does not mean it.
+    const PRIVATE: bool = false;
     /// Does it judge by itself whether a store without an operator is open to the caller?
     const BOOTSTRAPS: bool = false;
 
@@ -206,6 +208,8 @@ pub struct Operation {
     pub example: &'static str,
     /// Does it take an idempotency key?
     pub keeps_answers: bool,
+    /// Is it a tool only of agents whose file names it in full?
+    pub private: bool,
     pub(crate) bootstraps: bool,
     pub input_schema: fn() -> Value,
     pub output_schema: fn() -> Value,
@@ -221,6 +225,7 @@ impl Operation {
             surfaces: D::SURFACES,
             example: D::EXAMPLE,
             keeps_answers: D::KEEPS_ANSWERS,
+            private: D::PRIVATE,
             bootstraps: D::BOOTSTRAPS,
             input_schema: schema::of_input::<D::Input>,
             output_schema: schema::of_output::<D::Output>,

@@ -17,6 +17,7 @@ mod bad_store;
 mod checklist;
 mod checklist_import;
 mod completions;
+mod config;
 mod crash;
 mod crowd;
 mod doctor;
