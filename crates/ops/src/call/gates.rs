@@ -97,6 +97,7 @@ impl Call<'_, '_> {
         let decided = command.decide(&gate, &actor, revision);
         let decision = decided.map_err(|refused| self.refuse(project, &gate.id, refused))?;
         let gate = self.record_gate(project, Some(gate), &decision)?;
+        self.follow_permission(&gate)?;
         // After it: a change of the item closes what is still asked about it.
         if gate.kind == GateKind::Escalation {
             self.act_on_answer(&gate, command)?;
