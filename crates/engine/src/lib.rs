@@ -9,8 +9,10 @@ pub mod collect;
 pub mod collector;
 pub mod done;
 pub mod model;
+mod process;
 pub mod pump;
 pub mod scheduler;
+pub mod tools;
 pub mod worker;
 
 pub use collector::Collector;

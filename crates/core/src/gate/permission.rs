@@ -69,7 +69,7 @@ pub struct PermissionGround<'a> {
     pub project_id: ProjectId,
     pub session: Option<&'a Session>,
     pub issue: Option<&'a Issue>,
-    /// What was asked about this agent and this tool before.
+    /// What was asked about this agent and this tool before, the newest first.
     pub earlier: &'a [Gate],
 }
 
@@ -174,17 +174,16 @@ impl Gate {
     }
 }
 
-/// The gate by which permission stands, among those about one agent and one tool: what was said
-/// last counts, and what was given once says nothing about the next time.
+/// The gate by which permission stands, among those about one agent and one tool, the newest first:
+/// what was said last counts, and what was given once says nothing about the next time.
 #[must_use]
 pub fn standing<'g>(gates: &'g [Gate], definition: &Value) -> Option<&'g Gate> {
-    let lasting = gates.iter().filter(|gate| {
+    let lasting = gates.iter().rev().filter(|gate| {
         gate.details.get("definition") == Some(definition)
             && (gate.is_standing_permission() || gate.state == GateState::Refused)
     });
-    lasting
-        .max_by_key(|gate| (gate.answered_at, gate.state == GateState::Refused))
-        .filter(|gate| gate.state == GateState::Resumed)
+    // Of those answered in the same moment the newest.
+    lasting.max_by_key(|gate| gate.answered_at).filter(|gate| gate.state == GateState::Resumed)
 }
 
 /// Take a standing permission back.

@@ -67,9 +67,12 @@ impl Server {
 impl ServerTable {
     pub(super) fn check(self, name: &str, origin: Origin) -> Result<Server, Fault> {
         let path = format!("mcp.{name}");
-        if !is_name(name) || name.len() > 24 || name.contains("__") {
+        let joins = name.contains("__") || name.starts_with('_') || name.ends_with('_');
+        if !is_name(name) || name.len() > 24 || joins {
             let found = format!("`{}`", name.chars().take(60).collect::<String>());
-            let expected = "called with 1 to 24 letters, digits, - and _, but not __".to_owned();
+            let expected =
+                "called with 1 to 24 letters, digits, - and _, but no __ and no _ at an end"
+                    .to_owned();
             return Err(Fault::BadValue { path, found, expected });
         }
         if self.url.is_some() {

@@ -239,7 +239,7 @@ fn every_wrong_value_is_refused_by_name() {
         ),
         (tool("mutate = true"), "unknown_field", &["tools.lint.mutate", "`mutates`"]),
         ("[mcp.git]\n".to_owned(), "missing_field", &["mcp.git.command"]),
-        ("[mcp.a__b]\ncommand = [\"x\"]\n".to_owned(), "bad_value", &["mcp.a__b", "not __"]),
+        ("[mcp.a__b]\ncommand = [\"x\"]\n".to_owned(), "bad_value", &["mcp.a__b", "no __"]),
         (
             server("permission = \"allow\""),
             "bad_value",

@@ -80,7 +80,8 @@ fn a_permission_stands_until_a_later_no() {
         (vec![resumed(1, always(), 1), refused(2, 2)], None),
         (vec![refused(2, 2), resumed(1, always(), 1)], None),
         (vec![refused(1, 1), resumed(2, always(), 2)], Some(2)),
-        (vec![resumed(1, always(), 1), refused(2, 1)], None),
+        (vec![resumed(2, always(), 1), refused(1, 1)], Some(2)),
+        (vec![refused(2, 1), resumed(1, always(), 1)], None),
     ] {
         let found = standing(&gates, &is("x")).map(|gate| gate.id);
         assert_eq!(found, expected.map(id), "{gates:?}");
