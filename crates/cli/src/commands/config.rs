@@ -107,10 +107,18 @@ impl Shown {
     }
 
     fn json(&self, found: &Settings, with_origins: bool) -> Value {
-        let file = |(origin, path): &(punchlist_ops::config::Origin, std::path::PathBuf)| json!({ "origin": origin.name(), "file": path.display().to_string() });
-        let files: Vec<Value> = found.files.iter().map(file).collect();
-        let mut shown =
-            json!({ "files": files, "agents": {}, "tools": {}, "mcp": {}, "prices": {} });
+        let files: Vec<Value> = found
+            .files
+            .iter()
+            .map(|(origin, path)| {
+                let file = path.display().to_string();
+                json!({ "origin": origin.name(), "file": file })
+            })
+            .collect();
+        let mut shown = json!({ "files": files });
+        for kind in ["agents", "tools", "mcp", "prices"] {
+            shown[kind] = json!({});
+        }
         let mut origins = Map::new();
         for (kind, name, lines) in &self.0 {
             let table: Map<String, Value> =

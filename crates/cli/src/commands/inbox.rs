@@ -148,7 +148,7 @@ impl Inbox<'_> {
         };
         if let Some(allow) = matches.get_one::<String>("allow") {
             let response = json!({ "allow": allow });
-            return self.short("permission", "a tool", "--allow", named.as_deref(), response);
+            return self.short("permission", "a tool", "--allow", named.as_deref(), &response);
         }
         let advice = match (matches.get_one::<String>("extend"), matches.get_flag("cancel")) {
             (Some(date), _) => Some(format!("extend to {}", date.trim())),
@@ -158,7 +158,7 @@ impl Inbox<'_> {
         if let Some(advice) = advice {
             let flags = "--extend or --cancel";
             let (about, response) = ("an overdue todo", advice.into());
-            return self.short("escalation", about, flags, named.as_deref(), response);
+            return self.short("escalation", about, flags, named.as_deref(), &response);
         }
         let may_ask = output::is_interactive() && !self.globals.json && !self.globals.compact;
         let Some(decision) = decision else {
@@ -193,7 +193,7 @@ impl Inbox<'_> {
         about: &str,
         flags: &str,
         named: Option<&str>,
-        response: Value,
+        response: &Value,
     ) -> Result<(), Failure> {
         let Some(id) = self.one(named)? else {
             return Ok(output::print("Nothing waits for you.\n")?);

@@ -13,11 +13,11 @@ pub(super) fn question(gate: &Value) -> String {
     let mut shown = hanging("  ", "  ", &format!("{agent} wants to call {tool}"), width());
     if !gate["input"].is_null() {
         let input = line(&gate["input"].to_string());
-        shown.push_str(&hanging("  with ", "       ", &input, width()));
+        shown.push_str(&hanging("  with ", "  with ", &input, width()));
     }
     let is = definition(&gate["definition"]);
     if !is.is_empty() {
-        shown.push_str(&hanging("  runs ", "       ", &is, width()));
+        shown.push_str(&hanging("  runs ", "  runs ", &is, width()));
     }
     if gate["state"] == "open" {
         let how = "answer with --allow once, --allow always or --refuse";
@@ -94,10 +94,10 @@ fn permission(one: &Value, now: Time) -> String {
     let (agent, tool, by) = (text(one, "agent"), text(one, "tool"), text(one, "grantedBy"));
     let at = ago(&one["grantedAt"], now);
     let said = format!("{agent} may call {tool}, permitted by {by} {at}");
-    let mut shown = hanging("", "  ", &said, width());
+    let mut shown = hanging("", "", &said, width());
     let is = definition(&one["definition"]);
     if !is.is_empty() {
-        shown.push_str(&hanging("  runs ", "       ", &is, width()));
+        shown.push_str(&hanging("  runs ", "  runs ", &is, width()));
     }
     shown.push_str(&format!("  {CYAN}permission {}{CYAN:#}\n", text(one, "id")));
     shown

@@ -15,20 +15,24 @@ use crate::user_tools::{gone, toolbox};
 const SERVER: &str = r#"
 echo "$$" >> starts
 reply() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
+one() { printf '{"name":"%s","description":"Does %s.","inputSchema":{"type":"object"}%s}' "$1" "$1" "$2"; }
+hello='"protocolVersion":"2025-06-18","capabilities":{"tools":{}}'
 while IFS= read -r line; do
   id=${line#*\"id\":}; id=${id%%[,\}]*}
   case $line in
     *'"method":"initialize"'*)
-      reply '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"t","version":"1"}}';;
+      reply "{$hello,\"serverInfo\":{\"name\":\"t\",\"version\":\"1\"}}";;
     *'"method":"tools/list"'*)
-      one() { printf '{"name":"%s","description":"Does %s.","inputSchema":{"type":"object"}%s}' "$1" "$1" "$2"; }
-      reply "{\"tools\":[$(one say ',"annotations":{"readOnlyHint":true}'),$(one fail),$(one crash),$(one hang),$(one rich),$(one odd.name),$(one refuse)]}";;
+      tools=$(one say ',"annotations":{"readOnlyHint":true}')
+      for name in fail crash hang rich odd.name refuse; do tools="$tools,$(one $name)"; done
+      reply "{\"tools\":[$tools]}";;
     *notifications/cancelled*) echo x >> cancelled;;
     *'"name":"say"'*) reply '{"content":[{"type":"text","text":"hello"}]}';;
     *'"name":"odd.name"'*) reply '{"content":[{"type":"text","text":"odd"}]}';;
     *'"name":"fail"'*) reply '{"content":[{"type":"text","text":"no such file"}],"isError":true}';;
     *'"name":"rich"'*)
-      reply '{"content":[{"type":"text","text":"a"},{"type":"image","data":"AAAA","mimeType":"image/png"}],"structuredContent":{"n":1}}';;
+      image='{"type":"image","data":"AAAA","mimeType":"image/png"}'
+      reply "{\"content\":[{\"type\":\"text\",\"text\":\"a\"},$image],\"structuredContent\":{\"n\":1}}";;
     *'"name":"refuse"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"bad path"}}\n' "$id";;
     *'"name":"crash"'*) echo 'out of cheese' >&2; exit 7;;
   esac
@@ -206,7 +210,7 @@ fn a_long_answer_is_cut() {
     std::fs::write(folder.path().join("long"), &long).unwrap();
     let script = SERVER.replace(
         r#"reply '{"content":[{"type":"text","text":"hello"}]}'"#,
-        r#"printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s"}]}}\n' "$id" "$(cat long)""#,
+        r#"reply "{\"content\":[{\"type\":\"text\",\"text\":\"$(cat long)\"}]}""#,
     );
     assert_ne!(script, SERVER);
     std::fs::write(folder.path().join("long.sh"), script).unwrap();

@@ -1,3 +1,5 @@
+//! Permission, cell by cell: who asks, what stands, what is taken back.
+
 use ulid::Ulid;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! How far an agent is driven: every place that can say it, and every way to say it wrong.
+
 use std::collections::BTreeMap;
 
 use super::*;
