@@ -58,7 +58,7 @@ impl Model for Instantly {
 struct One(Arc<dyn Model>);
 
 impl Models for One {
-    fn open(&self, _: &str) -> Result<Arc<dyn Model>, Fault> {
+    fn open(&self, _: &str, _: Option<&str>) -> Result<Arc<dyn Model>, Fault> {
         Ok(Arc::clone(&self.0))
     }
 }
