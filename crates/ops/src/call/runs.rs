@@ -109,9 +109,14 @@ impl Call<'_, '_> {
         let Some(named) = host_id("conversation", context.conversation.as_deref())? else {
             return Ok(None);
         };
-        let conversation = self.conversation(&named)?;
+        let Some(id) = ConversationId::parse(&named) else {
+            // A host's own word for it: its session carries it.
+            let Some(project) = self.project()? else { return Ok(None) };
+            return Ok(self.tx.session(project, &named, Lock::Row)?);
+        };
         let unknown = || Error::from(Refusal::UnknownConversation { conversation: named.clone() });
-        self.session_of_chat(conversation.id)?.map(Some).ok_or_else(unknown)
+        self.conversation(&named)?;
+        self.session_of_chat(id)?.map(Some).ok_or_else(unknown)
     }
 
     /// The session a chat is of.

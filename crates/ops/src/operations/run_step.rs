@@ -233,7 +233,8 @@ impl Define for RunStep {
     const ACCESS: Access = Access::Roles(&[Role::System]);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces::CALL;
-    const EXAMPLE: &'static str = r#"{"run":"01JCQ0000000000000000000AB"}"#;
+    const EXAMPLE: &'static str = r#"{"run":"01JCQ0000000000000000000AB","epoch":0,
+        "summary":{"text":"So far: nothing.","inputTokens":10,"outputTokens":3}}"#;
 
     type Input = Input;
     type Output = Output;
