@@ -2,4 +2,6 @@
 
 mod stage;
 
+mod crash;
+
 mod drain;
