@@ -42,7 +42,7 @@ fn open_gates(world: &World) -> Vec<Value> {
     found
 }
 
-/// one gate for each call, shown with all that is needed to judge it, the same question when
+/// One gate for each call, shown with all that is needed to judge it, the same question when
 /// asked again, and answered once.
 fn a_call_is_asked_about_once(backend: Backend) {
     let world = World::new(backend);
