@@ -21,7 +21,7 @@ fn show(place: &Place, words: &[&str]) -> Punch {
     place.bare(["config", "show"]).words(words.iter().copied())
 }
 
-/// S-5, S-6, F-13: each place can switch on and off, and the answer says which one counts.
+/// S-5, F-13: each place can switch on and off, and the answer says which one counts.
 #[test]
 fn what_counts_is_shown_with_its_origin() {
     let project = "[agents.coder]\nmodel = \"ollama:x\"\ntodo_driven_execution = true\n";
@@ -117,7 +117,7 @@ fn both_files_are_shown_as_they_count_together() {
     assert!(!place.home().join("data").exists());
 }
 
-/// Q-S2, S-38: what is printed as a sample is a file that can be used as it is.
+/// Q-S2: what is printed as a sample is a file that can be used as it is.
 #[test]
 fn the_sample_is_a_file_to_begin_with() {
     let begun = place("", None);

@@ -25,7 +25,7 @@ impl Desk {
         guard.judge(&self.world.envelope(Role::System), &wanted).unwrap()
     }
 
-    fn answer(&self, gate: &str, decision: &str, response: Value) {
+    fn answer(&self, gate: &str, decision: &str, response: &Value) {
         let input = json!({ "gateId": gate, "decision": decision, "response": response });
         let operator = self.world.envelope(Role::Operator);
         self.world.call_in(&operator, "gate_answer", input).unwrap();
@@ -48,17 +48,17 @@ fn the_file_or_the_person_says_whether(backend: Backend) {
     assert_eq!(judge("nothing", "c"), Verdict::Denied("there is no tool `nothing`".to_owned()));
     let first = asked(&judge("deploy", "c1"));
     assert_eq!(asked(&judge("deploy", "c1")), first, "the same call is the same question");
-    desk.answer(&first, "refuse", json!("not on a Friday"));
+    desk.answer(&first, "refuse", &json!("not on a Friday"));
     let denied = Verdict::Denied("denied by the operator: not on a Friday".to_owned());
     assert_eq!(judge("deploy", "c1"), denied);
     let second = asked(&judge("deploy", "c2"));
-    desk.answer(&second, "refuse", Value::Null);
+    desk.answer(&second, "refuse", &Value::Null);
     assert_eq!(judge("deploy", "c2"), Verdict::Denied("denied by the operator".to_owned()));
     let third = asked(&judge("deploy", "c3"));
-    desk.answer(&third, "resume", json!("once"));
+    desk.answer(&third, "resume", &json!("once"));
     assert_eq!(judge("deploy", "c3"), Verdict::Allowed);
     let fourth = asked(&judge("deploy", "c4"));
-    desk.answer(&fourth, "resume", json!("always"));
+    desk.answer(&fourth, "resume", &json!("always"));
     assert_eq!(judge("deploy", "c5"), Verdict::Allowed);
     // Somebody edits what is behind the name: that was never permitted.
     let edited = TOOLS.replace("./deploy.sh", "./steal.sh");

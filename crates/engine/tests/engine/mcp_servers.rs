@@ -63,7 +63,7 @@ fn starts(folder: &TempDir) -> Vec<String> {
     starts.lines().map(str::to_owned).collect()
 }
 
-/// M-50: an agent uses the tools of a server, each under the server's name.
+/// An agent uses the tools of a server, each under the server's name.
 #[test]
 fn a_servers_tools_are_listed_and_called() {
     let folder = place();

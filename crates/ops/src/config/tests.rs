@@ -403,7 +403,7 @@ fn a_price_tells_the_cost() {
     assert!((cost - 4.5).abs() < 1e-9, "{cost}");
 }
 
-/// Q-S2, S-38: off by default, and on for `coder` in the sample, which a project may have as it is.
+/// Q-S2: off by default, and on for `coder` in the sample, which a project may have as it is.
 #[test]
 fn the_sample_reads_and_drives_the_coder() {
     let config = project(SAMPLE).unwrap();

@@ -22,7 +22,7 @@ fn ask(world: &World, input: Value) -> Value {
     world.call_in(&runner(world), "permission_ask", input).unwrap()
 }
 
-fn answer(world: &World, gate: &Value, decision: &str, response: Value) -> Result<Value, Error> {
+fn answer(world: &World, gate: &Value, decision: &str, response: &Value) -> Result<Value, Error> {
     let input = json!({ "gateId": gate, "decision": decision, "response": response });
     world.call_in(&world.envelope(Role::Operator), "gate_answer", input)
 }
@@ -42,7 +42,7 @@ fn open_gates(world: &World) -> Vec<Value> {
     found
 }
 
-/// one gate for each call, shown with all that is needed to judge it, the same question when
+/// One gate for each call, shown with all that is needed to judge it, the same question when
 /// asked again, and answered once.
 fn a_call_is_asked_about_once(backend: Backend) {
     let world = World::new(backend);
@@ -54,7 +54,7 @@ fn a_call_is_asked_about_once(backend: Backend) {
     assert_eq!((&gate["tool"], &gate["agent"]), (&json!("deploy"), &json!("coder")));
     assert_eq!(gate["input"], json!({ "to": "staging" }));
     assert_eq!(gate["definition"], json!({ "command": ["./deploy.sh"] }));
-    let said = answer(&world, &asked["gateId"], "resume", json!("once")).unwrap();
+    let said = answer(&world, &asked["gateId"], "resume", &json!("once")).unwrap();
     assert_eq!(said["gate"]["response"], json!({ "allow": "once" }), "kept in one form");
     let allowed = ask(&world, question("c1"));
     assert_eq!((&allowed["permission"], &allowed["standing"]), (&json!("allowed"), &json!(false)));
@@ -64,14 +64,14 @@ fn a_call_is_asked_about_once(backend: Backend) {
     other["input"]["to"] = json!("production");
     assert_eq!(ask(&world, other)["permission"], "open");
     assert_eq!(permissions(&world), Vec::<Value>::new());
-    let again = answer(&world, &asked["gateId"], "refuse", Value::Null).unwrap_err();
+    let again = answer(&world, &asked["gateId"], "refuse", &Value::Null).unwrap_err();
     assert_eq!(again.code(), "already_answered");
 }
 
 fn a_refusal_is_for_that_call(backend: Backend) {
     let world = World::new(backend);
     let asked = ask(&world, question("c1"));
-    answer(&world, &asked["gateId"], "refuse", json!("not today")).unwrap();
+    answer(&world, &asked["gateId"], "refuse", &json!("not today")).unwrap();
     let denied = ask(&world, question("c1"));
     assert_eq!(
         (&denied["permission"], &denied["response"]),
@@ -85,7 +85,7 @@ fn what_is_given_always_stands(backend: Backend) {
     let world = World::new(backend);
     let first = ask(&world, question("c1"));
     let waiting = ask(&world, question("c2"));
-    answer(&world, &first["gateId"], "resume", json!({ "allow": "always" })).unwrap();
+    answer(&world, &first["gateId"], "resume", &json!({ "allow": "always" })).unwrap();
     assert_eq!(open_gates(&world), Vec::<Value>::new(), "who waited for the same goes on");
     assert_eq!(ask(&world, question("c2"))["gateId"], waiting["gateId"]);
     assert_eq!(ask(&world, question("c2"))["permission"], "allowed");
@@ -117,7 +117,7 @@ fn what_is_taken_back_is_asked_about_again(backend: Backend) {
     let world = World::new(backend);
     let operator = world.envelope(Role::Operator);
     let first = ask(&world, question("c1"));
-    answer(&world, &first["gateId"], "resume", json!("always")).unwrap();
+    answer(&world, &first["gateId"], "resume", &json!("always")).unwrap();
     let revoke = json!({ "id": first["gateId"] });
     let revoked = world.call_in(&operator, "permission_revoke", revoke.clone()).unwrap();
     assert!(revoked["permission"]["revokedAt"].is_string(), "{revoked}");
@@ -127,7 +127,7 @@ fn what_is_taken_back_is_asked_about_again(backend: Backend) {
     let again = world.call_in(&operator, "permission_revoke", revoke).unwrap();
     assert_eq!(again, revoked, "twice is no mistake");
     let once = ask(&world, question("c5"));
-    answer(&world, &once["gateId"], "resume", json!("once")).unwrap();
+    answer(&world, &once["gateId"], "resume", &json!("once")).unwrap();
     let wrong = json!({ "id": once["gateId"] });
     let refused = world.call_in(&operator, "permission_revoke", wrong).unwrap_err();
     assert_eq!(refused.code(), "no_permission");
@@ -168,7 +168,7 @@ fn a_wrong_answer_changes_nothing(backend: Backend) {
     for response in
         [json!("forever"), json!({ "allow": "never" }), json!({}), json!(1), json!(true)]
     {
-        let refused = answer(&world, &gate, "resume", response.clone()).unwrap_err();
+        let refused = answer(&world, &gate, "resume", &response).unwrap_err();
         assert_eq!(refused.code(), "bad_response", "{response}");
         assert!(refused.to_string().contains("`once` or `always`"), "{refused}");
     }
@@ -196,7 +196,7 @@ fn the_session_waits(backend: Backend) {
         shown["session"]["state"].clone()
     };
     assert_eq!(state(), "paused");
-    answer(&world, &asked["gateId"], "refuse", Value::Null).unwrap();
+    answer(&world, &asked["gateId"], "refuse", &Value::Null).unwrap();
     assert_eq!(state(), "active");
 }
 
@@ -221,7 +221,7 @@ fn a_list_goes_on_where_it_ended(backend: Backend) {
         input["agent"] = json!(AgentPath::parse(&format!("a{n}")).unwrap());
         let gate = ask(&world, input)["gateId"].clone();
         let allow = if n % 2 == 0 { "once" } else { "always" };
-        answer(&world, &gate, "resume", json!(allow)).unwrap();
+        answer(&world, &gate, "resume", &json!(allow)).unwrap();
     }
     let operator = world.envelope(Role::Operator);
     let page = |input: Value| world.call_in(&operator, "permission_list", input).unwrap();

@@ -123,7 +123,7 @@ fn a_value_that_cannot_be_read_falls_back_with_a_word() {
     }
 }
 
-/// P-10: 0 is none, and nothing is without limit.
+/// 0 is none, and nothing is without limit.
 #[test]
 fn nothing_means_unlimited() {
     let none = AgentConfig { max_todo_continuations: Some(0), ..AgentConfig::default() };
