@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use punchlist_core::conversation::Message;
-use punchlist_core::driver;
+use punchlist_core::driver::{self, Work};
 use punchlist_core::{Run, RunId};
 use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
@@ -26,6 +26,8 @@ pub struct Look {
     pub messages: Vec<Message>,
     /// The lists as they stand, for before the next call of the model (T-31).
     pub context: Option<String>,
+    /// Is anything on its lists to be worked on?
+    pub has_open: bool,
     /// Is its session bound to an issue?
     pub has_issue: bool,
 }
@@ -49,6 +51,7 @@ impl Ops {
                 let done = call.tx().recently_settled(list.list.id, RECENT)?;
                 list.todos.extend(done.into_iter().map(|todo| (todo.id, todo)));
             }
+            let has_open = Work::of(&lists, shared.now).actionable > 0;
             let context = driver::context(&lists, &run.counters, shared.now);
             let has_issue = session.is_some_and(|session| session.bound_issue.is_some());
             let mut messages = call.tx().newest_messages(run.conversation_id, limit)?;
@@ -57,7 +60,7 @@ impl Ops {
             {
                 messages.insert(0, first);
             }
-            Ok(Look { run, epoch, messages, context, has_issue })
+            Ok(Look { run, epoch, messages, context, has_open, has_issue })
         })
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use punchlist_core::conversation::ToolCall;
 use punchlist_core::driver::{self, Finish, StopReason, Trigger, Wait};
-use punchlist_core::run::RunState;
+use punchlist_core::run::{Completion, RunState};
 use punchlist_core::{Refusal, Run, RunId, Time};
 use punchlist_ops::Error;
 use punchlist_ops::catalogue::find;
@@ -176,15 +176,22 @@ impl Hands<'_, '_> {
     /// Calls the model once and writes down what it says; where that was its last word, the driver
     /// is asked in the same breath.
     fn call_model(&self, look: Look, model: &dyn Model, tools: &Toolset) -> Result<Flow, Error> {
-        let Look { run, messages, context, .. } = look;
+        let Look { run, messages, context, has_open, .. } = look;
         let messages = history::history(&run, messages);
         let full = model.window().saturating_mul(FULL_PERCENT);
         let is_full = run.counters.context_tokens.saturating_mul(100) >= full;
         if is_full && messages.len() >= SUMMED_MIN {
             return self.compact(&run, model, tools, &messages);
         }
-        let instructions = run.settings.instructions.as_deref();
-        let system = driver::system(run.agent.as_str(), run.role, instructions, &tools.names());
+        let is_narrow = run.settings.completion == Completion::Verified && has_open;
+        let narrow = is_narrow.then(|| tools.narrowed());
+        let tools = narrow.as_ref().unwrap_or(tools);
+        let system = if is_narrow {
+            driver::between(run.agent.as_str())
+        } else {
+            let instructions = run.settings.instructions.as_deref();
+            driver::system(run.agent.as_str(), run.role, instructions, &tools.names())
+        };
         let request = Request {
             system: &system,
             context: context.as_deref(),

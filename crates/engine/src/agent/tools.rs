@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use punchlist_core::conversation::ToolCall;
 use punchlist_core::driver::Ways;
+use punchlist_core::run::Completion;
 use punchlist_core::{Role, Run};
 use punchlist_ops::access::Access;
 use punchlist_ops::catalogue::{CATALOGUE, Effect, Operation, Profile};
@@ -88,7 +89,10 @@ pub(super) struct Toolset {
 
 impl Toolset {
     pub(super) fn of(crew: &Crew<'_>, run: &Run, has_issue: bool) -> Self {
-        let own = own(run, has_issue);
+        let mut own = own(run, has_issue);
+        if run.settings.completion == Completion::Verified {
+            own.retain(|operation| operation.name != "complete_todo");
+        }
         let mut listed: Vec<Tool> = own
             .iter()
             .map(|operation| Tool {
@@ -101,6 +105,15 @@ impl Toolset {
         Self { own, listed }
     }
 
+    /// Between two items of a plan whose reports complete it, an agent sees no more than it needs to
+    /// hand the next one on (F-7).
+    pub(super) fn narrowed(&self) -> Self {
+        const NARROW: [&str; 4] = ["list_todo", "delegate", "todo_hold", "ask"];
+        let own = self.own.iter().filter(|o| NARROW.contains(&o.name)).copied().collect();
+        let listed = self.listed.iter().filter(|t| NARROW.contains(&t.name.as_str()));
+        Self { own, listed: listed.cloned().collect() }
+    }
+
     pub(super) fn names(&self) -> Vec<&str> {
         self.listed.iter().map(|tool| tool.name.as_str()).collect()
     }
@@ -111,7 +124,7 @@ impl Toolset {
 
     /// Can the agent change a list at all?
     pub(super) fn has_todo_tool(&self) -> bool {
-        ["create_todo", "complete_todo", "todo", "todo_write", "plan", "task_complete"]
+        ["create_todo", "complete_todo", "delegate", "todo", "todo_write", "plan", "task_complete"]
             .iter()
             .any(|name| self.has(name))
     }

@@ -121,7 +121,11 @@ impl Site {
         assert_eq!(shown["run"]["stopReason"], json!("drained"), "{at}: {shown:#}");
         assert_eq!(shown["text"], json!("It is written."), "{at}");
         let done = shown["done"].as_array().unwrap();
-        assert_eq!((done.len(), shown["left"].as_array().unwrap().len()), (1, 0), "{at}: {shown:#}");
+        assert_eq!(
+            (done.len(), shown["left"].as_array().unwrap().len()),
+            (1, 0),
+            "{at}: {shown:#}"
+        );
         let delegations = self.call("delegation_list", json!({}));
         let delegations = delegations["delegations"].as_array().unwrap();
         assert_eq!(delegations.len(), 1, "{at}: {delegations:#?}");
@@ -171,7 +175,10 @@ fn an_errand(backend: Backend) {
     let run = start(&site);
     site.work(folder.path());
     site.check(&run, folder.path(), 0);
-    assert_eq!(fs::read_to_string(folder.path().join("written")).unwrap().matches("a line").count(), 1);
+    assert_eq!(
+        fs::read_to_string(folder.path().join("written")).unwrap().matches("a line").count(),
+        1
+    );
 }
 
 /// Q-M6, M-56, M-62, X-16, F-8: whatever the moment.

@@ -5,3 +5,4 @@ mod stage;
 mod crash;
 
 mod drain;
+mod verified;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use punchlist_core::delegation::Review;
 use punchlist_core::driver::Budget;
-use punchlist_core::run::{HISTORY_MAX, Settings};
+use punchlist_core::run::{Completion, HISTORY_MAX, Settings};
 use punchlist_core::{AgentPath, Refusal, Role};
 use schemars::JsonSchema;
 use serde::de::{Deserializer, Error as _};
@@ -69,6 +69,9 @@ pub struct AgentConfig {
     /// What becomes of what it proposes for a checklist; absent: review.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub todo_review: Option<Review>,
+    /// Who says that an item of its plan is done: itself, or whoever it was handed to. Absent: itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completion: Option<Completion>,
     /// Is it sent on until its list is drained? Absent: no.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub todo_driven_execution: Option<bool>,
@@ -240,6 +243,7 @@ impl Roster {
             max_tokens: REPLY_TOKENS,
             tools: patterns.map(|patterns| patterns.iter().map(ToString::to_string).collect()),
             instructions: agent.and_then(|agent| agent.instructions.clone()),
+            completion: agent.and_then(|agent| agent.completion).unwrap_or_default(),
             history: HISTORY_MAX,
             continuation: None,
         };
