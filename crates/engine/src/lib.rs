@@ -12,6 +12,7 @@ pub mod done;
 pub mod model;
 pub mod pump;
 pub mod scheduler;
+pub mod telemetry;
 mod web;
 pub mod worker;
 
@@ -20,4 +21,5 @@ pub use collector::Collector;
 pub use done::Done;
 pub use pump::{Handler, Pump, Report, Setback};
 pub use scheduler::Scheduler;
+pub use telemetry::Telemetry;
 pub use worker::Worker;
