@@ -259,6 +259,8 @@ events! {
     GateSuperseded = "gate_superseded" { gate_id: GateId, by: GateId }
     /// Whoever asked has the answer now.
     GateCollected = "gate_collected" { gate_id: GateId }
+    /// A permission that was given always is taken back; the response says by whom.
+    PermissionRevoked = "permission_revoked" { gate_id: GateId, response: Value }
     /// Somebody who may not tried to answer; nothing changed.
     GateAnswerRefused = "gate_answer_refused" { gate_id: GateId, refusal: Refusal }
     /// Work was handed to another agent.

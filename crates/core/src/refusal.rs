@@ -136,6 +136,8 @@ pub enum Refusal {
     UnknownGate { gate: String },
     /// A gate is answered once.
     AlreadyAnswered { gate: GateId, state: GateState, by: Option<String>, at: Option<Time> },
+    /// Nothing was permitted for good by this gate.
+    NoPermission { gate: GateId },
     /// A form that cannot be asked.
     BadForm { fault: String },
     /// An answer that does not fit its form.
@@ -218,7 +220,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// Every code there is, for the error table and its golden.
-    pub const CODES: [&'static str; 73] = [
+    pub const CODES: [&'static str; 74] = [
         "unknown_todo",
         "already_settled",
         "wrong_status",
@@ -260,6 +262,7 @@ impl Refusal {
         "bad_checklist",
         "unknown_gate",
         "already_answered",
+        "no_permission",
         "bad_form",
         "bad_response",
         "bad_agent_type",
@@ -347,6 +350,7 @@ impl Refusal {
             Self::BadChecklist { .. } => "bad_checklist",
             Self::UnknownGate { .. } => "unknown_gate",
             Self::AlreadyAnswered { .. } => "already_answered",
+            Self::NoPermission { .. } => "no_permission",
             Self::BadForm { .. } => "bad_form",
             Self::BadResponse { .. } => "bad_response",
             Self::BadAgentType { .. } => "bad_agent_type",

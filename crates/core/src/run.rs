@@ -64,6 +64,9 @@ impl RunState {
 pub struct Settings {
     /// Who answers, e.g. `anthropic:claude-sonnet-5`.
     pub model: String,
+    /// How hard it is to think.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
     /// Does it go on by itself while its lists are open (S-2)?
     pub drives: bool,
     pub budget: Budget,

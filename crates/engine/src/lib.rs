@@ -10,9 +10,11 @@ pub mod collect;
 pub mod collector;
 pub mod done;
 pub mod model;
+mod process;
 pub mod pump;
 pub mod scheduler;
 pub mod telemetry;
+pub mod tools;
 mod web;
 pub mod worker;
 

@@ -11,6 +11,7 @@ mod gates;
 mod issues;
 mod metrics;
 mod missions;
+mod permissions;
 mod plans;
 mod runs;
 mod session_lists;

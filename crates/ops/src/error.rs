@@ -123,6 +123,7 @@ pub const TABLE: &[Meaning] = &[
     meaning("bad_checklist", 2, 400, false),
     meaning("unknown_gate", 1, 404, false),
     meaning("already_answered", 1, 409, false),
+    meaning("no_permission", 1, 409, false),
     meaning("bad_form", 2, 400, false),
     meaning("bad_response", 2, 400, false),
     meaning("bad_agent_type", 2, 400, false),

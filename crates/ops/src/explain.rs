@@ -190,6 +190,12 @@ pub fn explain(schema: &Value, input: &Value) -> Option<Fault> {
     walk(schema, input, "")
 }
 
+/// The same of a part that stands at this path.
+#[must_use]
+pub fn explain_at(schema: &Value, input: &Value, path: &str) -> Option<Fault> {
+    walk(schema, input, path)
+}
+
 fn properties(schema: &Value) -> Option<&Map<String, Value>> {
     schema.get("properties").and_then(Value::as_object)
 }

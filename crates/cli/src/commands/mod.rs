@@ -5,6 +5,7 @@ mod backup;
 mod call;
 mod checklist;
 mod completions;
+mod config;
 mod demo;
 mod doctor;
 mod edit;
@@ -31,7 +32,7 @@ use crate::failure::Failure;
 use crate::output;
 
 /// The commands that are not operations of the catalogue.
-pub(crate) const FIXED: [&str; 12] = [
+pub(crate) const FIXED: [&str; 13] = [
     "demo",
     "inbox",
     "call",
@@ -39,6 +40,7 @@ pub(crate) const FIXED: [&str; 12] = [
     "worker",
     "wait",
     "doctor",
+    "config",
     "backup",
     "restore",
     "export",
@@ -62,6 +64,7 @@ pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
         "wait" => Some(follow::wait_command()),
         "log" => operation::command(name, second).map(follow::with_flag),
         "doctor" => Some(doctor::command()),
+        "config" => Some(config::command()),
         "backup" => Some(backup::command()),
         "restore" => Some(backup::restore_command()),
         "export" => Some(export::command()),
@@ -104,6 +107,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         Some(("wait", matches)) => follow::wait(globals, matches),
         Some(("log", matches)) if matches.get_flag("follow") => follow::log(globals, matches),
         Some(("doctor", _)) => doctor::run(globals),
+        Some(("config", matches)) => config::run(globals, matches),
         Some(("backup", matches)) => backup::run(globals, matches),
         Some(("restore", matches)) => backup::restore(globals, matches),
         Some(("export", matches)) => export::run(globals, matches),

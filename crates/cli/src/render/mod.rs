@@ -15,6 +15,7 @@ mod issues;
 mod metrics;
 mod mission_status;
 mod missions;
+mod permissions;
 mod plans;
 mod reports;
 mod session_list;
@@ -65,6 +66,9 @@ fn words(operation: &str, answer: &Value, now: Time) -> Option<String> {
         "checkpoint" | "ask" | "form" => gates::asked(answer),
         "gate_list" => gates::listed(answer, now),
         "gate_answer" => gates::answered(answer),
+        "permission_ask" => permissions::asked(answer),
+        "permission_list" => permissions::listed(answer, now),
+        "permission_revoke" => permissions::revoked(answer),
         "delegate" => delegations::handed(answer),
         "delegation_list" => delegations::listed(answer, now),
         "delegation_heartbeat" => delegations::lease(answer, now),

@@ -122,6 +122,7 @@ impl Refusal {
             Self::MayNotAnswer { .. } => "gates are answered by the operator: wait".into(),
             Self::UnknownGate { .. } => "gate_list shows the gates".into(),
             Self::AlreadyAnswered { .. } => "an answer counts once; ask anew if it is wrong".into(),
+            Self::NoPermission { .. } => "permission_list shows what is permitted".into(),
             Self::BadForm { .. } => {
                 "give a flat object of string, number, integer and boolean fields".into()
             }

@@ -159,6 +159,9 @@ impl fmt::Display for Refusal {
                     _ => Ok(()),
                 }
             }
+            Self::NoPermission { gate } => {
+                write!(f, "gate {gate} gives no standing permission")
+            }
             Self::BadForm { fault } => write!(f, "this form cannot be asked: {fault}"),
             Self::BadResponse { faults } => {
                 write!(f, "the response does not fit the form: {}", faults.join("; "))

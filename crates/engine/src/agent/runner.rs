@@ -121,7 +121,7 @@ impl Hands<'_, '_> {
             _ => {}
         }
         let tools = Toolset::of(self.crew, &look.run, look.has_issue);
-        let model = match self.crew.models.open(&look.run.settings.model) {
+        let model = match self.crew.open_model(&look.run) {
             Ok(model) => model,
             Err(fault) => {
                 (self.crew.told)(&Live::Fails { run: &look.run, fault: &fault });
@@ -352,7 +352,7 @@ impl Hands<'_, '_> {
             input["starts"] = Value::String(call.id.clone());
             self.crew.step(self.project, input).map(|_| ())
         };
-        match self.crew.outside.call(run, call, &input, &self.cancel, &begin)? {
+        match self.crew.outside.call(self.project, run, call, &input, &self.cancel, &begin)? {
             Answer::Done(said) => Ok(Made::Done(Said { text: cut(said.text), ..said })),
             Answer::Asked => Ok(Made::Asked),
         }

@@ -7,6 +7,7 @@ use punchlist_core::driver::Ways;
 use punchlist_core::{Role, Run};
 use punchlist_ops::access::Access;
 use punchlist_ops::catalogue::{CATALOGUE, Effect, Operation, Profile};
+use punchlist_ops::config::{AgentConfig, ToolPattern};
 use punchlist_ops::{Context, Envelope, Error, Proof};
 use serde_json::Value;
 
@@ -25,6 +26,7 @@ pub trait Outside: Sync {
     /// not begun again by whoever takes the run over.
     fn call(
         &self,
+        project: &str,
         run: &Run,
         call: &ToolCall,
         input: &Value,
@@ -41,6 +43,7 @@ impl Outside for () {
 
     fn call(
         &self,
+        _: &str,
         _: &Run,
         call: &ToolCall,
         _: &Value,
@@ -71,7 +74,7 @@ pub struct Said {
 }
 
 impl Said {
-    pub(super) fn error(text: impl Into<String>) -> Self {
+    pub fn error(text: impl Into<String>) -> Self {
         let (text, is_error) = (text.into(), true);
         Self { text, is_error, changed: false, touched_list: false, outside: false }
     }
@@ -122,15 +125,9 @@ impl Toolset {
 fn own(run: &Run, has_issue: bool) -> Vec<&'static Operation> {
     let may = |operation: &&Operation| operation.access.allows(run.role);
     if let Some(patterns) = &run.settings.tools {
-        let named = |operation: &&Operation| {
-            let private = operation.name == "mission_todo_complete";
-            patterns.iter().any(|pattern| match pattern.strip_suffix('*') {
-                Some(prefix) => !private && operation.name.starts_with(prefix),
-                None => operation.name == pattern,
-            })
-        };
-        let is_tool = |operation: &&Operation| operation.access != Access::Roles(&[Role::System]);
-        return CATALOGUE.iter().filter(is_tool).filter(may).filter(named).collect();
+        let tools = patterns.iter().filter_map(|pattern| ToolPattern::parse(pattern)).collect();
+        let agent = AgentConfig { tools: Some(tools), ..AgentConfig::default() };
+        return CATALOGUE.iter().filter(may).filter(|o| agent.offers(o)).collect();
     }
     let profile = match run.role {
         Role::Lead | Role::Owner => Profile::Mission,

@@ -3,7 +3,7 @@
 //! Off unless an endpoint is named; then nothing of this exists, no thread and no memory. It hears
 //! what happens in runs ([`Live`]) and knows nothing else. No run ever waits for it, and no process
 //! waits longer than two seconds at its end. What it sends holds no secrets, and what people, models
-//! and tools said only where somebody asked for it. ADR 0018.
+//! and tools said only where somebody asked for it. ADR 0019.
 
 mod export;
 mod metrics;

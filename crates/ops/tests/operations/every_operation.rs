@@ -149,6 +149,15 @@ fn working_input(world: &World, operation: &Operation) -> Value {
     if operation.name.starts_with("drive_") {
         input["session"] = world.call("session_start", json!({})).unwrap()["session"]["id"].clone();
     }
+    if operation.name == "permission_revoke" {
+        let ask = find("permission_ask").unwrap().example;
+        let asked = world.call("permission_ask", serde_json::from_str(ask).unwrap()).unwrap();
+        let always = json!({
+            "gateId": asked["gateId"], "decision": "resume", "response": { "allow": "always" },
+        });
+        world.call_in(&world.envelope(Role::Operator), "gate_answer", always).unwrap();
+        input["id"] = asked["gateId"].clone();
+    }
     if operation.name.starts_with("delegation_") || operation.name == "proposal_decide" {
         let id = delegation(world, operation);
         if input.get("delegationId").is_some() {

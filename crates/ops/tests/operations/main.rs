@@ -17,6 +17,7 @@ mod mission_cycle;
 mod mission_desk;
 mod mission_work;
 mod missions;
+mod permissions;
 mod plan_files;
 mod plan_life;
 mod plan_places;
