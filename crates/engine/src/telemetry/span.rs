@@ -98,10 +98,11 @@ impl Span {
         self.events.push(Event { at, name, attributes });
     }
 
-    /// It failed, in one word.
+    /// It failed, in one word; the first one counts.
     pub(super) fn failed(&mut self, error: &str) {
-        self.is_error = true;
-        self.put("error.type", error);
+        if !std::mem::replace(&mut self.is_error, true) {
+            self.put("error.type", error);
+        }
     }
 }
 
