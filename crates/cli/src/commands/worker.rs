@@ -24,7 +24,8 @@ pub(crate) fn command() -> Command {
              when somebody asks, and when a completed todo says that they moved. A collector that \
              fails is tried five times, then rests until its next time. Any number of workers may \
              share a store: each thing is done by one of them. Ctrl-C ends it, and what was begun \
-             is given back.",
+             is given back.\n\nWith OTEL_EXPORTER_OTLP_ENDPOINT set, what agents do is told to that \
+             OpenTelemetry collector.",
         )
         .arg(
             Arg::new("once")
@@ -42,6 +43,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let envelope = caller::envelope(&ops, globals, false)?;
     let nobody_listens = AtomicBool::new(false);
     let models = Shelf::default();
+    let telemetry = caller::telemetry();
     let worker = Worker {
         ops: &ops,
         agents: Arc::clone(&envelope.agents),
@@ -49,7 +51,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         outside: &(),
         pump: Pump::default(),
         hands: HANDS,
-        told: &|_| {},
+        told: &|live| telemetry.watch(live),
         clock: &caller::ticking,
         is_stopped: &|| stop.asked() || nobody_listens.load(Ordering::Relaxed),
         report: &|done| {
