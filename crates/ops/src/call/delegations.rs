@@ -130,7 +130,8 @@ impl Call<'_, '_> {
             Mode::Async => Some(delegation.news()),
             Mode::Sync => None,
         };
-        self.wake_run(project, run, Trigger::DelegationReturned, news.as_deref())
+        self.wake_run(project, run, Trigger::DelegationReturned, news.as_deref())?;
+        Ok(())
     }
 
     /// An item whose delegation failed for good is held, where a driver would hand it out again

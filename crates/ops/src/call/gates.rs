@@ -103,6 +103,10 @@ impl Call<'_, '_> {
             let news = gate.news();
             self.wake_run(project, run, Trigger::GateAnswered, news.as_deref())?;
         }
+        // A question of a session keeps every run in it.
+        if let Some(session) = gate.session_id {
+            self.wake_session(session, Trigger::GateAnswered)?;
+        }
         // After it: a change of the item closes what is still asked about it.
         if gate.kind == GateKind::Escalation {
             self.act_on_answer(&gate, command)?;
