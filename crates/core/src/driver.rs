@@ -157,6 +157,10 @@ fn after_stop(facts: &Facts<'_>, finish: Finish, counters: &mut Counters) -> Ver
     if let Some(reason) = StopReason::of(finish) {
         return Verdict::Stop(reason);
     }
+    // Something was said while it spoke its last word: it has to hear that first.
+    if counters.has_news() {
+        return within(facts, counters);
+    }
     // Switched off, an end with open items is simply told; where nothing is open there is nothing
     // to switch off.
     if !facts.enabled && work.actionable > 0 {

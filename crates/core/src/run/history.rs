@@ -36,12 +36,14 @@ pub fn trim(messages: &[Kept], limit: usize) -> Vec<usize> {
         while start > from && messages[start].result {
             start -= 1;
         }
-        let group = start..end;
+        // Results whose call is not there make no sense to anybody, and what only stands before
+        // them has nothing to do with them.
+        let orphaned = messages[start].result;
+        let alone = messages[start].calls == 0;
+        let group = start..if alone { start + 1 } else { end };
         end = start;
         let size = group.len();
-        // Results whose call is not there make no sense to anybody.
-        let orphaned = messages[group.start].result;
-        let whole = messages[group.start].calls == size - 1 || messages[group.start].calls == 0;
+        let whole = messages[group.start].calls == size - 1;
         let is_earlier = messages[group.start].earlier;
         let pinned = messages[group.clone()].iter().any(|m| m.begins_turn || m.summary);
         let fits = size <= room && (!is_earlier || size <= earlier);
@@ -101,5 +103,7 @@ mod tests {
     #[test]
     fn what_has_no_partner_is_left_out() {
         assert_eq!(trim(&[RESULT, USER, calls(2), RESULT], 50), [1]);
+        // Its call was said too long ago to be among what is looked at.
+        assert_eq!(trim(&[USER, RESULT, RESULT, TEXT], 50), [0, 3]);
     }
 }

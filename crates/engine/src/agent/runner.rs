@@ -11,6 +11,7 @@ use punchlist_core::{DelegationId, Refusal, Run, RunId, Time};
 use punchlist_ops::Error;
 use punchlist_ops::catalogue::find;
 use punchlist_ops::runs::Look;
+use punchlist_store::rows::outbox::Work;
 use serde_json::{Value, json};
 
 use super::history::{self, Next};
@@ -75,7 +76,32 @@ impl Crew<'_> {
 
     /// The same; it also ends when `cancel` says so.
     pub fn drive_with(&self, project: &str, id: RunId, cancel: &Cancel) -> Result<Outcome, Error> {
-        let taken = self.step(project, json!({ "run": id.to_string() }))?;
+        self.take_and_drive(project, id, json!({ "run": id.to_string() }), cancel)
+    }
+
+    /// The same for an entry of the outbox; who does not hold it any more gets nothing.
+    pub(super) fn drive_entry(
+        &self,
+        project: &str,
+        id: RunId,
+        work: &Work,
+    ) -> Result<Outcome, Error> {
+        let entry = json!({ "id": work.id, "epoch": work.epoch });
+        let taking = json!({ "run": id.to_string(), "entry": entry });
+        match self.take_and_drive(project, id, taking, &Cancel::default()) {
+            Err(Error::Refused(refusal)) if refusal.code() == "stale_epoch" => Ok(Outcome::Lost),
+            other => other,
+        }
+    }
+
+    fn take_and_drive(
+        &self,
+        project: &str,
+        id: RunId,
+        taking: Value,
+        cancel: &Cancel,
+    ) -> Result<Outcome, Error> {
+        let taken = self.step(project, taking)?;
         let epoch = taken["epoch"].as_i64().unwrap_or_default();
         let hands = Hands { crew: self, project, id, epoch, cancel: cancel.clone() };
         let outcome = std::thread::scope(|scope| {
@@ -94,7 +120,18 @@ impl Crew<'_> {
             drop(done);
             outcome
         });
-        lost(outcome)
+        match outcome {
+            Err(Error::Refused(refusal)) => match &*refusal {
+                Refusal::StaleRun { .. } => Ok(Outcome::Lost),
+                // Somebody ended it at this very moment.
+                Refusal::RunOver { reason, .. } => Ok(Outcome::Ended(*reason)),
+                _ => hands.give_up(Error::Refused(refusal)),
+            },
+            // The store is away: the run stays as it is, and somebody goes on with it later.
+            Err(error) if error.meaning().retryable || error.meaning().exit == 3 => Err(error),
+            Err(error) => hands.give_up(error),
+            Ok(outcome) => Ok(outcome),
+        }
     }
 
     fn step(&self, project: &str, input: Value) -> Result<Value, Error> {
@@ -147,6 +184,20 @@ impl Hands<'_, '_> {
         }
     }
 
+    /// A step that is refused would be refused again: the run ends with that, or nobody would ever
+    /// go on with it.
+    fn give_up(&self, error: Error) -> Result<Outcome, Error> {
+        let mut input = self.input();
+        input["drive"] = json!({
+            "trigger": Trigger::Stopped(Finish::Error), "hasTodoTool": false,
+            "detail": error.to_string(),
+        });
+        match self.crew.step(self.project, input) {
+            Ok(_) => Ok(Outcome::Ended(StopReason::Error)),
+            Err(_) => Err(error),
+        }
+    }
+
     /// Is it only between two continuations?
     fn rests(&self, run: &Run) -> bool {
         matches!(run.waits_for, Some(Wait::Cooldown(_)))
@@ -160,7 +211,9 @@ impl Hands<'_, '_> {
         }
         let trigger = match history::next(run, &look.messages) {
             Next::Execute(calls) => return self.execute(run, tools, &calls),
-            Next::Begin => Trigger::UserMessage,
+            Next::Begin if run.counters.calls == 0 => Trigger::UserMessage,
+            // Its last reply is not among the newest messages any more.
+            Next::Begin => Trigger::Resumed,
             Next::Heard => Trigger::Resumed,
             Next::ToolsDone => Trigger::ToolsDone,
             Next::Stopped(finish) => Trigger::Stopped(finish),
@@ -223,6 +276,7 @@ impl Hands<'_, '_> {
         let mut input = self.input();
         input["reply"] = reply_input(&reply, finish);
         input["reply"]["window"] = model.window().into();
+        input["reply"]["heard"] = run.counters.heard.into();
         let ends = finish != Finish::ToolUse;
         if ends {
             input["drive"] = drive_input(tools, Trigger::Stopped(finish), None);
@@ -294,8 +348,8 @@ impl Hands<'_, '_> {
             }
             let said = match self.one(run, tools, call)? {
                 Made::Done(said) => said,
-                Made::Asked => return self.ask(run, tools, Trigger::ToolsDone, None),
-                Made::Handed => return self.ask(run, tools, Trigger::Handed, None),
+                Made::Asked => return self.lie_down(run, tools, Trigger::ToolsDone),
+                Made::Handed => return self.lie_down(run, tools, Trigger::Handed),
             };
             if self.cancel.is_cancelled() && (self.crew.is_stopped)() && !said.changed {
                 return Ok(Flow::Over(Outcome::Stopped));
@@ -318,6 +372,15 @@ impl Hands<'_, '_> {
             }
         }
         Ok(Flow::Again)
+    }
+
+    /// A call has no result yet. Where what it waits for has come meanwhile it is made again: the
+    /// model is not called before.
+    fn lie_down(&self, run: &Run, tools: &Toolset, trigger: Trigger) -> Result<Flow, Error> {
+        match self.ask(run, tools, trigger, None)? {
+            Flow::GoOn => Ok(Flow::Again),
+            flow => Ok(flow),
+        }
     }
 
     /// Makes one call.

@@ -1,9 +1,9 @@
 //! `run_begin`: a worker lets a configured agent answer in a chat, or do work that was handed on.
 
-use punchlist_core::conversation::{MessageKind, Speaker};
+use punchlist_core::conversation::{Message, MessageKind, Speaker};
 use punchlist_core::run::RunState;
 use punchlist_core::text::Title;
-use punchlist_core::{AgentPath, Refusal, Role};
+use punchlist_core::{AgentPath, Refusal, Role, Run};
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -72,11 +72,16 @@ fn answer(call: &mut Call<'_, '_>, name: &str, named: &str) -> Result<Output, Er
     if newest.as_ref().is_some_and(|run| run.state == RunState::Running) {
         return Ok(Output { run: None, at_work: true });
     }
-    let messages = call.tx().newest_messages(conversation.id, 1)?;
-    let Some(last) = messages.last() else { return Ok(Output { run: None, at_work: false }) };
+    let messages = call.tx().newest_messages(conversation.id, 50)?;
+    // What a run said last is no question to it, unless it ended without seeing what came before.
+    let owes = newest.as_ref().is_some_and(Run::owes_an_answer);
+    let own = |message: &&Message| {
+        message.run_id.is_some() && message.run_id == newest.as_ref().map(|run| run.id)
+    };
+    let last = messages.iter().rev().find(|message| !(owes && own(message)));
+    let Some(last) = last else { return Ok(Output { run: None, at_work: false }) };
     let seen = newest.as_ref().is_some_and(|run| run.turn_id == last.id.to_string());
-    let own = last.run_id.is_some() && last.run_id == newest.as_ref().map(|run| run.id);
-    if seen || own {
+    if seen || own(&last) {
         return Ok(Output { run: None, at_work: false });
     }
     let about = conversation.about.as_ref();

@@ -24,6 +24,9 @@ pub struct Input {
     /// The epoch of the process that has it; absent: take it over.
     #[serde(default)]
     pub epoch: Option<i64>,
+    /// The entry of the outbox it is taken over for: only who holds that gets it.
+    #[serde(default)]
+    pub entry: Option<EntryInput>,
     /// What the model said.
     #[serde(default)]
     pub reply: Option<ReplyInput>,
@@ -39,6 +42,16 @@ pub struct Input {
     /// Ask the driver what is next.
     #[serde(default)]
     pub drive: Option<DriveInput>,
+}
+
+/// An entry of the outbox.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct EntryInput {
+    /// Its id.
+    pub id: String,
+    /// The epoch of whoever took it.
+    pub epoch: i64,
 }
 
 /// What the model said.
@@ -59,6 +72,11 @@ pub struct ReplyInput {
     #[serde(default)]
     #[schemars(with = "Option<i64>")]
     pub window: Option<u64>,
+    /// How much had been said to the run when the model was called, as its look told; absent: all of
+    /// it.
+    #[serde(default)]
+    #[schemars(with = "Option<i64>")]
+    pub heard: Option<u32>,
     /// Tokens that went in.
     #[schemars(with = "i64")]
     pub input_tokens: u64,
@@ -241,7 +259,8 @@ impl Define for RunStep {
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let Some(epoch) = input.epoch else {
-            let (run, epoch) = call.take_run(input.run.as_str())?;
+            let entry = input.entry.as_ref().map(|entry| (entry.id.as_str(), entry.epoch));
+            let (run, epoch) = call.take_run(input.run.as_str(), entry)?;
             let cancelled = run.cancelled.is_some();
             let (verdict, said, held) = (None, None, None);
             return Ok(Output { epoch, state: run.state, cancelled, verdict, said, held });
@@ -296,7 +315,8 @@ impl From<&ReplyInput> for Reply {
             cached: input.cached_tokens,
             output: input.output_tokens,
         };
-        Self { text: input.text.clone(), part, spent, window: input.window }
+        let (window, heard) = (input.window, input.heard);
+        Self { text: input.text.clone(), part, spent, window, heard }
     }
 }
 
