@@ -24,6 +24,7 @@ const GROUPS: &[(&str, &str)] = &[
     ("metric", "Record, collect and look at what a mission is measured by"),
     ("mission", "Lead a mission: limits, pillars, metrics, cycles and its todos"),
     ("plan", "Import, look at and put away plans; assign, split and complete their tasks"),
+    ("runs", "Look at what agents execute, and stop it"),
     ("session", "Start sessions, and say which issue each works on"),
     ("todo", "Keep an issue's checklist; take, hold, claim and judge items of any list"),
     ("token", "Make, list and take back tokens"),
