@@ -3,3 +3,4 @@
 mod stage;
 
 mod drain;
+mod missions;

@@ -283,10 +283,19 @@ impl Call<'_, '_> {
                 let made = (run.counters.continuations, budget.max_continuations);
                 said = driver::incomplete(&lists, *reason, made);
                 self.after_planning(&run)?;
+                // Who was spoken to meanwhile need not wait any longer.
+                let (conversation_id, role) = (run.conversation_id, run.role);
+                self.tx.hasten(&Effect::Answer { conversation_id, role })?;
             }
         }
         let said = said.map(|text| self.say(&run, &text)).transpose()?;
         Ok((run, driven.verdict, said))
+    }
+
+    /// Was something said to an agent while it spoke? Its last word is no answer to that.
+    pub(crate) fn is_news_to(&mut self, run: &Run, seen: &str) -> Result<bool, Error> {
+        let author = run.actor().principal;
+        Ok(self.tx.is_news_since(run.conversation_id, seen, &author)?)
     }
 
     /// The owner of a pillar has planned: whoever leads the mission hears of it (M-84).
@@ -484,7 +493,8 @@ impl Call<'_, '_> {
         if self.envelope.actor.role != Role::Operator {
             return Ok(());
         }
-        match self.tx.newest_run_in(conversation.id)?.filter(|run| !run.is_over()) {
+        let spoken_to = self.tx.newest_run_as(conversation.id, conversation.addressee())?;
+        match spoken_to.filter(|run| !run.is_over()) {
             Some(run) => self.wake_run(run.project_id, run.id, Trigger::UserMessage, None),
             None => self.call_upon(conversation),
         }

@@ -69,6 +69,9 @@ pub struct ReplyInput {
     /// Tokens that came out.
     #[schemars(with = "i64")]
     pub output_tokens: u64,
+    /// The newest message it had seen; what others said since is told to it before it may stop.
+    #[serde(default)]
+    pub seen: Option<String>,
 }
 
 /// A call of a tool.
@@ -238,7 +241,16 @@ impl Define for RunStep {
                 hold: drive.can_hold.unwrap_or_default(),
                 ask: drive.can_ask.unwrap_or_default(),
             };
-            let (trigger, detail) = (drive.trigger, drive.detail.as_deref());
+            let seen = input.reply.as_ref().and_then(|reply| reply.seen.as_deref());
+            let trigger = match (drive.trigger, seen) {
+                (Trigger::Stopped(Finish::EndTurn), Some(seen))
+                    if call.is_news_to(&run, seen)? =>
+                {
+                    Trigger::Resumed
+                }
+                (trigger, _) => trigger,
+            };
+            let detail = drive.detail.as_deref();
             let driven = call.drive(run, trigger, drive.has_todo_tool, ways, detail)?;
             verdict = Some(VerdictView::from(&driven.1));
             (run, said) = (driven.0, driven.2);
@@ -256,8 +268,8 @@ impl From<&ReplyInput> for Reply {
             name: call.name.clone(),
             input: call.input.clone(),
         });
-        let (raw, finish) = (input.raw.clone(), input.finish);
-        let part = Part::Reply { calls: calls.collect(), raw, finish };
+        let (raw, finish, seen) = (input.raw.clone(), input.finish, input.seen.clone());
+        let part = Part::Reply { calls: calls.collect(), raw, finish, seen };
         let spent = Spent {
             input: input.input_tokens,
             cached: input.cached_tokens,
