@@ -186,6 +186,10 @@ pub struct Hold {
     pub reason: String,
     pub at: Time,
     pub by: String,
+    /// The item it may not be done beside, where that is the reason: a hold that its list gives and
+    /// takes back by itself (Q-S3).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conflicts_with: Option<TodoId>,
 }
 
 /// "I say this is done": who, when, on what evidence.
@@ -292,7 +296,8 @@ pub struct Todo {
     pub updated_at: Time,
     pub started_at: Option<Time>,
     pub settled_at: Option<Time>,
-    /// When the operator took it out of view; the row stays (D-25).
+    /// When it left the view, taken out by the operator (D-25) or because another item stands in
+    /// its place; the row stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub removed_at: Option<Time>,
     /// Other pillars it concerns; it belongs to one (Q-M3).
@@ -325,6 +330,12 @@ impl Todo {
         self.status == Status::Backlog
             && self.created_at.plus_days(days) < now
             && self.defer_until.is_none_or(|until| until <= now)
+    }
+
+    /// The id its list is addressed by: the model's own, else ours.
+    #[must_use]
+    pub fn called(&self) -> String {
+        self.external_id.clone().unwrap_or_else(|| self.id.to_string())
     }
 
     /// Can somebody work on this now? Counts, selection, the driver and reminders all ask here.

@@ -10,8 +10,10 @@ pub mod collect;
 pub mod collector;
 pub mod done;
 pub mod model;
+mod process;
 pub mod pump;
 pub mod scheduler;
+pub mod tools;
 mod web;
 pub mod worker;
 

@@ -11,12 +11,15 @@ mod gates;
 mod issues;
 mod metrics;
 mod missions;
+mod permissions;
 mod plans;
 mod runs;
+mod session_lists;
 mod sessions;
 
 pub(crate) use missions::Counts;
 pub(crate) use runs::{NewRun, Reply, ToolResult};
+pub(crate) use session_lists::scope_of as scope_of_session;
 pub(crate) use sessions::NewSession;
 
 use punchlist_core::authority::{Action, Verdict, authority};

@@ -5,6 +5,7 @@ mod backup;
 mod call;
 mod checklist;
 mod completions;
+mod config;
 mod demo;
 mod doctor;
 mod edit;
@@ -34,7 +35,7 @@ use crate::failure::Failure;
 use crate::output;
 
 /// The commands that are not operations of the catalogue.
-pub(crate) const FIXED: [&str; 13] = [
+pub(crate) const FIXED: [&str; 14] = [
     "demo",
     "run",
     "inbox",
@@ -43,6 +44,7 @@ pub(crate) const FIXED: [&str; 13] = [
     "worker",
     "wait",
     "doctor",
+    "config",
     "backup",
     "restore",
     "export",
@@ -68,6 +70,7 @@ pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
         "wait" => Some(follow::wait_command()),
         "log" => operation::command(name, second).map(follow::with_flag),
         "doctor" => Some(doctor::command()),
+        "config" => Some(config::command()),
         "backup" => Some(backup::command()),
         "restore" => Some(backup::restore_command()),
         "export" => Some(export::command()),
@@ -115,6 +118,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         Some(("wait", matches)) => follow::wait(globals, matches),
         Some(("log", matches)) if matches.get_flag("follow") => follow::log(globals, matches),
         Some(("doctor", _)) => doctor::run(globals),
+        Some(("config", matches)) => config::run(globals, matches),
         Some(("backup", matches)) => backup::run(globals, matches),
         Some(("restore", matches)) => backup::restore(globals, matches),
         Some(("export", matches)) => export::run(globals, matches),

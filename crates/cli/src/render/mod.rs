@@ -15,9 +15,11 @@ mod issues;
 mod metrics;
 mod mission_status;
 mod missions;
+mod permissions;
 mod plans;
 mod reports;
 pub(crate) mod runs;
+mod session_list;
 mod sessions;
 mod status;
 mod times;
@@ -40,6 +42,7 @@ fn words(operation: &str, answer: &Value, now: Time) -> Option<String> {
         "list_todo" => turn::listed(answer),
         "complete_todo" => turn::completed(answer),
         "todo" => checklist::kept(answer, now),
+        "todo_write" | "todo_read" => session_list::kept(answer),
         "issue" => issues::tool(answer, now),
         "issue_create" => issues::created(answer),
         "issue_list" => issues::listed(answer, now),
@@ -69,6 +72,9 @@ fn words(operation: &str, answer: &Value, now: Time) -> Option<String> {
         "checkpoint" | "ask" | "form" => gates::asked(answer),
         "gate_list" => gates::listed(answer, now),
         "gate_answer" => gates::answered(answer),
+        "permission_ask" => permissions::asked(answer),
+        "permission_list" => permissions::listed(answer, now),
+        "permission_revoke" => permissions::revoked(answer),
         "delegate" => delegations::handed(answer),
         "delegation_list" => delegations::listed(answer, now),
         "delegation_heartbeat" => delegations::lease(answer, now),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use punchlist_core::conversation::ToolCall;
 use punchlist_core::driver::{self, Finish, StopReason, Trigger, Wait};
-use punchlist_core::run::RunState;
+use punchlist_core::run::{Completion, RunState};
 use punchlist_core::{Refusal, Run, RunId, Time};
 use punchlist_ops::Error;
 use punchlist_ops::catalogue::find;
@@ -117,7 +117,7 @@ impl Hands<'_, '_> {
             _ => {}
         }
         let tools = Toolset::of(self.crew, &look.run, look.has_issue);
-        let model = match self.crew.models.open(&look.run.settings.model) {
+        let model = match self.crew.open_model(&look.run) {
             Ok(model) => model,
             Err(fault) => {
                 return match self.no_reply(&look.run, &tools, &fault)? {
@@ -176,7 +176,7 @@ impl Hands<'_, '_> {
     /// Calls the model once and writes down what it says; where that was its last word, the driver
     /// is asked in the same breath.
     fn call_model(&self, look: Look, model: &dyn Model, tools: &Toolset) -> Result<Flow, Error> {
-        let Look { run, messages, context, .. } = look;
+        let Look { run, messages, context, has_open, .. } = look;
         let seen = messages.last().map(|message| message.id.to_string());
         let messages = history::history(&run, messages);
         let full = model.window().saturating_mul(FULL_PERCENT);
@@ -184,8 +184,15 @@ impl Hands<'_, '_> {
         if is_full && messages.len() >= SUMMED_MIN {
             return self.compact(&run, model, tools, &messages);
         }
-        let instructions = run.settings.instructions.as_deref();
-        let system = driver::system(run.agent.as_str(), run.role, instructions, &tools.names());
+        let is_narrow = run.settings.completion == Completion::Verified && has_open;
+        let narrow = is_narrow.then(|| tools.narrowed());
+        let tools = narrow.as_ref().unwrap_or(tools);
+        let system = if is_narrow {
+            driver::between(run.agent.as_str())
+        } else {
+            let instructions = run.settings.instructions.as_deref();
+            driver::system(run.agent.as_str(), run.role, instructions, &tools.names())
+        };
         let request = Request {
             system: &system,
             context: context.as_deref(),
@@ -333,7 +340,7 @@ impl Hands<'_, '_> {
             input["starts"] = Value::String(call.id.clone());
             self.crew.step(self.project, input).map(|_| ())
         };
-        match self.crew.outside.call(run, call, &input, &self.cancel, &begin)? {
+        match self.crew.outside.call(self.project, run, call, &input, &self.cancel, &begin)? {
             Answer::Done(said) => Ok(Made::Done(Said { text: cut(said.text), ..said })),
             Answer::Asked => Ok(Made::Asked),
         }
@@ -418,8 +425,12 @@ pub(super) enum Made {
 
 fn drive_input(tools: &Toolset, trigger: Trigger, detail: Option<&str>) -> Value {
     let ways = tools.ways();
+    let (trigger, finish) = match trigger {
+        Trigger::Stopped(finish) => (json!("stopped"), Some(finish)),
+        other => (json!(other), None),
+    };
     json!({
-        "trigger": trigger, "hasTodoTool": tools.has_todo_tool(), "canHold": ways.hold,
+        "trigger": trigger, "finish": finish, "hasTodoTool": tools.has_todo_tool(), "canHold": ways.hold,
         "canAsk": ways.ask, "detail": detail,
     })
 }

@@ -2,5 +2,8 @@
 
 mod stage;
 
+mod crash;
+
 mod drain;
 mod missions;
+mod verified;

@@ -1,12 +1,13 @@
 //! The calls on delegations: queued, taken by lease, reported on, and what a report proposes.
 
-use punchlist_core::command::{AdoptTodos, ClaimTodo, HoldTodo, NewTodo};
+use punchlist_core::command::{AdoptTodos, ClaimTodo, CompleteTodo, HoldTodo, NewTodo};
 use punchlist_core::conversation::{MessageKind, Speaker};
 use punchlist_core::delegation::{
     CancelDelegation, DecideProposal, Delegate, DelegationState, HeartbeatDelegation, Mode,
     ProposalDecision, ProposedItem, Report, ReportDelegation, Review, TakeDelegation,
 };
 use punchlist_core::driver::Trigger;
+use punchlist_core::run::Completion;
 use punchlist_core::text::{Body, Title};
 use punchlist_core::todo::HoldKind;
 use punchlist_core::{
@@ -166,6 +167,31 @@ impl Call<'_, '_> {
         self.wake_run(project, run, Trigger::DelegationReturned, news.as_deref())
     }
 
+    /// Where the report is what completes an item of a turn's plan, it does (F-7).
+    fn complete_item_of(&mut self, delegation: &Delegation) -> Result<(), Error> {
+        let (Some(todo), Some(run), DelegationState::Returned) =
+            (delegation.todo_id, delegation.run_id, delegation.state)
+        else {
+            return Ok(());
+        };
+        let run = self.tx.run(delegation.project_id, run, Lock::No)?.map(|(run, _)| run);
+        let Some(run) = run.filter(|run| run.settings.completion == Completion::Verified) else {
+            return Ok(());
+        };
+        let (mut list, todo_id) = self.todo(&todo.to_string())?;
+        if list.list.kind() != ListKind::Turn {
+            return Ok(());
+        }
+        let outcome = delegation.result.clone();
+        let command =
+            CompleteTodo { todo_id, outcome, evidence: Vec::new(), metrics_impacted: Vec::new() }
+                .into();
+        match self.decide_as(&run.actor(), &mut list, &command) {
+            Ok(_) | Err(Error::Refused(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
     /// An item whose delegation failed for good is held, where a driver would hand it out again
     /// (S-25). It is never settled by that (F-8).
     fn hold_item_of(&mut self, delegation: &Delegation) -> Result<(), Error> {
@@ -260,6 +286,7 @@ impl Call<'_, '_> {
         self.tx.put_delegation_lease(id, &lease)?;
         self.land(&delegation)?;
         self.hold_item_of(&delegation)?;
+        self.complete_item_of(&delegation)?;
         self.wake_caller(project, &delegation)?;
         if delegation.proposal.is_some()
             && delegation.review == Review::Auto

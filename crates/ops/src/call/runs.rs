@@ -109,9 +109,14 @@ impl Call<'_, '_> {
         let Some(named) = host_id("conversation", context.conversation.as_deref())? else {
             return Ok(None);
         };
-        let conversation = self.conversation(&named)?;
+        let Some(id) = ConversationId::parse(&named) else {
+            // A host's own word for it: its session carries it.
+            let Some(project) = self.project()? else { return Ok(None) };
+            return Ok(self.tx.session(project, &named, Lock::Row)?);
+        };
         let unknown = || Error::from(Refusal::UnknownConversation { conversation: named.clone() });
-        self.session_of_chat(conversation.id)?.map(Some).ok_or_else(unknown)
+        self.conversation(&named)?;
+        self.session_of_chat(id)?.map(Some).ok_or_else(unknown)
     }
 
     /// The session a chat is of.
@@ -248,7 +253,7 @@ impl Call<'_, '_> {
         let paused = session.as_ref().is_some_and(|s| s.state == SessionState::Paused);
         let gate = self.tx.open_gate_of(run.id, run.session_id)?;
         let in_flight = self.tx.in_flight(run.id)?;
-        let lists = self.lists_of(&run, session.as_ref())?;
+        let lists = self.lists_of(&run, session.as_ref(), Load::Open)?;
         let work = Work::of(&lists, now);
         let facts = Facts {
             trigger,
@@ -389,7 +394,7 @@ impl Call<'_, '_> {
             Some(id) => self.tx.session_by_id(id)?,
             None => None,
         };
-        let lists = self.lists_of(run, session.as_ref())?;
+        let lists = self.lists_of(run, session.as_ref(), Load::Open)?;
         Ok(Work::of(&lists, self.envelope.now).next.map(|next| next.id))
     }
 
@@ -399,6 +404,7 @@ impl Call<'_, '_> {
         &mut self,
         run: &Run,
         session: Option<&Session>,
+        load: Load,
     ) -> Result<Vec<Snapshot>, Error> {
         if run.role == Role::Worker {
             return Ok(Vec::new());
@@ -407,16 +413,16 @@ impl Call<'_, '_> {
             conversation_id: run.conversation_id.to_string(),
             turn_id: run.turn_id.clone(),
         };
-        let mut scopes = vec![(turn, Load::All)];
+        let mut scopes = vec![turn];
         if let Some(session) = session {
             if let Some(issue) = session.bound_issue {
-                scopes.push((Scope::Issue { issue_id: issue.to_string() }, Load::All));
+                scopes.push(Scope::Issue { issue_id: issue.to_string() });
             }
-            scopes.push((Scope::Session { session_id: session.id.to_string() }, Load::All));
+            scopes.push(Scope::Session { session_id: session.id.to_string() });
         }
-        scopes.extend(run.plan.clone().map(|plan| (plan, Load::Open)));
+        scopes.extend(run.plan.clone());
         let mut lists = Vec::new();
-        for (scope, load) in scopes {
+        for scope in scopes {
             lists.extend(self.look(&scope, load)?);
         }
         Ok(lists)

@@ -100,7 +100,9 @@ impl Define for RunStart {
                 let title = Title::new(&line).or_else(|_| Title::new("run"));
                 let title = title.map_err(|f| Error::Internal { detail: f.to_string() })?;
                 let directory = call.envelope().context.directory.clone();
-                call.start_session(NewSession { title, host: None, external_id: None, directory })?
+                let named = call.envelope().context.conversation.as_deref();
+                let external_id = named.and_then(|named| Title::new(named).ok());
+                call.start_session(NewSession { title, host: None, external_id, directory })?
             }
         };
         let session = match input.number {

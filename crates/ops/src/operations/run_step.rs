@@ -133,7 +133,10 @@ pub struct SummaryInput {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct DriveInput {
     /// What happened.
-    pub trigger: Trigger,
+    pub trigger: Happened,
+    /// How the model's last reply ended, where it stopped; absent: end_turn.
+    #[serde(default)]
+    pub finish: Option<Finish>,
     /// Can the agent change its list?
     pub has_todo_tool: bool,
     /// Can it hold an item?
@@ -145,6 +148,35 @@ pub struct DriveInput {
     /// The words of an error.
     #[serde(default)]
     pub detail: Option<String>,
+}
+
+/// What happened that calls for a decision.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Happened {
+    Stopped,
+    ToolsDone,
+    UserMessage,
+    DelegationReturned,
+    GateAnswered,
+    Tick,
+    Resumed,
+    Handed,
+}
+
+impl DriveInput {
+    fn trigger(&self) -> Trigger {
+        match self.trigger {
+            Happened::Stopped => Trigger::Stopped(self.finish.unwrap_or(Finish::EndTurn)),
+            Happened::ToolsDone => Trigger::ToolsDone,
+            Happened::UserMessage => Trigger::UserMessage,
+            Happened::DelegationReturned => Trigger::DelegationReturned,
+            Happened::GateAnswered => Trigger::GateAnswered,
+            Happened::Tick => Trigger::Tick,
+            Happened::Resumed => Trigger::Resumed,
+            Happened::Handed => Trigger::Handed,
+        }
+    }
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -204,7 +236,8 @@ impl Define for RunStep {
     const ACCESS: Access = Access::Roles(&[Role::System]);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces::CALL;
-    const EXAMPLE: &'static str = r#"{"run":"01JCQ0000000000000000000AB"}"#;
+    const EXAMPLE: &'static str = r#"{"run":"01JCQ0000000000000000000AB","epoch":0,
+        "summary":{"text":"So far: nothing.","inputTokens":10,"outputTokens":3}}"#;
 
     type Input = Input;
     type Output = Output;
@@ -242,7 +275,7 @@ impl Define for RunStep {
                 ask: drive.can_ask.unwrap_or_default(),
             };
             let seen = input.reply.as_ref().and_then(|reply| reply.seen.as_deref());
-            let trigger = match (drive.trigger, seen) {
+            let trigger = match (drive.trigger(), seen) {
                 (Trigger::Stopped(Finish::EndTurn), Some(seen))
                     if call.is_news_to(&run, seen)? =>
                 {
