@@ -113,7 +113,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let mut globals = globals.clone();
     if let Some(("answer", matches)) = matches.subcommand() {
         let envelope = caller::envelope(&ops, &globals, false)?;
-        let inbox = Inbox { globals: &globals, ops, envelope };
+        let inbox = Inbox { globals: &globals, ops: &ops, envelope };
         return inbox.answer(matches);
     }
     let mut input = Map::from_iter([("state".to_owned(), Value::from("open"))]);
@@ -131,10 +131,20 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     call::show(&globals, operation, &answer, envelope.now)
 }
 
+/// Asks the person at this terminal about one gate.
+pub(super) fn answer_here(
+    globals: &Globals,
+    ops: &Ops,
+    envelope: Envelope,
+    gate: &str,
+) -> Result<(), Failure> {
+    inbox_answer::ask(&Inbox { globals, ops, envelope }, Some(gate))
+}
+
 /// Where answers are given.
 pub(super) struct Inbox<'a> {
     pub(super) globals: &'a Globals,
-    ops: Ops,
+    ops: &'a Ops,
     pub(super) envelope: Envelope,
 }
 

@@ -22,18 +22,22 @@ mod mission_new;
 mod operation;
 mod plan_watch;
 mod prompt;
+mod run;
 mod secret_file;
 mod worker;
 
 use clap::{ArgMatches, Command};
+use punchlist_ops::catalogue::find;
+use serde_json::json;
 
 use crate::args::Globals;
 use crate::failure::Failure;
 use crate::output;
 
 /// The commands that are not operations of the catalogue.
-pub(crate) const FIXED: [&str; 13] = [
+pub(crate) const FIXED: [&str; 14] = [
     "demo",
+    "run",
     "inbox",
     "call",
     "mcp",
@@ -58,6 +62,8 @@ pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
         "plan" => operation::command(name, second)
             .map(|plan| plan_watch::with_flag(plan).subcommands(backlog::commands())),
         "mission" => operation::command(name, second).map(mission::with_commands),
+        "run" => Some(run::command()),
+        "runs" => operation::command(name, second).map(|runs| runs.subcommand_required(false)),
         "call" => Some(call::command()),
         "mcp" => Some(mcp::command()),
         "worker" => Some(worker::command()),
@@ -101,6 +107,11 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
             plan_watch::run(globals, matches)
         }
         Some(("mission", matches)) => mission::run(globals, matches),
+        Some(("run", matches)) => run::run(globals, matches),
+        // Alone it lists them.
+        Some(("runs", matches)) if matches.subcommand().is_none() => {
+            call::call(globals, find("run_list")?, json!({}))
+        }
         Some(("call", matches)) => call::run(globals, matches),
         Some(("mcp", matches)) => mcp::run(globals, matches),
         Some(("worker", matches)) => worker::run(globals, matches),

@@ -25,6 +25,7 @@ const GROUPS: &[(&str, &str)] = &[
     ("mission", "Lead a mission: limits, pillars, metrics, cycles and its todos"),
     ("permission", "What agents may call without asking: look, and take it back"),
     ("plan", "Import, look at and put away plans; assign, split and complete their tasks"),
+    ("runs", "Look at what agents execute, and stop it"),
     ("session", "Start sessions, say which issue each works on, and see their own lists"),
     ("todo", "Keep an issue's checklist; take, hold, claim and judge items of any list"),
     ("token", "Make, list and take back tokens"),

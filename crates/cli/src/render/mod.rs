@@ -18,6 +18,7 @@ mod missions;
 mod permissions;
 mod plans;
 mod reports;
+pub(crate) mod runs;
 mod session_list;
 mod sessions;
 mod status;
@@ -60,6 +61,11 @@ fn words(operation: &str, answer: &Value, now: Time) -> Option<String> {
         "session_bind" => sessions::bound("Bound", answer),
         "session_unbind" => sessions::bound("Unbound", answer),
         "session_end" => sessions::bound("Ended", answer),
+        "drive_pause" => sessions::bound("Paused", answer),
+        "drive_resume" => sessions::bound("Resumed", answer),
+        "run_list" => runs::listed(answer, now),
+        "run_start" | "run_show" | "run_begin" | "run_step" => runs::shown(answer, now),
+        "run_stop" => runs::stopped(answer),
         "session_promote" => sessions::promoted(answer),
         "session_send_to_agent" => sessions::sent(answer),
         "session_context" => sessions::context(answer),

@@ -235,6 +235,7 @@ impl Hands<'_, '_> {
     /// is asked in the same breath.
     fn call_model(&self, look: Look, model: &dyn Model, tools: &Toolset) -> Result<Flow, Error> {
         let Look { run, messages, context, has_open, .. } = look;
+        let seen = messages.last().map(|message| message.id.to_string());
         let messages = history::history(&run, messages);
         let full = model.window().saturating_mul(FULL_PERCENT);
         let is_full = run.counters.context_tokens.saturating_mul(100) >= full;
@@ -277,6 +278,7 @@ impl Hands<'_, '_> {
         input["reply"] = reply_input(&reply, finish);
         input["reply"]["window"] = model.window().into();
         input["reply"]["heard"] = run.counters.heard.into();
+        input["reply"]["seen"] = seen.into();
         let ends = finish != Finish::ToolUse;
         if ends {
             input["drive"] = drive_input(tools, Trigger::Stopped(finish), None);

@@ -7,5 +7,6 @@ mod stage;
 mod crash;
 
 mod drain;
+mod missions;
 mod telemetry;
 mod verified;

@@ -8,7 +8,7 @@ use punchlist_core::delegation::{
 };
 use punchlist_core::driver::Trigger;
 use punchlist_core::run::Completion;
-use punchlist_core::text::Body;
+use punchlist_core::text::{Body, Title};
 use punchlist_core::todo::HoldKind;
 use punchlist_core::{
     Actor, AgentPath, Decision, Delegation, DelegationId, Lease, ListKind, ProjectId, Refusal,
@@ -79,11 +79,44 @@ impl Call<'_, '_> {
         }
     }
 
+    /// Hands work that was returned to whoever did it, if somebody did, with what is missing (M-51).
+    pub(super) fn hand_back(
+        &mut self,
+        project: ProjectId,
+        todo: TodoId,
+        feedback: &str,
+    ) -> Result<bool, Error> {
+        let wanted = WantedDelegations { todo: Some(todo), ..WantedDelegations::default() };
+        let found = self.tx.delegations(project, &wanted, i64::MAX)?;
+        let last = found.into_iter().map(|(delegation, _)| delegation).next_back();
+        let returned = last.filter(|last| last.state == DelegationState::Returned);
+        let Some(done) = returned else { return Ok(false) };
+        let (Ok(kind), Ok(mission)) = (Title::new(&done.kind), Body::new(feedback)) else {
+            return Ok(false);
+        };
+        self.delegate(&Delegate {
+            kind,
+            mission,
+            rationale: None,
+            mode: Mode::Async,
+            review: done.review,
+            todo_id: Some(todo),
+            conversation_id: done.conversation_id,
+            run_id: None,
+        })?;
+        Ok(true)
+    }
+
     /// Stops whoever works on an item that is not to be done any more.
-    pub(super) fn stop_work_on(&mut self, project: ProjectId, todo: TodoId) -> Result<(), Error> {
+    pub(super) fn stop_work_on(
+        &mut self,
+        project: ProjectId,
+        todo: TodoId,
+        reason: &str,
+    ) -> Result<(), Error> {
         let wanted = WantedDelegations { todo: Some(todo), ..WantedDelegations::default() };
         for (found, _) in self.tx.delegations(project, &wanted, i64::MAX)? {
-            self.call_off(project, found.id, "the todo was cancelled")?;
+            self.call_off(project, found.id, reason)?;
         }
         Ok(())
     }

@@ -301,6 +301,9 @@ impl Call<'_, '_> {
                 said = driver::incomplete(&lists, *reason, made);
                 self.after_planning(&run)?;
                 self.leave_unanswered(&run)?;
+                // Who was spoken to meanwhile need not wait any longer.
+                let (conversation_id, role) = (run.conversation_id, run.role);
+                self.tx.hasten(&Effect::Answer { conversation_id, role })?;
             }
         }
         let said = said.map(|text| self.say(&run, &text)).transpose()?;
@@ -517,9 +520,9 @@ impl Call<'_, '_> {
         if self.envelope.actor.role != Role::Operator {
             return Ok(());
         }
-        let going = self.tx.newest_run_in(conversation.id)?.filter(|run| !run.is_over());
+        let spoken_to = self.tx.newest_run_as(conversation.id, conversation.addressee())?;
         // It may end at this very moment.
-        let is_heard = match going {
+        let is_heard = match spoken_to.filter(|run| !run.is_over()) {
             Some(run) => self.wake_run(run.project_id, run.id, Trigger::UserMessage, None)?,
             None => false,
         };
@@ -529,12 +532,12 @@ impl Call<'_, '_> {
     /// Lets the agent that is spoken to in a chat answer, once for all that waits there.
     pub(crate) fn call_upon(&mut self, conversation: &Conversation) -> Result<(), Error> {
         // An agent that is at work there may be past the point where it looks at the chat.
-        if let Some(run) = self.tx.newest_run_in(conversation.id)?
+        let (conversation_id, role) = (conversation.id, conversation.addressee());
+        if let Some(run) = self.tx.newest_run_as(conversation_id, role)?
             && run.state == RunState::Running
         {
             self.wake_run(run.project_id, run.id, Trigger::Tick, None)?;
         }
-        let (conversation_id, role) = (conversation.id, conversation.addressee());
         let effect = Effect::Answer { conversation_id, role };
         Ok(self.tx.enqueue_once(&effect, self.envelope.now, &mut self.ids)?)
     }

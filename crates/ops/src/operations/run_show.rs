@@ -73,7 +73,8 @@ impl Define for RunShow {
     const NAME: &'static str = "run_show";
     const ACCESS: Access = Access::Roles(&RUNNERS);
     const EFFECT: Effect = Effect::Read;
-    const SURFACES: Surfaces = Surfaces::CALL;
+    const SURFACES: Surfaces =
+        Surfaces { command: &["runs", "show"], positional: &["run"], ..Surfaces::CALL };
     const EXAMPLE: &'static str = r#"{"run":"01JCQ0000000000000000000AB"}"#;
 
     type Input = Input;

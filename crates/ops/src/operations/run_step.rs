@@ -87,6 +87,9 @@ pub struct ReplyInput {
     /// Tokens that came out.
     #[schemars(with = "i64")]
     pub output_tokens: u64,
+    /// The newest message it had seen: what others said since comes after it.
+    #[serde(default)]
+    pub seen: Option<String>,
 }
 
 /// A call of a tool.
@@ -308,8 +311,8 @@ impl From<&ReplyInput> for Reply {
             name: call.name.clone(),
             input: call.input.clone(),
         });
-        let (raw, finish) = (input.raw.clone(), input.finish);
-        let part = Part::Reply { calls: calls.collect(), raw, finish };
+        let (raw, finish, seen) = (input.raw.clone(), input.finish, input.seen.clone());
+        let part = Part::Reply { calls: calls.collect(), raw, finish, seen };
         let spent = Spent {
             input: input.input_tokens,
             cached: input.cached_tokens,
