@@ -184,7 +184,7 @@ impl Conversation {
     #[must_use]
     pub fn is_of(&self, actor: &Actor) -> bool {
         let Some(about) = &self.about else {
-            return matches!(actor.role, Role::Operator | Role::Root);
+            return matches!(actor.role, Role::Operator | Role::Root | Role::System);
         };
         let leads = actor.mission.as_ref().is_none_or(|own| *own == about.mission_slug);
         let owns = match (&about.pillar, &actor.pillar) {

@@ -14,7 +14,7 @@ mod tools;
 pub use handler::Errand;
 pub use live::Live;
 pub use runner::Outcome;
-pub use tools::{Answer, Outside};
+pub use tools::{Answer, Outside, Said};
 
 use std::sync::Arc;
 

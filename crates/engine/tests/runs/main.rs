@@ -2,4 +2,6 @@
 
 mod stage;
 
+mod behaviours;
 mod drain;
+mod waits;
