@@ -4,9 +4,10 @@
 
 mod stage;
 
+mod behaviours;
 mod crash;
-
 mod drain;
 mod missions;
 mod telemetry;
 mod verified;
+mod waits;

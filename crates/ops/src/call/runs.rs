@@ -292,6 +292,8 @@ impl Call<'_, '_> {
                 if *prompted {
                     let template = run.settings.continuation.as_deref();
                     said = Some(driver::continuation(&work, template, ways));
+                } else if matches!(trigger, Trigger::Stopped(_) | Trigger::Tick) {
+                    said = Some(driver::UNHEARD.to_owned());
                 }
             }
             Verdict::Wait(_) => {}

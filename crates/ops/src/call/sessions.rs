@@ -226,7 +226,8 @@ impl Call<'_, '_> {
             role,
             kind,
             author,
-            text,
+            // PostgreSQL keeps every character but this one, and a model may say anything.
+            text: text.replace('\0', "\u{fffd}"),
             run_id,
             part,
             created_at: self.envelope.now,

@@ -67,7 +67,9 @@ proptest! {
             let old = shown.iter().filter(|at| **at < summary && **at != begins).count();
             prop_assert_eq!(old, 0, "what it stands for is not shown");
         }
-        let pinned = 1 + usize::from(summary.is_some());
+        let last_calls = history.iter().rposition(|kept| kept.calls > 0);
+        let last_calls = last_calls.map_or(0, |at| history[at].calls + 1);
+        let pinned = 1 + usize::from(summary.is_some()) + last_calls;
         prop_assert!(shown.len() <= limit.max(1) + pinned, "{} of {limit}", shown.len());
         let earlier = shown.iter().filter(|at| history[**at].earlier).count();
         prop_assert!(earlier <= 10 + 1, "ten of earlier turns, and a summary: {earlier}");
