@@ -15,6 +15,7 @@ mod follow;
 mod import;
 mod inbox;
 mod inbox_answer;
+mod live;
 mod mcp;
 mod mission;
 mod mission_init;

@@ -47,6 +47,7 @@ mod reports;
 mod restart;
 mod restored;
 mod running;
+mod runs;
 mod session_lists;
 mod sessions;
 mod support;

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use punchlist_core::driver::StopReason;
+use punchlist_ops::config::Config;
 use serde_json::{Map, Value};
 
 use crate::args::Globals;
@@ -64,11 +65,16 @@ impl End {
     }
 
     /// Says it in the form that was asked for; work that is left is a failure.
-    pub(super) fn show(&self, globals: &Globals, flags: &Flags) -> Result<(), Failure> {
+    pub(super) fn show(
+        &self,
+        globals: &Globals,
+        flags: &Flags,
+        config: &Config,
+    ) -> Result<(), Failure> {
         if globals.json {
-            output::print(&output::json_text(&self.object()))?;
+            output::print(&output::json_text(&self.object(config)))?;
         } else if !globals.quiet {
-            let mut told = self.summary();
+            let mut told = self.summary(config);
             told.push_str(&self.next_step(flags));
             output::remark(&told);
         }
@@ -78,7 +84,7 @@ impl End {
         }
     }
 
-    fn object(&self) -> Value {
+    fn object(&self, config: &Config) -> Value {
         let run = self.run();
         let mut object = Map::new();
         let mut put = |name: &str, value: Value| drop(object.insert(name.to_owned(), value));
@@ -94,12 +100,12 @@ impl End {
         put("left", self.0["left"].clone());
         put("iterations", run["iterations"].clone());
         put("continuations", run["continuations"].clone());
-        put("usage", usage(run));
+        put("usage", usage(run, config));
         Value::Object(object)
     }
 
     /// What was done, what is left and why, what it took (S-20, S-37).
-    fn summary(&self) -> String {
+    fn summary(&self, config: &Config) -> String {
         let (done, left) = (self.items("done"), self.items("left"));
         let total = done.len() + left.len();
         let width = output::remark_width();
@@ -134,7 +140,8 @@ impl End {
                 let _ = writeln!(text, "{mark}{line}{mark:#}");
             }
         }
-        text.push_str(&hanging("", "", &format!("{}.", used(run)), width));
+        let cost = cost(run, config).map(|cost| format!(", ${cost:.4}")).unwrap_or_default();
+        text.push_str(&hanging("", "", &format!("{}{cost}.", used(run)), width));
         text
     }
 
@@ -179,11 +186,19 @@ impl End {
     }
 }
 
-/// The tokens of a run; what they cost is known where prices are configured.
-fn usage(run: &Value) -> Value {
+/// The tokens of a run, and what they cost where the model has a price.
+fn usage(run: &Value, config: &Config) -> Value {
     let mut usage = Map::new();
     for name in ["inputTokens", "outputTokens"] {
         usage.insert(name.to_owned(), run["usage"][name].clone());
     }
+    usage.extend(cost(run, config).map(|cost| ("costUsd".to_owned(), cost.into())));
     Value::Object(usage)
+}
+
+/// In dollars.
+fn cost(run: &Value, config: &Config) -> Option<f64> {
+    let price = config.prices.get(run["model"].as_str()?)?;
+    let tokens = |name: &str| run["usage"][name].as_u64();
+    Some(price.cost_usd(tokens("inputTokens")?, tokens("outputTokens")?))
 }

@@ -14,18 +14,20 @@ use std::time::Duration;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 use punchlist_core::{Role, RunId};
-use punchlist_engine::agent::Errand;
+use punchlist_engine::agent::{Errand, Toolshed};
 use punchlist_engine::model::Shelf;
 use punchlist_engine::{Collector, Crew, Pump};
 use punchlist_ops::catalogue::find;
+use punchlist_ops::config::Config;
+use punchlist_ops::config::drive::{DriveFlags, DriveSettings, Source};
 use punchlist_ops::{Envelope, Error, Ops};
 use serde_json::{Map, Value, json};
 
-use super::{call, inbox, prompt};
+use super::{call, inbox, prompt, worker};
 use crate::args::Globals;
 use crate::failure::Failure;
 use crate::stop::{Asked, Stop};
-use crate::{caller, output};
+use crate::{caller, output, settings};
 use end::{End, Flags};
 use view::View;
 
@@ -103,19 +105,23 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let mut globals = globals.clone();
     // `--agent` says who answers, not who asks.
     let agent = globals.take_for_field("agent", matches);
+    worker::keep_our_environment();
+    let config = settings::read()?.config;
     let ops = caller::ops(&globals)?;
     let envelope = caller::envelope(&ops, &globals, false)?;
     let flags = Flags { agent: agent.clone(), model: matches.get_one::<String>("model").cloned() };
     let id = match matches.get_one::<String>("resume") {
         Some(named) => known(&ops, &envelope, named)?,
-        None => begin(&ops, &envelope, input(matches, agent, globals.issue)?)?,
+        None => begin(&ops, &envelope, input(matches, agent, globals.issue, &config)?)?,
     };
     let view = View::new(&globals, &ops, &envelope, id);
     view.announce();
-    let turn = Turn { globals: &globals, ops: &ops, envelope: &envelope, stop: &stop, view, id };
+    let tools = Toolshed::new(&ops, &config, caller::folder(), &caller::ticking);
+    let (globals, envelope, stop) = (&globals, &envelope, &stop);
+    let turn = Turn { globals, ops: &ops, tools: &tools, envelope, stop, view, id };
     let end = turn.execute()?;
     turn.view.close();
-    end.show(&globals, &flags)
+    end.show(globals, &flags, &config)
 }
 
 /// The input of `run_start` that the flags make.
@@ -123,6 +129,7 @@ fn input(
     matches: &ArgMatches,
     agent: Option<String>,
     number: Option<i64>,
+    config: &Config,
 ) -> Result<Value, Failure> {
     let prompt = match matches.get_one::<String>("prompt").map(String::as_str) {
         Some("-") => call::read_stdin()?,
@@ -131,14 +138,14 @@ fn input(
     let text =
         |name: &str| matches.get_one::<String>(name).map(|given| Value::from(given.as_str()));
     let count = |name: &str| matches.get_one::<i64>(name).map(|given| Value::from(*given));
-    let drives = matches.get_one::<bool>("auto-complete-todos").map(|given| Value::from(*given));
+    let (drives, continuations) = driven(matches, agent.as_deref(), config);
     let fields = [
         ("agent", agent.map(Value::from)),
         ("model", text("model")),
         ("number", number.map(Value::from)),
         ("planFile", text("plan")),
-        ("autoCompleteTodos", drives),
-        ("maxTodoContinuations", count("max-todo-continuations")),
+        ("autoCompleteTodos", drives.map(Value::from)),
+        ("maxTodoContinuations", continuations.map(Value::from)),
         ("maxIterations", count("max-iterations")),
         ("maxTotalTokens", count("max-tokens")),
     ];
@@ -149,6 +156,28 @@ fn input(
     let given = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     input.extend(given);
     Ok(Value::Object(input))
+}
+
+/// What a flag says, else the environment; what neither says is the file's to say (S-2…S-6).
+fn driven(
+    matches: &ArgMatches,
+    agent: Option<&str>,
+    config: &Config,
+) -> (Option<bool>, Option<i64>) {
+    let flags = DriveFlags {
+        auto_complete_todos: matches.get_one::<bool>("auto-complete-todos").copied(),
+        // A number that is none is the operation's to refuse.
+        max_todo_continuations: None,
+    };
+    let agent = config.agents.get(agent.unwrap_or("primary"));
+    let variable = |name: &str| std::env::var(name).ok();
+    let (settings, notes) = DriveSettings::resolve(agent, flags, &variable);
+    notes.iter().for_each(|note| output::warn(note));
+    let is_said = |by: Source| matches!(by, Source::Flag | Source::Environment(_));
+    let drives = is_said(settings.enabled_by).then_some(settings.enabled);
+    let flag = matches.get_one::<i64>("max-todo-continuations").copied();
+    let most = is_said(settings.max_continuations_by).then_some(settings.max_continuations);
+    (drives, flag.or_else(|| most.map(i64::from)))
 }
 
 fn begin(ops: &Ops, envelope: &Envelope, input: Value) -> Result<RunId, Failure> {
@@ -170,6 +199,7 @@ fn id_of(answer: &Value) -> Result<RunId, Failure> {
 struct Turn<'a> {
     globals: &'a Globals,
     ops: &'a Ops,
+    tools: &'a Toolshed<'a>,
     envelope: &'a Envelope,
     stop: &'a Stop,
     view: View<'a>,
@@ -212,12 +242,13 @@ impl Turn<'_> {
     fn go_on(&self) -> Result<End, Failure> {
         let models = Shelf::default();
         let is_stopped = || self.stop.by() == Some(Asked::Machine);
-        let told = |live: &punchlist_engine::agent::Live<'_>| self.view.told(live);
+        let telemetry = caller::telemetry();
+        let told = telemetry.beside(|live| self.view.told(live));
         let crew = Crew {
             ops: self.ops,
             agents: &self.envelope.agents,
             models: &models,
-            outside: &(),
+            outside: self.tools,
             clock: &caller::ticking,
             is_stopped: &is_stopped,
             told: &told,

@@ -5,13 +5,13 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use punchlist_core::conversation::SYNTHETIC;
 use punchlist_core::{Run, RunId};
 use punchlist_engine::agent::Live;
 use punchlist_ops::catalogue::find;
 use punchlist_ops::{Envelope, Ops};
 use serde_json::{Value, json};
 
+use super::super::live::{self, brief, fault, name};
 use crate::args::Globals;
 use crate::output::{CYAN, DIM, GREEN, RED, YELLOW};
 use crate::render::columns::{cut, hanging};
@@ -151,7 +151,7 @@ impl<'a> View<'a> {
 
     /// Each continuation and its reason (S-26).
     fn continues(&self, run: &Run, said: &str) {
-        let why = said.strip_prefix(SYNTHETIC).unwrap_or(said).trim();
+        let why = live::why(said);
         let (n, most) = (run.counters.continuations + 1, run.settings.budget.max_continuations);
         self.passage(&format!("↻ continuation {n} of {most}: {why}"), YELLOW);
     }
@@ -279,11 +279,6 @@ impl Seen {
     }
 }
 
-/// The agent's own name.
-fn name(run: &Run) -> &str {
-    run.agent.as_str().rsplit('.').next().unwrap_or_default()
-}
-
 fn is_settled(item: &Value) -> bool {
     matches!(item["status"].as_str(), Some("completed" | "cancelled"))
 }
@@ -315,32 +310,6 @@ fn block(items: &[Value], width: usize) -> Vec<String> {
         lines.push(format!("{DIM}… {rest} more{DIM:#}\n"));
     }
     lines
-}
-
-/// What a tool is called with, in few words: the texts of it.
-fn brief(input: &Value) -> String {
-    fn texts<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
-        match value {
-            Value::String(text) if !is_id(text) => found.push(text),
-            Value::Array(items) => items.iter().for_each(|item| texts(item, found)),
-            Value::Object(fields) => fields.values().for_each(|value| texts(value, found)),
-            _ => {}
-        }
-    }
-    let mut found = Vec::new();
-    texts(input, &mut found);
-    found.join(", ")
-}
-
-fn is_id(text: &str) -> bool {
-    RunId::parse(text).is_some()
-}
-
-/// The message of a refusal, or whatever a tool said.
-fn fault(text: &str) -> String {
-    let error: Option<Value> = serde_json::from_str(text).ok();
-    let message = error.as_ref().and_then(|error| error["error"]["message"].as_str());
-    message.unwrap_or(text).to_owned()
 }
 
 #[cfg(test)]
@@ -378,16 +347,5 @@ mod tests {
                 assert!(line.trim_end().width() < width, "{width}: {line}");
             }
         }
-    }
-
-    #[test]
-    fn a_call_is_told_in_its_texts() {
-        let input = json!({
-            "items": [{ "title": "look" }, { "title": "write" }], "n": 3,
-            "todoId": "01JCQ0000000000000000000AB",
-        });
-        assert_eq!(brief(&input), "look, write");
-        let refused = json!({ "error": { "code": "x", "message": "not so" } }).to_string();
-        assert_eq!((fault(&refused), fault("plain")), ("not so".into(), "plain".into()));
     }
 }
