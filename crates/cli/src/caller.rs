@@ -8,6 +8,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use punchlist_core::Time;
+use punchlist_engine::Telemetry;
 use punchlist_ops::identity::{AGENT_HOSTS, Facts};
 use punchlist_ops::{Context, Envelope, Ops, clock};
 use punchlist_store::{Options, Target};
@@ -100,6 +101,12 @@ pub(crate) fn now() -> Result<Time, Failure> {
 pub(crate) fn ticking() -> Time {
     let fixed = env::var("PUNCHLIST_NOW").ok().and_then(|text| Time::parse(text.trim()));
     fixed.unwrap_or_else(clock::now)
+}
+
+/// Tells the OpenTelemetry collector that the environment names of runs; without one it is nothing.
+/// Keep it for as long as runs go on: at its end it sends what is left, for at most two seconds.
+pub(crate) fn telemetry() -> Telemetry {
+    Telemetry::from_env(&|name| env::var(name).ok(), warn)
 }
 
 pub(crate) fn project(globals: &Globals) -> String {

@@ -16,7 +16,9 @@ mod work;
 pub use budget::{
     Budget, CONTINUATIONS, Counters, FAILURES_MAX, ITERATIONS, ITERATIONS_WITH_PLAN, Spent,
 };
-pub use prompt::{Ways, between, context, continuation, incomplete, planning_section, system};
+pub use prompt::{
+    UNHEARD, Ways, between, context, continuation, incomplete, planning_section, system,
+};
 pub use reason::StopReason;
 pub use work::{Held, Next, Work};
 
@@ -156,6 +158,10 @@ fn after_stop(facts: &Facts<'_>, finish: Finish, counters: &mut Counters) -> Ver
     }
     if let Some(reason) = StopReason::of(finish) {
         return Verdict::Stop(reason);
+    }
+    // Something was said while it spoke its last word: it has to hear that first.
+    if counters.has_news() {
+        return within(facts, counters);
     }
     // Switched off, an end with open items is simply told; where nothing is open there is nothing
     // to switch off.

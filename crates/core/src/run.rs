@@ -158,6 +158,14 @@ impl Run {
     pub const fn is_over(&self) -> bool {
         matches!(self.state, RunState::Ended)
     }
+
+    /// Did it end before the model saw all that was said to it? Who stopped it wants no answer.
+    #[must_use]
+    pub fn owes_an_answer(&self) -> bool {
+        self.is_over()
+            && self.stop_reason != Some(StopReason::Cancelled)
+            && self.counters.has_news()
+    }
 }
 
 /// Folds one event into a run; says whether its row changed. Infallible, as `apply` is.

@@ -13,6 +13,7 @@ use crate::authority::Action;
 use crate::command::Command;
 use crate::deadline::Deadline;
 use crate::evidence::Evidence;
+use crate::mission::cadence::time_zone;
 use crate::{AgentPath, ListId, Role, Time, TodoId};
 
 /// Where an item stands. Which moves lead where is the table in `transition`.
@@ -313,7 +314,41 @@ pub struct Todo {
     pub archived_at: Option<Time>,
 }
 
+/// How an item looks at a glance (M-81).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Glance {
+    /// Its status, then what stands beside it.
+    pub badges: Vec<String>,
+    /// Until its deadline, in days; below zero: since it. None: it has none, or is settled.
+    pub days_left: Option<i64>,
+}
+
 impl Todo {
+    /// How it looks at a glance, in a time zone.
+    #[must_use]
+    pub fn standing(&self, zone: &str, now: Time) -> Glance {
+        let zone = time_zone(zone).unwrap_or(TimeZone::UTC);
+        let mut badges = vec![self.status.name().to_owned()];
+        let open = !self.status.is_settled();
+        if self.is_overdue(&zone, now) {
+            badges.push("overdue".to_owned());
+        }
+        if open && self.claim.is_some() {
+            badges.push("claimed".to_owned());
+        }
+        if let Some(hold) = &self.hold {
+            badges.push(hold.kind.name().to_owned());
+        }
+        if open && self.defer_until.is_some_and(|until| until > now) {
+            badges.push("resting".to_owned());
+        }
+        let days_left = self.deadline.filter(|_| open).map(|deadline| {
+            let left = deadline.ends_at(&zone).micros() - now.micros();
+            left.div_euclid(86_400_000_000)
+        });
+        Glance { badges, days_left }
+    }
+
     /// Should it have been done by now? Only what is active can be late, and what rests until a date
     /// is not late before it (M-73, M-78, P-27).
     #[must_use]

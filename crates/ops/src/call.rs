@@ -91,7 +91,7 @@ impl<'a, 't> Call<'a, 't> {
     }
 
     /// An item and the list it is in; neither is locked.
-    fn find_todo(&mut self, named: &str) -> Result<(List, TodoId), Error> {
+    pub(crate) fn find_todo(&mut self, named: &str) -> Result<(List, TodoId), Error> {
         let unknown = || {
             let (todo_id, list) = (named.to_owned(), None);
             Error::from(Refusal::UnknownTodo { todo_id, list })

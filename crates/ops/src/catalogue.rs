@@ -110,6 +110,7 @@ pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::digest::Digest>(),
     Operation::of::<operations::audit_closes::AuditCloses>(),
     Operation::of::<operations::authority_show::AuthorityShow>(),
+    Operation::of::<operations::todo_show::TodoShow>(),
     Operation::of::<operations::todo_take::TodoTake>(),
     Operation::of::<operations::todo_next::TodoNext>(),
     Operation::of::<operations::todo_heartbeat::TodoHeartbeat>(),

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use punchlist_core::conversation::Message;
+use punchlist_core::conversation::{Message, Part};
 use punchlist_core::driver::{self, Work};
 use punchlist_core::{Run, RunId};
 use punchlist_store::Load;
@@ -21,8 +21,8 @@ pub struct Look {
     pub run: Run,
     /// Who has it.
     pub epoch: i64,
-    /// The newest messages of its chat, the oldest of them first; the one that began the turn is
-    /// always among them.
+    /// The newest messages of its chat, the oldest of them first; the one that began the turn and the
+    /// last reply are always among them.
     pub messages: Vec<Message>,
     /// The lists as they stand, for before the next call of the model (T-31).
     pub context: Option<String>,
@@ -55,6 +55,18 @@ impl Ops {
             let context = driver::context(&lists, &run.counters, shared.now);
             let has_issue = session.is_some_and(|session| session.bound_issue.is_some());
             let mut messages = call.tx().newest_messages(run.conversation_id, limit)?;
+            // Its last reply is always among them: what is next follows from that.
+            let is_reply = |message: &Message| {
+                message.run_id == Some(id) && matches!(message.part, Some(Part::Reply { .. }))
+            };
+            let mut wider = limit;
+            while run.counters.calls > 0
+                && !messages.iter().any(is_reply)
+                && i64::try_from(messages.len()).is_ok_and(|count| count == wider)
+            {
+                wider = wider.saturating_mul(4);
+                messages = call.tx().newest_messages(run.conversation_id, wider)?;
+            }
             if !messages.iter().any(|message| message.id.to_string() == run.turn_id)
                 && let Some(first) = call.tx().message(run.conversation_id, &run.turn_id)?
             {

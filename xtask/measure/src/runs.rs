@@ -136,7 +136,7 @@ fn operator() -> Envelope {
     envelope
 }
 
-fn start(ops: &Ops, more: Value) -> Result<RunId> {
+fn start(ops: &Ops, more: &Value) -> Result<RunId> {
     let mut input = json!({ "prompt": "Go.", "model": "instantly", "autoCompleteTodos": true });
     if let (Some(input), Some(more)) = (input.as_object_mut(), more.as_object()) {
         input.extend(more.clone());
@@ -169,7 +169,7 @@ pub(crate) fn iteration(rounds: usize) -> Result<Line> {
     let (mut raw, mut ours) = (Vec::new(), Vec::new());
     for round in 0..rounds {
         raw.push(1e6 / one_by_one(&folder.path().join(format!("raw{round}.db")), 400)?);
-        let run = start(&ops, json!({}))?;
+        let run = start(&ops, &json!({}))?;
         let begun = Instant::now();
         let outcome = with_crew(&ops, drains, |crew| crew.drive("bench", run))?;
         let taken = begun.elapsed().as_secs_f64() * 1e6;
@@ -190,7 +190,7 @@ pub(crate) fn iteration(rounds: usize) -> Result<Line> {
 pub(crate) fn continuations() -> Result<Line> {
     let folder = tempfile::tempdir()?;
     let ops = fresh(&folder.path().join("runs.db"));
-    let run = start(&ops, json!({ "maxTodoContinuations": 1_000 }))?;
+    let run = start(&ops, &json!({ "maxTodoContinuations": 1_000 }))?;
     let (made, early) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let models = One(Arc::new(Instantly(stops)));
     let outcome = Crew {
@@ -235,7 +235,7 @@ pub(crate) fn crowd() -> Result<Line> {
     let folder = tempfile::tempdir()?;
     let ops = fresh(&folder.path().join("runs.db"));
     for _ in 0..RUNS {
-        start(&ops, json!({}))?;
+        start(&ops, &json!({}))?;
     }
     let begun = Instant::now();
     let models = One(Arc::new(Instantly(asks)));

@@ -43,10 +43,10 @@ fn words(live: &Live<'_>) -> Option<(Style, &'static str, String)> {
             let what = if run.counters.calls == 0 { "begins" } else { "goes on" };
             (CYAN, what, format!("{} ({}, {})", name(run), run.role, run.settings.model))
         }
-        Live::Calls { run, tool, input } => {
+        Live::Calls { run, tool, input, .. } => {
             (DIM, "calls", format!("{}: {tool} {}", name(run), brief(input)))
         }
-        Live::Returned { run, tool, text, is_error: true } => {
+        Live::Returned { run, tool, text, is_error: true, .. } => {
             (RED, "failed", format!("{}: {tool}: {}", name(run), fault(text)))
         }
         Live::Continues { run, said } => {
@@ -80,7 +80,7 @@ fn object(live: &Live<'_>) -> Option<Value> {
             of(run, "run_begins", json!({ "role": role, "model": model }))
         }
         Live::Calls { run, tool, .. } => of(run, "tool_called", json!({ "tool": tool })),
-        Live::Returned { run, tool, is_error: true, text } => {
+        Live::Returned { run, tool, is_error: true, text, .. } => {
             of(run, "tool_failed", json!({ "tool": tool, "error": fault(text) }))
         }
         Live::Replied { run, text, .. } if !text.trim().is_empty() => {

@@ -27,7 +27,8 @@ pub(crate) fn command() -> Command {
              fails is tried five times, then rests until its next time. Agents that punchlist.toml \
              gives a model do the work they are handed, answer in the chats of missions and \
              sessions, and go on with runs. Any number of workers may share a store: each thing is \
-             done by one of them. Ctrl-C ends it, and what was begun is given back.",
+             done by one of them. Ctrl-C ends it, and what was begun is given back.\n\nWith \
+             OTEL_EXPORTER_OTLP_ENDPOINT set, what agents do is told to that OpenTelemetry collector.",
         )
         .arg(
             Arg::new("jobs")
@@ -53,6 +54,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let envelope = caller::envelope(&ops, globals, false)?;
     let nobody_listens = AtomicBool::new(false);
     let models = Shelf::default();
+    let telemetry = caller::telemetry();
     let config = settings::read()?.config;
     let tools = Toolshed::new(&ops, &config, caller::folder(), &caller::ticking);
     let listened = |told: std::io::Result<()>| {
@@ -60,6 +62,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
             nobody_listens.store(true, Ordering::Relaxed);
         }
     };
+    let told = telemetry.beside(|live| listened(live::tell(globals, live)));
     let worker = Worker {
         ops: &ops,
         agents: Arc::clone(&envelope.agents),
@@ -67,7 +70,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         outside: &tools,
         pump: Pump::default(),
         hands: matches.get_one::<u16>("jobs").map_or(HANDS, |jobs| usize::from(*jobs)),
-        told: &|live| listened(live::tell(globals, live)),
+        told: &told,
         clock: &caller::ticking,
         is_stopped: &|| stop.asked() || nobody_listens.load(Ordering::Relaxed),
         report: &|done| listened(tell(globals, &done)),

@@ -120,6 +120,7 @@ fn words(operation: &str, answer: &Value, now: Time) -> Option<String> {
         "digest" => reports::digest(answer, now),
         "audit_closes" => reports::audit(answer, now),
         "authority_show" => authority::render(answer),
+        "todo_show" => todos::shown(answer, now),
         name if name.starts_with("todo_") => todos::render(answer, now),
         _ => return None,
     })

@@ -116,6 +116,12 @@ pub struct Counters {
     pub started: Option<String>,
     /// Successful changing calls since the list was last touched (F-15).
     pub untouched: u32,
+    /// How much was said to it since it began: by people, by work that came back, by answers.
+    #[serde(default)]
+    pub heard: u32,
+    /// How much of that the last reply of the model rests on.
+    #[serde(default)]
+    pub answered: u32,
 }
 
 impl Counters {
@@ -124,38 +130,50 @@ impl Counters {
         Self { limit: budget.base(), ..Self::default() }
     }
 
-    /// A person spoke: all that was counted against the model is forgotten (S-19).
-    pub(super) fn begin(&mut self, budget: &Budget) {
-        let Self {
-            calls, input_tokens, cached_tokens, output_tokens, context_tokens, window, ..
-        } = *self;
+    /// A person spoke: all that was counted against the model is forgotten (S-19). What it used,
+    /// what it has under way and what it has heard stays.
+    pub(crate) fn begin(&mut self, budget: &Budget) {
         *self = Self {
-            calls,
-            input_tokens,
-            cached_tokens,
-            output_tokens,
-            context_tokens,
-            window,
+            calls: self.calls,
+            input_tokens: self.input_tokens,
+            cached_tokens: self.cached_tokens,
+            output_tokens: self.output_tokens,
+            context_tokens: self.context_tokens,
+            window: self.window,
+            started: self.started.take(),
+            heard: self.heard,
+            answered: self.answered,
             ..Self::new(budget)
         };
     }
 
+    /// Was something said that the model has not seen yet?
+    #[must_use]
+    pub const fn has_news(&self) -> bool {
+        self.heard > self.answered
+    }
+
     /// The model was called, and asks for these tools.
     pub fn replied(&mut self, spent: Spent, calls: impl Hash, has_calls: bool) {
-        self.iterations += 1;
-        self.calls += 1;
-        self.input_tokens += spent.input;
-        self.cached_tokens += spent.cached;
-        self.output_tokens += spent.output;
-        self.context_tokens = spent.input + spent.output;
+        self.iterations = self.iterations.saturating_add(1);
+        self.calls = self.calls.saturating_add(1);
+        self.spent(spent);
+        self.context_tokens = spent.input.saturating_add(spent.output);
         if !has_calls {
             return;
         }
         let mut hasher = DefaultHasher::new();
         calls.hash(&mut hasher);
         let calls = Some(hasher.finish());
-        self.repeats = if self.last_calls == calls { self.repeats + 1 } else { 1 };
+        self.repeats = if self.last_calls == calls { self.repeats.saturating_add(1) } else { 1 };
         self.last_calls = calls;
+    }
+
+    /// Adds the tokens of one call. A maker may say any number.
+    pub(crate) const fn spent(&mut self, spent: Spent) {
+        self.input_tokens = self.input_tokens.saturating_add(spent.input);
+        self.cached_tokens = self.cached_tokens.saturating_add(spent.cached);
+        self.output_tokens = self.output_tokens.saturating_add(spent.output);
     }
 
     /// A tool that changes something succeeded.
@@ -165,15 +183,16 @@ impl Counters {
         if touched_list {
             self.untouched = 0;
         } else {
-            self.untouched += 1;
+            self.untouched = self.untouched.saturating_add(1);
         }
     }
 
     /// An outside tool failed while this item was worked on. True: that is once too often (S-25).
     pub fn failed(&mut self, todo: TodoId) -> bool {
         let before = self.failing.filter(|(known, _)| *known == todo).map_or(0, |(_, n)| n);
-        self.failing = Some((todo, before + 1));
-        before + 1 >= FAILURES_MAX
+        let failures = before.saturating_add(1);
+        self.failing = Some((todo, failures));
+        failures >= FAILURES_MAX
     }
 
     /// While the plan is open the stretch may go on, up to its end (T-26, T-28).
@@ -190,11 +209,11 @@ impl Counters {
             return;
         }
         let moved = self.mutated || self.seen != Some(work.fingerprint);
-        self.fruitless = if moved { 0 } else { self.fruitless + 1 };
+        self.fruitless = if moved { 0 } else { self.fruitless.saturating_add(1) };
     }
 
     pub(super) fn continued(&mut self, budget: &Budget, work: &Work, now: Time) {
-        self.continuations += 1;
+        self.continuations = self.continuations.saturating_add(1);
         self.iterations = 0;
         self.limit = budget.base();
         self.look(work, budget);

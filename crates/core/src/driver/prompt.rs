@@ -80,6 +80,10 @@ pub fn continuation(work: &Work, template: Option<&str>, ways: Ways) -> String {
     format!("{text} {way_out}")
 }
 
+/// For a model that spoke its last word while something was said to it.
+pub const UNHEARD: &str =
+    "Something was said while you answered. Take it into account, and answer that as well.";
+
 /// The lists as they stand, for before the next call (T-31, T-38). None where there is nothing to
 /// say (P-5). What is closed is said too, so that it is not done again (P-7).
 #[must_use]

@@ -65,14 +65,21 @@ impl Work {
             .filter(|todo| !todo.status.is_settled())
             .filter_map(|todo| todo.parent_id)
             .collect();
-        let mut ready = 0;
+        let is_ready = |todo: &Todo| todo.is_actionable(now) && !above.contains(&todo.id);
+        let first = || select::ordered(list).into_iter().find(|todo| is_ready(todo));
+        let next = select::next(list, now).or_else(first);
+        let kind = list.list.kind();
         for todo in list.todos.values().filter(in_view) {
-            (todo.id, todo.status, todo.hold.is_some(), todo.claim.is_some()).hash(hasher);
+            // The driver marks the item it hands out: that is no progress of anybody's (Q-T1).
+            let is_handed_out = matches!(kind, ListKind::Turn | ListKind::Session)
+                && next.is_some_and(|next| next.id == todo.id);
+            let status = if is_handed_out { Status::InProgress } else { todo.status };
+            (todo.id, status, todo.hold.is_some(), todo.claim.is_some()).hash(hasher);
             self.total += 1;
             if todo.status.is_settled() {
                 self.settled += 1;
             } else if todo.is_actionable(now) {
-                ready += usize::from(!above.contains(&todo.id));
+                self.actionable += usize::from(is_ready(todo));
             } else if let Some(hold) = &todo.hold {
                 let (title, reason) = (todo.title.clone(), hold.reason.clone());
                 self.held.push(Held { title, kind: hold.kind, reason });
@@ -89,16 +96,11 @@ impl Work {
         self.total = self.total.saturating_add(further);
         self.settled = self.settled.saturating_add(further);
         settled.hash(hasher);
-        self.actionable += ready;
-        if self.next.is_none() && ready > 0 {
-            let criterion = || {
-                let ready = |todo: &&&Todo| todo.is_actionable(now) && !above.contains(&todo.id);
-                select::ordered(list).iter().find(ready).copied()
-            };
-            self.next = select::next(list, now).or_else(criterion).map(|todo| Next {
+        if self.next.is_none() {
+            self.next = next.map(|todo| Next {
                 id: todo.id,
                 title: todo.title.clone(),
-                list: list.list.kind(),
+                list: kind,
                 status: todo.status,
             });
         }

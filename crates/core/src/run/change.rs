@@ -17,6 +17,8 @@ pub struct RecordReply<C> {
     pub has_calls: bool,
     /// What fits into one call of it.
     pub window: Option<u64>,
+    /// How much had been said when it was called; none: all that is known.
+    pub heard: Option<u32>,
 }
 
 /// A tool has its result.
@@ -61,6 +63,8 @@ pub struct Driven {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WakeRun {
     pub by: Trigger,
+    /// Something was said with it that the model has to see.
+    pub said: bool,
 }
 
 /// Ask a run to end.
@@ -77,6 +81,7 @@ impl<C: Hash> RecordReply<C> {
         let mut counters = run.counters.clone();
         counters.replied(self.spent, &self.calls, self.has_calls);
         counters.window = self.window.or(counters.window);
+        counters.answered = self.heard.unwrap_or(counters.heard);
         Ok(only(RunStepped { run_id: run.id, counters }))
     }
 }
@@ -111,9 +116,7 @@ impl RecordSummary {
     pub fn decide(self, run: &Run) -> Result<Decision, Refused> {
         going(run)?;
         let mut counters = run.counters.clone();
-        counters.input_tokens += self.spent.input;
-        counters.cached_tokens += self.spent.cached;
-        counters.output_tokens += self.spent.output;
+        counters.spent(self.spent);
         // How much the next call takes is not known before it is made.
         counters.context_tokens = 0;
         Ok(only(RunStepped { run_id: run.id, counters }))
@@ -145,24 +148,29 @@ impl DriveRun<'_> {
 }
 
 impl WakeRun {
-    /// Nothing happens to a run that is not waiting: whoever executes it looks for itself before it
-    /// lies down, and what is over stays so.
+    /// What is over stays so. A run that somebody executes goes on as it does, and its driver sees
+    /// before it lies down that something was said. A person's word resets what is counted against
+    /// the model, whenever it comes (S-19).
     #[must_use]
     pub fn decide(self, run: &Run) -> Option<Decision> {
-        if run.state != RunState::Waiting {
+        if run.is_over() {
             return None;
         }
-        let paused = run.waits_for == Some(Wait::Pause);
-        if paused && !matches!(self.by, Trigger::Resumed) {
-            // An explicit pause outlives everything but an explicit resume (P-10).
-            return None;
+        let (run_id, mut counters) = (run.id, run.counters.clone());
+        if self.by == Trigger::UserMessage {
+            counters.begin(&run.settings.budget);
+        }
+        counters.heard = counters.heard.saturating_add(u32::from(self.said));
+        // An explicit pause outlives everything but an explicit resume (P-10).
+        let paused = run.waits_for == Some(Wait::Pause) && self.by != Trigger::Resumed;
+        if run.state != RunState::Waiting || paused {
+            return (counters != run.counters).then(|| only(RunStepped { run_id, counters }));
         }
         let effects = match run.delegation_id {
-            None => vec![Effect::Drive { run_id: run.id }],
+            None => vec![Effect::Drive { run_id }],
             Some(_) => Vec::new(),
         };
-        let counters = run.counters.clone();
-        let woken = RunWoken { run_id: run.id, by: self.by, counters };
+        let woken = RunWoken { run_id, by: self.by, counters };
         Some(Decision { events: vec![woken.into()], effects, ..Decision::default() })
     }
 }

@@ -22,28 +22,34 @@ pub struct Kept {
 }
 
 /// The indices of the messages that are shown, in their order: from the last summary on, the newest
-/// `limit`, of earlier turns the newest ten, and always the message that began the turn. A call and
-/// its results are shown together or not at all.
+/// `limit`, of earlier turns the newest ten, and always the message that began the turn and the last
+/// calls of it, however many: whoever does not see what it did does it again. A call and its results
+/// are shown together or not at all.
 #[must_use]
 pub fn trim(messages: &[Kept], limit: usize) -> Vec<usize> {
     let from = messages.iter().rposition(|message| message.summary).unwrap_or(0);
     let mut kept = Vec::new();
     let (mut room, mut earlier) = (limit.max(1), EARLIER_MAX);
     let mut end = messages.len();
+    let mut is_newest_call = true;
     // From the newest to the oldest, in groups that are not split.
     while end > from {
         let mut start = end - 1;
         while start > from && messages[start].result {
             start -= 1;
         }
-        let group = start..end;
+        // Results whose call is not there make no sense to anybody, and what only stands before
+        // them has nothing to do with them.
+        let orphaned = messages[start].result;
+        let alone = messages[start].calls == 0;
+        let group = start..if alone { start + 1 } else { end };
         end = start;
         let size = group.len();
-        // Results whose call is not there make no sense to anybody.
-        let orphaned = messages[group.start].result;
-        let whole = messages[group.start].calls == size - 1 || messages[group.start].calls == 0;
+        let whole = messages[group.start].calls == size - 1;
         let is_earlier = messages[group.start].earlier;
-        let pinned = messages[group.clone()].iter().any(|m| m.begins_turn || m.summary);
+        let must = |message: &Kept| message.begins_turn || message.summary;
+        let last_calls = !alone && !is_earlier && std::mem::take(&mut is_newest_call);
+        let pinned = last_calls || messages[group.clone()].iter().any(must);
         let fits = size <= room && (!is_earlier || size <= earlier);
         if orphaned || !whole || !(pinned || fits) {
             if !pinned && !orphaned && whole {
@@ -85,7 +91,9 @@ mod tests {
         assert_eq!(trim(&messages, 50), [0, 1, 2, 3, 4, 5, 6, 7, 8]);
         assert_eq!(trim(&messages, 4), [0, 5, 6, 7, 8]);
         assert_eq!(trim(&messages, 6), [0, 5, 6, 7, 8], "three do not fit into two");
-        assert_eq!(trim(&messages, 1), [0, 8]);
+        let many = [USER, calls(3), RESULT, RESULT, RESULT, TEXT];
+        assert_eq!(trim(&many, 2), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(trim(&messages, 1), [0, 6, 7, 8], "what it did last is always there");
     }
 
     /// T-31: ten messages of earlier turns, and the summary in place of what it stands for.
@@ -101,5 +109,7 @@ mod tests {
     #[test]
     fn what_has_no_partner_is_left_out() {
         assert_eq!(trim(&[RESULT, USER, calls(2), RESULT], 50), [1]);
+        // Its call was said too long ago to be among what is looked at.
+        assert_eq!(trim(&[USER, RESULT, RESULT, TEXT], 50), [0, 3]);
     }
 }

@@ -6,6 +6,7 @@ mod any_commands;
 mod any_edits;
 mod checklist;
 mod commands;
+mod driver;
 mod edit_checklist;
 mod import_mission_todos;
 mod import_todos;

@@ -36,11 +36,11 @@ impl<'a> Errand<'a> {
         Self { collector, crew, kinds }
     }
 
-    fn drive(&self, id: RunId) -> Result<(), Setback> {
+    fn drive(&self, id: RunId, work: &Work) -> Result<(), Setback> {
         let store = self.crew.ops.store().map_err(|error| again(&error))?;
         let home = store.read(move |tx| tx.home_of_run(id)).map_err(|error| again(&error))?;
         let Some((_, project)) = home else { return Ok(()) };
-        match self.crew.drive(&project, id) {
+        match self.crew.drive_entry(&project, id, work) {
             Ok(Outcome::Ended(_) | Outcome::Waiting | Outcome::Lost) => Ok(()),
             Ok(Outcome::Stopped) => Err(Setback::Stopped),
             Err(error) => settle(&error),
@@ -73,7 +73,7 @@ impl Handler for Errand<'_> {
     fn handle(&self, work: &Work) -> Result<(), Setback> {
         match work.effect {
             Effect::CollectMetric { .. } => self.collector.handle(work),
-            Effect::Drive { run_id } => self.drive(run_id),
+            Effect::Drive { run_id } => self.drive(run_id, work),
             Effect::Answer { conversation_id, role } => self.answer(conversation_id, role),
         }
     }

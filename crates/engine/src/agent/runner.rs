@@ -7,10 +7,11 @@ use std::time::Duration;
 use punchlist_core::conversation::ToolCall;
 use punchlist_core::driver::{self, Finish, StopReason, Trigger, Wait};
 use punchlist_core::run::{Completion, RunState};
-use punchlist_core::{Refusal, Run, RunId, Time};
+use punchlist_core::{DelegationId, Refusal, Run, RunId, Time};
 use punchlist_ops::Error;
 use punchlist_ops::catalogue::find;
 use punchlist_ops::runs::Look;
+use punchlist_store::rows::outbox::Work;
 use serde_json::{Value, json};
 
 use super::history::{self, Next};
@@ -75,7 +76,32 @@ impl Crew<'_> {
 
     /// The same; it also ends when `cancel` says so.
     pub fn drive_with(&self, project: &str, id: RunId, cancel: &Cancel) -> Result<Outcome, Error> {
-        let taken = self.step(project, json!({ "run": id.to_string() }))?;
+        self.take_and_drive(project, id, json!({ "run": id.to_string() }), cancel)
+    }
+
+    /// The same for an entry of the outbox; who does not hold it any more gets nothing.
+    pub(super) fn drive_entry(
+        &self,
+        project: &str,
+        id: RunId,
+        work: &Work,
+    ) -> Result<Outcome, Error> {
+        let entry = json!({ "id": work.id, "epoch": work.epoch });
+        let taking = json!({ "run": id.to_string(), "entry": entry });
+        match self.take_and_drive(project, id, taking, &Cancel::default()) {
+            Err(Error::Refused(refusal)) if refusal.code() == "stale_epoch" => Ok(Outcome::Lost),
+            other => other,
+        }
+    }
+
+    fn take_and_drive(
+        &self,
+        project: &str,
+        id: RunId,
+        taking: Value,
+        cancel: &Cancel,
+    ) -> Result<Outcome, Error> {
+        let taken = self.step(project, taking)?;
         let epoch = taken["epoch"].as_i64().unwrap_or_default();
         let hands = Hands { crew: self, project, id, epoch, cancel: cancel.clone() };
         let outcome = std::thread::scope(|scope| {
@@ -95,8 +121,16 @@ impl Crew<'_> {
             outcome
         });
         match outcome {
-            Err(Error::Refused(refusal)) if refusal.code() == "stale_epoch" => Ok(Outcome::Lost),
-            other => other,
+            Err(Error::Refused(refusal)) => match &*refusal {
+                Refusal::StaleRun { .. } => Ok(Outcome::Lost),
+                // Somebody ended it at this very moment.
+                Refusal::RunOver { reason, .. } => Ok(Outcome::Ended(*reason)),
+                _ => hands.give_up(Error::Refused(refusal)),
+            },
+            // The store is away: the run stays as it is, and somebody goes on with it later.
+            Err(error) if error.meaning().retryable || error.meaning().exit == 3 => Err(error),
+            Err(error) => hands.give_up(error),
+            Ok(outcome) => Ok(outcome),
         }
     }
 
@@ -108,7 +142,14 @@ impl Crew<'_> {
 impl Hands<'_, '_> {
     fn go(&self) -> Result<Outcome, Error> {
         let look = self.look()?;
-        (self.crew.told)(&Live::Begins { run: &look.run });
+        let run = &look.run;
+        (self.crew.told)(&Live::Begins { run });
+        let outcome = lost(self.go_on(&look));
+        (self.crew.told)(&Live::Leaves { run, outcome: outcome.as_ref().copied() });
+        outcome
+    }
+
+    fn go_on(&self, look: &Look) -> Result<Outcome, Error> {
         match look.run.state {
             RunState::Ended => {
                 return Ok(Outcome::Ended(look.run.stop_reason.unwrap_or(StopReason::Error)));
@@ -120,6 +161,7 @@ impl Hands<'_, '_> {
         let model = match self.crew.open_model(&look.run) {
             Ok(model) => model,
             Err(fault) => {
+                (self.crew.told)(&Live::Fails { run: &look.run, fault: &fault });
                 return match self.no_reply(&look.run, &tools, &fault)? {
                     Flow::Over(outcome) => Ok(outcome),
                     Flow::GoOn | Flow::Again => Ok(Outcome::Waiting),
@@ -142,6 +184,20 @@ impl Hands<'_, '_> {
         }
     }
 
+    /// A step that is refused would be refused again: the run ends with that, or nobody would ever
+    /// go on with it.
+    fn give_up(&self, error: Error) -> Result<Outcome, Error> {
+        let mut input = self.input();
+        input["drive"] = json!({
+            "trigger": Trigger::Stopped(Finish::Error), "hasTodoTool": false,
+            "detail": error.to_string(),
+        });
+        match self.crew.step(self.project, input) {
+            Ok(_) => Ok(Outcome::Ended(StopReason::Error)),
+            Err(_) => Err(error),
+        }
+    }
+
     /// Is it only between two continuations?
     fn rests(&self, run: &Run) -> bool {
         matches!(run.waits_for, Some(Wait::Cooldown(_)))
@@ -155,7 +211,9 @@ impl Hands<'_, '_> {
         }
         let trigger = match history::next(run, &look.messages) {
             Next::Execute(calls) => return self.execute(run, tools, &calls),
-            Next::Begin => Trigger::UserMessage,
+            Next::Begin if run.counters.calls == 0 => Trigger::UserMessage,
+            // Its last reply is not among the newest messages any more.
+            Next::Begin => Trigger::Resumed,
             Next::Heard => Trigger::Resumed,
             Next::ToolsDone => Trigger::ToolsDone,
             Next::Stopped(finish) => Trigger::Stopped(finish),
@@ -200,8 +258,11 @@ impl Hands<'_, '_> {
             tools: &tools.listed,
             max_tokens: run.settings.max_tokens,
         };
-        (self.crew.told)(&Live::Asks { run: &run });
+        (self.crew.told)(&Live::Asks { run: &run, provider: model.provider() });
         let answer = model.respond(&request, &self.cancel, &mut |told| self.tell(&run, told));
+        if let Err(fault) = &answer {
+            (self.crew.told)(&Live::Fails { run: &run, fault });
+        }
         let reply = match answer {
             Ok(reply) => reply,
             Err(fault) if fault.kind == FaultKind::Context && messages.len() >= SUMMED_MIN => {
@@ -209,11 +270,14 @@ impl Hands<'_, '_> {
             }
             Err(fault) => return self.no_reply(&run, tools, &fault),
         };
-        (self.crew.told)(&Live::Replied { run: &run, text: &reply.text, usage: reply.usage });
+        let Reply { text, usage, stop, id, .. } = &reply;
+        let (usage, stop, id) = (*usage, *stop, id.as_deref());
+        (self.crew.told)(&Live::Replied { run: &run, text, usage, stop, id });
         let finish = finish(&reply);
         let mut input = self.input();
         input["reply"] = reply_input(&reply, finish);
         input["reply"]["window"] = model.window().into();
+        input["reply"]["heard"] = run.counters.heard.into();
         input["reply"]["seen"] = seen.into();
         let ends = finish != Finish::ToolUse;
         if ends {
@@ -240,6 +304,7 @@ impl Hands<'_, '_> {
             tools: &[],
             max_tokens: run.settings.max_tokens,
         };
+        (self.crew.told)(&Live::Asks { run, provider: model.provider() });
         match model.respond(&request, &self.cancel, &mut |_| {}) {
             Ok(reply) => {
                 let mut input = self.input();
@@ -249,10 +314,14 @@ impl Hands<'_, '_> {
                     "outputTokens": reply.usage.output,
                 });
                 self.crew.step(self.project, input)?;
-                (self.crew.told)(&Live::Compacted { run });
+                let (usage, stop, id) = (reply.usage, reply.stop, reply.id.as_deref());
+                (self.crew.told)(&Live::Compacted { run, usage, stop, id });
                 Ok(Flow::GoOn)
             }
-            Err(fault) => self.no_reply(run, tools, &fault),
+            Err(fault) => {
+                (self.crew.told)(&Live::Fails { run, fault: &fault });
+                self.no_reply(run, tools, &fault)
+            }
         }
     }
 
@@ -281,14 +350,15 @@ impl Hands<'_, '_> {
             }
             let said = match self.one(run, tools, call)? {
                 Made::Done(said) => said,
-                Made::Asked => return self.ask(run, tools, Trigger::ToolsDone, None),
-                Made::Handed => return self.ask(run, tools, Trigger::Handed, None),
+                Made::Asked => return self.lie_down(run, tools, Trigger::ToolsDone),
+                Made::Handed => return self.lie_down(run, tools, Trigger::Handed),
             };
             if self.cancel.is_cancelled() && (self.crew.is_stopped)() && !said.changed {
                 return Ok(Flow::Over(Outcome::Stopped));
             }
-            let (tool, text, is_error) = (&*call.name, &*said.text, said.is_error);
-            (self.crew.told)(&Live::Returned { run, tool, text, is_error });
+            let (call_id, tool, text, is_error) =
+                (&*call.id, &*call.name, &*said.text, said.is_error);
+            (self.crew.told)(&Live::Returned { run, call_id, tool, text, is_error });
             let mut input = self.input();
             input["result"] = json!({
                 "callId": call.id, "name": call.name, "text": said.text, "isError": said.is_error,
@@ -306,6 +376,15 @@ impl Hands<'_, '_> {
         Ok(Flow::Again)
     }
 
+    /// A call has no result yet. Where what it waits for has come meanwhile it is made again: the
+    /// model is not called before.
+    fn lie_down(&self, run: &Run, tools: &Toolset, trigger: Trigger) -> Result<Flow, Error> {
+        match self.ask(run, tools, trigger, None)? {
+            Flow::GoOn => Ok(Flow::Again),
+            flow => Ok(flow),
+        }
+    }
+
     /// Makes one call.
     fn one(&self, run: &Run, tools: &Toolset, call: &ToolCall) -> Result<Made, Error> {
         let input = match history::read(&call.input) {
@@ -316,11 +395,16 @@ impl Hands<'_, '_> {
                 return Ok(Made::Done(Said::error(told)));
             }
         };
-        (self.crew.told)(&Live::Calls { run, tool: &call.name, input: &input });
+        let (call_id, tool) = (&*call.id, &*call.name);
+        (self.crew.told)(&Live::Calls { run, call_id, tool, input: &input });
         if let Some(operation) = tools.own.iter().find(|operation| operation.name == call.name) {
             let (said, answer) = self.crew.call_own(self.project, run, operation, call, input)?;
-            let handed = answer.as_ref().filter(|a| call.name == "delegate" && a["mode"] == "sync");
-            return match handed.and_then(|answer| answer["delegationId"].as_str()) {
+            let handed = answer.as_ref().filter(|_| call.name == "delegate");
+            let id = handed.and_then(|answer| answer["delegationId"].as_str());
+            if let Some(delegation) = id.and_then(DelegationId::parse) {
+                (self.crew.told)(&Live::Delegates { run, delegation });
+            }
+            return match id.filter(|_| handed.is_some_and(|answer| answer["mode"] == "sync")) {
                 Some(id) => self.crew.await_delegation(self.project, run, id, &self.cancel),
                 None => Ok(Made::Done(said)),
             };
@@ -421,6 +505,14 @@ pub(super) enum Made {
     Asked,
     /// It waits for work that was handed on.
     Handed,
+}
+
+/// Who was overtaken has lost the run, and that is all.
+fn lost(outcome: Result<Outcome, Error>) -> Result<Outcome, Error> {
+    match outcome {
+        Err(Error::Refused(refusal)) if refusal.code() == "stale_epoch" => Ok(Outcome::Lost),
+        other => other,
+    }
 }
 
 fn drive_input(tools: &Toolset, trigger: Trigger, detail: Option<&str>) -> Value {

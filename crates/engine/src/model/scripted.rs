@@ -106,7 +106,9 @@ impl Scripted {
         Self { name: name.to_owned(), window: WINDOW, mark, steps: script.steps, failed }
     }
 
-    pub(super) fn with_window(self, window: u64) -> Self {
+    /// With so many tokens to one call.
+    #[must_use]
+    pub fn with_window(self, window: u64) -> Self {
         Self { window, ..self }
     }
 

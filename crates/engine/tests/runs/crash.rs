@@ -32,7 +32,7 @@ const PRIMARY: &str = r#"
 [[steps]]
 calls = [ { tool = "create_todo", input = { items = [ { title = "have it written" } ] }, save = "plan" } ]
 [[steps]]
-calls = [ { tool = "delegate", input = { type = "coder", mission = "Write a line.", todoId = "{{plan.created.0.id}}" } } ]
+calls = [ { tool = "delegate", input = { type = "coder", mission = "Write.", todoId = "{{plan.created.0.id}}" } } ]
 [[steps]]
 calls = [ { tool = "complete_todo", input = { todoId = "{{plan.created.0.id}}", outcome = "written" } } ]
 [[steps]]

@@ -210,7 +210,7 @@ impl Stage {
 /// What happened, as far as tests look at it.
 fn words(live: &Live<'_>) -> Option<String> {
     Some(match live {
-        Live::Asks { run } => format!("asks {}", run.agent),
+        Live::Asks { run, .. } => format!("asks {}", run.agent),
         Live::Calls { tool, .. } => format!("calls {tool}"),
         Live::Returned { tool, is_error: true, text, .. } => format!("{tool} failed: {text}"),
         Live::Returned { tool, .. } => format!("{tool} returned"),

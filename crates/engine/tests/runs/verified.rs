@@ -26,10 +26,13 @@ calls = [ { tool = "delegate", input = { type = "coder", mission = "Write it.", 
 text = "It is written."
 "#;
 
+/// Was the whole prompt there, and which tools?
+type Seen = (bool, Vec<String>);
+
 /// A model that remembers what it was shown.
 struct Watched {
     model: Scripted,
-    seen: Arc<Mutex<Vec<(bool, Vec<String>)>>>,
+    seen: Arc<Mutex<Vec<Seen>>>,
 }
 
 impl Model for Watched {

@@ -164,7 +164,8 @@ impl Call<'_, '_> {
             Mode::Async => Some(delegation.news()),
             Mode::Sync => None,
         };
-        self.wake_run(project, run, Trigger::DelegationReturned, news.as_deref())
+        self.wake_run(project, run, Trigger::DelegationReturned, news.as_deref())?;
+        Ok(())
     }
 
     /// Where the report is what completes an item of a turn's plan, it does (F-7).

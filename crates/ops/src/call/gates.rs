@@ -110,9 +110,15 @@ impl Call<'_, '_> {
 
     /// The run that asked goes on, with the answer.
     pub(super) fn wake_asker(&mut self, gate: &Gate) -> Result<(), Error> {
-        let Some(run) = gate.run_id else { return Ok(()) };
-        let news = gate.news();
-        self.wake_run(gate.project_id, run, Trigger::GateAnswered, news.as_deref())
+        if let Some(run) = gate.run_id {
+            let news = gate.news();
+            self.wake_run(gate.project_id, run, Trigger::GateAnswered, news.as_deref())?;
+        }
+        // A question of a session keeps every run in it.
+        match gate.session_id {
+            Some(session) => self.wake_session(session, Trigger::GateAnswered),
+            None => Ok(()),
+        }
     }
 
     /// What a sign-off does to the criteria.

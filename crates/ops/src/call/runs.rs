@@ -10,8 +10,8 @@ use punchlist_core::driver::{self, Facts, Spent, Trigger, Verdict, Ways, Work};
 use punchlist_core::effect::Effect;
 use punchlist_core::mission;
 use punchlist_core::run::{
-    CancelRun, DriveRun, RecordReply, RecordResult, RecordStart, RecordSummary, Settings, StartRun,
-    WakeRun,
+    CancelRun, DriveRun, RecordReply, RecordResult, RecordStart, RecordSummary, RunState, Settings,
+    StartRun, WakeRun,
 };
 use punchlist_core::session::SessionState;
 use punchlist_core::text::Body;
@@ -50,6 +50,8 @@ pub(crate) struct Reply {
     pub part: Part,
     pub spent: Spent,
     pub window: Option<u64>,
+    /// How much had been said to the run when the model was called.
+    pub heard: Option<u32>,
 }
 
 /// What came of a call.
@@ -160,9 +162,19 @@ impl Call<'_, '_> {
         Ok(run)
     }
 
-    /// Takes a run over.
-    pub(crate) fn take_run(&mut self, named: &str) -> Result<(Run, i64), Error> {
-        let (run, _) = self.run(named, Lock::Row)?;
+    /// Takes a run over. Who does it for an entry of the outbox must still hold that: whoever has the
+    /// entry now would give way to somebody that nobody replaces when it dies.
+    pub(crate) fn take_run(
+        &mut self,
+        named: &str,
+        entry: Option<(&str, i64)>,
+    ) -> Result<(Run, i64), Error> {
+        let (run, current) = self.run(named, Lock::Row)?;
+        if let Some((id, epoch)) = entry
+            && !self.tx.is_work_held(id, epoch)?
+        {
+            return Err(Refusal::StaleRun { run: run.id, epoch: current, current }.into());
+        }
         let epoch = self.tx.take_run(run.id)?;
         Ok((run, epoch))
     }
@@ -176,8 +188,8 @@ impl Call<'_, '_> {
             }
             Part::Result { .. } => (Vec::new(), false),
         };
-        let (spent, window) = (reply.spent, reply.window);
-        let command = RecordReply { spent, calls, has_calls, window };
+        let (spent, window, heard) = (reply.spent, reply.window, reply.heard);
+        let command = RecordReply { spent, calls, has_calls, window, heard };
         let decided = command.decide(&run);
         let decision = decided.map_err(|r| self.refuse(run.project_id, &run.id, r))?;
         let said = (Speaker::Assistant, MessageKind::Text);
@@ -216,7 +228,7 @@ impl Call<'_, '_> {
     pub(crate) fn record_summary(
         &mut self,
         run: Run,
-        text: String,
+        text: &str,
         spent: Spent,
     ) -> Result<Run, Error> {
         let decided = RecordSummary { spent }.decide(&run);
@@ -280,6 +292,8 @@ impl Call<'_, '_> {
                 if *prompted {
                     let template = run.settings.continuation.as_deref();
                     said = Some(driver::continuation(&work, template, ways));
+                } else if matches!(trigger, Trigger::Stopped(_) | Trigger::Tick) {
+                    said = Some(driver::UNHEARD.to_owned());
                 }
             }
             Verdict::Wait(_) => {}
@@ -288,6 +302,7 @@ impl Call<'_, '_> {
                 let made = (run.counters.continuations, budget.max_continuations);
                 said = driver::incomplete(&lists, *reason, made);
                 self.after_planning(&run)?;
+                self.leave_unanswered(&run)?;
                 // Who was spoken to meanwhile need not wait any longer.
                 let (conversation_id, role) = (run.conversation_id, run.role);
                 self.tx.hasten(&Effect::Answer { conversation_id, role })?;
@@ -297,10 +312,15 @@ impl Call<'_, '_> {
         Ok((run, driven.verdict, said))
     }
 
-    /// Was something said to an agent while it spoke? Its last word is no answer to that.
-    pub(crate) fn is_news_to(&mut self, run: &Run, seen: &str) -> Result<bool, Error> {
-        let author = run.actor().principal;
-        Ok(self.tx.is_news_since(run.conversation_id, seen, &author)?)
+    /// What was said while a run failed, and nobody has seen, is answered by the next one.
+    fn leave_unanswered(&mut self, run: &Run) -> Result<(), Error> {
+        if !run.owes_an_answer() || run.delegation_id.is_some() {
+            return Ok(());
+        }
+        match self.tx.conversation(run.project_id, run.conversation_id)? {
+            Some(chat) => self.call_upon(&chat),
+            None => Ok(()),
+        }
     }
 
     /// The owner of a pillar has planned: whoever leads the mission hears of it (M-84).
@@ -428,25 +448,28 @@ impl Call<'_, '_> {
         Ok(lists)
     }
 
-    /// Wakes a run that waits; tells it what happened, where there is something to tell.
+    /// Wakes a run that waits; tells it what happened, where there is something to tell. False: it
+    /// is over, and hears nothing any more.
     pub(crate) fn wake_run(
         &mut self,
         project: ProjectId,
         id: RunId,
         by: Trigger,
         news: Option<&str>,
-    ) -> Result<(), Error> {
-        let Some((run, _)) = self.tx.run(project, id, Lock::Row)? else { return Ok(()) };
+    ) -> Result<bool, Error> {
+        let Some((run, _)) = self.tx.run(project, id, Lock::Row)? else { return Ok(false) };
         if run.is_over() {
-            return Ok(());
+            return Ok(false);
         }
         if let Some(news) = news {
             self.say(&run, news)?;
         }
-        if let Some(decision) = (WakeRun { by }).decide(&run) {
+        // People, and what is filed for a chat, have spoken already.
+        let said = news.is_some() || matches!(by, Trigger::UserMessage | Trigger::Tick);
+        if let Some(decision) = (WakeRun { by, said }).decide(&run) {
             self.record_run(project, Some(run), &decision)?;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Asks a run to end, with all that it handed on.
@@ -500,15 +523,23 @@ impl Call<'_, '_> {
             return Ok(());
         }
         let spoken_to = self.tx.newest_run_as(conversation.id, conversation.addressee())?;
-        match spoken_to.filter(|run| !run.is_over()) {
-            Some(run) => self.wake_run(run.project_id, run.id, Trigger::UserMessage, None),
-            None => self.call_upon(conversation),
-        }
+        // It may end at this very moment.
+        let is_heard = match spoken_to.filter(|run| !run.is_over()) {
+            Some(run) => self.wake_run(run.project_id, run.id, Trigger::UserMessage, None)?,
+            None => false,
+        };
+        if is_heard { Ok(()) } else { self.call_upon(conversation) }
     }
 
     /// Lets the agent that is spoken to in a chat answer, once for all that waits there.
     pub(crate) fn call_upon(&mut self, conversation: &Conversation) -> Result<(), Error> {
+        // An agent that is at work there may be past the point where it looks at the chat.
         let (conversation_id, role) = (conversation.id, conversation.addressee());
+        if let Some(run) = self.tx.newest_run_as(conversation_id, role)?
+            && run.state == RunState::Running
+        {
+            self.wake_run(run.project_id, run.id, Trigger::Tick, None)?;
+        }
         let effect = Effect::Answer { conversation_id, role };
         Ok(self.tx.enqueue_once(&effect, self.envelope.now, &mut self.ids)?)
     }

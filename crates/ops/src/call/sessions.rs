@@ -13,6 +13,7 @@ use punchlist_core::{
 };
 use punchlist_store::rows::lists::Lock;
 
+use super::delegations::system;
 use super::{Call, host_id};
 use crate::Error;
 
@@ -150,7 +151,14 @@ impl Call<'_, '_> {
         let issue = self.bound_issue(&session, Lock::Row)?;
         let decided = EndSession.decide(&session, issue.as_ref(), &actor);
         let decision = decided.map_err(|refused| self.refuse(project, &session.id, refused))?;
-        self.let_go(session, issue, &decision)
+        let session = self.let_go(session, issue, &decision)?;
+        // What waits in it would wait for ever: nobody resumes what has ended.
+        for run in self.tx.open_runs_of_session(session.id)? {
+            if Some(run.id) != self.envelope.context.run {
+                self.cancel_run_as(&system(), &run.id.to_string(), "its session ended")?;
+            }
+        }
+        Ok(session)
     }
 
     fn let_go(
@@ -218,7 +226,8 @@ impl Call<'_, '_> {
             role,
             kind,
             author,
-            text,
+            // PostgreSQL keeps every character but this one, and a model may say anything.
+            text: text.replace('\0', "\u{fffd}"),
             run_id,
             part,
             created_at: self.envelope.now,
@@ -250,7 +259,7 @@ impl Call<'_, '_> {
         Ok(session)
     }
 
-    fn wake_session(&mut self, session: SessionId, by: Trigger) -> Result<(), Error> {
+    pub(super) fn wake_session(&mut self, session: SessionId, by: Trigger) -> Result<(), Error> {
         for run in self.tx.open_runs_of_session(session)? {
             self.wake_run(run.project_id, run.id, by, None)?;
         }

@@ -2,6 +2,7 @@
 
 use punchlist_core::Role;
 use punchlist_core::delegation::Review;
+use punchlist_core::run::Completion;
 
 use super::drive::{DriveFlags, DriveSettings, Source};
 use super::roster::ROOT_ONLY;
@@ -35,6 +36,7 @@ fn an_agent_is_all_that_its_table_says() {
         subagents = ["writer"]
         instructions = "Be brief."
         reasoning_effort = 2048
+        completion = "verified"
         todo_review = "auto"
         todo_driven_execution = true
         max_todo_continuations = 20
@@ -51,6 +53,7 @@ fn an_agent_is_all_that_its_table_says() {
         subagents: vec!["writer".to_owned()],
         instructions: Some("Be brief.".to_owned()),
         reasoning_effort: Some(Effort::Tokens(2048)),
+        completion: Some(Completion::Verified),
         todo_review: Some(Review::Auto),
         todo_driven_execution: Some(true),
         max_todo_continuations: Some(20),

@@ -102,6 +102,7 @@ pub mod todo_next;
 pub mod todo_read;
 pub mod todo_release;
 pub mod todo_return;
+pub mod todo_show;
 pub mod todo_take;
 pub mod todo_unhold;
 pub mod todo_write;

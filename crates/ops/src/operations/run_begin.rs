@@ -3,7 +3,7 @@
 use punchlist_core::conversation::{Message, MessageKind, Speaker};
 use punchlist_core::run::RunState;
 use punchlist_core::text::Title;
-use punchlist_core::{Actor, AgentPath, Refusal, Role};
+use punchlist_core::{Actor, AgentPath, Refusal, Role, Run};
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -78,13 +78,17 @@ fn answer(call: &mut Call<'_, '_>, name: &str, named: &str) -> Result<Output, Er
     }
     let messages = call.tx().newest_messages(conversation.id, RECENT)?;
     let principal = Actor::new(role, agent.clone()).principal;
-    let is_own = |message: &&Message| {
+    let is_own = |message: &Message| {
         newest.as_ref().is_some_and(|run| {
             message.run_id == Some(run.id) || message.id.to_string() == run.turn_id
         })
     };
-    let since = messages.iter().rev().take_while(|message| !is_own(message));
-    let is_news = |message: &&Message| message.run_id.is_none() && message.author != principal;
+    let is_news = |message: &&Message| {
+        message.run_id.is_none() && message.author != principal && !is_own(message)
+    };
+    // What came before its last word it has seen, unless it ended without.
+    let owes = newest.as_ref().is_some_and(Run::owes_an_answer);
+    let since = messages.iter().rev().take_while(|message| owes || !is_own(message));
     let Some(last) = since.into_iter().find(is_news) else {
         return Ok(Output { run: None, at_work: false });
     };
@@ -142,8 +146,7 @@ fn for_work(call: &mut Call<'_, '_>, name: &str, named: &str) -> Result<Output, 
     // In a pillar's chat its owner works; anywhere else a worker does, who sees no list.
     let role = match (&about, role) {
         (Some(_), Some(Role::Owner) | None) => Role::Owner,
-        (_, Some(role)) if matches!(role, Role::Owner) => Role::Worker,
-        (_, Some(Role::Worker) | None) => Role::Worker,
+        (_, Some(Role::Owner | Role::Worker) | None) => Role::Worker,
         (_, Some(role)) => return Err(Refusal::MayNotRun { role }.into()),
     };
     let agent = match role {

@@ -24,6 +24,9 @@ pub struct Input {
     /// The epoch of the process that has it; absent: take it over.
     #[serde(default)]
     pub epoch: Option<i64>,
+    /// The entry of the outbox it is taken over for: only who holds that gets it.
+    #[serde(default)]
+    pub entry: Option<EntryInput>,
     /// What the model said.
     #[serde(default)]
     pub reply: Option<ReplyInput>,
@@ -39,6 +42,16 @@ pub struct Input {
     /// Ask the driver what is next.
     #[serde(default)]
     pub drive: Option<DriveInput>,
+}
+
+/// An entry of the outbox.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct EntryInput {
+    /// Its id.
+    pub id: String,
+    /// The epoch of whoever took it.
+    pub epoch: i64,
 }
 
 /// What the model said.
@@ -59,6 +72,11 @@ pub struct ReplyInput {
     #[serde(default)]
     #[schemars(with = "Option<i64>")]
     pub window: Option<u64>,
+    /// How much had been said to the run when the model was called, as its look told; absent: all of
+    /// it.
+    #[serde(default)]
+    #[schemars(with = "Option<i64>")]
+    pub heard: Option<u32>,
     /// Tokens that went in.
     #[schemars(with = "i64")]
     pub input_tokens: u64,
@@ -69,7 +87,7 @@ pub struct ReplyInput {
     /// Tokens that came out.
     #[schemars(with = "i64")]
     pub output_tokens: u64,
-    /// The newest message it had seen; what others said since is told to it before it may stop.
+    /// The newest message it had seen: what others said since comes after it.
     #[serde(default)]
     pub seen: Option<String>,
 }
@@ -244,7 +262,8 @@ impl Define for RunStep {
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let Some(epoch) = input.epoch else {
-            let (run, epoch) = call.take_run(input.run.as_str())?;
+            let entry = input.entry.as_ref().map(|entry| (entry.id.as_str(), entry.epoch));
+            let (run, epoch) = call.take_run(input.run.as_str(), entry)?;
             let cancelled = run.cancelled.is_some();
             let (verdict, said, held) = (None, None, None);
             return Ok(Output { epoch, state: run.state, cancelled, verdict, said, held });
@@ -266,7 +285,7 @@ impl Define for RunStep {
                 cached: summary.cached_tokens,
                 output: summary.output_tokens,
             };
-            run = call.record_summary(run, summary.text.clone(), spent)?;
+            run = call.record_summary(run, &summary.text, spent)?;
         }
         let (mut verdict, mut said) = (None, None);
         if let Some(drive) = &input.drive {
@@ -274,16 +293,7 @@ impl Define for RunStep {
                 hold: drive.can_hold.unwrap_or_default(),
                 ask: drive.can_ask.unwrap_or_default(),
             };
-            let seen = input.reply.as_ref().and_then(|reply| reply.seen.as_deref());
-            let trigger = match (drive.trigger(), seen) {
-                (Trigger::Stopped(Finish::EndTurn), Some(seen))
-                    if call.is_news_to(&run, seen)? =>
-                {
-                    Trigger::Resumed
-                }
-                (trigger, _) => trigger,
-            };
-            let detail = drive.detail.as_deref();
+            let (trigger, detail) = (drive.trigger(), drive.detail.as_deref());
             let driven = call.drive(run, trigger, drive.has_todo_tool, ways, detail)?;
             verdict = Some(VerdictView::from(&driven.1));
             (run, said) = (driven.0, driven.2);
@@ -308,7 +318,8 @@ impl From<&ReplyInput> for Reply {
             cached: input.cached_tokens,
             output: input.output_tokens,
         };
-        Self { text: input.text.clone(), part, spent, window: input.window }
+        let (window, heard) = (input.window, input.heard);
+        Self { text: input.text.clone(), part, spent, window, heard }
     }
 }
 

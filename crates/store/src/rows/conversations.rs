@@ -198,26 +198,6 @@ impl Tx<'_> {
         Ok(newest)
     }
 
-    /// Did anybody but this agent, and not within a run, say something after this message?
-    pub fn is_news_since(
-        &mut self,
-        conversation_id: ConversationId,
-        seen: &str,
-        author: &str,
-    ) -> Result<bool, Error> {
-        let conversation = conversation_id.to_string();
-        let found = self.first(
-            sql!(
-                "SELECT 1 FROM messages WHERE conversation_id = $1 AND run_id IS NULL \
-                 AND author <> $3 AND row > (SELECT row FROM messages \
-                 WHERE conversation_id = $1 AND id = $2) LIMIT 1"
-            ),
-            &[(&conversation).into(), seen.into(), author.into()],
-            |_| Ok(()),
-        )?;
-        Ok(found.is_some())
-    }
-
     /// One message of a chat.
     pub fn message(
         &mut self,

@@ -125,6 +125,16 @@ impl Tx<'_> {
         Ok(held.is_some())
     }
 
+    /// Is a piece of work still held by whoever took it with this epoch?
+    pub fn is_work_held(&mut self, id: &str, epoch: i64) -> Result<bool, Error> {
+        let held = self.first(
+            sql!("SELECT 1 FROM outbox WHERE id = $1 AND epoch = $2 AND done_at IS NULL"),
+            &[id.into(), epoch.into()],
+            |_| Ok(()),
+        )?;
+        Ok(held.is_some())
+    }
+
     /// Takes the oldest due work of these kinds that nobody holds, for `lease_s` seconds of the
     /// database's clock.
     pub fn take_work(&mut self, kinds: &str, lease_s: i64) -> Result<Option<Work>, Error> {

@@ -156,12 +156,12 @@ impl<'a> Teller<'a> {
                 };
                 self.line(BOLD, &format!("▸ {} {place}", name(run)));
             }
-            Live::Calls { run, tool, input } => {
+            Live::Calls { run, tool, input, .. } => {
                 self.happening("tool_called", json!({ "agent": name(run), "tool": tool }));
                 let words = format!("{} → {tool} {}", name(run), brief(input));
                 self.line(CYAN, words.trim_end());
             }
-            Live::Returned { run, tool, text, is_error } => {
+            Live::Returned { run, tool, text, is_error, .. } => {
                 let error = is_error.then(|| fault(text));
                 let more = json!({ "agent": name(run), "tool": tool, "error": error });
                 self.happening("tool_returned", more);

@@ -242,7 +242,8 @@ impl Turn<'_> {
     fn go_on(&self) -> Result<End, Failure> {
         let models = Shelf::default();
         let is_stopped = || self.stop.by() == Some(Asked::Machine);
-        let told = |live: &punchlist_engine::agent::Live<'_>| self.view.told(live);
+        let telemetry = caller::telemetry();
+        let told = telemetry.beside(|live| self.view.told(live));
         let crew = Crew {
             ops: self.ops,
             agents: &self.envelope.agents,

@@ -114,11 +114,11 @@ impl<'a> View<'a> {
                     self.line(&format!("{DIM}  {}{DIM:#}", self.fit_to(&said, 2)));
                 }
             }
-            Live::Calls { run, tool, input } => {
+            Live::Calls { run, tool, input, .. } => {
                 let words = format!("→ {tool} {}", brief(input));
                 self.step(run, &words, CYAN);
             }
-            Live::Returned { run, tool, text, is_error } => {
+            Live::Returned { run, tool, text, is_error, .. } => {
                 if *is_error {
                     self.step(run, &format!("✗ {tool}: {}", fault(text)), RED);
                 }
@@ -130,7 +130,7 @@ impl<'a> View<'a> {
                 self.step(run, &words, YELLOW);
             }
             Live::Continues { run, said } => self.continues(run, said),
-            Live::Compacted { run } => {
+            Live::Compacted { run, .. } => {
                 self.step(run, "… what was said before was summed up", YELLOW);
             }
             Live::Begins { run } if !self.is_own(run) => {
@@ -141,7 +141,11 @@ impl<'a> View<'a> {
                 self.step(run, &words, if reason.is_drained() { GREEN } else { YELLOW });
             }
             Live::Waits { .. } | Live::Ends { .. } | Live::Asks { .. } => self.refresh(),
-            Live::Text { .. } | Live::Begins { .. } => {}
+            Live::Text { .. }
+            | Live::Begins { .. }
+            | Live::Fails { .. }
+            | Live::Delegates { .. }
+            | Live::Leaves { .. } => {}
         }
     }
 

@@ -1,0 +1,344 @@
+//! Models that behave badly, or strangely: each gets a stop with its reason, none a loop.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use punchlist_core::driver::StopReason;
+use punchlist_engine::agent::Outcome;
+use punchlist_engine::model::{Patience, Patient, Scripted};
+use punchlist_testkit::{Backend, on_every_lasting_store};
+use serde_json::{Value, json};
+
+use crate::stage::Stage;
+
+on_every_lasting_store!(
+    who_only_talks_answers_without_a_plan,
+    who_talks_past_its_plan_is_let_go,
+    an_unknown_tool_is_an_answer,
+    who_repeats_itself_is_let_go,
+    who_cancels_everything_is_done,
+    who_says_nothing_is_let_go,
+    broken_arguments_are_an_answer,
+    a_megabyte_of_words_is_kept,
+    words_that_no_database_likes_are_kept,
+    a_hundred_calls_at_once_are_made,
+    any_other_end_is_no_stop_to_continue_from,
+    an_overloaded_maker_is_asked_again,
+    a_maker_that_fails_ends_it,
+    switched_off_it_is_only_told,
+    a_plan_of_five_runs_to_its_end,
+    the_next_turn_begins_empty,
+    the_limit_is_told_with_what_remains,
+    zero_continuations_are_none,
+    two_runs_do_not_share_their_counts,
+);
+
+const PLAN: &str = r#"
+[[steps]]
+calls = [ { tool = "create_todo", input = { items = [ { title = "look" }, { title = "write" } ] }, save = "plan" } ]
+"#;
+
+fn planned(rest: &str) -> String {
+    format!("{PLAN}{rest}")
+}
+
+/// Plays a script to its end.
+fn played(backend: Backend, script: &str) -> (Stage, Value, Outcome) {
+    let stage = Stage::solo(backend, script);
+    let run = stage.start("Do it.");
+    let outcome = stage.drive(run);
+    let shown = stage.show(run);
+    (stage, shown, outcome)
+}
+
+fn titles(items: &Value) -> Vec<&str> {
+    items.as_array().unwrap().iter().map(|item| item["title"].as_str().unwrap()).collect()
+}
+
+fn newest_note(stage: &Stage, shown: &Value) -> String {
+    let run = punchlist_core::RunId::parse(shown["run"]["id"].as_str().unwrap()).unwrap();
+    let chat = stage.chat(run);
+    let newest = chat.into_iter().rfind(|(_, kind, _)| kind == "synthetic");
+    newest.map(|(_, _, text)| text).unwrap_or_default()
+}
+
+fn who_only_talks_answers_without_a_plan(backend: Backend) {
+    let (_, shown, outcome) = played(backend, "[[steps]]\ntext = \"It is 42.\"");
+    assert_eq!(outcome, Outcome::Ended(StopReason::NoPlan));
+    assert_eq!(shown["text"], json!("It is 42."));
+    assert_eq!((&shown["left"], &shown["done"]), (&json!([]), &json!([])));
+}
+
+/// S-35, F-14, T-32: two continuations without a change, then it ends; the items stay, and are named.
+fn who_talks_past_its_plan_is_let_go(backend: Backend) {
+    let script = planned("[[steps]]\ntext = \"I am sure that all is well.\"\nrepeat = true");
+    let (stage, shown, outcome) = played(backend, &script);
+    assert_eq!(outcome, Outcome::Ended(StopReason::NoProgress), "{:?}", stage.told());
+    assert_eq!(shown["run"]["continuations"], json!(2));
+    assert_eq!(shown["run"]["iterations"], json!(4));
+    assert_eq!(titles(&shown["left"]), ["look", "write"]);
+    assert_eq!(shown["left"][0]["status"], json!("in_progress"), "nothing is cancelled by itself");
+    assert_eq!(
+        newest_note(&stage, &shown),
+        "[synthetic · punchlist] Stopped: it goes on without changing anything. Not done:\n\
+         - look\n- write"
+    );
+}
+
+/// A tool that is not there is said so, with those that are.
+fn an_unknown_tool_is_an_answer(backend: Backend) {
+    let script = planned(
+        "[[steps]]\ncalls = [ { tool = \"rm_rf\", input = { path = \"/\" } } ]\nrepeat = true",
+    );
+    let (stage, shown, outcome) = played(backend, &script);
+    assert_eq!(outcome, Outcome::Ended(StopReason::NoProgress), "{:?}", stage.told());
+    assert_eq!(shown["run"]["iterations"], json!(4));
+    let run = punchlist_core::RunId::parse(shown["run"]["id"].as_str().unwrap()).unwrap();
+    let said = stage.chat(run).into_iter().filter(|(_, kind, _)| kind == "result").nth(1).unwrap();
+    assert!(said.2.starts_with("there is no tool rm_rf; there are: "), "{}", said.2);
+    assert!(said.2.contains("complete_todo"), "{}", said.2);
+}
+
+fn who_repeats_itself_is_let_go(backend: Backend) {
+    let script = planned("[[steps]]\ncalls = [ { tool = \"list_todo\" } ]\nrepeat = true");
+    let (_, shown, outcome) = played(backend, &script);
+    assert_eq!(outcome, Outcome::Ended(StopReason::NoProgress));
+    assert_eq!(shown["run"]["iterations"], json!(4), "the plan, and three times the same");
+}
+
+/// F-15: it may, and who looks at the run sees what was cancelled and why.
+fn who_cancels_everything_is_done(backend: Backend) {
+    let cancel = |n: usize| {
+        format!(
+            "{{ tool = \"complete_todo\", input = {{ todoId = \"{{{{plan.created.{n}.id}}}}\", \
+             status = \"cancelled\", outcome = \"not needed\" }} }}"
+        )
+    };
+    let script = planned(&format!(
+        "[[steps]]\ncalls = [ {}, {} ]\n[[steps]]\ntext = \"Nothing to do.\"",
+        cancel(0),
+        cancel(1)
+    ));
+    let (_, shown, outcome) = played(backend, &script);
+    assert_eq!(outcome, Outcome::Ended(StopReason::Drained));
+    let cancelled = shown["done"].as_array().unwrap();
+    assert!(cancelled.iter().all(|item| item["status"] == "cancelled"), "{shown}");
+    assert_eq!(cancelled[0]["outcome"], json!("not needed"));
+}
+
+fn who_says_nothing_is_let_go(backend: Backend) {
+    let (_, shown, outcome) = played(backend, &planned("[[steps]]\ntext = \"\"\nrepeat = true"));
+    assert_eq!(outcome, Outcome::Ended(StopReason::NoProgress));
+    assert_eq!(shown["text"], json!(""));
+    let (_, _, outcome) = played(backend, "[[steps]]\ntext = \"\"");
+    assert_eq!(outcome, Outcome::Ended(StopReason::NoPlan));
+}
+
+/// What is no JSON is told back, and the model can do better.
+fn broken_arguments_are_an_answer(backend: Backend) {
+    let script = r#"
+[[steps]]
+calls = [ { tool = "create_todo", input = "{\"items\": [" } ]
+[[steps]]
+when = "are no JSON object"
+calls = [ { tool = "create_todo", input = { items = [ { title = "look" } ] }, save = "plan" } ]
+[[steps]]
+calls = [ { tool = "complete_todo", input = { todoId = "{{plan.created.0.id}}", outcome = "seen", nonsense = 1 } } ]
+[[steps]]
+when = "nonsense"
+calls = [ { tool = "complete_todo", input = { todoId = "{{plan.created.0.id}}", outcome = "seen" } } ]
+[[steps]]
+text = "Done."
+"#;
+    let (stage, shown, outcome) = played(backend, script);
+    assert_eq!(outcome, Outcome::Ended(StopReason::Drained), "{:?} {shown}", stage.told());
+    let failures: Vec<String> =
+        stage.told().into_iter().filter(|told| told.ends_with("failed")).collect();
+    assert_eq!(failures, ["create_todo failed", "complete_todo failed"]);
+}
+
+fn a_megabyte_of_words_is_kept(backend: Backend) {
+    let words = "漢字 ".repeat(200_000);
+    let script = json!({ "steps": [{ "text": words }] }).to_string();
+    let (_, shown, outcome) = played(backend, &script);
+    assert_eq!(outcome, Outcome::Ended(StopReason::NoPlan));
+    let text = shown["text"].as_str().unwrap();
+    assert!(text.len() > 1 << 20 && text.len() < (1 << 20) + 100, "{}", text.len());
+    assert!(text.ends_with("… (cut: it was longer)"));
+}
+
+fn words_that_no_database_likes_are_kept(backend: Backend) {
+    let script = json!({ "steps": [
+        { "text": "a\u{0}b\u{7}", "calls": [{ "tool": "no\u{0}tool", "input": { "a": "\u{0}" } }] },
+        { "text": "\u{0}\u{fffe} done" },
+    ]});
+    let (stage, shown, outcome) = played(backend, &script.to_string());
+    assert_eq!(outcome, Outcome::Ended(StopReason::NoPlan), "{:?} {shown}", stage.told());
+    assert!(shown["text"].as_str().unwrap().ends_with(" done"), "{shown}");
+}
+
+/// More calls than messages are looked at: all are made, each once, and the run goes on.
+fn a_hundred_calls_at_once_are_made(backend: Backend) {
+    let one = json!({ "tool": "create_todo", "input": { "items": [{ "title": "x" }] } });
+    let calls: Vec<Value> = (0..100)
+        .map(|n| {
+            let mut call = one.clone();
+            call["input"]["items"][0]["title"] = json!(format!("item {n}"));
+            call
+        })
+        .collect();
+    let script = json!({ "steps": [{ "calls": calls }, { "text": "Enough.", "stop": "refusal" }] });
+    let (stage, shown, outcome) = played(backend, &script.to_string());
+    assert_eq!(outcome, Outcome::Ended(StopReason::Refusal), "{:?}", stage.told().last());
+    assert_eq!(shown["left"].as_array().unwrap().len(), 100);
+    assert_eq!(shown["run"]["iterations"], json!(2));
+}
+
+/// S-14: open items or not.
+fn any_other_end_is_no_stop_to_continue_from(backend: Backend) {
+    for (stop, reason) in [
+        ("max_tokens", StopReason::MaxTokens),
+        ("refusal", StopReason::Refusal),
+        ("error", StopReason::Error),
+    ] {
+        let script = planned(&format!("[[steps]]\ntext = \"No.\"\nstop = \"{stop}\""));
+        let (_, shown, outcome) = played(backend, &script);
+        assert_eq!(outcome, Outcome::Ended(reason), "{stop}");
+        assert_eq!(shown["run"]["continuations"], json!(0));
+        assert_eq!(titles(&shown["left"]), ["look", "write"]);
+    }
+}
+
+fn patient(backend: Backend, script: &str) -> Stage {
+    let stage = Stage::solo(backend, script);
+    let model = Scripted::read("scripted:a", script).unwrap();
+    let patience = Patience { base: Duration::ZERO, ..Patience::default() };
+    let model = Patient::new(Box::new(model), patience).waiting(|_, _| true);
+    stage.shelf.put("scripted:a", Arc::new(model));
+    stage
+}
+
+/// S-32: what passes is waited for, and is no stop.
+fn an_overloaded_maker_is_asked_again(backend: Backend) {
+    let script = "[[steps]]\nfail = 529\n[[steps]]\nfail = 500\n[[steps]]\ntext = \"Here.\"";
+    let stage = patient(backend, script);
+    let run = stage.start("Are you there?");
+    assert_eq!(stage.drive(run), Outcome::Ended(StopReason::NoPlan));
+    assert_eq!(stage.show(run)["text"], json!("Here."));
+    assert_eq!(stage.show(run)["run"]["iterations"], json!(1));
+}
+
+fn a_maker_that_fails_ends_it(backend: Backend) {
+    let stage = patient(backend, "[[steps]]\nfail = 529\nrepeat = true");
+    let run = stage.start("Are you there?");
+    assert_eq!(stage.drive(run), Outcome::Ended(StopReason::Error));
+    let detail = stage.show(run)["run"]["stopDetail"].to_string();
+    assert!(detail.contains("529") && detail.contains("given up after 4 tries"), "{detail}");
+}
+
+/// S-2, S-38: off unless somebody turns it on; then a stop with open items is only told.
+fn switched_off_it_is_only_told(backend: Backend) {
+    let script = planned("[[steps]]\ntext = \"That will do.\"");
+    let stage = Stage::new(backend, "[agents.primary]\nmodel = \"scripted:a\"", &[("a", &script)]);
+    let run = stage.start("Do it.");
+    assert_eq!(stage.drive(run), Outcome::Ended(StopReason::SwitchedOff));
+    let shown = stage.show(run);
+    assert_eq!(shown["run"]["continuations"], json!(0));
+    assert!(newest_note(&stage, &shown).contains("Not done:\n- look\n- write"));
+    // For this once, on; and off where the configuration says on.
+    let run = stage.start_with(json!({ "prompt": "Do it.", "autoCompleteTodos": true }));
+    stage.drive(run);
+    assert!(stage.show(run)["run"]["continuations"].as_i64().unwrap() > 0);
+    let stage = Stage::solo(backend, &script);
+    let run = stage.start_with(json!({ "prompt": "Do it.", "autoCompleteTodos": false }));
+    assert_eq!(stage.drive(run), Outcome::Ended(StopReason::SwitchedOff));
+}
+
+/// T-29, T-34: one after another, more calls than a loop without a plan would have.
+fn a_plan_of_five_runs_to_its_end(backend: Backend) {
+    let items: Vec<Value> = (0..5).map(|n| json!({ "title": format!("item {n}") })).collect();
+    let mut steps = vec![json!({
+        "calls": [{ "tool": "create_todo", "input": { "items": items }, "save": "plan" }],
+    })];
+    for n in 0..5 {
+        steps.push(json!({ "calls": [{ "tool": "list_todo", "input": {} }] }));
+        let id = format!("{{{{plan.created.{n}.id}}}}");
+        let input = json!({ "todoId": id, "outcome": format!("done {n}") });
+        steps.push(json!({ "calls": [{ "tool": "complete_todo", "input": input }] }));
+    }
+    steps.push(json!({ "text": "All five." }));
+    let (stage, shown, outcome) = played(backend, &json!({ "steps": steps }).to_string());
+    assert_eq!(outcome, Outcome::Ended(StopReason::Drained), "{:?}", stage.told());
+    assert_eq!(shown["run"]["iterations"], json!(12));
+    assert_eq!(titles(&shown["done"]), ["item 0", "item 1", "item 2", "item 3", "item 4"]);
+}
+
+/// T-33: what one turn left is not the next one's.
+fn the_next_turn_begins_empty(backend: Backend) {
+    let script =
+        planned("[[steps]]\ntext = \"Later.\"\nstop = \"refusal\"\n[[steps]]\ntext = \"Hello.\"");
+    let stage = Stage::solo(backend, &script);
+    let first = stage.start("Do it.");
+    stage.drive(first);
+    let conversation = stage.show(first)["run"]["conversationId"].clone();
+    let mut envelope = stage.envelope(punchlist_core::Role::Operator);
+    envelope.context.conversation = conversation.as_str().map(str::to_owned);
+    let started =
+        stage.world.call_in(&envelope, "run_start", json!({ "prompt": "continue" })).unwrap();
+    let second = punchlist_core::RunId::parse(started["run"]["id"].as_str().unwrap()).unwrap();
+    assert_ne!(first, second);
+    assert_eq!(stage.drive(second), Outcome::Ended(StopReason::NoPlan));
+    assert_eq!(stage.show(second)["left"], json!([]));
+    assert_eq!(titles(&stage.show(first)["left"]), ["look", "write"], "they stay as they are");
+}
+
+/// A model that adds an item each time it is asked to go on.
+fn never_done() -> String {
+    let steps: Vec<Value> = (0..40)
+        .map(|n| match n % 2 {
+            0 => json!({ "calls": [{
+                "tool": "create_todo", "input": { "items": [{ "title": format!("item {n}") }] },
+            }]}),
+            _ => json!({ "text": "That will do." }),
+        })
+        .collect();
+    json!({ "steps": steps }).to_string()
+}
+
+/// S-20: at the maximum it ends, and the person is told the limit and what remains.
+fn the_limit_is_told_with_what_remains(backend: Backend) {
+    let stage = Stage::solo(backend, &never_done());
+    let run = stage.start_with(json!({ "prompt": "Do it.", "maxTodoContinuations": 2 }));
+    assert_eq!(stage.drive(run), Outcome::Ended(StopReason::ContinuationCap));
+    let shown = stage.show(run);
+    assert_eq!(shown["run"]["continuations"], json!(2));
+    let note = newest_note(&stage, &shown);
+    assert!(note.contains("the limit of 2 continuations was reached (2 made)"), "{note}");
+    assert!(note.ends_with("Not done:\n- item 0\n- item 2\n- item 4"), "{note}");
+}
+
+/// P-10.
+fn zero_continuations_are_none(backend: Backend) {
+    let stage = Stage::solo(backend, &never_done());
+    let run = stage.start_with(json!({ "prompt": "Do it.", "maxTodoContinuations": 0 }));
+    assert_eq!(stage.drive(run), Outcome::Ended(StopReason::ContinuationCap));
+    assert_eq!(stage.show(run)["run"]["continuations"], json!(0));
+}
+
+/// S-18: at once, in two sessions, each with its own count.
+fn two_runs_do_not_share_their_counts(backend: Backend) {
+    let stage = Stage::solo(backend, &never_done());
+    let runs = [1, 4].map(|max| {
+        (max, stage.start_with(json!({ "prompt": "Do it.", "maxTodoContinuations": max })))
+    });
+    std::thread::scope(|scope| {
+        for (_, run) in &runs {
+            scope.spawn(|| stage.drive(*run));
+        }
+    });
+    for (max, run) in runs {
+        let shown = stage.show(run);
+        assert_eq!(shown["run"]["continuations"], json!(max));
+        assert_eq!(shown["left"].as_array().unwrap().len(), max + 1);
+    }
+}
