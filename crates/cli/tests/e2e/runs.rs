@@ -195,6 +195,8 @@ fn a_run_is_one_object(backend: Backend) {
     // Nobody answers for an agent that is not configured.
     let refused = run(&place, &["Do it", "--json"]).refusal(1);
     assert_eq!(refused["code"], "no_model");
+    let refused = run(&place, &["x", "--agent", "coder", "--plan", "no.md", "--json"]).refusal(1);
+    assert_eq!(refused["code"], "unknown_plan");
     let listed = place.punch(["runs", "--json"]).answer();
     assert_eq!(listed["runs"].as_array().unwrap().len(), 1);
     let id = listed["runs"][0]["id"].as_str().unwrap();
@@ -208,7 +210,9 @@ fn a_run_is_one_object(backend: Backend) {
 fn ctrl_c_stops_it_cleanly(backend: Backend) {
     let place = Place::new(backend);
     script(&place, "slow.toml", SLOW);
-    let running = Running::start(&run(&place, &["Do it", "--model", "scripted:slow.toml"]));
+    // Who began it may end it, whoever answers.
+    let words = ["Do it", "--model", "scripted:slow.toml", "--agent", "coder"];
+    let running = Running::start(&run(&place, &words));
     the_last_call(&place);
     assert_eq!(running.interrupt(), Some(1));
     let runs = place.punch(["runs", "list", "--json"]).answer();
