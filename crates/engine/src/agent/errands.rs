@@ -93,7 +93,7 @@ impl Crew<'_> {
             // It cannot be done as it is: that is a result, too.
             Err(error) => {
                 let said = json!({ "error": error.to_string() });
-                self.report(project, id, epoch, said)?;
+                self.report(project, id, epoch, &said)?;
                 return Ok(true);
             }
         };
@@ -104,7 +104,7 @@ impl Crew<'_> {
         match outcome {
             Outcome::Ended(reason) => {
                 let said = self.said(project, run, reason)?;
-                self.report(project, id, epoch, said)?;
+                self.report(project, id, epoch, &said)?;
             }
             // Whoever comes next may go on at once.
             Outcome::Waiting | Outcome::Stopped => self.let_go(project, id, epoch),
@@ -133,7 +133,7 @@ impl Crew<'_> {
     }
 
     /// Reports; who has lost the work meanwhile, or comes too late, says nothing.
-    fn report(&self, project: &str, id: &str, epoch: i64, said: Value) -> Result<(), Error> {
+    fn report(&self, project: &str, id: &str, epoch: i64, said: &Value) -> Result<(), Error> {
         let mut input = json!({ "delegationId": id, "epoch": epoch });
         if let (Some(input), Some(said)) = (input.as_object_mut(), said.as_object()) {
             input.extend(said.clone());

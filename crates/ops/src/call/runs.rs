@@ -223,7 +223,7 @@ impl Call<'_, '_> {
     pub(crate) fn record_summary(
         &mut self,
         run: Run,
-        text: String,
+        text: &str,
         spent: Spent,
     ) -> Result<Run, Error> {
         let decided = RecordSummary { spent }.decide(&run);

@@ -138,8 +138,7 @@ fn for_work(call: &mut Call<'_, '_>, name: &str, named: &str) -> Result<Output, 
     // In a pillar's chat its owner works; anywhere else a worker does, who sees no list.
     let role = match (&about, role) {
         (Some(_), Some(Role::Owner) | None) => Role::Owner,
-        (_, Some(role)) if matches!(role, Role::Owner) => Role::Worker,
-        (_, Some(Role::Worker) | None) => Role::Worker,
+        (_, Some(Role::Owner | Role::Worker) | None) => Role::Worker,
         (_, Some(role)) => return Err(Refusal::MayNotRun { role }.into()),
     };
     let agent = match role {

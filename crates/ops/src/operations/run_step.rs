@@ -249,7 +249,7 @@ impl Define for RunStep {
                 cached: summary.cached_tokens,
                 output: summary.output_tokens,
             };
-            run = call.record_summary(run, summary.text.clone(), spent)?;
+            run = call.record_summary(run, &summary.text, spent)?;
         }
         let (mut verdict, mut said) = (None, None);
         if let Some(drive) = &input.drive {
