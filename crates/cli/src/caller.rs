@@ -6,10 +6,9 @@
 use std::env;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use punchlist_core::Time;
-use punchlist_ops::config::{Origin, Roster};
+use punchlist_engine::Telemetry;
 use punchlist_ops::identity::{AGENT_HOSTS, Facts};
 use punchlist_ops::{Context, Envelope, Ops, clock};
 use punchlist_store::{Options, Target};
@@ -17,9 +16,7 @@ use punchlist_store::{Options, Target};
 use crate::args::Globals;
 use crate::failure::Failure;
 use crate::output::warn;
-
-/// The file of settings, beside a project's git root and in the user's config directory.
-const CONFIG: &str = "punchlist.toml";
+use crate::settings;
 
 /// The operations on the store the flags name.
 pub(crate) fn ops(globals: &Globals) -> Result<Ops, Failure> {
@@ -83,32 +80,9 @@ pub(crate) fn envelope(
             run: None,
         },
         idempotency_key: globals.idempotency_key.clone(),
-        agents: Arc::new(agents()?),
+        agents: settings::read()?.config.agents,
         now: now()?,
     })
-}
-
-/// The agents that the user's file and the project's name; the project's wins where both speak.
-fn agents() -> Result<Roster, Failure> {
-    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
-    let config = absolute("XDG_CONFIG_HOME")
-        .or_else(|| absolute("HOME").map(|home| home.join(".config")))
-        .map(|folder| folder.join("punchlist").join(CONFIG));
-    let folder = env::current_dir().unwrap_or_default();
-    let project = git_root(&folder).unwrap_or(&folder).join(CONFIG);
-    let mut agents = Roster::default();
-    let files = config.into_iter().map(|path| (path, Origin::User));
-    for (path, origin) in files.chain([(project, Origin::Project)]) {
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(Failure::usage(format!("{}: {error}", path.display()))),
-        };
-        agents = agents
-            .read(&text, origin)
-            .map_err(|fault| Failure::usage(format!("{}: {fault}", path.display())))?;
-    }
-    Ok(agents)
 }
 
 /// The clock of this process: `PUNCHLIST_NOW` where it is set, for tests and demos.
@@ -127,6 +101,12 @@ pub(crate) fn now() -> Result<Time, Failure> {
 pub(crate) fn ticking() -> Time {
     let fixed = env::var("PUNCHLIST_NOW").ok().and_then(|text| Time::parse(text.trim()));
     fixed.unwrap_or_else(clock::now)
+}
+
+/// Tells the OpenTelemetry collector that the environment names of runs; without one it is nothing.
+/// Keep it for as long as runs go on: at its end it sends what is left, for at most two seconds.
+pub(crate) fn telemetry() -> Telemetry {
+    Telemetry::from_env(&|name| env::var(name).ok(), warn)
 }
 
 pub(crate) fn project(globals: &Globals) -> String {

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use punchlist_ops::Error;
-use punchlist_ops::mission_file::Misplaced;
+use punchlist_ops::written::Misplaced;
 use serde_json::{Map, Value, json};
 
 use crate::output;
@@ -84,7 +84,7 @@ fn in_file(fault: &Misplaced, file: &str) -> Value {
     let hint = match fault.error.code() {
         "invalid_json" | "invalid_toml" => Some("mend it there; nothing was changed"),
         "invalid_utf8" => Some("give a text file in UTF-8"),
-        "input_too_large" => Some("a mission's file is at most that long"),
+        "input_too_large" => Some("such a file is at most that long"),
         _ => None,
     };
     if let Some(hint) = hint {

@@ -7,9 +7,11 @@
 mod args;
 mod caller;
 mod commands;
+mod drive;
 mod failure;
 mod output;
 mod render;
+mod settings;
 mod stop;
 
 use std::process::ExitCode;

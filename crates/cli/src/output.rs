@@ -63,6 +63,21 @@ pub(crate) fn remark(text: &str) {
     drop(err.write_all(text.as_bytes()));
 }
 
+/// Bytes on standard error as they are.
+pub(crate) fn remark_raw(bytes: &[u8]) {
+    drop(io::stderr().lock().write_all(bytes));
+}
+
+/// Is standard error a terminal that can draw over what it shows?
+pub(crate) fn remarks_on_terminal() -> bool {
+    io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
+}
+
+/// How many columns there are on standard error.
+pub(crate) fn remark_width() -> usize {
+    columns(io::stderr().is_terminal(), || terminal_size::terminal_size_of(io::stderr()))
+}
+
 /// A remark on standard error; if nobody reads it, so be it.
 pub(crate) fn warn(text: &str) {
     let mut err = AutoStream::auto(io::stderr().lock());
@@ -103,11 +118,18 @@ pub(crate) fn is_interactive() -> bool {
 /// How many columns there are: what COLUMNS says, the terminal's, or a hundred where there is
 /// none.
 pub(crate) fn width() -> usize {
+    columns(io::stdout().is_terminal(), terminal_size::terminal_size)
+}
+
+fn columns(
+    is_terminal: bool,
+    size: impl FnOnce() -> Option<(terminal_size::Width, terminal_size::Height)>,
+) -> usize {
     let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
     if let Some(said) = said.filter(|said: &usize| *said > 0) {
         said.max(20)
-    } else if io::stdout().is_terminal() {
-        terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0)).max(20)
+    } else if is_terminal {
+        size().map_or(80, |(width, _)| usize::from(width.0)).max(20)
     } else {
         100
     }

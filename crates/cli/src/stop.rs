@@ -6,9 +6,18 @@
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
+/// Who asks to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// A person, by Ctrl-C.
+    Person,
+    /// The machine: it shuts down, or the terminal has gone.
+    Machine,
+}
+
 /// Has somebody asked to stop?
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Stop(Arc<(Mutex<bool>, Condvar)>);
+pub(crate) struct Stop(Arc<(Mutex<Option<Asked>>, Condvar)>);
 
 impl Stop {
     /// From here on signals do not end this process but are seen by this. Call it before any
@@ -23,11 +32,12 @@ impl Stop {
             if signals.thread_block().is_ok() {
                 let seen = stop.clone();
                 std::thread::spawn(move || {
-                    while signals.wait().is_ok() {
+                    while let Ok(signal) = signals.wait() {
                         if seen.asked() {
                             std::process::exit(130);
                         }
-                        seen.ask();
+                        let person = signal == Signal::SIGINT;
+                        seen.ask(if person { Asked::Person } else { Asked::Machine });
                     }
                 });
             }
@@ -36,19 +46,24 @@ impl Stop {
     }
 
     #[cfg(unix)]
-    fn ask(&self) {
-        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+    fn ask(&self, by: Asked) {
+        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(by);
         self.0.1.notify_all();
     }
 
     pub(crate) fn asked(&self) -> bool {
+        self.by().is_some()
+    }
+
+    /// Who asked, if anybody did.
+    pub(crate) fn by(&self) -> Option<Asked> {
         *self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for so long, or until somebody asks; says whether somebody did.
     pub(crate) fn wait(&self, timeout: Duration) -> bool {
         let asked = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.0.1.wait_timeout_while(asked, timeout, |asked| !*asked);
-        *waited.unwrap_or_else(PoisonError::into_inner).0
+        let waited = self.0.1.wait_timeout_while(asked, timeout, |asked| asked.is_none());
+        waited.unwrap_or_else(PoisonError::into_inner).0.is_some()
     }
 }

@@ -152,6 +152,9 @@ pub enum Part {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         raw: Option<Value>,
         finish: Finish,
+        /// The newest message it answers; what came later it had not seen.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seen: Option<String>,
     },
     /// What came of one of these calls.
     Result { call_id: String, name: String, is_error: bool },

@@ -21,6 +21,10 @@ pub enum Warning {
     OverActiveLimit { limit: u32, active: u64 },
     /// An open item says this already; it was passed over.
     AlreadyListed { text: String },
+    /// It says nothing and stands for no item; the first item is number 1.
+    Blank { number: usize },
+    /// Two items exclude each other; the one that comes first stands, this one is held.
+    Conflict { title: String, with: String },
     /// The change was kept as a recommendation, nothing else changed.
     Recommended { todo_id: TodoId, action: Action },
 }
@@ -36,6 +40,10 @@ impl std::fmt::Display for Warning {
                 "Active TODO limit ({limit}) exceeded: {active} are active. Complete or cancel some."
             ),
             Self::AlreadyListed { text } => write!(f, "Already on the list: {text}"),
+            Self::Blank { number } => write!(f, "Item {number} has no content. Skipped."),
+            Self::Conflict { title, with } => {
+                write!(f, "`{title}` conflicts with `{with}`, which comes first. Held.")
+            }
             Self::Recommended { action, .. } => {
                 write!(f, "Kept as a recommendation: whoever leads may {action} it.")
             }

@@ -16,7 +16,9 @@ mod work;
 pub use budget::{
     Budget, CONTINUATIONS, Counters, FAILURES_MAX, ITERATIONS, ITERATIONS_WITH_PLAN, Spent,
 };
-pub use prompt::{UNHEARD, Ways, context, continuation, incomplete, planning_section, system};
+pub use prompt::{
+    UNHEARD, Ways, between, context, continuation, incomplete, planning_section, system,
+};
 pub use reason::StopReason;
 pub use work::{Held, Next, Work};
 

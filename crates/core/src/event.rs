@@ -120,7 +120,7 @@ events! {
     TodoDemoted = "todo_demoted" { todo_id: TodoId, reason: Option<String> }
     /// Settled to pending, by the operator.
     TodoReopened = "todo_reopened" { todo_id: TodoId, reason: Option<String> }
-    /// Out of view, by the operator; the row stays.
+    /// Out of view; the row stays.
     TodoRemoved = "todo_removed" { todo_id: TodoId, removed_at: Time }
     /// The operator confirmed a criterion.
     TodoRatified = "todo_ratified" { todo_id: TodoId, ratified_at: Time }
@@ -259,6 +259,8 @@ events! {
     GateSuperseded = "gate_superseded" { gate_id: GateId, by: GateId }
     /// Whoever asked has the answer now.
     GateCollected = "gate_collected" { gate_id: GateId }
+    /// A permission that was given always is taken back; the response says by whom.
+    PermissionRevoked = "permission_revoked" { gate_id: GateId, response: Value }
     /// Somebody who may not tried to answer; nothing changed.
     GateAnswerRefused = "gate_answer_refused" { gate_id: GateId, refusal: Refusal }
     /// Work was handed to another agent.

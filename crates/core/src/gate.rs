@@ -7,15 +7,17 @@
 mod answer;
 pub mod form;
 mod open;
+pub mod permission;
 
 pub use answer::{AnswerGate, GateDecision};
 pub use open::{Asked, Ground, OpenGate};
+pub use permission::{AskPermission, RevokePermission};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::event::{GateAnswered, GateCollected, GateOpened, GateSuperseded};
+use crate::event::{GateAnswered, GateCollected, GateOpened, GateSuperseded, PermissionRevoked};
 use crate::{AgentPath, Event, GateId, IssueId, ProjectId, Role, RunId, SessionId, Time, TodoId};
 
 /// Who may ask a person.
@@ -128,9 +130,9 @@ pub struct Gate {
     /// The run that asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
-    /// The reason, the question or the title.
+    /// The reason, the question, the title, or the tool that permission is asked for.
     pub text: String,
-    /// The options of a question, the schema of a form.
+    /// The options of a question, the schema of a form, the call that permission is asked for.
     pub details: Value,
     pub asked_by: String,
     pub agent: AgentPath,
@@ -190,6 +192,12 @@ pub fn apply_gate(state: &mut Option<Gate>, event: &Event, at: Time) -> bool {
         }
         (Event::GateCollected(GateCollected { gate_id }), Some(gate)) if *gate_id == gate.id => {
             gate.collected_at = Some(at);
+            true
+        }
+        (Event::PermissionRevoked(PermissionRevoked { gate_id, response }), Some(gate))
+            if *gate_id == gate.id =>
+        {
+            gate.response = Some(response.clone());
             true
         }
         _ => false,

@@ -61,6 +61,12 @@ pub struct Policy {
     pub assigning_starts: bool,
     /// Items carry a store-wide number beside their id.
     pub numbered: bool,
+    /// What is in progress comes before everything else that is ready; else the selector alone
+    /// says, and what matters more may come before what was begun (D-20).
+    pub prefers_in_progress: bool,
+    /// How many items stay in view: beyond it the oldest settled ones leave it, their rows stay
+    /// (S-24).
+    pub in_view_max: Option<usize>,
     /// What people call a cancelled item here.
     pub cancelled_word: &'static str,
 }
@@ -77,6 +83,8 @@ const TURN: Policy = Policy {
     nests: false,
     assigning_starts: false,
     numbered: false,
+    prefers_in_progress: true,
+    in_view_max: None,
     cancelled_word: "cancelled",
 };
 
@@ -94,6 +102,8 @@ const SESSION: Policy = Policy {
     selector: Selector::PriorityThenPosition,
     address: Address::ExternalId,
     outcome_required: false,
+    prefers_in_progress: false,
+    in_view_max: Some(1000),
     ..TURN
 };
 

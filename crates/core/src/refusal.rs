@@ -42,6 +42,8 @@ pub enum Refusal {
     NotPermitted { role: Role, action: Action, list: ListKind, todo_kind: TodoKind, denial: Denial },
     /// Only one item may be in progress, and another is.
     OneInProgress { todo_id: TodoId, title: String },
+    /// Only one item may be in progress, and the request says it of several.
+    SeveralInProgress { titles: Vec<String> },
     /// The active tier is full.
     ActiveFull { limit: u32, active: u64 },
     /// The backlog is full.
@@ -52,6 +54,8 @@ pub enum Refusal {
     ReasonRequired { action: Action },
     /// Another open item has this text, or the request says it twice.
     DuplicateText { text: String },
+    /// Two items of the request have the same id.
+    DuplicateId { id: String },
     /// The item is held; it must be let go first.
     Held { title: String, reason: String },
     /// There is no claim to judge.
@@ -108,6 +112,10 @@ pub enum Refusal {
     IssueHeld { number: i64, session: SessionId, title: String, take_over: bool },
     /// The session works on an issue already.
     AlreadyBound { number: i64 },
+    /// The session works on an issue, whose checklist is its list.
+    HasChecklist { number: i64 },
+    /// Lists of sessions are switched off.
+    SessionListsOff,
     /// A link to itself says nothing.
     SelfLink { number: i64 },
     /// They are linked this way already.
@@ -128,6 +136,8 @@ pub enum Refusal {
     UnknownGate { gate: String },
     /// A gate is answered once.
     AlreadyAnswered { gate: GateId, state: GateState, by: Option<String>, at: Option<Time> },
+    /// Nothing was permitted for good by this gate.
+    NoPermission { gate: GateId },
     /// A form that cannot be asked.
     BadForm { fault: String },
     /// An answer that does not fit its form.
@@ -210,7 +220,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// Every code there is, for the error table and its golden.
-    pub const CODES: [&'static str; 71] = [
+    pub const CODES: [&'static str; 74] = [
         "unknown_todo",
         "already_settled",
         "wrong_status",
@@ -221,6 +231,7 @@ impl Refusal {
         "outcome_required",
         "reason_required",
         "duplicate_text",
+        "duplicate_id",
         "held",
         "no_claim",
         "already_claimed",
@@ -242,6 +253,7 @@ impl Refusal {
         "session_ended",
         "issue_held",
         "already_bound",
+        "session_lists_off",
         "self_link",
         "already_linked",
         "not_linked",
@@ -250,6 +262,7 @@ impl Refusal {
         "bad_checklist",
         "unknown_gate",
         "already_answered",
+        "no_permission",
         "bad_form",
         "bad_response",
         "bad_agent_type",
@@ -300,12 +313,13 @@ impl Refusal {
             | Self::NotYourProposal { .. }
             | Self::MayNotLead { .. }
             | Self::NotYourself { .. } => "not_permitted",
-            Self::OneInProgress { .. } => "one_in_progress",
+            Self::OneInProgress { .. } | Self::SeveralInProgress { .. } => "one_in_progress",
             Self::ActiveFull { .. } => "active_full",
             Self::BacklogFull { .. } => "backlog_full",
             Self::OutcomeRequired => "outcome_required",
             Self::ReasonRequired { .. } => "reason_required",
             Self::DuplicateText { .. } => "duplicate_text",
+            Self::DuplicateId { .. } => "duplicate_id",
             Self::Held { .. } => "held",
             Self::NoClaim { .. } => "no_claim",
             Self::AlreadyClaimed { .. } => "already_claimed",
@@ -327,7 +341,7 @@ impl Refusal {
             Self::UnknownSession { .. } => "unknown_session",
             Self::SessionEnded { .. } => "session_ended",
             Self::IssueHeld { .. } => "issue_held",
-            Self::AlreadyBound { .. } => "already_bound",
+            Self::AlreadyBound { .. } | Self::HasChecklist { .. } => "already_bound",
             Self::SelfLink { .. } => "self_link",
             Self::AlreadyLinked { .. } => "already_linked",
             Self::NotLinked { .. } => "not_linked",
@@ -336,6 +350,7 @@ impl Refusal {
             Self::BadChecklist { .. } => "bad_checklist",
             Self::UnknownGate { .. } => "unknown_gate",
             Self::AlreadyAnswered { .. } => "already_answered",
+            Self::NoPermission { .. } => "no_permission",
             Self::BadForm { .. } => "bad_form",
             Self::BadResponse { .. } => "bad_response",
             Self::BadAgentType { .. } => "bad_agent_type",
@@ -367,6 +382,7 @@ impl Refusal {
             Self::AgentAtWork { .. } => "agent_at_work",
             Self::UnknownConversation { .. } => "unknown_conversation",
             Self::Unbound => "unbound",
+            Self::SessionListsOff => "session_lists_off",
             Self::ItemsRequired => "items_required",
             Self::NoChecklist => "no_checklist",
         }

@@ -58,12 +58,28 @@ impl RunState {
     }
 }
 
+/// Who says that an item of a turn's plan is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Completion {
+    /// The agent that keeps the plan.
+    #[default]
+    #[serde(rename = "self")]
+    Own,
+    /// Whoever it was handed to, by reporting on it: the report is recorded mechanically, and the
+    /// agent that keeps the plan cannot say it (F-7).
+    Verified,
+}
+
 /// How a run behaves, copied when it began, so that machines with other files agree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Settings {
     /// Who answers, e.g. `anthropic:claude-sonnet-5`.
     pub model: String,
+    /// How hard it is to think.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
     /// Does it go on by itself while its lists are open (S-2)?
     pub drives: bool,
     pub budget: Budget,
@@ -75,6 +91,8 @@ pub struct Settings {
     /// What it is told about itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
+    #[serde(default)]
+    pub completion: Completion,
     /// How many messages are shown to the model (S-23).
     pub history: u32,
     /// The words of a continuation (D-16).

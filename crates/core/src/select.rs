@@ -37,19 +37,26 @@ pub fn ordered(snapshot: &Snapshot) -> Vec<&Todo> {
     todos
 }
 
-/// The next item to work on: what is in progress first, then the first actionable one.
+/// The items somebody could work on now, in order: steps that no other item hangs under. Whoever
+/// counts what is left, picks from it or asks whether to go on looks here (D-17, S-12).
+#[must_use]
+pub fn incomplete(snapshot: &Snapshot, now: Time) -> Vec<&Todo> {
+    let mut todos = ordered(snapshot);
+    let parents: BTreeSet<TodoId> = todos.iter().filter_map(|todo| todo.parent_id).collect();
+    let ready = |todo: &Todo| todo.is_actionable(now) && todo.kind == TodoKind::Step;
+    todos.retain(|todo| ready(todo) && !parents.contains(&todo.id));
+    todos
+}
+
+/// The next item to work on: the first of them, or what is in progress where the list prefers it.
 #[must_use]
 pub fn next(snapshot: &Snapshot, now: Time) -> Option<&Todo> {
-    let todos = ordered(snapshot);
-    let ready = |todo: &&&Todo| todo.is_actionable(now) && todo.kind == TodoKind::Step;
-    let parents: BTreeSet<TodoId> = todos.iter().filter_map(|todo| todo.parent_id).collect();
-    let leaf = |todo: &&&Todo| !parents.contains(&todo.id);
-    todos
+    let ready = incomplete(snapshot, now);
+    let begun = ready
         .iter()
-        .filter(ready)
-        .find(|todo| todo.status == Status::InProgress && leaf(todo))
-        .or_else(|| todos.iter().filter(ready).find(leaf))
-        .copied()
+        .filter(|_| policy(snapshot.list.kind()).prefers_in_progress)
+        .find(|todo| todo.status == Status::InProgress);
+    begun.or_else(|| ready.first()).copied()
 }
 
 fn age(a: &Todo, b: &Todo) -> Ordering {

@@ -12,7 +12,7 @@ mod start;
 pub use bind::{BindSession, Bound, UnbindSession};
 pub use end::EndSession;
 pub use pause::{PauseSession, ResumeSession};
-pub use promote::PromoteSession;
+pub use promote::{PromoteSession, Step, steps};
 pub use start::StartSession;
 
 use schemars::JsonSchema;
@@ -23,7 +23,8 @@ use crate::event::{
     SessionBound, SessionEnded, SessionPaused, SessionResumed, SessionStarted, SessionUnbound,
 };
 use crate::{
-    Actor, ConversationId, Event, IssueId, ProjectId, Refusal, Refused, SessionId, Time, issue,
+    Actor, ConversationId, Event, Issue, IssueId, ProjectId, Refusal, Refused, SessionId, Time,
+    issue,
 };
 
 /// Whether a session goes on.
@@ -121,6 +122,16 @@ pub fn apply_session(state: &mut Option<Session>, event: &Event, at: Time) -> bo
 /// Sessions are for those who keep issues; workers have none (K-47).
 fn keeper(actor: &Actor) -> Result<(), Refused> {
     issue::keeper(actor, Action::View)
+}
+
+/// May the session keep a list of its own? One that works on an issue has the issue's.
+/// `issue`: what the session points to.
+pub fn may_keep_list(session: &Session, issue: Option<&Issue>) -> Result<(), Refused> {
+    going(session)?;
+    match issue {
+        Some(issue) => Err(Refusal::HasChecklist { number: issue.number }.into()),
+        None => Ok(()),
+    }
 }
 
 /// A session that has not ended.

@@ -204,6 +204,7 @@ pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
         | Event::GateAnswered(_)
         | Event::GateSuperseded(_)
         | Event::GateCollected(_)
+        | Event::PermissionRevoked(_)
         | Event::GateAnswerRefused(_)
         | Event::AgentChanged(_)
         | Event::TodoLineTicked(_)

@@ -13,6 +13,7 @@ use crate::authority::Action;
 use crate::command::Command;
 use crate::deadline::Deadline;
 use crate::evidence::Evidence;
+use crate::mission::cadence::time_zone;
 use crate::{AgentPath, ListId, Role, Time, TodoId};
 
 /// Where an item stands. Which moves lead where is the table in `transition`.
@@ -186,6 +187,10 @@ pub struct Hold {
     pub reason: String,
     pub at: Time,
     pub by: String,
+    /// The item it may not be done beside, where that is the reason: a hold that its list gives and
+    /// takes back by itself (Q-S3).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conflicts_with: Option<TodoId>,
 }
 
 /// "I say this is done": who, when, on what evidence.
@@ -292,7 +297,8 @@ pub struct Todo {
     pub updated_at: Time,
     pub started_at: Option<Time>,
     pub settled_at: Option<Time>,
-    /// When the operator took it out of view; the row stays (D-25).
+    /// When it left the view, taken out by the operator (D-25) or because another item stands in
+    /// its place; the row stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub removed_at: Option<Time>,
     /// Other pillars it concerns; it belongs to one (Q-M3).
@@ -308,7 +314,41 @@ pub struct Todo {
     pub archived_at: Option<Time>,
 }
 
+/// How an item looks at a glance (M-81).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Glance {
+    /// Its status, then what stands beside it.
+    pub badges: Vec<String>,
+    /// Until its deadline, in days; below zero: since it. None: it has none, or is settled.
+    pub days_left: Option<i64>,
+}
+
 impl Todo {
+    /// How it looks at a glance, in a time zone.
+    #[must_use]
+    pub fn standing(&self, zone: &str, now: Time) -> Glance {
+        let zone = time_zone(zone).unwrap_or(TimeZone::UTC);
+        let mut badges = vec![self.status.name().to_owned()];
+        let open = !self.status.is_settled();
+        if self.is_overdue(&zone, now) {
+            badges.push("overdue".to_owned());
+        }
+        if open && self.claim.is_some() {
+            badges.push("claimed".to_owned());
+        }
+        if let Some(hold) = &self.hold {
+            badges.push(hold.kind.name().to_owned());
+        }
+        if open && self.defer_until.is_some_and(|until| until > now) {
+            badges.push("resting".to_owned());
+        }
+        let days_left = self.deadline.filter(|_| open).map(|deadline| {
+            let left = deadline.ends_at(&zone).micros() - now.micros();
+            left.div_euclid(86_400_000_000)
+        });
+        Glance { badges, days_left }
+    }
+
     /// Should it have been done by now? Only what is active can be late, and what rests until a date
     /// is not late before it (M-73, M-78, P-27).
     #[must_use]
@@ -325,6 +365,12 @@ impl Todo {
         self.status == Status::Backlog
             && self.created_at.plus_days(days) < now
             && self.defer_until.is_none_or(|until| until <= now)
+    }
+
+    /// The id its list is addressed by: the model's own, else ours.
+    #[must_use]
+    pub fn called(&self) -> String {
+        self.external_id.clone().unwrap_or_else(|| self.id.to_string())
     }
 
     /// Can somebody work on this now? Counts, selection, the driver and reminders all ask here.

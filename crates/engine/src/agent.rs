@@ -8,17 +8,19 @@ mod errands;
 mod handler;
 mod history;
 mod live;
+mod outside;
 mod runner;
 mod tools;
 
 pub use handler::Errand;
 pub use live::Live;
+pub use outside::Toolshed;
 pub use runner::Outcome;
 pub use tools::{Answer, Outside, Said};
 
 use std::sync::Arc;
 
-use punchlist_core::{Role, Time};
+use punchlist_core::{Role, Run, Time};
 use punchlist_ops::config::Roster;
 use punchlist_ops::{Envelope, Ops};
 
@@ -27,12 +29,12 @@ use crate::model::{Fault, FaultKind, Model};
 
 /// Opens models by the name they are configured by.
 pub trait Models: Sync {
-    fn open(&self, spec: &str) -> Result<Arc<dyn Model>, Fault>;
+    fn open(&self, spec: &str, effort: Option<&str>) -> Result<Arc<dyn Model>, Fault>;
 }
 
 /// No models at all.
 impl Models for () {
-    fn open(&self, spec: &str) -> Result<Arc<dyn Model>, Fault> {
+    fn open(&self, spec: &str, _: Option<&str>) -> Result<Arc<dyn Model>, Fault> {
         let message = format!("no model answers here, {spec} neither");
         Err(Fault { kind: FaultKind::BadRequest, message, status: None, retry_after: None })
     }
@@ -61,6 +63,10 @@ impl Crew<'_> {
     /// The envelope of the driver, in a project.
     fn system(&self, project: &str) -> Envelope {
         Envelope { agents: Arc::clone(self.agents), ..system("driver", project, (self.clock)()) }
+    }
+
+    fn open_model(&self, run: &Run) -> Result<Arc<dyn Model>, Fault> {
+        self.models.open(&run.settings.model, run.settings.effort.as_deref())
     }
 
     /// The agent that plays a role in chats, if one is configured.

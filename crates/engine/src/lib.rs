@@ -10,8 +10,11 @@ pub mod collect;
 pub mod collector;
 pub mod done;
 pub mod model;
+mod process;
 pub mod pump;
 pub mod scheduler;
+pub mod telemetry;
+pub mod tools;
 mod web;
 pub mod worker;
 
@@ -20,4 +23,5 @@ pub use collector::Collector;
 pub use done::Done;
 pub use pump::{Handler, Pump, Report, Setback};
 pub use scheduler::Scheduler;
+pub use telemetry::Telemetry;
 pub use worker::Worker;

@@ -11,12 +11,15 @@ mod gates;
 mod issues;
 mod metrics;
 mod missions;
+mod permissions;
 mod plans;
 mod runs;
+mod session_lists;
 mod sessions;
 
 pub(crate) use missions::Counts;
 pub(crate) use runs::{NewRun, Reply, ToolResult};
+pub(crate) use session_lists::scope_of as scope_of_session;
 pub(crate) use sessions::NewSession;
 
 use punchlist_core::authority::{Action, Verdict, authority};
@@ -88,7 +91,7 @@ impl<'a, 't> Call<'a, 't> {
     }
 
     /// An item and the list it is in; neither is locked.
-    fn find_todo(&mut self, named: &str) -> Result<(List, TodoId), Error> {
+    pub(crate) fn find_todo(&mut self, named: &str) -> Result<(List, TodoId), Error> {
         let unknown = || {
             let (todo_id, list) = (named.to_owned(), None);
             Error::from(Refusal::UnknownTodo { todo_id, list })

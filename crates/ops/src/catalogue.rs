@@ -54,8 +54,13 @@ pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::run_stop::RunStop>(),
     Operation::of::<operations::run_begin::RunBegin>(),
     Operation::of::<operations::run_step::RunStep>(),
+    Operation::of::<operations::todo_write::TodoWrite>(),
+    Operation::of::<operations::todo_read::TodoRead>(),
     Operation::of::<operations::gate_list::GateList>(),
     Operation::of::<operations::gate_answer::GateAnswer>(),
+    Operation::of::<operations::permission_ask::PermissionAsk>(),
+    Operation::of::<operations::permission_list::PermissionList>(),
+    Operation::of::<operations::permission_revoke::PermissionRevoke>(),
     Operation::of::<operations::delegation_list::DelegationList>(),
     Operation::of::<operations::delegation_show::DelegationShow>(),
     Operation::of::<operations::delegation_take::DelegationTake>(),
@@ -105,6 +110,7 @@ pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::digest::Digest>(),
     Operation::of::<operations::audit_closes::AuditCloses>(),
     Operation::of::<operations::authority_show::AuthorityShow>(),
+    Operation::of::<operations::todo_show::TodoShow>(),
     Operation::of::<operations::todo_take::TodoTake>(),
     Operation::of::<operations::todo_next::TodoNext>(),
     Operation::of::<operations::todo_heartbeat::TodoHeartbeat>(),
@@ -132,6 +138,8 @@ pub trait Define {
     const EXAMPLE: &'static str;
     /// May its answer be kept for an idempotency key? Not where it holds a secret.
     const KEEPS_ANSWERS: bool = true;
+    /// Is it a tool only of agents whose file names it in full? A wildcard does not mean it.
+    const PRIVATE: bool = false;
     /// Does it judge by itself whether a store without an operator is open to the caller?
     const BOOTSTRAPS: bool = false;
 
@@ -214,6 +222,8 @@ pub struct Operation {
     pub example: &'static str,
     /// Does it take an idempotency key?
     pub keeps_answers: bool,
+    /// Is it a tool only of agents whose file names it in full?
+    pub private: bool,
     pub(crate) bootstraps: bool,
     pub input_schema: fn() -> Value,
     pub output_schema: fn() -> Value,
@@ -229,6 +239,7 @@ impl Operation {
             surfaces: D::SURFACES,
             example: D::EXAMPLE,
             keeps_answers: D::KEEPS_ANSWERS,
+            private: D::PRIVATE,
             bootstraps: D::BOOTSTRAPS,
             input_schema: schema::of_input::<D::Input>,
             output_schema: schema::of_output::<D::Output>,

@@ -1,211 +1,125 @@
-//! The agents that `punchlist.toml` names, as far as operations look at them.
+//! What `punchlist.toml` says: agents, the tools of the user, servers of tools, prices.
 //!
-//! The surface finds and reads the files; here is what they may say. What the core's authority
-//! would refuse anyway is an error already when it is written down (K-22).
+//! The surface finds the files; here is what they may say. Everything is judged when it is read, so
+//! that a wrong word is an error where it is written and not in the middle of a run. A project's
+//! file can be edited by an agent: it grants nothing, neither a role above `root` nor a permission.
+//! Where both files name the same thing the project's counts, as a whole, so that it takes over
+//! nothing that the user's file granted.
+
+pub mod drive;
+mod effort;
+mod pattern;
+mod price;
+mod read;
+mod roster;
+mod server;
+mod tool;
 
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
 
-use punchlist_core::delegation::Review;
-use punchlist_core::driver::Budget;
-use punchlist_core::run::{HISTORY_MAX, Settings};
-use punchlist_core::{AgentPath, Refusal, Role};
-use serde::Deserialize;
+pub use effort::Effort;
+pub use pattern::ToolPattern;
+pub use price::Price;
+pub use roster::{AgentConfig, Overrides, PROVIDERS, Roster};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+pub use server::{Server, outside_name};
+pub use tool::UserTool;
 
-use crate::Error;
+use crate::explain::nearest;
+use crate::written::{Form, Misplaced, Written};
+use crate::{CATALOGUE, catalogue};
 
-/// The tools of an issue's keeper; a subagent has none of them.
-const ROOT_ONLY: [&str; 5] = ["todo", "issue", "checkpoint", "ask", "form"];
+/// A file with everything that is worth setting up, for `punch config sample`.
+pub const SAMPLE: &str = include_str!("config/sample.toml");
 
-/// Where a file stands. What an agent can edit gives no role above `root`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Where a file stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Origin {
     User,
     Project,
 }
 
-/// What a caller says about a run, for this once.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Overrides {
-    pub model: Option<String>,
-    pub drives: Option<bool>,
-    pub max_continuations: Option<u32>,
-    pub max_iterations: Option<u32>,
-    pub max_total_tokens: Option<u64>,
-}
-
-/// The configured agents, by name.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Roster(BTreeMap<String, AgentConfig>);
-
-/// What is configured about one agent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct AgentConfig {
-    pub model: Option<String>,
-    pub role: Option<Role>,
-    pub tools: Option<Vec<String>>,
-    /// The names of the agents below it.
-    pub subagents: Vec<String>,
-    /// What becomes of what it proposes for a checklist; absent: review.
-    pub todo_review: Option<Review>,
-    pub todo_driven_execution: Option<bool>,
-    pub max_todo_continuations: Option<u32>,
-    pub todo_check_interval_ms: Option<u64>,
-    pub max_tokens: Option<u64>,
-}
-
-/// The file.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct File {
-    agents: BTreeMap<String, AgentConfig>,
-}
-
-impl Roster {
-    /// Reads a file on top of what another said: an agent it names is as it says.
-    pub fn read(&self, text: &str, origin: Origin) -> Result<Self, String> {
-        let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
-        let mut agents = self.0.clone();
-        for (name, agent) in file.agents {
-            let above = agent.role.filter(|role| !matches!(role, Role::Root | Role::Worker));
-            if let (Some(role), Origin::Project) = (above, origin) {
-                return Err(format!(
-                    "agents.{name}.role is `{role}`: a project file gives no role above root"
-                ));
-            }
-            agents.insert(name, agent);
+impl Origin {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Project => "project",
         }
-        let agents = Self(agents);
-        agents.check_root_only()?;
-        Ok(agents)
+    }
+}
+
+/// Whether an outside tool may be called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Permission {
+    /// A person is asked, and may say once, always or no.
+    #[default]
+    Ask,
+    Allow,
+    Deny,
+}
+
+/// All that the files say.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Config {
+    pub agents: Arc<Roster>,
+    /// The user's own tools, by the name the model calls them.
+    pub tools: BTreeMap<String, UserTool>,
+    /// MCP servers, by name.
+    pub servers: BTreeMap<String, Server>,
+    /// What a model costs, by its name.
+    pub prices: BTreeMap<String, Price>,
+    /// The file that each named table came from, e.g. `agents.coder`.
+    pub origins: BTreeMap<String, Origin>,
+}
+
+/// A tool that an agent lists and nobody offers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stranger {
+    pub agent: String,
+    pub tool: String,
+    pub nearest: Option<String>,
+}
+
+impl Config {
+    /// Reads a file on top of what another said. `folder` is the file's own, for what it names
+    /// beside it.
+    pub fn read(&self, text: &str, origin: Origin, folder: &Path) -> Result<Self, Misplaced> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text).to_owned();
+        let written = Written::parse(text, Form::Toml)?;
+        read::onto(self, &written.input, origin, folder)
+            .map_err(|fault| written.blame(fault.into()))
     }
 
-    /// What becomes of a proposal of this specialist.
+    /// What is listed as a tool and is none: not wrong, for a server may offer it later or another
+    /// machine may have it, but worth a word.
     #[must_use]
-    pub fn review(&self, kind: &str) -> Review {
-        self.0.get(kind).and_then(|agent| agent.todo_review).unwrap_or_default()
-    }
-
-    /// How a run of this agent behaves, with what the caller says for this once; and the role that
-    /// is configured for it.
-    pub fn settings(
-        &self,
-        name: &str,
-        over: &Overrides,
-    ) -> Result<(Settings, Option<Role>), Error> {
-        let agent = self.0.get(name).cloned().unwrap_or_default();
-        let Some(model) = over.model.clone().or(agent.model) else {
-            return Err(Refusal::NoModel { agent: name.to_owned() }.into());
+    pub fn strangers(&self) -> Vec<Stranger> {
+        let known = || {
+            let operations = CATALOGUE.iter().map(|operation| operation.name);
+            operations.chain(self.tools.keys().map(String::as_str))
         };
-        let default = Budget::default();
-        let settings = Settings {
-            model,
-            drives: over.drives.or(agent.todo_driven_execution).unwrap_or(false),
-            budget: Budget {
-                max_continuations: over
-                    .max_continuations
-                    .or(agent.max_todo_continuations)
-                    .unwrap_or(default.max_continuations),
-                max_iterations: over.max_iterations.unwrap_or(default.max_iterations),
-                check_interval_ms: agent.todo_check_interval_ms.unwrap_or_default(),
-                window: default.window,
-                max_total_tokens: over.max_total_tokens,
-            },
-            max_tokens: agent.max_tokens.and_then(|n| u32::try_from(n).ok()).unwrap_or(8_192),
-            tools: agent.tools,
-            instructions: None,
-            history: HISTORY_MAX,
-            continuation: None,
-        };
-        Ok((settings, agent.role))
-    }
-
-    /// Does an agent of this name have a model?
-    #[must_use]
-    pub fn has_model(&self, name: &str) -> bool {
-        self.0.get(name).is_some_and(|agent| agent.model.is_some())
-    }
-
-    /// The agents that have a model.
-    pub fn with_model(&self) -> impl Iterator<Item = &str> {
-        let with = self.0.iter().filter(|(_, agent)| agent.model.is_some());
-        with.map(|(name, _)| name.as_str())
-    }
-
-    /// The agent that plays a role in chats: the one configured for it; root's is `primary`.
-    #[must_use]
-    pub fn player(&self, role: Role) -> Option<String> {
-        if role == Role::Root {
-            return self.has_model("primary").then(|| "primary".to_owned());
-        }
-        let plays = |(_, agent): &(&String, &AgentConfig)| {
-            agent.role == Some(role) && agent.model.is_some()
-        };
-        self.0.iter().find(plays).map(|(name, _)| name.clone())
-    }
-
-    /// Does a file name this agent, wherever it stands in the tree?
-    #[must_use]
-    pub fn names(&self, agent: &AgentPath) -> bool {
-        agent.as_str().rsplit('.').next().is_some_and(|name| self.0.contains_key(name))
-    }
-
-    /// No agent below another lists a tool that is root's alone.
-    fn check_root_only(&self) -> Result<(), String> {
-        for (name, agent) in &self.0 {
-            for below in &agent.subagents {
-                let listed = self.0.get(below).and_then(|agent| agent.tools.as_ref());
-                let tool =
-                    listed.into_iter().flatten().find(|tool| ROOT_ONLY.contains(&tool.as_str()));
-                if let Some(tool) = tool {
-                    return Err(format!(
-                        "agents.{below}.tools lists `{tool}`, but {below} is a subagent of {name}: \
-                         only a root agent has it, a subagent proposes in its return"
-                    ));
+        let mut strangers = Vec::new();
+        for (agent, config) in self.agents.iter() {
+            let exact = config.tools.iter().flatten().filter_map(ToolPattern::exact);
+            for tool in exact.filter(|tool| catalogue::find(tool).is_err()) {
+                let of_server = server::split(tool)
+                    .is_some_and(|(server, _)| self.servers.contains_key(server));
+                if !self.tools.contains_key(tool) && !of_server {
+                    let nearest = nearest(tool, known()).map(str::to_owned);
+                    let (agent, tool) = (agent.to_owned(), tool.to_owned());
+                    strangers.push(Stranger { agent, tool, nearest });
                 }
             }
         }
-        Ok(())
+        strangers
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(text: &str) -> Result<Roster, String> {
-        Roster::default().read(text, Origin::Project)
-    }
-
-    /// K-22: a subagent that lists a root-only tool is refused where it is written.
-    #[test]
-    fn a_subagent_cannot_list_the_tools_of_a_root() {
-        let primary = "[agents.primary]\nsubagents = [\"coder\"]\ntools = [\"todo\", \"issue\"]\n";
-        for tool in ROOT_ONLY {
-            let text = format!("{primary}[agents.coder]\ntools = [\"read\", \"{tool}\"]");
-            let error = read(&text).unwrap_err();
-            assert!(error.contains(&format!("agents.coder.tools lists `{tool}`")), "{error}");
-        }
-        assert!(read(&format!("{primary}[agents.coder]\ntools = [\"read\"]")).is_ok());
-        assert!(read("[agents.primary]\ntolls = []").unwrap_err().contains("tolls"));
-    }
-
-    #[test]
-    fn a_project_file_gives_no_role_above_root() {
-        let text = "[agents.boss]\nrole = \"lead\"";
-        assert!(read(text).unwrap_err().contains("agents.boss.role is `lead`"));
-        assert!(Roster::default().read(text, Origin::User).is_ok());
-        assert!(read("[agents.x]\nrole = \"root\"").is_ok());
-    }
-
-    /// K-51: review unless the file says auto; the later file wins.
-    #[test]
-    fn a_proposal_is_reviewed_unless_the_file_says_otherwise() {
-        assert_eq!(Roster::default().review("coder"), Review::Review);
-        let user = read("[agents.coder]\ntodo_review = \"auto\"").unwrap();
-        assert_eq!(user.review("coder"), Review::Auto);
-        assert_eq!(user.review("writer"), Review::Review);
-        let text = "[agents.coder]\ntodo_review = \"review\"";
-        assert_eq!(user.read(text, Origin::Project).unwrap().review("coder"), Review::Review);
-    }
-}
+mod tests;

@@ -190,6 +190,12 @@ pub fn explain(schema: &Value, input: &Value) -> Option<Fault> {
     walk(schema, input, "")
 }
 
+/// The same of a part that stands at this path.
+#[must_use]
+pub fn explain_at(schema: &Value, input: &Value, path: &str) -> Option<Fault> {
+    walk(schema, input, path)
+}
+
 fn properties(schema: &Value) -> Option<&Map<String, Value>> {
     schema.get("properties").and_then(Value::as_object)
 }
@@ -280,7 +286,11 @@ fn walk_text(schema: &Value, text: &str, path: &str) -> Option<Fault> {
         }
         let names: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
         let found = format!("`{}`", text.chars().take(60).collect::<String>());
-        return Some(Fault::BadValue { path, found, expected: names.join(", ") });
+        let mut expected = names.join(", ");
+        if let Some(nearest) = nearest(text, names.into_iter()) {
+            expected.push_str(&format!("; the nearest is {nearest}"));
+        }
+        return Some(Fault::BadValue { path, found, expected });
     }
     let text = text.trim();
     let limit = |name: &str| schema.get(name).and_then(Value::as_u64).map(|n| n as usize);

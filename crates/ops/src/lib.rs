@@ -18,7 +18,6 @@ pub mod explain;
 pub mod follow;
 pub mod identity;
 pub mod input;
-pub mod mission_file;
 pub mod old_missions;
 pub mod operations;
 mod plan_file;
@@ -27,6 +26,7 @@ pub mod runs;
 pub mod schema;
 pub mod token;
 pub mod views;
+pub mod written;
 
 pub use catalogue::{CATALOGUE, Operation};
 pub use dispatch::Ops;

@@ -4,12 +4,16 @@
 use std::sync::Arc;
 
 use punchlist_core::conversation::{Message, Part};
-use punchlist_core::driver;
+use punchlist_core::driver::{self, Work};
 use punchlist_core::{Run, RunId};
+use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
 
 use crate::call::Call;
 use crate::{Envelope, Error, Ops, clock};
+
+/// How many items that are done are shown.
+const RECENT: i64 = 5;
 
 /// A run, and all that its next step rests on.
 #[derive(Clone, Debug)]
@@ -22,6 +26,8 @@ pub struct Look {
     pub messages: Vec<Message>,
     /// The lists as they stand, for before the next call of the model (T-31).
     pub context: Option<String>,
+    /// Is anything on its lists to be worked on?
+    pub has_open: bool,
     /// Is its session bound to an issue?
     pub has_issue: bool,
 }
@@ -39,7 +45,13 @@ impl Ops {
                 Some(id) => call.tx().session_by_id(id)?,
                 None => None,
             };
-            let lists = call.lists_of(&run, session.as_ref())?;
+            let mut lists = call.lists_of(&run, session.as_ref(), Load::Open)?;
+            for list in &mut lists {
+                // What was done lately is said too, so that it is not done again (P-7).
+                let done = call.tx().recently_settled(list.list.id, RECENT)?;
+                list.todos.extend(done.into_iter().map(|todo| (todo.id, todo)));
+            }
+            let has_open = Work::of(&lists, shared.now).actionable > 0;
             let context = driver::context(&lists, &run.counters, shared.now);
             let has_issue = session.is_some_and(|session| session.bound_issue.is_some());
             let mut messages = call.tx().newest_messages(run.conversation_id, limit)?;
@@ -60,7 +72,7 @@ impl Ops {
             {
                 messages.insert(0, first);
             }
-            Ok(Look { run, epoch, messages, context, has_issue })
+            Ok(Look { run, epoch, messages, context, has_open, has_issue })
         })
     }
 

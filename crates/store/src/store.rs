@@ -14,6 +14,7 @@ use crate::{Dialect, Error, Failure, Target, Tx};
 pub struct Store {
     backend: Backend,
     target: Target,
+    around_writes: Option<fn()>,
 }
 
 #[derive(Debug)]
@@ -33,11 +34,19 @@ pub struct Options {
     pub busy_ms: u32,
     /// The most connections to hold at once to a server.
     pub connections_max: usize,
+    /// Called before each write begins and after it is committed: where tests kill the process.
+    pub around_writes: Option<fn()>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { migrations: MIGRATIONS, make_folder: false, busy_ms: 30_000, connections_max: 16 }
+        Self {
+            migrations: MIGRATIONS,
+            make_folder: false,
+            busy_ms: 30_000,
+            connections_max: 16,
+            around_writes: None,
+        }
     }
 }
 
@@ -49,7 +58,7 @@ impl Store {
             Target::Memory => Backend::Sqlite(Sqlite::memory(options)?),
             Target::Postgres(url) => Backend::Postgres(Postgres::open(url, options)?),
         };
-        Ok(Self { backend, target: target.clone() })
+        Ok(Self { backend, target: target.clone(), around_writes: options.around_writes })
     }
 
     #[must_use]
@@ -94,10 +103,13 @@ impl Store {
         E: Failure,
         J: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
     {
-        match &self.backend {
+        self.around_writes.inspect(|mark| mark());
+        let written = match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.write(job),
             Backend::Postgres(postgres) => postgres.write(job),
-        }
+        };
+        self.around_writes.inspect(|mark| mark());
+        written
     }
 
     /// The same as [`Store::read`] for a job that can be run but once, such as one that writes

@@ -9,6 +9,7 @@ mod missions;
 mod plans;
 mod process;
 mod reads;
+mod runs;
 mod table;
 mod takers;
 mod writers;
@@ -53,6 +54,12 @@ fn all(programs: &Path, quick: bool, only: Option<&str>) -> Result<()> {
     if wanted("missions") {
         lines.push(missions::at_the_limit(if quick { 2_000 } else { 8_000 })?);
         lines.push(missions::cycles(if quick { 5 } else { 11 })?);
+    }
+    if wanted("runs") {
+        lines.push(runs::iteration(if quick { 5 } else { 15 })?);
+        lines.push(runs::continuations()?);
+        lines.push(runs::crowd()?);
+        lines.push(runs::decisions(if quick { 50 } else { 300 }));
     }
     if wanted("writers") {
         lines.push(writers::measure(if quick { 4_000 } else { 20_000 })?);

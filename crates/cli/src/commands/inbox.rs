@@ -17,7 +17,8 @@ pub(crate) fn command() -> Command {
         .about("Show what waits for a person, the oldest first, and answer it")
         .long_about(
             "Show what waits for a person, the oldest first: checkpoints, sign-offs with their \
-             criteria and evidence, questions, forms, and what is overdue in a mission. \
+             criteria and evidence, questions, forms, tools that an agent wants to call, and what \
+             is overdue in a mission. \
              With --issue or --session only what is about that issue or that session.",
         )
         .arg(
@@ -63,6 +64,14 @@ fn answer_command() -> Command {
                 .action(ArgAction::SetTrue),
         )
         .arg(
+            Arg::new("allow")
+                .long("allow")
+                .value_name("once|always")
+                .help("Of a tool: it may be called, this once or from now on")
+                .value_parser(["once", "always"])
+                .conflicts_with_all(["resume", "refuse", "response", "extend", "cancel"]),
+        )
+        .arg(
             Arg::new("extend")
                 .long("extend")
                 .value_name("DATE")
@@ -94,7 +103,8 @@ fn answer_command() -> Command {
             "Examples:\n  \
              punch inbox answer 4F7Q --resume --response 'Ship it.'\n  \
              punch inbox answer 4F7Q --refuse --response 'No test' --reopen 'A test covers it'\n  \
-             punch inbox answer 4F7Q --extend 2026-12-01",
+             punch inbox answer 4F7Q --extend 2026-12-01\n  \
+             punch inbox answer 4F7Q --allow always",
         )
 }
 
@@ -103,7 +113,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let mut globals = globals.clone();
     if let Some(("answer", matches)) = matches.subcommand() {
         let envelope = caller::envelope(&ops, &globals, false)?;
-        let inbox = Inbox { globals: &globals, ops, envelope };
+        let inbox = Inbox { globals: &globals, ops: &ops, envelope };
         return inbox.answer(matches);
     }
     let mut input = Map::from_iter([("state".to_owned(), Value::from("open"))]);
@@ -121,10 +131,20 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     call::show(&globals, operation, &answer, envelope.now)
 }
 
+/// Asks the person at this terminal about one gate.
+pub(super) fn answer_here(
+    globals: &Globals,
+    ops: &Ops,
+    envelope: Envelope,
+    gate: &str,
+) -> Result<(), Failure> {
+    inbox_answer::ask(&Inbox { globals, ops, envelope }, Some(gate))
+}
+
 /// Where answers are given.
 pub(super) struct Inbox<'a> {
     pub(super) globals: &'a Globals,
-    ops: Ops,
+    ops: &'a Ops,
     pub(super) envelope: Envelope,
 }
 
@@ -136,13 +156,19 @@ impl Inbox<'_> {
             (_, true) => Some("refuse"),
             _ => None,
         };
+        if let Some(allow) = matches.get_one::<String>("allow") {
+            let response = json!({ "allow": allow });
+            return self.short("permission", "a tool", "--allow", named.as_deref(), &response);
+        }
         let advice = match (matches.get_one::<String>("extend"), matches.get_flag("cancel")) {
             (Some(date), _) => Some(format!("extend to {}", date.trim())),
             (None, true) => Some("cancel".to_owned()),
             (None, false) => None,
         };
         if let Some(advice) = advice {
-            return self.advise(named.as_deref(), &advice);
+            let flags = "--extend or --cancel";
+            let (about, response) = ("an overdue todo", advice.into());
+            return self.short("escalation", about, flags, named.as_deref(), &response);
         }
         let may_ask = output::is_interactive() && !self.globals.json && !self.globals.compact;
         let Some(decision) = decision else {
@@ -170,18 +196,25 @@ impl Inbox<'_> {
         self.give(input)
     }
 
-    /// Says what is to become of an overdue item.
-    fn advise(&self, named: Option<&str>, advice: &str) -> Result<(), Failure> {
+    /// Answers by a flag that only one kind of question takes.
+    fn short(
+        &self,
+        kind: &str,
+        about: &str,
+        flags: &str,
+        named: Option<&str>,
+        response: &Value,
+    ) -> Result<(), Failure> {
         let Some(id) = self.one(named)? else {
             return Ok(output::print("Nothing waits for you.\n")?);
         };
         let found = self.gates(None)?.into_iter().find(|gate| gate["id"] == id.as_str());
-        if found.is_some_and(|gate| gate["kind"] != "escalation") {
-            let message = "only a question about an overdue todo takes --extend or --cancel";
+        if found.is_some_and(|gate| gate["kind"] != kind) {
+            let message = format!("only a question about {about} takes {flags}");
             let hint = Some("give --resume or --refuse".to_owned());
-            return Err(Failure::Usage { message: message.to_owned(), hint });
+            return Err(Failure::Usage { message, hint });
         }
-        self.give(json!({ "gateId": id, "decision": "resume", "response": advice }))
+        self.give(json!({ "gateId": id, "decision": "resume", "response": response }))
     }
 
     /// Gives an answer and shows what it did.

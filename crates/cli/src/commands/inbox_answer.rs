@@ -28,6 +28,7 @@ pub(super) fn ask(inbox: &Inbox<'_>, named: Option<&str>) -> Result<(), Failure>
         Some("form") => fill_in(&gate)?,
         Some("ask") => reply(&gate)?,
         Some("escalation") => advise()?,
+        Some("permission") => permit()?,
         _ => judge(&gate)?,
     };
     match answer {
@@ -154,6 +155,25 @@ fn advise() -> Given {
             (_, Some(read)) => return Ok(Some(json!({ "decision": "resume", "response": read }))),
             (_, None) => output::print(&format!("Answer with {}.\n", answer::SPELLING))?,
         }
+    }
+}
+
+/// A tool: once, always or not.
+fn permit() -> Given {
+    let question = "May it? [once, always, no, empty leaves it open] ";
+    loop {
+        let Some(said) = prompt::ask(question)? else { return Ok(None) };
+        let allow = match said.to_lowercase().as_str() {
+            "" => return Ok(None),
+            "n" | "no" | "deny" | "-" => return word_to_it(json!({ "decision": "refuse" })),
+            "o" | "once" | "y" | "yes" => "once",
+            "a" | "always" => "always",
+            _ => {
+                output::print("Answer with once, always or no.\n")?;
+                continue;
+            }
+        };
+        return Ok(Some(json!({ "decision": "resume", "response": { "allow": allow } })));
     }
 }
 

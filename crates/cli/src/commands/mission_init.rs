@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 use punchlist_ops::catalogue::find;
-use punchlist_ops::mission_file::{BYTES_MAX, Misplaced, MissionFile};
+use punchlist_ops::written::{BYTES_MAX, Misplaced, Written};
 use serde_json::{Map, Value, json};
 
 use super::call;
@@ -62,7 +62,7 @@ pub(super) fn init(
     file: &Path,
 ) -> Result<(), Failure> {
     let located = |fault: Misplaced| Failure::InFile { fault, file: name.to_owned() };
-    let read = MissionFile::read(bytes, file).map_err(located)?;
+    let read = Written::read(bytes, file).map_err(located)?;
     let operation = find("mission_init")?;
     let ops = caller::ops(globals)?;
     let mut envelope = caller::envelope(&ops, globals, false)?;

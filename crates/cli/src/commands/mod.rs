@@ -5,6 +5,7 @@ mod backup;
 mod call;
 mod checklist;
 mod completions;
+mod config;
 mod demo;
 mod doctor;
 mod edit;
@@ -14,6 +15,7 @@ mod follow;
 mod import;
 mod inbox;
 mod inbox_answer;
+mod live;
 mod mcp;
 mod mission;
 mod mission_init;
@@ -21,24 +23,29 @@ mod mission_new;
 mod operation;
 mod plan_watch;
 mod prompt;
+mod run;
 mod secret_file;
 mod worker;
 
 use clap::{ArgMatches, Command};
+use punchlist_ops::catalogue::find;
+use serde_json::json;
 
 use crate::args::Globals;
 use crate::failure::Failure;
 use crate::output;
 
 /// The commands that are not operations of the catalogue.
-pub(crate) const FIXED: [&str; 12] = [
+pub(crate) const FIXED: [&str; 14] = [
     "demo",
+    "run",
     "inbox",
     "call",
     "mcp",
     "worker",
     "wait",
     "doctor",
+    "config",
     "backup",
     "restore",
     "export",
@@ -56,12 +63,15 @@ pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
         "plan" => operation::command(name, second)
             .map(|plan| plan_watch::with_flag(plan).subcommands(backlog::commands())),
         "mission" => operation::command(name, second).map(mission::with_commands),
+        "run" => Some(run::command()),
+        "runs" => operation::command(name, second).map(|runs| runs.subcommand_required(false)),
         "call" => Some(call::command()),
         "mcp" => Some(mcp::command()),
         "worker" => Some(worker::command()),
         "wait" => Some(follow::wait_command()),
         "log" => operation::command(name, second).map(follow::with_flag),
         "doctor" => Some(doctor::command()),
+        "config" => Some(config::command()),
         "backup" => Some(backup::command()),
         "restore" => Some(backup::restore_command()),
         "export" => Some(export::command()),
@@ -98,12 +108,18 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
             plan_watch::run(globals, matches)
         }
         Some(("mission", matches)) => mission::run(globals, matches),
+        Some(("run", matches)) => run::run(globals, matches),
+        // Alone it lists them.
+        Some(("runs", matches)) if matches.subcommand().is_none() => {
+            call::call(globals, find("run_list")?, json!({}))
+        }
         Some(("call", matches)) => call::run(globals, matches),
         Some(("mcp", matches)) => mcp::run(globals, matches),
         Some(("worker", matches)) => worker::run(globals, matches),
         Some(("wait", matches)) => follow::wait(globals, matches),
         Some(("log", matches)) if matches.get_flag("follow") => follow::log(globals, matches),
         Some(("doctor", _)) => doctor::run(globals),
+        Some(("config", matches)) => config::run(globals, matches),
         Some(("backup", matches)) => backup::run(globals, matches),
         Some(("restore", matches)) => backup::restore(globals, matches),
         Some(("export", matches)) => export::run(globals, matches),

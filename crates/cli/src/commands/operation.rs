@@ -23,8 +23,10 @@ const GROUPS: &[(&str, &str)] = &[
     ("issue", "File, find, discuss, link and move issues"),
     ("metric", "Record, collect and look at what a mission is measured by"),
     ("mission", "Lead a mission: limits, pillars, metrics, cycles and its todos"),
+    ("permission", "What agents may call without asking: look, and take it back"),
     ("plan", "Import, look at and put away plans; assign, split and complete their tasks"),
-    ("session", "Start sessions, and say which issue each works on"),
+    ("runs", "Look at what agents execute, and stop it"),
+    ("session", "Start sessions, say which issue each works on, and see their own lists"),
     ("todo", "Keep an issue's checklist; take, hold, claim and judge items of any list"),
     ("token", "Make, list and take back tokens"),
 ];

@@ -1,19 +1,56 @@
 //! Asking a person at a terminal, line by line.
 
 use std::io::BufRead;
+use std::sync::OnceLock;
 
 use crate::failure::Failure;
 use crate::output;
+use crate::stop::Stop;
+
+/// Where Ctrl-C does not end the process by itself: who sees it.
+static STOP: OnceLock<Stop> = OnceLock::new();
+
+/// From here on a question also ends when somebody asks to stop.
+pub(super) fn heed(stop: &Stop) {
+    drop(STOP.set(stop.clone()));
+}
 
 /// What is typed after a question, trimmed; none when the input has ended.
 pub(super) fn ask(question: &str) -> Result<Option<String>, Failure> {
     output::print(question)?;
+    if !is_answered() {
+        output::print("\n")?;
+        return Ok(None);
+    }
     let mut line = String::new();
     if std::io::stdin().lock().read_line(&mut line)? == 0 {
         output::print("\n")?;
         return Ok(None);
     }
     Ok(Some(line.trim().to_owned()))
+}
+
+/// Waits until something is typed; false: somebody asked to stop instead.
+#[cfg(unix)]
+fn is_answered() -> bool {
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+    use std::os::fd::AsFd;
+    let Some(stop) = STOP.get() else { return true };
+    let input = std::io::stdin();
+    while !stop.asked() {
+        let mut watched = [PollFd::new(input.as_fd(), PollFlags::POLLIN)];
+        match poll(&mut watched, PollTimeout::from(100_u8)) {
+            Ok(0) => {}
+            // Typed, ended or broken: reading tells.
+            _ => return true,
+        }
+    }
+    false
+}
+
+#[cfg(not(unix))]
+fn is_answered() -> bool {
+    true
 }
 
 /// Yes or no; none for anything that is neither, and when the input has ended.

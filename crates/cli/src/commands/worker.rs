@@ -3,17 +3,19 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use punchlist_engine::agent::Toolshed;
 use punchlist_engine::model::Shelf;
 use punchlist_engine::worker::HANDS;
 use punchlist_engine::{Done, Pump, Worker};
 use serde_json::{Value, json};
 
+use super::live;
 use crate::args::Globals;
 use crate::failure::Failure;
 use crate::output::{DIM, GREEN, RED, YELLOW};
 use crate::stop::Stop;
-use crate::{caller, output};
+use crate::{caller, output, settings};
 
 pub(crate) fn command() -> Command {
     Command::new("worker")
@@ -22,9 +24,19 @@ pub(crate) fn command() -> Command {
             "Run what is due and what is queued, of every project of the store, until stopped.\n\n\
              Missions plan by their cadence, metrics are read by their collectors: by their cron, \
              when somebody asks, and when a completed todo says that they moved. A collector that \
-             fails is tried five times, then rests until its next time. Any number of workers may \
-             share a store: each thing is done by one of them. Ctrl-C ends it, and what was begun \
-             is given back.",
+             fails is tried five times, then rests until its next time. Agents that punchlist.toml \
+             gives a model do the work they are handed, answer in the chats of missions and \
+             sessions, and go on with runs. Any number of workers may share a store: each thing is \
+             done by one of them. Ctrl-C ends it, and what was begun is given back.\n\nWith \
+             OTEL_EXPORTER_OTLP_ENDPOINT set, what agents do is told to that OpenTelemetry collector.",
+        )
+        .arg(
+            Arg::new("jobs")
+                .long("jobs")
+                .short('j')
+                .value_name("N")
+                .help("How many things are done at once, 1 to 256 [default: 8]")
+                .value_parser(value_parser!(u16).range(1..=256)),
         )
         .arg(
             Arg::new("once")
@@ -42,21 +54,26 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let envelope = caller::envelope(&ops, globals, false)?;
     let nobody_listens = AtomicBool::new(false);
     let models = Shelf::default();
+    let telemetry = caller::telemetry();
+    let config = settings::read()?.config;
+    let tools = Toolshed::new(&ops, &config, caller::folder(), &caller::ticking);
+    let listened = |told: std::io::Result<()>| {
+        if told.is_err() {
+            nobody_listens.store(true, Ordering::Relaxed);
+        }
+    };
+    let told = telemetry.beside(|live| listened(live::tell(globals, live)));
     let worker = Worker {
         ops: &ops,
         agents: Arc::clone(&envelope.agents),
         models: &models,
-        outside: &(),
+        outside: &tools,
         pump: Pump::default(),
-        hands: HANDS,
-        told: &|_| {},
+        hands: matches.get_one::<u16>("jobs").map_or(HANDS, |jobs| usize::from(*jobs)),
+        told: &told,
         clock: &caller::ticking,
         is_stopped: &|| stop.asked() || nobody_listens.load(Ordering::Relaxed),
-        report: &|done| {
-            if tell(globals, &done).is_err() {
-                nobody_listens.store(true, Ordering::Relaxed);
-            }
-        },
+        report: &|done| listened(tell(globals, &done)),
     };
     if matches.get_flag("once") {
         worker.once()?;
@@ -68,7 +85,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
 
 /// Our environment may hold a token. What a worker starts gets none of it, and must not read it
 /// from our process either.
-fn keep_our_environment() {
+pub(super) fn keep_our_environment() {
     #[cfg(target_os = "linux")]
     if let Err(error) = nix::sys::prctl::set_dumpable(false) {
         output::warn(&format!("collectors may be able to read our environment: {error}"));

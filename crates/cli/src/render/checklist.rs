@@ -74,11 +74,11 @@ pub(super) fn criterion(item: &Value, indent: &str, now: Time) -> String {
 }
 
 /// One item with its mark, its hold and its notes.
-fn one(item: &Value, indent: &str) -> String {
+pub(super) fn one(item: &Value, indent: &str) -> String {
     let held = !item["hold"].is_null();
     let (mark, style) = match item["status"].as_str() {
         Some("completed") => ("[x]", GREEN),
-        Some("abandoned") => ("[-]", DIM),
+        Some("abandoned" | "cancelled") => ("[-]", DIM),
         _ if held => ("[!]", RED),
         Some("in_progress") => ("[/]", CYAN),
         _ => ("[ ]", BOLD),

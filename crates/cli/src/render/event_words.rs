@@ -191,6 +191,7 @@ impl Names {
                 format!("{} by {}", self.name(&e.gate_id), self.name(&e.by))
             }
             Event::GateCollected(e) => self.name(&e.gate_id),
+            Event::PermissionRevoked(e) => self.name(&e.gate_id),
             Event::GateAnswerRefused(e) => e.refusal.to_string(),
             Event::DelegationQueued(e) => {
                 format!("{}: {}", e.delegation.kind, e.delegation.mission)

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::checklist::criterion;
 use super::columns::hanging;
-use super::{ago, issues, list, text};
+use super::{ago, issues, list, permissions, text};
 use crate::output::{BOLD, CYAN, DIM, GREEN, RED, clean, line, width};
 
 /// Gates of any state, the oldest first.
@@ -59,8 +59,12 @@ pub(crate) fn one(gate: &Value, now: Time) -> String {
         Some(rest) => format!("{BOLD}{kind}{BOLD:#}{rest}"),
         None => heading,
     };
-    let said = clean(gate["text"].as_str().unwrap_or_default());
-    shown.push_str(&hanging("  ", "  ", &said, width()));
+    if gate["kind"] == "permission" {
+        shown.push_str(&permissions::question(gate));
+    } else {
+        let said = clean(gate["text"].as_str().unwrap_or_default());
+        shown.push_str(&hanging("  ", "  ", &said, width()));
+    }
     let is_escalation = gate["kind"] == "escalation";
     if is_escalation && gate["state"] == "open" {
         let how = format!("answer with {}", answer::SPELLING);
@@ -146,8 +150,10 @@ fn answer_of(gate: &Value, now: Time) -> String {
 /// What an answer did.
 pub(super) fn answered(answer: &Value) -> String {
     let gate = &answer["gate"];
-    if gate["kind"] == "escalation" {
-        return settled(gate);
+    match gate["kind"].as_str() {
+        Some("escalation") => return settled(gate),
+        Some("permission") => return permissions::answered(gate),
+        _ => {}
     }
     let what = kind(gate).to_lowercase();
     let issue = gate["number"].as_i64().map(|number| format!(" on issue #{number}"));

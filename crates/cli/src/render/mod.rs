@@ -15,8 +15,11 @@ mod issues;
 mod metrics;
 mod mission_status;
 mod missions;
+mod permissions;
 mod plans;
 mod reports;
+pub(crate) mod runs;
+mod session_list;
 mod sessions;
 mod status;
 mod times;
@@ -39,6 +42,7 @@ fn words(operation: &str, answer: &Value, now: Time) -> Option<String> {
         "list_todo" => turn::listed(answer),
         "complete_todo" => turn::completed(answer),
         "todo" => checklist::kept(answer, now),
+        "todo_write" | "todo_read" => session_list::kept(answer),
         "issue" => issues::tool(answer, now),
         "issue_create" => issues::created(answer),
         "issue_list" => issues::listed(answer, now),
@@ -57,12 +61,20 @@ fn words(operation: &str, answer: &Value, now: Time) -> Option<String> {
         "session_bind" => sessions::bound("Bound", answer),
         "session_unbind" => sessions::bound("Unbound", answer),
         "session_end" => sessions::bound("Ended", answer),
+        "drive_pause" => sessions::bound("Paused", answer),
+        "drive_resume" => sessions::bound("Resumed", answer),
+        "run_list" => runs::listed(answer, now),
+        "run_start" | "run_show" | "run_begin" | "run_step" => runs::shown(answer, now),
+        "run_stop" => runs::stopped(answer),
         "session_promote" => sessions::promoted(answer),
         "session_send_to_agent" => sessions::sent(answer),
         "session_context" => sessions::context(answer),
         "checkpoint" | "ask" | "form" => gates::asked(answer),
         "gate_list" => gates::listed(answer, now),
         "gate_answer" => gates::answered(answer),
+        "permission_ask" => permissions::asked(answer),
+        "permission_list" => permissions::listed(answer, now),
+        "permission_revoke" => permissions::revoked(answer),
         "delegate" => delegations::handed(answer),
         "delegation_list" => delegations::listed(answer, now),
         "delegation_heartbeat" => delegations::lease(answer, now),
@@ -108,6 +120,7 @@ fn words(operation: &str, answer: &Value, now: Time) -> Option<String> {
         "digest" => reports::digest(answer, now),
         "audit_closes" => reports::audit(answer, now),
         "authority_show" => authority::render(answer),
+        "todo_show" => todos::shown(answer, now),
         name if name.starts_with("todo_") => todos::render(answer, now),
         _ => return None,
     })

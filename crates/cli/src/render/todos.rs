@@ -3,9 +3,9 @@
 use punchlist_core::Time;
 use serde_json::Value;
 
-use super::text;
 use super::times::relative;
-use crate::output::{BOLD, DIM, YELLOW, line};
+use super::{list, text};
+use crate::output::{BOLD, DIM, GREEN, RED, YELLOW, line};
 
 /// An answer `{todo}` or `{todo, epoch, leaseUntil}`.
 pub(super) fn render(answer: &Value, now: Time) -> String {
@@ -39,4 +39,61 @@ pub(super) fn render(answer: &Value, now: Time) -> String {
         ));
     }
     shown
+}
+
+/// An answer of `todo_show`: badges first, then the words, then what happened.
+pub(super) fn shown(answer: &Value, now: Time) -> String {
+    let todo = &answer["todo"];
+    let mut text_of = String::new();
+    for badge in list(answer, "badges").iter().filter_map(Value::as_str) {
+        let colour = match badge {
+            "overdue" | "failed" => RED,
+            "completed" => GREEN,
+            "blocked" | "awaiting_approval" | "claimed" => YELLOW,
+            _ => DIM,
+        };
+        text_of.push_str(&format!("{colour}[{}]{colour:#} ", line(badge)));
+    }
+    text_of.push_str(&format!("{BOLD}{}{BOLD:#}\n", text(todo, "title")));
+    let mut add = |label: &str, value: &str| {
+        if !value.trim().is_empty() {
+            text_of.push_str(&format!("  {DIM}{label:<10}{DIM:#} {}\n", line(value)));
+        }
+    };
+    add("id", todo["id"].as_str().unwrap_or_default());
+    let words = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let place = [words(&answer["list"]["mission"]), words(&answer["list"]["pillar"])];
+    add("in", place.join("/").trim_matches('/'));
+    add("priority", &words(&todo["priority"]));
+    if let (Some(day), Some(left)) = (todo["deadline"].as_str(), answer["daysLeft"].as_i64()) {
+        let when = match left {
+            0 => "today".to_owned(),
+            1.. => format!("in {left} days"),
+            _ => format!("{} days ago", -left),
+        };
+        add("deadline", &format!("{day}, {when}"));
+    }
+    add("what", &words(&todo["description"]));
+    add("done when", &words(&todo["completionCriteria"]));
+    add("on hold", &words(&todo["hold"]["reason"]));
+    add("outcome", &words(&todo["outcome"]));
+    for note in list(answer, "notes") {
+        add("note", &format!("{} ({})", words(&note["text"]), words(&note["author"])));
+    }
+    for one in list(answer, "delegations") {
+        let (kind, state) = (words(&one["type"]), words(&one["state"]));
+        add("handed to", &format!("{kind}: {state}"));
+    }
+    let messages = list(answer, "messages");
+    if !messages.is_empty() {
+        text_of.push_str(&format!("\n{DIM}while it was worked on{DIM:#}\n"));
+    }
+    for message in messages {
+        let at = message["createdAt"].as_str().and_then(Time::parse);
+        let at = at.map(|at| relative(at, now)).unwrap_or_default();
+        let (author, said) = (text(message, "author"), words(&message["text"]));
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        text_of.push_str(&format!("  {BOLD}{author}{BOLD:#} {DIM}{at}{DIM:#}  {}\n", line(&said)));
+    }
+    text_of
 }

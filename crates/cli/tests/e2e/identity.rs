@@ -53,10 +53,13 @@ fn a_person_at_a_terminal_is_the_operator_and_an_agent_with_one_is_not() {
 fn a_file_in_the_project_grants_nothing() {
     let place = Place::sqlite();
     let file = place.home().join("punchlist.toml");
-    for grants in ["role = \"operator\"\n", "[agents.primary]\nrole = \"operator\"\n"] {
+    for (grants, code) in [
+        ("role = \"operator\"\n", "unknown_field"),
+        ("[agents.primary]\nrole = \"operator\"\n", "bad_value"),
+    ] {
         std::fs::write(&file, grants).unwrap();
         let refused = place.punch(["status", "--json"]).refusal(2);
-        assert_eq!(refused["code"], "usage", "{grants}: {refused}");
+        assert_eq!(refused["code"], code, "{grants}: {refused}");
     }
     std::fs::write(&file, "[agents.primary]\nrole = \"root\"\n").unwrap();
     assert_eq!(place.punch(["status", "--json"]).answer()["role"], "root");

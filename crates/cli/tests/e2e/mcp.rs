@@ -17,6 +17,7 @@ use crate::life;
 use crate::support::{Names, Place, Punch};
 
 const TURN_TOOLS: [&str; 3] = ["create_todo", "list_todo", "complete_todo"];
+const SESSION_TOOLS: [&str; 2] = ["todo_write", "todo_read"];
 
 /// How the two sides get to know each other.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +56,7 @@ impl Client {
         Self { runtime, service }
     }
 
-    fn tools(&self) -> Vec<Value> {
+    pub(crate) fn tools(&self) -> Vec<Value> {
         let tools = self.runtime.block_on(self.service.list_all_tools()).unwrap();
         tools.iter().map(|tool| serde_json::to_value(tool).unwrap()).collect()
     }
@@ -141,7 +142,7 @@ fn a_turn_lives_over_mcp(backend: Backend, era: Era) {
 
 /// Hosts check every structured answer, refusals too, against the schema the tool was listed
 /// with, and throw away what does not fit.
-fn fits(tools: &[Value], name: &str, structured: &Value) {
+pub(crate) fn fits(tools: &[Value], name: &str, structured: &Value) {
     let tool = tools.iter().find(|tool| tool["name"] == name).unwrap();
     let schema: Validator = jsonschema::validator_for(&tool["outputSchema"]).unwrap();
     let faults: Vec<String> =
@@ -202,7 +203,12 @@ fn the_turn_tools_are_listed_as_accepted() {
 fn the_default_tools_of_a_role_are_cheap() {
     // P-6
     let place = Place::sqlite();
-    for words in [&[][..], &["--as", "worker"], &["--agent", "primary.subagents.x"]] {
+    for words in [
+        &[][..],
+        &["--as", "worker"],
+        &["--agent", "primary.subagents.x"],
+        &["--profile", "session"],
+    ] {
         let client = Client::start(&server(&place, words));
         let cost = |tool: &Value| {
             let texts = [tool["name"].as_str(), tool["description"].as_str()];
@@ -223,9 +229,12 @@ fn a_profile_trims_the_list_and_not_the_authority() {
     let usable = CATALOGUE.iter().filter(|operation| operation.access.allows(Role::Root));
     let all: Vec<&str> = usable.map(|operation| operation.name).collect();
     assert!(all.contains(&"todo") && !all.contains(&"gate_answer"), "{all:?}");
-    for (profile, listed) in
-        [("turn", &turn[..]), ("all", &all), ("plan", &["plan", "todo_claim"]), ("session", &[])]
-    {
+    for (profile, listed) in [
+        ("turn", &turn[..]),
+        ("all", &all),
+        ("plan", &["plan", "todo_claim"]),
+        ("session", &SESSION_TOOLS),
+    ] {
         let client = Client::start(&server(&place, &["--profile", profile]));
         assert_eq!(client.names(), listed, "{profile}");
         let answer = client.answer("create_todo", &one("a"), &in_turn(profile));

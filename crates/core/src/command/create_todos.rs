@@ -8,7 +8,7 @@ use crate::deadline::Deadline;
 use crate::event::TodoCreated;
 use crate::text::{Body, Content, Title, normalised, or_empty};
 use crate::todo::Priority;
-use crate::{Refusal, Refused, Role, Status, Todo, TodoId, TodoKind, Warning};
+use crate::{AgentPath, Refusal, Refused, Role, Status, Todo, TodoId, TodoKind, Warning};
 
 /// Put new items into the list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,6 +39,8 @@ pub struct NewTodo {
     pub seq: Option<i64>,
     /// Other pillars it concerns.
     pub related_pillars: Vec<String>,
+    /// The agent that brought it in, where that is not the caller.
+    pub origin_agent: Option<AgentPath>,
 }
 
 impl NewTodo {
@@ -61,6 +63,7 @@ impl NewTodo {
             external_id: None,
             seq: None,
             related_pillars: Vec::new(),
+            origin_agent: None,
         }
     }
 }
@@ -110,7 +113,7 @@ impl Draft<'_> {
             position,
             phase: item.phase.clone().map(Title::into_string),
             deadline: item.deadline,
-            origin_agent: self.actor.agent.clone(),
+            origin_agent: item.origin_agent.as_ref().unwrap_or(&self.actor.agent).clone(),
             external_id: item.external_id.clone(),
             assignee: None,
             claim: None,

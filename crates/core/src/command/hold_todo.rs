@@ -30,6 +30,7 @@ impl HoldTodo {
 impl Draft<'_> {
     pub(super) fn hold(&mut self, todo_id: TodoId, kind: HoldKind, reason: &Body) {
         let (reason, by) = (reason.as_str().to_owned(), self.actor.principal.clone());
-        self.emit(TodoHeld { todo_id, hold: Hold { kind, reason, at: self.now, by } });
+        let hold = Hold { kind, reason, at: self.now, by, conflicts_with: None };
+        self.emit(TodoHeld { todo_id, hold });
     }
 }

@@ -16,6 +16,7 @@ mod defer_todo;
 mod demote_todo;
 mod draft;
 mod edit_checklist;
+mod hand_on_todos;
 mod heartbeat_todo;
 mod hold_todo;
 mod import_mission_todos;
@@ -47,6 +48,7 @@ pub use create_todos::{CreateTodos, NewTodo};
 pub use defer_todo::DeferTodo;
 pub use demote_todo::DemoteTodo;
 pub use edit_checklist::{Basis, EditChecklist};
+pub use hand_on_todos::HandOnTodos;
 pub use heartbeat_todo::HeartbeatTodo;
 pub use hold_todo::HoldTodo;
 pub use import_mission_todos::{ImportMissionTodos, OldStatus, OldTodo};
@@ -112,6 +114,7 @@ commands! {
     RatifyTodo => Ratify,
     NoteTodo => Note,
     ReplaceTodos => Replace,
+    HandOnTodos => Replace,
     ReviseTodo => Revise,
     HoldTodo => Hold,
     UnholdTodo => Unhold,

@@ -1,7 +1,17 @@
 //! Replace the working list: what is still there keeps its row, what is new is created, and
 //! what is missing is cancelled. Criteria are never touched (K-33).
 //!
-//! Rows are matched the way the list is addressed: by the model's own id, or by text.
+//! Rows are matched the way the list is addressed (`pairing`): by the model's own id, or by text.
+//! Where texts may come twice, items that exclude each other are told apart by `conflicts`.
+//!
+//! Settled is final: no row is ever reopened here. A model that keeps ids writes its list freely
+//! all the same; it takes up again what it called done, and numbers its next list from 1 as well. So
+//! an item that says something against the settled row of its id is a *new* item under that id, and
+//! the old row leaves the view. An error would only teach the model to make up ids. What an id means
+//! stays plain: of the items in view at most one has it.
+
+mod conflicts;
+mod pairing;
 
 use std::collections::BTreeSet;
 
@@ -9,12 +19,13 @@ use serde::{Deserialize, Serialize};
 
 use super::create_todos::NewTodo;
 use super::draft::Draft;
-use crate::event::{TodoCreated, TodoYielded};
-use crate::policy::Address;
-use crate::text::{Content, Title, normalised};
+use crate::event::{TodoCreated, TodoRemoved, TodoYielded};
+use crate::policy::{Address, Wip};
+use crate::text::{Content, Title};
 use crate::todo::{Priority, Todo};
 use crate::transition::Move;
 use crate::{Refusal, Refused, Status, TodoId, TodoKind};
+use pairing::Entry;
 
 /// The whole working list as it should be now, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,80 +33,95 @@ pub struct ReplaceTodos {
     pub items: Vec<ListedTodo>,
 }
 
-/// One item of the new list.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// One item of the new list. What it leaves out is as it was; a new one is pending, of medium
+/// priority.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListedTodo {
     /// The model's own id, where the list is addressed by it.
     pub external_id: Option<String>,
-    pub title: Content,
+    /// An item without words that stands for no row is passed over (S-28).
+    pub title: Option<Content>,
     pub phase: Option<Title>,
-    /// Where it should stand; none leaves it where it is (new ones are pending).
     pub status: Option<Status>,
-    pub priority: Priority,
+    pub priority: Option<Priority>,
+    /// The id of another item that this one is not to be done beside (Q-S3).
+    pub conflicts_with: Option<String>,
+}
+
+impl ListedTodo {
+    /// An item with nothing but its words.
+    #[must_use]
+    pub fn titled(title: impl Into<Content>) -> Self {
+        Self { title: Some(title.into()), ..Self::default() }
+    }
 }
 
 impl ReplaceTodos {
     pub(super) fn decide(&self, draft: &mut Draft<'_>) -> Result<(), Refused> {
         draft.leave_on_list(TodoKind::Step, None)?;
-        let mut kept = BTreeSet::new();
-        let mut moves = Vec::new();
-        for (position, item) in (0..).zip(&self.items) {
-            let id = match draft.listed(item) {
-                Some(id) if !kept.insert(id) => {
-                    return Err(Refusal::DuplicateText { text: item.title.to_string() }.into());
-                }
-                Some(id) => {
-                    draft.revise_listed(id, item, position)?;
-                    id
-                }
-                None => {
-                    let id = draft.create_listed(item, position)?;
-                    kept.insert(id);
-                    id
-                }
-            };
-            moves.extend(item.status.map(|status| (id, status)));
+        let mut entries = draft.pair(&self.items)?;
+        let conflicts = draft.conflicts(&entries)?;
+        // What has to wait for another is not in progress beside it.
+        for loser in conflicts.keys() {
+            if entries[*loser].status == Status::InProgress {
+                entries[*loser].status = Status::Pending;
+            }
         }
-        draft.cancel_left_out(&kept);
+        draft.check_one_in_progress(&entries)?;
+        let mut ids = Vec::with_capacity(entries.len());
+        for (position, entry) in (0..).zip(&entries) {
+            ids.push(draft.put(entry, position)?);
+        }
+        draft.cancel_left_out(&ids);
+        draft.let_go(&ids, &conflicts);
         // What stops comes before what starts, so that the one place is free.
         for starting in [false, true] {
-            for (id, status) in &moves {
-                if (*status == Status::InProgress) == starting {
-                    draft.bring_to(*id, *status)?;
+            for (id, entry) in ids.iter().zip(&entries) {
+                if (entry.status == Status::InProgress) == starting {
+                    draft.bring_to(*id, entry.status)?;
                 }
             }
         }
+        draft.hold_losers(&ids, &conflicts)?;
+        draft.keep_in_bounds();
         Ok(())
     }
 }
 
 impl Draft<'_> {
-    /// The row an item of the new list stands for: an open one with its text, else a completed
-    /// one (it stays as it is), or, where the list is addressed by the model's ids, any one with
-    /// its id. What was cancelled comes back as a new item.
-    fn listed(&self, item: &ListedTodo) -> Option<TodoId> {
-        let by_id = self.policy().address == Address::ExternalId && item.external_id.is_some();
-        let text = normalised(item.title.as_str());
-        let same = |todo: &&Todo| {
-            if by_id {
-                return todo.external_id == item.external_id;
-            }
-            todo.status != Status::Cancelled
-                && todo.removed_at.is_none()
-                && todo.kind == TodoKind::Step
-                && normalised(&todo.title) == text
-        };
-        let found = self.state.todos.values().filter(same);
-        found.min_by_key(|todo| todo.status.is_settled()).map(|todo| todo.id)
+    /// Where one item at most may be in progress, the new list says it of one at most.
+    fn check_one_in_progress(&self, entries: &[Entry<'_>]) -> Result<(), Refused> {
+        let begun = entries.iter().filter(|entry| entry.status == Status::InProgress);
+        let titles: Vec<String> = begun.map(|entry| entry.title.to_string()).collect();
+        if self.policy().wip == Wip::AtMostOne && titles.len() > 1 {
+            return Err(Refusal::SeveralInProgress { titles }.into());
+        }
+        Ok(())
     }
 
-    fn create_listed(&mut self, item: &ListedTodo, position: i64) -> Result<TodoId, Refused> {
-        let mut new = NewTodo::titled(item.title.clone());
-        new.phase.clone_from(&item.phase);
-        new.priority = item.priority;
+    /// The row of an entry, with its words and its place.
+    fn put(&mut self, entry: &Entry<'_>, position: i64) -> Result<TodoId, Refused> {
+        let Some(id) = entry.row else {
+            let id = self.create_listed(entry, position)?;
+            if let Some(todo_id) = entry.replaces {
+                self.emit(TodoRemoved { todo_id, removed_at: self.now });
+            }
+            return Ok(id);
+        };
+        self.revise_listed(id, entry, position)?;
+        Ok(id)
+    }
+
+    fn create_listed(&mut self, entry: &Entry<'_>, position: i64) -> Result<TodoId, Refused> {
+        let mut new = NewTodo::titled(entry.title.clone());
+        new.phase.clone_from(&entry.item.phase);
+        new.priority = entry.priority;
         new.position = Some(position);
-        new.external_id.clone_from(&item.external_id);
-        let todo = self.new_todo(&new)?;
+        new.external_id.clone_from(&entry.item.external_id);
+        let mut todo = self.new_todo(&new)?;
+        if self.policy().address == Address::ExternalId {
+            todo.external_id = Some(todo.called());
+        }
         let id = todo.id;
         self.emit(TodoCreated { todo: Box::new(todo) });
         Ok(id)
@@ -104,7 +130,7 @@ impl Draft<'_> {
     fn revise_listed(
         &mut self,
         id: TodoId,
-        item: &ListedTodo,
+        entry: &Entry<'_>,
         position: i64,
     ) -> Result<(), Refused> {
         let todo = self.todo(id)?;
@@ -113,9 +139,9 @@ impl Draft<'_> {
         }
         let before = Self::unrevised(todo);
         let mut revised = before.clone();
-        revised.title = item.title.as_str().to_owned();
-        revised.phase = item.phase.clone().map(Title::into_string);
-        revised.priority = item.priority;
+        revised.title = entry.title.as_str().to_owned();
+        revised.phase = entry.item.phase.clone().map(Title::into_string);
+        revised.priority = entry.priority;
         revised.position = position;
         if revised != before {
             self.emit(revised);
@@ -123,7 +149,8 @@ impl Draft<'_> {
         Ok(())
     }
 
-    fn cancel_left_out(&mut self, kept: &BTreeSet<TodoId>) {
+    fn cancel_left_out(&mut self, kept: &[TodoId]) {
+        let kept: BTreeSet<TodoId> = kept.iter().copied().collect();
         let missing: Vec<TodoId> = self
             .state
             .todos
@@ -139,12 +166,16 @@ impl Draft<'_> {
 
     /// Moves an item to the status the new list gives it, by the moves there are.
     fn bring_to(&mut self, id: TodoId, wanted: Status) -> Result<(), Refused> {
-        let current = self.todo(id)?.status;
-        if current == wanted {
+        let todo = self.todo(id)?;
+        if todo.status == wanted {
             return Ok(());
         }
         match wanted {
             Status::InProgress => {
+                if let Some(hold) = &todo.hold {
+                    let (title, reason) = (todo.title.clone(), hold.reason.clone());
+                    return Err(Refusal::Held { title, reason }.into());
+                }
                 self.can(Move::Start, id)?;
                 self.start(id)
             }
@@ -159,6 +190,20 @@ impl Draft<'_> {
                 self.emit(TodoYielded { todo_id: id, reason: None });
                 Ok(())
             }
+        }
+    }
+
+    /// Where a list shows so many items at most, the oldest settled ones leave the view.
+    fn keep_in_bounds(&mut self) {
+        let Some(limit) = self.policy().in_view_max else { return };
+        let in_view = |todo: &&Todo| todo.removed_at.is_none();
+        let shown = self.state.todos.values().filter(in_view).count();
+        let settled = self.state.todos.values().filter(in_view);
+        let mut settled: Vec<_> =
+            settled.filter_map(|todo| Some((todo.settled_at?, todo.id))).collect();
+        settled.sort_unstable();
+        for (_, todo_id) in settled.into_iter().take(shown.saturating_sub(limit)) {
+            self.emit(TodoRemoved { todo_id, removed_at: self.now });
         }
     }
 }

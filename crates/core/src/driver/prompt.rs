@@ -190,6 +190,15 @@ pub fn system(
     text
 }
 
+/// The same between two items of a plan whose reports complete it (F-7).
+#[must_use]
+pub fn between(agent: &str) -> String {
+    format!(
+        "You are {agent}. Hand the next item of your plan on with `delegate`, naming its todoId; its \
+         report completes it. If it cannot go on, hold it with a reason."
+    )
+}
+
 /// What is told at the end where something is left (T-32, S-20), or the agent cancelled much (P-9).
 #[must_use]
 pub fn incomplete(lists: &[Snapshot], reason: StopReason, budget: (u32, u32)) -> Option<String> {

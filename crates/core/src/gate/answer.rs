@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::permission::Allow;
 use super::{Gate, GateKind, GateState, form};
 use crate::event::{GateAnswerRefused, GateAnswered};
 use crate::{Actor, Decision, Refusal, Refused, Role};
@@ -61,6 +62,10 @@ impl AnswerGate {
             form::check_response(&gate.details, response)
                 .map_err(|faults| Refusal::BadResponse { faults })?;
         }
+        if gate.kind == GateKind::Permission && self.decision == GateDecision::Resume {
+            let faults = vec!["`allow` must be `once` or `always`".to_owned()];
+            Allow::of(self.response.as_ref()).ok_or(Refusal::BadResponse { faults })?;
+        }
         Ok(())
     }
 
@@ -78,10 +83,18 @@ impl AnswerGate {
                 GateDecision::Resume => GateState::Resumed,
                 GateDecision::Refuse => GateState::Refused,
             },
-            response: self.response.clone(),
+            response: self.response(gate),
             answered_by: actor.principal.clone(),
             revision,
         };
         Ok(Decision { events: vec![answered.into()], ..Decision::default() })
+    }
+
+    /// What is kept of it: of a permission how long it holds, however it was said.
+    fn response(&self, gate: &Gate) -> Option<Value> {
+        if gate.kind == GateKind::Permission && self.decision == GateDecision::Resume {
+            return Allow::of(self.response.as_ref()).map(Allow::response);
+        }
+        self.response.clone()
     }
 }

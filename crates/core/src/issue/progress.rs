@@ -49,7 +49,18 @@ pub fn of(snapshot: &Snapshot) -> Progress {
 
 fn dropped_by_agent(todo: &Todo) -> bool {
     todo.status == Status::Cancelled
-        && todo.settled_by.as_ref().is_some_and(|by| by.role != Role::Operator)
+        && todo
+            .settled_by
+            .as_ref()
+            .is_some_and(|by| !matches!(by.role, Role::Operator | Role::System))
+}
+
+/// What an agent gave up of its plan, in words; nothing where it gave up nothing (P-9). Of any
+/// list: a plan that was talked away must be seen wherever it stood.
+#[must_use]
+pub fn given_up(snapshot: &Snapshot) -> Option<String> {
+    let Progress { dropped_by_agent: dropped, steps, .. } = of(snapshot);
+    (dropped > 0).then(|| format!("{dropped} of {steps} cancelled by the agent"))
 }
 
 /// How many removed items a notice names.
@@ -95,9 +106,6 @@ pub fn line(snapshot: &Snapshot) -> String {
     if progress.criteria > 0 {
         parts.push(format!("{} of {} criteria met", progress.criteria_met, progress.criteria));
     }
-    if progress.dropped_by_agent > 0 {
-        let (dropped, steps) = (progress.dropped_by_agent, progress.steps);
-        parts.push(format!("{dropped} of {steps} cancelled by the agent"));
-    }
+    parts.extend(given_up(snapshot));
     parts.join(", ")
 }

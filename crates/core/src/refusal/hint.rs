@@ -39,6 +39,9 @@ impl Refusal {
                 }
             }
             Self::OneInProgress { .. } => "complete, cancel or release that one first".into(),
+            Self::SeveralInProgress { .. } => {
+                "leave one in_progress, give the others pending".into()
+            }
             Self::ActiveFull { .. } => "complete or cancel an active item first".into(),
             Self::BacklogFull { .. } => "cancel or complete existing items first".into(),
             Self::OutcomeRequired => {
@@ -46,6 +49,7 @@ impl Refusal {
             }
             Self::ReasonRequired { .. } => "give a `reason`".into(),
             Self::DuplicateText { .. } => "items are told apart by their text: reword one".into(),
+            Self::DuplicateId { .. } => "give every item an id of its own, or none".into(),
             Self::Held { .. } => "unhold it first".into(),
             Self::NoClaim { .. } => "wait until its maker claims it is done".into(),
             Self::AlreadyClaimed { .. } => "its reviewer accepts or returns it".into(),
@@ -100,6 +104,10 @@ impl Refusal {
             }
             Self::IssueHeld { .. } => "ask the operator to take it over".into(),
             Self::AlreadyBound { .. } => "unbind it first, or file an issue below it".into(),
+            Self::HasChecklist { .. } => "keep its checklist with the tool todo".into(),
+            Self::SessionListsOff => {
+                "work on an issue: its checklist is kept with the tool todo".into()
+            }
             Self::SelfLink { .. } => "name another issue".into(),
             Self::AlreadyLinked { .. } => "there is nothing left to do".into(),
             Self::NotLinked { .. } => "issue_show shows the links there are".into(),
@@ -114,6 +122,7 @@ impl Refusal {
             Self::MayNotAnswer { .. } => "gates are answered by the operator: wait".into(),
             Self::UnknownGate { .. } => "gate_list shows the gates".into(),
             Self::AlreadyAnswered { .. } => "an answer counts once; ask anew if it is wrong".into(),
+            Self::NoPermission { .. } => "permission_list shows what is permitted".into(),
             Self::BadForm { .. } => {
                 "give a flat object of string, number, integer and boolean fields".into()
             }

@@ -45,6 +45,11 @@ impl fmt::Display for Refusal {
             Self::OneInProgress { title, .. } => {
                 write!(f, "only one item may be in progress, and `{title}` is")
             }
+            Self::SeveralInProgress { titles } => {
+                let titles: Vec<String> =
+                    titles.iter().map(|title| format!("`{}`", short(title))).collect();
+                write!(f, "only one item may be in progress, not {}", titles.join(" and "))
+            }
             Self::ActiveFull { limit, active } => {
                 write!(f, "Active TODO limit ({limit}) reached; {active} are active.")
             }
@@ -55,6 +60,7 @@ impl fmt::Display for Refusal {
             Self::OutcomeRequired => f.write_str("an outcome is required"),
             Self::ReasonRequired { action } => write!(f, "a reason is required to {action}"),
             Self::DuplicateText { text } => write!(f, "there is already an open item `{text}`"),
+            Self::DuplicateId { id } => write!(f, "two items have the id `{}`", short(id)),
             Self::Held { title, reason } => write!(f, "`{title}` is on hold: {reason}"),
             Self::NoClaim { title } => write!(f, "`{title}` has not been claimed"),
             Self::AlreadyClaimed { title, by, at } => {
@@ -116,6 +122,12 @@ impl fmt::Display for Refusal {
             Self::AlreadyBound { number } => {
                 write!(f, "the session is bound to issue #{number} already")
             }
+            Self::HasChecklist { number } => {
+                write!(f, "this session works on issue #{number}, which has a list of its own")
+            }
+            Self::SessionListsOff => {
+                f.write_str("lists of sessions are switched off here (session_lists = false)")
+            }
             Self::SelfLink { number } => write!(f, "issue #{number} cannot be linked to itself"),
             Self::AlreadyLinked { number, kind, to } => {
                 write!(f, "issue #{number} is {} #{to} already", kind.name())
@@ -146,6 +158,9 @@ impl fmt::Display for Refusal {
                     (Some(by), Some(at)) => write!(f, ", by {by} at {at}"),
                     _ => Ok(()),
                 }
+            }
+            Self::NoPermission { gate } => {
+                write!(f, "gate {gate} gives no standing permission")
             }
             Self::BadForm { fault } => write!(f, "this form cannot be asked: {fault}"),
             Self::BadResponse { faults } => {

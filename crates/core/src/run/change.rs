@@ -177,7 +177,9 @@ impl WakeRun {
 
 impl CancelRun {
     pub fn decide(&self, run: &Run, actor: &Actor) -> Result<Decision, Refused> {
-        let own = run.agent == actor.agent && actor.role == Role::Root;
+        // The agent that runs, and who began it.
+        let is_its = run.agent == actor.agent || run.started_by == actor.principal;
+        let own = is_its && actor.role == Role::Root;
         if !matches!(actor.role, Role::Operator | Role::System) && !own {
             return Err(Refusal::MayNotRun { role: actor.role }.into());
         }

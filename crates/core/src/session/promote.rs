@@ -1,7 +1,13 @@
-//! Make an issue of what a session is about.
+//! Make an issue of what a session is about, with what is open on its list as steps.
+
+use std::collections::BTreeSet;
 
 use super::{Session, going, keeper};
-use crate::{Actor, Issue, Refusal, Refused};
+use crate::command::NewTodo;
+use crate::select::ordered;
+use crate::text::{Content, normalised};
+use crate::todo::Hold;
+use crate::{Actor, Issue, Refusal, Refused, Snapshot, Status, Todo};
 
 /// File an issue and bind the session to it. One that works on an issue already keeps it: what it
 /// found beside that is another issue, or one below.
@@ -24,6 +30,38 @@ impl PromoteSession {
             None => Ok(()),
         }
     }
+}
+
+/// An open item of a session's list, as a step of an issue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    pub item: NewTodo,
+    pub is_begun: bool,
+    /// Why it cannot go on. What only waits for another item of the list needs no such word: it
+    /// comes after it.
+    pub hold: Option<Hold>,
+}
+
+/// What is open, in the order in which it was to be done: a checklist is worked from the top. What
+/// the checklist says already is left out, and so is what the list says twice.
+#[must_use]
+pub fn steps(list: &Snapshot, checklist: &Snapshot) -> Vec<Step> {
+    let is_open = |todo: &&Todo| !todo.status.is_settled();
+    let said = checklist.todos.values().filter(is_open);
+    let mut said: BTreeSet<String> = said.map(|todo| normalised(&todo.title)).collect();
+    let open = ordered(list).into_iter().filter(is_open);
+    let new = open.filter(|todo| said.insert(normalised(&todo.title)));
+    let step = |todo: &Todo| {
+        let mut item = NewTodo::titled(Content::new(&todo.title).ok()?);
+        item.priority = todo.priority;
+        item.origin_agent = Some(todo.origin_agent.clone());
+        Some(Step {
+            item,
+            is_begun: todo.status == Status::InProgress,
+            hold: todo.hold.clone().filter(|hold| hold.conflicts_with.is_none()),
+        })
+    };
+    new.filter_map(step).collect()
 }
 
 #[cfg(test)]

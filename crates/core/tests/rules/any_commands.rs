@@ -56,10 +56,11 @@ fn listed(n: u8) -> ListedTodo {
     let statuses = [Status::Pending, Status::InProgress, Status::Completed, Status::Cancelled];
     ListedTodo {
         external_id: (n.is_multiple_of(2)).then(|| format!("own-{}", n % 6)),
-        title: title(n).into(),
+        title: (!n.is_multiple_of(11)).then(|| title(n).into()),
         phase: None,
         status: (n.is_multiple_of(3)).then(|| statuses[usize::from(n) % 4]),
-        priority: Priority::ALL[usize::from(n) % 4],
+        priority: (!n.is_multiple_of(7)).then(|| Priority::ALL[usize::from(n) % 4]),
+        conflicts_with: (n.is_multiple_of(5)).then(|| format!("own-{}", n / 5 % 6)),
     }
 }
 
@@ -152,7 +153,7 @@ fn counted(state: &Snapshot) -> Tally {
 }
 
 /// A hand may give a settled item of an issue another place, or take it out of view, and so may
-/// the import of a plan.
+/// the import of a plan. A session's item leaves the view when its id goes over to a new one.
 fn moved(todo: &Todo, now: &Todo) -> Todo {
     Todo {
         position: now.position,
@@ -193,7 +194,7 @@ fn check(before: &Snapshot, after: &Snapshot, now: Time) {
     for (id, todo) in &before.todos {
         let now = &after.todos[id];
         let reopened = kind == ListKind::Issue && now.status != todo.status;
-        let moves = matches!(kind, ListKind::Issue | ListKind::Plan);
+        let moves = matches!(kind, ListKind::Issue | ListKind::Plan | ListKind::Session);
         let same = if moves { &moved(todo, now) } else { todo };
         assert!(!todo.status.is_settled() || now == same || reopened, "settled is final");
         assert_eq!((now.created_at, now.id), (todo.created_at, todo.id));

@@ -311,13 +311,7 @@ fn replacing_keeps_rows_of_the_same_text_and_cancels_what_is_left_out() {
     criterion.kind = TodoKind::Criterion;
     world.create(&["keep", "drop"]);
     world.run(&actor(Role::Operator), CreateTodos { items: vec![criterion] }).unwrap();
-    let listed = |text: &str| ListedTodo {
-        external_id: None,
-        title: Title::new(text).unwrap().into(),
-        phase: None,
-        status: None,
-        priority: Priority::Medium,
-    };
+    let listed = |text: &str| ListedTodo::titled(Title::new(text).unwrap());
     let root = actor(Role::Root);
     let twice = ReplaceTodos { items: vec![listed("x"), listed("x")] };
     assert_eq!(world.run(&root, twice).unwrap_err().refusal.code(), "duplicate_text");

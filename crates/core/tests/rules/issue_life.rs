@@ -12,7 +12,6 @@ use punchlist_core::issue::address::{Precision, find, find_criterion};
 use punchlist_core::issue::{Issue, IssueStatus, context, ledger, progress};
 use punchlist_core::session::{Session, SessionState};
 use punchlist_core::text::{Body, Content};
-use punchlist_core::todo::Priority;
 use punchlist_core::{
     AgentPath, ConversationId, Decision, Event, IssueId, ListKind, ProjectId, Refusal, Role,
     SessionId, Snapshot, Status, Time, TodoId, TodoKind, Warning,
@@ -35,13 +34,7 @@ fn items(kind: TodoKind, texts: &[&str]) -> CreateTodos {
 }
 
 fn set(texts: &[&str]) -> ReplaceTodos {
-    let listed = |text: &&str| ListedTodo {
-        external_id: None,
-        title: content(text),
-        phase: None,
-        status: None,
-        priority: Priority::Medium,
-    };
+    let listed = |text: &&str| ListedTodo::titled(content(text));
     ReplaceTodos { items: texts.iter().map(listed).collect() }
 }
 

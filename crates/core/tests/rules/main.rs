@@ -23,6 +23,7 @@ mod plan_position;
 mod plan_render;
 mod plan_todo_file;
 mod plan_world;
+mod session_lists;
 mod sweep;
 mod wishes;
 mod world;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use punchlist_core::conversation::{Message, MessageKind, Part, ToolCall};
+use punchlist_core::conversation::{Message, MessageKind, Part, Speaker, ToolCall};
 use punchlist_core::run::{Kept, trim};
 use punchlist_core::{Actor, Run};
 use serde_json::Value;
@@ -105,7 +105,14 @@ fn shown(run: &Run, actor: &Actor, messages: Vec<Message>) -> Vec<Shown> {
     let mut aside: Vec<Shown> = Vec::new();
     let mut open = 0;
     for (index, message) in messages.into_iter().enumerate() {
-        let own = message.author == actor.principal && message.kind != MessageKind::Summary;
+        let by_us = message.author == actor.principal;
+        // Its own words are what its model replied, and nothing else: who asks it may have its name.
+        let own = by_us && message.part.is_some() && message.kind != MessageKind::Summary;
+        let by_tool = by_us && message.part.is_none() && message.role == Speaker::Assistant;
+        // What it said by a call stands in that call.
+        if by_tool && open > 0 {
+            continue;
+        }
         let mut one = Shown {
             id: message.id.to_string(),
             own,
@@ -117,9 +124,20 @@ fn shown(run: &Run, actor: &Actor, messages: Vec<Message>) -> Vec<Shown> {
             text: message.text,
         };
         match message.part {
-            Some(Part::Reply { calls, raw, .. }) if own => {
+            Some(Part::Reply { calls, raw, seen, .. }) if own => {
                 open = calls.len();
                 (one.calls, one.raw) = (calls, raw);
+                // What others said while it spoke comes after it.
+                let at = seen.and_then(|id| shown.iter().rposition(|earlier| earlier.id == id));
+                let at = at.map_or(shown.len(), |at| at + 1);
+                if at < shown.len() && shown[at..].iter().all(|later| !later.own) {
+                    aside.extend(shown.drain(at..));
+                }
+                if open == 0 {
+                    shown.push(one);
+                    shown.append(&mut aside);
+                    continue;
+                }
             }
             Some(Part::Result { call_id, name, is_error }) if own => {
                 let text = std::mem::take(&mut one.text);
@@ -137,6 +155,9 @@ fn shown(run: &Run, actor: &Actor, messages: Vec<Message>) -> Vec<Shown> {
         }
         if !own && message.kind == MessageKind::Text && message.run_id.is_some() {
             one.text = format!("[{}] {}", message.author, one.text);
+        } else if by_tool {
+            // In another chat, or an earlier turn.
+            one.text = format!("[you] {}", one.text);
         }
         if one.text.trim().is_empty() && one.calls.is_empty() {
             continue;

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use punchlist_core::Run;
 use punchlist_core::driver::StopReason;
+use punchlist_core::{DelegationId, Run};
+use punchlist_ops::Error;
 use serde_json::Value;
 
-use crate::model::Usage;
+use super::Outcome;
+use crate::model::{Fault, Stop, Usage};
 
 /// Something that happened.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +20,8 @@ pub enum Live<'a> {
     /// The model is asked.
     Asks {
         run: &'a Run,
+        /// Who makes it, as `Model::provider` says.
+        provider: &'static str,
     },
     /// Words of the model, as they come.
     Text {
@@ -29,6 +33,14 @@ pub enum Live<'a> {
         run: &'a Run,
         text: &'a str,
         usage: Usage,
+        stop: Stop,
+        /// The maker's id of it.
+        id: Option<&'a str>,
+    },
+    /// There is no reply, and the model is not asked again.
+    Fails {
+        run: &'a Run,
+        fault: &'a Fault,
     },
     /// The model did not answer, and is asked again.
     Retries {
@@ -40,12 +52,19 @@ pub enum Live<'a> {
     /// A tool is called.
     Calls {
         run: &'a Run,
+        call_id: &'a str,
         tool: &'a str,
         input: &'a Value,
+    },
+    /// The tool that is called has handed work on.
+    Delegates {
+        run: &'a Run,
+        delegation: DelegationId,
     },
     /// It has its result.
     Returned {
         run: &'a Run,
+        call_id: &'a str,
         tool: &'a str,
         text: &'a str,
         is_error: bool,
@@ -58,6 +77,9 @@ pub enum Live<'a> {
     /// What was said before was summed up.
     Compacted {
         run: &'a Run,
+        usage: Usage,
+        stop: Stop,
+        id: Option<&'a str>,
     },
     Waits {
         run: &'a Run,
@@ -68,4 +90,32 @@ pub enum Live<'a> {
         reason: StopReason,
         detail: Option<&'a str>,
     },
+    /// The process that went on with it does so no more. It comes last, however it came to this.
+    Leaves {
+        run: &'a Run,
+        outcome: Result<Outcome, &'a Error>,
+    },
+}
+
+impl<'a> Live<'a> {
+    /// The run it is about, as it was read last.
+    #[must_use]
+    pub const fn run(&self) -> &'a Run {
+        match *self {
+            Self::Begins { run }
+            | Self::Asks { run, .. }
+            | Self::Text { run, .. }
+            | Self::Replied { run, .. }
+            | Self::Fails { run, .. }
+            | Self::Retries { run, .. }
+            | Self::Calls { run, .. }
+            | Self::Delegates { run, .. }
+            | Self::Returned { run, .. }
+            | Self::Continues { run, .. }
+            | Self::Compacted { run, .. }
+            | Self::Waits { run, .. }
+            | Self::Ends { run, .. }
+            | Self::Leaves { run, .. } => run,
+        }
+    }
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use punchlist_core::conversation::ToolCall;
 use punchlist_core::driver::{self, Finish, StopReason, Trigger, Wait};
-use punchlist_core::run::RunState;
-use punchlist_core::{Refusal, Run, RunId, Time};
+use punchlist_core::run::{Completion, RunState};
+use punchlist_core::{DelegationId, Refusal, Run, RunId, Time};
 use punchlist_ops::Error;
 use punchlist_ops::catalogue::find;
 use punchlist_ops::runs::Look;
@@ -142,7 +142,14 @@ impl Crew<'_> {
 impl Hands<'_, '_> {
     fn go(&self) -> Result<Outcome, Error> {
         let look = self.look()?;
-        (self.crew.told)(&Live::Begins { run: &look.run });
+        let run = &look.run;
+        (self.crew.told)(&Live::Begins { run });
+        let outcome = lost(self.go_on(&look));
+        (self.crew.told)(&Live::Leaves { run, outcome: outcome.as_ref().copied() });
+        outcome
+    }
+
+    fn go_on(&self, look: &Look) -> Result<Outcome, Error> {
         match look.run.state {
             RunState::Ended => {
                 return Ok(Outcome::Ended(look.run.stop_reason.unwrap_or(StopReason::Error)));
@@ -151,9 +158,10 @@ impl Hands<'_, '_> {
             _ => {}
         }
         let tools = Toolset::of(self.crew, &look.run, look.has_issue);
-        let model = match self.crew.models.open(&look.run.settings.model) {
+        let model = match self.crew.open_model(&look.run) {
             Ok(model) => model,
             Err(fault) => {
+                (self.crew.told)(&Live::Fails { run: &look.run, fault: &fault });
                 return match self.no_reply(&look.run, &tools, &fault)? {
                     Flow::Over(outcome) => Ok(outcome),
                     Flow::GoOn | Flow::Again => Ok(Outcome::Waiting),
@@ -226,15 +234,23 @@ impl Hands<'_, '_> {
     /// Calls the model once and writes down what it says; where that was its last word, the driver
     /// is asked in the same breath.
     fn call_model(&self, look: Look, model: &dyn Model, tools: &Toolset) -> Result<Flow, Error> {
-        let Look { run, messages, context, .. } = look;
+        let Look { run, messages, context, has_open, .. } = look;
+        let seen = messages.last().map(|message| message.id.to_string());
         let messages = history::history(&run, messages);
         let full = model.window().saturating_mul(FULL_PERCENT);
         let is_full = run.counters.context_tokens.saturating_mul(100) >= full;
         if is_full && messages.len() >= SUMMED_MIN {
             return self.compact(&run, model, tools, &messages);
         }
-        let instructions = run.settings.instructions.as_deref();
-        let system = driver::system(run.agent.as_str(), run.role, instructions, &tools.names());
+        let is_narrow = run.settings.completion == Completion::Verified && has_open;
+        let narrow = is_narrow.then(|| tools.narrowed());
+        let tools = narrow.as_ref().unwrap_or(tools);
+        let system = if is_narrow {
+            driver::between(run.agent.as_str())
+        } else {
+            let instructions = run.settings.instructions.as_deref();
+            driver::system(run.agent.as_str(), run.role, instructions, &tools.names())
+        };
         let request = Request {
             system: &system,
             context: context.as_deref(),
@@ -242,8 +258,11 @@ impl Hands<'_, '_> {
             tools: &tools.listed,
             max_tokens: run.settings.max_tokens,
         };
-        (self.crew.told)(&Live::Asks { run: &run });
+        (self.crew.told)(&Live::Asks { run: &run, provider: model.provider() });
         let answer = model.respond(&request, &self.cancel, &mut |told| self.tell(&run, told));
+        if let Err(fault) = &answer {
+            (self.crew.told)(&Live::Fails { run: &run, fault });
+        }
         let reply = match answer {
             Ok(reply) => reply,
             Err(fault) if fault.kind == FaultKind::Context && messages.len() >= SUMMED_MIN => {
@@ -251,12 +270,15 @@ impl Hands<'_, '_> {
             }
             Err(fault) => return self.no_reply(&run, tools, &fault),
         };
-        (self.crew.told)(&Live::Replied { run: &run, text: &reply.text, usage: reply.usage });
+        let Reply { text, usage, stop, id, .. } = &reply;
+        let (usage, stop, id) = (*usage, *stop, id.as_deref());
+        (self.crew.told)(&Live::Replied { run: &run, text, usage, stop, id });
         let finish = finish(&reply);
         let mut input = self.input();
         input["reply"] = reply_input(&reply, finish);
         input["reply"]["window"] = model.window().into();
         input["reply"]["heard"] = run.counters.heard.into();
+        input["reply"]["seen"] = seen.into();
         let ends = finish != Finish::ToolUse;
         if ends {
             input["drive"] = drive_input(tools, Trigger::Stopped(finish), None);
@@ -282,6 +304,7 @@ impl Hands<'_, '_> {
             tools: &[],
             max_tokens: run.settings.max_tokens,
         };
+        (self.crew.told)(&Live::Asks { run, provider: model.provider() });
         match model.respond(&request, &self.cancel, &mut |_| {}) {
             Ok(reply) => {
                 let mut input = self.input();
@@ -291,10 +314,14 @@ impl Hands<'_, '_> {
                     "outputTokens": reply.usage.output,
                 });
                 self.crew.step(self.project, input)?;
-                (self.crew.told)(&Live::Compacted { run });
+                let (usage, stop, id) = (reply.usage, reply.stop, reply.id.as_deref());
+                (self.crew.told)(&Live::Compacted { run, usage, stop, id });
                 Ok(Flow::GoOn)
             }
-            Err(fault) => self.no_reply(run, tools, &fault),
+            Err(fault) => {
+                (self.crew.told)(&Live::Fails { run, fault: &fault });
+                self.no_reply(run, tools, &fault)
+            }
         }
     }
 
@@ -329,8 +356,9 @@ impl Hands<'_, '_> {
             if self.cancel.is_cancelled() && (self.crew.is_stopped)() && !said.changed {
                 return Ok(Flow::Over(Outcome::Stopped));
             }
-            let (tool, text, is_error) = (&*call.name, &*said.text, said.is_error);
-            (self.crew.told)(&Live::Returned { run, tool, text, is_error });
+            let (call_id, tool, text, is_error) =
+                (&*call.id, &*call.name, &*said.text, said.is_error);
+            (self.crew.told)(&Live::Returned { run, call_id, tool, text, is_error });
             let mut input = self.input();
             input["result"] = json!({
                 "callId": call.id, "name": call.name, "text": said.text, "isError": said.is_error,
@@ -367,11 +395,16 @@ impl Hands<'_, '_> {
                 return Ok(Made::Done(Said::error(told)));
             }
         };
-        (self.crew.told)(&Live::Calls { run, tool: &call.name, input: &input });
+        let (call_id, tool) = (&*call.id, &*call.name);
+        (self.crew.told)(&Live::Calls { run, call_id, tool, input: &input });
         if let Some(operation) = tools.own.iter().find(|operation| operation.name == call.name) {
             let (said, answer) = self.crew.call_own(self.project, run, operation, call, input)?;
-            let handed = answer.as_ref().filter(|a| call.name == "delegate" && a["mode"] == "sync");
-            return match handed.and_then(|answer| answer["delegationId"].as_str()) {
+            let handed = answer.as_ref().filter(|_| call.name == "delegate");
+            let id = handed.and_then(|answer| answer["delegationId"].as_str());
+            if let Some(delegation) = id.and_then(DelegationId::parse) {
+                (self.crew.told)(&Live::Delegates { run, delegation });
+            }
+            return match id.filter(|_| handed.is_some_and(|answer| answer["mode"] == "sync")) {
                 Some(id) => self.crew.await_delegation(self.project, run, id, &self.cancel),
                 None => Ok(Made::Done(said)),
             };
@@ -391,7 +424,7 @@ impl Hands<'_, '_> {
             input["starts"] = Value::String(call.id.clone());
             self.crew.step(self.project, input).map(|_| ())
         };
-        match self.crew.outside.call(run, call, &input, &self.cancel, &begin)? {
+        match self.crew.outside.call(self.project, run, call, &input, &self.cancel, &begin)? {
             Answer::Done(said) => Ok(Made::Done(Said { text: cut(said.text), ..said })),
             Answer::Asked => Ok(Made::Asked),
         }
@@ -474,10 +507,22 @@ pub(super) enum Made {
     Handed,
 }
 
+/// Who was overtaken has lost the run, and that is all.
+fn lost(outcome: Result<Outcome, Error>) -> Result<Outcome, Error> {
+    match outcome {
+        Err(Error::Refused(refusal)) if refusal.code() == "stale_epoch" => Ok(Outcome::Lost),
+        other => other,
+    }
+}
+
 fn drive_input(tools: &Toolset, trigger: Trigger, detail: Option<&str>) -> Value {
     let ways = tools.ways();
+    let (trigger, finish) = match trigger {
+        Trigger::Stopped(finish) => (json!("stopped"), Some(finish)),
+        other => (json!(other), None),
+    };
     json!({
-        "trigger": trigger, "hasTodoTool": tools.has_todo_tool(), "canHold": ways.hold,
+        "trigger": trigger, "finish": finish, "hasTodoTool": tools.has_todo_tool(), "canHold": ways.hold,
         "canAsk": ways.ask, "detail": detail,
     })
 }

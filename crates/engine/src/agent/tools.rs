@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use punchlist_core::conversation::ToolCall;
 use punchlist_core::driver::Ways;
+use punchlist_core::run::Completion;
 use punchlist_core::{Role, Run};
 use punchlist_ops::access::Access;
 use punchlist_ops::catalogue::{CATALOGUE, Effect, Operation, Profile};
+use punchlist_ops::config::{AgentConfig, ToolPattern};
 use punchlist_ops::{Context, Envelope, Error, Proof};
 use serde_json::Value;
 
@@ -25,6 +27,7 @@ pub trait Outside: Sync {
     /// not begun again by whoever takes the run over.
     fn call(
         &self,
+        project: &str,
         run: &Run,
         call: &ToolCall,
         input: &Value,
@@ -41,6 +44,7 @@ impl Outside for () {
 
     fn call(
         &self,
+        _: &str,
         _: &Run,
         call: &ToolCall,
         _: &Value,
@@ -71,7 +75,7 @@ pub struct Said {
 }
 
 impl Said {
-    pub(super) fn error(text: impl Into<String>) -> Self {
+    pub fn error(text: impl Into<String>) -> Self {
         let (text, is_error) = (text.into(), true);
         Self { text, is_error, changed: false, touched_list: false, outside: false }
     }
@@ -85,7 +89,10 @@ pub(super) struct Toolset {
 
 impl Toolset {
     pub(super) fn of(crew: &Crew<'_>, run: &Run, has_issue: bool) -> Self {
-        let own = own(run, has_issue);
+        let mut own = own(run, has_issue);
+        if run.settings.completion == Completion::Verified {
+            own.retain(|operation| operation.name != "complete_todo");
+        }
         let mut listed: Vec<Tool> = own
             .iter()
             .map(|operation| Tool {
@@ -98,6 +105,15 @@ impl Toolset {
         Self { own, listed }
     }
 
+    /// Between two items of a plan whose reports complete it, an agent sees no more than it needs to
+    /// hand the next one on (F-7).
+    pub(super) fn narrowed(&self) -> Self {
+        const NARROW: [&str; 4] = ["list_todo", "delegate", "todo_hold", "ask"];
+        let own = self.own.iter().filter(|o| NARROW.contains(&o.name)).copied().collect();
+        let listed = self.listed.iter().filter(|t| NARROW.contains(&t.name.as_str()));
+        Self { own, listed: listed.cloned().collect() }
+    }
+
     pub(super) fn names(&self) -> Vec<&str> {
         self.listed.iter().map(|tool| tool.name.as_str()).collect()
     }
@@ -108,7 +124,7 @@ impl Toolset {
 
     /// Can the agent change a list at all?
     pub(super) fn has_todo_tool(&self) -> bool {
-        ["create_todo", "complete_todo", "todo", "todo_write", "plan", "task_complete"]
+        ["create_todo", "complete_todo", "delegate", "todo", "todo_write", "plan", "task_complete"]
             .iter()
             .any(|name| self.has(name))
     }
@@ -122,15 +138,9 @@ impl Toolset {
 fn own(run: &Run, has_issue: bool) -> Vec<&'static Operation> {
     let may = |operation: &&Operation| operation.access.allows(run.role);
     if let Some(patterns) = &run.settings.tools {
-        let named = |operation: &&Operation| {
-            let private = operation.name == "mission_todo_complete";
-            patterns.iter().any(|pattern| match pattern.strip_suffix('*') {
-                Some(prefix) => !private && operation.name.starts_with(prefix),
-                None => operation.name == pattern,
-            })
-        };
-        let is_tool = |operation: &&Operation| operation.access != Access::Roles(&[Role::System]);
-        return CATALOGUE.iter().filter(is_tool).filter(may).filter(named).collect();
+        let tools = patterns.iter().filter_map(|pattern| ToolPattern::parse(pattern)).collect();
+        let agent = AgentConfig { tools: Some(tools), ..AgentConfig::default() };
+        return CATALOGUE.iter().filter(may).filter(|o| agent.offers(o)).collect();
     }
     let profile = match run.role {
         Role::Lead | Role::Owner => Profile::Mission,

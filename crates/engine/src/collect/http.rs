@@ -18,7 +18,7 @@ pub(super) fn get(address: &str, patience: &Patience<'_>) -> Result<String, Faul
     let address: Uri = address.parse().map_err(|_| bad_address())?;
     let host = address.host().ok_or_else(bad_address)?.to_owned();
     let config = Agent::config_builder()
-        .timeout_global(Some(patience.deadline.saturating_duration_since(Instant::now())))
+        .timeout_global(Some(patience.deadline().saturating_duration_since(Instant::now())))
         .max_redirects(REDIRECTS_MAX)
         .max_redirects_will_error(true)
         .http_status_as_error(false)

@@ -9,66 +9,16 @@ mod file;
 mod http;
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use punchlist_core::metric::{Collect, Metric, Source};
 use serde_json::Value;
 
+pub use crate::process::{Fault, Patience};
+use crate::process::{TICK, short};
+
 /// The most a collector may say.
 pub const OUTPUT_MAX: usize = 64 << 10;
-
-/// How often a collector that is waited for is looked after.
-const TICK: Duration = Duration::from_millis(20);
-
-/// Why there is no figure.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// What went wrong.
-    Failed(String),
-    /// We were asked to stop: it says nothing about the collector.
-    Stopped,
-}
-
-impl Fault {
-    fn failed(words: impl Into<String>) -> Self {
-        Self::Failed(words.into())
-    }
-}
-
-/// How long to wait, and for whom.
-pub struct Patience<'a> {
-    timeout: Duration,
-    deadline: Instant,
-    is_stopped: &'a dyn Fn() -> bool,
-}
-
-impl std::fmt::Debug for Patience<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Patience").field("timeout", &self.timeout).finish_non_exhaustive()
-    }
-}
-
-impl<'a> Patience<'a> {
-    #[must_use]
-    pub fn new(timeout: Duration, is_stopped: &'a dyn Fn() -> bool) -> Self {
-        Self { timeout, deadline: Instant::now() + timeout, is_stopped }
-    }
-
-    /// Is it worth waiting on?
-    fn check(&self) -> Result<(), Fault> {
-        if (self.is_stopped)() {
-            return Err(Fault::Stopped);
-        }
-        if Instant::now() >= self.deadline {
-            return Err(self.over());
-        }
-        Ok(())
-    }
-
-    fn over(&self) -> Fault {
-        Fault::Failed(format!("took longer than {}s and was stopped", self.timeout.as_secs()))
-    }
-}
 
 /// Reads a metric: what its collector gives, if it is a figure of this metric's kind.
 pub fn read(
@@ -120,15 +70,5 @@ fn text(bytes: Vec<u8>) -> Result<String, Fault> {
 }
 
 fn flooded() -> Fault {
-    Fault::Failed(format!("flooded its output: more than {} KiB", OUTPUT_MAX >> 10))
-}
-
-/// The beginning of a text, on one line.
-fn short(text: &str) -> String {
-    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let line = line.trim();
-    match line.char_indices().nth(80) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    }
+    crate::process::flooded(OUTPUT_MAX)
 }

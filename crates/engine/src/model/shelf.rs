@@ -35,15 +35,18 @@ impl Shelf {
 }
 
 impl Models for Shelf {
-    fn open(&self, spec: &str) -> Result<Arc<dyn Model>, Fault> {
+    fn open(&self, spec: &str, effort: Option<&str>) -> Result<Arc<dyn Model>, Fault> {
+        let key = effort.map_or_else(|| spec.to_owned(), |effort| format!("{spec} {effort}"));
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(model) = opened.get(spec) {
+        if let Some(model) = opened.get(&key) {
             return Ok(Arc::clone(model));
         }
         let env = |name: &str| std::env::var(name).ok();
-        let model = choose::open(spec, &self.settings, &env)?;
+        let effort = effort.map(str::to_owned).or_else(|| self.settings.effort.clone());
+        let settings = Settings { effort, ..self.settings.clone() };
+        let model = choose::open(spec, &settings, &env)?;
         let model: Arc<dyn Model> = Arc::new(Patient::new(model, Patience::default()));
-        opened.insert(spec.to_owned(), Arc::clone(&model));
+        opened.insert(key, Arc::clone(&model));
         Ok(model)
     }
 }

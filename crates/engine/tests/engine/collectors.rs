@@ -119,7 +119,7 @@ fn a_flood_is_cut_off() {
 }
 
 /// Is there such a process, other than as a corpse that nobody has buried yet?
-fn lives(pid: &str) -> bool {
+pub(crate) fn lives(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
     stat.rsplit(')').next().is_some_and(|rest| !rest.trim().is_empty() && !rest.starts_with(" Z"))
 }

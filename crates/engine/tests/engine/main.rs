@@ -3,9 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up should stop")]
 
 mod collectors;
+mod guarded;
+mod mcp_servers;
 mod pump;
 mod recorded;
 mod schedules;
+mod user_tools;
 mod web;
 
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -5,8 +5,12 @@
 mod stage;
 
 mod behaviours;
+mod crash;
 mod drain;
+mod missions;
 mod takeover;
+mod telemetry;
 mod tools;
+mod verified;
 mod waits;
 mod windows;

@@ -1,12 +1,16 @@
 //! A stage: a world with configured agents whose models play scripts, and a crew that executes.
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use punchlist_core::{Role, RunId, Time};
 use punchlist_engine::agent::{Crew, Live, Outcome};
 use punchlist_engine::model::{Scripted, Shelf};
+use punchlist_engine::{Pump, Worker};
 use punchlist_ops::config::{Origin, Roster};
-use punchlist_ops::{Envelope, Error};
+use punchlist_ops::{Envelope, Error, Ops};
+use punchlist_store::Options;
 use punchlist_testkit::{Backend, World};
 use serde_json::{Value, json};
 
@@ -71,17 +75,7 @@ impl Stage {
         job: impl FnOnce(&Crew<'_>) -> T,
     ) -> T {
         let clock = || -> Time { self.world.now };
-        let told = |live: &Live<'_>| {
-            let words = match live {
-                Live::Calls { tool, .. } => format!("calls {tool}"),
-                Live::Returned { tool, is_error: true, .. } => format!("{tool} failed"),
-                Live::Continues { .. } => "continues".to_owned(),
-                Live::Waits { kind, .. } => format!("waits for {kind}"),
-                Live::Ends { reason, .. } => format!("ends: {reason}"),
-                _ => return,
-            };
-            self.told.lock().unwrap().push(words);
-        };
+        let told = |live: &Live<'_>| self.told.lock().unwrap().extend(words(live));
         job(&Crew {
             ops: &self.world.ops,
             agents: &self.agents,
@@ -97,8 +91,13 @@ impl Stage {
         self.call("run_show", json!({ "run": run.to_string() })).unwrap()
     }
 
+    /// What happened, and why runs failed.
     pub(crate) fn told(&self) -> Vec<String> {
-        self.told.lock().unwrap().clone()
+        let mut told = self.told.lock().unwrap().clone();
+        let runs = self.call("run_list", json!({})).unwrap();
+        let details = runs["runs"].as_array().unwrap().iter().map(|run| &run["stopDetail"]);
+        told.extend(details.filter_map(|detail| detail.as_str().map(str::to_owned)));
+        told
     }
 
     /// What was said in the chat of a run: role, kind and text.
@@ -110,4 +109,117 @@ impl Stage {
         let messages = chat["messages"].as_array().unwrap();
         messages.iter().map(|m| (word(&m["role"]), word(&m["kind"]), word(&m["text"]))).collect()
     }
+
+    /// Does all that is due and queued, one after another.
+    pub(crate) fn work(&self) {
+        self.worker(&|| false, &|_| {}, |worker| worker.once());
+    }
+
+    /// The same; when this happens for the first time, something else does, too.
+    pub(crate) fn work_and(&self, when: &str, then: impl Fn() + Sync) {
+        let happened = AtomicBool::new(false);
+        let hear = |told: &str| {
+            if told == when && !happened.swap(true, Ordering::SeqCst) {
+                then();
+            }
+        };
+        self.worker(&|| false, &hear, |worker| worker.once());
+        assert!(happened.load(Ordering::SeqCst), "{:#?}", self.told());
+    }
+
+    /// The same; work of this type is taken by somebody else as soon as it is handed on.
+    pub(crate) fn work_and_take(&self, kind: &str) -> Value {
+        let taken = Mutex::new(Value::Null);
+        self.work_and("delegate returned", || *taken.lock().unwrap() = self.take(kind));
+        let taken = taken.lock().unwrap().clone();
+        assert!(taken["delegation"]["id"].is_string(), "{taken}");
+        taken
+    }
+
+    /// Goes on, and waits for what is not due yet, until this has happened so often.
+    pub(crate) fn work_until(&self, when: &str, times: usize) {
+        let seen = AtomicUsize::new(0);
+        let has_happened = || seen.load(Ordering::SeqCst) >= times;
+        // Whoever waits in vain fails, and does not hang.
+        let until = Instant::now() + Duration::from_secs(60);
+        let is_stopped = || has_happened() || Instant::now() > until;
+        let hear = |told: &str| {
+            if told == when {
+                seen.fetch_add(1, Ordering::SeqCst);
+            }
+        };
+        self.worker(&is_stopped, &hear, |worker| worker.run());
+        assert!(has_happened(), "{:#?}", self.told());
+    }
+
+    fn worker(
+        &self,
+        is_stopped: &(dyn Fn() -> bool + Sync),
+        told: &(dyn Fn(&str) + Sync),
+        job: impl FnOnce(&Worker<'_>) -> Result<(), Error>,
+    ) {
+        let clock = || -> Time { self.world.now };
+        let hear = |live: &Live<'_>| {
+            if let Some(words) = words(live) {
+                self.told.lock().unwrap().push(words.clone());
+                told(&words);
+            }
+        };
+        let worker = Worker {
+            ops: &self.world.ops,
+            agents: Arc::clone(&self.agents),
+            models: &self.shelf,
+            outside: &(),
+            pump: Pump::default(),
+            hands: 1,
+            clock: &clock,
+            is_stopped,
+            report: &|_| {},
+            told: &hear,
+        };
+        job(&worker).unwrap();
+    }
+
+    /// Somebody outside takes work.
+    pub(crate) fn take(&self, kind: &str) -> Value {
+        let worker = self.envelope(Role::Worker);
+        self.world.call_in(&worker, "delegation_take", json!({ "types": [kind] })).unwrap()
+    }
+
+    /// And says what came of it.
+    pub(crate) fn report(&self, taken: &Value, said: Value) {
+        let (id, epoch) = (&taken["delegation"]["id"], &taken["epoch"]);
+        let mut input = json!({ "delegationId": id, "epoch": epoch });
+        input.as_object_mut().unwrap().extend(said.as_object().unwrap().clone());
+        self.world.call_in(&self.envelope(Role::Worker), "delegation_report", input).unwrap();
+    }
+
+    /// Begins the run that does it, as a process would.
+    pub(crate) fn begin(&self, agent: &str, taken: &Value) {
+        let input = json!({ "agent": agent, "delegationId": taken["delegation"]["id"] });
+        let begun = self.world.call_in(&self.envelope(Role::System), "run_begin", input).unwrap();
+        assert_eq!(begun["run"]["state"], "running");
+    }
+
+    /// As another process would find it.
+    pub(crate) fn reopen(&mut self) {
+        self.world.ops = Ops::new(self.world.store.target().clone(), Options::default());
+    }
+}
+
+/// What happened, as far as tests look at it.
+fn words(live: &Live<'_>) -> Option<String> {
+    Some(match live {
+        Live::Asks { run, .. } => format!("asks {}", run.agent),
+        Live::Calls { tool, .. } => format!("calls {tool}"),
+        Live::Returned { tool, is_error: true, text, .. } => format!("{tool} failed: {text}"),
+        Live::Returned { tool, .. } => format!("{tool} returned"),
+        Live::Continues { .. } => "continues".to_owned(),
+        Live::Waits { kind, .. } => format!("waits for {kind}"),
+        Live::Ends { reason, detail, .. } => match detail {
+            Some(detail) => format!("ends: {reason}: {detail}"),
+            None => format!("ends: {reason}"),
+        },
+        _ => return None,
+    })
 }

@@ -61,6 +61,7 @@ impl Outside for Counting {
 
     fn call(
         &self,
+        _: &str,
         _: &Run,
         _: &ToolCall,
         _: &Value,
@@ -149,13 +150,14 @@ fn a_tool_that_had_begun_is_not_begun_again(backend: Backend) {
         }
         fn call(
             &self,
+            project: &str,
             run: &Run,
             call: &ToolCall,
             input: &Value,
             cancel: &Cancel,
             begin: &dyn Fn() -> Result<(), Error>,
         ) -> Result<Answer, Error> {
-            let answer = self.0.call(run, call, input, cancel, begin);
+            let answer = self.0.call(project, run, call, input, cancel, begin);
             let first = self.0.calls.load(Ordering::SeqCst) == 1;
             assert!(!first, "killed");
             answer

@@ -33,6 +33,7 @@ impl<F: Fn(&Run, usize) -> Answer + Sync> Outside for Double<F> {
 
     fn call(
         &self,
+        _: &str,
         run: &Run,
         _: &ToolCall,
         _: &Value,

@@ -1,13 +1,14 @@
 //! The calls on delegations: queued, taken by lease, reported on, and what a report proposes.
 
-use punchlist_core::command::{AdoptTodos, ClaimTodo, HoldTodo, NewTodo};
+use punchlist_core::command::{AdoptTodos, ClaimTodo, CompleteTodo, HoldTodo, NewTodo};
 use punchlist_core::conversation::{MessageKind, Speaker};
 use punchlist_core::delegation::{
     CancelDelegation, DecideProposal, Delegate, DelegationState, HeartbeatDelegation, Mode,
     ProposalDecision, ProposedItem, Report, ReportDelegation, Review, TakeDelegation,
 };
 use punchlist_core::driver::Trigger;
-use punchlist_core::text::Body;
+use punchlist_core::run::Completion;
+use punchlist_core::text::{Body, Title};
 use punchlist_core::todo::HoldKind;
 use punchlist_core::{
     Actor, AgentPath, Decision, Delegation, DelegationId, Lease, ListKind, ProjectId, Refusal,
@@ -78,11 +79,48 @@ impl Call<'_, '_> {
         }
     }
 
+    /// Hands work that was returned to the agent of ours that did it, with what is missing (M-51).
+    /// Whoever has workers of its own hands it on itself.
+    pub(super) fn hand_back(
+        &mut self,
+        project: ProjectId,
+        todo: TodoId,
+        feedback: &str,
+    ) -> Result<bool, Error> {
+        let wanted = WantedDelegations { todo: Some(todo), ..WantedDelegations::default() };
+        let found = self.tx.delegations(project, &wanted, i64::MAX)?;
+        let last = found.into_iter().map(|(delegation, _)| delegation).next_back();
+        let returned = last.filter(|last| last.state == DelegationState::Returned);
+        let Some(done) = returned else { return Ok(false) };
+        if self.tx.run_of_delegation(done.id)?.is_none() {
+            return Ok(false);
+        }
+        let (Ok(kind), Ok(mission)) = (Title::new(&done.kind), Body::new(feedback)) else {
+            return Ok(false);
+        };
+        self.delegate(&Delegate {
+            kind,
+            mission,
+            rationale: None,
+            mode: Mode::Async,
+            review: done.review,
+            todo_id: Some(todo),
+            conversation_id: done.conversation_id,
+            run_id: None,
+        })?;
+        Ok(true)
+    }
+
     /// Stops whoever works on an item that is not to be done any more.
-    pub(super) fn stop_work_on(&mut self, project: ProjectId, todo: TodoId) -> Result<(), Error> {
+    pub(super) fn stop_work_on(
+        &mut self,
+        project: ProjectId,
+        todo: TodoId,
+        reason: &str,
+    ) -> Result<(), Error> {
         let wanted = WantedDelegations { todo: Some(todo), ..WantedDelegations::default() };
         for (found, _) in self.tx.delegations(project, &wanted, i64::MAX)? {
-            self.call_off(project, found.id, "the todo was cancelled")?;
+            self.call_off(project, found.id, reason)?;
         }
         Ok(())
     }
@@ -132,6 +170,31 @@ impl Call<'_, '_> {
         };
         self.wake_run(project, run, Trigger::DelegationReturned, news.as_deref())?;
         Ok(())
+    }
+
+    /// Where the report is what completes an item of a turn's plan, it does (F-7).
+    fn complete_item_of(&mut self, delegation: &Delegation) -> Result<(), Error> {
+        let (Some(todo), Some(run), DelegationState::Returned) =
+            (delegation.todo_id, delegation.run_id, delegation.state)
+        else {
+            return Ok(());
+        };
+        let run = self.tx.run(delegation.project_id, run, Lock::No)?.map(|(run, _)| run);
+        let Some(run) = run.filter(|run| run.settings.completion == Completion::Verified) else {
+            return Ok(());
+        };
+        let (mut list, todo_id) = self.todo(&todo.to_string())?;
+        if list.list.kind() != ListKind::Turn {
+            return Ok(());
+        }
+        let outcome = delegation.result.clone();
+        let command =
+            CompleteTodo { todo_id, outcome, evidence: Vec::new(), metrics_impacted: Vec::new() }
+                .into();
+        match self.decide_as(&run.actor(), &mut list, &command) {
+            Ok(_) | Err(Error::Refused(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// An item whose delegation failed for good is held, where a driver would hand it out again
@@ -228,6 +291,7 @@ impl Call<'_, '_> {
         self.tx.put_delegation_lease(id, &lease)?;
         self.land(&delegation)?;
         self.hold_item_of(&delegation)?;
+        self.complete_item_of(&delegation)?;
         self.wake_caller(project, &delegation)?;
         if delegation.proposal.is_some()
             && delegation.review == Review::Auto

@@ -99,19 +99,26 @@ impl Call<'_, '_> {
         let decided = command.decide(&gate, &actor, revision);
         let decision = decided.map_err(|refused| self.refuse(project, &gate.id, refused))?;
         let gate = self.record_gate(project, Some(gate), &decision)?;
-        if let Some(run) = gate.run_id {
-            let news = gate.news();
-            self.wake_run(project, run, Trigger::GateAnswered, news.as_deref())?;
-        }
-        // A question of a session keeps every run in it.
-        if let Some(session) = gate.session_id {
-            self.wake_session(session, Trigger::GateAnswered)?;
-        }
+        self.wake_asker(&gate)?;
+        self.follow_permission(&gate)?;
         // After it: a change of the item closes what is still asked about it.
         if gate.kind == GateKind::Escalation {
             self.act_on_answer(&gate, command)?;
         }
         Ok(gate)
+    }
+
+    /// The run that asked goes on, with the answer.
+    pub(super) fn wake_asker(&mut self, gate: &Gate) -> Result<(), Error> {
+        if let Some(run) = gate.run_id {
+            let news = gate.news();
+            self.wake_run(gate.project_id, run, Trigger::GateAnswered, news.as_deref())?;
+        }
+        // A question of a session keeps every run in it.
+        match gate.session_id {
+            Some(session) => self.wake_session(session, Trigger::GateAnswered),
+            None => Ok(()),
+        }
     }
 
     /// What a sign-off does to the criteria.

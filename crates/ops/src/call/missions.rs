@@ -203,14 +203,20 @@ impl Call<'_, '_> {
                         let person = actor.role == Role::Operator;
                         let speaker = if person { Speaker::User } else { Speaker::Assistant };
                         let said = (speaker, MessageKind::Text);
-                        self.post(project, chat, said, e.feedback.clone())?;
+                        // Who did it goes on with it; the words are its order.
+                        if !self.hand_back(project, e.todo_id, &e.feedback)? {
+                            self.post(project, chat, said, e.feedback.clone())?;
+                        }
                     }
                     continue;
                 }
                 Event::TodoRevised(e) => e.todo_id,
-                Event::TodoCompleted(e) => e.todo_id,
+                Event::TodoCompleted(e) => {
+                    self.stop_work_on(project, e.todo_id, "the todo was completed")?;
+                    e.todo_id
+                }
                 Event::TodoCancelled(e) => {
-                    self.stop_work_on(project, e.todo_id)?;
+                    self.stop_work_on(project, e.todo_id, "the todo was cancelled")?;
                     e.todo_id
                 }
                 _ => continue,

@@ -111,9 +111,14 @@ impl Call<'_, '_> {
         let Some(named) = host_id("conversation", context.conversation.as_deref())? else {
             return Ok(None);
         };
-        let conversation = self.conversation(&named)?;
+        let Some(id) = ConversationId::parse(&named) else {
+            // A host's own word for it: its session carries it.
+            let Some(project) = self.project()? else { return Ok(None) };
+            return Ok(self.tx.session(project, &named, Lock::Row)?);
+        };
         let unknown = || Error::from(Refusal::UnknownConversation { conversation: named.clone() });
-        self.session_of_chat(conversation.id)?.map(Some).ok_or_else(unknown)
+        self.conversation(&named)?;
+        self.session_of_chat(id)?.map(Some).ok_or_else(unknown)
     }
 
     /// The session a chat is of.
@@ -260,7 +265,7 @@ impl Call<'_, '_> {
         let paused = session.as_ref().is_some_and(|s| s.state == SessionState::Paused);
         let gate = self.tx.open_gate_of(run.id, run.session_id)?;
         let in_flight = self.tx.in_flight(run.id)?;
-        let lists = self.lists_of(&run, session.as_ref())?;
+        let lists = self.lists_of(&run, session.as_ref(), Load::Open)?;
         let work = Work::of(&lists, now);
         let facts = Facts {
             trigger,
@@ -298,6 +303,9 @@ impl Call<'_, '_> {
                 said = driver::incomplete(&lists, *reason, made);
                 self.after_planning(&run)?;
                 self.leave_unanswered(&run)?;
+                // Who was spoken to meanwhile need not wait any longer.
+                let (conversation_id, role) = (run.conversation_id, run.role);
+                self.tx.hasten(&Effect::Answer { conversation_id, role })?;
             }
         }
         let said = said.map(|text| self.say(&run, &text)).transpose()?;
@@ -406,7 +414,7 @@ impl Call<'_, '_> {
             Some(id) => self.tx.session_by_id(id)?,
             None => None,
         };
-        let lists = self.lists_of(run, session.as_ref())?;
+        let lists = self.lists_of(run, session.as_ref(), Load::Open)?;
         Ok(Work::of(&lists, self.envelope.now).next.map(|next| next.id))
     }
 
@@ -416,6 +424,7 @@ impl Call<'_, '_> {
         &mut self,
         run: &Run,
         session: Option<&Session>,
+        load: Load,
     ) -> Result<Vec<Snapshot>, Error> {
         if run.role == Role::Worker {
             return Ok(Vec::new());
@@ -424,16 +433,16 @@ impl Call<'_, '_> {
             conversation_id: run.conversation_id.to_string(),
             turn_id: run.turn_id.clone(),
         };
-        let mut scopes = vec![(turn, Load::All)];
+        let mut scopes = vec![turn];
         if let Some(session) = session {
             if let Some(issue) = session.bound_issue {
-                scopes.push((Scope::Issue { issue_id: issue.to_string() }, Load::All));
+                scopes.push(Scope::Issue { issue_id: issue.to_string() });
             }
-            scopes.push((Scope::Session { session_id: session.id.to_string() }, Load::All));
+            scopes.push(Scope::Session { session_id: session.id.to_string() });
         }
-        scopes.extend(run.plan.clone().map(|plan| (plan, Load::Open)));
+        scopes.extend(run.plan.clone());
         let mut lists = Vec::new();
-        for (scope, load) in scopes {
+        for scope in scopes {
             lists.extend(self.look(&scope, load)?);
         }
         Ok(lists)
@@ -513,9 +522,9 @@ impl Call<'_, '_> {
         if self.envelope.actor.role != Role::Operator {
             return Ok(());
         }
-        let going = self.tx.newest_run_in(conversation.id)?.filter(|run| !run.is_over());
+        let spoken_to = self.tx.newest_run_as(conversation.id, conversation.addressee())?;
         // It may end at this very moment.
-        let is_heard = match going {
+        let is_heard = match spoken_to.filter(|run| !run.is_over()) {
             Some(run) => self.wake_run(run.project_id, run.id, Trigger::UserMessage, None)?,
             None => false,
         };
@@ -525,12 +534,12 @@ impl Call<'_, '_> {
     /// Lets the agent that is spoken to in a chat answer, once for all that waits there.
     pub(crate) fn call_upon(&mut self, conversation: &Conversation) -> Result<(), Error> {
         // An agent that is at work there may be past the point where it looks at the chat.
-        if let Some(run) = self.tx.newest_run_in(conversation.id)?
+        let (conversation_id, role) = (conversation.id, conversation.addressee());
+        if let Some(run) = self.tx.newest_run_as(conversation_id, role)?
             && run.state == RunState::Running
         {
             self.wake_run(run.project_id, run.id, Trigger::Tick, None)?;
         }
-        let (conversation_id, role) = (conversation.id, conversation.addressee());
         let effect = Effect::Answer { conversation_id, role };
         Ok(self.tx.enqueue_once(&effect, self.envelope.now, &mut self.ids)?)
     }

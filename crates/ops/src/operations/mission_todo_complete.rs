@@ -59,6 +59,8 @@ impl Define for MissionTodoComplete {
         "metricsImpacted": ["local-build-time"]
     }"#;
 
+    const PRIVATE: bool = true;
+
     type Input = Input;
     type Output = Output;
 

@@ -3,7 +3,7 @@
 use punchlist_core::conversation::{Message, MessageKind, Speaker};
 use punchlist_core::run::RunState;
 use punchlist_core::text::Title;
-use punchlist_core::{AgentPath, Refusal, Role, Run};
+use punchlist_core::{Actor, AgentPath, Refusal, Role, Run};
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,9 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::config::Overrides;
 use crate::input::Maybe;
 use crate::views::run::RunView;
+
+/// How far back it is looked for what an agent has not answered yet.
+const RECENT: i64 = 200;
 
 /// Let a configured agent answer in a chat, or do work that was handed on. Workers do, and nobody else.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -68,22 +71,27 @@ fn answer(call: &mut Call<'_, '_>, name: &str, named: &str) -> Result<Output, Er
     let (settings, _) = call.envelope().agents.settings(name, &Overrides::default())?;
     let role = conversation.addressee();
     let agent = path(name)?;
-    let newest = call.tx().newest_run_in(conversation.id)?;
+    // Others may be at work in the chat: who owns the pillar, while who leads reviews (M-63).
+    let newest = call.tx().newest_run_as(conversation.id, role)?;
     if newest.as_ref().is_some_and(|run| run.state == RunState::Running) {
         return Ok(Output { run: None, at_work: true });
     }
-    let messages = call.tx().newest_messages(conversation.id, 50)?;
-    // What a run said last is no question to it, unless it ended without seeing what came before.
-    let owes = newest.as_ref().is_some_and(Run::owes_an_answer);
-    let own = |message: &&Message| {
-        message.run_id.is_some() && message.run_id == newest.as_ref().map(|run| run.id)
+    let messages = call.tx().newest_messages(conversation.id, RECENT)?;
+    let principal = Actor::new(role, agent.clone()).principal;
+    let is_own = |message: &Message| {
+        newest.as_ref().is_some_and(|run| {
+            message.run_id == Some(run.id) || message.id.to_string() == run.turn_id
+        })
     };
-    let last = messages.iter().rev().find(|message| !(owes && own(message)));
-    let Some(last) = last else { return Ok(Output { run: None, at_work: false }) };
-    let seen = newest.as_ref().is_some_and(|run| run.turn_id == last.id.to_string());
-    if seen || own(&last) {
+    let is_news = |message: &&Message| {
+        message.run_id.is_none() && message.author != principal && !is_own(message)
+    };
+    // What came before its last word it has seen, unless it ended without.
+    let owes = newest.as_ref().is_some_and(Run::owes_an_answer);
+    let since = messages.iter().rev().take_while(|message| owes || !is_own(message));
+    let Some(last) = since.into_iter().find(is_news) else {
         return Ok(Output { run: None, at_work: false });
-    }
+    };
     let about = conversation.about.as_ref();
     let new = NewRun {
         agent,

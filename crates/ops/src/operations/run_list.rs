@@ -48,7 +48,8 @@ impl Define for RunList {
     const NAME: &'static str = "run_list";
     const ACCESS: Access = Access::Roles(&RUNNERS);
     const EFFECT: Effect = Effect::Read;
-    const SURFACES: Surfaces = Surfaces::CALL;
+    const SURFACES: Surfaces =
+        Surfaces { command: &["runs", "list"], positional: &[], ..Surfaces::CALL };
     const EXAMPLE: &'static str = r#"{"state":"waiting"}"#;
 
     type Input = Input;

@@ -5,6 +5,7 @@ use punchlist_core::run::RUNNERS;
 use punchlist_core::select;
 use punchlist_core::text::Title;
 use punchlist_core::{Status, Todo};
+use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -72,7 +73,8 @@ impl Define for RunShow {
     const NAME: &'static str = "run_show";
     const ACCESS: Access = Access::Roles(&RUNNERS);
     const EFFECT: Effect = Effect::Read;
-    const SURFACES: Surfaces = Surfaces::CALL;
+    const SURFACES: Surfaces =
+        Surfaces { command: &["runs", "show"], positional: &["run"], ..Surfaces::CALL };
     const EXAMPLE: &'static str = r#"{"run":"01JCQ0000000000000000000AB"}"#;
 
     type Input = Input;
@@ -84,7 +86,7 @@ impl Define for RunShow {
             Some(id) => call.tx().session_by_id(id)?,
             None => None,
         };
-        let lists = call.lists_of(&run, session.as_ref())?;
+        let lists = call.lists_of(&run, session.as_ref(), Load::All)?;
         let items: Vec<&Todo> = lists.iter().flat_map(select::ordered).collect();
         let (done, left): (Vec<&Todo>, Vec<&Todo>) =
             items.into_iter().partition(|todo| todo.status.is_settled());

@@ -4,7 +4,8 @@ use punchlist_core::conversation::{MessageKind, Speaker};
 use punchlist_core::driver::Trigger;
 use punchlist_core::run::{RUNNERS, RunState};
 use punchlist_core::text::{Body, Title};
-use punchlist_core::{AgentPath, Refusal, Role};
+use punchlist_core::{AgentPath, Refusal, Role, Scope};
+use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -91,7 +92,10 @@ impl Define for RunStart {
         };
         let (settings, role) = call.envelope().agents.settings(name, &over)?;
         let role = role.unwrap_or(if agent.is_subagent() { Role::Worker } else { Role::Root });
-        let plan = input.plan_file.0.as_ref().map(|f| call.plan(f, input.branch.0.as_ref()));
+        let plan = match &input.plan_file.0 {
+            Some(file) => Some(known_plan(call, file, input.branch.0.as_ref())?),
+            None => None,
+        };
         let session = match call.session_to_run_in()? {
             Some(session) => session,
             None => {
@@ -100,7 +104,9 @@ impl Define for RunStart {
                 let title = Title::new(&line).or_else(|_| Title::new("run"));
                 let title = title.map_err(|f| Error::Internal { detail: f.to_string() })?;
                 let directory = call.envelope().context.directory.clone();
-                call.start_session(NewSession { title, host: None, external_id: None, directory })?
+                let named = call.envelope().context.conversation.as_deref();
+                let external_id = named.and_then(|named| Title::new(named).ok());
+                call.start_session(NewSession { title, host: None, external_id, directory })?
             }
         };
         let session = match input.number {
@@ -143,6 +149,21 @@ impl Define for RunStart {
         let run = call.start_run(conversation, message.id.to_string(), Some(&session), new)?;
         Ok(Output { run: RunView::from(&run) })
     }
+}
+
+/// The plan of a file; one that is not there would look as if nothing were left to do.
+fn known_plan(
+    call: &mut Call<'_, '_>,
+    file: &Title,
+    branch: Option<&Title>,
+) -> Result<Scope, Error> {
+    let scope = call.plan(file, branch);
+    if call.look(&scope, Load::Counts)?.is_some() {
+        return Ok(scope);
+    }
+    let (branch, plan_file) = scope.keys();
+    let (branch, plan_file) = (branch.to_owned(), plan_file.to_owned());
+    Err(Refusal::UnknownPlan { plan_file, branch }.into())
 }
 
 fn count(given: Option<i64>) -> Option<u32> {

@@ -87,6 +87,9 @@ pub struct ReplyInput {
     /// Tokens that came out.
     #[schemars(with = "i64")]
     pub output_tokens: u64,
+    /// The newest message it had seen: what others said since comes after it.
+    #[serde(default)]
+    pub seen: Option<String>,
 }
 
 /// A call of a tool.
@@ -148,7 +151,10 @@ pub struct SummaryInput {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct DriveInput {
     /// What happened.
-    pub trigger: Trigger,
+    pub trigger: Happened,
+    /// How the model's last reply ended, where it stopped; absent: end_turn.
+    #[serde(default)]
+    pub finish: Option<Finish>,
     /// Can the agent change its list?
     pub has_todo_tool: bool,
     /// Can it hold an item?
@@ -160,6 +166,35 @@ pub struct DriveInput {
     /// The words of an error.
     #[serde(default)]
     pub detail: Option<String>,
+}
+
+/// What happened that calls for a decision.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Happened {
+    Stopped,
+    ToolsDone,
+    UserMessage,
+    DelegationReturned,
+    GateAnswered,
+    Tick,
+    Resumed,
+    Handed,
+}
+
+impl DriveInput {
+    fn trigger(&self) -> Trigger {
+        match self.trigger {
+            Happened::Stopped => Trigger::Stopped(self.finish.unwrap_or(Finish::EndTurn)),
+            Happened::ToolsDone => Trigger::ToolsDone,
+            Happened::UserMessage => Trigger::UserMessage,
+            Happened::DelegationReturned => Trigger::DelegationReturned,
+            Happened::GateAnswered => Trigger::GateAnswered,
+            Happened::Tick => Trigger::Tick,
+            Happened::Resumed => Trigger::Resumed,
+            Happened::Handed => Trigger::Handed,
+        }
+    }
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -219,7 +254,8 @@ impl Define for RunStep {
     const ACCESS: Access = Access::Roles(&[Role::System]);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces::CALL;
-    const EXAMPLE: &'static str = r#"{"run":"01JCQ0000000000000000000AB"}"#;
+    const EXAMPLE: &'static str = r#"{"run":"01JCQ0000000000000000000AB","epoch":0,
+        "summary":{"text":"So far: nothing.","inputTokens":10,"outputTokens":3}}"#;
 
     type Input = Input;
     type Output = Output;
@@ -257,7 +293,7 @@ impl Define for RunStep {
                 hold: drive.can_hold.unwrap_or_default(),
                 ask: drive.can_ask.unwrap_or_default(),
             };
-            let (trigger, detail) = (drive.trigger, drive.detail.as_deref());
+            let (trigger, detail) = (drive.trigger(), drive.detail.as_deref());
             let driven = call.drive(run, trigger, drive.has_todo_tool, ways, detail)?;
             verdict = Some(VerdictView::from(&driven.1));
             (run, said) = (driven.0, driven.2);
@@ -275,8 +311,8 @@ impl From<&ReplyInput> for Reply {
             name: call.name.clone(),
             input: call.input.clone(),
         });
-        let (raw, finish) = (input.raw.clone(), input.finish);
-        let part = Part::Reply { calls: calls.collect(), raw, finish };
+        let (raw, finish, seen) = (input.raw.clone(), input.finish, input.seen.clone());
+        let part = Part::Reply { calls: calls.collect(), raw, finish, seen };
         let spent = Spent {
             input: input.input_tokens,
             cached: input.cached_tokens,

@@ -35,7 +35,8 @@ impl Define for RunStop {
     const NAME: &'static str = "run_stop";
     const ACCESS: Access = Access::Roles(&RUNNERS);
     const EFFECT: Effect = Effect::Write;
-    const SURFACES: Surfaces = Surfaces::CALL;
+    const SURFACES: Surfaces =
+        Surfaces { command: &["runs", "stop"], positional: &["run"], ..Surfaces::CALL };
     const EXAMPLE: &'static str = r#"{"run":"01JCQ0000000000000000000AB","reason":"enough"}"#;
 
     type Input = Input;

@@ -1,4 +1,5 @@
-//! `session_promote`: file an issue from a session and bind it, in one step (K-8).
+//! `session_promote`: file an issue from a session and bind it, in one step (K-8); what is open on
+//! the session's own list becomes its steps.
 
 use punchlist_core::issue::KEEPERS;
 use punchlist_core::text::{Body, Content, Title};
@@ -14,7 +15,8 @@ use crate::input::{Maybe, up_to};
 use crate::operations::issue_create;
 use crate::views::{IssueView, SessionView};
 
-/// File an issue from a session that has none, and bind it: both or neither.
+/// File an issue from a session that has none, and bind it: both or neither. Open todos of the
+/// session become its steps.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
@@ -65,6 +67,7 @@ impl Define for SessionPromote {
         };
         let issue = issue_create::file(call, &new, None)?;
         let (session, issue) = call.bind_session(session, issue, false)?;
+        let issue = call.hand_list_on(&session, issue)?;
         Ok(Output { session: SessionView::of(call, session)?, issue: issue.into() })
     }
 }

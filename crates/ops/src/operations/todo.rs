@@ -13,7 +13,7 @@ use punchlist_core::issue::checklist::{markdown, shown_status};
 use punchlist_core::issue::progress;
 use punchlist_core::select::{next, ordered};
 use punchlist_core::text::{Body, Content, Title};
-use punchlist_core::todo::{HoldKind, Priority};
+use punchlist_core::todo::HoldKind;
 use punchlist_core::{Command, ListKind, Role, Snapshot, Time, TodoKind};
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -182,9 +182,9 @@ fn command(
     Ok(match action {
         TodoAction::View => return Err(missing("action")),
         TodoAction::Set => {
-            let listed = |(phase, title)| {
-                let (external_id, status, priority) = (None, None, Priority::Medium);
-                ListedTodo { external_id, title, phase, status, priority }
+            let listed = |(phase, title): (Option<Title>, Content)| ListedTodo {
+                phase,
+                ..ListedTodo::titled(title)
             };
             ReplaceTodos { items: items()?.into_iter().map(listed).collect() }.into()
         }

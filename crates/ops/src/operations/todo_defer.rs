@@ -41,7 +41,7 @@ impl Define for TodoDefer {
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneTodo, Error> {
         let until = input.until.0.as_ref().map(|text| when("until", text.as_str())).transpose()?;
-        let (mut snapshot, todo_id) = call.todo(&input.todo_id)?;
+        let (mut snapshot, todo_id) = call.todo_or_own(&input.todo_id)?;
         call.decide(&mut snapshot, DeferTodo { todo_id, until })?;
         OneTodo::of(&snapshot, todo_id)
     }

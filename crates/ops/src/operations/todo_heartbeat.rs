@@ -45,7 +45,7 @@ impl Define for TodoHeartbeat {
     type Output = TakenTodo;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<TakenTodo, Error> {
-        let (mut snapshot, todo_id) = call.todo(&input.todo_id)?;
+        let (mut snapshot, todo_id) = call.todo_or_own(&input.todo_id)?;
         let (epoch, clock) = (input.epoch, call.tx().clock()?);
         call.decide(&mut snapshot, HeartbeatTodo { todo_id, epoch, clock })?;
         let until = clock.plus_seconds(input.lease_s.unwrap_or(LEASE_S));

@@ -49,7 +49,7 @@ impl Define for TodoHold {
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneTodo, Error> {
         let until = input.until.0.as_ref().map(|text| when("until", text.as_str())).transpose()?;
-        let (mut snapshot, todo_id) = call.todo(&input.todo_id)?;
+        let (mut snapshot, todo_id) = call.todo_or_own(&input.todo_id)?;
         let (kind, reason) = (input.kind, input.reason.clone());
         call.decide(&mut snapshot, HoldTodo { todo_id, kind, reason })?;
         if until.is_some() {

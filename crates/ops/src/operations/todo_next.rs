@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::access::Access;
-use crate::call::Call;
+use crate::call::{Call, scope_of_session};
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::explain::Fault;
 use crate::input::{Maybe, range};
@@ -65,7 +65,7 @@ impl Define for TodoNext {
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<TakenTodo, Error> {
         let scope = match which(input)? {
-            Which::Session(session_id) => Scope::Session { session_id },
+            Which::Session(named) => scope_of_session(&call.session_named(&named, Lock::No)?),
             Which::Plan(plan_file, branch) => call.plan(&plan_file, branch.as_ref()),
             Which::Issue(number) => {
                 let issue_id = call.issue(number, Lock::No)?.id.to_string();
@@ -123,6 +123,10 @@ fn next_of_one(call: &mut Call<'_, '_>, list: &List, clock: Time) -> Result<Opti
         match snapshot.leases.get(&todo.id).and_then(|lease| lease.held_by(clock)) {
             Some(holder) if holder == me => return Ok(Some(todo.id)),
             Some(_) => return Ok(None),
+            // It is the only one that can be taken: no other may be begun beside it.
+            None if policy(list.kind()).wip == Wip::AtMostOne => {
+                return Ok(todo.is_actionable(call.envelope().now).then_some(todo.id));
+            }
             None => {}
         }
     }

@@ -43,7 +43,7 @@ impl Define for TodoRelease {
     type Output = OneTodo;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneTodo, Error> {
-        let (mut snapshot, todo_id) = call.todo(&input.todo_id)?;
+        let (mut snapshot, todo_id) = call.todo_or_own(&input.todo_id)?;
         let (epoch, clock) = (input.epoch, call.tx().clock()?);
         let reason = input.reason.0.as_ref().map(|reason| reason.as_str().to_owned());
         call.decide(&mut snapshot, ReleaseTodo { todo_id, epoch, reason, clock })?;

@@ -12,7 +12,7 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::views::OneTodo;
 
-/// Return a claimed todo to its maker, with what is missing.
+/// Return a claimed todo to its maker, with what is missing. Whoever it was handed to goes on with it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {

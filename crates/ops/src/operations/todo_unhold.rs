@@ -34,7 +34,7 @@ impl Define for TodoUnhold {
     type Output = OneTodo;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneTodo, Error> {
-        let (mut snapshot, todo_id) = call.todo(&input.todo_id)?;
+        let (mut snapshot, todo_id) = call.todo_or_own(&input.todo_id)?;
         call.decide(&mut snapshot, UnholdTodo { todo_id })?;
         OneTodo::of(&snapshot, todo_id)
     }

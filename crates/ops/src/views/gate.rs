@@ -25,7 +25,7 @@ pub struct GateView {
     pub session: Option<String>,
     /// The number of the issue it is about.
     pub number: Option<i64>,
-    /// The reason, the question or the title.
+    /// The reason, the question, the title or the tool.
     pub text: String,
     /// The options of a question.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -33,6 +33,13 @@ pub struct GateView {
     /// The fields of a form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
+    /// Of a permission: the tool, what it would be called with, and what it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub definition: Option<Value>,
     /// Of an escalation: the mission and the pillar of the todo it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mission: Option<String>,
@@ -94,6 +101,7 @@ impl GateView {
             let told = part(name).filter(|_| gate.kind == GateKind::Escalation);
             told.and_then(|told| told.as_str().map(str::to_owned))
         };
+        let is_permission = gate.kind == GateKind::Permission;
         Ok(Self {
             id: gate.id.to_string(),
             kind: gate.kind,
@@ -103,6 +111,9 @@ impl GateView {
             number: issue.map(|issue| issue.number),
             options: part("options"),
             schema: (gate.kind == GateKind::Form).then(|| gate.details.clone()),
+            tool: is_permission.then(|| gate.text.clone()),
+            input: part("input").filter(|_| is_permission),
+            definition: part("definition").filter(|_| is_permission),
             mission: told("mission"),
             pillar: told("pillar"),
             todo_id: gate.todo_id.map(|id| id.to_string()),

@@ -10,6 +10,7 @@ pub mod mission;
 pub mod plan;
 pub mod run;
 pub mod session;
+pub mod session_list;
 pub mod task;
 pub mod todo;
 
@@ -22,5 +23,6 @@ pub use metric::{MetricView, ReadingView};
 pub use mission::{MissionTodoView, MissionView};
 pub use plan::{PlanArchived, PurgedPlanView};
 pub use session::{OneSession, SessionView};
+pub use session_list::SessionListView;
 pub use task::{PlanView, TaskView};
 pub use todo::{OneTodo, TakenTodo, TodoView};

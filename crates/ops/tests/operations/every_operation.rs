@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use punchlist_core::{Refusal, Role};
 use punchlist_ops::catalogue::{CATALOGUE, Effect, Operation, find};
+use punchlist_ops::config::{Origin, Roster};
 use punchlist_ops::error::TABLE;
 use punchlist_ops::{Envelope, Error};
 use punchlist_testkit::{Backend, World, developer_experience};
@@ -121,7 +122,8 @@ fn working_input(world: &World, operation: &Operation) -> Value {
     if operation.name == "issue_unlink" {
         world.call("issue_link", input.clone()).unwrap();
     }
-    if input.get("session").is_some() || operation.name == "conversation_show" {
+    let in_session = caller(world, operation).context.session.is_some();
+    if input.get("session").is_some() || in_session || operation.name == "conversation_show" {
         let new = json!({ "title": "x", "externalId": "abc-123" });
         let made = world.call("session_start", new).unwrap();
         if operation.name == "conversation_show" {
@@ -134,6 +136,35 @@ fn working_input(world: &World, operation: &Operation) -> Value {
     }
     if input.get("gateId").is_some() {
         input["gateId"] = world.call("ask", json!({ "question": "x" })).unwrap()["gateId"].clone();
+    }
+    if operation.name.starts_with("run_") && operation.name != "run_start" {
+        let new = json!({ "prompt": "x", "model": "scripted:x" });
+        let made = world.call("run_start", new).unwrap();
+        if input.get("run").is_some() {
+            input["run"] = made["run"]["id"].clone();
+        }
+    }
+    if operation.name == "run_begin" {
+        let chat = world.call("session_start", json!({})).unwrap()["session"].clone();
+        input["conversationId"] = chat["conversationId"].clone();
+        let said = json!({ "conversationId": chat["conversationId"], "text": "go" });
+        world.call_in(&world.envelope(Role::Operator), "conversation_post", said).unwrap();
+    }
+    if operation.name.starts_with("drive_") {
+        input["session"] = world.call("session_start", json!({})).unwrap()["session"]["id"].clone();
+        if operation.name == "drive_resume" {
+            let session = json!({ "session": input["session"] });
+            world.call("drive_pause", session).unwrap();
+        }
+    }
+    if operation.name == "permission_revoke" {
+        let ask = find("permission_ask").unwrap().example;
+        let asked = world.call("permission_ask", serde_json::from_str(ask).unwrap()).unwrap();
+        let always = json!({
+            "gateId": asked["gateId"], "decision": "resume", "response": { "allow": "always" },
+        });
+        world.call_in(&world.envelope(Role::Operator), "gate_answer", always).unwrap();
+        input["id"] = asked["gateId"].clone();
     }
     if operation.name.starts_with("delegation_") || operation.name == "proposal_decide" {
         let id = delegation(world, operation);
@@ -172,6 +203,11 @@ fn caller(world: &World, operation: &Operation) -> Envelope {
     let mut envelope = world.envelope(role);
     // What a person says with `--issue`.
     envelope.context.issue = Some(1);
+    let agents = "[agents.lead]\nmodel = \"scripted:x\"\nrole = \"lead\"";
+    envelope.agents = Roster::default().read(agents, Origin::User).unwrap().into();
+    if matches!(operation.name, "todo_write" | "todo_read") {
+        envelope.context.session = Some("abc-123".to_owned());
+    }
     envelope
 }
 

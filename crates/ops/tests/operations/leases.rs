@@ -142,8 +142,9 @@ fn a_silent_holder_loses_the_item_and_is_fenced(backend: Backend) {
 /// Where one item may be in progress, a second holder gets nothing while the first is leased.
 fn one_at_a_time_means_one_holder(backend: Backend) {
     let world = World::new(backend);
-    let scope = Scope::Session { session_id: "s1".to_owned() };
-    let ids = world.list(scope, &["a", "b"]);
+    let started = world.call("session_start", json!({ "externalId": "s1" })).unwrap();
+    let session_id = started["session"]["id"].as_str().unwrap().to_owned();
+    let ids = world.list(Scope::Session { session_id }, &["a", "b"]);
     let mut other = world.envelope(Role::Root);
     other.actor.principal = "root:other".to_owned();
     let ask = json!({ "session": "s1" });

@@ -224,7 +224,37 @@ fn taking_and_cancelling_at_once_agree(backend: Backend) {
 }
 
 on_every_lasting_store!(taking_and_cancelling_at_once_agree);
+/// M-81, M-85: the whole of an item: badges, deadline, who was asked, and what was said meanwhile;
+/// other work in the same chat is not among it.
+fn an_item_is_shown_whole(backend: Backend) {
+    let mut desk = Desk::new(backend, json!({}));
+    let id = desk.create("x", json!({ "deadline": "2026-11-20" }));
+    desk.update(&desk.lead(), &id, "start");
+    let work = hand_on(&desk, &id);
+    let show = |desk: &Desk, who| desk.call(&who, "todo_show", json!({ "todoId": id }));
+    let shown = show(&desk, desk.lead());
+    assert_eq!((&shown["badges"], &shown["daysLeft"]), (&json!(["in_progress"]), &json!(5)));
+    let place = json!({ "kind": "pillar", "mission": MISSION, "pillar": BUILD });
+    assert_eq!(shown["list"], place);
+    desk.at("2026-11-23T08:00:00Z");
+    let shown = show(&desk, desk.operator());
+    assert_eq!(shown["badges"], json!(["in_progress", "overdue"]));
+    assert_eq!(shown["daysLeft"], json!(-3));
+    report(&desk, &work, json!({ "result": "it is done" })).unwrap();
+    desk.at("2026-11-24T08:00:00Z");
+    let post = json!({ "conversationId": todo_chat(&desk), "text": "something else" });
+    desk.call(&desk.operator(), "conversation_post", post);
+    let shown = show(&desk, desk.owner(BUILD));
+    assert_eq!(shown["badges"], json!(["in_progress", "overdue", "claimed"]));
+    assert_eq!(strings(&shown["delegations"], "state"), ["returned"]);
+    let said = strings(&shown["messages"], "text");
+    assert_eq!(said, ["Do it.", "Worker completed TODO “x”\n\nit is done"]);
+    let other = desk.owner("code-quality");
+    assert_eq!(desk.refused(&other, "todo_show", json!({ "todoId": id })).code(), "out_of_reach");
+}
+
 on_every_store!(
+    an_item_is_shown_whole,
     cancelling_stops_the_work,
     what_waits_for_review_is_nobodys_work,
     reports_land_in_the_chat,

@@ -269,6 +269,7 @@ fn outbox(tx: &mut Tx<'_>) -> Result<Check, Error> {
     let overdue = tx.first(
         sql!(
             "SELECT count(*) FROM outbox WHERE done_at IS NULL AND due_at <= $1 \
+             AND kind NOT LIKE 'answer%' \
              AND (lease_until IS NULL OR lease_until <= $2)"
         ),
         &[now.plus_seconds(-OVERDUE_S).micros().into(), now.micros().into()],

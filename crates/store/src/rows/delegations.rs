@@ -41,7 +41,7 @@ macro_rules! free {
              AND NOT EXISTS (SELECT 1 FROM runs AS r WHERE r.delegation_id = delegations.id \
              AND r.state = 'waiting') \
              AND (CAST($3 AS TEXT) IS NULL OR $3 LIKE '% ' || type || ' %' \
-             OR ($6 = 1 AND conversation_id IS NOT NULL)) \
+             OR (CAST($6 AS BIGINT) = 1 AND conversation_id IS NOT NULL)) \
              AND (CAST($7 AS TEXT) IS NULL OR id = $7) AND (CAST($4 AS TEXT) IS NULL \
              OR conversation_id IN (SELECT c.id FROM conversations AS c WHERE c.mission_slug = $4 \
              AND (CAST($5 AS TEXT) IS NULL OR c.pillar_slug = $5))) ORDER BY id LIMIT 1",
@@ -129,7 +129,7 @@ impl Tx<'_> {
                  ELSE d.lease_until END) FROM delegations AS d \
                  JOIN projects AS p ON p.id = d.project_id \
                  WHERE (d.state = 'queued' OR d.state = 'running') \
-                 AND ($1 LIKE '% ' || d.type || ' %' OR ($2 = 1 AND d.conversation_id IS NOT NULL)) \
+                 AND ($1 LIKE '% ' || d.type || ' %' OR (CAST($2 AS BIGINT) = 1 AND d.conversation_id IS NOT NULL)) \
                  AND NOT EXISTS (SELECT 1 FROM runs AS r WHERE r.delegation_id = d.id \
                  AND r.state = 'waiting') GROUP BY p.name ORDER BY p.name"
             ),

@@ -112,6 +112,25 @@ impl Tx<'_> {
         }
     }
 
+    /// What was asked about a tool of an agent, the newest first.
+    pub fn permission_gates(
+        &mut self,
+        project: ProjectId,
+        agent: &AgentPath,
+        tool: &str,
+        limit: i64,
+    ) -> Result<Vec<Gate>, Error> {
+        let project = project.to_string();
+        self.query(
+            sql!(select!(
+                "project_id = $1 AND kind = 'permission' AND agent = $2 AND text = $3 \
+                 ORDER BY row DESC LIMIT $4"
+            )),
+            &[(&project).into(), agent.as_str().into(), tool.into(), limit.into()],
+            read,
+        )
+    }
+
     /// The newest sign-off that was asked for on an issue and still stands.
     pub fn sign_off(&mut self, issue: IssueId) -> Result<Option<Gate>, Error> {
         let issue = issue.to_string();

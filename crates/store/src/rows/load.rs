@@ -28,6 +28,8 @@ pub enum Load {
     Open,
     /// Those that say where the work of a tree stands, without counts.
     Place,
+    /// Those in view: where a list shows so many at most, its past costs nothing.
+    InView,
     /// Every one.
     All,
 }
@@ -45,6 +47,7 @@ impl Tx<'_> {
                 (by_id(todos), leases)
             }
             Load::Place => (self.standing(list.id)?, Vec::new()),
+            Load::InView => (self.todos_in_view(list.id)?, self.leases(list.id)?),
             Load::All => (self.todos_by_id(list.id)?, self.leases(list.id)?),
             Load::Open => {
                 let mut open = Vec::new();

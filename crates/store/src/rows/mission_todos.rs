@@ -53,6 +53,21 @@ impl Tx<'_> {
         )
     }
 
+    /// The items of a list that were settled last, the newest first.
+    pub fn recently_settled(&mut self, list: ListId, limit: i64) -> Result<Vec<Todo>, Error> {
+        let list = list.to_string();
+        self.query(
+            sql!(
+                "SELECT ",
+                columns!(),
+                " FROM todos WHERE list_id = $1 AND settled_at IS NOT NULL \
+                 AND archived_at IS NULL ORDER BY settled_at DESC LIMIT $2"
+            ),
+            &[(&list).into(), limit.into()],
+            todos::read,
+        )
+    }
+
     /// Items of a list that were settled by then and are still among the usual ones.
     pub fn settled_until(
         &mut self,

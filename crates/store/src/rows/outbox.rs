@@ -60,6 +60,19 @@ impl Tx<'_> {
         if waiting == 0 { self.enqueue(effect, at, ids) } else { Ok(()) }
     }
 
+    /// Makes an effect that waits for another try due at once: what was in its way is over.
+    pub fn hasten(&mut self, effect: &Effect) -> Result<(), Error> {
+        let now = self.clock()?;
+        let payload = serde_json::to_string(effect)?;
+        self.write(
+            sql!(
+                "UPDATE outbox SET due_at = $3 WHERE kind = $1 AND payload = $2 AND due_at > $3 \
+                 AND done_at IS NULL AND lease_until IS NULL"
+            ),
+            &[effect.kind().into(), (&payload).into(), now.micros().into()],
+        )
+    }
+
     /// Files an effect that somebody takes at once by [`Tx::take_drive`]; others leave it alone for
     /// so long.
     pub fn enqueue_for(

@@ -4,7 +4,8 @@
 
 use punchlist_core::run::{RunState, apply_run};
 use punchlist_core::{
-    ConversationId, Decision, DelegationId, Event, GateId, Ids, ProjectId, Run, RunId, SessionId,
+    ConversationId, Decision, DelegationId, Event, GateId, Ids, ProjectId, Role, Run, RunId,
+    SessionId,
 };
 
 use super::events::Stamp;
@@ -98,6 +99,22 @@ impl Tx<'_> {
             &[(&conversation).into()],
             |row| read(row).map(|(run, _)| run),
         )
+    }
+
+    /// The newest run in a chat of who plays a role there. Of very many runs in between it is not
+    /// looked for.
+    pub fn newest_run_as(
+        &mut self,
+        conversation: ConversationId,
+        role: Role,
+    ) -> Result<Option<Run>, Error> {
+        let conversation = conversation.to_string();
+        let newest = self.query(
+            sql!(select!("conversation_id = $1 ORDER BY id DESC LIMIT 100")),
+            &[(&conversation).into()],
+            |row| read(row).map(|(run, _)| run),
+        )?;
+        Ok(newest.into_iter().find(|run| run.role == role))
     }
 
     /// The newest run of a delegation.

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 
 use super::places::own_word;
 use super::{opt_time, time, word};
-use crate::sql::{Row, Value};
+use crate::sql::{Row, Sql, Value};
 use crate::{Error, Tx, sql};
 
 /// As much of an item as a report about it says.
@@ -282,8 +282,18 @@ impl Tx<'_> {
     /// The same by id, for those who order by themselves: sorting copies every wide row, and so
     /// does collecting them before they go where they stay.
     pub(super) fn todos_by_id(&mut self, list: ListId) -> Result<BTreeMap<TodoId, Todo>, Error> {
+        self.by_id(list, sql!("SELECT ", columns!(), " FROM todos WHERE list_id = $1"))
+    }
+
+    /// The same without those that left the view.
+    pub(super) fn todos_in_view(&mut self, list: ListId) -> Result<BTreeMap<TodoId, Todo>, Error> {
+        let in_view =
+            sql!("SELECT ", columns!(), " FROM todos WHERE list_id = $1 AND removed_at IS NULL");
+        self.by_id(list, in_view)
+    }
+
+    fn by_id(&mut self, list: ListId, statement: &Sql) -> Result<BTreeMap<TodoId, Todo>, Error> {
         let list = list.to_string();
-        let statement = sql!("SELECT ", columns!(), " FROM todos WHERE list_id = $1");
         let mut todos = BTreeMap::new();
         self.query(statement, &[(&list).into()], |row| {
             let todo = read(row)?;

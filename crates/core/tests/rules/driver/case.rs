@@ -1,7 +1,7 @@
 //! One decision to be made, as a value that a test changes where it matters.
 
 use punchlist_core::driver::{self, Budget, Counters, Facts, Finish, Trigger, Verdict, Work};
-use punchlist_core::run::{Run, RunState, Settings};
+use punchlist_core::run::{Completion, Run, RunState, Settings};
 use punchlist_core::todo::{Claim, Hold, HoldKind};
 use punchlist_core::{
     AgentPath, ConversationId, DelegationId, GateId, Ids, ListKind, ProjectId, Role, RunId,
@@ -99,7 +99,7 @@ pub(crate) fn with(list: &mut Snapshot, index: usize, change: impl FnOnce(&mut T
 
 pub(crate) fn hold(todo: &mut Todo) {
     let (reason, at, by) = ("no key".to_owned(), todo.created_at, "root:primary".to_owned());
-    todo.hold = Some(Hold { kind: HoldKind::Blocked, reason, at, by });
+    todo.hold = Some(Hold { kind: HoldKind::Blocked, reason, at, by, conflicts_with: None });
 }
 
 pub(crate) fn claim(todo: &mut Todo) {
@@ -137,6 +137,8 @@ pub(crate) fn run(budget: Budget) -> Run {
         delegation_id: None,
         counters: Counters::new(&budget),
         settings: Settings {
+            effort: None,
+            completion: Completion::default(),
             model: "scripted:a".to_owned(),
             drives: true,
             budget,

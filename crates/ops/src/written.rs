@@ -1,4 +1,4 @@
-//! A mission's file: JSON or TOML, read into the input of `mission_init`, with the place of every
+//! A file that people write, a mission's or the configuration: JSON or TOML, with the place of every
 //! field, so that what is wrong with it can be pointed at.
 //!
 //! Like `plan_file`, this runs before any transaction. What a field may be is not looked at here.
@@ -14,10 +14,10 @@ use serde_json::Value;
 use crate::Error;
 use crate::explain::Fault;
 
-/// The most bytes a mission's file may have.
+/// The most bytes such a file may have.
 pub const BYTES_MAX: usize = 1 << 20;
 
-/// What editors write to find the schema; it says nothing about the mission.
+/// What editors write to find the schema; it says nothing of its own.
 const SCHEMA_KEY: &str = "$schema";
 
 /// What a file is written in.
@@ -73,15 +73,15 @@ impl Misplaced {
 
 /// A file that could be read.
 #[derive(Clone, Debug)]
-pub struct MissionFile {
-    /// The input of `mission_init`.
+pub struct Written {
+    /// What it says, as JSON.
     pub input: Value,
     text: String,
     /// Where each field begins, by its path.
     offsets: BTreeMap<String, usize>,
 }
 
-impl MissionFile {
+impl Written {
     pub fn read(bytes: Vec<u8>, file: &Path) -> Result<Self, Misplaced> {
         let nowhere = |fault: Fault| Misplaced { error: fault.into(), place: None };
         if bytes.len() > BYTES_MAX {
@@ -93,7 +93,13 @@ impl MissionFile {
             let detail = "the file is empty".to_owned();
             return Err(nowhere(Fault::Other { path: String::new(), detail }));
         }
-        let (mut input, offsets) = match Form::of(file, &text) {
+        let form = Form::of(file, &text);
+        Self::parse(text, form)
+    }
+
+    /// The same of a text whose form is known, which may be empty.
+    pub fn parse(text: String, form: Form) -> Result<Self, Misplaced> {
+        let (mut input, offsets) = match form {
             Form::Json => json::read(&text)?,
             Form::Toml => toml::read(&text)?,
         };
@@ -142,11 +148,11 @@ fn twice(path: String, place: Place) -> Misplaced {
 mod tests {
     use super::*;
 
-    fn read(name: &str, text: &str) -> Result<MissionFile, Misplaced> {
-        MissionFile::read(text.as_bytes().to_vec(), Path::new(name))
+    fn read(name: &str, text: &str) -> Result<Written, Misplaced> {
+        Written::read(text.as_bytes().to_vec(), Path::new(name))
     }
 
-    fn line(file: &MissionFile, path: &str) -> usize {
+    fn line(file: &Written, path: &str) -> usize {
         file.place(path).line
     }
 
@@ -211,12 +217,12 @@ mod tests {
         assert_eq!(at("m.json", " \n").0, "invalid_input");
         assert_eq!(read("m.json", "\u{feff}{}").unwrap().input, serde_json::json!({}));
         assert_eq!(
-            MissionFile::read(vec![0xff], Path::new("m")).unwrap_err().error.code(),
+            Written::read(vec![0xff], Path::new("m")).unwrap_err().error.code(),
             "invalid_utf8"
         );
         let long = vec![b' '; BYTES_MAX + 1];
         assert_eq!(
-            MissionFile::read(long, Path::new("m")).unwrap_err().error.code(),
+            Written::read(long, Path::new("m")).unwrap_err().error.code(),
             "input_too_large"
         );
     }

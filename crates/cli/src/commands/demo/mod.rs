@@ -1,0 +1,177 @@
+//! `punch demo`: the main job, with no key and no set-up.
+//!
+//! A mission with two pillars whose figures are read by real programs; a lead, an owner and a coder
+//! whose models play scripts. Everything goes through the worker, the queue and the operations that
+//! a real one goes through; nothing is staged. At the end what must have come of it is looked up in
+//! the store.
+
+mod folder;
+mod teller;
+
+use std::sync::Arc;
+
+use clap::Command;
+use punchlist_core::{Actor, AgentPath, Role};
+use punchlist_engine::agent::Toolshed;
+use punchlist_engine::model::Shelf;
+use punchlist_engine::{Pump, Worker};
+use punchlist_ops::catalogue::find;
+use punchlist_ops::config::{Config, Origin};
+use punchlist_ops::{Context, Envelope, Ops, Proof, clock};
+use punchlist_store::{Options, Target};
+use serde_json::{Value, json};
+
+use crate::args::Globals;
+use crate::failure::Failure;
+use crate::render;
+use crate::stop::Stop;
+use folder::Folder;
+use teller::Teller;
+
+const PROJECT: &str = "demo";
+const MISSION: &str = "developer-experience";
+
+pub(crate) fn command() -> Command {
+    Command::new("demo")
+        .about("Watch a mission plan, work, review and measure, with no key and no set-up")
+        .long_about(
+            "Watch a mission plan, work, review and measure, with no key and no set-up.\n\n\
+             A lead, an owner and a coder carry a todo from plan to completed and measured again; \
+             then an agent that stops too early is sent on until its list is drained. Their models \
+             play scripts, all else is real: the store, the queue, the programs that read the \
+             figures, the tools that change a file. It takes a few seconds, uses no network and a \
+             store of its own, which it names and leaves for you to look at. With --json each \
+             happening is a line.",
+        )
+}
+
+pub(crate) fn run(globals: &Globals) -> Result<(), Failure> {
+    // Before anything starts a thread.
+    let stop = Stop::on_signals();
+    let folder = Folder::make()?;
+    let config = Config::default()
+        .read(&folder.config(), Origin::User, folder.path())
+        .map_err(|fault| Failure::InFile { fault, file: "punchlist.toml".to_owned() })?;
+    let store = folder.path().join("demo.db");
+    let ops = Ops::new(Target::File(store.clone()), Options::default());
+    let demo = Demo { ops: &ops, config: &config, folder: &folder, stop: &stop };
+    let teller = Teller::new(globals, &ops, demo.envelope());
+    teller.opens(folder.path());
+    demo.play(&teller)?;
+    if stop.asked() {
+        teller.broken_off(&store);
+        return Err(Failure::Told(130));
+    }
+    let sound = ops.examine().ok;
+    demo.check(sound)?;
+    teller.closes(folder.path(), &store);
+    Ok(())
+}
+
+struct Demo<'a> {
+    ops: &'a Ops,
+    config: &'a Config,
+    folder: &'a Folder,
+    stop: &'a Stop,
+}
+
+impl Demo<'_> {
+    /// The person's envelope.
+    fn envelope(&self) -> Envelope {
+        Envelope {
+            actor: Actor::new(Role::Operator, AgentPath::primary()),
+            proof: Proof::Local,
+            project: PROJECT.to_owned(),
+            context: Context {
+                directory: Some(self.folder.path().to_string_lossy().into_owned()),
+                ..Context::default()
+            },
+            idempotency_key: None,
+            agents: Arc::clone(&self.config.agents),
+            now: clock::now(),
+        }
+    }
+
+    fn call(&self, name: &str, input: Value) -> Result<Value, Failure> {
+        Ok(self.ops.call(find(name)?, &self.envelope(), input)?)
+    }
+
+    fn play(&self, teller: &Teller<'_>) -> Result<(), Failure> {
+        teller.chapter("A mission with two pillars; programs read its figures");
+        let file: Value = serde_json::from_str(folder::MISSION)
+            .map_err(|error| Failure::Io(error.to_string()))?;
+        let made = self.call("mission_init", file)?;
+        teller.made(&made);
+        self.call("metric_collect", json!({ "mission": MISSION }))?;
+        self.work(teller)?;
+        if self.stop.asked() {
+            return Ok(());
+        }
+        teller.chapter("A cycle begins: owners plan, the lead starts, work is done and reviewed");
+        self.call("mission_cycle", json!({ "mission": MISSION }))?;
+        self.work(teller)?;
+        if self.stop.asked() {
+            return Ok(());
+        }
+        teller.chapter("An agent with a list of its own stops too early");
+        let prompt = "Prepare the release: what changed, the notes, and who reviews them.";
+        teller.says("you", prompt);
+        self.call("run_start", json!({ "prompt": prompt }))?;
+        self.work(teller)?;
+        if self.stop.asked() {
+            return Ok(());
+        }
+        teller.chapter("How it stands now");
+        let status = self.call("mission_status", json!({ "mission": MISSION }))?;
+        teller.stands(&status, &render::answer("mission_status", &status, clock::now()));
+        Ok(())
+    }
+
+    /// What a worker does with it: all that is due, and what comes of that.
+    fn work(&self, teller: &Teller<'_>) -> Result<(), Failure> {
+        let models = Shelf::default();
+        let folder = self.folder.path().to_owned();
+        let tools = Toolshed::new(self.ops, self.config, folder, &clock::now);
+        let worker = Worker {
+            ops: self.ops,
+            agents: Arc::clone(&self.config.agents),
+            models: &models,
+            outside: &tools,
+            pump: Pump::default(),
+            // One after another, so that it is the same every time.
+            hands: 1,
+            clock: &clock::now,
+            is_stopped: &|| self.stop.asked(),
+            report: &|done| teller.did(&done),
+            told: &|live| teller.told(live),
+        };
+        Ok(worker.once()?)
+    }
+
+    /// Is what was shown what came of it?
+    fn check(&self, is_sound: bool) -> Result<(), Failure> {
+        let todos = self.call("mission_todo_list", json!({ "missionSlug": MISSION }))?;
+        let statuses: Vec<&str> = todos["todos"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|todo| todo["status"].as_str())
+            .collect();
+        let history =
+            self.call("metric_history", json!({ "mission": MISSION, "metric": "modules" }))?;
+        let readings = history["readings"].as_array().map_or(0, Vec::len);
+        let runs = self.call("run_list", json!({ "limit": 1 }))?;
+        let reason = runs["runs"][0]["stopReason"].as_str();
+        let is_so = is_sound
+            && statuses == ["completed", "backlog", "pending"]
+            && readings == 2
+            && reason == Some("drained");
+        if is_so {
+            return Ok(());
+        }
+        Err(Failure::Io(format!(
+            "the demo did not end as it should: todos {statuses:?}, {readings} readings, the last \
+             run {reason:?}, store sound: {is_sound}"
+        )))
+    }
+}

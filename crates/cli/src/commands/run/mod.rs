@@ -1,0 +1,353 @@
+//! `punch run "PROMPT"`: an agent answers, in this very process, until its lists are drained or
+//! there is a reason to stop.
+//!
+//! The run is taken from the outbox by lease like any other, so a worker or `--resume` goes on with
+//! it where this process is killed. What it hands on is done here too, where an agent is configured
+//! for it.
+
+mod end;
+mod view;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use clap::{Arg, ArgMatches, Command, value_parser};
+use punchlist_core::{Role, RunId};
+use punchlist_engine::agent::{Errand, Toolshed};
+use punchlist_engine::model::Shelf;
+use punchlist_engine::{Collector, Crew, Pump};
+use punchlist_ops::catalogue::find;
+use punchlist_ops::config::Config;
+use punchlist_ops::config::drive::{DriveFlags, DriveSettings, Source};
+use punchlist_ops::{Envelope, Error, Ops};
+use serde_json::{Map, Value, json};
+
+use super::{call, inbox, prompt, worker};
+use crate::args::Globals;
+use crate::failure::Failure;
+use crate::stop::{Asked, Stop};
+use crate::{caller, output, settings};
+use end::{End, Flags};
+use view::View;
+
+/// How long the run stays ours after this process died; then others may go on with it.
+const LEASE_S: i64 = 10;
+
+/// How often a store that failed is asked again.
+const TRIES_MAX: u32 = 5;
+
+/// How often it is looked whether somebody wants to stop.
+const LOOK: Duration = Duration::from_millis(200);
+
+pub(crate) fn command() -> Command {
+    let number = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name("N").help(help).value_parser(value_parser!(i64))
+    };
+    Command::new("run")
+        .about("Let an agent answer, and go on until its list is drained")
+        .long_about(
+            "Let an agent answer, and go on until its list is drained.\n\n\
+             What it says goes to standard output; its plan, the tools it calls and each \
+             continuation with its reason go to standard error. The agent is the one that \
+             punchlist.toml names (--agent, default `primary`), or any model you name. With \
+             --session or --conversation it goes on in that chat, with --issue it works on that \
+             issue.\n\n\
+             Ctrl-C stops it cleanly, a second one at once. What is killed goes on with --resume, \
+             or with `punch worker`.",
+        )
+        .arg(
+            Arg::new("prompt")
+                .value_name("PROMPT|-")
+                .help("What you say to it; - reads it from standard input")
+                .required_unless_present("resume"),
+        )
+        .arg(
+            Arg::new("model")
+                .long("model")
+                .value_name("SPEC")
+                .help("Who answers, e.g. anthropic:claude-sonnet-5 [default: what is configured]"),
+        )
+        .arg(Arg::new("plan").long("plan").value_name("FILE").help("The plan it is to work on"))
+        .arg(
+            Arg::new("auto-complete-todos")
+                .long("auto-complete-todos")
+                .value_name("BOOL")
+                .help("Let it go on by itself while its list is open [default: what is configured]")
+                .num_args(0..=1)
+                .require_equals(true)
+                .default_missing_value("true")
+                .value_parser(value_parser!(bool)),
+        )
+        .arg(number("max-todo-continuations", "How often it is asked to go on [default: 10]"))
+        .arg(number("max-iterations", "Calls of the model between two stops, at most 50"))
+        .arg(number("max-tokens", "Tokens of the whole run, in and out"))
+        .arg(
+            Arg::new("resume")
+                .long("resume")
+                .value_name("RUN")
+                .help("Go on with a run that waits, or whose process is gone")
+                .conflicts_with_all(["prompt", "model", "plan", "auto-complete-todos"])
+                .conflicts_with_all(["max-todo-continuations", "max-iterations", "max-tokens"]),
+        )
+        .after_help(
+            "Exit codes: 0 nothing is left to do, 1 stopped with work left (the reason is \
+             printed).\n\nExamples:\n  \
+             punch run \"Make the tests green\" --auto-complete-todos\n  \
+             punch run \"Go on\" --issue 4 --agent coder\n  \
+             punch run --resume 01JCQ0000000000000000000AB",
+        )
+}
+
+pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
+    // Before anything starts a thread.
+    let stop = Stop::on_signals();
+    let mut globals = globals.clone();
+    // `--agent` says who answers, not who asks.
+    let agent = globals.take_for_field("agent", matches);
+    worker::keep_our_environment();
+    let config = settings::read()?.config;
+    let ops = caller::ops(&globals)?;
+    let envelope = caller::envelope(&ops, &globals, false)?;
+    let flags = Flags { agent: agent.clone(), model: matches.get_one::<String>("model").cloned() };
+    let id = match matches.get_one::<String>("resume") {
+        Some(named) => known(&ops, &envelope, named)?,
+        None => begin(&ops, &envelope, input(matches, agent, globals.issue, &config)?)?,
+    };
+    let view = View::new(&globals, &ops, &envelope, id);
+    view.announce();
+    let tools = Toolshed::new(&ops, &config, caller::folder(), &caller::ticking);
+    let (globals, envelope, stop) = (&globals, &envelope, &stop);
+    let turn = Turn { globals, ops: &ops, tools: &tools, envelope, stop, view, id };
+    let end = turn.execute()?;
+    turn.view.close();
+    end.show(globals, &flags, &config)
+}
+
+/// The input of `run_start` that the flags make.
+fn input(
+    matches: &ArgMatches,
+    agent: Option<String>,
+    number: Option<i64>,
+    config: &Config,
+) -> Result<Value, Failure> {
+    let prompt = match matches.get_one::<String>("prompt").map(String::as_str) {
+        Some("-") => call::read_stdin()?,
+        given => given.unwrap_or_default().to_owned(),
+    };
+    let text =
+        |name: &str| matches.get_one::<String>(name).map(|given| Value::from(given.as_str()));
+    let count = |name: &str| matches.get_one::<i64>(name).map(|given| Value::from(*given));
+    let (drives, continuations) = driven(matches, agent.as_deref(), config);
+    let fields = [
+        ("agent", agent.map(Value::from)),
+        ("model", text("model")),
+        ("number", number.map(Value::from)),
+        ("planFile", text("plan")),
+        ("autoCompleteTodos", drives.map(Value::from)),
+        ("maxTodoContinuations", continuations.map(Value::from)),
+        ("maxIterations", count("max-iterations")),
+        ("maxTotalTokens", count("max-tokens")),
+    ];
+    let mut input = Map::from_iter([
+        ("prompt".to_owned(), Value::from(prompt)),
+        ("held".to_owned(), Value::from(true)),
+    ]);
+    let given = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    input.extend(given);
+    Ok(Value::Object(input))
+}
+
+/// What a flag says, else the environment; what neither says is the file's to say (S-2…S-6).
+fn driven(
+    matches: &ArgMatches,
+    agent: Option<&str>,
+    config: &Config,
+) -> (Option<bool>, Option<i64>) {
+    let flags = DriveFlags {
+        auto_complete_todos: matches.get_one::<bool>("auto-complete-todos").copied(),
+        // A number that is none is the operation's to refuse.
+        max_todo_continuations: None,
+    };
+    let agent = config.agents.get(agent.unwrap_or("primary"));
+    let variable = |name: &str| std::env::var(name).ok();
+    let (settings, notes) = DriveSettings::resolve(agent, flags, &variable);
+    notes.iter().for_each(|note| output::warn(note));
+    let is_said = |by: Source| matches!(by, Source::Flag | Source::Environment(_));
+    let drives = is_said(settings.enabled_by).then_some(settings.enabled);
+    let flag = matches.get_one::<i64>("max-todo-continuations").copied();
+    let most = is_said(settings.max_continuations_by).then_some(settings.max_continuations);
+    (drives, flag.or_else(|| most.map(i64::from)))
+}
+
+fn begin(ops: &Ops, envelope: &Envelope, input: Value) -> Result<RunId, Failure> {
+    let started = ops.call(find("run_start")?, envelope, input)?;
+    id_of(&started)
+}
+
+/// The run that is to go on.
+fn known(ops: &Ops, envelope: &Envelope, named: &str) -> Result<RunId, Failure> {
+    id_of(&ops.call(find("run_show")?, envelope, json!({ "run": named }))?)
+}
+
+fn id_of(answer: &Value) -> Result<RunId, Failure> {
+    let id = answer["run"]["id"].as_str().and_then(RunId::parse);
+    id.ok_or_else(|| Error::Internal { detail: "a run without an id".to_owned() }.into())
+}
+
+/// A run in the hands of this command.
+struct Turn<'a> {
+    globals: &'a Globals,
+    ops: &'a Ops,
+    tools: &'a Toolshed<'a>,
+    envelope: &'a Envelope,
+    stop: &'a Stop,
+    view: View<'a>,
+    id: RunId,
+}
+
+impl Turn<'_> {
+    /// Goes on until it ends, or waits for something that nobody here can do.
+    fn execute(&self) -> Result<End, Failure> {
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::SeqCst) {
+                    if self.stop.wait(LOOK) {
+                        return self.heed_stop();
+                    }
+                }
+            });
+            let end = self.go_on();
+            over.store(true, Ordering::SeqCst);
+            end
+        })
+    }
+
+    /// Ctrl-C ends the run itself; a machine that goes down leaves it to whoever comes next.
+    fn heed_stop(&self) {
+        if self.stop.by() != Some(Asked::Person) {
+            return;
+        }
+        self.view.remark("Stopping; once more ends it at once.");
+        let input = json!({ "run": self.id.to_string(), "reason": "Ctrl-C" });
+        let now = caller::ticking();
+        let envelope = Envelope { idempotency_key: None, now, ..self.envelope.clone() };
+        let asked = find("run_stop").and_then(|stop| self.ops.call(stop, &envelope, input));
+        if let Err(error) = asked {
+            self.view.remark(&format!("It could not be stopped: {error}"));
+        }
+    }
+
+    fn go_on(&self) -> Result<End, Failure> {
+        let models = Shelf::default();
+        let is_stopped = || self.stop.by() == Some(Asked::Machine);
+        let telemetry = caller::telemetry();
+        let told = telemetry.beside(|live| self.view.told(live));
+        let crew = Crew {
+            ops: self.ops,
+            agents: &self.envelope.agents,
+            models: &models,
+            outside: self.tools,
+            clock: &caller::ticking,
+            is_stopped: &is_stopped,
+            told: &told,
+        };
+        let report = |_| {};
+        let collector = Collector {
+            ops: self.ops,
+            clock: &caller::ticking,
+            is_stopped: &is_stopped,
+            report: &report,
+        };
+        let errand = Errand::new(collector, crew);
+        let pump = Pump { lease_s: LEASE_S, ..Pump::default() };
+        let store = self.ops.store()?;
+        let mut watch = store.watch().map_err(Error::from)?;
+        let mut failures = 0;
+        let id = self.id;
+        loop {
+            let taken = store.write(move |tx| tx.take_drive(id, LEASE_S)).map_err(Error::from)?;
+            if let Some(work) = taken {
+                let done = pump.work(store, &errand, work).map_err(Error::from)?;
+                failures += u32::try_from(done.failed).unwrap_or(u32::MAX);
+                if failures > TRIES_MAX {
+                    return Err(Failure::Io("the store fails; the run stays as it is".to_owned()));
+                }
+            }
+            let end = self.look()?;
+            let going = match end.state() {
+                "ended" => false,
+                _ if self.stop.by() == Some(Asked::Machine) => false,
+                "waiting" => match end.waits_for() {
+                    // Somebody pressed Ctrl-C in the moment between two steps.
+                    _ if self.stop.asked() => true,
+                    "gate" => self.ask_here(&end)?,
+                    "delegations" => {
+                        crew.errand(&self.envelope.project)? || self.others_work_on(&end)?
+                    }
+                    _ => false,
+                },
+                _ => true,
+            };
+            if !going {
+                return Ok(end);
+            }
+            // Another process has it, or is about to wake it.
+            if self.others_have_it(&end)? {
+                watch.wait(LOOK).map_err(Error::from)?;
+            }
+        }
+    }
+
+    fn look(&self) -> Result<End, Failure> {
+        let envelope =
+            Envelope { idempotency_key: None, now: caller::ticking(), ..self.envelope.clone() };
+        let input = json!({ "run": self.id.to_string() });
+        Ok(End::new(self.ops.call(find("run_show")?, &envelope, input)?))
+    }
+
+    /// Is there nothing in the outbox for us to take right now?
+    fn others_have_it(&self, end: &End) -> Result<bool, Failure> {
+        if end.state() == "waiting" {
+            return Ok(true);
+        }
+        let id = self.id;
+        let driven = self.ops.store()?.read(move |tx| tx.is_driven(id)).map_err(Error::from)?;
+        if driven {
+            self.view.once("Another process goes on with it; waiting for that.");
+        }
+        Ok(true)
+    }
+
+    /// Does somebody work on what it waits for?
+    fn others_work_on(&self, end: &End) -> Result<bool, Failure> {
+        for id in end.delegations() {
+            let input = json!({ "delegationId": id });
+            let shown = self.ops.call(find("delegation_show")?, self.envelope, input)?;
+            if shown["delegation"]["state"] == "running" {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Asks the person who sits here; false: nobody does, or they leave it open.
+    fn ask_here(&self, end: &End) -> Result<bool, Failure> {
+        let is_person = self.envelope.actor.role == Role::Operator && output::is_interactive();
+        let Some(gate) = end.gate().filter(|_| is_person && !self.globals.json) else {
+            return Ok(false);
+        };
+        self.view.close();
+        prompt::heed(self.stop);
+        let envelope = Envelope {
+            idempotency_key: None,
+            now: caller::ticking(),
+            agents: Arc::clone(&self.envelope.agents),
+            ..self.envelope.clone()
+        };
+        inbox::answer_here(self.globals, self.ops, envelope, gate)?;
+        // Answered, it does not wait any more.
+        Ok(self.look()?.gate() != Some(gate))
+    }
+}

@@ -1,0 +1,48 @@
+//! The files of settings: found, read one on top of the other, and blamed by their names.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use punchlist_ops::config::{Config, Origin};
+
+use crate::caller;
+use crate::failure::Failure;
+
+/// The file of settings, beside a project's git root and in the user's config directory.
+const FILE: &str = "punchlist.toml";
+
+/// What the files say, and which there are.
+#[derive(Debug, Default)]
+pub(crate) struct Settings {
+    pub(crate) config: Config,
+    pub(crate) files: Vec<(Origin, PathBuf)>,
+}
+
+/// What the user's file and the project's say; the project's wins where both speak.
+pub(crate) fn read() -> Result<Settings, Failure> {
+    let mut settings = Settings::default();
+    let user = user_file().map(|path| (Origin::User, path));
+    let project = (Origin::Project, caller::folder().join(FILE));
+    for (origin, path) in user.into_iter().chain([project]) {
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(Failure::usage(format!("{}: {error}", path.display()))),
+        };
+        let folder = path.parent().unwrap_or(Path::new("."));
+        settings.config = settings
+            .config
+            .read(&text, origin, folder)
+            .map_err(|fault| Failure::InFile { fault, file: path.display().to_string() })?;
+        settings.files.push((origin, path));
+    }
+    Ok(settings)
+}
+
+/// The user's own file, where there is a place for one.
+pub(crate) fn user_file() -> Option<PathBuf> {
+    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    absolute("XDG_CONFIG_HOME")
+        .or_else(|| absolute("HOME").map(|home| home.join(".config")))
+        .map(|folder| folder.join("punchlist").join(FILE))
+}

@@ -1,0 +1,446 @@
+//! `punch run` and `punch runs`: agents that play scripts, in real processes.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use punchlist_store::rows::lists::Lock;
+use punchlist_testkit::Backend;
+use serde_json::{Value, json};
+
+use crate::running::Running;
+use crate::support::{Names, Place, Punch};
+
+/// A plan of three; the first item is done, then it stops too early.
+const EARLY: &str = r#"
+[[steps]]
+text = "I plan."
+usage = { input = 1200, output = 40 }
+[[steps.calls]]
+tool = "create_todo"
+save = "plan"
+input.items = [ { title = "look" }, { title = "write" }, { title = "ship" } ]
+[[steps]]
+[[steps.calls]]
+tool = "complete_todo"
+input.todoId = "{{plan.created.0.id}}"
+input.outcome = "seen"
+[[steps]]
+text = "That will do."
+[[steps]]
+when = "incomplete tasks remaining"
+[[steps.calls]]
+tool = "complete_todo"
+input.todoId = "{{plan.created.1.id}}"
+input.outcome = "written"
+[[steps.calls]]
+tool = "complete_todo"
+input.todoId = "{{plan.created.2.id}}"
+input.status = "cancelled"
+input.outcome = "nobody asked"
+[[steps]]
+text = "Now it is done."
+usage = { input = 1300, output = 5 }
+"#;
+
+/// It takes its time where it can be interrupted.
+const SLOW: &str = r#"
+[[steps]]
+text = "I plan."
+[[steps.calls]]
+tool = "create_todo"
+save = "plan"
+input.items = [ { title = "look" } ]
+[[steps]]
+text = "I look."
+[[steps.calls]]
+tool = "complete_todo"
+input.todoId = "{{plan.created.0.id}}"
+input.outcome = "seen"
+[[steps]]
+delay_ms = 60000
+text = "Too late."
+"#;
+
+fn script(place: &Place, name: &str, text: &str) {
+    std::fs::write(place.home().join(name), text).unwrap();
+}
+
+/// The user's own configuration.
+fn configure(place: &Place, text: &str) {
+    let folder = place.home().join(".config/punchlist");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("punchlist.toml"), text).unwrap();
+}
+
+/// Real time, because leases and pauses are real.
+fn run(place: &Place, words: &[&str]) -> Punch {
+    place.punch([&["run"], words].concat()).without_env("PUNCHLIST_NOW")
+}
+
+/// Waits until all is done but for the last words, for which the model takes its time. Gives the run.
+fn the_last_call(place: &Place) -> String {
+    let until = Instant::now() + Duration::from_secs(30);
+    loop {
+        let runs = place.punch(["runs", "list", "--json"]).answer();
+        let run = &runs["runs"][0];
+        if run["iterations"] == 2 {
+            let id = run["id"].as_str().unwrap().to_owned();
+            let shown = place.punch(["runs", "show", &id, "--json"]).answer();
+            if shown["left"] == json!([]) {
+                return id;
+            }
+        }
+        assert!(Instant::now() < until, "{runs}");
+        std::thread::yield_now();
+    }
+}
+
+fn titles(items: &Value) -> Vec<String> {
+    let title = |item: &Value| {
+        format!("{} {}", item["title"].as_str().unwrap(), item["status"].as_str().unwrap())
+    };
+    items.as_array().unwrap().iter().map(title).collect()
+}
+
+/// T-32, S-6, S-20, S-26, S-37, P-9: what it says is standard output; mode, plan, continuations with their
+/// reason and the end are standard error; drained is exit 0.
+fn a_run_is_sent_on_until_it_is_drained(backend: Backend) {
+    let place = Place::new(backend);
+    script(&place, "early.toml", EARLY);
+    let ran =
+        run(&place, &["Do it", "--model", "scripted:early.toml", "--auto-complete-todos"]).run();
+    assert_eq!(ran.exit, Some(0), "{ran:?}");
+    assert_eq!(ran.stdout, "I plan.\nThat will do.\nNow it is done.\n");
+    let expected = "\
+primary · scripted:early.toml · auto mode: it goes on by itself while its list is open, at most
+  10 times
+→ create_todo look, write, ship
+[ ] look (0 of 3)
+[ ] write (0 of 3)
+[ ] ship (0 of 3)
+[/] look (0 of 3)
+→ complete_todo seen
+[x] look (1 of 3)
+[/] write (1 of 3)
+↻ continuation 1 of 10: You have 2 incomplete tasks remaining. Please continue working on the
+  next high-priority task: 'write'. Continue until all todos are completed. If one cannot go on,
+  put it on hold with a reason; if you need the person, use `ask`.
+→ complete_todo written
+[x] write (2 of 3)
+→ complete_todo nobody asked, cancelled
+[-] ship (cancelled: nobody asked) (3 of 3)
+Done 2 of 3; 1 of 3 cancelled by the agent.
+Stopped (drained): everything on the list is done.
+5 model calls, 1 continuation, 2,500 tokens in, 45 out.
+";
+    assert_eq!(ran.stderr, expected);
+}
+
+/// Work that is left is exit 1, with the reason and what to do next; the limit of continuations is
+/// named (S-20), and off by default an early stop is simply told.
+fn what_is_left_is_told(backend: Backend) {
+    let place = Place::new(backend);
+    script(&place, "early.toml", EARLY);
+    let model = ["--model", "scripted:early.toml"];
+    let ran = run(&place, &["Do it"]).words(model).run();
+    assert_eq!(ran.exit, Some(1), "{ran:?}");
+    assert!(ran.stderr.contains("auto mode is off"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains(
+            "Done 1 of 3.\nLeft:\n  [/] write\n  [ ] ship\n\
+             Stopped (switched_off): it is not told to go on by itself.\n"
+        ),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stderr.contains("next: punch run \"Go on\" --session "), "{}", ran.stderr);
+    let capped = ["Do it", "--auto-complete-todos", "--max-todo-continuations=0", "--json"];
+    let ran = run(&place, &capped).words(model).run();
+    assert_eq!((ran.exit, &ran.json()["stopReason"]), (Some(1), &json!("continuation_cap")));
+    // The environment switches it on, a flag off again.
+    let on = run(&place, &["Do it", "--json"]).words(model);
+    let on = on.env("PUNCHLIST_AUTO_COMPLETE_TODOS", "true");
+    assert_eq!(on.run().json()["stopReason"], "drained");
+    let off = on.words(["--auto-complete-todos=false"]).run();
+    assert_eq!((off.exit, &off.json()["stopReason"]), (Some(1), &json!("switched_off")));
+}
+
+/// The shape of `--json`, and nothing else on either stream; the cost where there is a price.
+fn a_run_is_one_object(backend: Backend) {
+    let place = Place::new(backend);
+    script(&place, "early.toml", EARLY);
+    configure(
+        &place,
+        "[agents.coder]\nmodel = \"scripted:early.toml\"\ntodo_driven_execution = true\n\
+         [prices.\"scripted:early.toml\"]\ninput_per_mtok = 2.0\noutput_per_mtok = 100.0\n",
+    );
+    let ran = run(&place, &["Do it", "--agent", "coder", "--json"]).run();
+    assert_eq!((ran.exit, ran.stderr.as_str()), (Some(0), ""));
+    let answer = Names::default().hide(&ran.json());
+    let item = |n: u8, title: &str, status: &str, outcome: &str| json!({ "id": format!("<id {n}>"), "title": title, "status": status, "outcome": outcome });
+    let expected = json!({
+        "runId": answer["runId"], "conversationId": answer["conversationId"],
+        "turnId": answer["turnId"], "sessionId": answer["sessionId"],
+        "stopReason": "drained", "text": "Now it is done.",
+        "done": [
+            item(5, "look", "completed", "seen"),
+            item(6, "write", "completed", "written"),
+            item(7, "ship", "cancelled", "nobody asked"),
+        ],
+        "left": [], "iterations": 5, "continuations": 1,
+        "usage": { "inputTokens": 2500, "outputTokens": 45, "costUsd": 0.0095 },
+    });
+    assert_eq!(answer, expected);
+    // Nobody answers for an agent that is not configured.
+    let refused = run(&place, &["Do it", "--json"]).refusal(1);
+    assert_eq!(refused["code"], "no_model");
+    let refused = run(&place, &["x", "--agent", "coder", "--plan", "no.md", "--json"]).refusal(1);
+    assert_eq!(refused["code"], "unknown_plan");
+    let listed = place.punch(["runs", "--json"]).answer();
+    assert_eq!(listed["runs"].as_array().unwrap().len(), 1);
+    let id = listed["runs"][0]["id"].as_str().unwrap();
+    let shown = place.punch(["runs", "show", id]).said();
+    assert!(shown.contains("ended: everything on the list is done"), "{shown}");
+    let again = run(&place, &["--resume", id, "--json"]).answer();
+    assert_eq!(again["stopReason"], "drained", "what is over stays so");
+}
+
+/// S-27: Ctrl-C ends the run itself, with nothing half done; the end is told.
+fn ctrl_c_stops_it_cleanly(backend: Backend) {
+    let place = Place::new(backend);
+    script(&place, "slow.toml", SLOW);
+    // Who began it may end it, whoever answers.
+    let words = ["Do it", "--model", "scripted:slow.toml", "--agent", "coder"];
+    let running = Running::start(&run(&place, &words));
+    the_last_call(&place);
+    assert_eq!(running.interrupt(), Some(1));
+    let runs = place.punch(["runs", "list", "--json"]).answer();
+    let run = &runs["runs"][0];
+    assert_eq!((&run["state"], &run["stopReason"]), (&json!("ended"), &json!("cancelled")));
+    let shown = place.punch(["runs", "show", run["id"].as_str().unwrap(), "--json"]).answer();
+    assert_eq!(titles(&shown["done"]), ["look completed"], "what was written stays");
+    assert!(place.punch(["doctor", "--json"]).run().json()["store"]["ok"].as_bool().unwrap());
+}
+
+/// A process that is killed, or asked to end by the machine, leaves the run to whoever comes next,
+/// who does nothing twice.
+fn a_run_is_resumed(backend: Backend, signal: &str) {
+    let place = Place::new(backend);
+    script(&place, "slow.toml", SLOW);
+    let mut child = run(&place, &["Do it", "--model", "scripted:slow.toml"]).spawn();
+    let run_id = the_last_call(&place);
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+    child.wait().unwrap();
+    let left = place.punch(["runs", "list", "--json"]).answer();
+    assert_eq!(left["runs"][0]["state"], "running");
+    let resumed = Running::start(&run(&place, &["--resume", &run_id]));
+    // It has it as soon as the lease of the dead one is over, and waits for the model again.
+    let store = place.open();
+    let id = punchlist_core::RunId::parse(&run_id).unwrap();
+    let until = Instant::now() + Duration::from_secs(30);
+    let epoch = move |tx: &mut punchlist_store::Tx<'_>| {
+        let (project, _) = tx.home_of_run(id)?.unwrap();
+        Ok::<_, punchlist_store::Error>(tx.run(project, id, Lock::No)?.unwrap().1)
+    };
+    while store.read(epoch).unwrap() < 2 {
+        assert!(Instant::now() < until, "nobody took it over");
+        std::thread::yield_now();
+    }
+    assert_eq!(resumed.interrupt(), Some(1));
+    let shown = place.punch(["runs", "show", &run_id, "--json"]).answer();
+    assert_eq!(titles(&shown["done"]), ["look completed"]);
+    assert_eq!(shown["run"]["stopReason"], "cancelled");
+    assert_eq!(shown["run"]["iterations"], json!(2), "nothing was done twice");
+}
+
+/// A question stops it where nobody can answer; at a terminal it is asked on the spot.
+fn a_question_is_asked_here_or_waits(backend: Backend) {
+    let place = Place::new(backend);
+    let asks = r#"
+[[steps]]
+[[steps.calls]]
+tool = "ask"
+input.question = "Which port?"
+input.options = ["8080", "9090"]
+[[steps]]
+when = "9090"
+text = "It is 9090."
+"#;
+    script(&place, "asks.toml", asks);
+    let model = ["--model", "scripted:asks.toml"];
+    let ran = run(&place, &["Which?", "--json"]).words(model).run();
+    let answer = ran.json();
+    assert_eq!((ran.exit, &answer["stopReason"]), (Some(1), &json!("gate_open")));
+    let told = run(&place, &["--resume", answer["runId"].as_str().unwrap()]).run();
+    assert_eq!(told.exit, Some(1));
+    assert!(told.stderr.contains("waiting for an answer: punch inbox"), "{}", told.stderr);
+    let answered = ["inbox", "answer", "--resume", "--response", "9090"];
+    place.punch(answered).with(&place.operator()).said();
+    let resumed = run(&place, &["--resume", answer["runId"].as_str().unwrap()]).run();
+    assert_eq!((resumed.exit, resumed.stdout.as_str()), (Some(0), "It is 9090.\n"));
+    let here = run(&place, &["Which?"]).words(model).stdin("2\n").on_terminal();
+    assert_eq!(here.exit, Some(0), "{here:?}");
+    assert!(here.stdout.contains("It is 9090."), "{here:?}");
+}
+
+/// What is handed on is done in this process where an agent is configured for it, waited for or not.
+fn what_is_handed_on_is_done_here(backend: Backend) {
+    let place = Place::new(backend);
+    configure(
+        &place,
+        "[agents.primary]\nmodel = \"scripted:boss.toml\"\nsubagents = [\"coder\"]\n\
+         [agents.coder]\nmodel = \"scripted:coder.toml\"\n",
+    );
+    let boss = r#"
+[[steps]]
+[[steps.calls]]
+tool = "delegate"
+save = "made"
+input.type = "coder"
+input.mission = "Count."
+[[steps]]
+when = "returned"
+text = "It says {{made.result}}."
+[[steps.calls]]
+tool = "delegate"
+input.type = "coder"
+input.mission = "Count again."
+input.async = true
+[[steps]]
+when = "queued"
+text = "I wait."
+[[steps]]
+when = "came back"
+text = "Both are back."
+"#;
+    script(&place, "boss.toml", boss);
+    script(&place, "coder.toml", "[[steps]]\ntext = \"three\"\n");
+    let ran = run(&place, &["Count"]).run();
+    assert_eq!(ran.exit, Some(0), "{ran:?}");
+    assert_eq!(ran.stdout, "It says three.\nI wait.\nBoth are back.\n");
+    assert!(ran.stderr.contains("  coder: three\n"), "{}", ran.stderr);
+}
+
+/// The plan is drawn in place, in as many columns as there are.
+#[test]
+fn a_terminal_shows_the_plan_at_the_bottom() {
+    let place = Place::sqlite();
+    script(&place, "early.toml", EARLY);
+    let words = ["Do it", "--model", "scripted:early.toml", "--auto-complete-todos"];
+    let ran = run(&place, &words).env("TERM", "xterm").env("COLUMNS", "40").on_terminal();
+    assert_eq!(ran.exit, Some(0), "{ran:?}");
+    assert!(ran.stdout.contains("\u{1b}[4A\u{1b}[0J"), "{ran:?}");
+    assert!(ran.stdout.contains("3 of 3"), "{ran:?}");
+    assert!(ran.stdout.contains("; 1 of 3 cancelled by the agent."), "{ran:?}");
+}
+
+/// A worker lets agents work: a run that somebody began is executed, and told line by line.
+fn a_worker_executes_runs(backend: Backend) {
+    let place = Place::new(backend);
+    script(&place, "early.toml", EARLY);
+    let start =
+        json!({ "prompt": "Do it", "model": "scripted:early.toml", "autoCompleteTodos": true });
+    place.punch(["call", "run_start", &start.to_string(), "--json"]).answer();
+    let said = place.punch(["worker", "--once", "--jobs", "2"]).said();
+    let words: Vec<&str> = said.lines().filter_map(|line| line.split("  ").next()).collect();
+    let expected = ["begins", "calls", "calls", "continues", "calls", "calls", "ends"];
+    assert_eq!(words.iter().map(|word| word.trim()).collect::<Vec<_>>(), expected, "{said}");
+}
+
+/// The whole demo: in a pipe, in a minute, with what must come of it in the store it names.
+#[test]
+fn the_demo_carries_a_todo_from_plan_to_completed() {
+    let place = Place::sqlite();
+    let demo = |words: &[&str]| place.bare([&["demo"], words].concat()).env("TMPDIR", place.home());
+    let ran = demo(&["--json"]).run();
+    assert_eq!((ran.exit, ran.remarks().as_str()), (Some(0), ""), "{ran:?}");
+    let lines: Vec<Value> =
+        ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let last = lines.last().unwrap();
+    assert_eq!(last["happened"], "closed");
+    assert!(last["ms"].as_u64().unwrap() < 60_000, "{last}");
+    let figures: Vec<&Value> = lines
+        .iter()
+        .filter(|line| line["metric"] == "modules")
+        .map(|line| &line["value"])
+        .collect();
+    assert_eq!(figures, ["120", "40"]);
+    let store = last["store"].as_str().unwrap();
+    let folder = last["folder"].as_str().unwrap();
+    let list = std::fs::read_to_string(Path::new(folder).join("build.list")).unwrap();
+    assert_eq!(list.lines().count(), 40, "a tool really changed the file");
+    let on = ["--db", store, "--project", "demo"];
+    let look = |words: &[&str]| place.bare(words.iter().copied()).words(on);
+    assert_eq!(look(&["doctor", "--json"]).answer()["store"]["ok"], true);
+    let runs = look(&["runs", "list", "--json"]).answer();
+    let reasons: Vec<&str> = runs["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|r| r["stopReason"].as_str().unwrap())
+        .collect();
+    assert_eq!(reasons.len(), 10);
+    assert!(reasons.iter().all(|reason| ["drained", "no_plan"].contains(reason)), "{reasons:?}");
+    // For people, also where there is little room.
+    let told = demo(&[]).env("COLUMNS", "40").run();
+    assert_eq!((told.exit, told.remarks().as_str()), (Some(0), ""));
+    assert!(!told.stdout.contains('\u{1b}'));
+    let commands = told.stdout.split("\nTry next\n").nth(1).unwrap();
+    let story = told.stdout.strip_suffix(commands).unwrap();
+    let wide: Vec<&str> = story
+        .lines()
+        .filter(|line| line.chars().count() > 40 && !line.contains("punchlist-demo-"))
+        .collect();
+    assert!(wide.is_empty(), "{wide:#?}");
+    assert!(story.contains("80 is not under 50"), "{story}");
+    for line in commands.lines().filter(|line| line.trim().starts_with("punch ")) {
+        let words: Vec<&str> = line.split('#').next().unwrap().split_whitespace().skip(1).collect();
+        if words[0] != "run" {
+            assert_eq!(look(&words).run().exit, Some(0), "{line}");
+        }
+    }
+}
+
+/// Ctrl-C ends the demo, and it says where it was.
+#[test]
+fn the_demo_ends_when_it_is_asked_to() {
+    let place = Place::sqlite();
+    let demo = place.bare(["demo", "--json"]).env("TMPDIR", place.home());
+    let running = Running::start(&demo);
+    assert_eq!(running.event()["happened"], "opened");
+    let ended = running.interrupt();
+    assert!(matches!(ended, Some(130 | 0)), "{ended:?}");
+}
+
+macro_rules! on_both {
+    ($($name:ident $(($($given:expr),*))?),* $(,)?) => {
+        mod sqlite {
+            $(#[test] fn $name() { super::$name(super::Backend::SqliteFile $($(, $given)*)?); })*
+        }
+        mod postgres {
+            $(#[test] fn $name() { super::$name(super::Backend::Postgres $($(, $given)*)?); })*
+        }
+    };
+}
+
+fn a_killed_run_is_resumed(backend: Backend) {
+    a_run_is_resumed(backend, "-KILL");
+}
+
+fn a_run_whose_machine_goes_down_is_resumed(backend: Backend) {
+    a_run_is_resumed(backend, "-TERM");
+}
+
+on_both!(
+    a_run_is_sent_on_until_it_is_drained,
+    what_is_left_is_told,
+    a_run_is_one_object,
+    ctrl_c_stops_it_cleanly,
+    a_killed_run_is_resumed,
+    a_run_whose_machine_goes_down_is_resumed,
+    a_question_is_asked_here_or_waits,
+    what_is_handed_on_is_done_here,
+    a_worker_executes_runs,
+);

@@ -1,0 +1,112 @@
+//! Which row each item of a new list stands for.
+
+use std::collections::BTreeSet;
+
+use super::ListedTodo;
+use crate::command::draft::Draft;
+use crate::policy::Address;
+use crate::text::{Content, normalised};
+use crate::todo::{Priority, Todo};
+use crate::{Refusal, Refused, Status, TodoId, TodoKind, Warning};
+
+/// An item of the new list, as it should stand.
+pub(super) struct Entry<'a> {
+    pub item: &'a ListedTodo,
+    /// The row that goes on; none: it is new.
+    pub row: Option<TodoId>,
+    /// The settled row whose id goes over to the new one.
+    pub replaces: Option<TodoId>,
+    /// The id it can be named by; a new one may have none yet.
+    pub called: Option<String>,
+    pub title: Content,
+    pub priority: Priority,
+    pub status: Status,
+}
+
+impl Draft<'_> {
+    /// Finds the rows, those named by an id first: an item without one never takes the row of one
+    /// that has it.
+    pub(super) fn pair<'a>(&mut self, items: &'a [ListedTodo]) -> Result<Vec<Entry<'a>>, Refused> {
+        self.check_told_apart(items)?;
+        let named: Vec<Option<TodoId>> = items.iter().map(|item| self.row_called(item)).collect();
+        let mut taken: BTreeSet<TodoId> = named.iter().flatten().copied().collect();
+        let mut entries = Vec::with_capacity(items.len());
+        for (number, (item, named)) in (1..).zip(items.iter().zip(named)) {
+            let said = if named.is_none() { self.row_saying(item, &taken) } else { None };
+            taken.extend(said);
+            let found = named.or(said).and_then(|id| self.state.todo(id));
+            match entry(item, found) {
+                Some(entry) => entries.push(entry),
+                None => self.decision.warnings.push(Warning::Blank { number }),
+            }
+        }
+        Ok(entries)
+    }
+
+    /// No two items have the same id, nor the same text where texts tell items apart.
+    fn check_told_apart(&self, items: &[ListedTodo]) -> Result<(), Refused> {
+        let mut ids = BTreeSet::new();
+        let mut texts = BTreeSet::new();
+        for item in items {
+            if let Some(id) = item.external_id.as_ref().filter(|id| !ids.insert(id.as_str())) {
+                return Err(Refusal::DuplicateId { id: id.clone() }.into());
+            }
+            let text = item.title.as_ref().map(|title| normalised(title.as_str()));
+            if let Some(text) = text.filter(|_| self.policy().unique_texts)
+                && !texts.insert(text.clone())
+            {
+                return Err(Refusal::DuplicateText { text }.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// The row in view that has the item's id, open or settled.
+    fn row_called(&self, item: &ListedTodo) -> Option<TodoId> {
+        let id = item.external_id.as_deref()?;
+        if self.policy().address != Address::ExternalId {
+            return None;
+        }
+        let mut in_view = self.state.todos.values().filter(|todo| todo.removed_at.is_none());
+        in_view.find(|todo| todo.called() == id).map(|todo| todo.id)
+    }
+
+    /// The row in view that has the text of an item without an id: an open one, else a settled one
+    /// that the item says nothing against.
+    fn row_saying(&self, item: &ListedTodo, taken: &BTreeSet<TodoId>) -> Option<TodoId> {
+        if self.policy().address == Address::ExternalId && item.external_id.is_some() {
+            return None;
+        }
+        let text = normalised(item.title.as_ref()?.as_str());
+        let same = |todo: &&Todo| {
+            todo.removed_at.is_none()
+                && todo.kind == TodoKind::Step
+                && !taken.contains(&todo.id)
+                && normalised(&todo.title) == text
+                && (!todo.status.is_settled() || stays(item, todo))
+        };
+        let found = self.state.todos.values().filter(same);
+        found.min_by_key(|todo| (todo.status.is_settled(), todo.position, todo.id)).map(|t| t.id)
+    }
+}
+
+/// The item as it should stand; none where nobody says what it is about.
+fn entry<'a>(item: &'a ListedTodo, found: Option<&Todo>) -> Option<Entry<'a>> {
+    let words = || found.and_then(|todo| Content::new(&todo.title).ok());
+    let title = item.title.clone().or_else(words)?;
+    let goes_on = |todo: &&Todo| !todo.status.is_settled() || stays(item, todo);
+    let row = found.filter(goes_on);
+    let replaces = if row.is_none() { found.map(|todo| todo.id) } else { None };
+    let called = item.external_id.clone().or_else(|| row.map(Todo::called));
+    let priority = item.priority.or(row.map(|row| row.priority)).unwrap_or_default();
+    let status = item.status.or(row.map(|row| row.status)).unwrap_or(Status::Pending);
+    let row = row.map(|row| row.id);
+    Some(Entry { item, row, replaces, called, title, priority, status })
+}
+
+/// Does the item leave a settled row as it is? What was completed need not be said again; what was
+/// cancelled comes back, unless it is said that it is cancelled.
+fn stays(item: &ListedTodo, todo: &Todo) -> bool {
+    let same = |title: &Content| normalised(title.as_str()) == normalised(&todo.title);
+    item.title.as_ref().is_none_or(same) && item.status.unwrap_or(Status::Completed) == todo.status
+}

@@ -1,0 +1,219 @@
+//! Permission to call an outside tool: asked for one call, given once or always, or refused (S-31).
+//!
+//! What is given always stands nowhere but in the gate that was answered so: for its project, its
+//! agent, its tool, and the definition of the tool that the person saw. Whoever changes what the
+//! tool does is asked again.
+
+use serde_json::{Value, json};
+
+use super::{Gate, GateKind, GateState};
+use crate::event::{GateAnswerRefused, GateOpened, PermissionRevoked};
+use crate::text::Title;
+use crate::{Actor, AgentPath, Decision, GateId, Ids, Issue, ProjectId, Refusal, Refused, Role};
+use crate::{RunId, Session, Time};
+
+/// Who asks: the runner of agents, or an agent for itself and those below it.
+pub const PERMISSION_ASKERS: [Role; 2] = [Role::Root, Role::System];
+
+/// For how long permission is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Allow {
+    /// For the call that was asked about.
+    Once,
+    Always,
+}
+
+impl Allow {
+    /// What a response says; nothing said is once.
+    pub fn of(response: Option<&Value>) -> Option<Self> {
+        let said = match response {
+            None | Some(Value::Null) => return Some(Self::Once),
+            Some(Value::Object(fields)) if fields.len() == 1 => fields.get("allow")?.as_str()?,
+            Some(Value::String(word)) => word,
+            Some(_) => return None,
+        };
+        match said {
+            "once" => Some(Self::Once),
+            "always" => Some(Self::Always),
+            _ => None,
+        }
+    }
+
+    pub(super) fn response(self) -> Value {
+        match self {
+            Self::Once => json!({ "allow": "once" }),
+            Self::Always => json!({ "allow": "always" }),
+        }
+    }
+}
+
+/// Ask whether an agent may call an outside tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AskPermission {
+    pub tool: Title,
+    /// Who wants to call it.
+    pub agent: AgentPath,
+    /// The run and the call in it: asked again, it is the same question.
+    pub run: Title,
+    pub call: Title,
+    /// The input as far as it is shown, and what tells it from any other.
+    pub input: Value,
+    pub digest: String,
+    /// What the tool is, e.g. its command.
+    pub definition: Value,
+}
+
+/// What the question stands on.
+#[derive(Clone, Copy, Debug)]
+pub struct PermissionGround<'a> {
+    pub project_id: ProjectId,
+    pub session: Option<&'a Session>,
+    pub issue: Option<&'a Issue>,
+    /// What was asked about this agent and this tool before, the newest first.
+    pub earlier: &'a [Gate],
+    /// The run that wants to call it.
+    pub run_id: Option<RunId>,
+}
+
+/// What became of asking.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Permitted {
+    /// This very call was asked about, and this gate says yes, no, or nothing yet.
+    Said(GateId),
+    /// It was given always, by this gate.
+    Standing(GateId),
+    New(Decision),
+}
+
+impl AskPermission {
+    pub fn decide(
+        &self,
+        ground: &PermissionGround<'_>,
+        actor: &Actor,
+        now: Time,
+        ids: &mut Ids,
+    ) -> Result<Permitted, Refused> {
+        if !PERMISSION_ASKERS.contains(&actor.role) {
+            return Err(Refusal::MayNotAsk { role: actor.role }.into());
+        }
+        let is_own = self.agent == actor.agent || self.agent.is_below(&actor.agent);
+        if actor.role == Role::Root && !is_own {
+            return Err(Refusal::NotYourself { agent: self.agent.clone() }.into());
+        }
+        let said = ground.earlier.iter().find(|gate| self.is_asked_by(gate));
+        if let Some(gate) = said.filter(|gate| gate.state != GateState::Open) {
+            return Ok(Permitted::Said(gate.id));
+        }
+        if let Some(gate) = standing(ground.earlier, &self.definition) {
+            return Ok(Permitted::Standing(gate.id));
+        }
+        if let Some(gate) = said {
+            return Ok(Permitted::Said(gate.id));
+        }
+        let gate = Gate {
+            id: GateId::from(ids.ulid()),
+            project_id: ground.project_id,
+            kind: GateKind::Permission,
+            purpose: None,
+            state: GateState::Open,
+            session_id: ground.session.map(|session| session.id),
+            issue_id: ground.issue.map(|issue| issue.id),
+            todo_id: None,
+            run_id: ground.run_id,
+            text: self.tool.as_str().to_owned(),
+            details: json!({
+                "run": self.run, "call": self.call, "input": self.input, "digest": self.digest,
+                "definition": self.definition,
+            }),
+            asked_by: actor.principal.clone(),
+            agent: self.agent.clone(),
+            created_at: now,
+            revision: ground.issue.map(|issue| issue.revision),
+            response: None,
+            answered_by: None,
+            answered_at: None,
+            collected_at: None,
+        };
+        let events = vec![GateOpened { gate: Box::new(gate) }.into()];
+        Ok(Permitted::New(Decision { events, ..Decision::default() }))
+    }
+
+    /// Does this gate ask about this very call? One whose permission was taken back does not.
+    fn is_asked_by(&self, gate: &Gate) -> bool {
+        let part = |name: &str| gate.details.get(name).and_then(Value::as_str);
+        gate.kind == GateKind::Permission
+            && gate.state != GateState::Superseded
+            && !is_revoked(gate)
+            && gate.agent == self.agent
+            && gate.text == self.tool.as_str()
+            && part("run") == Some(self.run.as_str())
+            && part("call") == Some(self.call.as_str())
+            && part("digest") == Some(self.digest.as_str())
+            && gate.details.get("definition") == Some(&self.definition)
+    }
+}
+
+fn is_revoked(gate: &Gate) -> bool {
+    gate.response.as_ref().is_some_and(|response| response.get("revokedAt").is_some())
+}
+
+impl Gate {
+    /// Was permission given always by it, and not taken back?
+    #[must_use]
+    pub fn is_standing_permission(&self) -> bool {
+        self.kind == GateKind::Permission
+            && self.state == GateState::Resumed
+            && Allow::of(self.response.as_ref()) == Some(Allow::Always)
+    }
+
+    /// Do both ask for the same tool of the same agent, as it is defined?
+    #[must_use]
+    pub fn asks_for_the_same(&self, other: &Self) -> bool {
+        self.kind == GateKind::Permission
+            && other.kind == GateKind::Permission
+            && self.agent == other.agent
+            && self.text == other.text
+            && self.details.get("definition") == other.details.get("definition")
+    }
+}
+
+/// The gate by which permission stands, among those about one agent and one tool, the newest first:
+/// what was said last counts, and what was given once says nothing about the next time.
+#[must_use]
+pub fn standing<'g>(gates: &'g [Gate], definition: &Value) -> Option<&'g Gate> {
+    let lasting = gates.iter().rev().filter(|gate| {
+        gate.details.get("definition") == Some(definition)
+            && (gate.is_standing_permission() || gate.state == GateState::Refused)
+    });
+    // Of those answered in the same moment the newest.
+    lasting.max_by_key(|gate| gate.answered_at).filter(|gate| gate.state == GateState::Resumed)
+}
+
+/// Take a standing permission back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RevokePermission {}
+
+impl RevokePermission {
+    pub fn decide(self, gate: &Gate, actor: &Actor, now: Time) -> Result<Decision, Refused> {
+        if actor.role != Role::Operator {
+            let refusal = Refusal::MayNotAnswer { role: actor.role };
+            let audit = GateAnswerRefused { gate_id: gate.id, refusal: refusal.clone() };
+            return Err(Refused { refusal, audit: Some(Box::new(audit.into())) });
+        }
+        // Taking back twice is no mistake; the first time counts.
+        if gate.kind == GateKind::Permission && is_revoked(gate) {
+            return Ok(Decision::default());
+        }
+        if !gate.is_standing_permission() {
+            return Err(Refusal::NoPermission { gate: gate.id }.into());
+        }
+        let mut response = Allow::Always.response();
+        response["revokedAt"] = json!(now);
+        response["revokedBy"] = actor.principal.as_str().into();
+        let events = vec![PermissionRevoked { gate_id: gate.id, response }.into()];
+        Ok(Decision { events, ..Decision::default() })
+    }
+}
+
+#[cfg(test)]
+mod tests;

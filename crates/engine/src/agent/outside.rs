@@ -1,0 +1,102 @@
+//! The outside tools of the configuration, for runs: what each agent has, behind its guard.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use punchlist_core::conversation::ToolCall;
+use punchlist_core::{Run, Time};
+use punchlist_ops::config::Config;
+use punchlist_ops::{Context, Envelope, Error, Ops};
+use serde_json::Value;
+
+use super::tools::{Answer, Outside, Said};
+use crate::collector::system;
+use crate::model::{Cancel, Tool};
+use crate::tools::{self, Guard, Toolbox, Verdict, Wanted};
+
+/// The outside tools of every configured agent. A server is started when its agent first needs it,
+/// and ends with this.
+pub struct Toolshed<'a> {
+    pub ops: &'a Ops,
+    pub config: &'a Config,
+    /// The project's, where programs run.
+    pub folder: PathBuf,
+    pub clock: &'a (dyn Fn() -> Time + Sync),
+    opened: Mutex<HashMap<String, Arc<tools::Outside>>>,
+}
+
+impl std::fmt::Debug for Toolshed<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Toolshed").field("folder", &self.folder).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Toolshed<'a> {
+    #[must_use]
+    pub fn new(
+        ops: &'a Ops,
+        config: &'a Config,
+        folder: PathBuf,
+        clock: &'a (dyn Fn() -> Time + Sync),
+    ) -> Self {
+        Self { ops, config, folder, clock, opened: Mutex::default() }
+    }
+
+    fn toolbox(&self, run: &Run) -> Arc<tools::Outside> {
+        let name = run.agent.as_str().rsplit('.').next().unwrap_or_default();
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = || {
+            let agent = self.config.agents.of(&run.agent);
+            Arc::new(tools::Outside::new(self.config, agent, &self.folder))
+        };
+        Arc::clone(opened.entry(name.to_owned()).or_insert_with(open))
+    }
+
+    fn envelope(&self, project: &str, run: &Run) -> Envelope {
+        let context = Context {
+            session: run.session_id.map(|id| id.to_string()),
+            run: Some(run.id),
+            ..Context::default()
+        };
+        let agents = Arc::clone(&self.config.agents);
+        Envelope { context, agents, ..system("driver", project, (self.clock)()) }
+    }
+}
+
+impl Outside for Toolshed<'_> {
+    fn tools(&self, run: &Run) -> Vec<Tool> {
+        self.toolbox(run).list(&Cancel::default())
+    }
+
+    fn call(
+        &self,
+        project: &str,
+        run: &Run,
+        call: &ToolCall,
+        input: &Value,
+        cancel: &Cancel,
+        begin: &dyn Fn() -> Result<(), Error>,
+    ) -> Result<Answer, Error> {
+        let toolbox = self.toolbox(run);
+        let guard = Guard { ops: self.ops, toolbox: toolbox.as_ref() };
+        let (id, name) = (run.id.to_string(), call.name.as_str());
+        let key = format!("{}:{}", run.counters.calls, call.id);
+        let wanted = Wanted { agent: &run.agent, run: &id, call: &key, tool: name, input };
+        match guard.judge(&self.envelope(project, run), &wanted)? {
+            Verdict::Allowed => {}
+            Verdict::Ask(_) => return Ok(Answer::Asked),
+            Verdict::Denied(why) => return Ok(Answer::Done(Said::error(why))),
+        }
+        begin()?;
+        let mutates = toolbox.about(name).is_some_and(|about| about.mutates);
+        let answer = toolbox.call(name, input, cancel);
+        Ok(Answer::Done(Said {
+            changed: mutates && !answer.is_error,
+            text: answer.text,
+            is_error: answer.is_error,
+            touched_list: false,
+            outside: true,
+        }))
+    }
+}

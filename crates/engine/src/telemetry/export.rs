@@ -1,0 +1,274 @@
+//! Sending what was collected: one thread, a queue that is bounded, and no run that ever waits.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value as Json;
+
+use super::metrics::Metrics;
+use super::otlp;
+use super::send::{Failure, Line};
+use super::settings::Settings;
+use super::span::Span;
+use super::watch::News;
+
+/// How many spans are sent at once.
+const BATCH: usize = 512;
+
+/// How long a sleep is where nothing is due.
+const IDLE: Duration = Duration::from_secs(3600);
+
+/// Says something to whoever runs this.
+pub(super) type Warn = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// What waits to be sent.
+struct Waiting {
+    spans: Vec<Span>,
+    /// When the first of them came.
+    spans_since: Option<Instant>,
+    metrics: Metrics,
+    metrics_since: Option<Instant>,
+    dropped: u64,
+    /// Somebody has been told that nothing gets through.
+    is_away: bool,
+    /// The process ends, and waits no longer than until then.
+    until: Option<Instant>,
+    /// All that could be sent is sent.
+    is_done: bool,
+}
+
+struct Shared {
+    waiting: Mutex<Waiting>,
+    wake: Condvar,
+    done: Condvar,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Our side of the thread that sends.
+pub(super) struct Exporter {
+    shared: Arc<Shared>,
+    settings: Settings,
+    warn: Warn,
+}
+
+impl std::fmt::Debug for Exporter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Exporter").field(&self.settings).finish()
+    }
+}
+
+impl Exporter {
+    /// Nothing where no thread can be had.
+    pub(super) fn start(settings: Settings, warn: Warn) -> Option<Self> {
+        let waiting = Waiting {
+            spans: Vec::new(),
+            spans_since: None,
+            metrics: Metrics::new(),
+            metrics_since: None,
+            dropped: 0,
+            is_away: false,
+            until: None,
+            is_done: false,
+        };
+        let waiting = Mutex::new(waiting);
+        let shared = Arc::new(Shared { waiting, wake: Condvar::new(), done: Condvar::new() });
+        let sender = Sender {
+            shared: Arc::clone(&shared),
+            resource: otlp::resource(&settings.resource),
+            traces: settings.traces.as_ref().map(Line::new),
+            metrics: settings.metrics.as_ref().map(Line::new),
+            delay: settings.delay,
+            interval: settings.interval,
+            warn: Arc::clone(&warn),
+            has_said_lost: false,
+        };
+        let thread = thread::Builder::new().name("telemetry".into()).spawn(move || sender.go());
+        if let Err(error) = thread {
+            warn(&format!("telemetry: there is none, no thread can be had: {error}"));
+            return None;
+        }
+        Some(Self { shared, settings, warn })
+    }
+
+    pub(super) fn push(&self, news: News) {
+        if news.spans.is_empty() && news.figures.is_empty() {
+            return;
+        }
+        let mut waiting = self.shared.lock();
+        let mut wakes = false;
+        if self.settings.traces.is_some() {
+            for span in news.spans {
+                if waiting.spans.len() >= self.settings.queue_max {
+                    waiting.dropped += 1;
+                    continue;
+                }
+                waiting.spans.push(span);
+                wakes |= waiting.spans_since.is_none() || waiting.spans.len() == BATCH;
+                waiting.spans_since.get_or_insert_with(Instant::now);
+            }
+        }
+        if self.settings.metrics.is_some() {
+            for (measure, labels, value) in news.figures {
+                waiting.metrics.record(measure, labels, value);
+                wakes |= waiting.metrics_since.is_none();
+                waiting.metrics_since.get_or_insert_with(Instant::now);
+            }
+        }
+        drop(waiting);
+        if wakes {
+            self.shared.wake.notify_one();
+        }
+    }
+}
+
+/// What is left is sent, if that is quick.
+impl Drop for Exporter {
+    fn drop(&mut self) {
+        let mut waiting = self.shared.lock();
+        waiting.until = Some(Instant::now() + self.settings.flush);
+        self.shared.wake.notify_one();
+        let waited = self
+            .shared
+            .done
+            .wait_timeout_while(waiting, self.settings.flush, |waiting| !waiting.is_done);
+        let waiting = waited.unwrap_or_else(PoisonError::into_inner).0;
+        if !waiting.is_done && !waiting.is_away {
+            (self.warn)("telemetry: the collector does not answer; what was left to send is lost");
+        }
+    }
+}
+
+/// The other side.
+struct Sender {
+    shared: Arc<Shared>,
+    resource: Json,
+    traces: Option<Line>,
+    metrics: Option<Line>,
+    delay: Duration,
+    interval: Duration,
+    warn: Warn,
+    has_said_lost: bool,
+}
+
+impl Sender {
+    fn go(mut self) {
+        loop {
+            let until = self.wait();
+            let is_more = self.send_spans(until) | self.send_metrics(until);
+            if until.is_some() && !is_more {
+                break;
+            }
+        }
+        let mut waiting = self.shared.lock();
+        let left = self.traces.as_ref().map_or(0, Line::pending) + count(&waiting.spans);
+        waiting.dropped += left;
+        drop(waiting);
+        self.say_lost();
+        self.shared.lock().is_done = true;
+        self.shared.done.notify_one();
+    }
+
+    /// Until something is due, or the process ends; says how long that waits.
+    fn wait(&self) -> Option<Instant> {
+        let mut waiting = self.shared.lock();
+        loop {
+            if waiting.until.is_some() {
+                return waiting.until;
+            }
+            let delay = if waiting.spans.len() >= BATCH { Duration::ZERO } else { self.delay };
+            let due = |line: &Option<Line>, since, delay| line.as_ref()?.due(since, delay);
+            let spans = due(&self.traces, waiting.spans_since, delay);
+            let metrics = due(&self.metrics, waiting.metrics_since, self.interval);
+            let at = spans.into_iter().chain(metrics).min();
+            let left = at.map_or(IDLE, |at| at.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                return None;
+            }
+            let woken = self.shared.wake.wait_timeout(waiting, left);
+            waiting = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Sends a batch; true: it went through, and there is more.
+    fn send_spans(&mut self, until: Option<Instant>) -> bool {
+        let Some(line) = self.traces.as_mut().filter(|line| line.may_send(until)) else {
+            return false;
+        };
+        if line.is_free() {
+            let mut waiting = self.shared.lock();
+            let length = waiting.spans.len().min(BATCH);
+            let batch: Vec<Span> = waiting.spans.drain(..length).collect();
+            if waiting.spans.is_empty() {
+                waiting.spans_since = None;
+            }
+            drop(waiting);
+            if batch.is_empty() {
+                return false;
+            }
+            line.offer(otlp::traces(&self.resource, &batch), count(&batch));
+        }
+        let sent = line.send(until);
+        self.settle(sent) && !self.shared.lock().spans.is_empty()
+    }
+
+    fn send_metrics(&mut self, until: Option<Instant>) -> bool {
+        let Some(line) = self.metrics.as_mut().filter(|line| line.may_send(until)) else {
+            return false;
+        };
+        if line.is_free() {
+            let mut waiting = self.shared.lock();
+            let is_due = line.due(waiting.metrics_since, self.interval);
+            let is_due = is_due.is_some_and(|at| at <= Instant::now());
+            if waiting.metrics.is_empty() || !(is_due || until.is_some()) {
+                return false;
+            }
+            waiting.metrics_since = None;
+            let taken = waiting.metrics.take();
+            drop(waiting);
+            line.offer(otlp::metrics(&self.resource, &taken), 0);
+        }
+        let sent = line.send(until);
+        self.settle(sent) && !self.shared.lock().metrics.is_empty()
+    }
+
+    /// Says what went wrong, once for as long as it does.
+    fn settle(&mut self, sent: Result<(), Failure>) -> bool {
+        let is_away = [&self.traces, &self.metrics].into_iter().flatten().any(Line::is_away);
+        let mut waiting = self.shared.lock();
+        let was_away = std::mem::replace(&mut waiting.is_away, is_away);
+        match sent {
+            Ok(()) => {
+                drop(waiting);
+                self.say_lost();
+                true
+            }
+            Err(failure) => {
+                waiting.dropped += failure.lost;
+                drop(waiting);
+                if !was_away {
+                    (self.warn)(&format!("telemetry: {}", failure.why));
+                }
+                false
+            }
+        }
+    }
+
+    /// Says how many spans never got through, once.
+    fn say_lost(&mut self) {
+        let lost = self.shared.lock().dropped;
+        if lost > 0 && !self.has_said_lost {
+            self.has_said_lost = true;
+            (self.warn)(&format!("telemetry: {lost} spans were dropped; nobody took them in time"));
+        }
+    }
+}
+
+fn count(spans: &[Span]) -> u64 {
+    u64::try_from(spans.len()).unwrap_or(u64::MAX)
+}

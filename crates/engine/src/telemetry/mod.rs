@@ -1,0 +1,79 @@
+//! Spans and figures of runs, by OpenTelemetry's conventions for generative AI, sent as OTLP.
+//!
+//! Off unless an endpoint is named; then nothing of this exists, no thread and no memory. It hears
+//! what happens in runs ([`Live`]) and knows nothing else. No run ever waits for it, and no process
+//! waits longer than two seconds at its end. What it sends holds no secrets, and what people, models
+//! and tools said only where somebody asked for it. ADR 0019.
+
+mod export;
+mod metrics;
+mod otlp;
+mod send;
+mod settings;
+mod span;
+mod watch;
+
+pub use settings::{Environment, Settings};
+
+use std::sync::Arc;
+
+use crate::agent::Live;
+use export::{Exporter, Warn};
+use watch::Watch;
+
+/// Hears of runs and tells a collector.
+#[derive(Debug, Default)]
+pub struct Telemetry(Option<Box<On>>);
+
+#[derive(Debug)]
+struct On {
+    watch: Watch,
+    exporter: Exporter,
+}
+
+impl Telemetry {
+    /// What the environment asks for. `warn` gets a line where something is wrong, and one for each
+    /// time a collector is away.
+    pub fn from_env(env: Environment<'_>, warn: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        match Settings::read(env, &warn) {
+            Some(settings) => Self::new(settings, warn),
+            None => Self::default(),
+        }
+    }
+
+    pub fn new(settings: Settings, warn: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        let warn: Warn = Arc::new(warn);
+        let watch = Watch::new(settings.content);
+        Self(Exporter::start(settings, warn).map(|exporter| Box::new(On { watch, exporter })))
+    }
+
+    #[must_use]
+    pub const fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Hears of something that happened.
+    pub fn watch(&self, live: &Live<'_>) {
+        if let Some(on) = &self.0 {
+            on.exporter.push(on.watch.hear(live));
+        }
+    }
+
+    /// Hears of what somebody else is told, too.
+    pub fn beside<'a>(
+        &'a self,
+        told: impl Fn(&Live<'_>) + Sync + 'a,
+    ) -> impl Fn(&Live<'_>) + Sync + 'a {
+        move |live| {
+            self.watch(live);
+            told(live);
+        }
+    }
+}
+
+/// What is under way ends here; the exporter then sends what is left.
+impl Drop for On {
+    fn drop(&mut self) {
+        self.exporter.push(self.watch.close());
+    }
+}

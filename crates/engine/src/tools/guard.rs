@@ -1,0 +1,80 @@
+//! May this call be made? The configuration says yes, no, or that a person is to be asked; the
+//! person's answers stand in the store.
+
+use punchlist_core::AgentPath;
+use punchlist_ops::catalogue::find;
+use punchlist_ops::config::Permission;
+use punchlist_ops::{Envelope, Error, Ops};
+use serde_json::{Value, json};
+
+use super::Toolbox;
+
+/// A call that an agent wants to make.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    pub agent: &'a AgentPath,
+    pub run: &'a str,
+    /// The id of the call: asked again, it is the same question.
+    pub call: &'a str,
+    pub tool: &'a str,
+    pub input: &'a Value,
+}
+
+/// Whether it may.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Allowed,
+    /// This gate waits for the operator.
+    Ask(String),
+    /// What the model is told.
+    Denied(String),
+}
+
+/// Decides on calls of outside tools. Operations are decided on by their own authority.
+#[derive(Clone, Copy)]
+pub struct Guard<'a> {
+    pub ops: &'a Ops,
+    pub toolbox: &'a dyn Toolbox,
+}
+
+impl std::fmt::Debug for Guard<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Guard").finish_non_exhaustive()
+    }
+}
+
+impl Guard<'_> {
+    /// May it be called now? `envelope` is the runner's, in the project and the session of the run.
+    pub fn judge(&self, envelope: &Envelope, wanted: &Wanted<'_>) -> Result<Verdict, Error> {
+        let Wanted { agent, run, call, tool, input } = *wanted;
+        let Some(about) = self.toolbox.about(tool) else {
+            return Ok(Verdict::Denied(format!("there is no tool `{tool}`")));
+        };
+        match about.permission {
+            Permission::Allow => return Ok(Verdict::Allowed),
+            Permission::Deny => {
+                return Ok(Verdict::Denied(format!("{tool} is denied by the configuration")));
+            }
+            Permission::Ask => {}
+        }
+        let question = json!({
+            "tool": tool, "input": input, "definition": about.definition,
+            "agent": agent.as_str(), "run": run, "call": call,
+        });
+        let asked = self.ops.call(find("permission_ask")?, envelope, question)?;
+        let gate = asked["gateId"].as_str().unwrap_or_default().to_owned();
+        Ok(match asked["permission"].as_str() {
+            Some("allowed") => Verdict::Allowed,
+            Some("denied") => Verdict::Denied(denied(&asked["response"])),
+            _ => Verdict::Ask(gate),
+        })
+    }
+}
+
+/// What the operator said, if anything.
+fn denied(response: &Value) -> String {
+    match response {
+        Value::String(words) => format!("denied by the operator: {words}"),
+        _ => "denied by the operator".to_owned(),
+    }
+}

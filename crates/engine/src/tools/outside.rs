@@ -1,0 +1,116 @@
+//! The tools of the configuration that one agent has.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use punchlist_ops::config::{AgentConfig, Config, Permission, outside_name};
+use serde_json::Value;
+
+use super::mcp::Client;
+use super::user::Prepared;
+use super::{About, ToolAnswer, Toolbox};
+use crate::model::{Cancel, Tool};
+
+/// What an agent can call outside. Its servers are started when they are first needed, and ended
+/// with it.
+#[derive(Debug)]
+pub struct Outside {
+    agent: AgentConfig,
+    tools: BTreeMap<String, Prepared>,
+    servers: Vec<Client>,
+    faults: Mutex<Vec<String>>,
+}
+
+impl Outside {
+    /// The tools that this agent has; none: nothing is configured about it, and it has all of them.
+    /// Programs run in `folder`, the project's.
+    #[must_use]
+    pub fn new(config: &Config, agent: Option<&AgentConfig>, folder: &Path) -> Self {
+        let agent = agent.cloned().unwrap_or_default();
+        let chosen = config.tools.iter().filter(|(name, _)| agent.has(name));
+        let prepared = |(name, tool)| {
+            let name: &String = name;
+            Some((name.clone(), Prepared::new(tool, folder)?))
+        };
+        let tools = chosen.filter_map(prepared).collect();
+        let is_meant = |name: &str| agent.may_have_below(&outside_name(name, ""));
+        let servers = config.servers.iter().filter(|(name, _)| is_meant(name));
+        let servers =
+            servers.map(|(name, server)| Client::new(name, server, folder.to_owned())).collect();
+        Self { agent, tools, servers, faults: Mutex::default() }
+    }
+
+    /// What went wrong when the tools were last listed: servers that did not start.
+    #[must_use]
+    pub fn faults(&self) -> Vec<String> {
+        self.faults.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The server and its own name of a tool.
+    fn of_server(&self, name: &str) -> Option<(&Client, String, bool)> {
+        let client = self.servers.iter().find(|client| {
+            client.server.permission != Permission::Deny
+                && name.starts_with(&outside_name(&client.name, ""))
+        })?;
+        if !self.agent.has(name) {
+            return None;
+        }
+        let offered = client.known()?;
+        let found = offered.iter().find(|offered| offered.tool.name == name)?;
+        Some((client, found.own_name.clone(), found.mutates))
+    }
+}
+
+impl Toolbox for Outside {
+    fn list(&self, cancel: &Cancel) -> Vec<Tool> {
+        let mut listed = Vec::new();
+        for (name, prepared) in &self.tools {
+            if prepared.tool.permission != Permission::Deny {
+                let (description, input) =
+                    (prepared.tool.description.clone(), prepared.tool.schema.clone());
+                listed.push(Tool { name: name.clone(), description, input });
+            }
+        }
+        let wanted: Vec<&Client> =
+            self.servers.iter().filter(|one| one.server.permission != Permission::Deny).collect();
+        // All at once: each may take its time to start.
+        let offered: Vec<_> = std::thread::scope(|scope| {
+            let started: Vec<_> =
+                wanted.iter().map(|client| scope.spawn(|| client.offered(cancel))).collect();
+            let crashed = |_| Err("a server's thread crashed".to_owned());
+            started.into_iter().map(|one| one.join().unwrap_or_else(crashed)).collect()
+        });
+        let mut faults = Vec::new();
+        for found in offered {
+            match found {
+                Ok(tools) => listed.extend(tools.iter().map(|one| one.tool.clone())),
+                Err(why) => faults.push(why),
+            }
+        }
+        listed.retain(|tool| self.agent.has(&tool.name));
+        *self.faults.lock().unwrap_or_else(PoisonError::into_inner) = faults;
+        listed
+    }
+
+    fn about(&self, name: &str) -> Option<About> {
+        if let Some(prepared) = self.tools.get(name) {
+            let tool = &prepared.tool;
+            let (permission, definition) = (tool.permission, tool.definition());
+            return Some(About { permission, definition, mutates: tool.mutates });
+        }
+        let (client, own_name, mutates) = self.of_server(name)?;
+        let definition = client.server.definition(&own_name);
+        Some(About { permission: client.server.permission, definition, mutates })
+    }
+
+    fn call(&self, name: &str, input: &Value, cancel: &Cancel) -> ToolAnswer {
+        if let Some(prepared) = self.tools.get(name) {
+            return prepared.call(name, input, cancel);
+        }
+        match self.of_server(name) {
+            Some((client, own_name, _)) => client.call(&own_name, input, cancel),
+            None => ToolAnswer::error(format!("there is no tool `{name}`")),
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! The user's tools: real programs, and each way in which a call can end.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use punchlist_engine::model::Cancel;
+use punchlist_engine::tools::{ANSWER_MAX, About, Outside, ToolAnswer, Toolbox};
+use punchlist_ops::config::{Config, Origin, Permission};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::collectors::lives;
+
+/// A toolbox of the user's file, for an agent that has everything.
+pub(crate) fn toolbox(text: &str, folder: &Path) -> Outside {
+    let config = Config::default().read(text, Origin::User, folder).unwrap();
+    Outside::new(&config, config.agents.get("a"), folder)
+}
+
+/// A tool `t` with this command and these lines more.
+fn tool(command: &[&str], more: &str) -> String {
+    format!("[tools.t]\ncommand = {}\ndescription = \"A tool.\"\n{more}\n", json!(command))
+}
+
+fn called(folder: &TempDir, command: &[&str], more: &str, input: &Value) -> ToolAnswer {
+    toolbox(&tool(command, more), folder.path()).call("t", input, &Cancel::default())
+}
+
+fn shell(folder: &TempDir, script: &str, more: &str) -> ToolAnswer {
+    called(folder, &["sh", "-c", script], more, &json!({}))
+}
+
+fn place() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+#[test]
+fn a_program_gets_its_input_and_what_it_says_is_the_answer() {
+    let folder = place();
+    let input = json!({ "path": "a; b", "deep": { "n": [1, 2] } });
+    let answer = called(&folder, &["cat"], "", &input);
+    assert_eq!(answer.structured, Some(input.clone()));
+    assert_eq!((answer.text, answer.is_error), (input.to_string(), false));
+    let answer = shell(&folder, "echo; echo 'all is well'; echo", "");
+    let expected = ToolAnswer { text: "\nall is well".to_owned(), ..ToolAnswer::default() };
+    assert_eq!(answer, expected);
+    // It need not read what it gets, however much that is.
+    let long = json!({ "text": "x".repeat(1 << 20) });
+    let answer = called(&folder, &["echo", "done"], "", &long);
+    assert_eq!((answer.text.as_str(), answer.is_error), ("done", false));
+}
+
+#[test]
+fn no_shell_reads_its_words() {
+    let folder = place();
+    let answer =
+        called(&folder, &["printf", "%s", "$(touch made); `touch made` | cat"], "", &json!({}));
+    assert_eq!(answer.text, "$(touch made); `touch made` | cat");
+    assert!(!folder.path().join("made").exists());
+}
+
+/// What does not fit its schema never reaches the program.
+#[test]
+fn a_wrong_input_runs_nothing() {
+    let folder = place();
+    let more = "schema = { type = \"object\", additionalProperties = false, required = [\"path\"], \
+                properties = { path = { type = \"string\" }, n = { type = \"integer\", minimum = 1 } } }";
+    let call = |input: Value| called(&folder, &["touch", "made"], more, &input);
+    for (input, says) in [
+        (json!({}), "path"),
+        (json!({ "path": 3 }), "`/path`"),
+        (json!({ "path": "x", "n": 0 }), "`/n`"),
+        (json!({ "path": "x", "more": 1 }), "more"),
+        (json!("text"), "object"),
+        (json!([]), "object"),
+        (Value::Null, "object"),
+    ] {
+        let answer = call(input.clone());
+        assert!(answer.is_error && answer.text.contains("does not fit"), "{input}: {answer:?}");
+        assert!(answer.text.contains(says), "{input}: {answer:?}");
+        assert!(!folder.path().join("made").exists(), "{input}");
+    }
+    assert!(!call(json!({ "path": "x", "n": 1 })).is_error);
+    assert!(folder.path().join("made").exists());
+}
+
+#[test]
+fn a_program_sees_little_of_our_environment() {
+    let folder = place();
+    let known = ["PATH", "HOME", "LANG", "TERM", "CARGO_MANIFEST_DIR"];
+    let named =
+        called(&folder, &["env"], "env = [\"CARGO_MANIFEST_DIR\", \"NOT_THERE\"]", &json!({}));
+    let names: Vec<&str> =
+        named.text.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
+    assert!(names.contains(&"PATH") && names.contains(&"CARGO_MANIFEST_DIR"), "{names:?}");
+    assert!(names.iter().all(|name| known.contains(name)), "{names:?}");
+    assert!(std::env::var_os("CARGO_PKG_NAME").is_some(), "there is something to keep from it");
+    let plain = called(&folder, &["env"], "", &json!({}));
+    assert!(!plain.text.contains("CARGO_"), "{}", plain.text);
+}
+
+#[test]
+fn a_program_runs_where_its_table_says() {
+    let folder = place();
+    std::fs::create_dir(folder.path().join("below")).unwrap();
+    let at = |more: &str| called(&folder, &["pwd"], more, &json!({}));
+    let root = folder.path().canonicalize().unwrap();
+    assert_eq!(Path::new(&at("").text).canonicalize().unwrap(), root);
+    assert_eq!(
+        Path::new(&at("directory = \"below\"").text).canonicalize().unwrap(),
+        root.join("below")
+    );
+    let gone = at("directory = \"gone\"");
+    assert!(gone.is_error && gone.text.contains("has no folder"), "{gone:?}");
+}
+
+#[test]
+fn a_failure_says_how_and_why() {
+    let folder = place();
+    let answer = shell(&folder, "echo one; echo first >&2; echo 'no such branch' >&2; exit 3", "");
+    assert!(answer.is_error);
+    assert_eq!(answer.text, "t ended with exit code 3: no such branch\none");
+    let answer = shell(&folder, "kill -KILL $$", "");
+    assert!(answer.is_error && answer.text.contains("signal: 9"), "{answer:?}");
+    let answer = called(&folder, &["no-such-program"], "", &json!({}));
+    assert_eq!(answer, ToolAnswer::error("t there is no program `no-such-program`"));
+}
+
+#[test]
+fn all_that_a_program_started_ends_when_its_time_is_over() {
+    let folder = place();
+    let begun = Instant::now();
+    let answer = shell(&folder, "sleep 600 & echo $! > pid; wait", "timeout = \"1s\"");
+    assert_eq!(answer, ToolAnswer::error("t took longer than 1s and was stopped"));
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    gone(&std::fs::read_to_string(folder.path().join("pid")).unwrap());
+}
+
+#[test]
+fn a_call_that_nobody_wants_any_more_ends() {
+    let folder = place();
+    let boxed = toolbox(
+        &tool(&["sh", "-c", "sleep 600 & echo $! > pid.new; mv pid.new pid; wait"], ""),
+        folder.path(),
+    );
+    let (cancel, pid) = (Cancel::default(), folder.path().join("pid"));
+    let answer = std::thread::scope(|scope| {
+        let call = scope.spawn(|| boxed.call("t", &json!({}), &cancel));
+        let until = Instant::now() + Duration::from_secs(30);
+        while !pid.exists() && Instant::now() < until {
+            std::thread::yield_now();
+        }
+        cancel.cancel();
+        call.join().unwrap()
+    });
+    assert_eq!(answer, ToolAnswer::error("t was stopped"));
+    gone(&std::fs::read_to_string(&pid).unwrap());
+}
+
+/// Waits, for a bounded time, until a process is no more.
+pub(crate) fn gone(pid: &str) {
+    let until = Instant::now() + Duration::from_secs(20);
+    while lives(pid) {
+        assert!(Instant::now() < until, "{pid} still lives");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_long_answer_is_cut_between_characters() {
+    let folder = place();
+    let answer = shell(&folder, "printf a; yes é | tr -d '\\n' | head -c 3000000", "");
+    let (text, note) = answer.text.split_once('\n').unwrap();
+    assert!(!answer.is_error && answer.structured.is_none());
+    assert_eq!(text.len(), ANSWER_MAX - 1, "the last é does not fit");
+    assert!(text.ends_with('é') && note.contains("cut here"), "{note}");
+    // One that says too much and fails is cut, too.
+    let answer = shell(&folder, "yes | head -c 3000000; exit 1", "");
+    assert!(answer.is_error && answer.text.len() < ANSWER_MAX + 200);
+}
+
+#[test]
+fn bytes_that_are_no_text_are_no_reason_to_fail() {
+    let folder = place();
+    let answer = shell(&folder, "printf 'a\\377b'", "");
+    assert_eq!((answer.text.as_str(), answer.is_error), ("a\u{fffd}b", false));
+}
+
+/// F-6: an agent has what its file lists, by whole names and beginnings; nothing else answers.
+#[test]
+fn an_agent_has_what_its_file_lists() {
+    let folder = place();
+    let tools = "[tools.lint]\ncommand = [\"echo\", \"lint\"]\ndescription = \"x\"\n\
+                 [tools.lint_all]\ncommand = [\"echo\", \"all\"]\ndescription = \"x\"\nmutates = false\n\
+                 [tools.drop]\ncommand = [\"echo\"]\ndescription = \"x\"\npermission = \"deny\"\n";
+    for (line, expected) in [
+        ("", &["lint", "lint_all"][..]),
+        ("tools = [\"lint\"]", &["lint"]),
+        ("tools = [\"lint*\"]", &["lint", "lint_all"]),
+        ("tools = [\"lin\", \"drop\"]", &[]),
+        ("tools = []", &[]),
+    ] {
+        let boxed = toolbox(&format!("[agents.a]\n{line}\n{tools}"), folder.path());
+        let listed = boxed.list(&Cancel::default());
+        let names: Vec<&str> = listed.iter().map(|tool| tool.name.as_str()).collect();
+        assert_eq!(names, expected, "{line}");
+        for name in ["lint", "lint_all", "nothing"] {
+            let answer = boxed.call(name, &json!({}), &Cancel::default());
+            assert_eq!(!answer.is_error, expected.contains(&name), "{line} {name}");
+            assert_eq!(boxed.about(name).is_some(), expected.contains(&name), "{line} {name}");
+        }
+    }
+    let boxed = toolbox(tools, folder.path());
+    let definition = json!({ "command": ["echo", "all"] });
+    let expected = About { permission: Permission::Ask, definition, mutates: false };
+    assert_eq!(boxed.about("lint_all"), Some(expected));
+}

@@ -1,0 +1,55 @@
+//! What a collector hears of runs, and that no run minds whether it listens.
+
+mod delivery;
+mod listener;
+mod seen;
+mod spans;
+
+use std::sync::{Arc, Mutex};
+
+use punchlist_core::{RunId, Time};
+use punchlist_engine::Telemetry;
+use punchlist_engine::agent::{Crew, Outcome};
+use punchlist_engine::telemetry::Settings;
+
+use crate::stage::Stage;
+
+/// What was warned of.
+type Said = Arc<Mutex<Vec<String>>>;
+
+/// What an environment says that names this collector, and whatever else; nothing of it is wrong.
+fn settings(address: &str, more: &[(&str, &str)]) -> Option<Settings> {
+    let env = |name: &str| {
+        let said = more.iter().find(|(known, _)| *known == name);
+        let said = said.map(|(_, value)| (*value).to_owned());
+        said.or_else(|| (name == "OTEL_EXPORTER_OTLP_ENDPOINT").then(|| address.to_owned()))
+    };
+    Settings::read(&env, &|line| panic!("{line}"))
+}
+
+fn open(settings: Settings) -> (Telemetry, Said) {
+    let said = Said::default();
+    let lines = Arc::clone(&said);
+    let warn = move |line: &str| lines.lock().unwrap().push(line.to_owned());
+    (Telemetry::new(settings, warn), said)
+}
+
+/// One that has nothing to complain of.
+fn telemetry(address: &str, more: &[(&str, &str)]) -> Telemetry {
+    Telemetry::new(settings(address, more).unwrap(), |line| panic!("{line}"))
+}
+
+/// Goes on with a run while it is watched.
+fn drive(stage: &Stage, telemetry: &Telemetry, run: RunId) -> Outcome {
+    let clock = || -> Time { stage.world.now };
+    let crew = Crew {
+        ops: &stage.world.ops,
+        agents: &stage.agents,
+        models: &stage.shelf,
+        outside: &(),
+        clock: &clock,
+        is_stopped: &|| false,
+        told: &|live| telemetry.watch(live),
+    };
+    crew.drive("test", run).unwrap()
+}

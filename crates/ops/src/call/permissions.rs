@@ -1,0 +1,84 @@
+//! The calls on permissions: asked for one call of a tool, found again, given always, taken back.
+
+use punchlist_core::gate::permission::{PermissionGround, Permitted};
+use punchlist_core::gate::{
+    AnswerGate, AskPermission, GateDecision, GateKind, GateState, RevokePermission,
+};
+use punchlist_core::{Gate, GateId};
+use punchlist_store::rows::lists::Lock;
+
+use super::Call;
+use crate::Error;
+
+/// How many questions about one tool of one agent are looked at. While a permission stands no more
+/// are asked, so it is among the newest; should it not be, a person is asked once more.
+const EARLIER_MAX: i64 = 1000;
+
+impl Call<'_, '_> {
+    /// Asks whether a tool may be called, or finds that it was asked. Says whether the gate is one
+    /// that gives permission always.
+    pub(crate) fn ask_permission(
+        &mut self,
+        command: &AskPermission,
+    ) -> Result<(Gate, bool), Error> {
+        let project_id = self.ensure_project()?;
+        // Whoever asks the same at the same time waits, and then finds it asked.
+        self.tx.lock_last_issue(project_id)?;
+        let session = self.session(Lock::Row)?;
+        let issue = match &session {
+            Some(session) => self.bound_issue(session, Lock::No)?,
+            None => None,
+        };
+        let tool = command.tool.as_str();
+        let earlier = self.tx.permission_gates(project_id, &command.agent, tool, EARLIER_MAX)?;
+        let ground = PermissionGround {
+            project_id,
+            session: session.as_ref(),
+            issue: issue.as_ref(),
+            earlier: &earlier,
+            run_id: self.envelope.context.run,
+        };
+        let actor = self.envelope.actor.clone();
+        let decided = command.decide(&ground, &actor, self.envelope.now, &mut self.ids);
+        let permitted = decided.map_err(|refused| self.refuse(project_id, &project_id, refused))?;
+        let known = |id: GateId| {
+            let gone = || Error::Internal { detail: "a decision named no gate".into() };
+            earlier.iter().find(|gate| gate.id == id).cloned().ok_or_else(gone)
+        };
+        match permitted {
+            Permitted::Said(id) => Ok((known(id)?, false)),
+            Permitted::Standing(id) => Ok((known(id)?, true)),
+            Permitted::New(decision) => Ok((self.record_gate(project_id, None, &decision)?, false)),
+        }
+    }
+
+    /// What was given always answers whoever waits for the same: nobody is asked twice.
+    pub(super) fn follow_permission(&mut self, gate: &Gate) -> Result<(), Error> {
+        if gate.kind != GateKind::Permission || !gate.is_standing_permission() {
+            return Ok(());
+        }
+        let (project, actor) = (gate.project_id, self.envelope.actor.clone());
+        let others = self.tx.permission_gates(project, &gate.agent, &gate.text, EARLIER_MAX)?;
+        let is_answered = |other: &&Gate| {
+            other.id != gate.id && other.state == GateState::Open && other.asks_for_the_same(gate)
+        };
+        let command = AnswerGate { decision: GateDecision::Resume, response: None };
+        for other in others.iter().filter(is_answered) {
+            let Some(other) = self.tx.gate(project, other.id, Lock::Row)? else { continue };
+            let decided = command.decide(&other, &actor, other.revision);
+            let decision = decided.map_err(|refused| self.refuse(project, &other.id, refused))?;
+            let other = self.record_gate(project, Some(other), &decision)?;
+            self.wake_asker(&other)?;
+        }
+        Ok(())
+    }
+
+    /// Takes a permission back.
+    pub(crate) fn revoke_permission(&mut self, named: &str) -> Result<Gate, Error> {
+        let gate = self.gate(named, Lock::Row)?;
+        let (actor, project) = (self.envelope.actor.clone(), gate.project_id);
+        let decided = RevokePermission {}.decide(&gate, &actor, self.envelope.now);
+        let decision = decided.map_err(|refused| self.refuse(project, &gate.id, refused))?;
+        self.record_gate(project, Some(gate), &decision)
+    }
+}

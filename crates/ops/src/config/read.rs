@@ -1,0 +1,107 @@
+//! From a file's words to what they mean: each table by its own schema, then all of them together.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::roster::{AGENT_NAME, is_agent_name};
+use super::server::ServerTable;
+use super::tool::ToolTable;
+use super::{AgentConfig, Config, Origin};
+use crate::explain::{Fault, explain_at, join, nearest};
+use crate::schema;
+
+/// The tables of a file, and the one switch that holds for all agents.
+const TABLES: [&str; 5] = ["agents", "tools", "mcp", "prices", "session_lists"];
+
+pub(super) fn onto(
+    config: &Config,
+    file: &Value,
+    origin: Origin,
+    folder: &Path,
+) -> Result<Config, Fault> {
+    let empty = Map::new();
+    let file = file.as_object().unwrap_or(&empty);
+    if let Some(field) = file.keys().find(|name| !TABLES.contains(&name.as_str())) {
+        return Err(Fault::UnknownField {
+            path: field.clone(),
+            field: field.clone(),
+            nearest: nearest(field, TABLES.into_iter()).map(str::to_owned),
+            known: TABLES.map(str::to_owned).to_vec(),
+        });
+    }
+    let mut read = config.clone();
+    let roster = Arc::make_mut(&mut read.agents);
+    match file.get("session_lists") {
+        None => {}
+        Some(Value::Bool(keeps)) => {
+            roster.keep_session_lists(*keeps);
+            read.origins.insert("session_lists".to_owned(), origin);
+        }
+        Some(other) => {
+            let (path, expected) = ("session_lists".to_owned(), "true or false".to_owned());
+            let found = format!("{other}").chars().take(60).collect();
+            return Err(Fault::BadValue { path, found, expected });
+        }
+    }
+    for (name, value) in entries(file, "agents")? {
+        let path = join("agents", name);
+        if !is_agent_name(name) {
+            let (found, expected) = (format!("`{name}`"), AGENT_NAME.to_owned());
+            return Err(Fault::BadValue { path, found, expected });
+        }
+        let agent: AgentConfig = table(&path, value)?;
+        agent.check(&path, origin)?;
+        roster.insert(name.clone(), agent);
+        read.origins.insert(path, origin);
+    }
+    for (name, value) in entries(file, "tools")? {
+        let path = join("tools", name);
+        let tool = table::<ToolTable>(&path, value)?.check(name, origin, folder)?;
+        read.tools.insert(name.clone(), tool);
+        read.origins.insert(path, origin);
+    }
+    for (name, value) in entries(file, "mcp")? {
+        let path = join("mcp", name);
+        let server = table::<ServerTable>(&path, value)?.check(name, origin)?;
+        read.servers.insert(name.clone(), server);
+        read.origins.insert(path, origin);
+    }
+    for (name, value) in entries(file, "prices")? {
+        let path = join("prices", name);
+        read.prices.insert(name.clone(), table(&path, value)?);
+        read.origins.insert(path, origin);
+    }
+    read.agents.check()?;
+    Ok(read)
+}
+
+/// The named tables below a word.
+fn entries<'f>(
+    file: &'f Map<String, Value>,
+    word: &str,
+) -> Result<impl Iterator<Item = (&'f String, &'f Value)>, Fault> {
+    let found = match file.get(word) {
+        None => None,
+        Some(Value::Object(entries)) => Some(entries),
+        Some(_) => {
+            let (path, expected) = (word.to_owned(), format!("tables [{word}.NAME]"));
+            return Err(Fault::WrongType { path, expected, found: "a value" });
+        }
+    };
+    Ok(found.into_iter().flatten())
+}
+
+/// One table, or what is wrong with it, by its schema where that can tell.
+fn table<T: DeserializeOwned + JsonSchema>(path: &str, value: &Value) -> Result<T, Fault> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        explain_at(&schema::of_input::<T>(), value, path).unwrap_or_else(|| {
+            let (inner, detail) = (error.path().to_string(), error.inner().to_string());
+            let path = if inner == "." { path.to_owned() } else { format!("{path}.{inner}") };
+            Fault::Other { path, detail }
+        })
+    })
+}

@@ -1,0 +1,349 @@
+//! The agents that the files name.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use punchlist_core::delegation::Review;
+use punchlist_core::driver::Budget;
+use punchlist_core::run::{Completion, HISTORY_MAX, Settings};
+use punchlist_core::{AgentPath, Refusal, Role};
+use schemars::JsonSchema;
+use serde::de::{Deserializer, Error as _};
+use serde::{Deserialize, Serialize};
+
+use super::drive::{
+    CHECK_INTERVAL_MS_MAX, DriveFlags, DriveSettings, MAX_CONTINUATIONS_LIMIT, MAX_ITERATIONS,
+    MAX_TOKENS_LIMIT,
+};
+use super::{Config, Effort, Origin, ToolPattern};
+use crate::Error;
+use crate::catalogue::{self, Operation};
+use crate::explain::{Fault, nearest};
+use crate::written::Misplaced;
+
+/// Who makes models, as the part of a model's name before the colon.
+pub const PROVIDERS: [&str; 6] =
+    ["anthropic", "openai", "openai-chat", "ollama", "acp", "scripted"];
+
+/// The tools of an issue's keeper; a subagent has none of them.
+pub(super) const ROOT_ONLY: [&str; 5] = ["todo", "issue", "checkpoint", "ask", "form"];
+
+/// The configured agents, by name, and what holds for all of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Roster {
+    agents: BTreeMap<String, AgentConfig>,
+    session_lists: Option<bool>,
+}
+
+/// What a caller says about a run, for this once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    pub model: Option<String>,
+    pub drives: Option<bool>,
+    pub max_continuations: Option<u32>,
+    pub max_iterations: Option<u32>,
+    pub max_total_tokens: Option<u64>,
+}
+
+/// What is configured about one agent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AgentConfig {
+    /// The maker and the model, e.g. `anthropic:claude-sonnet-5`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<Role>,
+    /// What it may call; absent: all that its role may, but for what is private.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<ToolPattern>>,
+    /// The names of the agents below it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub subagents: Vec<String>,
+    /// What it is told before anything else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    /// How hard its model is to think.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning_effort: Option<Effort>,
+    /// What becomes of what it proposes for a checklist; absent: review.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub todo_review: Option<Review>,
+    /// Who says that an item of its plan is done: itself, or whoever it was handed to. Absent: itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completion: Option<Completion>,
+    /// Is it sent on until its list is drained? Absent: no.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub todo_driven_execution: Option<bool>,
+    /// How often it is sent on before the person is asked for; 0: never.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "bounded::<0, { MAX_CONTINUATIONS_LIMIT as i64 }, _, _>"
+    )]
+    #[schemars(range(min = 0, max = MAX_CONTINUATIONS_LIMIT))]
+    pub max_todo_continuations: Option<u32>,
+    /// The least time between two of them.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "bounded::<0, { CHECK_INTERVAL_MS_MAX as i64 }, _, _>"
+    )]
+    #[schemars(range(min = 0, max = CHECK_INTERVAL_MS_MAX))]
+    pub todo_check_interval_ms: Option<u64>,
+    /// How often its model is called for one message at most.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "bounded::<1, { MAX_ITERATIONS as i64 }, _, _>"
+    )]
+    #[schemars(range(min = 1, max = MAX_ITERATIONS))]
+    pub max_iterations: Option<u32>,
+    /// How many tokens one run may use.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "bounded::<1, { MAX_TOKENS_LIMIT as i64 }, _, _>"
+    )]
+    #[schemars(range(min = 1, max = MAX_TOKENS_LIMIT))]
+    pub max_tokens: Option<u64>,
+}
+
+impl AgentConfig {
+    /// Has it this tool, which is not in the catalogue?
+    #[must_use]
+    pub fn has(&self, tool: &str) -> bool {
+        self.tools.as_ref().is_none_or(|tools| tools.iter().any(|entry| entry.matches(tool)))
+    }
+
+    /// Has it this operation as a tool? What is private only by its whole name (M-47), and so what
+    /// is no tool of any profile. Whether its role may call it is the operation's to say.
+    #[must_use]
+    pub fn offers(&self, operation: &Operation) -> bool {
+        let is_named = |entry: &ToolPattern| entry.exact() == Some(operation.name);
+        if self.tools.iter().flatten().any(is_named) {
+            return true;
+        }
+        !operation.private && !operation.surfaces.profiles.is_empty() && self.has(operation.name)
+    }
+
+    /// Could it have a tool whose name begins so?
+    #[must_use]
+    pub fn may_have_below(&self, beginning: &str) -> bool {
+        let may = |entry: &ToolPattern| entry.may_match_below(beginning);
+        self.tools.as_ref().is_none_or(|tools| tools.iter().any(may))
+    }
+
+    /// What stands alone in it, before it is known who else there is.
+    pub(super) fn check(&self, path: &str, origin: Origin) -> Result<(), Fault> {
+        let bad = |field: &str, found: &str, expected: String| Fault::BadValue {
+            path: format!("{path}.{field}"),
+            found: format!("`{}`", found.chars().take(60).collect::<String>()),
+            expected,
+        };
+        let above = self.role.filter(|role| !matches!(role, Role::Root | Role::Worker));
+        if let (Some(role), Origin::Project) = (above, origin) {
+            let expected = "root or worker: a project file gives no role above root".to_owned();
+            return Err(bad("role", role.name(), expected));
+        }
+        if let Some(model) = &self.model {
+            let (provider, name) = model.split_once(':').unwrap_or(("", model));
+            if !PROVIDERS.contains(&provider) || name.trim().is_empty() {
+                let expected = format!("MAKER:MODEL with {}", PROVIDERS.join(", "));
+                return Err(bad("model", model, expected));
+            }
+        }
+        for below in &self.subagents {
+            if !is_agent_name(below) {
+                return Err(bad("subagents", below, AGENT_NAME.to_owned()));
+            }
+        }
+        if self.instructions.as_ref().is_some_and(|text| text.len() > INSTRUCTIONS_MAX) {
+            let length = self.instructions.as_ref().map_or(0, String::len);
+            let (path, limit) = (format!("{path}.instructions"), INSTRUCTIONS_MAX);
+            return Err(Fault::TooLong { path, length, limit, unit: "bytes" });
+        }
+        Ok(())
+    }
+}
+
+/// How an agent may be called.
+pub(super) const AGENT_NAME: &str = "one word of letters, digits, - and _";
+
+/// The longest reply, in tokens.
+const REPLY_TOKENS: u32 = 8_192;
+
+/// The longest instructions, in bytes.
+const INSTRUCTIONS_MAX: usize = 64 << 10;
+
+pub(super) fn is_agent_name(name: &str) -> bool {
+    AgentPath::parse(name).is_some_and(|path| !path.is_subagent())
+}
+
+impl Roster {
+    /// Reads the agents of a file on top of what another said: an agent it names is as it says.
+    pub fn read(&self, text: &str, origin: Origin) -> Result<Self, Misplaced> {
+        let config = Config { agents: self.clone().into(), ..Config::default() };
+        let read = config.read(text, origin, Path::new("."))?;
+        Ok(Self::clone(&read.agents))
+    }
+
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&AgentConfig> {
+        self.agents.get(name)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &AgentConfig)> {
+        self.agents.iter().map(|(name, agent)| (name.as_str(), agent))
+    }
+
+    /// What is configured about the agent of a path: the last word is its name.
+    #[must_use]
+    pub fn of(&self, agent: &AgentPath) -> Option<&AgentConfig> {
+        agent.as_str().rsplit('.').next().and_then(|name| self.agents.get(name))
+    }
+
+    /// May a session that is bound to no issue keep a list (X-6)?
+    #[must_use]
+    pub fn keeps_session_lists(&self) -> bool {
+        self.session_lists != Some(false)
+    }
+
+    pub(super) const fn keep_session_lists(&mut self, keeps: bool) {
+        self.session_lists = Some(keeps);
+    }
+
+    /// How a run of this agent behaves, with what the caller says for this once; and the role that
+    /// is configured for it.
+    pub fn settings(
+        &self,
+        name: &str,
+        over: &Overrides,
+    ) -> Result<(Settings, Option<Role>), Error> {
+        let agent = self.agents.get(name);
+        let Some(model) = over.model.clone().or_else(|| agent?.model.clone()) else {
+            return Err(Refusal::NoModel { agent: name.to_owned() }.into());
+        };
+        let flags = DriveFlags {
+            auto_complete_todos: over.drives,
+            max_todo_continuations: over.max_continuations,
+        };
+        // What the environment says was put into the flags by whoever has one.
+        let (drive, _) = DriveSettings::resolve(agent, flags, &|_| None);
+        let patterns = agent.and_then(|agent| agent.tools.as_ref());
+        let settings = Settings {
+            model,
+            effort: agent
+                .and_then(|agent| agent.reasoning_effort.as_ref())
+                .map(|effort| effort.word().to_owned()),
+            drives: drive.enabled,
+            budget: Budget {
+                max_continuations: drive.max_continuations,
+                max_iterations: over.max_iterations.unwrap_or(drive.max_iterations),
+                check_interval_ms: drive.check_interval_ms,
+                window: Budget::default().window,
+                max_total_tokens: over.max_total_tokens.or(drive.max_tokens),
+            },
+            max_tokens: REPLY_TOKENS,
+            tools: patterns.map(|patterns| patterns.iter().map(ToString::to_string).collect()),
+            instructions: agent.and_then(|agent| agent.instructions.clone()),
+            completion: agent.and_then(|agent| agent.completion).unwrap_or_default(),
+            history: HISTORY_MAX,
+            continuation: None,
+        };
+        Ok((settings, agent.and_then(|agent| agent.role)))
+    }
+
+    /// Does an agent of this name have a model?
+    #[must_use]
+    pub fn has_model(&self, name: &str) -> bool {
+        self.agents.get(name).is_some_and(|agent| agent.model.is_some())
+    }
+
+    /// The agents that have a model.
+    pub fn with_model(&self) -> impl Iterator<Item = &str> {
+        self.iter().filter(|(_, agent)| agent.model.is_some()).map(|(name, _)| name)
+    }
+
+    /// The agent that plays a role in chats: the one configured for it; root's is `primary`.
+    #[must_use]
+    pub fn player(&self, role: Role) -> Option<String> {
+        if role == Role::Root {
+            return self.has_model("primary").then(|| "primary".to_owned());
+        }
+        let plays =
+            |(_, agent): &(&str, &AgentConfig)| agent.role == Some(role) && agent.model.is_some();
+        self.iter().find(plays).map(|(name, _)| name.to_owned())
+    }
+
+    /// What becomes of a proposal of this specialist.
+    #[must_use]
+    pub fn review(&self, kind: &str) -> Review {
+        self.agents.get(kind).and_then(|agent| agent.todo_review).unwrap_or_default()
+    }
+
+    /// Does a file name this agent, wherever it stands in the tree?
+    #[must_use]
+    pub fn names(&self, agent: &AgentPath) -> bool {
+        self.of(agent).is_some()
+    }
+
+    pub(super) fn insert(&mut self, name: String, agent: AgentConfig) {
+        self.agents.insert(name, agent);
+    }
+
+    /// Who stands above this agent, if anybody does.
+    fn above(&self, name: &str) -> Option<&str> {
+        let holds = |agent: &AgentConfig| agent.subagents.iter().any(|below| below == name);
+        self.iter().find(|(_, agent)| holds(agent)).map(|(above, _)| above)
+    }
+
+    /// What can be judged only of all of them together (K-22): no agent lists a tool that its role
+    /// will never be let use, and no agent below another, or that is a worker, one that is root's.
+    pub(super) fn check(&self) -> Result<(), Fault> {
+        for (name, agent) in &self.agents {
+            let above = self.above(name);
+            if above == Some(name) {
+                let (path, found) = (format!("agents.{name}.subagents"), format!("`{name}`"));
+                let expected = "other agents: none is below itself".to_owned();
+                return Err(Fault::BadValue { path, found, expected });
+            }
+            let role = match agent.role {
+                None | Some(Role::Root) if above.is_some() => Role::Worker,
+                role => role.unwrap_or(Role::Root),
+            };
+            for tool in agent.tools.iter().flatten().filter_map(ToolPattern::exact) {
+                let is_below = above.is_some() || role == Role::Worker;
+                let expected = if is_below && ROOT_ONLY.contains(&tool) {
+                    let why = above.map_or_else(
+                        || format!("{name} is a worker"),
+                        |above| format!("{name} is a subagent of {above}"),
+                    );
+                    format!(
+                        "what it may use: {why}, and only a root agent has this tool; \
+                         a subagent proposes in its return"
+                    )
+                } else if catalogue::find(tool).is_ok_and(|found| !found.access.allows(role)) {
+                    format!("what it may use: {name} acts as {role}, which never may call this")
+                } else {
+                    continue;
+                };
+                let (path, found) = (format!("agents.{name}.tools"), format!("`{tool}`"));
+                return Err(Fault::BadValue { path, found, expected });
+            }
+        }
+        Ok(())
+    }
+
+    /// The name closest to one that is not there.
+    #[must_use]
+    pub fn nearest(&self, wrong: &str) -> Option<&str> {
+        nearest(wrong, self.agents.keys().map(String::as_str))
+    }
+}
+
+/// A number inside its range, or none. The range stands a second time in the field's schema, which
+/// is what a fault is explained by.
+fn bounded<'de, const MIN: i64, const MAX: i64, T: TryFrom<i64>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    let Some(number) = Option::<i64>::deserialize(deserializer)? else { return Ok(None) };
+    let inside = (MIN..=MAX).contains(&number).then(|| T::try_from(number).ok()).flatten();
+    inside.map(Some).ok_or_else(|| D::Error::custom(format!("it must be {MIN} to {MAX}")))
+}

@@ -1,0 +1,134 @@
+//! `permission_ask`: the runner of an agent asks whether it may call an outside tool.
+
+use punchlist_core::gate::permission::PERMISSION_ASKERS;
+use punchlist_core::gate::{AskPermission, GateState};
+use punchlist_core::text::Title;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::explain::Fault;
+use crate::input::{Maybe, agent};
+use crate::{Envelope, Error};
+
+/// How much of an input a person is shown, in bytes of its JSON.
+const SHOWN_MAX: usize = 4 << 10;
+
+/// The longest definition, in bytes of its JSON.
+const DEFINITION_MAX: usize = 16 << 10;
+
+/// Ask whether an agent may call an outside tool, this once: allowed, denied, or open until the
+/// operator answers. Asked again for the same call it is the same question.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// The tool's name.
+    pub tool: Title,
+    /// What it would be called with.
+    #[serde(default)]
+    pub input: Option<Value>,
+    /// What the tool is, e.g. its command: a permission that was given always holds as long as
+    /// this stays the same.
+    #[serde(default)]
+    pub definition: Option<Map<String, Value>>,
+    /// The path of the agent that wants to call it; absent: the caller.
+    #[serde(default)]
+    pub agent: Maybe<Title>,
+    /// The run it happens in.
+    pub run: Title,
+    /// The id of the call in that run.
+    pub call: Title,
+}
+
+/// Whether a call may be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Nobody has answered yet.
+    Open,
+    Allowed,
+    Denied,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    pub permission: Verdict,
+    /// The gate that asks, or that said so.
+    pub gate_id: String,
+    /// It was permitted always, and nobody was asked this time.
+    pub standing: bool,
+    /// What the operator said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response: Option<Value>,
+}
+
+#[derive(Debug)]
+pub struct PermissionAsk;
+
+impl Define for PermissionAsk {
+    const NAME: &'static str = "permission_ask";
+    const ACCESS: Access = Access::Roles(&PERMISSION_ASKERS);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces = Surfaces::CALL;
+    /// The answer changes when a person has given it.
+    const KEEPS_ANSWERS: bool = false;
+    const EXAMPLE: &'static str = r#"{"tool":"deploy","input":{"to":"staging"},
+        "definition":{"command":["./deploy.sh"]},"run":"run-1","call":"call-1"}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
+        let length = input.definition.as_ref().map_or(0, |found| json(found).len());
+        if length > DEFINITION_MAX {
+            let (path, limit, unit) = ("definition".to_owned(), DEFINITION_MAX, "bytes");
+            return Err(Fault::TooLong { path, length, limit, unit }.into());
+        }
+        Ok(())
+    }
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let agent = match &input.agent.0 {
+            Some(named) => agent("agent", named.as_str())?,
+            None => call.envelope().actor.agent.clone(),
+        };
+        let whole = input.input.clone().unwrap_or(Value::Null);
+        let digest = Sha256::digest(whole.to_string().as_bytes());
+        let command = AskPermission {
+            tool: input.tool.clone(),
+            agent,
+            run: input.run.clone(),
+            call: input.call.clone(),
+            digest: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+            input: shown(whole),
+            definition: Value::Object(input.definition.clone().unwrap_or_default()),
+        };
+        let (gate, standing) = call.ask_permission(&command)?;
+        let permission = match gate.state {
+            GateState::Resumed => Verdict::Allowed,
+            GateState::Refused => Verdict::Denied,
+            GateState::Open | GateState::Superseded => Verdict::Open,
+        };
+        let (gate_id, response) = (gate.id.to_string(), gate.response);
+        Ok(Output { permission, gate_id, standing, response })
+    }
+}
+
+fn json(object: &Map<String, Value>) -> String {
+    Value::Object(object.clone()).to_string()
+}
+
+/// A long input is shown by its beginning, which says that it is one.
+fn shown(input: Value) -> Value {
+    let text = input.to_string();
+    if text.len() <= SHOWN_MAX {
+        return input;
+    }
+    let end = text.floor_char_boundary(SHOWN_MAX);
+    Value::String(format!("{}… ({} bytes in all)", &text[..end], text.len()))
+}

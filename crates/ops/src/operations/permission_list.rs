@@ -1,0 +1,117 @@
+//! `permission_list`: what was permitted always.
+
+use punchlist_core::gate::{GateKind, GateState};
+use punchlist_core::text::Title;
+use punchlist_core::{Gate, Role, Time};
+use punchlist_store::rows::gates::WantedGates;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::{Maybe, limit, page};
+use crate::{Envelope, Error};
+
+/// List what was permitted always, the oldest first: which tools agents call without asking.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Only of this tool.
+    #[serde(default)]
+    pub tool: Maybe<Title>,
+    /// How many at most, from 1; absent: 50, more than 1,000 is cut to 1,000.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub limit: Option<i64>,
+    /// The nextCursor of the page before.
+    #[serde(default)]
+    pub cursor: Maybe<Title>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    pub permissions: Vec<PermissionView>,
+    /// Give this as `cursor` to read on; absent: there is no more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+/// A standing permission.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PermissionView {
+    /// The gate that was answered so.
+    pub id: String,
+    pub tool: String,
+    pub agent: String,
+    /// What the tool was when it was permitted; for another one a person is asked again.
+    pub definition: Value,
+    pub granted_by: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub granted_at: Option<Time>,
+    /// When it was taken back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revoked_at: Option<Value>,
+}
+
+impl From<Gate> for PermissionView {
+    fn from(gate: Gate) -> Self {
+        let revoked = gate.response.as_ref().and_then(|said| said.get("revokedAt"));
+        Self {
+            id: gate.id.to_string(),
+            revoked_at: revoked.cloned(),
+            definition: gate.details.get("definition").cloned().unwrap_or_default(),
+            tool: gate.text,
+            agent: gate.agent.to_string(),
+            granted_by: gate.answered_by,
+            granted_at: gate.answered_at,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct PermissionList;
+
+impl Define for PermissionList {
+    const NAME: &'static str = "permission_list";
+    const ACCESS: Access = Access::Roles(&[Role::Operator]);
+    const EFFECT: Effect = Effect::Read;
+    const SURFACES: Surfaces = Surfaces { command: &["permission", "list"], ..Surfaces::CALL };
+    const EXAMPLE: &'static str = r#"{"tool":"deploy"}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
+        limit(input.limit).map(|_| ())
+    }
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        call.reaches_issue(None)?;
+        let limit = limit(input.limit)?;
+        let Some(project) = call.project()? else {
+            return Ok(Output { permissions: Vec::new(), next_cursor: None });
+        };
+        let (state, kind) = (Some(GateState::Resumed), Some(GateKind::Permission));
+        let above = input.cursor.0.clone().map(Title::into_string);
+        let mut wanted = WantedGates { state, kind, above, ..WantedGates::default() };
+        let is_meant = |gate: &Gate| {
+            gate.is_standing_permission()
+                && input.tool.0.as_ref().is_none_or(|tool| tool.as_str() == gate.text)
+        };
+        // Most were given once: they are read past until a page is full.
+        let mut found: Vec<Gate> = Vec::new();
+        while found.len() <= usize::try_from(limit).unwrap_or(usize::MAX) {
+            let read = call.tx().gates(project, &wanted, limit + 1)?;
+            let Some(last) = read.last() else { break };
+            wanted.above = Some(last.id.to_string());
+            found.extend(read.into_iter().filter(is_meant));
+        }
+        let next_cursor = page(&mut found, limit, |last| last.id.to_string());
+        let permissions = found.into_iter().map(PermissionView::from).collect();
+        Ok(Output { permissions, next_cursor })
+    }
+}

@@ -1,0 +1,147 @@
+//! `todo_show`: one item, whole, with what happened while it was worked on.
+
+use punchlist_core::authority::{Action, Verdict, authority, owns};
+use punchlist_core::conversation::Message;
+use punchlist_core::{Delegation, ListKind, Refusal, Scope, Snapshot, Time};
+use punchlist_store::rows::delegations::WantedDelegations;
+use punchlist_store::rows::lists::Lock;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::views::{DelegationView, MessageView, TodoView};
+
+/// How many delegations and messages are shown, the newest.
+const DELEGATIONS: i64 = 50;
+const MESSAGES: i64 = 1_000;
+
+/// Show a todo whole: where it stands, its notes, who was asked to do it, and what was said while they did.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// Its id, or its number where it has one.
+    pub todo_id: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    pub todo: TodoView,
+    pub list: ListView,
+    /// What to see at a glance: its status, then overdue, claimed, resting or why it is held.
+    pub badges: Vec<String>,
+    /// How many days until its deadline; below zero: since it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub days_left: Option<i64>,
+    pub notes: Vec<NoteView>,
+    pub delegations: Vec<DelegationView>,
+    /// What was said in its chat while it was worked on, the oldest first.
+    pub messages: Vec<MessageView>,
+}
+
+/// Where an item is kept.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ListView {
+    pub kind: ListKind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mission: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pillar: Option<String>,
+}
+
+/// A note on an item.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct NoteView {
+    pub author: String,
+    pub text: String,
+    #[schemars(with = "String")]
+    pub at: Time,
+}
+
+#[derive(Debug)]
+pub struct TodoShow;
+
+impl Define for TodoShow {
+    const NAME: &'static str = "todo_show";
+    const ACCESS: Access = Access::Todo(Action::View);
+    const EFFECT: Effect = Effect::Read;
+    const SURFACES: Surfaces =
+        Surfaces { profiles: &[], command: &["todo", "show"], positional: &["todoId"] };
+    const EXAMPLE: &'static str = r#"{"todoId":"01JCQ0000000000000000000AB"}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        let (list, id) = call.find_todo(&input.todo_id)?;
+        call.within_reach(&list.scope)?;
+        let unknown = || {
+            let (todo_id, list) = (input.todo_id.clone(), None);
+            Error::from(Refusal::UnknownTodo { todo_id, list })
+        };
+        let todo = call.tx().todo(list.id, id)?.ok_or_else(unknown)?;
+        let actor = &call.envelope().actor;
+        let mut shown = Snapshot::empty(list.clone());
+        shown.todos.insert(id, todo.clone());
+        let owned = owns(actor, &shown, Some(&todo));
+        let (role, action, todo_kind) = (actor.role, Action::View, todo.kind);
+        if let Verdict::Deny(denial) = authority(role, list.kind(), todo_kind, action, owned) {
+            let list = list.kind();
+            return Err(Refusal::NotPermitted { role, action, list, todo_kind, denial }.into());
+        }
+        let (project, now) = (list.project_id, call.envelope().now);
+        let mission = match &list.scope {
+            Scope::Pillar { mission, .. } => call.tx().mission(project, mission, Lock::No)?,
+            _ => None,
+        };
+        let zone = mission.as_ref().map_or("UTC", |mission| mission.timezone());
+        let standing = todo.standing(zone, now);
+        let wanted = WantedDelegations { todo: Some(id), ..WantedDelegations::default() };
+        let found = call.tx().delegations(project, &wanted, DELEGATIONS)?;
+        let delegations: Vec<Delegation> = found.into_iter().map(|(d, _)| d).collect();
+        let messages = said(call, &delegations)?;
+        let notes = call.tx().notes(id)?.into_iter();
+        let (mission, pillar) = match &list.scope {
+            Scope::Pillar { mission, pillar } => (Some(mission.clone()), Some(pillar.clone())),
+            _ => (None, None),
+        };
+        Ok(Output {
+            todo: TodoView::from(&todo),
+            list: ListView { kind: list.kind(), mission, pillar },
+            badges: standing.badges,
+            days_left: standing.days_left,
+            notes: notes.map(|n| NoteView { author: n.author, text: n.text, at: n.at }).collect(),
+            delegations: delegations.into_iter().map(DelegationView::from).collect(),
+            messages: messages.into_iter().map(MessageView::from).collect(),
+        })
+    }
+}
+
+/// What was said while an item was worked on: by those who did, and by people and reports meanwhile.
+fn said(call: &mut Call<'_, '_>, delegations: &[Delegation]) -> Result<Vec<Message>, Error> {
+    let mut messages = Vec::new();
+    for delegation in delegations {
+        let run = call.tx().run_of_delegation(delegation.id)?;
+        let own_chat = run.as_ref().map(|run| run.conversation_id);
+        let Some(chat) = delegation.conversation_id.or(own_chat) else { continue };
+        let run = run.map(|run| run.id);
+        let ended = delegation.finished_at;
+        let meanwhile = |message: &Message| {
+            message.created_at >= delegation.created_at
+                && ended.is_none_or(|ended| message.created_at <= ended)
+        };
+        let of_it = |message: &Message| match message.run_id {
+            Some(by) => Some(by) == run,
+            None => meanwhile(message),
+        };
+        let newest = call.tx().newest_messages(chat, MESSAGES)?;
+        messages.extend(newest.into_iter().filter(of_it));
+    }
+    let mut seen = std::collections::HashSet::new();
+    messages.retain(|message| seen.insert(message.id));
+    Ok(messages)
+}

@@ -1,0 +1,87 @@
+//! The list of a session, whole, as the model wrote it.
+
+use punchlist_core::issue::progress;
+use punchlist_core::todo::Priority;
+use punchlist_core::{Snapshot, Status, Todo, Warning};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::todo::HoldView;
+
+/// The answer of `todo_write` and `todo_read`.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct SessionListView {
+    /// In the order of the list; what was cancelled comes last.
+    pub todos: Vec<SessionTodoView>,
+    pub summary: SessionListSummary,
+    /// What was passed over or held, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// What was given up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// One item.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SessionTodoView {
+    /// The id it was written with, else ours.
+    pub id: String,
+    pub content: String,
+    pub status: Status,
+    pub priority: Priority,
+    /// Why it is not to be worked on now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hold: Option<HoldView>,
+}
+
+/// How many items stand where.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionListSummary {
+    pub total: usize,
+    pub pending: usize,
+    pub in_progress: usize,
+    pub completed: usize,
+    pub cancelled: usize,
+    /// Of the open ones.
+    pub held: usize,
+}
+
+impl SessionListView {
+    #[must_use]
+    pub fn of(snapshot: &Snapshot, warnings: &[Warning]) -> Self {
+        let mut todos: Vec<&Todo> = snapshot.todos.values().collect();
+        todos.retain(|todo| todo.removed_at.is_none());
+        todos.sort_by_key(|todo| {
+            (todo.status == Status::Cancelled, todo.position, todo.created_at, todo.id)
+        });
+        let count = |status| todos.iter().filter(|todo| todo.status == status).count();
+        let summary = SessionListSummary {
+            total: todos.len(),
+            pending: count(Status::Pending),
+            in_progress: count(Status::InProgress),
+            completed: count(Status::Completed),
+            cancelled: count(Status::Cancelled),
+            held: todos.iter().filter(|todo| todo.hold.is_some()).count(),
+        };
+        Self {
+            todos: todos.into_iter().map(SessionTodoView::from).collect(),
+            summary,
+            warnings: warnings.iter().map(Warning::to_string).collect(),
+            message: progress::given_up(snapshot).map(|given_up| format!("{given_up}.")),
+        }
+    }
+}
+
+impl From<&Todo> for SessionTodoView {
+    fn from(todo: &Todo) -> Self {
+        Self {
+            id: todo.called(),
+            content: todo.title.clone(),
+            status: todo.status,
+            priority: todo.priority,
+            hold: todo.hold.as_ref().map(HoldView::from),
+        }
+    }
+}
