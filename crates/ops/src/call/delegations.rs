@@ -79,7 +79,8 @@ impl Call<'_, '_> {
         }
     }
 
-    /// Hands work that was returned to whoever did it, if somebody did, with what is missing (M-51).
+    /// Hands work that was returned to the agent of ours that did it, with what is missing (M-51).
+    /// Whoever has workers of its own hands it on itself.
     pub(super) fn hand_back(
         &mut self,
         project: ProjectId,
@@ -91,6 +92,9 @@ impl Call<'_, '_> {
         let last = found.into_iter().map(|(delegation, _)| delegation).next_back();
         let returned = last.filter(|last| last.state == DelegationState::Returned);
         let Some(done) = returned else { return Ok(false) };
+        if self.tx.run_of_delegation(done.id)?.is_none() {
+            return Ok(false);
+        }
         let (Ok(kind), Ok(mission)) = (Title::new(&done.kind), Body::new(feedback)) else {
             return Ok(false);
         };
