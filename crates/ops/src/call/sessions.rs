@@ -213,9 +213,13 @@ impl Call<'_, '_> {
         project: ProjectId,
         conversation_id: ConversationId,
         (role, kind): (Speaker, MessageKind),
-        text: String,
+        mut text: String,
         part: Option<(RunId, Option<Part>)>,
     ) -> Result<Message, Error> {
+        // PostgreSQL keeps every character but this one, and a model may say anything.
+        if text.contains('\0') {
+            text = text.replace('\0', "\u{fffd}");
+        }
         let (run_id, part) = match part {
             Some((run_id, part)) => (Some(run_id), part),
             None => (None, None),
@@ -226,8 +230,7 @@ impl Call<'_, '_> {
             role,
             kind,
             author,
-            // PostgreSQL keeps every character but this one, and a model may say anything.
-            text: text.replace('\0', "\u{fffd}"),
+            text,
             run_id,
             part,
             created_at: self.envelope.now,

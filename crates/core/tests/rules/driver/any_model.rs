@@ -227,7 +227,7 @@ prop_compose! {
         extreme in any::<bool>(),
         flags in prop::array::uniform3(any::<bool>()),
     ) -> Counters {
-        let count = |n: u32| if extreme && n % 3 == 0 { u32::MAX - n } else { n };
+        let count = |n: u32| if extreme && n.is_multiple_of(3) { u32::MAX - n } else { n };
         let tokens = |n: u64| if extreme { n } else { n >> 48 };
         Counters {
             iterations: count(small[0]),
