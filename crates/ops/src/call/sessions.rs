@@ -224,6 +224,8 @@ impl Call<'_, '_> {
             Some((run_id, part)) => (Some(run_id), part),
             None => (None, None),
         };
+        // PostgreSQL keeps every character but this one, and a model may say anything.
+        let text = if text.contains('\0') { text.replace('\0', "\u{fffd}") } else { text };
         let message = Message {
             id: MessageId::from(self.ids.ulid()),
             conversation_id,

@@ -182,11 +182,11 @@ fn a_crash_while_it_rests_loses_nothing() {
     assert!(worlds > 1_000, "{worlds}");
 }
 
-/// The same for work that was handed on: its place in the queue is the delegation itself.
+/// The same for work that was handed on: its place in the queue is the delegation itself, which is
+/// left alone while its run waits. Such a run has no list, so it never rests.
 #[test]
 fn a_delegated_run_goes_on_as_well() {
-    let budget = Budget { max_continuations: 1, max_iterations: 2, ..Budget::default() };
-    let mut delegated = run(Budget { check_interval_ms: 5_000, ..budget });
+    let mut delegated = small(1, 2);
     delegated.delegation_id = Some(delegation());
     let behaviours = [Behaviour::End, Behaviour::Call(Tool::Permit), Behaviour::Call(Tool::Await)];
     let outside = Outside { crashes: 1, expiries: 1, ..NOTHING };

@@ -468,8 +468,7 @@ impl World {
         }
         for (index, entry) in self.queue.iter().enumerate() {
             let is_dead = self.is_orphaned(index);
-            let waits = self.run.state == RunState::Waiting
-                && !matches!(self.run.waits_for, Some(Wait::Cooldown(_)));
+            let waits = self.run.state == RunState::Waiting;
             let is_parked = self.run.delegation_id.is_some() && waits;
             if !entry.done && (!entry.held || is_dead) && !is_parked {
                 let mut world = self.clone();

@@ -1,0 +1,164 @@
+//! Tools from outside that fail, or have to ask first.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use punchlist_core::conversation::ToolCall;
+use punchlist_core::driver::StopReason;
+use punchlist_core::{Role, Run};
+use punchlist_engine::agent::{Answer, Crew, Outcome, Outside, Said};
+use punchlist_engine::model::{Cancel, Tool};
+use punchlist_ops::Error;
+use punchlist_testkit::{Backend, on_every_lasting_store};
+use serde_json::{Value, json};
+
+use crate::stage::Stage;
+
+on_every_lasting_store!(
+    what_fails_twice_is_held_and_the_next_goes_on,
+    what_fails_once_is_only_told,
+    a_tool_that_asks_is_called_after_the_answer,
+);
+
+/// A tool that does what a test says.
+struct Double<F> {
+    answer: F,
+    calls: AtomicUsize,
+}
+
+impl<F: Fn(&Run, usize) -> Answer + Sync> Outside for Double<F> {
+    fn tools(&self, _: &Run) -> Vec<Tool> {
+        let input = json!({ "type": "object" });
+        vec![Tool { name: "deploy".to_owned(), description: "Deploys.".to_owned(), input }]
+    }
+
+    fn call(
+        &self,
+        _: &str,
+        run: &Run,
+        _: &ToolCall,
+        _: &Value,
+        _: &Cancel,
+        begin: &dyn Fn() -> Result<(), Error>,
+    ) -> Result<Answer, Error> {
+        let answer = (self.answer)(run, self.calls.fetch_add(1, Ordering::SeqCst));
+        if let Answer::Done(_) = answer {
+            begin()?;
+        }
+        Ok(answer)
+    }
+}
+
+const fn double<F: Fn(&Run, usize) -> Answer + Sync>(answer: F) -> Double<F> {
+    Double { answer, calls: AtomicUsize::new(0) }
+}
+
+fn said(text: &str, is_error: bool) -> Answer {
+    let (text, changed) = (text.to_owned(), !is_error);
+    Answer::Done(Said { text, is_error, changed, touched_list: false, outside: true })
+}
+
+fn drive(stage: &Stage, outside: &dyn Outside, run: punchlist_core::RunId) -> Outcome {
+    stage.crew(&|| false, |crew| Crew { outside, ..*crew }.drive("test", run).unwrap())
+}
+
+/// S-25, S-32, D-19: one retry, then the item is held as failed and the next one goes on; the end
+/// names why.
+fn what_fails_twice_is_held_and_the_next_goes_on(backend: Backend) {
+    let script = r#"
+[[steps]]
+calls = [ { tool = "create_todo", input = { items = [ { title = "deploy" }, { title = "write" } ] }, save = "plan" } ]
+[[steps]]
+calls = [ { tool = "deploy", input = { to = "a" } } ]
+[[steps]]
+calls = [ { tool = "deploy", input = { to = "b" } } ]
+[[steps]]
+when = "is held as failed"
+calls = [ { tool = "complete_todo", input = { todoId = "{{plan.created.1.id}}", outcome = "written" } } ]
+[[steps]]
+text = "One is done."
+"#;
+    let stage = Stage::solo(backend, script);
+    let run = stage.start("Deploy and write.");
+    let outside = double(|_, _| said("the key is wrong", true));
+    assert_eq!(
+        drive(&stage, &outside, run),
+        Outcome::Ended(StopReason::Blocked),
+        "{:?}",
+        stage.told()
+    );
+    let shown = stage.show(run);
+    assert_eq!(shown["done"][0]["title"], json!("write"));
+    assert_eq!(shown["left"][0]["title"], json!("deploy"));
+    let hold = shown["left"][0]["hold"].as_str().unwrap();
+    assert!(hold.contains("its tools failed: the key is wrong"), "{hold}");
+    let chat = stage.chat(run);
+    let told: Vec<&str> =
+        chat.iter().filter(|(_, kind, _)| kind == "synthetic").map(|m| m.2.as_str()).collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].ends_with("Go on with the others."), "{told:?}");
+    assert!(told[1].contains("- deploy (failed: its tools failed: the key is wrong)"), "{told:?}");
+}
+
+/// S-32: a failure that passes leaves no trace on the item.
+fn what_fails_once_is_only_told(backend: Backend) {
+    let script = r#"
+[[steps]]
+calls = [ { tool = "create_todo", input = { items = [ { title = "deploy" } ] }, save = "plan" } ]
+[[steps]]
+calls = [ { tool = "deploy", input = { n = 1 } } ]
+[[steps]]
+calls = [ { tool = "deploy", input = { n = 2 } } ]
+[[steps]]
+calls = [ { tool = "deploy", input = { n = 3 } } ]
+[[steps]]
+calls = [ { tool = "complete_todo", input = { todoId = "{{plan.created.0.id}}", outcome = "ok" } } ]
+[[steps]]
+text = "Done."
+"#;
+    let stage = Stage::solo(backend, script);
+    let run = stage.start("Deploy.");
+    // Fails, succeeds, fails: never twice in a row.
+    let outside = double(|_, nth| said("hm", nth % 2 == 0));
+    assert_eq!(
+        drive(&stage, &outside, run),
+        Outcome::Ended(StopReason::Drained),
+        "{:?}",
+        stage.told()
+    );
+}
+
+/// S-31: the call has no result before the person answered, and is made then; also where the answer
+/// comes while the process is about to lie down.
+fn a_tool_that_asks_is_called_after_the_answer(backend: Backend) {
+    let script = "[[steps]]\ncalls = [ { tool = \"deploy\" } ]\n[[steps]]\ntext = \"Deployed.\"";
+    for at_once in [false, true] {
+        let stage = Stage::solo(backend, script);
+        let run = stage.start("Deploy.");
+        let answer = || {
+            let gate = stage.call("gate_list", json!({})).unwrap()["gates"][0]["id"].clone();
+            stage.call("gate_answer", json!({ "gateId": gate, "decision": "resume" })).unwrap();
+        };
+        let outside = double(|run, nth| {
+            if nth > 0 {
+                return said("deployed", false);
+            }
+            let mut envelope = stage.envelope(Role::Root);
+            envelope.context.run = Some(run.id);
+            envelope.context.session = run.session_id.map(|id| id.to_string());
+            stage.world.call_in(&envelope, "ask", json!({ "question": "May I?" })).unwrap();
+            if at_once {
+                answer();
+            }
+            Answer::Asked
+        });
+        if !at_once {
+            assert_eq!(drive(&stage, &outside, run), Outcome::Waiting);
+            answer();
+        }
+        assert_eq!(drive(&stage, &outside, run), Outcome::Ended(StopReason::NoPlan), "{at_once}");
+        let shown = stage.show(run);
+        assert_eq!((&shown["text"], &shown["run"]["iterations"]), (&json!("Deployed."), &json!(2)));
+        let results = stage.chat(run).into_iter().filter(|(_, kind, _)| kind == "result");
+        assert_eq!(results.map(|(_, _, text)| text).collect::<Vec<_>>(), ["deployed"]);
+    }
+}
