@@ -149,7 +149,7 @@ fn a_person_is_heard_by_who_leads(backend: Backend) {
     let refused = stage.call("conversation_post", post.clone()).unwrap_err();
     assert_eq!(refused.code(), "agent_at_work");
     assert!(said(&stage, &chat).len() > 2, "it can still be read");
-    stage.report(&taken, json!({ "result": "ts-loader only" }));
+    stage.report(&taken, &json!({ "result": "ts-loader only" }));
     assert!(stage.call("conversation_post", post).is_ok());
 }
 
@@ -195,7 +195,7 @@ fn other_work_goes_on_meanwhile(backend: Backend) {
     let history = stage.call("metric_history", input).unwrap();
     assert_eq!(history["readings"].as_array().unwrap().len(), 1);
     // The second comes back while the first is still worked on: it is read at once.
-    stage.report(&second, json!({ "result": "done" }));
+    stage.report(&second, &json!({ "result": "done" }));
     stage.work();
     let chat = said(&stage, &todo_chat(&mission));
     assert_eq!(chat.last().unwrap(), "lead:boss: I have read it.", "{chat:#?}");
@@ -247,7 +247,7 @@ text = "There it is."
     stage.world.call_in(&asks, "conversation_post", post).unwrap();
     let begin = json!({ "agent": "boss", "conversationId": chat });
     stage.world.call_in(&system, "run_begin", begin).unwrap();
-    stage.work_and("asks boss", || stage.report(&taken, json!({ "result": "ts-loader only" })));
+    stage.work_and("asks boss", || stage.report(&taken, &json!({ "result": "ts-loader only" })));
     let told = said(&stage, &chat);
     assert_eq!(told.last().unwrap(), "lead:boss: There it is.", "{told:#?}");
     assert_eq!(stage.call("run_list", json!({ "state": "running" })).unwrap()["runs"], json!([]));

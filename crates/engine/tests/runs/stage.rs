@@ -187,7 +187,7 @@ impl Stage {
     }
 
     /// And says what came of it.
-    pub(crate) fn report(&self, taken: &Value, said: Value) {
+    pub(crate) fn report(&self, taken: &Value, said: &Value) {
         let (id, epoch) = (&taken["delegation"]["id"], &taken["epoch"]);
         let mut input = json!({ "delegationId": id, "epoch": epoch });
         input.as_object_mut().unwrap().extend(said.as_object().unwrap().clone());
