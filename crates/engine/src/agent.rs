@@ -4,6 +4,7 @@
 //! acted on: what is next follows from the stored messages alone, so another process can go on
 //! where this one was killed. What the driver says is law here; no rule lives in this folder.
 
+mod calls;
 mod errands;
 mod handler;
 mod history;
@@ -11,6 +12,7 @@ mod live;
 mod outside;
 mod runner;
 mod tools;
+mod wire;
 
 pub use handler::Errand;
 pub use live::Live;

@@ -7,6 +7,7 @@ mod checklist;
 mod conversations;
 mod cycle;
 mod delegations;
+mod drive;
 mod gates;
 mod issues;
 mod metrics;
@@ -16,6 +17,7 @@ mod plans;
 mod runs;
 mod session_lists;
 mod sessions;
+mod wakes;
 
 pub(crate) use missions::Counts;
 pub(crate) use runs::{NewRun, Reply, ToolResult};

@@ -153,7 +153,7 @@ mod tests {
             "todoId": "01JCQ0000000000000000000AB", "slug": "x",
         });
         assert_eq!(brief(&input), "look, write");
-        assert_eq!(brief(&json!({ "path": "a", "deep": { "line": "b" } })), "b, a");
+        assert_eq!(brief(&json!({ "path": "a", "deep": { "line": "b" } })), "a, b");
         let refused = json!({ "error": { "code": "x", "message": "not so" } }).to_string();
         assert_eq!((fault(&refused), fault("plain")), ("not so".into(), "plain".into()));
     }

@@ -166,6 +166,10 @@ fn what_is_left_is_told(backend: Backend) {
     assert_eq!((off.exit, &off.json()["stopReason"]), (Some(1), &json!("switched_off")));
 }
 
+fn item(n: u8, title: &str, status: &str, outcome: &str) -> Value {
+    json!({ "id": format!("<id {n}>"), "title": title, "status": status, "outcome": outcome })
+}
+
 /// The shape of `--json`, and nothing else on either stream; the cost where there is a price.
 fn a_run_is_one_object(backend: Backend) {
     let place = Place::new(backend);
@@ -178,7 +182,6 @@ fn a_run_is_one_object(backend: Backend) {
     let ran = run(&place, &["Do it", "--agent", "coder", "--json"]).run();
     assert_eq!((ran.exit, ran.stderr.as_str()), (Some(0), ""));
     let answer = Names::default().hide(&ran.json());
-    let item = |n: u8, title: &str, status: &str, outcome: &str| json!({ "id": format!("<id {n}>"), "title": title, "status": status, "outcome": outcome });
     let expected = json!({
         "runId": answer["runId"], "conversationId": answer["conversationId"],
         "turnId": answer["turnId"], "sessionId": answer["sessionId"],

@@ -14,7 +14,8 @@ use punchlist_ops::{Envelope, Error};
 use serde_json::{Value, json};
 
 use super::Crew;
-use super::runner::{Made, Outcome};
+use super::calls::Made;
+use super::runner::Outcome;
 use super::tools::Said;
 use crate::model::Cancel;
 

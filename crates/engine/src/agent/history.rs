@@ -134,7 +134,8 @@ fn shown(run: &Run, actor: &Actor, messages: Vec<Message>) -> Vec<Shown> {
                     aside.extend(shown.drain(at..));
                 }
                 if open == 0 {
-                    shown.push(one);
+                    // A reply without a word says nothing to anybody.
+                    shown.extend(Some(one).filter(|one| !one.text.trim().is_empty()));
                     shown.append(&mut aside);
                     continue;
                 }

@@ -4,10 +4,9 @@
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use punchlist_core::conversation::ToolCall;
 use punchlist_core::driver::{self, Finish, StopReason, Trigger, Wait};
 use punchlist_core::run::{Completion, RunState};
-use punchlist_core::{DelegationId, Refusal, Run, RunId, Time};
+use punchlist_core::{Refusal, Run, RunId, Time};
 use punchlist_ops::Error;
 use punchlist_ops::catalogue::find;
 use punchlist_ops::runs::Look;
@@ -15,9 +14,10 @@ use punchlist_store::rows::outbox::Work;
 use serde_json::{Value, json};
 
 use super::history::{self, Next};
-use super::tools::{Answer, Said, Toolset, cut};
+use super::tools::Toolset;
+use super::wire::{drive_input, finish, reply_input};
 use super::{Crew, Live};
-use crate::model::{Cancel, Fault, FaultKind, Input, Message, Model, Reply, Request, Stop, Told};
+use crate::model::{Cancel, Fault, FaultKind, Message, Model, Reply, Request, Told};
 
 /// How often it is asked whether the run is still wanted.
 const LOOK: Duration = Duration::from_millis(500);
@@ -30,9 +30,6 @@ const SUMMED_MIN: usize = 6;
 
 /// How many messages are read for one step: more than are ever shown.
 const LOOKED_AT: i64 = 80;
-
-/// The longest text of one reply that is kept.
-const TEXT_MAX: usize = 1 << 20;
 
 const SUMMARY: &str = "Sum up this conversation for yourself, so that the work can go on from your \
 summary alone: what was asked, what was found out and decided, what is done, what is open, names and \
@@ -51,12 +48,12 @@ pub enum Outcome {
 }
 
 /// A run in the hands of this process.
-struct Hands<'a, 'c> {
-    crew: &'a Crew<'c>,
-    project: &'a str,
+pub(super) struct Hands<'a, 'c> {
+    pub(super) crew: &'a Crew<'c>,
+    pub(super) project: &'a str,
     id: RunId,
     epoch: i64,
-    cancel: Cancel,
+    pub(super) cancel: Cancel,
 }
 
 /// What is next.
@@ -134,7 +131,7 @@ impl Crew<'_> {
         }
     }
 
-    fn step(&self, project: &str, input: Value) -> Result<Value, Error> {
+    pub(super) fn step(&self, project: &str, input: Value) -> Result<Value, Error> {
         self.ops.call(find("run_step")?, &self.system(project), input)
     }
 }
@@ -335,103 +332,15 @@ impl Hands<'_, '_> {
         self.ask(run, tools, Trigger::Stopped(finish), Some(&fault.message))
     }
 
-    fn cancelled(&self, run: &Run, tools: &Toolset) -> Result<Flow, Error> {
+    pub(super) fn cancelled(&self, run: &Run, tools: &Toolset) -> Result<Flow, Error> {
         if (self.crew.is_stopped)() {
             return Ok(Flow::Over(Outcome::Stopped));
         }
         self.ask(run, tools, Trigger::Stopped(Finish::Cancelled), None)
     }
 
-    /// Makes the calls that have no result yet, one after another (T-34).
-    fn execute(&self, run: &Run, tools: &Toolset, calls: &[ToolCall]) -> Result<Flow, Error> {
-        for (index, call) in calls.iter().enumerate() {
-            if self.cancel.is_cancelled() {
-                return self.cancelled(run, tools);
-            }
-            let said = match self.one(run, tools, call)? {
-                Made::Done(said) => said,
-                Made::Asked => return self.lie_down(run, tools, Trigger::ToolsDone),
-                Made::Handed => return self.lie_down(run, tools, Trigger::Handed),
-            };
-            if self.cancel.is_cancelled() && (self.crew.is_stopped)() && !said.changed {
-                return Ok(Flow::Over(Outcome::Stopped));
-            }
-            let (call_id, tool, text, is_error) =
-                (&*call.id, &*call.name, &*said.text, said.is_error);
-            (self.crew.told)(&Live::Returned { run, call_id, tool, text, is_error });
-            let mut input = self.input();
-            input["result"] = json!({
-                "callId": call.id, "name": call.name, "text": said.text, "isError": said.is_error,
-                "changed": said.changed, "touchedList": said.touched_list, "outside": said.outside,
-            });
-            let last = index + 1 == calls.len();
-            if last {
-                input["drive"] = drive_input(tools, Trigger::ToolsDone, None);
-            }
-            let answer = self.crew.step(self.project, input)?;
-            if last {
-                return self.heed(run, tools, &answer);
-            }
-        }
-        Ok(Flow::Again)
-    }
-
-    /// A call has no result yet. Where what it waits for has come meanwhile it is made again: the
-    /// model is not called before.
-    fn lie_down(&self, run: &Run, tools: &Toolset, trigger: Trigger) -> Result<Flow, Error> {
-        match self.ask(run, tools, trigger, None)? {
-            Flow::GoOn => Ok(Flow::Again),
-            flow => Ok(flow),
-        }
-    }
-
-    /// Makes one call.
-    fn one(&self, run: &Run, tools: &Toolset, call: &ToolCall) -> Result<Made, Error> {
-        let input = match history::read(&call.input) {
-            Input::Json(input) => input,
-            Input::Broken(text) => {
-                let shown: String = text.chars().take(200).collect();
-                let told = format!("the arguments of {} are no JSON object: {shown}", call.name);
-                return Ok(Made::Done(Said::error(told)));
-            }
-        };
-        let (call_id, tool) = (&*call.id, &*call.name);
-        (self.crew.told)(&Live::Calls { run, call_id, tool, input: &input });
-        if let Some(operation) = tools.own.iter().find(|operation| operation.name == call.name) {
-            let (said, answer) = self.crew.call_own(self.project, run, operation, call, input)?;
-            let handed = answer.as_ref().filter(|_| call.name == "delegate");
-            let id = handed.and_then(|answer| answer["delegationId"].as_str());
-            if let Some(delegation) = id.and_then(DelegationId::parse) {
-                (self.crew.told)(&Live::Delegates { run, delegation });
-            }
-            return match id.filter(|_| handed.is_some_and(|answer| answer["mode"] == "sync")) {
-                Some(id) => self.crew.await_delegation(self.project, run, id, &self.cancel),
-                None => Ok(Made::Done(said)),
-            };
-        }
-        if !tools.listed.iter().any(|tool| tool.name == call.name) {
-            let known = tools.names().join(", ");
-            let told = format!("there is no tool {}; there are: {known}", call.name);
-            return Ok(Made::Done(Said::error(told)));
-        }
-        if run.counters.started.as_deref() == Some(call.id.as_str()) {
-            let told = "it had begun when the process that called it ended; whether it took effect \
-                        is not known: look before you call it again";
-            return Ok(Made::Done(Said { outside: true, ..Said::error(told) }));
-        }
-        let begin = || -> Result<(), Error> {
-            let mut input = self.input();
-            input["starts"] = Value::String(call.id.clone());
-            self.crew.step(self.project, input).map(|_| ())
-        };
-        match self.crew.outside.call(self.project, run, call, &input, &self.cancel, &begin)? {
-            Answer::Done(said) => Ok(Made::Done(Said { text: cut(said.text), ..said })),
-            Answer::Asked => Ok(Made::Asked),
-        }
-    }
-
     /// Asks the driver.
-    fn ask(
+    pub(super) fn ask(
         &self,
         run: &Run,
         tools: &Toolset,
@@ -445,7 +354,7 @@ impl Hands<'_, '_> {
     }
 
     /// Does what the driver says.
-    fn heed(&self, run: &Run, tools: &Toolset, answer: &Value) -> Result<Flow, Error> {
+    pub(super) fn heed(&self, run: &Run, tools: &Toolset, answer: &Value) -> Result<Flow, Error> {
         let verdict = &answer["verdict"];
         let said = answer["said"].as_str();
         if verdict["goesOn"] == true {
@@ -482,7 +391,7 @@ impl Hands<'_, '_> {
         self.ask(run, tools, Trigger::Tick, None)
     }
 
-    fn input(&self) -> Value {
+    pub(super) fn input(&self) -> Value {
         json!({ "run": self.id.to_string(), "epoch": self.epoch })
     }
 
@@ -498,70 +407,10 @@ impl Hands<'_, '_> {
     }
 }
 
-/// What became of a call.
-pub(super) enum Made {
-    Done(Said),
-    /// A person has to permit it first.
-    Asked,
-    /// It waits for work that was handed on.
-    Handed,
-}
-
 /// Who was overtaken has lost the run, and that is all.
 fn lost(outcome: Result<Outcome, Error>) -> Result<Outcome, Error> {
     match outcome {
         Err(Error::Refused(refusal)) if refusal.code() == "stale_epoch" => Ok(Outcome::Lost),
         other => other,
-    }
-}
-
-fn drive_input(tools: &Toolset, trigger: Trigger, detail: Option<&str>) -> Value {
-    let ways = tools.ways();
-    let (trigger, finish) = match trigger {
-        Trigger::Stopped(finish) => (json!("stopped"), Some(finish)),
-        other => (json!(other), None),
-    };
-    json!({
-        "trigger": trigger, "finish": finish, "hasTodoTool": tools.has_todo_tool(), "canHold": ways.hold,
-        "canAsk": ways.ask, "detail": detail,
-    })
-}
-
-fn reply_input(reply: &Reply, finish: Finish) -> Value {
-    let calls: Vec<Value> = reply
-        .calls
-        .iter()
-        .map(|call| {
-            let input = match &call.input {
-                Input::Json(input) => input.to_string(),
-                Input::Broken(text) => text.clone(),
-            };
-            json!({ "id": call.id, "name": call.name, "input": input })
-        })
-        .collect();
-    json!({
-        "text": shortened(&reply.text), "calls": calls, "raw": reply.raw, "finish": finish,
-        "inputTokens": reply.usage.input, "cachedTokens": reply.usage.cached,
-        "outputTokens": reply.usage.output,
-    })
-}
-
-fn shortened(text: &str) -> String {
-    match text.char_indices().map(|(at, _)| at).find(|at| *at > TEXT_MAX) {
-        Some(end) => format!("{}… (cut: it was longer)", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
-/// How a reply ended. One that calls tools goes on, whatever its maker says; one whose maker wants
-/// to go on with it is called again.
-fn finish(reply: &Reply) -> Finish {
-    match reply.stop {
-        _ if !reply.calls.is_empty() => Finish::ToolUse,
-        Stop::Paused => Finish::ToolUse,
-        Stop::EndTurn | Stop::ToolUse => Finish::EndTurn,
-        Stop::MaxTokens => Finish::MaxTokens,
-        Stop::Context => Finish::Context,
-        Stop::Refusal => Finish::Refusal,
     }
 }

@@ -213,9 +213,13 @@ impl Call<'_, '_> {
         project: ProjectId,
         conversation_id: ConversationId,
         (role, kind): (Speaker, MessageKind),
-        text: String,
+        mut text: String,
         part: Option<(RunId, Option<Part>)>,
     ) -> Result<Message, Error> {
+        // PostgreSQL keeps every character but this one, and a model may say anything.
+        if text.contains('\0') {
+            text = text.replace('\0', "\u{fffd}");
+        }
         let (run_id, part) = match part {
             Some((run_id, part)) => (Some(run_id), part),
             None => (None, None),

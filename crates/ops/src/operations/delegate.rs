@@ -29,6 +29,9 @@ pub struct Input {
     /// The todo it is about.
     #[serde(default)]
     pub todo_id: Maybe<Title>,
+    /// Ignored: you are who you are.
+    #[serde(default)]
+    pub caller_agent_id: Maybe<Title>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

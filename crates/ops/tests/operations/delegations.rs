@@ -182,7 +182,34 @@ fn work_is_taken_by_lease_and_reported_once(backend: Backend) {
     assert_eq!(world.call_in(&me, "delegate", odd).unwrap_err().code(), "bad_agent_type");
 }
 
+/// M-58, M-59: the seed's fields, with its defaults; who calls is known, and not believed.
+fn an_order_has_the_designs_fields(backend: Backend) {
+    let world = World::new(backend);
+    let me = world.envelope(Role::Root);
+    for (more, mode) in [
+        (json!({}), "sync"),
+        (json!({ "async": false }), "sync"),
+        (json!({ "async": true }), "async"),
+    ] {
+        let mut order = json!({
+            "type": "researcher", "mission": "Look.", "rationale": "because", "callerAgentId": "boss",
+        });
+        order.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let made = world.call_in(&me, "delegate", order).unwrap();
+        assert_eq!((&made["mode"], &made["state"]), (&json!(mode), &json!("queued")));
+        let show = json!({ "delegationId": made["delegationId"] });
+        let shown = world.call_in(&me, "delegation_show", show).unwrap()["delegation"].clone();
+        assert_eq!(shown["rationale"], "because");
+        assert_eq!(shown["delegatedBy"], json!(me.actor.principal));
+        assert_eq!(shown["agent"], "primary.subagents.researcher");
+    }
+    for missing in [json!({ "type": "x" }), json!({ "mission": "x" })] {
+        assert_eq!(world.call_in(&me, "delegate", missing).unwrap_err().code(), "missing_field");
+    }
+}
+
 on_every_store!(
+    an_order_has_the_designs_fields,
     a_proposal_bubbles_up,
     an_auto_agents_proposal_is_stored_at_once,
     work_is_taken_by_lease_and_reported_once,

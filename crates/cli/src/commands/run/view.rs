@@ -324,8 +324,12 @@ mod tests {
     }
 
     fn items(statuses: &[&str]) -> Vec<Value> {
-        let item = |(n, status): (usize, &&str)| json!({ "id": n.to_string(), "title": format!("item {n} 漢字"), "status": status });
-        statuses.iter().enumerate().map(item).collect()
+        let mut items = Vec::new();
+        for (n, status) in statuses.iter().enumerate() {
+            let title = format!("item {n} 漢字");
+            items.push(json!({ "id": n.to_string(), "title": title, "status": status }));
+        }
+        items
     }
 
     #[test]

@@ -1,0 +1,61 @@
+//! Replies and questions to the driver, as `run_step` takes them.
+
+use punchlist_core::driver::{Finish, Trigger};
+use serde_json::{Value, json};
+
+use super::tools::Toolset;
+use crate::model::{Input, Reply, Stop};
+
+/// The longest text of one reply that is kept.
+const TEXT_MAX: usize = 1 << 20;
+
+pub(super) fn drive_input(tools: &Toolset, trigger: Trigger, detail: Option<&str>) -> Value {
+    let ways = tools.ways();
+    let (trigger, finish) = match trigger {
+        Trigger::Stopped(finish) => (json!("stopped"), Some(finish)),
+        other => (json!(other), None),
+    };
+    json!({
+        "trigger": trigger, "finish": finish, "hasTodoTool": tools.has_todo_tool(), "canHold": ways.hold,
+        "canAsk": ways.ask, "detail": detail,
+    })
+}
+
+pub(super) fn reply_input(reply: &Reply, finish: Finish) -> Value {
+    let calls: Vec<Value> = reply
+        .calls
+        .iter()
+        .map(|call| {
+            let input = match &call.input {
+                Input::Json(input) => input.to_string(),
+                Input::Broken(text) => text.clone(),
+            };
+            json!({ "id": call.id, "name": call.name, "input": input })
+        })
+        .collect();
+    json!({
+        "text": shortened(&reply.text), "calls": calls, "raw": reply.raw, "finish": finish,
+        "inputTokens": reply.usage.input, "cachedTokens": reply.usage.cached,
+        "outputTokens": reply.usage.output,
+    })
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().map(|(at, _)| at).find(|at| *at > TEXT_MAX) {
+        Some(end) => format!("{}… (cut: it was longer)", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// How a reply ended. One that calls tools goes on, whatever its maker says; one whose maker wants
+/// to go on with it is called again.
+pub(super) fn finish(reply: &Reply) -> Finish {
+    match reply.stop {
+        _ if !reply.calls.is_empty() => Finish::ToolUse,
+        Stop::Paused => Finish::ToolUse,
+        Stop::EndTurn | Stop::ToolUse => Finish::EndTurn,
+        Stop::MaxTokens => Finish::MaxTokens,
+        Stop::Context => Finish::Context,
+        Stop::Refusal => Finish::Refusal,
+    }
+}

@@ -1,0 +1,98 @@
+//! What wakes runs and what ends them: each in the commit of its cause.
+
+use punchlist_core::conversation::Conversation;
+use punchlist_core::driver::Trigger;
+use punchlist_core::effect::Effect;
+use punchlist_core::run::{CancelRun, RunState, WakeRun};
+use punchlist_core::{Actor, ProjectId, Role, Run, RunId};
+use punchlist_store::rows::lists::Lock;
+
+use super::Call;
+use crate::Error;
+
+impl Call<'_, '_> {
+    /// Wakes a run that waits; tells it what happened, where there is something to tell. False: it
+    /// is over, and hears nothing any more.
+    pub(crate) fn wake_run(
+        &mut self,
+        project: ProjectId,
+        id: RunId,
+        by: Trigger,
+        news: Option<&str>,
+    ) -> Result<bool, Error> {
+        let Some((run, _)) = self.tx.run(project, id, Lock::Row)? else { return Ok(false) };
+        if run.is_over() {
+            return Ok(false);
+        }
+        if let Some(news) = news {
+            self.say(&run, news)?;
+        }
+        // People, and what is filed for a chat, have spoken already.
+        let said = news.is_some() || matches!(by, Trigger::UserMessage | Trigger::Tick);
+        if let Some(decision) = (WakeRun { by, said }).decide(&run) {
+            self.record_run(project, Some(run), &decision)?;
+        }
+        Ok(true)
+    }
+
+    /// Asks a run to end, with all that it handed on.
+    pub(crate) fn cancel_run(&mut self, named: &str, reason: &str) -> Result<Run, Error> {
+        let actor = self.envelope.actor.clone();
+        self.cancel_run_as(&actor, named, reason)
+    }
+
+    pub(super) fn cancel_run_as(
+        &mut self,
+        actor: &Actor,
+        named: &str,
+        reason: &str,
+    ) -> Result<Run, Error> {
+        let (run, _) = self.run(named, Lock::Row)?;
+        let project = run.project_id;
+        let executed = self.is_executed(&run)?;
+        let decided = CancelRun { reason: reason.to_owned(), executed }.decide(&run, actor);
+        let decision = decided.map_err(|refused| self.refuse(project, &run.id, refused))?;
+        let run = self.record_run(project, Some(run), &decision)?;
+        for id in self.tx.in_flight(run.id)? {
+            self.call_off(project, id, "the run that handed it on was stopped")?;
+        }
+        Ok(run)
+    }
+
+    /// Does a process go on with it at this moment?
+    pub(crate) fn is_executed(&mut self, run: &Run) -> Result<bool, Error> {
+        let Some(id) = run.delegation_id else { return Ok(self.tx.is_driven(run.id)?) };
+        let clock = self.tx.clock()?;
+        let held = self.tx.delegation(run.project_id, id, Lock::No)?;
+        let lease = held.and_then(|(_, lease)| lease);
+        Ok(lease.is_some_and(|lease| lease.held_by(clock).is_some()))
+    }
+
+    /// Somebody spoke in a chat: a run that waits there hears it, else the agent that is spoken to
+    /// answers. What agents say to each other in a chat is heard by who reads it.
+    pub(crate) fn hear(&mut self, conversation: &Conversation) -> Result<(), Error> {
+        if self.envelope.actor.role != Role::Operator {
+            return Ok(());
+        }
+        let spoken_to = self.tx.newest_run_as(conversation.id, conversation.addressee())?;
+        // It may end at this very moment.
+        let is_heard = match spoken_to.filter(|run| !run.is_over()) {
+            Some(run) => self.wake_run(run.project_id, run.id, Trigger::UserMessage, None)?,
+            None => false,
+        };
+        if is_heard { Ok(()) } else { self.call_upon(conversation) }
+    }
+
+    /// Lets the agent that is spoken to in a chat answer, once for all that waits there.
+    pub(crate) fn call_upon(&mut self, conversation: &Conversation) -> Result<(), Error> {
+        // An agent that is at work there may be past the point where it looks at the chat.
+        let (conversation_id, role) = (conversation.id, conversation.addressee());
+        if let Some(run) = self.tx.newest_run_as(conversation_id, role)?
+            && run.state == RunState::Running
+        {
+            self.wake_run(run.project_id, run.id, Trigger::Tick, None)?;
+        }
+        let effect = Effect::Answer { conversation_id, role };
+        Ok(self.tx.enqueue_once(&effect, self.envelope.now, &mut self.ids)?)
+    }
+}
