@@ -127,7 +127,7 @@ text = "Done."
     );
 }
 
-/// S-31: the call has no result before the person answered, and is made then; also where the answer
+/// S-31, S-34: the call has no result before the person answered, and is made then; also where the answer
 /// comes while the process is about to lie down.
 fn a_tool_that_asks_is_called_after_the_answer(backend: Backend) {
     let script = "[[steps]]\ncalls = [ { tool = \"deploy\" } ]\n[[steps]]\ntext = \"Deployed.\"";

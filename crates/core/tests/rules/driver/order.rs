@@ -81,7 +81,7 @@ fn table(start: &Case, conditions: &[Condition]) -> String {
     text
 }
 
-/// S-13, S-21, X-14, X-15: every pair of conditions after a normal end, and the earlier one wins.
+/// S-13, S-21, S-33, X-14, X-15: every pair of conditions after a normal end, and the earlier one wins.
 #[test]
 fn at_a_stop_the_earlier_check_wins() {
     let start = Case::new();
