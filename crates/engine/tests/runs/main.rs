@@ -7,6 +7,7 @@ mod stage;
 mod behaviours;
 mod crash;
 mod drain;
+mod growth;
 mod missions;
 mod takeover;
 mod telemetry;

@@ -1,0 +1,108 @@
+//! What the driver costs: nothing where it has nothing to say, and no more with every continuation.
+
+use std::sync::{Arc, Mutex};
+
+use punchlist_core::driver::StopReason;
+use punchlist_engine::agent::Outcome;
+use punchlist_engine::model::{
+    Call, Cancel, Fault, Input, Message, Model, Reply, Request, Stop, Told, Usage,
+};
+use punchlist_testkit::{Backend, on_every_lasting_store};
+use serde_json::{Value, json};
+
+use crate::stage::Stage;
+
+on_every_lasting_store!(
+    where_nothing_is_left_the_driver_changes_nothing,
+    many_continuations_do_not_grow
+);
+
+/// Completes what is open, makes one more, and stops: it never comes to an end by itself.
+struct Restless {
+    shown: Arc<Mutex<Vec<usize>>>,
+}
+
+impl Model for Restless {
+    fn name(&self) -> &str {
+        "restless"
+    }
+
+    fn provider(&self) -> &'static str {
+        "test"
+    }
+
+    fn window(&self) -> u64 {
+        200_000
+    }
+
+    fn respond(
+        &self,
+        request: &Request<'_>,
+        _: &Cancel,
+        _: &mut dyn FnMut(Told<'_>),
+    ) -> Result<Reply, Fault> {
+        let mut shown = self.shown.lock().unwrap();
+        let size = |message: &Message| match message {
+            Message::Results(results) => results.len(),
+            _ => 1,
+        };
+        shown.push(request.messages.iter().map(size).sum());
+        let calls = match request.messages.last() {
+            Some(Message::Results(_)) => Vec::new(),
+            _ => calls(request.context, shown.len()),
+        };
+        let stop = if calls.is_empty() { Stop::EndTurn } else { Stop::ToolUse };
+        let usage = Usage { input: 10, output: 1, ..Usage::default() };
+        Ok(Reply { text: "On.".to_owned(), calls, raw: None, stop, usage, id: None })
+    }
+}
+
+fn calls(context: Option<&str>, n: usize) -> Vec<Call> {
+    let open = context.unwrap_or_default().lines().find(|line| line.contains("<-- next"));
+    let id = open.and_then(|line| line.split("(id ").nth(1)?.split(')').next());
+    let call = |name: &str, input: Value| Call {
+        id: format!("{name}{n}"),
+        name: name.to_owned(),
+        input: Input::Json(input),
+    };
+    let mut calls = vec![call("create_todo", json!({ "items": [{ "title": "one more" }] }))];
+    calls.extend(id.map(|id| call("complete_todo", json!({ "todoId": id, "outcome": "done" }))));
+    calls
+}
+
+/// S-18, S-23, S-36: sixty continuations, and the model is never shown more than a bounded history.
+fn many_continuations_do_not_grow(backend: Backend) {
+    let stage = Stage::solo(backend, "[[steps]]\ntext = \"x\"");
+    let shown = Arc::new(Mutex::new(Vec::new()));
+    stage.shelf.put("scripted:a", Arc::new(Restless { shown: Arc::clone(&shown) }));
+    let run = stage.start_with(json!({ "prompt": "Go.", "maxTodoContinuations": 60 }));
+    assert_eq!(stage.drive(run), Outcome::Ended(StopReason::ContinuationCap), "{:?}", stage.told());
+    let shown = shown.lock().unwrap();
+    assert_eq!(shown.len(), 2 * 61);
+    let (early, late) = (&shown[..61], &shown[61..]);
+    assert!(early.iter().max() >= late.iter().max(), "{shown:?}");
+    assert!(shown.iter().all(|count| *count <= 51), "{shown:?}");
+}
+
+/// S-1, S-2: the stop is the one place where the driver speaks. A run that drains its list is the
+/// same with it and without.
+fn where_nothing_is_left_the_driver_changes_nothing(backend: Backend) {
+    let script = r#"
+[[steps]]
+calls = [ { tool = "create_todo", input = { items = [ { title = "look" } ] }, save = "plan" } ]
+[[steps]]
+calls = [ { tool = "complete_todo", input = { todoId = "{{plan.created.0.id}}", outcome = "seen" } } ]
+[[steps]]
+text = "Done."
+"#;
+    let played = |drives: bool| {
+        let stage = Stage::solo(backend, script);
+        let run = stage.start_with(json!({ "prompt": "Look.", "autoCompleteTodos": drives }));
+        let outcome = stage.drive(run);
+        let kinds: Vec<(String, String)> =
+            stage.chat(run).into_iter().map(|(role, kind, _)| (role, kind)).collect();
+        let iterations = stage.show(run)["run"]["iterations"].clone();
+        (outcome, kinds, iterations, stage.told())
+    };
+    assert_eq!(played(true), played(false));
+}
