@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use punchlist_core::delegation::LEASE_S;
 use punchlist_core::driver::StopReason;
-use punchlist_core::{Actor, AgentPath, Role, Run, RunId};
+use punchlist_core::run::RunState;
+use punchlist_core::{Actor, AgentPath, DelegationId, Role, Run, RunId};
 use punchlist_ops::catalogue::find;
 use punchlist_ops::{Envelope, Error};
 use serde_json::{Value, json};
@@ -209,6 +210,13 @@ impl Crew<'_> {
                 if self.do_taken(project, &taken)? {
                     continue;
                 }
+            }
+            // Who does it waits for a person, perhaps for days: then so do we, and not here.
+            let waits = DelegationId::parse(id).map_or(Ok(None), |id| {
+                self.ops.store()?.read(move |tx| Ok::<_, Error>(tx.run_of_delegation(id)?))
+            })?;
+            if waits.is_some_and(|run| run.state == RunState::Waiting) {
+                return Ok(Made::Handed);
             }
             if state == "queued" && since.elapsed() >= PATIENCE {
                 return Ok(Made::Handed);

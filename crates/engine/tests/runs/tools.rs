@@ -5,9 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use punchlist_core::conversation::ToolCall;
 use punchlist_core::driver::StopReason;
 use punchlist_core::{Role, Run};
-use punchlist_engine::agent::{Answer, Crew, Outcome, Outside, Said};
+use punchlist_engine::agent::{Answer, Crew, Outcome, Outside, Said, Toolshed};
 use punchlist_engine::model::{Cancel, Tool};
 use punchlist_ops::Error;
+use punchlist_ops::config::{Config, Origin};
+use punchlist_store::sql;
 use punchlist_testkit::{Backend, on_every_lasting_store};
 use serde_json::{Value, json};
 
@@ -17,6 +19,7 @@ on_every_lasting_store!(
     what_fails_twice_is_held_and_the_next_goes_on,
     what_fails_once_is_only_told,
     a_tool_that_asks_is_called_after_the_answer,
+    who_waits_for_one_that_waits_lies_down_too,
 );
 
 /// A tool that does what a test says.
@@ -161,4 +164,48 @@ fn a_tool_that_asks_is_called_after_the_answer(backend: Backend) {
         let results = stage.chat(run).into_iter().filter(|(_, kind, _)| kind == "result");
         assert_eq!(results.map(|(_, _, text)| text).collect::<Vec<_>>(), ["deployed"]);
     }
+}
+
+/// S-31, X-15, X-16: a worker that needs leave parks, and so does whoever waits for it; the answer
+/// brings both to their end, and the tool is called once.
+fn who_waits_for_one_that_waits_lies_down_too(backend: Backend) {
+    let agents = "[agents.primary]\nmodel = \"scripted:p\"\n\
+                  [agents.coder]\nmodel = \"scripted:c\"\nrole = \"worker\"\n";
+    let tool = "[tools.copy]\ncommand = [\"cat\"]\ndescription = \"copies\"\n\
+                schema = { type = \"object\" }\n";
+    let primary = "[[steps]]\ncalls = [ { tool = \"delegate\", input = { type = \"coder\", \
+                   mission = \"Copy it.\" } } ]\n[[steps]]\ntext = \"Copied.\"";
+    let coder = "[[steps]]\ncalls = [ { tool = \"copy\", input = { n = 1 } } ]\n\
+                 [[steps]]\ntext = \"I copied it.\"";
+    let stage = Stage::new(backend, agents, &[("p", primary), ("c", coder)]);
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!("{agents}{tool}");
+    let config = Config::default().read(&text, Origin::User, folder.path()).unwrap();
+    let clock = || stage.world.now;
+    let tools = Toolshed::new(&stage.world.ops, &config, folder.path().to_owned(), &clock);
+    let run = stage.start("Have it copied.");
+    assert_eq!(drive(&stage, &tools, run), Outcome::Waiting, "{:?}", stage.told());
+    assert_eq!(stage.show(run)["run"]["waitsFor"]["kind"], json!("delegations"));
+    let gates = stage.call("gate_list", json!({ "state": "open" })).unwrap();
+    let gate = &gates["gates"][0];
+    assert_eq!((&gate["kind"], &gate["tool"]), (&json!("permission"), &json!("copy")));
+    let once =
+        json!({ "gateId": gate["id"], "decision": "resume", "response": { "allow": "once" } });
+    stage.call("gate_answer", once).unwrap();
+    // The lease of who parked has ended.
+    let ended = sql!("UPDATE delegations SET lease_until = 0");
+    stage.world.ops.store().unwrap().write(|tx| tx.write(ended, &[])).unwrap();
+    let did = stage.crew(&|| false, |crew| Crew { outside: &tools, ..*crew }.errand("test"));
+    assert!(did.unwrap(), "{:?}", stage.told());
+    assert_eq!(
+        drive(&stage, &tools, run),
+        Outcome::Ended(StopReason::NoPlan),
+        "{:?}",
+        stage.told()
+    );
+    assert_eq!(stage.show(run)["text"], json!("Copied."));
+    let calls = stage.told().iter().filter(|told| *told == "copy returned").count();
+    assert_eq!(calls, 1, "{:?}", stage.told());
+    let one = stage.call("delegation_list", json!({})).unwrap()["delegations"][0].clone();
+    assert_eq!((&one["state"], &one["result"]), (&json!("returned"), &json!("I copied it.")));
 }
