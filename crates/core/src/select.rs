@@ -20,10 +20,8 @@ pub fn ordered(snapshot: &Snapshot) -> Vec<&Todo> {
         Selector::PreOrder => {
             return pre_order(snapshot).into_iter().map(|(todo, _)| todo).collect();
         }
-        Selector::Position => todos.sort_by(|a, b| a.position.cmp(&b.position).then(age(a, b))),
-        Selector::PriorityThenPosition => todos.sort_by(|a, b| {
-            a.priority.cmp(&b.priority).then(a.position.cmp(&b.position)).then(age(a, b))
-        }),
+        Selector::Position => todos.sort_by(|a, b| by_position(a, b)),
+        Selector::PriorityThenPosition => todos.sort_by(|a, b| by_priority(a, b)),
         Selector::PhaseThenPosition => {
             let phases = phase_ranks(&todos);
             // Criteria come before all steps, as they stand in the checklist.
@@ -51,12 +49,39 @@ pub fn incomplete(snapshot: &Snapshot, now: Time) -> Vec<&Todo> {
 /// The next item to work on: the first of them, or what is in progress where the list prefers it.
 #[must_use]
 pub fn next(snapshot: &Snapshot, now: Time) -> Option<&Todo> {
+    let policy = policy(snapshot.list.kind());
+    // The first of a long list is found without putting all of it in order.
+    let by: fn(&Todo, &Todo) -> Ordering = match policy.selector {
+        Selector::Position => by_position,
+        Selector::PriorityThenPosition => by_priority,
+        Selector::Oldest => age,
+        Selector::PreOrder | Selector::PhaseThenPosition => return next_in_order(snapshot, now),
+    };
+    let in_view = |todo: &&Todo| todo.removed_at.is_none();
+    let above = snapshot.todos.values().filter(in_view).filter_map(|todo| todo.parent_id);
+    let parents: BTreeSet<TodoId> = above.collect();
+    let ready = snapshot.todos.values().filter(in_view).filter(|todo| {
+        todo.kind == TodoKind::Step && todo.is_actionable(now) && !parents.contains(&todo.id)
+    });
+    let is_later = |todo: &Todo| policy.prefers_in_progress && todo.status != Status::InProgress;
+    ready.min_by(|a, b| is_later(a).cmp(&is_later(b)).then_with(|| by(a, b)))
+}
+
+fn next_in_order(snapshot: &Snapshot, now: Time) -> Option<&Todo> {
     let ready = incomplete(snapshot, now);
     let begun = ready
         .iter()
         .filter(|_| policy(snapshot.list.kind()).prefers_in_progress)
         .find(|todo| todo.status == Status::InProgress);
     begun.or_else(|| ready.first()).copied()
+}
+
+fn by_position(a: &Todo, b: &Todo) -> Ordering {
+    a.position.cmp(&b.position).then_with(|| age(a, b))
+}
+
+fn by_priority(a: &Todo, b: &Todo) -> Ordering {
+    a.priority.cmp(&b.priority).then_with(|| by_position(a, b))
 }
 
 fn age(a: &Todo, b: &Todo) -> Ordering {

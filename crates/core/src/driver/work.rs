@@ -69,6 +69,7 @@ impl Work {
         let first = || select::ordered(list).into_iter().find(|todo| is_ready(todo));
         let next = select::next(list, now).or_else(first);
         let kind = list.list.kind();
+        let mut loaded = 0;
         for todo in list.todos.values().filter(in_view) {
             // The driver marks the item it hands out: that is no progress of anybody's (Q-T1).
             let is_handed_out = matches!(kind, ListKind::Turn | ListKind::Session)
@@ -78,6 +79,7 @@ impl Work {
             self.total += 1;
             if todo.status.is_settled() {
                 self.settled += 1;
+                loaded += 1;
             } else if todo.is_actionable(now) {
                 self.actionable += usize::from(is_ready(todo));
             } else if let Some(hold) = &todo.hold {
@@ -90,7 +92,6 @@ impl Work {
             }
         }
         // What was not loaded is settled, and so is its tally.
-        let loaded = list.todos.values().filter(in_view).filter(|t| t.status.is_settled()).count();
         let settled = list.tally.completed + list.tally.cancelled;
         let further = usize::try_from(settled).unwrap_or(usize::MAX).saturating_sub(loaded);
         self.total = self.total.saturating_add(further);

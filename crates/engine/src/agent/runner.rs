@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::history::{self, Next};
 use super::tools::Toolset;
-use super::wire::{drive_input, finish, reply_input};
+use super::wire::{calls_of, drive_input, finish, reply_input};
 use super::{Crew, Live};
 use crate::model::{Cancel, Fault, FaultKind, Message, Model, Reply, Request, Told};
 
@@ -231,6 +231,7 @@ impl Hands<'_, '_> {
     /// Calls the model once and writes down what it says; where that was its last word, the driver
     /// is asked in the same breath.
     fn call_model(&self, look: Look, model: &dyn Model, tools: &Toolset) -> Result<Flow, Error> {
+        let all = tools;
         let Look { run, messages, context, has_open, .. } = look;
         let seen = messages.last().map(|message| message.id.to_string());
         let messages = history::history(&run, messages);
@@ -280,8 +281,18 @@ impl Hands<'_, '_> {
         if ends {
             input["drive"] = drive_input(tools, Trigger::Stopped(finish), None);
         }
+        // As they are written down, so that whoever takes over makes the same.
+        let calls = calls_of(&input["reply"]);
         let answer = self.crew.step(self.project, input)?;
-        if ends { self.heed(&run, tools, &answer) } else { Ok(Flow::Again) }
+        if ends {
+            return self.heed(&run, tools, &answer);
+        }
+        if calls.is_empty() {
+            return Ok(Flow::Again);
+        }
+        let mut run = run;
+        run.counters.calls += 1;
+        self.execute(&run, all, &calls)
     }
 
     /// Sums up what was said, so that there is room again. The chat itself stays as it is.

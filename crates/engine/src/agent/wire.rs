@@ -1,5 +1,6 @@
 //! Replies and questions to the driver, as `run_step` takes them.
 
+use punchlist_core::conversation::ToolCall;
 use punchlist_core::driver::{Finish, Trigger};
 use serde_json::{Value, json};
 
@@ -38,6 +39,18 @@ pub(super) fn reply_input(reply: &Reply, finish: Finish) -> Value {
         "inputTokens": reply.usage.input, "cachedTokens": reply.usage.cached,
         "outputTokens": reply.usage.output,
     })
+}
+
+/// The calls of a reply, as they are written down.
+pub(super) fn calls_of(reply: &Value) -> Vec<ToolCall> {
+    let word = |call: &Value, field: &str| call[field].as_str().unwrap_or_default().to_owned();
+    let calls = reply["calls"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let call = |call: &Value| ToolCall {
+        id: word(call, "id"),
+        name: word(call, "name"),
+        input: word(call, "input"),
+    };
+    calls.iter().map(call).collect()
 }
 
 fn shortened(text: &str) -> String {
