@@ -25,8 +25,8 @@ pub struct StartRun {
 }
 
 impl StartRun {
-    /// `leads`: may a role above root be played here? Only who runs agents by its own
-    /// configuration may say so, which is the system.
+    /// A role above root is played only where the operator, or a worker by its own configuration,
+    /// says so.
     pub fn decide(
         &self,
         project_id: ProjectId,

@@ -85,10 +85,7 @@ impl Crew<'_> {
     ) -> Result<Outcome, Error> {
         let entry = json!({ "id": work.id, "epoch": work.epoch });
         let taking = json!({ "run": id.to_string(), "entry": entry });
-        match self.take_and_drive(project, id, taking, &Cancel::default()) {
-            Err(Error::Refused(refusal)) if refusal.code() == "stale_epoch" => Ok(Outcome::Lost),
-            other => other,
-        }
+        lost(self.take_and_drive(project, id, taking, &Cancel::default()))
     }
 
     fn take_and_drive(
