@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use crate::access::Access;
 use crate::call::Call;
-use crate::dispatch::Ops;
 use crate::{Envelope, Error, dispatch, operations, schema};
 
 /// Every operation there is.
@@ -210,7 +209,7 @@ impl Profile {
     }
 }
 
-type Run = fn(&Ops, &Operation, &Envelope, Value) -> Result<Value, Error>;
+type Prepare = fn(&Operation, &Envelope, Value) -> Result<dispatch::Ready, Error>;
 
 /// An operation as the surfaces see it.
 #[derive(Clone, Copy, Debug)]
@@ -227,7 +226,7 @@ pub struct Operation {
     pub(crate) bootstraps: bool,
     pub input_schema: fn() -> Value,
     pub output_schema: fn() -> Value,
-    pub(crate) run: Run,
+    pub(crate) prepare: Prepare,
 }
 
 impl Operation {
@@ -243,7 +242,7 @@ impl Operation {
             bootstraps: D::BOOTSTRAPS,
             input_schema: schema::of_input::<D::Input>,
             output_schema: schema::of_output::<D::Output>,
-            run: dispatch::run::<D>,
+            prepare: dispatch::prepare::<D>,
         }
     }
 

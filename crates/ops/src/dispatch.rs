@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use punchlist_core::{Ids, Refusal};
 use punchlist_store::rows::answers::Answer;
-use punchlist_store::{Options, Store, Target};
+use punchlist_store::{Options, Store, Target, Tx};
 use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -63,6 +63,22 @@ impl Ops {
         envelope: &Envelope,
         input: Value,
     ) -> Result<Value, Error> {
+        let ready = self.admit(operation, envelope, input)?;
+        match operation.effect {
+            // What looks at no store runs on an empty one: no file is made for it.
+            Effect::Pure => Store::open(&Target::Memory, self.options)?.read(ready)?,
+            Effect::Read => self.store()?.read(ready)?,
+            Effect::Write => self.store()?.write(ready)?,
+        }
+    }
+
+    /// A call that the caller may make and that says what it should, ready for a transaction.
+    pub(crate) fn admit(
+        &self,
+        operation: &Operation,
+        envelope: &Envelope,
+        input: Value,
+    ) -> Result<Ready, Error> {
         let allowed = operation.access.check(envelope.actor.role, operation.name);
         let reach = &envelope.actor.reach;
         let reached = reach
@@ -77,7 +93,11 @@ impl Ops {
             }
             _ => reached?,
         }
-        (operation.run)(self, operation, envelope, input)
+        let ready = (operation.prepare)(operation, envelope, input)?;
+        if envelope.proof == Proof::Terminal && operation.effect != Effect::Pure {
+            self.person_seen(envelope.now)?;
+        }
+        Ok(ready)
     }
 
     /// Somebody who never may judge tried to: the item it named keeps a line of that, as where
@@ -133,48 +153,38 @@ fn parse<D: Define>(operation: &Operation, input: &mut Value) -> Result<D::Input
     })
 }
 
-/// The typed half of [`Ops::call`], one instance per operation.
-pub(crate) fn run<D: Define>(
-    ops: &Ops,
+/// A call that only needs a transaction; it may run more than once. The inner result is the caller's
+/// answer; the outer one decides whether the transaction stays.
+pub(crate) type Ready = Box<dyn Fn(&mut Tx<'_>) -> Result<Result<Value, Error>, Error> + Send>;
+
+/// The typed half of [`Ops::admit`], one instance per operation.
+pub(crate) fn prepare<D: Define>(
     operation: &Operation,
     envelope: &Envelope,
     mut input: Value,
-) -> Result<Value, Error> {
-    let parsed = Arc::new(parse::<D>(operation, &mut input)?);
+) -> Result<Ready, Error> {
+    let parsed = parse::<D>(operation, &mut input)?;
     D::check(envelope, &parsed)?;
-    if envelope.proof == Proof::Terminal && operation.effect != Effect::Pure {
-        ops.person_seen(envelope.now)?;
+    let (cause, ids, envelope) = (operation.name, new_ids(envelope)?, envelope.clone());
+    if operation.effect != Effect::Write {
+        return Ok(Box::new(move |tx| {
+            let mut call = Call::new(tx, &envelope, cause, ids.clone());
+            Ok(Ok(to_json(&D::run(&mut call, &parsed)?)?))
+        }));
     }
-    let ids = new_ids(envelope)?;
-    let shared = Arc::new(envelope.clone());
-    let cause = operation.name;
-    match operation.effect {
-        // What looks at no store runs on an empty one: no file is made for it.
-        Effect::Pure => Store::open(&Target::Memory, ops.options)?.read(move |tx| {
-            let mut call = Call::new(tx, &shared, cause, ids.clone());
-            to_json(&D::run(&mut call, &parsed)?)
-        }),
-        Effect::Read => ops.store()?.read(move |tx| {
-            let mut call = Call::new(tx, &shared, cause, ids.clone());
-            to_json(&D::run(&mut call, &parsed)?)
-        }),
-        Effect::Write => {
-            let key = host_id("idempotencyKey", envelope.idempotency_key.as_deref())?;
-            if key.is_some() && !D::KEEPS_ANSWERS {
-                let (path, found) = ("idempotencyKey".to_owned(), "given here".to_owned());
-                let expected = "absent: this answer holds a secret and is never stored".to_owned();
-                return Err(Fault::BadValue { path, found, expected }.into());
-            }
-            let request = key.map(|key| (key, digest(operation.name, envelope, &input)));
-            ops.store()?.write(move |tx| {
-                let mut call = Call::new(tx, &shared, cause, ids.clone());
-                write::<D>(&mut call, &parsed, request.as_ref())
-            })?
-        }
+    let key = host_id("idempotencyKey", envelope.idempotency_key.as_deref())?;
+    if key.is_some() && !D::KEEPS_ANSWERS {
+        let (path, found) = ("idempotencyKey".to_owned(), "given here".to_owned());
+        let expected = "absent: this answer holds a secret and is never stored".to_owned();
+        return Err(Fault::BadValue { path, found, expected }.into());
     }
+    let request = key.map(|key| (key, digest(operation.name, &envelope, &input)));
+    Ok(Box::new(move |tx| {
+        let mut call = Call::new(tx, &envelope, cause, ids.clone());
+        write::<D>(&mut call, &parsed, request.as_ref())
+    }))
 }
 
-/// The inner result is the caller's answer; the outer one decides whether the transaction stays.
 /// A refusal that leaves a line in the log is kept for that line alone.
 fn write<D: Define>(
     call: &mut Call<'_, '_>,
@@ -203,7 +213,7 @@ fn write<D: Define>(
     Ok(Ok(output))
 }
 
-fn new_ids(envelope: &Envelope) -> Result<Ids, Error> {
+pub(crate) fn new_ids(envelope: &Envelope) -> Result<Ids, Error> {
     clock::ids(envelope.now)
         .map_err(|error| Error::Internal { detail: format!("no randomness for ids: {error}") })
 }

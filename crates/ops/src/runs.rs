@@ -1,16 +1,19 @@
-//! What a process that executes a run looks at before each step. A look writes nothing, so it is no
-//! operation.
+//! What a process that executes a run does between its steps: it looks, and it makes the calls of the
+//! run's own tools. A look writes nothing, so it is no operation; a call is two of them at once.
 
 use std::sync::Arc;
 
 use punchlist_core::conversation::{Message, Part};
 use punchlist_core::driver::{self, Work};
 use punchlist_core::{Run, RunId};
-use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
+use punchlist_store::{self as store, Load, Tx};
+use serde_json::Value;
 
 use crate::call::Call;
-use crate::{Envelope, Error, Ops, clock};
+use crate::catalogue::{Operation, find};
+use crate::dispatch::new_ids;
+use crate::{Envelope, Error, Ops};
 
 /// How many items that are done are shown.
 const RECENT: i64 = 5;
@@ -32,12 +35,75 @@ pub struct Look {
     pub has_issue: bool,
 }
 
+/// What came of a call that was made in a run, and of the step that wrote it down.
+#[derive(Clone, Debug)]
+pub struct Stepped {
+    pub answer: Value,
+    pub step: Value,
+}
+
+/// Why a call and its step were both undone.
+enum Undone {
+    Call(Error),
+    Step(Error),
+}
+
+impl From<store::Error> for Undone {
+    fn from(error: store::Error) -> Self {
+        Self::Step(error.into())
+    }
+}
+
+impl store::Failure for Undone {
+    fn store(&self) -> Option<&store::Error> {
+        match self {
+            Self::Call(error) | Self::Step(error) => error.store(),
+        }
+    }
+}
+
 impl Ops {
+    /// Makes a call of a run and writes down what came of it, in one transaction: no process that
+    /// dies can leave one without the other. `step` makes the input of `run_step` from the answer.
+    ///
+    /// The inner error is the call's own: then nothing was written down of it. The outer one is the
+    /// run's, or the store's.
+    pub fn call_in_run(
+        &self,
+        operation: &Operation,
+        (agent, system): (&Envelope, &Envelope),
+        (run, epoch): (RunId, i64),
+        input: Value,
+        step: impl Fn(&Value) -> Value + Send + 'static,
+    ) -> Result<Result<Stepped, Error>, Error> {
+        let ready = match self.admit(operation, agent, input) {
+            Ok(ready) => ready,
+            Err(error) => return Ok(Err(error)),
+        };
+        let (run_step, ids, system) = (find("run_step")?, new_ids(system)?, system.clone());
+        let job = move |tx: &mut Tx<'_>| {
+            // The run's row is locked before anything that the call is about.
+            let mut fence = Call::new(tx, &system, "run_step", ids.clone());
+            fence.run_held(&run.to_string(), epoch).map_err(Undone::Step)?;
+            let answer = match ready(tx).map_err(Undone::Call)? {
+                Ok(answer) => answer,
+                Err(refused) => return Ok(Err(refused)),
+            };
+            let written = (run_step.prepare)(run_step, &system, step(&answer));
+            let step = written.and_then(|written| written(tx)?).map_err(Undone::Step)?;
+            Ok(Ok(Stepped { answer, step }))
+        };
+        match self.store()?.write(job) {
+            Ok(made) => Ok(made),
+            Err(Undone::Call(error)) => Ok(Err(error)),
+            Err(Undone::Step(error)) => Err(error),
+        }
+    }
+
     /// Looks at a run; `limit`: how many messages, at most.
     pub fn look_at_run(&self, envelope: &Envelope, id: RunId, limit: i64) -> Result<Look, Error> {
         let shared = Arc::new(envelope.clone());
-        let ids = clock::ids(envelope.now)
-            .map_err(|error| Error::Internal { detail: error.to_string() })?;
+        let ids = new_ids(envelope)?;
         self.store()?.read(move |tx| {
             let mut call = Call::new(tx, &shared, "run_show", ids.clone());
             let (run, epoch) = call.run(&id.to_string(), Lock::No)?;

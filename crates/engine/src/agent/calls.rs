@@ -1,21 +1,27 @@
 //! The calls a reply makes, one after another, each written down before the next (T-34).
+//!
+//! A tool of punchlist's own changes the store, and what came of it is written in the same
+//! transaction. One from outside is marked before it begins, since nothing undoes it.
 
 use punchlist_core::conversation::ToolCall;
 use punchlist_core::driver::Trigger;
 use punchlist_core::{DelegationId, Run};
 use punchlist_ops::Error;
-use serde_json::{Value, json};
+use punchlist_ops::catalogue::Operation;
+use serde_json::Value;
 
 use super::Live;
 use super::history;
 use super::runner::{Flow, Hands, Outcome};
-use super::tools::{Answer, Said, Toolset, cut};
-use super::wire::drive_input;
+use super::tools::{Answer, Said, Toolset, cut, own_result};
+use super::wire::{drive_input, result_input};
 use crate::model::Input;
 
 /// What became of a call.
 pub(super) enum Made {
     Done(Said),
+    /// And it is written down; with what the step answered.
+    Written(Said, Value),
     /// A person has to permit it first.
     Asked,
     /// It waits for work that was handed on.
@@ -34,32 +40,61 @@ impl Hands<'_, '_> {
             if self.cancel.is_cancelled() {
                 return self.cancelled(run, tools);
             }
-            let said = match self.one(run, tools, call)? {
-                Made::Done(said) => said,
+            // After the last one the driver is asked in the same breath.
+            let last = index + 1 == calls.len();
+            let mut step = self.input();
+            if last {
+                step["drive"] = drive_input(tools, Trigger::ToolsDone, None);
+            }
+            let (said, answer) = match self.one(run, tools, call, &step)? {
+                Made::Done(said) => (said, None),
+                Made::Written(said, answer) => (said, Some(answer)),
                 Made::Asked => return self.lie_down(run, tools, Trigger::ToolsDone),
                 Made::Handed => return self.lie_down(run, tools, Trigger::Handed),
             };
-            if self.cancel.is_cancelled() && (self.crew.is_stopped)() && !said.changed {
+            let is_moot = self.cancel.is_cancelled() && (self.crew.is_stopped)() && !said.changed;
+            if answer.is_none() && is_moot {
                 return Ok(Flow::Over(Outcome::Stopped));
             }
             let (call_id, tool, text, is_error) =
                 (&*call.id, &*call.name, &*said.text, said.is_error);
             (self.crew.told)(&Live::Returned { run, call_id, tool, text, is_error });
-            let mut input = self.input();
-            input["result"] = json!({
-                "callId": call.id, "name": call.name, "text": said.text, "isError": said.is_error,
-                "changed": said.changed, "touchedList": said.touched_list, "outside": said.outside,
-            });
-            let last = index + 1 == calls.len();
-            if last {
-                input["drive"] = drive_input(tools, Trigger::ToolsDone, None);
-            }
-            let answer = self.crew.step(self.project, input)?;
+            let answer = match answer {
+                Some(answer) => answer,
+                None => {
+                    step["result"] = result_input(call, &said);
+                    self.crew.step(self.project, step)?
+                }
+            };
             if last {
                 return self.heed(run, tools, &answer);
             }
         }
         Ok(Flow::Again)
+    }
+
+    /// Hands work on. Where it is waited for the call has no result yet; it is made again then, and
+    /// its key makes it happen once.
+    fn delegate(
+        &self,
+        run: &Run,
+        operation: &Operation,
+        call: &ToolCall,
+        input: Value,
+    ) -> Result<Made, Error> {
+        let envelope = self.crew.envelope(self.project, run, Some(call));
+        let answer = match own_result(self.crew.ops.call(operation, &envelope, input))? {
+            Ok(answer) => answer,
+            Err(said) => return Ok(Made::Done(said)),
+        };
+        let id = answer["delegationId"].as_str();
+        if let Some(delegation) = id.and_then(DelegationId::parse) {
+            (self.crew.told)(&Live::Delegates { run, delegation });
+        }
+        match id.filter(|_| answer["mode"] == "sync") {
+            Some(id) => self.crew.await_delegation(self.project, run, id, &self.cancel),
+            None => Ok(Made::Done(Said::answered(operation, &answer))),
+        }
     }
 
     /// A call has no result yet. Where what it waits for has come meanwhile it is made again: the
@@ -71,8 +106,14 @@ impl Hands<'_, '_> {
         }
     }
 
-    /// Makes one call.
-    fn one(&self, run: &Run, tools: &Toolset, call: &ToolCall) -> Result<Made, Error> {
+    /// Makes one call. `step` is what is written down with its result.
+    fn one(
+        &self,
+        run: &Run,
+        tools: &Toolset,
+        call: &ToolCall,
+        step: &Value,
+    ) -> Result<Made, Error> {
         let input = match history::read(&call.input) {
             Input::Json(input) => input,
             Input::Broken(text) => {
@@ -84,16 +125,11 @@ impl Hands<'_, '_> {
         let (call_id, tool) = (&*call.id, &*call.name);
         (self.crew.told)(&Live::Calls { run, call_id, tool, input: &input });
         if let Some(operation) = tools.own.iter().find(|operation| operation.name == call.name) {
-            let (said, answer) = self.crew.call_own(self.project, run, operation, call, input)?;
-            let handed = answer.as_ref().filter(|_| call.name == "delegate");
-            let id = handed.and_then(|answer| answer["delegationId"].as_str());
-            if let Some(delegation) = id.and_then(DelegationId::parse) {
-                (self.crew.told)(&Live::Delegates { run, delegation });
+            if operation.name == "delegate" {
+                return self.delegate(run, operation, call, input);
             }
-            return match id.filter(|_| handed.is_some_and(|answer| answer["mode"] == "sync")) {
-                Some(id) => self.crew.await_delegation(self.project, run, id, &self.cancel),
-                None => Ok(Made::Done(said)),
-            };
+            let held = (self.id, self.epoch);
+            return self.crew.call_own(self.project, (run, held), operation, call, input, step);
         }
         if !tools.listed.iter().any(|tool| tool.name == call.name) {
             let known = tools.names().join(", ");

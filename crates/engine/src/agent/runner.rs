@@ -51,8 +51,8 @@ pub enum Outcome {
 pub(super) struct Hands<'a, 'c> {
     pub(super) crew: &'a Crew<'c>,
     pub(super) project: &'a str,
-    id: RunId,
-    epoch: i64,
+    pub(super) id: RunId,
+    pub(super) epoch: i64,
     pub(super) cancel: Cancel,
 }
 

@@ -5,14 +5,17 @@ use std::sync::Arc;
 use punchlist_core::conversation::ToolCall;
 use punchlist_core::driver::Ways;
 use punchlist_core::run::Completion;
-use punchlist_core::{Role, Run};
+use punchlist_core::{Role, Run, RunId};
 use punchlist_ops::access::Access;
 use punchlist_ops::catalogue::{CATALOGUE, Effect, Operation, Profile};
 use punchlist_ops::config::{AgentConfig, ToolPattern};
+use punchlist_ops::runs::Stepped;
 use punchlist_ops::{Context, Envelope, Error, Proof};
 use serde_json::Value;
 
 use super::Crew;
+use super::calls::Made;
+use super::wire::result_input;
 use crate::model::{Cancel, Tool};
 
 /// The longest result a model gets to see, in bytes.
@@ -75,6 +78,19 @@ pub struct Said {
 }
 
 impl Said {
+    /// What a tool of punchlist's own answered.
+    pub(super) fn answered(operation: &Operation, answer: &Value) -> Self {
+        let changed = operation.effect == Effect::Write;
+        let list = matches!(operation.access, Access::List(..) | Access::Todo(_));
+        Self {
+            text: cut(answer.to_string()),
+            is_error: false,
+            changed,
+            touched_list: changed && list,
+            outside: false,
+        }
+    }
+
     pub fn error(text: impl Into<String>) -> Self {
         let (text, is_error) = (text.into(), true);
         Self { text, is_error, changed: false, touched_list: false, outside: false }
@@ -163,10 +179,11 @@ fn own(run: &Run, has_issue: bool) -> Vec<&'static Operation> {
 }
 
 impl Crew<'_> {
-    /// The envelope an agent acts under in a run. The key makes a call that was made twice happen
-    /// once.
-    fn envelope(&self, project: &str, run: &Run, call: &ToolCall) -> Envelope {
+    /// The envelope an agent acts under in a run. With a call it has a key, which makes one that is
+    /// made twice happen once.
+    pub(super) fn envelope(&self, project: &str, run: &Run, call: Option<&ToolCall>) -> Envelope {
         let branch = run.plan.as_ref().map(|plan| plan.keys().0.to_owned());
+        let calls = run.counters.calls;
         Envelope {
             actor: run.actor(),
             proof: Proof::Local,
@@ -179,39 +196,44 @@ impl Crew<'_> {
                 branch,
                 ..Context::default()
             },
-            idempotency_key: Some(format!("run:{}:{}:{}", run.id, run.counters.calls, call.id)),
+            idempotency_key: call.map(|call| format!("run:{}:{calls}:{}", run.id, call.id)),
             agents: Arc::clone(self.agents),
             now: (self.clock)(),
         }
     }
 
-    /// Calls a tool of punchlist's own.
+    /// Calls a tool of punchlist's own; what came of it is written down with it.
     pub(super) fn call_own(
         &self,
         project: &str,
-        run: &Run,
-        operation: &Operation,
+        (run, held): (&Run, (RunId, i64)),
+        operation: &'static Operation,
         call: &ToolCall,
         input: Value,
-    ) -> Result<(Said, Option<Value>), Error> {
-        let envelope = self.envelope(project, run, call);
-        match self.ops.call(operation, &envelope, input) {
-            Ok(answer) => {
-                let changed = operation.effect == Effect::Write;
-                let list = matches!(operation.access, Access::List(..) | Access::Todo(_));
-                let said = Said {
-                    text: cut(answer.to_string()),
-                    is_error: false,
-                    changed,
-                    touched_list: changed && list,
-                    outside: false,
-                };
-                Ok((said, Some(answer)))
-            }
-            // The store is away: the run is, too, and somebody goes on with it later.
-            Err(error) if error.meaning().retryable || error.meaning().exit == 3 => Err(error),
-            Err(error) => Ok((Said::error(error.to_json().to_string()), None)),
-        }
+        step: &Value,
+    ) -> Result<Made, Error> {
+        let envelopes = (&self.envelope(project, run, None), &self.system(project));
+        let (written, template) = (call.clone(), step.clone());
+        let step = move |answer: &Value| {
+            let mut step = template.clone();
+            step["result"] = result_input(&written, &Said::answered(operation, answer));
+            step
+        };
+        let made = self.ops.call_in_run(operation, envelopes, held, input, step)?;
+        Ok(match own_result(made)? {
+            Ok(Stepped { answer, step }) => Made::Written(Said::answered(operation, &answer), step),
+            Err(said) => Made::Done(said),
+        })
+    }
+}
+
+/// What a tool of punchlist's own answered, or how it refused. Where the store is away the run is,
+/// too, and somebody goes on with it later.
+pub(super) fn own_result<T>(made: Result<T, Error>) -> Result<Result<T, Said>, Error> {
+    match made {
+        Ok(answer) => Ok(Ok(answer)),
+        Err(error) if error.meaning().retryable || error.meaning().exit == 3 => Err(error),
+        Err(error) => Ok(Err(Said::error(error.to_json().to_string()))),
     }
 }
 

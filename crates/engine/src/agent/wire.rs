@@ -1,10 +1,10 @@
-//! Replies and questions to the driver, as `run_step` takes them.
+//! Replies, results and questions to the driver, as `run_step` takes them.
 
 use punchlist_core::conversation::ToolCall;
 use punchlist_core::driver::{Finish, Trigger};
 use serde_json::{Value, json};
 
-use super::tools::Toolset;
+use super::tools::{Said, Toolset};
 use crate::model::{Input, Reply, Stop};
 
 /// The longest text of one reply that is kept.
@@ -38,6 +38,13 @@ pub(super) fn reply_input(reply: &Reply, finish: Finish) -> Value {
         "text": shortened(&reply.text), "calls": calls, "raw": reply.raw, "finish": finish,
         "inputTokens": reply.usage.input, "cachedTokens": reply.usage.cached,
         "outputTokens": reply.usage.output,
+    })
+}
+
+pub(super) fn result_input(call: &ToolCall, said: &Said) -> Value {
+    json!({
+        "callId": call.id, "name": call.name, "text": said.text, "isError": said.is_error,
+        "changed": said.changed, "touchedList": said.touched_list, "outside": said.outside,
     })
 }
 

@@ -31,9 +31,6 @@ pub(super) fn file(path: &Path, options: Options) -> Result<Connection, Error> {
     Ok(connection)
 }
 
-/// How much of a file a connection keeps in memory at most.
-const PAGES_KIB: i64 = 64 << 10;
-
 /// A further connection, for reading, to a store that is open already.
 pub(super) fn reader(path: &Path, options: Options) -> Result<Connection, Error> {
     let connection = Connection::open_with_flags(
@@ -43,7 +40,6 @@ pub(super) fn reader(path: &Path, options: Options) -> Result<Connection, Error>
     .map_err(|error| named(path, &error.into()))?;
     tune(&connection, options)?;
     connection.pragma_update(None, "query_only", true)?;
-    keep_pages(&connection).map_err(|error| named(path, &error))?;
     Ok(connection)
 }
 
@@ -161,7 +157,6 @@ fn prepare(connection: &Connection, options: Options, path: Option<&Path>) -> Re
     let found = found(connection, options)?;
     // The order matters: nothing is written to a file before it is known to be ours.
     connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")?;
-    keep_pages(connection)?;
     match found {
         Found::Current => {}
         Found::Newer(version) => return Err(migrate::newer(version, options.migrations)),
@@ -175,7 +170,9 @@ fn prepare(connection: &Connection, options: Options, path: Option<&Path>) -> Re
     Ok(())
 }
 
-/// What every connection needs, reading or writing.
+/// What every connection needs, reading or writing. It keeps as many pages as SQLite does of itself,
+/// 2 MB: what is read often is in the system's memory anyhow, and a larger share of our own grew with
+/// the file and made no look at ten thousand tasks faster.
 fn tune(connection: &Connection, options: Options) -> Result<(), Error> {
     connection.busy_timeout(Duration::from_millis(u64::from(options.busy_ms)))?;
     // A plan must not depend on what is bound: else SQLite plans a statement anew at every
@@ -183,12 +180,6 @@ fn tune(connection: &Connection, options: Options) -> Result<(), Error> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(128);
     Ok(())
-}
-
-/// What SQLite keeps of itself is less than a plan of ten thousand tasks: then every look at one
-/// reads all its pages anew. This is taken only as pages are read.
-fn keep_pages(connection: &Connection) -> Result<(), Error> {
-    Ok(connection.pragma_update(None, "cache_size", -PAGES_KIB)?)
 }
 
 /// What the file is to us; reads only.
