@@ -57,14 +57,23 @@ pub fn next(snapshot: &Snapshot, now: Time) -> Option<&Todo> {
         Selector::Oldest => age,
         Selector::PreOrder | Selector::PhaseThenPosition => return next_in_order(snapshot, now),
     };
-    let in_view = |todo: &&Todo| todo.removed_at.is_none();
-    let above = snapshot.todos.values().filter(in_view).filter_map(|todo| todo.parent_id);
-    let parents: BTreeSet<TodoId> = above.collect();
-    let ready = snapshot.todos.values().filter(in_view).filter(|todo| {
-        todo.kind == TodoKind::Step && todo.is_actionable(now) && !parents.contains(&todo.id)
-    });
     let is_later = |todo: &Todo| policy.prefers_in_progress && todo.status != Status::InProgress;
-    ready.min_by(|a, b| is_later(a).cmp(&is_later(b)).then_with(|| by(a, b)))
+    let first = |a: &Todo, b: &Todo| is_later(a).cmp(&is_later(b)).then_with(|| by(a, b));
+    let is_ready = |todo: &Todo| todo.kind == TodoKind::Step && todo.is_actionable(now);
+    // One pass, for a long list is not in any cache: most have nothing that hangs under another.
+    let (mut best, mut parents) = (None, BTreeSet::new());
+    for todo in snapshot.todos.values().filter(|todo| todo.removed_at.is_none()) {
+        parents.extend(todo.parent_id);
+        if is_ready(todo) && best.is_none_or(|best| first(todo, best).is_lt()) {
+            best = Some(todo);
+        }
+    }
+    if best.is_none_or(|best| !parents.contains(&best.id)) {
+        return best;
+    }
+    let in_view = snapshot.todos.values().filter(|todo| todo.removed_at.is_none());
+    let leaves = in_view.filter(|todo| is_ready(todo) && !parents.contains(&todo.id));
+    leaves.min_by(|a, b| first(a, b))
 }
 
 fn next_in_order(snapshot: &Snapshot, now: Time) -> Option<&Todo> {

@@ -56,20 +56,10 @@ impl Work {
     }
 
     fn add(&mut self, list: &Snapshot, now: Time, hasher: &mut DefaultHasher) {
-        let in_view = |todo: &&Todo| todo.removed_at.is_none();
-        // A task with open tasks below it is not worked on itself (D-13).
-        let above: BTreeSet<TodoId> = list
-            .todos
-            .values()
-            .filter(in_view)
-            .filter(|todo| !todo.status.is_settled())
-            .filter_map(|todo| todo.parent_id)
-            .collect();
-        let is_ready = |todo: &Todo| todo.is_actionable(now) && !above.contains(&todo.id);
-        let first = || select::ordered(list).into_iter().find(|todo| is_ready(todo));
-        let next = select::next(list, now).or_else(first);
+        let next = select::next(list, now).or_else(|| first_ready(list, now));
         let kind = list.list.kind();
         let mut loaded = 0;
+        let mut above = BTreeSet::new();
         for todo in list.todos.values().filter(in_view) {
             // The driver marks the item it hands out: that is no progress of anybody's (Q-T1).
             let is_handed_out = matches!(kind, ListKind::Turn | ListKind::Session)
@@ -80,8 +70,11 @@ impl Work {
             if todo.status.is_settled() {
                 self.settled += 1;
                 loaded += 1;
-            } else if todo.is_actionable(now) {
-                self.actionable += usize::from(is_ready(todo));
+                continue;
+            }
+            above.extend(todo.parent_id);
+            if todo.is_actionable(now) {
+                self.actionable += 1;
             } else if let Some(hold) = &todo.hold {
                 let (title, reason) = (todo.title.clone(), hold.reason.clone());
                 self.held.push(Held { title, kind: hold.kind, reason });
@@ -91,6 +84,9 @@ impl Work {
                 self.deferred += 1;
             }
         }
+        // A task with open tasks below it is not worked on itself (D-13).
+        let above = above.iter().filter_map(|id| list.todos.get(id)).filter(in_view);
+        self.actionable -= above.filter(|todo| todo.is_actionable(now)).count();
         // What was not loaded is settled, and so is its tally.
         let settled = list.tally.completed + list.tally.cancelled;
         let further = usize::try_from(settled).unwrap_or(usize::MAX).saturating_sub(loaded);
@@ -122,4 +118,17 @@ impl Work {
             StopReason::Drained
         }
     }
+}
+
+fn in_view(todo: &&Todo) -> bool {
+    todo.removed_at.is_none()
+}
+
+/// Where nothing is left but what the selector does not hand out: the first that has no open task
+/// below it.
+fn first_ready(list: &Snapshot, now: Time) -> Option<&Todo> {
+    let open = list.todos.values().filter(in_view).filter(|todo| !todo.status.is_settled());
+    let above: BTreeSet<TodoId> = open.filter_map(|todo| todo.parent_id).collect();
+    let mut todos = select::ordered(list).into_iter();
+    todos.find(|todo| todo.is_actionable(now) && !above.contains(&todo.id))
 }
