@@ -25,7 +25,7 @@ pub use create::{CreateIssue, Ground};
 pub use defer::DeferIssue;
 pub use duplicate::CloseAsDuplicate;
 pub use ledger::{CommentIssue, IssueUpdate, UpdateKind};
-pub use likeness::{alike, telling_words};
+pub use likeness::Likeness;
 pub use link::{Link, LinkIssues, LinkKind, UnlinkIssues};
 pub use transition::{Closing, TransitionIssue};
 

@@ -1,6 +1,6 @@
 //! File an issue: the next number of the project, unless an open one looks the same.
 
-use super::{Issue, IssueStatus, alike, keeper};
+use super::{Issue, IssueStatus, Likeness, keeper};
 use crate::authority::Action;
 use crate::event::IssueCreated;
 use crate::text::{Body, Title, or_empty};
@@ -55,13 +55,20 @@ impl CreateIssue {
         Ok(Decision { events, ..Decision::default() })
     }
 
-    fn check_new(&self, ground: &Ground) -> Result<(), Refused> {
+    /// What it says, to find those that say the same.
+    #[must_use]
+    pub fn likeness(&self) -> Likeness {
         let body = self.body.as_ref().map(Body::as_str).unwrap_or_default();
+        Likeness::of((self.title.as_str(), body))
+    }
+
+    fn check_new(&self, ground: &Ground) -> Result<(), Refused> {
+        let likeness = self.likeness();
         let twin = ground
             .neighbours
             .iter()
             .filter(|issue| !issue.status.is_closed())
-            .filter(|issue| alike((self.title.as_str(), body), (&issue.title, &issue.body)))
+            .filter(|issue| likeness.is_like((&issue.title, &issue.body)))
             .min_by_key(|issue| issue.number);
         match twin {
             None => Ok(()),

@@ -2,9 +2,8 @@
 
 use punchlist_core::issue::{
     CloseAsDuplicate, Closing, CommentIssue, CreateIssue, DeferIssue, Ground, LinkIssues, LinkKind,
-    TransitionIssue, UnlinkIssues, telling_words,
+    TransitionIssue, UnlinkIssues,
 };
-use punchlist_core::text::Body;
 use punchlist_core::{Decision, Issue, IssueId, ProjectId, Refusal, Scope};
 use punchlist_store::rows::links::Seen;
 use punchlist_store::rows::lists::Lock;
@@ -53,9 +52,7 @@ impl Call<'_, '_> {
         let neighbours = if command.force_new {
             Vec::new()
         } else {
-            let body = command.body.as_ref().map(Body::as_str).unwrap_or_default();
-            let words = telling_words(command.title.as_str(), body);
-            self.tx.issues_with_any(project_id, &words)?
+            self.tx.issues_with_any(project_id, &command.likeness().telling_words())?
         };
         let ground = Ground { project_id, last_number, neighbours };
         let (actor, now) = (&self.envelope.actor, self.envelope.now);

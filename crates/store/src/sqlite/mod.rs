@@ -125,9 +125,14 @@ fn in_read<T, E: Failure>(
     connection: &Connection,
     job: impl FnOnce(&mut Tx<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
-    connection.execute_batch("BEGIN").map_err(Error::from)?;
+    run(connection, "BEGIN").map_err(Error::from)?;
     let _ended = EndOfView(connection);
     job(&mut Tx::sqlite(connection))
+}
+
+/// Runs a statement that is run again and again.
+fn run(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
+    connection.prepare_cached(sql)?.execute([]).map(|_| ())
 }
 
 /// Ends a view, also when its job panics. What was written and not committed goes with it.
@@ -135,7 +140,7 @@ struct EndOfView<'a>(&'a Connection);
 
 impl Drop for EndOfView<'_> {
     fn drop(&mut self) {
-        drop(self.0.execute_batch("ROLLBACK"));
+        drop(run(self.0, "ROLLBACK"));
     }
 }
 
