@@ -140,14 +140,19 @@ impl Tx<'_> {
         self.append_all(stamp, aggregate, std::slice::from_ref(event))
     }
 
-    /// Writes events down, three in a statement: a round trip to a server costs more than a row.
+    /// Writes events down, three in a statement where they go to a server: a round trip costs more
+    /// than a row. SQLite would keep a copy of every page such a statement touches, to undo half of it.
     pub fn append_all(
         &mut self,
         stamp: &Stamp,
         aggregate: &str,
         events: &[Event],
     ) -> Result<(), Error> {
-        for some in events.chunks(3) {
+        let at_once = match self.dialect() {
+            Dialect::Sqlite => 1,
+            Dialect::Postgres => 3,
+        };
+        for some in events.chunks(at_once) {
             self.append_some(stamp, aggregate, some)?;
         }
         Ok(())
@@ -181,9 +186,7 @@ impl Tx<'_> {
         }
         // Not with RETURNING: SQLite keeps the rows in a temporary table for that, every time.
         let statement = match (self.dialect(), events.len()) {
-            (Dialect::Sqlite, 1) => sql!(insert!(), rows!(lite, 1)),
-            (Dialect::Sqlite, 2) => sql!(insert!(), rows!(lite, 2)),
-            (Dialect::Sqlite, _) => sql!(insert!(), rows!(lite, 3)),
+            (Dialect::Sqlite, _) => sql!(insert!(), rows!(lite, 1)),
             (Dialect::Postgres, 1) => sql!(insert!(), rows!(pg, 1)),
             (Dialect::Postgres, 2) => sql!(insert!(), rows!(pg, 2)),
             (Dialect::Postgres, _) => sql!(insert!(), rows!(pg, 3)),

@@ -1,7 +1,7 @@
 //! Search: one corpus, one table of questions and answers, the same on every store (P-26).
 
 use punchlist_core::IssueStatus;
-use punchlist_core::issue::{search, telling_words};
+use punchlist_core::issue::{Likeness, search};
 use punchlist_store::rows::issues::Wanted;
 use punchlist_store::sql;
 use punchlist_testkit::{Backend, on_every_store};
@@ -106,7 +106,7 @@ fn neighbours_share_a_word_and_are_not_closed(backend: Backend) {
     let fixture = filled(backend);
     let project = fixture.list.project_id;
     let near = |title: &str, body: &str| {
-        let words = telling_words(title, body);
+        let words = Likeness::of((title, body)).telling_words();
         let issues = fixture.read(move |tx| tx.issues_with_any(project, &words));
         issues.iter().map(|issue| issue.number).collect::<Vec<_>>()
     };
