@@ -82,6 +82,10 @@ pub struct AgentConfig {
     )]
     #[schemars(range(min = 0, max = MAX_CONTINUATIONS_LIMIT))]
     pub max_todo_continuations: Option<u32>,
+    /// The words it is sent on with, in place of ours: `{count}` is how many items are left, `{title}`
+    /// the next one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub todo_continuation: Option<String>,
     /// The least time between two of them.
     #[serde(
         skip_serializing_if = "Option::is_none",
@@ -137,6 +141,11 @@ impl AgentConfig {
             found: format!("`{}`", found.chars().take(60).collect::<String>()),
             expected,
         };
+        // What a person says, and what the engine writes down, no model does.
+        if let Some(role @ (Role::Operator | Role::System)) = self.role {
+            let expected = "root, lead, owner or worker: the role of an agent".to_owned();
+            return Err(bad("role", role.name(), expected));
+        }
         let above = self.role.filter(|role| !matches!(role, Role::Root | Role::Worker));
         if let (Some(role), Origin::Project) = (above, origin) {
             let expected = "root or worker: a project file gives no role above root".to_owned();
@@ -154,10 +163,19 @@ impl AgentConfig {
                 return Err(bad("subagents", below, AGENT_NAME.to_owned()));
             }
         }
-        if self.instructions.as_ref().is_some_and(|text| text.len() > INSTRUCTIONS_MAX) {
-            let length = self.instructions.as_ref().map_or(0, String::len);
-            let (path, limit) = (format!("{path}.instructions"), INSTRUCTIONS_MAX);
-            return Err(Fault::TooLong { path, length, limit, unit: "bytes" });
+        for (field, text, limit) in [
+            ("instructions", &self.instructions, INSTRUCTIONS_MAX),
+            ("todo_continuation", &self.todo_continuation, CONTINUATION_MAX),
+        ] {
+            let length = text.as_ref().map_or(0, String::len);
+            if length > limit {
+                let path = format!("{path}.{field}");
+                return Err(Fault::TooLong { path, length, limit, unit: "bytes" });
+            }
+        }
+        if self.todo_continuation.as_ref().is_some_and(|text| text.trim().is_empty()) {
+            let expected = "the words an agent is sent on with; absent: the usual ones".to_owned();
+            return Err(bad("todo_continuation", "", expected));
         }
         Ok(())
     }
@@ -171,6 +189,9 @@ const REPLY_TOKENS: u32 = 8_192;
 
 /// The longest instructions, in bytes.
 const INSTRUCTIONS_MAX: usize = 64 << 10;
+
+/// The longest words of a continuation, in bytes: they are said again and again.
+const CONTINUATION_MAX: usize = 4 << 10;
 
 pub(super) fn is_agent_name(name: &str) -> bool {
     AgentPath::parse(name).is_some_and(|path| !path.is_subagent())
@@ -245,7 +266,7 @@ impl Roster {
             instructions: agent.and_then(|agent| agent.instructions.clone()),
             completion: agent.and_then(|agent| agent.completion).unwrap_or_default(),
             history: HISTORY_MAX,
-            continuation: None,
+            continuation: agent.and_then(|agent| agent.todo_continuation.clone()),
         };
         Ok((settings, agent.and_then(|agent| agent.role)))
     }

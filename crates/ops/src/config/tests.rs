@@ -40,6 +40,7 @@ fn an_agent_is_all_that_its_table_says() {
         todo_review = "auto"
         todo_driven_execution = true
         max_todo_continuations = 20
+        todo_continuation = "{count} left; next is {title}."
         todo_check_interval_ms = 1000
         max_iterations = 30
         max_tokens = 100000
@@ -57,6 +58,7 @@ fn an_agent_is_all_that_its_table_says() {
         todo_review: Some(Review::Auto),
         todo_driven_execution: Some(true),
         max_todo_continuations: Some(20),
+        todo_continuation: Some("{count} left; next is {title}.".to_owned()),
         todo_check_interval_ms: Some(1000),
         max_iterations: Some(30),
         max_tokens: Some(100_000),
@@ -135,6 +137,11 @@ fn every_wrong_value_is_refused_by_name() {
             &["reasoning_effort", "a string or an integer"],
         ),
         (agent("role = \"boss\""), "bad_value", &["agents.coder.role", "operator, lead"]),
+        (
+            agent("todo_continuation = \" \""),
+            "bad_value",
+            &["coder.todo_continuation", "the words"],
+        ),
         (agent("tools = [\"a*b\"]"), "invalid_input", &["agents.coder.tools[0]", "whole name"]),
         (agent("tools = \"todo\""), "wrong_type", &["agents.coder.tools", "an array"]),
         (agent("subagents = [\"a.b\"]"), "bad_value", &["agents.coder.subagents", "one word"]),
@@ -305,6 +312,30 @@ fn an_agent_cannot_list_what_its_role_never_may() {
     ] {
         assert_eq!(of(text, Origin::User).is_ok(), may, "{text}");
     }
+}
+
+/// P-21: nor is any agent a person, or the engine, whoever's file says so.
+#[test]
+fn no_file_makes_an_agent_a_person() {
+    for role in ["operator", "system"] {
+        for origin in [Origin::User, Origin::Project] {
+            let (code, words, line) = wrong(&format!("[agents.me]\nrole = \"{role}\""), origin);
+            assert_eq!((code, line), ("bad_value", 2), "{role}: {words}");
+            assert!(words.contains("root, lead, owner or worker"), "{words}");
+        }
+    }
+}
+
+/// D-16: an agent's own words of a continuation go into its runs.
+#[test]
+fn a_run_has_the_words_of_its_agent() {
+    let text = "[agents.coder]\nmodel = \"scripted:x\"\ntodo_continuation = \"{count}: {title}\"";
+    let config = project(text).unwrap();
+    let (settings, _) = config.agents.settings("coder", &Overrides::default()).unwrap();
+    assert_eq!(settings.continuation.as_deref(), Some("{count}: {title}"));
+    let config = project("[agents.coder]\nmodel = \"scripted:x\"").unwrap();
+    let (settings, _) = config.agents.settings("coder", &Overrides::default()).unwrap();
+    assert_eq!(settings.continuation, None);
 }
 
 #[test]
