@@ -4,19 +4,17 @@
 use std::sync::Arc;
 
 use punchlist_core::conversation::{Message, Part};
-use punchlist_core::driver::{self, Work};
-use punchlist_core::{Run, RunId};
+use punchlist_core::{MessageId, Run, RunId};
 use punchlist_store::rows::lists::Lock;
 use punchlist_store::{self as store, Load, Tx};
 use serde_json::Value;
+
+pub use crate::call::Scene;
 
 use crate::call::Call;
 use crate::catalogue::{Operation, find};
 use crate::dispatch::new_ids;
 use crate::{Envelope, Error, Ops};
-
-/// How many items that are done are shown.
-const RECENT: i64 = 5;
 
 /// A run, and all that its next step rests on.
 #[derive(Clone, Debug)]
@@ -28,9 +26,7 @@ pub struct Look {
     /// last reply are always among them.
     pub messages: Vec<Message>,
     /// The lists as they stand, for before the next call of the model (T-31).
-    pub context: Option<String>,
-    /// Is anything on its lists to be worked on?
-    pub has_open: bool,
+    pub scene: Scene,
     /// Is its session bound to an issue?
     pub has_issue: bool,
 }
@@ -100,8 +96,15 @@ impl Ops {
         }
     }
 
-    /// Looks at a run; `limit`: how many messages, at most.
-    pub fn look_at_run(&self, envelope: &Envelope, id: RunId, limit: i64) -> Result<Look, Error> {
+    /// Looks at a run; `limit`: how many messages, at most. A `scene` that a step answered with a
+    /// moment ago is not made again.
+    pub fn look_at_run(
+        &self,
+        envelope: &Envelope,
+        id: RunId,
+        limit: i64,
+        scene: Option<Scene>,
+    ) -> Result<Look, Error> {
         let shared = Arc::new(envelope.clone());
         let ids = new_ids(envelope)?;
         self.store()?.read(move |tx| {
@@ -111,14 +114,13 @@ impl Ops {
                 Some(id) => call.tx().session_by_id(id)?,
                 None => None,
             };
-            let mut lists = call.lists_of(&run, session.as_ref(), Load::Open)?;
-            for list in &mut lists {
-                // What was done lately is said too, so that it is not done again (P-7).
-                let done = call.tx().recently_settled(list.list.id, RECENT)?;
-                list.todos.extend(done.into_iter().map(|todo| (todo.id, todo)));
-            }
-            let has_open = Work::of(&lists, shared.now).actionable > 0;
-            let context = driver::context(&lists, &run.counters, shared.now);
+            let scene = match &scene {
+                Some(scene) => scene.clone(),
+                None => {
+                    let lists = call.lists_of(&run, session.as_ref(), Load::Open)?;
+                    call.scene(&run, lists)?
+                }
+            };
             let has_issue = session.is_some_and(|session| session.bound_issue.is_some());
             let mut messages = call.tx().newest_messages(run.conversation_id, limit)?;
             // Its last reply is always among them: what is next follows from that.
@@ -133,12 +135,13 @@ impl Ops {
                 wider = wider.saturating_mul(4);
                 messages = call.tx().newest_messages(run.conversation_id, wider)?;
             }
-            if !messages.iter().any(|message| message.id.to_string() == run.turn_id)
+            let first = MessageId::parse(&run.turn_id);
+            if !messages.iter().any(|message| Some(message.id) == first)
                 && let Some(first) = call.tx().message(run.conversation_id, &run.turn_id)?
             {
                 messages.insert(0, first);
             }
-            Ok(Look { run, epoch, messages, context, has_open, has_issue })
+            Ok(Look { run, epoch, messages, scene, has_issue })
         })
     }
 

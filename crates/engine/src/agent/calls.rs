@@ -101,7 +101,7 @@ impl Hands<'_, '_> {
     /// model is not called before.
     fn lie_down(&self, run: &Run, tools: &Toolset, trigger: Trigger) -> Result<Flow, Error> {
         match self.ask(run, tools, trigger, None)? {
-            Flow::GoOn => Ok(Flow::Again),
+            Flow::GoOn(_) => Ok(Flow::Again),
             flow => Ok(flow),
         }
     }

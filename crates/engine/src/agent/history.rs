@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use punchlist_core::conversation::{Message, MessageKind, Part, Speaker, ToolCall};
 use punchlist_core::run::{Kept, trim};
-use punchlist_core::{Actor, Run};
+use punchlist_core::{Actor, MessageId, Run};
 use serde_json::Value;
 
 use crate::model::{self, CallResult, Input};
@@ -58,8 +58,8 @@ fn result_of(message: &Message) -> Option<&str> {
 /// The history for the next call of the model: trimmed, calls with their results, everybody else's
 /// words as the user's.
 pub(super) fn history(run: &Run, messages: Vec<Message>) -> Vec<model::Message> {
-    let actor = run.actor();
-    let mut shown = shown(run, &actor, messages);
+    let (actor, first) = (run.actor(), MessageId::parse(&run.turn_id));
+    let mut shown = shown(&actor, first, messages);
     // The last exchange before a summary stays as it was: the work goes on from there.
     if let Some(at) = shown.iter().rposition(|message| message.summary)
         && let Some(last) = shown[..at].iter().rposition(|m| m.own && m.result.is_none())
@@ -70,7 +70,7 @@ pub(super) fn history(run: &Run, messages: Vec<Message>) -> Vec<model::Message> 
     let kept: Vec<Kept> = shown
         .iter()
         .map(|message| Kept {
-            begins_turn: message.id == run.turn_id,
+            begins_turn: Some(message.id) == first,
             earlier: message.earlier,
             calls: message.calls.len(),
             result: message.result.is_some(),
@@ -79,15 +79,16 @@ pub(super) fn history(run: &Run, messages: Vec<Message>) -> Vec<model::Message> 
         .collect();
     let limit = usize::try_from(run.settings.history).unwrap_or(usize::MAX);
     let mut history: Vec<model::Message> = Vec::new();
-    for index in trim(&kept, limit) {
-        push(&mut history, &shown[index]);
+    let mut shown: Vec<Option<Shown>> = shown.into_iter().map(Some).collect();
+    for message in trim(&kept, limit).into_iter().filter_map(|index| shown[index].take()) {
+        push(&mut history, message);
     }
     history
 }
 
 /// A message, as far as this agent sees it.
 struct Shown {
-    id: String,
+    id: MessageId,
     text: String,
     /// Its own words.
     own: bool,
@@ -98,8 +99,9 @@ struct Shown {
     summary: bool,
 }
 
-fn shown(run: &Run, actor: &Actor, messages: Vec<Message>) -> Vec<Shown> {
-    let begins = messages.iter().position(|m| m.id.to_string() == run.turn_id).unwrap_or(0);
+/// `first`: the message that began the turn.
+fn shown(actor: &Actor, first: Option<MessageId>, messages: Vec<Message>) -> Vec<Shown> {
+    let begins = messages.iter().position(|m| Some(m.id) == first).unwrap_or(0);
     let mut shown: Vec<Shown> = Vec::new();
     // What others said between a call and its results comes after the results.
     let mut aside: Vec<Shown> = Vec::new();
@@ -114,7 +116,7 @@ fn shown(run: &Run, actor: &Actor, messages: Vec<Message>) -> Vec<Shown> {
             continue;
         }
         let mut one = Shown {
-            id: message.id.to_string(),
+            id: message.id,
             own,
             calls: Vec::new(),
             raw: None,
@@ -128,6 +130,7 @@ fn shown(run: &Run, actor: &Actor, messages: Vec<Message>) -> Vec<Shown> {
                 open = calls.len();
                 (one.calls, one.raw) = (calls, raw);
                 // What others said while it spoke comes after it.
+                let seen = seen.as_deref().and_then(MessageId::parse);
                 let at = seen.and_then(|id| shown.iter().rposition(|earlier| earlier.id == id));
                 let at = at.map_or(shown.len(), |at| at + 1);
                 if at < shown.len() && shown[at..].iter().all(|later| !later.own) {
@@ -173,25 +176,21 @@ fn shown(run: &Run, actor: &Actor, messages: Vec<Message>) -> Vec<Shown> {
     shown
 }
 
-fn push(history: &mut Vec<model::Message>, message: &Shown) {
-    if let Some(result) = &message.result {
+fn push(history: &mut Vec<model::Message>, message: Shown) {
+    if let Some(result) = message.result {
         match history.last_mut() {
-            Some(model::Message::Results(results)) => results.push(result.clone()),
-            _ => history.push(model::Message::Results(vec![result.clone()])),
+            Some(model::Message::Results(results)) => results.push(result),
+            _ => history.push(model::Message::Results(vec![result])),
         }
         return;
     }
     if message.own {
-        let calls = message.calls.iter().map(|call| model::Call {
-            id: call.id.clone(),
-            name: call.name.clone(),
-            input: read(&call.input),
+        let calls = message.calls.into_iter().map(|call| {
+            let input = read(&call.input);
+            model::Call { id: call.id, name: call.name, input }
         });
-        history.push(model::Message::Assistant {
-            text: message.text.clone(),
-            calls: calls.collect(),
-            raw: message.raw.clone(),
-        });
+        let (text, calls, raw) = (message.text, calls.collect(), message.raw);
+        history.push(model::Message::Assistant { text, calls, raw });
         return;
     }
     match history.last_mut() {
@@ -199,7 +198,7 @@ fn push(history: &mut Vec<model::Message>, message: &Shown) {
             text.push_str("\n\n");
             text.push_str(&message.text);
         }
-        _ => history.push(model::Message::User { text: message.text.clone() }),
+        _ => history.push(model::Message::User { text: message.text }),
     }
 }
 

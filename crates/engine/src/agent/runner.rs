@@ -9,7 +9,7 @@ use punchlist_core::run::{Completion, RunState};
 use punchlist_core::{Refusal, Run, RunId, Time};
 use punchlist_ops::Error;
 use punchlist_ops::catalogue::find;
-use punchlist_ops::runs::Look;
+use punchlist_ops::runs::{Look, Scene};
 use punchlist_store::rows::outbox::Work;
 use serde_json::{Value, json};
 
@@ -58,8 +58,8 @@ pub(super) struct Hands<'a, 'c> {
 
 /// What is next.
 pub(super) enum Flow {
-    /// The driver says: call the model.
-    GoOn,
+    /// The driver says: call the model, and shows what there is to do.
+    GoOn(Option<Scene>),
     /// Look again.
     Again,
     Over(Outcome),
@@ -135,7 +135,7 @@ impl Crew<'_> {
 
 impl Hands<'_, '_> {
     fn go(&self) -> Result<Outcome, Error> {
-        let look = self.look()?;
+        let look = self.look(None)?;
         let run = &look.run;
         (self.crew.told)(&Live::Begins { run });
         let outcome = lost(self.go_on(&look));
@@ -158,21 +158,15 @@ impl Hands<'_, '_> {
                 (self.crew.told)(&Live::Fails { run: &look.run, fault: &fault });
                 return match self.no_reply(&look.run, &tools, &fault)? {
                     Flow::Over(outcome) => Ok(outcome),
-                    Flow::GoOn | Flow::Again => Ok(Outcome::Waiting),
+                    Flow::GoOn(_) | Flow::Again => Ok(Outcome::Waiting),
                 };
             }
         };
-        let mut goes_on = false;
+        let mut flow = Flow::Again;
         loop {
-            let look = self.look()?;
-            let flow = if goes_on {
-                self.call_model(look, model.as_ref(), &tools)?
-            } else {
-                self.decide(&look, &tools)?
-            };
-            goes_on = match flow {
-                Flow::GoOn => true,
-                Flow::Again => false,
+            flow = match flow {
+                Flow::GoOn(scene) => self.call_model(self.look(scene)?, model.as_ref(), &tools)?,
+                Flow::Again => self.decide(&self.look(None)?, &tools)?,
                 Flow::Over(outcome) => return Ok(outcome),
             };
         }
@@ -215,9 +209,9 @@ impl Hands<'_, '_> {
         self.ask(run, tools, trigger, None)
     }
 
-    fn look(&self) -> Result<Look, Error> {
-        let look =
-            self.crew.ops.look_at_run(&self.crew.system(self.project), self.id, LOOKED_AT)?;
+    fn look(&self, scene: Option<Scene>) -> Result<Look, Error> {
+        let system = self.crew.system(self.project);
+        let look = self.crew.ops.look_at_run(&system, self.id, LOOKED_AT, scene)?;
         if look.epoch != self.epoch {
             let (run, epoch, current) = (self.id, self.epoch, look.epoch);
             return Err(Refusal::StaleRun { run, epoch, current }.into());
@@ -229,7 +223,7 @@ impl Hands<'_, '_> {
     /// is asked in the same breath.
     fn call_model(&self, look: Look, model: &dyn Model, tools: &Toolset) -> Result<Flow, Error> {
         let all = tools;
-        let Look { run, messages, context, has_open, .. } = look;
+        let Look { run, messages, scene: Scene { context, has_open }, .. } = look;
         let seen = messages.last().map(|message| message.id.to_string());
         let messages = history::history(&run, messages);
         let full = model.window().saturating_mul(FULL_PERCENT);
@@ -321,7 +315,7 @@ impl Hands<'_, '_> {
                 self.crew.step(self.project, input)?;
                 let (usage, stop, id) = (reply.usage, reply.stop, reply.id.as_deref());
                 (self.crew.told)(&Live::Compacted { run, usage, stop, id });
-                Ok(Flow::GoOn)
+                Ok(Flow::GoOn(None))
             }
             Err(fault) => {
                 (self.crew.told)(&Live::Fails { run, fault: &fault });
@@ -369,7 +363,8 @@ impl Hands<'_, '_> {
             if let Some(said) = said {
                 (self.crew.told)(&Live::Continues { run, said });
             }
-            return Ok(Flow::GoOn);
+            let scene = serde_json::from_value(answer["scene"].clone()).ok();
+            return Ok(Flow::GoOn(scene));
         }
         if let Some(reason) = serde_json::from_value(verdict["stopReason"].clone()).ok().flatten() {
             (self.crew.told)(&Live::Ends { run, reason, detail: said });

@@ -13,12 +13,38 @@ use punchlist_core::{ListKind, Role, Run, Scope, Session, Snapshot, Status, Todo
 use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::Call;
 use crate::Error;
 
+/// How many items that are done are shown.
+const RECENT: i64 = 5;
+
+/// What the driver says, and what came of it.
+pub(crate) struct Driven {
+    pub run: Run,
+    pub verdict: Verdict,
+    /// The text of a continuation, as it stands in the chat; or what the person is told.
+    pub said: Option<String>,
+    /// Where the model is to be called: what it is shown of the lists.
+    pub scene: Option<Scene>,
+}
+
+/// The lists of a run as they stand, for before a call of the model.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Scene {
+    /// The text (T-31); absent: there is nothing to say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// Is anything on them to be worked on?
+    pub has_open: bool,
+}
+
 impl Call<'_, '_> {
-    /// Asks the driver what is next, and does what it says. The text of a continuation comes back
-    /// as it stands in the chat.
+    /// Asks the driver what is next, and does what it says.
     pub(crate) fn drive(
         &mut self,
         run: Run,
@@ -26,7 +52,7 @@ impl Call<'_, '_> {
         has_todo_tool: bool,
         ways: Ways,
         detail: Option<&str>,
-    ) -> Result<(Run, Verdict, Option<String>), Error> {
+    ) -> Result<Driven, Error> {
         let (project, now) = (run.project_id, self.envelope.now);
         let session = match run.session_id {
             Some(id) => self.tx.session_by_id(id)?,
@@ -35,7 +61,7 @@ impl Call<'_, '_> {
         let paused = session.as_ref().is_some_and(|s| s.state == SessionState::Paused);
         let gate = self.tx.open_gate_of(run.id, run.session_id)?;
         let in_flight = self.tx.in_flight(run.id)?;
-        let lists = self.lists_of(&run, session.as_ref(), Load::Open)?;
+        let mut lists = self.lists_of(&run, session.as_ref(), Load::Open)?;
         let work = Work::of(&lists, now);
         let facts = Facts {
             trigger,
@@ -57,7 +83,7 @@ impl Call<'_, '_> {
         match &driven.verdict {
             Verdict::Continue { todo, prompted } => {
                 if let Some(id) = todo {
-                    self.hand_out(&run, &work, &lists, *id)?;
+                    self.hand_out(&run, &work, &mut lists, *id)?;
                 }
                 if *prompted {
                     let template = run.settings.continuation.as_deref();
@@ -79,7 +105,23 @@ impl Call<'_, '_> {
             }
         }
         let said = said.map(|text| self.say(&run, &text)).transpose()?;
-        Ok((run, driven.verdict, said))
+        let scene = match driven.verdict {
+            Verdict::Continue { .. } => Some(self.scene(&run, lists)?),
+            Verdict::Wait(_) | Verdict::Stop(_) => None,
+        };
+        Ok(Driven { run, verdict: driven.verdict, said, scene })
+    }
+
+    /// What a model is shown of the lists of its run.
+    pub(crate) fn scene(&mut self, run: &Run, mut lists: Vec<Snapshot>) -> Result<Scene, Error> {
+        let now = self.envelope.now;
+        for list in &mut lists {
+            // What was done lately is said too, so that it is not done again (P-7).
+            let done = self.tx.recently_settled(list.list.id, RECENT)?;
+            list.todos.extend(done.into_iter().map(|todo| (todo.id, todo)));
+        }
+        let has_open = Work::of(&lists, now).actionable > 0;
+        Ok(Scene { context: driver::context(&lists, &run.counters, now), has_open })
     }
 
     /// What was said while a run failed, and nobody has seen, is answered by the next one.
@@ -122,7 +164,7 @@ impl Call<'_, '_> {
         &mut self,
         run: &Run,
         work: &Work,
-        lists: &[Snapshot],
+        lists: &mut [Snapshot],
         todo_id: TodoId,
     ) -> Result<(), Error> {
         let Some(next) = work.next.as_ref().filter(|next| {
@@ -140,8 +182,15 @@ impl Call<'_, '_> {
         let (mut list, todo_id) = self.todo(&todo_id.to_string())?;
         let command = StartTodo { todo_id, reason: None }.into();
         match self.decide_as(&run.actor(), &mut list, &command) {
+            Ok(_) => {
+                let is_it = |old: &&mut Snapshot| old.list.id == list.list.id;
+                if let Some(old) = lists.iter_mut().find(is_it) {
+                    *old = list;
+                }
+                Ok(())
+            }
             // An item this agent may not start is worked on all the same.
-            Ok(_) | Err(Error::Refused(_)) => Ok(()),
+            Err(Error::Refused(_)) => Ok(()),
             Err(error) => Err(error),
         }
     }

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::Error;
 use crate::access::Access;
-use crate::call::{Call, Reply, ToolResult};
+use crate::call::{Call, Reply, Scene, ToolResult};
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::views::run::WaitView;
 
@@ -210,6 +210,9 @@ pub struct Output {
     /// What it told the model, or the person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said: Option<String>,
+    /// The lists as they stand, where the model is to be called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scene: Option<Scene>,
     /// An item that is held now because its tools fail.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held: Option<String>,
@@ -265,8 +268,8 @@ impl Define for RunStep {
             let entry = input.entry.as_ref().map(|entry| (entry.id.as_str(), entry.epoch));
             let (run, epoch) = call.take_run(input.run.as_str(), entry)?;
             let cancelled = run.cancelled.is_some();
-            let (verdict, said, held) = (None, None, None);
-            return Ok(Output { epoch, state: run.state, cancelled, verdict, said, held });
+            let (verdict, said, scene, held) = (None, None, None, None);
+            return Ok(Output { epoch, state: run.state, cancelled, verdict, said, scene, held });
         };
         let mut run = call.run_held(input.run.as_str(), epoch)?;
         let mut held = None;
@@ -287,7 +290,7 @@ impl Define for RunStep {
             };
             run = call.record_summary(run, &summary.text, spent)?;
         }
-        let (mut verdict, mut said) = (None, None);
+        let (mut verdict, mut said, mut scene) = (None, None, None);
         if let Some(drive) = &input.drive {
             let ways = Ways {
                 hold: drive.can_hold.unwrap_or_default(),
@@ -295,12 +298,12 @@ impl Define for RunStep {
             };
             let (trigger, detail) = (drive.trigger(), drive.detail.as_deref());
             let driven = call.drive(run, trigger, drive.has_todo_tool, ways, detail)?;
-            verdict = Some(VerdictView::from(&driven.1));
-            (run, said) = (driven.0, driven.2);
+            verdict = Some(VerdictView::from(&driven.verdict));
+            (run, said, scene) = (driven.run, driven.said, driven.scene);
         }
         let (state, cancelled) = (run.state, run.cancelled.is_some());
         let held = held.map(|id| id.to_string());
-        Ok(Output { epoch, state, cancelled, verdict, said, held })
+        Ok(Output { epoch, state, cancelled, verdict, said, scene, held })
     }
 }
 

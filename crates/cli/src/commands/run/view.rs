@@ -73,7 +73,7 @@ impl<'a> View<'a> {
     /// Says who answers, and whether it goes on by itself (S-26).
     pub(super) fn announce(&self) {
         let envelope = self.envelope_now();
-        let Ok(look) = self.ops.look_at_run(&envelope, self.id, 1) else { return };
+        let Ok(look) = self.ops.look_at_run(&envelope, self.id, 1, None) else { return };
         let Run { agent, settings, .. } = &look.run;
         let how = if settings.drives {
             let most = settings.budget.max_continuations;
