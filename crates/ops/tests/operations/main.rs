@@ -25,6 +25,7 @@ mod plan_watch;
 mod plans;
 mod reads;
 mod reports;
+mod run_calls;
 mod session_lists;
 mod sessions;
 mod todo_tool;

@@ -1,0 +1,110 @@
+//! A call that a run makes, and what is written down of it: both or neither.
+
+use punchlist_core::conversation::MessageKind;
+use punchlist_core::{Role, RunId};
+use punchlist_ops::catalogue::find;
+use punchlist_ops::runs::Stepped;
+use punchlist_ops::{Context, Envelope, Error};
+use punchlist_testkit::{Backend, World, on_every_store};
+use serde_json::{Value, json};
+
+/// A run in the hands of somebody, and how many took it.
+struct Held {
+    world: World,
+    run: RunId,
+    epoch: i64,
+}
+
+impl Held {
+    fn new(backend: Backend) -> Self {
+        let world = World::new(backend);
+        let input = json!({ "prompt": "Go.", "model": "scripted:none" });
+        let started = world.call_in(&world.envelope(Role::Operator), "run_start", input).unwrap();
+        let run = started["run"]["id"].as_str().and_then(RunId::parse).unwrap();
+        let mut held = Self { world, run, epoch: 0 };
+        held.epoch = held.take();
+        held.step(json!({ "reply": {
+            "text": "", "finish": "tool_use", "inputTokens": 1, "outputTokens": 1,
+            "calls": [{ "id": "c1", "name": "create_todo", "input": "{}" }],
+        }}));
+        held
+    }
+
+    fn system(&self) -> Envelope {
+        self.world.envelope(Role::System)
+    }
+
+    fn take(&self) -> i64 {
+        let input = json!({ "run": self.run.to_string() });
+        let taken = self.world.call_in(&self.system(), "run_step", input).unwrap();
+        taken["epoch"].as_i64().unwrap()
+    }
+
+    fn step(&self, mut what: Value) {
+        what["run"] = self.run.to_string().into();
+        what["epoch"] = self.epoch.into();
+        self.world.call_in(&self.system(), "run_step", what).unwrap();
+    }
+
+    /// Calls `create_todo` as the agent of the run, and writes down what came of it.
+    fn create(&self, epoch: i64, items: &Value) -> Result<Result<Stepped, Error>, Error> {
+        let look = self.world.ops.look_at_run(&self.system(), self.run, 10, None).unwrap();
+        let context = Context {
+            conversation: Some(look.run.conversation_id.to_string()),
+            turn: Some(look.run.turn_id.clone()),
+            run: Some(self.run),
+            ..Context::default()
+        };
+        let agent = Envelope { actor: look.run.actor(), context, ..self.system() };
+        let run = self.run.to_string();
+        let step = move |answer: &Value| {
+            let result =
+                json!({ "callId": "c1", "name": "create_todo", "text": answer.to_string() });
+            json!({ "run": run, "epoch": epoch, "result": result })
+        };
+        let create = find("create_todo").unwrap();
+        let input = json!({ "items": items });
+        self.world.ops.call_in_run(create, (&agent, &self.system()), (self.run, epoch), input, step)
+    }
+
+    /// What the model would be shown of its list, and how many results stand in the chat.
+    fn seen(&self) -> (Option<String>, usize) {
+        let look = self.world.ops.look_at_run(&self.system(), self.run, 10, None).unwrap();
+        let is_result = |kind: MessageKind| kind == MessageKind::Result;
+        let results = look.messages.iter().filter(|message| is_result(message.kind)).count();
+        (look.scene.context, results)
+    }
+}
+
+fn a_call_and_its_result_come_together(backend: Backend) {
+    let held = Held::new(backend);
+    let made = held.create(held.epoch, &json!([{ "title": "dig" }])).unwrap().unwrap();
+    assert_eq!(made.answer["created"][0]["title"], "dig", "{}", made.answer);
+    assert_eq!(made.step["epoch"], held.epoch);
+    let (context, results) = held.seen();
+    assert_eq!(results, 1);
+    assert!(context.is_some_and(|text| text.contains("dig")));
+}
+
+/// Whoever was overtaken changes nothing any more, by no tool either.
+fn a_process_that_was_overtaken_calls_nothing(backend: Backend) {
+    let held = Held::new(backend);
+    held.take();
+    let stale = held.create(held.epoch, &json!([{ "title": "dig" }])).unwrap_err();
+    assert_eq!(stale.code(), "stale_epoch");
+    assert_eq!(held.seen(), (None, 0));
+}
+
+/// A call that is refused is the model's affair: nothing is written down for it here.
+fn a_call_that_is_refused_leaves_the_result_to_the_caller(backend: Backend) {
+    let held = Held::new(backend);
+    let refused = held.create(held.epoch, &json!([])).unwrap().unwrap_err();
+    assert_ne!(refused.code(), "stale_epoch");
+    assert_eq!(held.seen(), (None, 0));
+}
+
+on_every_store!(
+    a_call_and_its_result_come_together,
+    a_process_that_was_overtaken_calls_nothing,
+    a_call_that_is_refused_leaves_the_result_to_the_caller,
+);
