@@ -49,31 +49,63 @@ pub fn incomplete(snapshot: &Snapshot, now: Time) -> Vec<&Todo> {
 /// The next item to work on: the first of them, or what is in progress where the list prefers it.
 #[must_use]
 pub fn next(snapshot: &Snapshot, now: Time) -> Option<&Todo> {
-    let policy = policy(snapshot.list.kind());
-    // The first of a long list is found without putting all of it in order.
-    let by: fn(&Todo, &Todo) -> Ordering = match policy.selector {
-        Selector::Position => by_position,
-        Selector::PriorityThenPosition => by_priority,
-        Selector::Oldest => age,
-        Selector::PreOrder | Selector::PhaseThenPosition => return next_in_order(snapshot, now),
-    };
-    let is_later = |todo: &Todo| policy.prefers_in_progress && todo.status != Status::InProgress;
-    let first = |a: &Todo, b: &Todo| is_later(a).cmp(&is_later(b)).then_with(|| by(a, b));
-    let is_ready = |todo: &Todo| todo.kind == TodoKind::Step && todo.is_actionable(now);
-    // One pass, for a long list is not in any cache: most have nothing that hangs under another.
-    let (mut best, mut parents) = (None, BTreeSet::new());
+    let Some(mut first) = First::of(snapshot) else { return next_in_order(snapshot, now) };
     for todo in snapshot.todos.values().filter(|todo| todo.removed_at.is_none()) {
-        parents.extend(todo.parent_id);
-        if is_ready(todo) && best.is_none_or(|best| first(todo, best).is_lt()) {
-            best = Some(todo);
+        first.see(todo, todo.is_actionable(now));
+    }
+    first.found(snapshot, now)
+}
+
+/// The first of a long list, found in one pass and without putting all of it in order: it is in no
+/// cache, and most have nothing that hangs under another.
+pub(crate) struct First<'a> {
+    by: fn(&Todo, &Todo) -> Ordering,
+    prefers_in_progress: bool,
+    best: Option<&'a Todo>,
+    parents: BTreeSet<TodoId>,
+}
+
+impl<'a> First<'a> {
+    /// None: this list has to be put in order for that.
+    pub(crate) fn of(snapshot: &Snapshot) -> Option<Self> {
+        let policy = policy(snapshot.list.kind());
+        let by: fn(&Todo, &Todo) -> Ordering = match policy.selector {
+            Selector::Position => by_position,
+            Selector::PriorityThenPosition => by_priority,
+            Selector::Oldest => age,
+            Selector::PreOrder | Selector::PhaseThenPosition => return None,
+        };
+        let prefers_in_progress = policy.prefers_in_progress;
+        Some(Self { by, prefers_in_progress, best: None, parents: BTreeSet::new() })
+    }
+
+    /// Looks at the next item in view.
+    pub(crate) fn see(&mut self, todo: &'a Todo, is_actionable: bool) {
+        self.parents.extend(todo.parent_id);
+        let is_ready = is_actionable && todo.kind == TodoKind::Step;
+        if is_ready && self.best.is_none_or(|best| self.order(todo, best).is_lt()) {
+            self.best = Some(todo);
         }
     }
-    if best.is_none_or(|best| !parents.contains(&best.id)) {
-        return best;
+
+    /// The first of all that were seen; the list is looked at again only where something hangs under
+    /// that one.
+    pub(crate) fn found(self, snapshot: &'a Snapshot, now: Time) -> Option<&'a Todo> {
+        if self.best.is_none_or(|best| !self.parents.contains(&best.id)) {
+            return self.best;
+        }
+        let in_view = snapshot.todos.values().filter(|todo| todo.removed_at.is_none());
+        let leaves = in_view.filter(|todo| {
+            let is_ready = todo.kind == TodoKind::Step && todo.is_actionable(now);
+            is_ready && !self.parents.contains(&todo.id)
+        });
+        leaves.min_by(|a, b| self.order(a, b))
     }
-    let in_view = snapshot.todos.values().filter(|todo| todo.removed_at.is_none());
-    let leaves = in_view.filter(|todo| is_ready(todo) && !parents.contains(&todo.id));
-    leaves.min_by(|a, b| first(a, b))
+
+    fn order(&self, a: &Todo, b: &Todo) -> Ordering {
+        let is_later = |todo: &Todo| self.prefers_in_progress && todo.status != Status::InProgress;
+        is_later(a).cmp(&is_later(b)).then_with(|| (self.by)(a, b))
+    }
 }
 
 fn next_in_order(snapshot: &Snapshot, now: Time) -> Option<&Todo> {

@@ -337,7 +337,7 @@ fn change(todo: &mut Todo, event: &Event) {
             todo.position = e.position;
         }
         Event::TodoDescribed(e) => todo.description.clone_from(&e.description),
-        Event::TodoHeld(e) => todo.hold = Some(e.hold.clone()),
+        Event::TodoHeld(e) => todo.hold = Some(Box::new(e.hold.clone())),
         Event::TodoUnheld(_) => todo.hold = None,
         Event::TodoDeferred(e) => {
             todo.defer_until = e.until;
@@ -350,7 +350,7 @@ fn change(todo: &mut Todo, event: &Event) {
         }
         Event::TodoEscalated(e) => todo.overdue_notified_for = Some(e.deadline),
         Event::TodoArchived(e) => todo.archived_at = Some(e.archived_at),
-        Event::TodoClaimed(e) => todo.claim = Some(e.claim.clone()),
+        Event::TodoClaimed(e) => todo.claim = Some(Box::new(e.claim.clone())),
         Event::ClaimReturned(_) => todo.claim = None,
         Event::TodoAssigned(e) => todo.assignee.clone_from(&e.assignee),
         // What happened to no item.

@@ -286,8 +286,8 @@ pub struct Todo {
     /// that came from a plan.
     pub external_id: Option<String>,
     pub assignee: Option<AgentPath>,
-    pub claim: Option<Claim>,
-    pub hold: Option<Hold>,
+    pub claim: Option<Box<Claim>>,
+    pub hold: Option<Box<Hold>>,
     pub defer_until: Option<Time>,
     pub outcome: Option<String>,
     pub evidence: Vec<Evidence>,

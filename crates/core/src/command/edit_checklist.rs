@@ -149,7 +149,7 @@ impl Draft<'_> {
             return Err(Refusal::ReasonRequired { action: Action::Hold }.into());
         };
         let reason = normalised(wanted.reason.as_str());
-        let current = self.todo(id)?.hold.as_ref();
+        let current = self.todo(id)?.hold.as_deref();
         if current.is_none_or(|h| (h.kind, normalised(&h.reason)) != (wanted.kind, reason)) {
             self.reopen_by_hand(id)?;
             self.hold(id, wanted.kind, &wanted.reason);

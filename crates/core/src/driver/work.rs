@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::StopReason;
+use crate::select::{self, First};
 use crate::todo::HoldKind;
-use crate::{ListKind, Snapshot, Status, Time, Todo, TodoId, select};
+use crate::{ListKind, Snapshot, Status, Time, Todo, TodoId};
 
 /// The lists that are live for a run, as far as the driver looks at them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,16 +57,18 @@ impl Work {
     }
 
     fn add(&mut self, list: &Snapshot, now: Time, hasher: &mut DefaultHasher) {
-        let next = select::next(list, now).or_else(|| first_ready(list, now));
         let kind = list.list.kind();
         let mut loaded = 0;
         let mut above = BTreeSet::new();
+        // Each item is looked at once: those of a long list are in no cache.
+        let mut first = First::of(list);
+        let mut marks = Vec::with_capacity(list.todos.len());
         for todo in list.todos.values().filter(in_view) {
-            // The driver marks the item it hands out: that is no progress of anybody's (Q-T1).
-            let is_handed_out = matches!(kind, ListKind::Turn | ListKind::Session)
-                && next.is_some_and(|next| next.id == todo.id);
-            let status = if is_handed_out { Status::InProgress } else { todo.status };
-            (todo.id, status, todo.hold.is_some(), todo.claim.is_some()).hash(hasher);
+            let is_actionable = todo.is_actionable(now);
+            if let Some(first) = &mut first {
+                first.see(todo, is_actionable);
+            }
+            marks.push((todo.id, todo.status, todo.hold.is_some(), todo.claim.is_some()));
             self.total += 1;
             if todo.status.is_settled() {
                 self.settled += 1;
@@ -73,7 +76,7 @@ impl Work {
                 continue;
             }
             above.extend(todo.parent_id);
-            if todo.is_actionable(now) {
+            if is_actionable {
                 self.actionable += 1;
             } else if let Some(hold) = &todo.hold {
                 let (title, reason) = (todo.title.clone(), hold.reason.clone());
@@ -83,6 +86,15 @@ impl Work {
             } else if todo.status.is_active() && !todo.title.trim().is_empty() {
                 self.deferred += 1;
             }
+        }
+        let next = first.map_or_else(|| select::next(list, now), |first| first.found(list, now));
+        let next = next.or_else(|| first_ready(list, now));
+        for (id, status, is_held, is_claimed) in marks {
+            // The driver marks the item it hands out: that is no progress of anybody's (Q-T1).
+            let is_handed_out = matches!(kind, ListKind::Turn | ListKind::Session)
+                && next.is_some_and(|next| next.id == id);
+            let status = if is_handed_out { Status::InProgress } else { status };
+            (id, status, is_held, is_claimed).hash(hasher);
         }
         // A task with open tasks below it is not worked on itself (D-13).
         let above = above.iter().filter_map(|id| list.todos.get(id)).filter(in_view);

@@ -105,7 +105,7 @@ fn line(todo: &Todo) -> String {
         (Status::Cancelled, _) => '-',
     };
     let mut line = format!("- [{mark}] {}", cut(&todo.title));
-    if let Some(hold) = todo.hold.as_ref().filter(|_| !todo.status.is_settled()) {
+    if let Some(hold) = todo.hold.as_deref().filter(|_| !todo.status.is_settled()) {
         line.push_str(&format!(" (held: {})", cut(&hold.reason)));
     } else if todo.claim.is_some() && !todo.status.is_settled() {
         line.push_str(" (claimed, waits for sign-off)");

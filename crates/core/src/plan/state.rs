@@ -64,7 +64,7 @@ pub enum Need {
 /// The effective state of a task.
 #[must_use]
 pub fn state(todo: &Todo, agents: &Agents) -> State {
-    let hold = todo.hold.as_ref().map(|hold| hold.kind);
+    let hold = todo.hold.as_deref().map(|hold| hold.kind);
     match (todo.status, hold, &todo.assignee) {
         (Status::Completed, ..) => State::Completed,
         (Status::Cancelled, ..) => State::Cancelled,

@@ -58,7 +58,7 @@ pub fn steps(list: &Snapshot, checklist: &Snapshot) -> Vec<Step> {
         Some(Step {
             item,
             is_begun: todo.status == Status::InProgress,
-            hold: todo.hold.clone().filter(|hold| hold.conflicts_with.is_none()),
+            hold: todo.hold.as_deref().filter(|hold| hold.conflicts_with.is_none()).cloned(),
         })
     };
     new.filter_map(step).collect()

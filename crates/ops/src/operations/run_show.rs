@@ -60,7 +60,7 @@ impl From<&Todo> for RunItem {
             title: todo.title.clone(),
             status: todo.status,
             outcome: todo.outcome.clone(),
-            hold: todo.hold.as_ref().map(|hold| format!("{}: {}", hold.kind.name(), hold.reason)),
+            hold: todo.hold.as_deref().map(|hold| format!("{}: {}", hold.kind.name(), hold.reason)),
             claimed: todo.claim.is_some() && !todo.status.is_settled(),
         }
     }

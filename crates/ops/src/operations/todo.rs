@@ -261,7 +261,7 @@ fn answer(
         kind: todo.kind,
         phase: todo.phase.clone(),
         notes: texts(&notes, todo),
-        hold: todo.hold.as_ref().filter(|_| !todo.status.is_settled()).map(HoldView::from),
+        hold: todo.hold.as_deref().filter(|_| !todo.status.is_settled()).map(HoldView::from),
         origin_agent: todo.origin_agent.to_string(),
     });
     let progress::Progress { total, open, closed, held, .. } = progress::of(snapshot);

@@ -81,7 +81,7 @@ impl From<&Todo> for SessionTodoView {
             content: todo.title.clone(),
             status: todo.status,
             priority: todo.priority,
-            hold: todo.hold.as_ref().map(HoldView::from),
+            hold: todo.hold.as_deref().map(HoldView::from),
         }
     }
 }

@@ -91,7 +91,7 @@ pub(crate) fn one(tree: &Tree<'_>, at: usize, agents: &Agents) -> TaskView {
         state: plan::state(todo, agents),
         agent: todo.assignee.as_ref().map(ToString::to_string),
         needs: plan::need(todo, agents),
-        hold: todo.hold.as_ref().map(|hold| hold.reason.clone()),
+        hold: todo.hold.as_deref().map(|hold| hold.reason.clone()),
         outcome: todo.outcome.clone(),
         children: Vec::new(),
     }

@@ -40,19 +40,19 @@ fn every_field_of_a_todo_comes_back(backend: Backend) {
         origin_agent: AgentPath::parse("primary.subagents.x").unwrap(),
         external_id: Some("own-1".into()),
         assignee: AgentPath::parse("coder"),
-        claim: Some(Claim {
+        claim: Some(Box::new(Claim {
             by: "root:primary".into(),
             at,
             outcome: Some("ok".into()),
             evidence: vec![Evidence::parse("commit:0123abc").unwrap()],
-        }),
-        hold: Some(Hold {
+        })),
+        hold: Some(Box::new(Hold {
             kind: HoldKind::Failed,
             reason: text.into(),
             at,
             by: "x".into(),
             conflicts_with: Some(TodoId::from(ids(9).ulid())),
-        }),
+        })),
         defer_until: Some(at.plus_seconds(5)),
         outcome: Some("done".into()),
         evidence: vec![Evidence::parse("note:ok").unwrap()],

@@ -95,6 +95,6 @@ impl Draft<'_> {
     }
 
     fn waits_for(&self, id: TodoId) -> Option<TodoId> {
-        self.state.todo(id)?.hold.as_ref()?.conflicts_with
+        self.state.todo(id)?.hold.as_deref()?.conflicts_with
     }
 }

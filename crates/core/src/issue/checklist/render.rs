@@ -46,8 +46,8 @@ impl<'a> Entry<'a> {
             content: &todo.title,
             notes: notes.filter(|note| !note.is_empty()).collect(),
             // An accepted claim has nothing more to say.
-            claimed_by: todo.claim.as_ref().filter(|_| open).map(|claim| claim.by.as_str()),
-            hold: todo.hold.as_ref().map(|hold| (hold.kind, hold.reason.as_str())),
+            claimed_by: todo.claim.as_deref().filter(|_| open).map(|claim| claim.by.as_str()),
+            hold: todo.hold.as_deref().map(|hold| (hold.kind, hold.reason.as_str())),
         }
     }
 }

@@ -99,12 +99,13 @@ pub(crate) fn with(list: &mut Snapshot, index: usize, change: impl FnOnce(&mut T
 
 pub(crate) fn hold(todo: &mut Todo) {
     let (reason, at, by) = ("no key".to_owned(), todo.created_at, "root:primary".to_owned());
-    todo.hold = Some(Hold { kind: HoldKind::Blocked, reason, at, by, conflicts_with: None });
+    todo.hold =
+        Some(Box::new(Hold { kind: HoldKind::Blocked, reason, at, by, conflicts_with: None }));
 }
 
 pub(crate) fn claim(todo: &mut Todo) {
     let (at, by) = (todo.created_at, "root:primary".to_owned());
-    todo.claim = Some(Claim { by, at, outcome: None, evidence: Vec::new() });
+    todo.claim = Some(Box::new(Claim { by, at, outcome: None, evidence: Vec::new() }));
 }
 
 pub(crate) fn settle(todo: &mut Todo) {
