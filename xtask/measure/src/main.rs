@@ -22,6 +22,7 @@ fn main() -> Result<()> {
     let mut args = std::env::args().skip(1);
     match args.next().as_deref() {
         Some("rss") => process::peak_of(&args.collect::<Vec<_>>()),
+        Some("continuations") => runs::continue_a_thousand_times(),
         Some("all") => {
             let folder =
                 args.next().context("usage: measure all FOLDER [--quick] [--only NAME]")?;
