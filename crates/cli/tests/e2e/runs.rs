@@ -116,10 +116,9 @@ fn a_run_is_sent_on_until_it_is_drained(backend: Backend) {
 primary · scripted:early.toml · auto mode: it goes on by itself while its list is open, at most
   10 times
 → create_todo look, write, ship
-[ ] look (0 of 3)
+[/] look (0 of 3)
 [ ] write (0 of 3)
 [ ] ship (0 of 3)
-[/] look (0 of 3)
 → complete_todo seen
 [x] look (1 of 3)
 [/] write (1 of 3)
