@@ -32,8 +32,9 @@ cargo xtask COMMAND
   tidy                     lint the repository's files
   ledger [ID|RANGE|PREFIX…] [--json]
                            which requirements no test names; with arguments, exit 1 if one is missing
-  bench [--quick] [--only process|issues|writers|reads|takers]
-                           measure, as ratios against references of the same run, with targets
+  bench [--quick] [--only PART]
+                           measure, as ratios against references of the same run, with targets; parts:
+                           process issues checklist plans missions runs writers reads takers
   with-postgres CMD…       run CMD with PUNCHLIST_TEST_POSTGRES set to a throwaway server
   help                     this text
 
