@@ -94,6 +94,25 @@ impl<'a> Tx<'a> {
         }
     }
 
+    /// The first row of a query that tells the database's clock in this column. On PostgreSQL
+    /// [`Tx::clock`] then has it from there; SQLite's costs nothing to ask.
+    pub(crate) fn first_with_clock<T>(
+        &mut self,
+        sql: &Sql,
+        params: &[Value<'_>],
+        column: usize,
+        read: impl Fn(&Row<'_>) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        match &mut self.connection {
+            Connection::Sqlite(_) => self.first(sql, params, read),
+            Connection::Postgres(connection) => connection
+                .query_with_clock(sql.postgres, params, column)?
+                .first()
+                .map(|row| read(&Row::Postgres(row)))
+                .transpose(),
+        }
+    }
+
     /// Runs a statement; says how many rows it changed.
     pub fn execute(&mut self, sql: &Sql, params: &[Value<'_>]) -> Result<u64, Error> {
         match &mut self.connection {

@@ -12,7 +12,7 @@ use ::postgres::types::ToSql;
 use ::postgres::{NoTls, Row, Statement};
 use futures_util::future::{join, join_all};
 use tokio::runtime::Runtime;
-use tokio_postgres::{Client, SimpleQueryMessage};
+use tokio_postgres::Client;
 
 use super::Address;
 use crate::sql::Value;
@@ -20,6 +20,8 @@ use crate::{Error, ErrorKind};
 
 /// How many kept writes go out together: few enough that they are sent in their order.
 const SENT_MAX: usize = 30;
+
+const CLOCK: &str = crate::Dialect::Postgres.clock().postgres;
 
 /// A connection. Statements are prepared once each; they are constants, so their text is a key.
 pub(crate) struct PgConnection {
@@ -29,6 +31,8 @@ pub(crate) struct PgConnection {
     /// A BEGIN that waits to be sent.
     begin: Option<&'static str>,
     kept: Vec<Kept>,
+    /// The server has answered in this transaction.
+    has_begun: bool,
     /// The server's clock when the transaction began.
     clock: Option<i64>,
     /// It has come back from a job before.
@@ -92,6 +96,7 @@ impl PgConnection {
             statements: HashMap::new(),
             begin: None,
             kept: Vec::new(),
+            has_begun: false,
             clock: None,
             is_used: false,
         })
@@ -111,20 +116,17 @@ impl PgConnection {
 
     /// The server has answered in this transaction: it was alive when the job began.
     pub(super) const fn has_begun(&self) -> bool {
-        self.clock.is_some()
+        self.has_begun
     }
 
     /// The server's clock when the transaction began, in microseconds; outside of one: now.
     pub(crate) fn clock(&mut self) -> Result<i64, Error> {
         if self.clock.is_none() && self.begin.is_some() {
-            self.ask(async |_| Ok(()))?;
+            self.flush()?;
         }
         match self.clock {
             Some(micros) => Ok(micros),
-            None => {
-                let rows = self.query(crate::Dialect::Postgres.clock().postgres, &[])?;
-                Ok(rows.first().map_or(0, |row| row.get(0)))
-            }
+            None => Ok(told(&self.query(CLOCK, &[])?, 0).unwrap_or_default()),
         }
     }
 
@@ -142,6 +144,19 @@ impl PgConnection {
         &mut self,
         asked: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T, Error> {
+        let clock = match self.begin {
+            Some(_) => Some(self.statement(CLOCK)?),
+            None => None,
+        };
+        self.ask_behind(clock, asked)
+    }
+
+    /// The same; behind a BEGIN that waits, the clock is asked for with this statement.
+    fn ask_behind<T>(
+        &mut self,
+        clock: Option<Statement>,
+        asked: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error>,
+    ) -> Result<T, Error> {
         let (waiting, kept) = (self.begin.take(), std::mem::take(&mut self.kept));
         let client = &self.client;
         let (begun, answer) = self.runtime.block_on(async {
@@ -149,11 +164,10 @@ impl PgConnection {
                 let (sent, answer) = join(send(client, &kept), asked(client)).await;
                 sent.and_then(|()| Ok(answer?))
             };
-            join(begin(client, waiting), behind).await
+            join(begin(client, waiting, clock), behind).await
         });
-        if let Some(clock) = begun? {
-            self.clock = Some(clock);
-        }
+        self.clock = begun?.or(self.clock);
+        self.has_begun = true;
         answer
     }
 
@@ -165,6 +179,21 @@ impl PgConnection {
         let statement = self.statement(sql)?;
         let params = as_params(params);
         self.ask(async |client| client.query(&statement, &params).await)
+    }
+
+    /// The same for a statement that tells the server's clock itself, in this column: where it is
+    /// the first of its transaction, the clock need not be asked for beside it.
+    pub(crate) fn query_with_clock(
+        &mut self,
+        sql: &'static str,
+        params: &[Value<'_>],
+        column: usize,
+    ) -> Result<Vec<Row>, Error> {
+        let statement = self.statement(sql)?;
+        let params = as_params(params);
+        let rows = self.ask_behind(None, async |client| client.query(&statement, &params).await)?;
+        self.clock = self.clock.or_else(|| told(&rows, column));
+        Ok(rows)
     }
 
     pub(crate) fn execute(
@@ -201,7 +230,7 @@ impl PgConnection {
     /// Begins a transaction with the first statement, and asks for the server's clock on the way.
     pub(super) fn begin(&mut self, statement: &'static str) {
         self.kept.clear();
-        self.clock = None;
+        (self.has_begun, self.clock) = (false, None);
         self.begin = Some(statement);
     }
 
@@ -228,7 +257,7 @@ impl PgConnection {
         let statement = self.statement(sql)?;
         // Never BEGIN and COMMIT at once: a job the server has not heard of is run again.
         if self.begin.is_some()
-            && let Err(error) = self.ask(async |_| Ok(()))
+            && let Err(error) = self.flush()
         {
             drop(self.rollback());
             return Err(error);
@@ -247,15 +276,25 @@ impl PgConnection {
     }
 }
 
-/// Sends a BEGIN that waited; answers the server's clock.
-async fn begin(client: &Client, statement: Option<&str>) -> Result<Option<i64>, Error> {
+/// Sends a BEGIN that waited, and asks for the clock behind it.
+async fn begin(
+    client: &Client,
+    statement: Option<&str>,
+    clock: Option<Statement>,
+) -> Result<Option<i64>, Error> {
     let Some(statement) = statement else { return Ok(None) };
-    let clock = crate::Dialect::Postgres.clock().postgres;
-    let messages = client.simple_query(&format!("{statement}; {clock}")).await?;
-    Ok(messages.iter().find_map(|message| match message {
-        SimpleQueryMessage::Row(row) => row.get(0).and_then(|text| text.parse().ok()),
-        _ => None,
-    }))
+    let Some(clock) = clock else {
+        client.batch_execute(statement).await?;
+        return Ok(None);
+    };
+    let (begun, rows) = join(client.batch_execute(statement), client.query(&clock, &[])).await;
+    begun?;
+    Ok(told(&rows?, 0))
+}
+
+/// The clock as an answer tells it.
+fn told(rows: &[Row], column: usize) -> Option<i64> {
+    rows.first().map(|row| row.get(column))
 }
 
 /// Sends writes one behind the other without waiting in between; the first error counts.

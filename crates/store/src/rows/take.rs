@@ -5,8 +5,9 @@
 //! writer at a time.
 //!
 //! On PostgreSQL a look is one statement, for round trips cost takers more than anything else: it
-//! finds the list, the item and its lease. What it read beside the row it locked is as old as the
-//! statement; if the row has changed since, it was taken meanwhile, and the look is repeated.
+//! finds the list, the item and its lease, and only where something is begun a second one follows.
+//! What it read beside the row it locked is as old as the statement; if the row has changed since,
+//! it was taken meanwhile, and the look is repeated.
 
 use punchlist_core::{Actor, Lease, List, ListId, Scope, Time, Todo, TodoId};
 
@@ -58,59 +59,56 @@ macro_rules! next {
 /// The database's clock, in the middle of a statement.
 macro_rules! clock {
     () => {
-        "(SELECT micros FROM clock)"
+        "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
     };
 }
 
-/// The same as [`next!`] from the names of project and scope on, with the item's row and lease.
-/// `OFFSET 0` makes the lease a look-up by key, whatever a planner thinks of the table.
+/// Does this taker have something to go on with, or has somebody in this list gone silent?
+macro_rules! begun {
+    () => {
+        concat!(
+            "EXISTS (SELECT 1 FROM leases WHERE holder = $3) \
+             OR EXISTS (SELECT 1 FROM todos WHERE assignee = $4 AND status = 'in_progress') \
+             OR EXISTS (SELECT 1 FROM leases AS x WHERE x.lease_until <= (SELECT ",
+            clock!(),
+            ") AND x.holder IS NOT NULL AND l.list = (SELECT y.list_id FROM todos AS y \
+                 WHERE y.id = x.todo_id AND y.status || '' = 'in_progress') OFFSET 0)"
+        )
+    };
+}
+
+/// What most takers need, in one statement from the names of project and scope on: the first pending
+/// item, locked, with its row, its lease and the clock. Where something is begun it finds no item,
+/// and [`next!`] decides. That is asked first, so that nothing is locked in vain; the fewer parts the
+/// plan has, the cheaper the look, for a server sets all of them up every time.
+/// `OFFSET 0` keeps a part as it stands, whatever a planner thinks of the tables.
 macro_rules! look {
     () => {
         concat!(
-            "WITH clock AS MATERIALIZED ( \
-                 SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS micros), \
-             l AS MATERIALIZED ( \
-                 SELECT l.id AS list, l.project_id AS project, l.kind AS list_kind, \
+            "SELECT ",
+            columns!(),
+            ", epoch, holder, lease_until, begun, list, project, list_kind, scope_outer, \
+             scope_inner, opened_at, away_at, purged_seq, \
+             CASE WHEN EXISTS (SELECT 1 FROM todos AS o WHERE o.ctid = t.version) \
+                 THEN CAST(1 AS BIGINT) ELSE 0 END, ",
+            clock!(),
+            " FROM (SELECT l.id AS list, l.project_id AS project, l.kind AS list_kind, \
                  l.scope_outer, l.scope_inner, l.created_at AS opened_at, \
-                 l.archived_at AS away_at, \
-                 l.last_seq AS purged_seq \
+                 l.archived_at AS away_at, l.last_seq AS purged_seq \
                  FROM projects AS p JOIN lists AS l ON l.project_id = p.id WHERE p.name = $1 \
-                 AND l.kind = $6 AND l.scope_outer = $7 AND l.scope_inner = $8 \
-                 AND l.archived_at IS NULL), \
-             mine AS MATERIALIZED ( \
-                 SELECT todo_id, 0 AS rank FROM leases \
-                     WHERE holder = $4 AND lease_until + 0 > ",
-            clock!(),
-            " UNION ALL SELECT id, 1 FROM todos WHERE assignee = $5 AND status = 'in_progress' \
-              UNION ALL SELECT todo_id, 2 FROM leases WHERE lease_until <= ",
-            clock!(),
-            " AND holder IS NOT NULL), \
-             begun AS MATERIALIZED ( \
-                 SELECT t.id AS begun_id FROM mine AS m JOIN todos AS t ON t.id = m.todo_id \
-                 LEFT JOIN leases AS e ON e.todo_id = t.id \
-                 WHERE t.list_id || '' = (SELECT list FROM l) \
-                 AND t.status || '' = 'in_progress' \
-                 AND (m.rank <> 1 OR e.holder IS NULL OR e.lease_until <= ",
-            clock!(),
-            ") AND ",
-            workable!(),
-            " ORDER BY m.rank, t.tree_key, t.position, t.id LIMIT 1 FOR UPDATE OF t SKIP LOCKED), \
-             pending AS MATERIALIZED ( \
+                 AND l.kind = $5 AND l.scope_outer = $6 AND l.scope_inner = $7 \
+                 AND l.archived_at IS NULL) AS l \
+             CROSS JOIN LATERAL (SELECT CASE WHEN ",
+            begun!(),
+            " THEN CAST(1 AS BIGINT) ELSE 0 END AS begun OFFSET 0) AS b \
+             LEFT JOIN LATERAL ( \
                  SELECT t.*, t.ctid AS version FROM todos AS t \
-                 WHERE t.list_id = (SELECT list FROM l) AND t.status = 'pending' \
-                 AND (SELECT count(*) FROM begun) = CAST($3 AS BIGINT) AND ",
+                 WHERE t.list_id = l.list AND t.status = 'pending' AND b.begun = 0 AND ",
             workable!(),
             " AND NOT EXISTS (SELECT 1 FROM todos AS c WHERE c.parent_id = t.id AND c.removed_at IS NULL) \
-                 ORDER BY t.tree_key, t.position, t.id LIMIT 1 FOR UPDATE OF t SKIP LOCKED) \
-             SELECT ",
-            columns!(),
-            ", epoch, holder, lease_until, begun_id, list, project, list_kind, scope_outer, \
-             scope_inner, opened_at, away_at, purged_seq, CASE WHEN EXISTS (SELECT 1 FROM todos AS o \
-                 WHERE o.id = pending.id AND o.ctid = pending.version) \
-                 THEN CAST(1 AS BIGINT) ELSE 0 END \
-             FROM l LEFT JOIN begun ON TRUE LEFT JOIN pending ON TRUE \
+                 ORDER BY t.tree_key, t.position, t.id LIMIT 1 FOR UPDATE OF t SKIP LOCKED) AS t ON TRUE \
              LEFT JOIN LATERAL (SELECT epoch, holder, lease_until FROM leases \
-                 WHERE todo_id = pending.id OFFSET 0) AS e ON TRUE"
+                 WHERE todo_id = t.id OFFSET 0) AS e ON TRUE"
         )
     };
 }
@@ -139,23 +137,30 @@ impl Tx<'_> {
     ) -> Result<Look, Error> {
         if self.dialect() == Dialect::Sqlite {
             let Some(list) = self.list_in(project, scope)? else { return Ok(Look::Nothing) };
-            let clock = self.clock()?;
-            let found = self.next_todo(list.id, taker, now, clock)?;
-            return Ok(found.map_or(Look::Nothing, |id| Look::Found(list, id)));
+            return self.begun(list, taker, now);
         }
         let (outer, inner) = scope.keys();
         let params = [
             project.into(),
             now.micros().into(),
-            0.into(),
             (&taker.principal).into(),
             taker.agent.as_str().into(),
             scope.kind().name().into(),
             outer.into(),
             inner.into(),
         ];
-        let found = self.first(sql!(look!()), &params, look)?;
-        Ok(found.unwrap_or(Look::Nothing))
+        match self.first_with_clock(sql!(look!()), &params, WIDTH + 13, seen)? {
+            None => Ok(Look::Nothing),
+            Some(Seen::Look(look)) => Ok(look),
+            Some(Seen::Begun(list)) => self.begun(list, taker, now),
+        }
+    }
+
+    /// What this taker goes on with, else what is pending, found with more care.
+    fn begun(&mut self, list: List, taker: &Actor, now: Time) -> Result<Look, Error> {
+        let clock = self.clock()?;
+        let found = self.next_todo(list.id, taker, now, clock)?;
+        Ok(found.map_or(Look::Nothing, |id| Look::Found(list, id)))
     }
 
     /// The next item of a list for this taker, locked.
@@ -190,16 +195,23 @@ impl Tx<'_> {
     }
 }
 
-fn look(row: &Row<'_>) -> Result<Look, Error> {
+/// What the one statement saw.
+enum Seen {
+    /// The taker has something to go on with, or somebody has gone silent.
+    Begun(List),
+    Look(Look),
+}
+
+fn seen(row: &Row<'_>) -> Result<Seen, Error> {
     let list = lists::read(row, WIDTH + 4)?;
-    if let Some(id) = row.opt_text(WIDTH + 3)? {
-        return Ok(Look::Found(list, word("todo id", &id, TodoId::parse)?));
+    if row.int(WIDTH + 3)? == 1 {
+        return Ok(Seen::Begun(list));
     }
     if row.opt_text(0)?.is_none() {
-        return Ok(Look::Nothing);
+        return Ok(Seen::Look(Look::Nothing));
     }
     if row.int(WIDTH + 12)? == 0 {
-        return Ok(Look::Again);
+        return Ok(Seen::Look(Look::Again));
     }
     let lease = match row.opt_int(WIDTH)? {
         Some(epoch) => {
@@ -207,7 +219,7 @@ fn look(row: &Row<'_>) -> Result<Look, Error> {
         }
         None => None,
     };
-    Ok(Look::Whole(list, Box::new(todos::read(row)?), lease))
+    Ok(Seen::Look(Look::Whole(list, Box::new(todos::read(row)?), lease)))
 }
 
 #[cfg(test)]
