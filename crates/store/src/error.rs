@@ -107,37 +107,20 @@ impl From<rusqlite::Error> for Error {
     }
 }
 
-impl From<::postgres::Error> for Error {
-    fn from(error: ::postgres::Error) -> Self {
-        use ::postgres::error::SqlState;
-        let kind = match error.code() {
-            Some(&SqlState::UNIQUE_VIOLATION)
-            | Some(&SqlState::T_R_SERIALIZATION_FAILURE)
-            | Some(&SqlState::T_R_DEADLOCK_DETECTED) => ErrorKind::Conflict,
-            Some(&SqlState::READ_ONLY_SQL_TRANSACTION) => ErrorKind::ReadOnly,
-            Some(&SqlState::DISK_FULL) => ErrorKind::Full,
-            Some(&SqlState::LOCK_NOT_AVAILABLE) | Some(&SqlState::TOO_MANY_CONNECTIONS) => {
-                ErrorKind::Busy
-            }
-            Some(
-                &SqlState::ADMIN_SHUTDOWN
-                | &SqlState::CRASH_SHUTDOWN
-                | &SqlState::CANNOT_CONNECT_NOW
-                | &SqlState::INVALID_PASSWORD
-                | &SqlState::INVALID_AUTHORIZATION_SPECIFICATION
-                | &SqlState::INVALID_CATALOG_NAME,
-            ) => ErrorKind::Unreachable,
-            Some(_) => ErrorKind::Backend,
-            None => ErrorKind::Unreachable,
-        };
-        let detail = match (error.as_db_error(), std::error::Error::source(&error)) {
-            (Some(said), _) => said.to_string(),
-            // "error connecting to server" alone does not say why.
-            (None, Some(cause)) => format!("{error}: {cause}"),
-            (None, None) => error.to_string(),
-        };
-        Self::new(kind, detail)
-    }
+/// What a PostgreSQL server said, by the code it gave it.
+pub(crate) fn of_server(code: &str, said: String) -> Error {
+    let kind = match code {
+        // A unique key, a serialisation failure, a deadlock.
+        "23505" | "40001" | "40P01" => ErrorKind::Conflict,
+        "25006" => ErrorKind::ReadOnly,
+        "53100" => ErrorKind::Full,
+        // A lock that is not to be had, and no room for one more connection.
+        "55P03" | "53300" => ErrorKind::Busy,
+        // It shuts down, has crashed, is starting; no such password, user or database.
+        "57P01" | "57P02" | "57P03" | "28P01" | "28000" | "3D000" => ErrorKind::Unreachable,
+        _ => ErrorKind::Backend,
+    };
+    Error::new(kind, said)
 }
 
 impl From<serde_json::Error> for Error {

@@ -4,7 +4,8 @@
 //! numbered by first appearance, so the macro keeps a second form with `?n`, made at compile
 //! time (ADR 0003).
 
-use crate::Error;
+use crate::postgres::PgRow;
+use crate::{Error, ErrorKind};
 
 /// One statement in both spellings.
 #[derive(Clone, Copy, Debug)]
@@ -98,69 +99,52 @@ impl ::rusqlite::ToSql for Value<'_> {
     }
 }
 
-impl ::postgres::types::ToSql for Value<'_> {
-    fn to_sql(
-        &self,
-        ty: &::postgres::types::Type,
-        out: &mut ::postgres::types::private::BytesMut,
-    ) -> Result<::postgres::types::IsNull, Box<dyn std::error::Error + Sync + Send>> {
-        match self {
-            Self::Null => Ok(::postgres::types::IsNull::Yes),
-            Self::Int(value) => value.to_sql_checked(ty, out),
-            Self::Real(value) => value.to_sql_checked(ty, out),
-            Self::Text(value) => value.to_sql_checked(ty, out),
-        }
-    }
-
-    fn accepts(_: &::postgres::types::Type) -> bool {
-        true
-    }
-
-    ::postgres::types::to_sql_checked!();
-}
-
 /// One row of an answer.
 #[derive(Debug)]
 pub enum Row<'a> {
     Sqlite(&'a ::rusqlite::Row<'a>),
-    Postgres(&'a ::postgres::Row),
+    Postgres(&'a PgRow),
 }
 
 impl Row<'_> {
     pub fn int(&self, column: usize) -> Result<i64, Error> {
         match self {
             Self::Sqlite(row) => Ok(row.get(column)?),
-            Self::Postgres(row) => Ok(row.try_get(column)?),
+            Self::Postgres(row) => row.int(column)?.ok_or_else(|| is_null(column)),
         }
     }
 
     pub fn real(&self, column: usize) -> Result<f64, Error> {
         match self {
             Self::Sqlite(row) => Ok(row.get(column)?),
-            Self::Postgres(row) => Ok(row.try_get(column)?),
+            Self::Postgres(row) => row.real(column)?.ok_or_else(|| is_null(column)),
         }
     }
 
     pub fn opt_int(&self, column: usize) -> Result<Option<i64>, Error> {
         match self {
             Self::Sqlite(row) => Ok(row.get(column)?),
-            Self::Postgres(row) => Ok(row.try_get(column)?),
+            Self::Postgres(row) => row.int(column),
         }
     }
 
     pub fn text(&self, column: usize) -> Result<String, Error> {
         match self {
             Self::Sqlite(row) => Ok(row.get(column)?),
-            Self::Postgres(row) => Ok(row.try_get(column)?),
+            Self::Postgres(row) => row.text(column)?.ok_or_else(|| is_null(column)),
         }
     }
 
     pub fn opt_text(&self, column: usize) -> Result<Option<String>, Error> {
         match self {
             Self::Sqlite(row) => Ok(row.get(column)?),
-            Self::Postgres(row) => Ok(row.try_get(column)?),
+            Self::Postgres(row) => row.text(column),
         }
     }
+}
+
+fn is_null(column: usize) -> Error {
+    Error::new(ErrorKind::Backend, format!("column {column} is empty"))
 }
 
 #[cfg(test)]

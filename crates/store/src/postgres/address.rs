@@ -39,8 +39,8 @@ impl Address {
     }
 
     /// Why it could not be reached, with which server that is.
-    pub(super) fn unreached(&self, error: tokio_postgres::Error) -> Error {
-        let Error { kind, detail } = error.into();
+    pub(super) fn unreached(&self, error: Error) -> Error {
+        let Error { kind, detail } = error;
         match &self.shown {
             Some(shown) => Error::new(kind, format!("{shown}: {detail}")),
             None => Error::new(kind, HIDDEN),

@@ -5,11 +5,12 @@
 //! another is wanted. A lost hint costs latency, never data.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use ::postgres::fallible_iterator::FallibleIterator;
-use ::postgres::{Client, NoTls};
+use postgres_protocol::message::backend::Message;
 
+use super::row::said;
+use super::wire::Wire;
 use super::{Address, PgConnection};
 use crate::Error;
 
@@ -47,7 +48,7 @@ impl Hints {
             // Whoever has a hint on its way now looks again before it goes home.
             return Ok(!self.takes_its_turn() || self.send_on(connection));
         }
-        match connection.commit_and(NOTIFY) {
+        match connection.commit_and(Some(NOTIFY)) {
             Ok(works) => Ok(works && self.send_on_if_wanted(connection)),
             Err(error) => {
                 self.state().on_its_way = false;
@@ -93,37 +94,34 @@ impl Hints {
 
 /// A connection that only listens.
 pub(crate) struct Listener {
-    client: Client,
+    wire: Wire,
     schema: String,
 }
 
 impl Listener {
     pub(crate) fn new(url: &str) -> Result<Self, Error> {
-        let address = Address::parse(url)?;
-        let connected = ::postgres::Config::from(address.config.clone()).connect(NoTls);
-        let mut client = connected.map_err(|error| address.unreached(error))?;
-        client.batch_execute("LISTEN punchlist_events")?;
-        let schema = client.query_one("SELECT current_schema()::text", &[])?.get(0);
-        Ok(Self { client, schema })
+        let mut connection = PgConnection::connect(&Address::parse(url)?)?;
+        let rows = connection.query("SELECT current_schema()::text", &[])?;
+        let schema = rows.first().map_or(Ok(None), |row| row.text(0))?.unwrap_or_default();
+        connection.batch("LISTEN punchlist_events")?;
+        Ok(Self { wire: connection.into_wire(), schema })
     }
 
     /// Waits for a hint about this store. Several that came at once are one.
     pub(crate) fn wait(&mut self, timeout: Duration) -> Result<bool, Error> {
-        let mut notifications = self.client.notifications();
+        let deadline = Instant::now() + timeout;
         let mut ours = false;
-        {
-            let mut waiting = notifications.timeout_iter(timeout);
-            while let Some(hint) = waiting.next()? {
-                if hint.payload() == self.schema {
-                    ours = true;
-                    break;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.wire.message_within(if ours { Duration::ZERO } else { left })? {
+                Some(Message::NotificationResponse(hint)) => {
+                    ours |= hint.message().is_ok_and(|schema| schema == self.schema);
                 }
+                Some(Message::ErrorResponse(body)) => return Err(said(&body)),
+                Some(_) => {}
+                None if ours || left.is_zero() => return Ok(ours),
+                None => {}
             }
         }
-        if ours {
-            let mut pending = notifications.iter();
-            while pending.next()?.is_some() {}
-        }
-        Ok(ours)
     }
 }

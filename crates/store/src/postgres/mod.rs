@@ -2,12 +2,16 @@
 //!
 //! Rules hold through row locks taken in one fixed order, not through a global lock. Two
 //! transactions that collide all the same (a unique key, a deadlock) are tried again here.
-//! The connections must not be used or dropped on an async worker thread.
+//! Connections block whoever uses them.
 
 mod address;
 mod connection;
 mod hint;
+mod pipeline;
 mod pool;
+mod row;
+mod startup;
+mod wire;
 
 use crate::{Error, ErrorKind, Failure, Options, Tx, migrate};
 use address::Address;
@@ -15,6 +19,7 @@ pub(crate) use connection::PgConnection;
 use hint::Hints;
 pub(crate) use hint::Listener;
 use pool::{Pool, Taken};
+pub(crate) use row::PgRow;
 
 /// How often a colliding job is run before it is given up.
 const ATTEMPTS_MAX: u32 = 12;

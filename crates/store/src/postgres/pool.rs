@@ -40,7 +40,7 @@ impl Pool {
         let mut state = self.state();
         loop {
             while let Some(connection) = state.idle.pop() {
-                if !connection.is_closed() {
+                if !connection.is_broken() {
                     state.out += 1;
                     return Ok(Taken { pool: self, connection: Some(connection) });
                 }

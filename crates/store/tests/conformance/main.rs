@@ -15,6 +15,7 @@ mod migrations;
 mod missions;
 mod outbox;
 mod portable;
+mod postgres_line;
 mod restored_log;
 mod rows;
 mod sqlite_file;

@@ -1,0 +1,224 @@
+//! The line to a PostgreSQL server: how we get in, what may answer there, and what a batch of
+//! statements leaves behind when one of them fails.
+
+use std::io::Write;
+use std::net::TcpListener;
+use std::thread;
+
+use postgres::{Client, NoTls};
+use punchlist_store::sql::Value;
+use punchlist_store::{Error, ErrorKind, Options, Store, Target, Tx, sql};
+use punchlist_testkit::stores::postgres_url;
+use punchlist_testkit::{Backend, TestStore};
+
+/// A store with a single connection, so that whatever a job leaves behind meets the next one.
+fn narrow(place: &TestStore) -> Store {
+    place.open_with(Options { connections_max: 1, ..Options::default() })
+}
+
+fn refused(url: &str) -> Error {
+    Store::open(&Target::Postgres(url.to_owned()), Options::default()).map(|_| ()).unwrap_err()
+}
+
+fn with_option(url: &str, option: &str) -> String {
+    format!("{url}{}{option}", if url.contains('?') { '&' } else { '?' })
+}
+
+/// `cargo xtask` has its server ask each of these roles in another way.
+#[test]
+fn a_password_is_proved_in_every_way_a_server_asks_for_it() {
+    let place = TestStore::new(Backend::Postgres);
+    drop(place.open());
+    let mut operator = Client::connect(&postgres_url(), NoTls).unwrap();
+    for (role, encryption) in [
+        ("punchlist_scram", "scram-sha-256"),
+        ("punchlist_md5", "md5"),
+        ("punchlist_plain", "scram-sha-256"),
+    ] {
+        operator
+            .batch_execute(&format!(
+                "DROP ROLE IF EXISTS {role}; SET password_encryption = '{encryption}'; \
+                 CREATE ROLE {role} LOGIN SUPERUSER PASSWORD 'grüße 7'"
+            ))
+            .unwrap();
+        let url = |login: &str| place.url().replacen("punchlist@", login, 1);
+        let right = url(&format!("{role}:gr%C3%BC%C3%9Fe%207@"));
+        let store = Store::open(&Target::Postgres(right), Options::default()).unwrap();
+        let me = sql!("SELECT current_user::text");
+        assert_eq!(
+            store.read(move |tx| tx.first(me, &[], |row| row.text(0))),
+            Ok(Some(role.into()))
+        );
+
+        let wrong = refused(&url(&format!("{role}:s3cret@")));
+        assert_eq!(wrong.kind, ErrorKind::Unreachable, "{wrong:?}");
+        let said = format!("password authentication failed for user \"{role}\"");
+        assert!(wrong.detail.contains(&said) && !wrong.detail.contains("s3cret"), "{wrong:?}");
+
+        let none = refused(&url(&format!("{role}@")));
+        assert_eq!(none.kind, ErrorKind::Unreachable, "{none:?}");
+        assert!(none.detail.contains("it asks for a password, and the URL has none"), "{none:?}");
+        drop(store);
+        operator.batch_execute(&format!("DROP ROLE {role}")).unwrap();
+    }
+}
+
+#[test]
+fn tls_is_refused_rather_than_left_out() {
+    let url = with_option(&postgres_url(), "sslmode=require");
+    let error = refused(&url);
+    assert_eq!(error.kind, ErrorKind::Unreachable);
+    assert!(error.detail.contains("TLS"), "{error:?}");
+}
+
+/// Of several servers the first that answers and is of the wanted kind is taken.
+#[test]
+fn a_server_that_is_down_or_takes_no_writes_is_passed_over() {
+    let place = TestStore::new(Backend::Postgres);
+    let with_a_dead_one = place.url().replacen("127.0.0.1:", "127.0.0.1:1,127.0.0.1:", 1);
+    Store::open(&Target::Postgres(with_a_dead_one), Options::default()).unwrap();
+
+    let copy =
+        place.url().replacen("options=", "options=-cdefault_transaction_read_only%3Don%20", 1);
+    let error = refused(&with_option(&copy, "target_session_attrs=read-write"));
+    assert_eq!(error.kind, ErrorKind::ReadOnly, "{error:?}");
+    let error = refused(&with_option(&place.url(), "target_session_attrs=read-only"));
+    assert!(error.detail.contains("the server takes writes"), "{error:?}");
+    let writable = with_option(&place.url(), "target_session_attrs=read-write");
+    Store::open(&Target::Postgres(writable), Options::default()).unwrap();
+}
+
+/// Answers every caller with the same bytes, then hangs up, or never says anything.
+fn stranger(words: Option<&'static [u8]>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        let mut silent = Vec::new();
+        for mut caller in listener.incoming().flatten() {
+            match words {
+                Some(words) => caller.write_all(words).unwrap(),
+                None => silent.push(caller),
+            }
+        }
+    });
+    format!("postgres://ada@127.0.0.1:{port}/work?connect_timeout=1")
+}
+
+#[test]
+fn what_is_no_postgres_server_is_an_answer_and_no_wait() {
+    for (words, said) in [
+        (Some(&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..]), ""),
+        (Some(&b"T\0\0\0\x06\0\0"[..]), "does not speak as PostgreSQL does"),
+        (Some(&b""[..]), ""),
+        (None, "did not answer in time"),
+    ] {
+        let error = refused(&stranger(words));
+        assert_eq!(error.kind, ErrorKind::Unreachable, "{words:?}: {error:?}");
+        assert!(error.detail.contains(said), "{words:?}: {error:?}");
+    }
+}
+
+fn fact(tx: &mut Tx<'_>, name: &str) -> Result<(), Error> {
+    tx.write(sql!("INSERT INTO facts (name, value) VALUES ($1, 'x')"), &[name.into()])
+}
+
+fn facts(store: &Store) -> Vec<String> {
+    let all = sql!("SELECT name FROM facts WHERE value = 'x' ORDER BY name");
+    store.read(move |tx| tx.query(all, &[], |row| row.text(0))).unwrap()
+}
+
+/// The write that fails is not waited for; its error is the commit's, and the connection goes on.
+#[test]
+fn a_write_that_fails_on_the_way_undoes_its_job_and_no_other() {
+    let place = TestStore::new(Backend::Postgres);
+    let store = narrow(&place);
+    store.write(|tx| fact(tx, "first")).unwrap();
+    let broken = store.write(|tx| {
+        fact(tx, "second")?;
+        tx.write(sql!("INSERT INTO facts (name, value) VALUES ('third', $1)"), &[Value::Null])?;
+        fact(tx, "fourth")
+    });
+    let error = broken.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Backend);
+    assert!(error.detail.contains("null value in column \"value\""), "{error:?}");
+    assert_eq!(facts(&store), ["first"]);
+    store.write(|tx| fact(tx, "fifth")).unwrap();
+    assert_eq!(facts(&store), ["fifth", "first"]);
+}
+
+/// Whoever takes an error for no error is told that nothing was kept.
+#[test]
+fn a_failure_that_was_passed_over_is_no_commit() {
+    let place = TestStore::new(Backend::Postgres);
+    let store = narrow(&place);
+    let passed_over = store.write(|tx| {
+        fact(tx, "first")?;
+        tx.first(sql!("SELECT 1 / $1"), &[0.into()], |row| row.int(0)).ok();
+        Ok::<_, Error>(())
+    });
+    let error = passed_over.unwrap_err();
+    assert!(error.detail.contains("the transaction was undone"), "{error:?}");
+    assert_eq!(facts(&store), Vec::<String>::new());
+}
+
+/// What the server could not read it does not know either: it is sent anew.
+#[test]
+fn a_statement_that_did_not_read_is_read_again() {
+    let place = TestStore::new(Backend::Postgres);
+    let store = narrow(&place);
+    let later = sql!("SELECT n FROM later");
+    let ask = || store.read(move |tx| tx.first(later, &[], |row| row.int(0)));
+    assert!(ask().unwrap_err().detail.contains("relation \"later\" does not exist"));
+    assert!(ask().is_err());
+    store.write(|tx| tx.execute(sql!("CREATE TABLE later AS SELECT 7::bigint AS n"), &[])).unwrap();
+    assert_eq!(ask(), Ok(Some(7)));
+}
+
+/// Far more than goes out at once, each with a text that is longer than what is read at once.
+#[test]
+fn a_long_job_keeps_its_order() {
+    let place = TestStore::new(Backend::Postgres);
+    let store = narrow(&place);
+    let text = "é".repeat(20_000);
+    let written = text.clone();
+    store
+        .write(move |tx| {
+            for n in 0..900 {
+                let name = format!("n{n:03}");
+                let put = sql!(
+                    "INSERT INTO facts (name, value) VALUES ($1, $2) \
+                     ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+                );
+                tx.write(put, &[(&name).into(), "before".into()])?;
+                tx.write(put, &[(&name).into(), (&written).into()])?;
+            }
+            Ok::<_, Error>(())
+        })
+        .unwrap();
+    let all = sql!("SELECT name, value FROM facts WHERE name LIKE 'n___' ORDER BY name");
+    let found = store.read(move |tx| tx.query(all, &[], |row| Ok((row.text(0)?, row.text(1)?))));
+    let expected: Vec<_> = (0..900).map(|n| (format!("n{n:03}"), text.clone())).collect();
+    assert!(found.unwrap() == expected);
+}
+
+/// A column of another type is an error and no wrong value.
+#[test]
+fn a_value_is_read_as_what_it_is_or_not_at_all() {
+    let place = TestStore::new(Backend::Postgres);
+    let store = narrow(&place);
+    let row =
+        sql!("SELECT 7::bigint, 'seven'::text, 0.5::float8, NULL::bigint, 7::int, 7::numeric");
+    let found = store.read(move |tx| {
+        tx.first(row, &[], |row| {
+            Ok((
+                (row.int(0)?, row.text(1)?, row.real(2)?, row.opt_int(3)?),
+                (0..7).map(|n| row.int(n).is_ok()).collect::<Vec<_>>(),
+                (0..7).map(|n| row.text(n).is_ok()).collect::<Vec<_>>(),
+            ))
+        })
+    });
+    let whole = (7, "seven".to_owned(), 0.5, None);
+    let ints = [true, false, false, false, false, false, false].to_vec();
+    let texts = [false, true, false, false, false, false, false].to_vec();
+    assert_eq!(found, Ok(Some((whole, ints, texts))));
+}
