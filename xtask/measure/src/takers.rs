@@ -26,6 +26,8 @@ use crate::writers::envelope;
 const SMALL: usize = 1_000;
 const ROUNDS: usize = 300;
 const TAKERS: usize = 16;
+/// How long a turn takes.
+const TURN_S: u64 = 2;
 
 /// `todo_next` in a plan of this many tasks, against the same in a small one.
 pub(crate) fn next_of(large: usize) -> Result<Line> {
@@ -49,34 +51,58 @@ pub(crate) fn next_of(large: usize) -> Result<Line> {
     })
 }
 
-/// Sixteen takers of one list for some seconds, against pgbench for as long.
-pub(crate) fn on_postgres(seconds: u64) -> Result<Line> {
+/// Sixteen takers of one list, against pgbench, in turns: the speed of a machine changes while it
+/// is measured, and a turn is short enough that both meet the same. The middle turn counts. Before
+/// each turn the server tidies its tables, as pgbench has it do for its own: what was taken leaves
+/// traces in the indexes, and whoever comes later steps over them.
+pub(crate) fn on_postgres(turns: usize) -> Result<Line> {
     let url = std::env::var("PUNCHLIST_TEST_POSTGRES").context("a PostgreSQL server")?;
     let mut client = Client::connect(&url, NoTls)?;
     client.batch_execute("DROP SCHEMA IF EXISTS bench CASCADE; CREATE SCHEMA bench")?;
-    let items = usize::try_from(seconds)? * 20_000;
-    let reference = pgbench(&url, &mut client, items, seconds)?;
+    let items = turns * usize::try_from(TURN_S)? * 15_000;
+    let reference = Reference::new(&mut client, items)?;
     let joint = if url.contains('?') { '&' } else { '?' };
     let target = Target::Postgres(format!("{url}{joint}options=-csearch_path%3Dbench"));
     let options = Options { connections_max: TAKERS, ..Options::default() };
     let ops = Arc::new(filled(target, options, items)?);
-    client.batch_execute("ANALYZE")?;
+    let mut measured = Vec::new();
+    for turn in 0..turns {
+        for table in ["todos", "leases", "events", "items", "log"] {
+            client.batch_execute(&format!("VACUUM ANALYZE bench.{table}"))?;
+        }
+        measured.push((taken_in_a_second(&ops, turn)?, reference.in_a_second(&url)?));
+    }
+    drop(ops);
+    client.batch_execute("DROP SCHEMA bench CASCADE")?;
+    measured.sort_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
+    let (ours, reference) = measured.get(turns / 2).context("at least one turn")?;
+    Ok(Line {
+        what: format!("{TAKERS} takers of one list on PostgreSQL (`todo_next`)"),
+        ours: format!("{ours:.0}/s"),
+        reference: format!("{reference:.0}/s pgbench, equal statements"),
+        value: ours / reference,
+        target: Goal::AtLeast(0.5),
+    })
+}
+
+/// How many items sixteen takers get in a second, over one turn.
+fn taken_in_a_second(ops: &Arc<Ops>, turn: usize) -> Result<f64> {
     let taken = Arc::new(AtomicUsize::new(0));
     // As pgbench does, the clock starts when everybody is connected.
     let ready = Arc::new(Barrier::new(TAKERS + 1));
     let takers: Vec<_> = (0..TAKERS)
         .map(|taker| {
-            let (ops, taken) = (Arc::clone(&ops), Arc::clone(&taken));
+            let (ops, taken) = (Arc::clone(ops), Arc::clone(&taken));
             let ready = Arc::clone(&ready);
             thread::spawn(move || -> Result<()> {
-                take(&ops, &format!("t{taker}"))?;
+                take(&ops, &format!("u{turn}t{taker}"))?;
                 ready.wait();
-                let deadline = Instant::now() + Duration::from_secs(seconds);
+                let deadline = Instant::now() + Duration::from_secs(TURN_S);
                 for round in 0.. {
                     if Instant::now() >= deadline {
                         break;
                     }
-                    take(&ops, &format!("t{taker}r{round}"))?;
+                    take(&ops, &format!("u{turn}t{taker}r{round}"))?;
                     taken.fetch_add(1, Ordering::Relaxed);
                 }
                 Ok(())
@@ -88,54 +114,55 @@ pub(crate) fn on_postgres(seconds: u64) -> Result<Line> {
     for taker in takers {
         taker.join().map_err(|_| anyhow!("a taker panicked"))??;
     }
-    let ours = taken.load(Ordering::Relaxed) as f64 / start.elapsed().as_secs_f64();
-    drop(ops);
-    client.batch_execute("DROP SCHEMA bench CASCADE")?;
-    Ok(Line {
-        what: format!("{TAKERS} takers of one list on PostgreSQL (`todo_next`)"),
-        ours: format!("{ours:.0}/s"),
-        reference: format!("{reference:.0}/s pgbench, equal statements"),
-        value: ours / reference,
-        target: Goal::AtLeast(0.5),
-    })
+    Ok(taken.load(Ordering::Relaxed) as f64 / start.elapsed().as_secs_f64())
 }
 
-/// Select for update skip locked, update, insert an event, commit.
-fn pgbench(url: &str, client: &mut Client, items: usize, seconds: u64) -> Result<f64> {
-    client.batch_execute(&format!(
-        "CREATE TABLE bench.items (id BIGSERIAL PRIMARY KEY, status TEXT NOT NULL, \
-             position BIGINT NOT NULL, title TEXT NOT NULL, updated_at BIGINT NOT NULL); \
-         INSERT INTO bench.items (status, position, title, updated_at) \
-             SELECT 'pending', n, 'Item ' || n, 0 FROM generate_series(1, {items}) AS n; \
-         CREATE INDEX ON bench.items (status, position); \
-         CREATE TABLE bench.log (seq BIGSERIAL PRIMARY KEY, item BIGINT NOT NULL, \
-             data TEXT NOT NULL); ANALYZE bench.items"
-    ))?;
-    let folder = tempfile::tempdir()?;
-    let script = folder.path().join("take.sql");
-    std::fs::write(
-        &script,
-        "BEGIN;\n\
-         SELECT id FROM bench.items WHERE status = 'pending' ORDER BY position LIMIT 1 \
-         FOR UPDATE SKIP LOCKED \\gset\n\
-         UPDATE bench.items SET status = 'in_progress', updated_at = 1 WHERE id = :id;\n\
-         INSERT INTO bench.log (item, data) VALUES (:id, '{\"type\":\"todo_taken\"}');\n\
-         COMMIT;\n",
-    )?;
-    let output = Command::new("pgbench")
-        .args(["--no-vacuum", "--protocol=prepared", "--jobs=2", "--client"])
-        .arg(TAKERS.to_string())
-        .args(["--time", &seconds.to_string(), "--file"])
-        .arg(&script)
-        .arg(url)
-        .output()
-        .context("pgbench")?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let tps = text.lines().find_map(|line| line.strip_prefix("tps = "));
-    let Some(tps) = tps.and_then(|rest| rest.split_whitespace().next()) else {
-        bail!("pgbench said: {text}{}", String::from_utf8_lossy(&output.stderr));
-    };
-    Ok(tps.parse()?)
+/// What pgbench does: select for update skip locked, update, insert an event, commit.
+struct Reference {
+    folder: tempfile::TempDir,
+}
+
+impl Reference {
+    fn new(client: &mut Client, items: usize) -> Result<Self> {
+        client.batch_execute(&format!(
+            "CREATE TABLE bench.items (id BIGSERIAL PRIMARY KEY, status TEXT NOT NULL, \
+                 position BIGINT NOT NULL, title TEXT NOT NULL, updated_at BIGINT NOT NULL); \
+             INSERT INTO bench.items (status, position, title, updated_at) \
+                 SELECT 'pending', n, 'Item ' || n, 0 FROM generate_series(1, {items}) AS n; \
+             CREATE INDEX ON bench.items (status, position); \
+             CREATE TABLE bench.log (seq BIGSERIAL PRIMARY KEY, item BIGINT NOT NULL, \
+                 data TEXT NOT NULL); ANALYZE bench.items"
+        ))?;
+        let folder = tempfile::tempdir()?;
+        std::fs::write(
+            folder.path().join("take.sql"),
+            "BEGIN;\n\
+             SELECT id FROM bench.items WHERE status = 'pending' ORDER BY position LIMIT 1 \
+             FOR UPDATE SKIP LOCKED \\gset\n\
+             UPDATE bench.items SET status = 'in_progress', updated_at = 1 WHERE id = :id;\n\
+             INSERT INTO bench.log (item, data) VALUES (:id, '{\"type\":\"todo_taken\"}');\n\
+             COMMIT;\n",
+        )?;
+        Ok(Self { folder })
+    }
+
+    /// How many it does in a second, over one turn.
+    fn in_a_second(&self, url: &str) -> Result<f64> {
+        let output = Command::new("pgbench")
+            .args(["--no-vacuum", "--protocol=prepared", "--jobs=2", "--client"])
+            .arg(TAKERS.to_string())
+            .args(["--time", &TURN_S.to_string(), "--file"])
+            .arg(self.folder.path().join("take.sql"))
+            .arg(url)
+            .output()
+            .context("pgbench")?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let tps = text.lines().find_map(|line| line.strip_prefix("tps = "));
+        let Some(tps) = tps.and_then(|rest| rest.split_whitespace().next()) else {
+            bail!("pgbench said: {text}{}", String::from_utf8_lossy(&output.stderr));
+        };
+        Ok(tps.parse()?)
+    }
 }
 
 fn timed(ops: &Ops, round: usize) -> Result<f64> {

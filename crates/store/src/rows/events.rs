@@ -63,12 +63,6 @@ macro_rules! columns {
     };
 }
 
-macro_rules! insert {
-    () => {
-        concat!("INSERT INTO events (", columns!(), ") VALUES ")
-    };
-}
-
 /// What the numbers of PostgreSQL's own transactions are added to: where an imported log ended,
 /// for ids of this cluster may be lower than the numbers it brought along (ADR 0012).
 macro_rules! event_base {
@@ -78,37 +72,32 @@ macro_rules! event_base {
 }
 pub(crate) use event_base;
 
-/// One row of values: the number, then what all rows of the statement share.
-macro_rules! row {
-    (lite, $number:literal, $type:literal, $data:literal) => {
-        row!(concat!("CAST(", $number, " AS INTEGER)"), $type, $data)
-    };
-    (pg, $number:literal, $type:literal, $data:literal) => {
-        row!(
-            concat!(
-                event_base!(),
-                " + ((pg_current_xact_id()::text::bigint << 20) | CAST(",
-                $number,
-                " AS BIGINT))"
-            ),
-            $type,
-            $data
+/// One event on SQLite, which gives it the next number where it gets none.
+macro_rules! insert_lite {
+    () => {
+        concat!(
+            "INSERT INTO events (",
+            columns!(),
+            ") VALUES (CAST($8 AS INTEGER), $7, $9, $1, $2, $3, $4, $5, $6, $10)"
         )
-    };
-    ($number:expr, $type:literal, $data:literal) => {
-        concat!("(", $number, ", $7, ", $type, ", $1, $2, $3, $4, $5, $6, ", $data, ")")
     };
 }
 
-macro_rules! rows {
-    ($dialect:ident, 1) => {
-        row!($dialect, "$8", "$9", "$10")
-    };
-    ($dialect:ident, 2) => {
-        concat!(rows!($dialect, 1), ", ", row!($dialect, "$11", "$12", "$13"))
-    };
-    ($dialect:ident, 3) => {
-        concat!(rows!($dialect, 2), ", ", row!($dialect, "$14", "$15", "$16"))
+/// Several events on PostgreSQL, numbered within their transaction; what the numbers start from is
+/// looked up once for all of them.
+macro_rules! insert_pg {
+    ($rows:literal) => {
+        concat!(
+            "INSERT INTO events (",
+            columns!(),
+            ") SELECT b.first + e.n, CAST($7 AS BIGINT), e.type, $1, $2, $3, $4, $5, \
+             CAST($6 AS BIGINT), e.data FROM (SELECT ",
+            event_base!(),
+            " + (pg_current_xact_id()::text::bigint << 20) AS first OFFSET 0) AS b, \
+             (VALUES ",
+            $rows,
+            ") AS e (n, type, data)"
+        )
     };
 }
 
@@ -186,10 +175,15 @@ impl Tx<'_> {
         }
         // Not with RETURNING: SQLite keeps the rows in a temporary table for that, every time.
         let statement = match (self.dialect(), events.len()) {
-            (Dialect::Sqlite, _) => sql!(insert!(), rows!(lite, 1)),
-            (Dialect::Postgres, 1) => sql!(insert!(), rows!(pg, 1)),
-            (Dialect::Postgres, 2) => sql!(insert!(), rows!(pg, 2)),
-            (Dialect::Postgres, _) => sql!(insert!(), rows!(pg, 3)),
+            (Dialect::Sqlite, _) => sql!(insert_lite!()),
+            (Dialect::Postgres, 1) => sql!(insert_pg!("(CAST($8 AS BIGINT), $9, $10)")),
+            (Dialect::Postgres, 2) => {
+                sql!(insert_pg!("(CAST($8 AS BIGINT), $9, $10), (CAST($11 AS BIGINT), $12, $13)"))
+            }
+            (Dialect::Postgres, _) => sql!(insert_pg!(
+                "(CAST($8 AS BIGINT), $9, $10), (CAST($11 AS BIGINT), $12, $13), \
+                 (CAST($14 AS BIGINT), $15, $16)"
+            )),
         };
         self.write(statement, &params)?;
         Ok(())

@@ -79,8 +79,9 @@ macro_rules! begun {
 
 /// What most takers need, in one statement from the names of project and scope on: the first pending
 /// item, locked, with its row, its lease and the clock. Where something is begun it finds no item,
-/// and [`next!`] decides. That is asked first, so that nothing is locked in vain; the fewer parts the
-/// plan has, the cheaper the look, for a server sets all of them up every time.
+/// and [`next!`] decides. That is asked first, so that nothing is locked in vain. A server sets up
+/// every part of a plan and every column of each part every time, so the parts are few, and the wide
+/// row comes last, by where it lies; it does not come if it is not what the rest was read beside.
 /// `OFFSET 0` keeps a part as it stands, whatever a planner thinks of the tables.
 macro_rules! look {
     () => {
@@ -88,9 +89,7 @@ macro_rules! look {
             "SELECT ",
             columns!(),
             ", epoch, holder, lease_until, begun, list, project, list_kind, scope_outer, \
-             scope_inner, opened_at, away_at, purged_seq, \
-             CASE WHEN EXISTS (SELECT 1 FROM todos AS o WHERE o.ctid = t.version) \
-                 THEN CAST(1 AS BIGINT) ELSE 0 END, ",
+             scope_inner, opened_at, away_at, purged_seq, found, ",
             clock!(),
             " FROM (SELECT l.id AS list, l.project_id AS project, l.kind AS list_kind, \
                  l.scope_outer, l.scope_inner, l.created_at AS opened_at, \
@@ -102,13 +101,14 @@ macro_rules! look {
             begun!(),
             " THEN CAST(1 AS BIGINT) ELSE 0 END AS begun OFFSET 0) AS b \
              LEFT JOIN LATERAL ( \
-                 SELECT t.*, t.ctid AS version FROM todos AS t \
+                 SELECT t.id AS found, t.ctid AS version FROM todos AS t \
                  WHERE t.list_id = l.list AND t.status = 'pending' AND b.begun = 0 AND ",
             workable!(),
             " AND NOT EXISTS (SELECT 1 FROM todos AS c WHERE c.parent_id = t.id AND c.removed_at IS NULL) \
                  ORDER BY t.tree_key, t.position, t.id LIMIT 1 FOR UPDATE OF t SKIP LOCKED) AS t ON TRUE \
              LEFT JOIN LATERAL (SELECT epoch, holder, lease_until FROM leases \
-                 WHERE todo_id = t.id OFFSET 0) AS e ON TRUE"
+                 WHERE todo_id = t.found OFFSET 0) AS e ON TRUE \
+             LEFT JOIN todos AS o ON o.ctid = t.version"
         )
     };
 }
@@ -207,10 +207,10 @@ fn seen(row: &Row<'_>) -> Result<Seen, Error> {
     if row.int(WIDTH + 3)? == 1 {
         return Ok(Seen::Begun(list));
     }
-    if row.opt_text(0)?.is_none() {
+    if row.opt_text(WIDTH + 12)?.is_none() {
         return Ok(Seen::Look(Look::Nothing));
     }
-    if row.int(WIDTH + 12)? == 0 {
+    if row.opt_text(0)?.is_none() {
         return Ok(Seen::Look(Look::Again));
     }
     let lease = match row.opt_int(WIDTH)? {
