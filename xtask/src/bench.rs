@@ -17,6 +17,8 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     let programs = target.join("release");
     install("task", "taskwarrior")?;
     let server = TestServer::get(Commits::Durable)?;
+    // What the build wrote is on its way to the disk; whoever measures commits meanwhile measures that.
+    process::run(&mut std::process::Command::new("sync"), "sync")?;
     let mut measure = process::bound(programs.join("measure"));
     measure.arg("all").arg(&programs).args(args).env(URL_VARIABLE, server.url());
     process::run(&mut measure, "measure")

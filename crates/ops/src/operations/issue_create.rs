@@ -81,6 +81,9 @@ pub(crate) fn file(
         Some(id) => call.tx().issue_by_id(id, Lock::No)?,
         None => None,
     };
+    if criteria.is_empty() && parent.is_none() {
+        return Ok(issue);
+    }
     if let Some(parent) = parent {
         let issue = call.reload(&issue)?;
         call.link(issue, &parent, LinkKind::ChildOf)?;

@@ -135,7 +135,7 @@ fn file(path: &Path, options: Options) -> (Option<i64>, Vec<Check>) {
             return (None, checks);
         }
     };
-    if header.is_empty() {
+    if header.is_empty {
         checks.insert(0, Check::good("present", "an empty file; the first write makes a store"));
         return (None, checks);
     }

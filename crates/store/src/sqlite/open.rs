@@ -82,29 +82,30 @@ pub(crate) fn own_copy(path: &Path, options: Options) -> Result<Connection, Erro
 pub(crate) struct Header {
     application: i32,
     pub(crate) version: i64,
-    objects: i64,
+    /// Nobody has put anything into it.
+    pub(crate) is_empty: bool,
 }
 
 impl Header {
     pub(crate) const fn is_ours(self) -> bool {
         self.application == APPLICATION_ID
     }
-
-    pub(crate) const fn is_empty(self) -> bool {
-        self.objects == 0 && self.version == 0 && self.application == 0
-    }
 }
 
-/// Read from the header and the table of contents. One statement, so that a store which another
-/// process makes at this moment is seen before or after, not between.
+/// Read from the header and, where that says nothing, from the table of contents; in one view, so
+/// that a store which another process makes at this moment is seen before or after, not between.
 pub(crate) fn header(connection: &Connection) -> Result<Header, Error> {
-    Ok(connection.query_row(
-        "SELECT (SELECT application_id FROM pragma_application_id), \
-                (SELECT user_version FROM pragma_user_version), \
-                (SELECT count(*) FROM sqlite_master)",
-        [],
-        |row| Ok(Header { application: row.get(0)?, version: row.get(1)?, objects: row.get(2)? }),
-    )?)
+    let view =
+        connection.is_autocommit().then(|| connection.unchecked_transaction()).transpose()?;
+    let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+    let application = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+    let version = number("PRAGMA user_version")?;
+    let is_empty =
+        application == 0 && version == 0 && number("SELECT count(*) FROM sqlite_master")? == 0;
+    if let Some(view) = view {
+        view.finish()?;
+    }
+    Ok(Header { application, version, is_empty })
 }
 
 /// A number that changes when another connection, of any process, has committed something.
@@ -194,7 +195,7 @@ fn found(connection: &Connection, options: Options) -> Result<Found, Error> {
     if header.is_ours() {
         return Ok(migrate::compare(header.version, options.migrations));
     }
-    if header.is_empty() {
+    if header.is_empty {
         return Ok(Found::Fresh);
     }
     Err(Error::new(ErrorKind::NotOurs, "its tables are not punchlist's"))
