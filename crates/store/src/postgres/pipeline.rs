@@ -174,7 +174,7 @@ impl Pipeline {
     pub(super) fn run(&mut self) -> Result<Answer, Error> {
         frontend::sync(&mut self.wire.out);
         let queued = std::mem::take(&mut self.queued);
-        let answer = self.wire.send().and_then(|()| self.hear(&queued));
+        let answer = self.wire.send().and_then(|()| self.hear_all(&queued));
         if !matches!(&answer, Ok(Answer { failed: None, .. })) {
             self.forget_undescribed();
         }
@@ -185,7 +185,17 @@ impl Pipeline {
     pub(super) fn run_text(&mut self, sql: &str) -> Result<Answer, Error> {
         frontend::query(sql, &mut self.wire.out).map_err(|error| unsendable(&error))?;
         self.wire.send()?;
-        self.hear(&[])
+        self.hear_all(&[])
+    }
+
+    /// Hears a whole answer. One that was heard in part leaves the line of no use: what comes next
+    /// would be taken for the answer to something else.
+    fn hear_all(&mut self, queued: &[Queued]) -> Result<Answer, Error> {
+        let answer = self.hear(queued);
+        if answer.is_err() {
+            self.wire.give_up();
+        }
+        answer
     }
 
     /// Hears what the server says of a batch, up to the end of it.

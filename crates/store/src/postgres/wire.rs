@@ -69,6 +69,10 @@ impl Wire {
         self.is_broken
     }
 
+    pub(super) const fn give_up(&mut self) {
+        self.is_broken = true;
+    }
+
     pub(super) fn send(&mut self) -> Result<(), Error> {
         let sent = self.socket.write_all(&self.out);
         self.out.clear();
