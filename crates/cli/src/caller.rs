@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use punchlist_core::Time;
 use punchlist_engine::Telemetry;
-use punchlist_ops::identity::{AGENT_HOSTS, Facts};
+use punchlist_ops::identity::{AGENT_HOSTS, Facts, Terminal};
 use punchlist_ops::{Context, Envelope, Ops, clock};
 use punchlist_store::{Options, Target};
 
@@ -40,10 +40,19 @@ fn is_foreign_url(db: &str) -> bool {
     matches!(Target::parse(db), Target::File(_)) && db.contains("://") && !db.starts_with("sqlite:")
 }
 
+/// Which of our streams are a terminal.
+fn terminal() -> Terminal {
+    let (input, output) = (std::io::stdin().is_terminal(), std::io::stdout().is_terminal());
+    match (input, output, std::io::stderr().is_terminal()) {
+        (true, true, _) => Terminal::Person,
+        (false, false, false) => Terminal::None,
+        _ => Terminal::Part,
+    }
+}
+
 /// What this process can show for itself: what it is, and the token it brings.
 pub(crate) fn credentials(globals: &Globals, speaks_protocol: bool) -> (Facts, Option<String>) {
-    let terminal =
-        !speaks_protocol && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    let terminal = if speaks_protocol { Terminal::None } else { terminal() };
     let facts = Facts {
         terminal,
         agent_host: AGENT_HOSTS.iter().any(|name| env::var_os(name).is_some()),
@@ -53,8 +62,10 @@ pub(crate) fn credentials(globals: &Globals, speaks_protocol: bool) -> (Facts, O
         mission: globals.mission.clone(),
         pillar: globals.pillar.clone(),
     };
-    // Only from the environment: a secret among the arguments is everybody's to read.
-    (facts, env::var("PUNCHLIST_TOKEN").ok())
+    // Only from the environment: a secret among the arguments is everybody's to read. One that is
+    // no text is no token either, and is not taken for none.
+    let token = env::var_os("PUNCHLIST_TOKEN").map(|token| token.to_string_lossy().into_owned());
+    (facts, token)
 }
 
 /// The envelope of this process.
@@ -78,6 +89,7 @@ pub(crate) fn envelope(
             directory: env::current_dir().ok().map(|path| path.to_string_lossy().into_owned()),
             issue: globals.issue,
             run: None,
+            executor: None,
         },
         idempotency_key: globals.idempotency_key.clone(),
         agents: settings::read()?.config.agents,

@@ -48,6 +48,12 @@ impl Role {
     }
 
     /// Reads a role by its name; `supervisor` is `root`.
+    /// Is it an agent's role, and neither the person's nor the engine's own?
+    #[must_use]
+    pub const fn is_agent(self) -> bool {
+        !matches!(self, Self::Operator | Self::System)
+    }
+
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         if text == "supervisor" {
@@ -106,6 +112,12 @@ impl AgentPath {
         self.0.strip_prefix(&other.0).is_some_and(|rest| rest.starts_with('.'))
     }
 
+    /// Is this the path of that agent, or of a subagent of it?
+    #[must_use]
+    pub fn is_within(&self, other: &Self) -> bool {
+        self == other || self.is_below(other)
+    }
+
     /// A dotted path is a subagent's.
     #[must_use]
     pub fn is_subagent(&self) -> bool {
@@ -135,6 +147,8 @@ pub struct Actor {
     pub pillar: Option<String>,
     /// What its token was narrowed to.
     pub reach: Reach,
+    /// A token says which agent it is; without one an agent is whoever it says.
+    pub fixed: bool,
 }
 
 impl Actor {
@@ -149,6 +163,7 @@ impl Actor {
             mission: None,
             pillar: None,
             reach: Reach::default(),
+            fixed: false,
         }
     }
 

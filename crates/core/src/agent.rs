@@ -6,8 +6,9 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::authority::{Action, Subject, may};
 use crate::event::AgentChanged;
-use crate::{Actor, AgentPath, Refusal, Role, Span, Time};
+use crate::{Actor, AgentPath, Refusal, Span, Time};
 
 /// An agent that is busy and was not heard of for this long has gone silent.
 pub const SILENT_AFTER: Span = Span::seconds(300);
@@ -141,7 +142,7 @@ impl SetAgentStatus {
 
 /// A worker speaks for itself.
 fn for_oneself(agent: &AgentPath, actor: &Actor) -> Result<(), Refusal> {
-    if actor.role == Role::Worker && actor.agent != *agent {
+    if !may(actor, Subject::Agent, Action::Register, || actor.agent == *agent) {
         return Err(Refusal::NotYourself { agent: agent.clone() });
     }
     Ok(())
@@ -186,6 +187,7 @@ impl Agents {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Role;
 
     #[test]
     fn names_and_parsing_agree() {

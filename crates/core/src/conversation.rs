@@ -4,10 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::authority::{Action, Subject, may, may_any, owns_conversation};
 use crate::driver::Finish;
 use crate::{
-    Actor, AgentPath, ConversationId, MessageId, MissionId, PillarId, ProjectId, Refusal, Role,
-    RunId, Time,
+    Actor, AgentPath, ConversationId, MessageId, MissionId, PillarId, ProjectId, Reach, Refusal,
+    Role, RunId, Time,
 };
 
 /// What a chat is about.
@@ -133,6 +134,8 @@ pub struct Message {
     pub kind: MessageKind,
     /// The principal that wrote it.
     pub author: String,
+    /// How far its author reached: an answer to it reaches no further.
+    pub reach: Reach,
     pub text: String,
     /// The run that wrote it.
     pub run_id: Option<RunId>,
@@ -186,21 +189,7 @@ impl Conversation {
     /// Is this a chat of the actor's own? The operator's are all.
     #[must_use]
     pub fn is_of(&self, actor: &Actor) -> bool {
-        let Some(about) = &self.about else {
-            return matches!(actor.role, Role::Operator | Role::Root | Role::System);
-        };
-        let leads = actor.mission.as_ref().is_none_or(|own| *own == about.mission_slug);
-        let owns = match (&about.pillar, &actor.pillar) {
-            (Some((_, slug)), Some(own)) => own == slug,
-            (Some(_), None) => true,
-            (None, _) => false,
-        };
-        match actor.role {
-            Role::Operator | Role::System => true,
-            Role::Lead => leads,
-            Role::Owner => leads && owns,
-            Role::Root | Role::Worker => false,
-        }
+        may(actor, Subject::Conversation, Action::View, || owns_conversation(actor, self))
     }
 
     /// May the actor write here, and as whom? People read along while an agent works (M-55).
@@ -208,13 +197,13 @@ impl Conversation {
         if !self.is_of(actor) {
             return Err(Refusal::UnknownConversation { conversation: self.id.to_string() });
         }
-        match (actor.role, at_work) {
-            (Role::Operator, Some(agent)) => {
+        match (may_any(actor.role, Subject::Conversation, Action::Instruct), at_work) {
+            (true, Some(agent)) => {
                 let (conversation, agent) = (self.id, agent.clone());
                 Err(Refusal::AgentAtWork { conversation, agent })
             }
-            (Role::Operator, None) => Ok(Speaker::User),
-            _ => Ok(Speaker::Assistant),
+            (true, None) => Ok(Speaker::User),
+            (false, _) => Ok(Speaker::Assistant),
         }
     }
 }

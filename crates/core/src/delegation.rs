@@ -20,15 +20,9 @@ use crate::event::{
     ProposalDecided,
 };
 use crate::{
-    AgentPath, ConversationId, DelegationId, Event, IssueId, ProjectId, Role, RunId, SessionId,
+    AgentPath, ConversationId, DelegationId, Event, IssueId, ProjectId, Reach, RunId, SessionId,
     Time, TodoId,
 };
-
-/// Who may hand work on.
-pub const DELEGATORS: [Role; 4] = [Role::Operator, Role::Lead, Role::Owner, Role::Root];
-
-/// Who may do the work: any program that can show one of these roles.
-pub const WORKERS: [Role; 4] = [Role::Operator, Role::Owner, Role::Root, Role::Worker];
 
 /// How often a delegation is tried: once more after a failure.
 pub const ATTEMPTS_MAX: i64 = 2;
@@ -150,6 +144,9 @@ pub struct Delegation {
     pub run_id: Option<RunId>,
     pub delegated_by: String,
     pub parent_agent: AgentPath,
+    /// How far the work reaches: no further than whoever delegated it.
+    #[serde(default, skip_serializing_if = "Reach::is_everything")]
+    pub reach: Reach,
     /// The worker's place in the tree of agents.
     pub agent: AgentPath,
     pub attempts: i64,

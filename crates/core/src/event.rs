@@ -13,10 +13,11 @@ use crate::delegation::{Delegation, Proposal, ProposalDecision, ProposedItem};
 use crate::driver::{Counters, StopReason, Trigger, Wait};
 use crate::evidence::Evidence;
 use crate::gate::{Gate, GateState};
-use crate::issue::{Issue, IssueStatus, IssueUpdate, Link, LinkKind};
+use crate::issue::{Issue, IssueStatus, IssueUpdate, Link, LinkKind, Part};
 use crate::list::{ArchiveReason, List, Scope};
 use crate::metric::Reading;
 use crate::mission::{Mission, Standing};
+use crate::run::Settings;
 use crate::session::Session;
 use crate::todo::{Claim, Hold, Note, Priority, SettledBy, Todo, Wish};
 use crate::{
@@ -173,6 +174,8 @@ events! {
     }
     /// A token was taken back.
     TokenRevoked = "token_revoked" { token_id: TokenId }
+    /// How callers are told apart: `open` or `tokens`.
+    StoreIdentitySet = "store_identity_set" { rule: String }
     /// A backup was put in place of the store, and so many events went for it (none: it could not
     /// be told). What the log had after the event before this one is gone.
     StoreRestored = "store_restored" { file: String, lost: Option<i64> }
@@ -194,9 +197,18 @@ events! {
         status: IssueStatus,
         reason: Option<String>,
         revision: i64,
+        /// What of it a sign-off covers.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        parts: Vec<Part>,
     }
     /// The checklist of an issue changed.
-    ChecklistChanged = "checklist_changed" { issue_id: IssueId, revision: i64 }
+    ChecklistChanged = "checklist_changed" {
+        issue_id: IssueId,
+        revision: i64,
+        /// What of it a sign-off covers.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        parts: Vec<Part>,
+    }
     /// An issue was given to somebody, or to nobody.
     IssueAssigned = "issue_assigned" {
         issue_id: IssueId,
@@ -330,6 +342,8 @@ events! {
     }
     /// An agent begins to answer.
     RunStarted = "run_started" { run: Box<Run> }
+    /// The process that executes it brought its own settings.
+    RunConfigured = "run_configured" { run_id: RunId, settings: Box<Settings> }
     /// The model was called, or a tool has its result.
     RunStepped = "run_stepped" { run_id: RunId, counters: Counters }
     /// The driver asked it to go on, with this item.
@@ -353,7 +367,13 @@ events! {
         counters: Counters,
     }
     /// A session is not to go on by itself.
-    SessionPaused = "session_paused" { session_id: SessionId, reason: Option<String> }
+    SessionPaused = "session_paused" {
+        session_id: SessionId,
+        reason: Option<String>,
+        /// The role of whoever paused it; absent in logs of older versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<Role>,
+    }
     /// It may again.
     SessionResumed = "session_resumed" { session_id: SessionId }
     /// What became of a worker's proposal.

@@ -18,10 +18,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::event::{GateAnswered, GateCollected, GateOpened, GateSuperseded, PermissionRevoked};
-use crate::{AgentPath, Event, GateId, IssueId, ProjectId, Role, RunId, SessionId, Time, TodoId};
-
-/// Who may ask a person.
-pub const ASKERS: [Role; 3] = [Role::Operator, Role::Root, Role::Lead];
+use crate::issue::IssueStatus;
+use crate::{AgentPath, Event, GateId, Issue, IssueId, ProjectId, RunId, SessionId, Time, TodoId};
 
 /// What kind of pause it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -139,6 +137,10 @@ pub struct Gate {
     pub created_at: Time,
     /// The issue's revision it was asked at and, once answered, holds for.
     pub revision: Option<i64>,
+    /// Of a sign-off: how the issue may end; absent in sign-offs of older versions, which allow
+    /// both ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<IssueStatus>,
     pub response: Option<Value>,
     pub answered_by: Option<String>,
     pub answered_at: Option<Time>,
@@ -147,6 +149,17 @@ pub struct Gate {
 }
 
 impl Gate {
+    /// Does it still cover the issue as it stands? A sign-off of an older version does not say what
+    /// it covers, so there any change counts.
+    #[must_use]
+    pub fn is_current(&self, issue: &Issue) -> bool {
+        match (self.end, self.revision) {
+            (_, None) => false,
+            (None, Some(revision)) => revision == issue.revision,
+            (Some(_), Some(revision)) => issue.changed_since(revision).is_empty(),
+        }
+    }
+
     /// What the run that asked is told of the answer. A permission is told by what the tool does.
     #[must_use]
     pub fn news(&self) -> Option<String> {

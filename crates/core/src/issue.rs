@@ -29,40 +29,50 @@ pub use likeness::Likeness;
 pub use link::{Link, LinkIssues, LinkKind, UnlinkIssues};
 pub use transition::{Closing, TransitionIssue};
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::authority::{Action, Denial};
+use crate::authority::{Action, Denial, Subject, Verdict, judge, may, may_any, may_ever_on};
 use crate::event::{
     ChecklistChanged, IssueAssigned, IssueCreated, IssueDeferred, IssueTransitioned,
 };
 use crate::{Actor, Event, IssueId, ListKind, ProjectId, Refusal, Refused, Role, Time, TodoKind};
 
-use Cell::{Here, No, Oper, Root};
+use Cell::{Act, Here, No};
 use IssueStatus as S;
+
+const MOVE: Cell = Act(Action::Move);
+const CLOSE: Cell = Act(Action::Close);
+const BACK: Cell = Act(Action::Reopen);
 
 #[rustfmt::skip]
 const MOVES: [(IssueStatus, [Cell; 5]); 5] = [
     // from          open  triaged in_progress resolved rejected
-    (S::Open,       [Here, Root,   Root,       Oper,    Oper]),
-    (S::Triaged,    [Root, Here,   Root,       Oper,    Oper]),
-    (S::InProgress, [Root, Root,   Here,       Oper,    Oper]),
-    (S::Resolved,   [Oper, No,     No,         Here,    No]),
-    (S::Rejected,   [Oper, No,     No,         No,      Here]),
+    (S::Open,       [Here, MOVE,   MOVE,       CLOSE,   CLOSE]),
+    (S::Triaged,    [MOVE, Here,   MOVE,       CLOSE,   CLOSE]),
+    (S::InProgress, [MOVE, MOVE,   Here,       CLOSE,   CLOSE]),
+    (S::Resolved,   [BACK, No,     No,         Here,    No]),
+    (S::Rejected,   [BACK, No,     No,         No,      Here]),
 ];
 
-/// Who has to do with issues at all; workers have no issue tools (K-47).
-pub const KEEPERS: [Role; 2] = [Role::Operator, Role::Root];
-
-/// Is this one of them? Said in the words of the authority table.
-pub(crate) fn keeper(actor: &Actor, action: Action) -> Result<(), Refused> {
-    if KEEPERS.contains(&actor.role) {
+/// May this actor do this to an issue or a session? Workers may nothing (K-47).
+pub(crate) fn keeper(
+    actor: &Actor,
+    subject: Subject,
+    action: Action,
+    owns: impl FnOnce() -> bool,
+) -> Result<(), Refused> {
+    if may(actor, subject, action, owns) {
         return Ok(());
     }
     let (role, list, todo_kind) = (actor.role, ListKind::Issue, TodoKind::Step);
-    let denial = Denial::Role;
+    let denial = match may_ever_on(role, subject, action) {
+        true => Denial::NotYours,
+        false => Denial::Role,
+    };
     Err(Refusal::NotPermitted { role, action, list, todo_kind, denial }.into())
 }
 
@@ -116,8 +126,8 @@ impl fmt::Display for IssueStatus {
 /// One cell of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cell {
-    Root,
-    Oper,
+    /// What the move is to the authority table.
+    Act(Action),
     Here,
     No,
 }
@@ -132,25 +142,26 @@ pub enum MoveVerdict {
     NoSuchMove,
 }
 
-/// May this role move an issue from here to there?
+/// May this role move an issue from here to there? `granted`: by a sign-off for that end.
 #[must_use]
-pub fn may_move(role: Role, from: IssueStatus, to: IssueStatus) -> MoveVerdict {
+pub fn may_move(role: Role, from: IssueStatus, to: IssueStatus, granted: bool) -> MoveVerdict {
     let cell = |(_, cells): &(IssueStatus, [Cell; 5])| {
         IssueStatus::ALL.into_iter().zip(*cells).find(|(status, _)| *status == to).map(|(_, c)| c)
     };
     let cell = MOVES.iter().find(|(status, _)| *status == from).and_then(cell).unwrap_or(No);
-    match (role, cell) {
-        (Role::Lead | Role::Owner | Role::Worker | Role::System, _) => MoveVerdict::Deny,
-        (_, Here | No) => MoveVerdict::NoSuchMove,
-        (Role::Root, Oper) => MoveVerdict::Deny,
-        (Role::Operator, Root | Oper) | (Role::Root, Root) => MoveVerdict::Allow,
+    match cell {
+        Act(action) if judge(role, Subject::Issue, action, granted) == Verdict::Allow => {
+            MoveVerdict::Allow
+        }
+        Here | No if may_any(role, Subject::Issue, Action::Move) => MoveVerdict::NoSuchMove,
+        Act(_) | Here | No => MoveVerdict::Deny,
     }
 }
 
 /// Where this role may move an issue that stands here.
 #[must_use]
 pub fn ways(role: Role, from: IssueStatus) -> Vec<IssueStatus> {
-    let allowed = |to: &IssueStatus| may_move(role, from, *to) == MoveVerdict::Allow;
+    let allowed = |to: &IssueStatus| may_move(role, from, *to, false) == MoveVerdict::Allow;
     IssueStatus::ALL.into_iter().filter(allowed).collect()
 }
 
@@ -169,11 +180,59 @@ pub struct Issue {
     pub assignment: Option<String>,
     /// Grows with every change to the issue or its checklist.
     pub revision: i64,
+    /// The revision at which each part that a sign-off covers last changed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub judged: BTreeMap<Part, i64>,
     /// The principal that filed it.
     pub created_by: String,
     pub created_at: Time,
     pub updated_at: Time,
     pub defer_until: Option<Time>,
+}
+
+/// What a sign-off covers: where one of these changes, the operator has not seen it.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    Title,
+    Body,
+    /// Which criteria there are, and what they say.
+    Criteria,
+    Claims,
+    Evidence,
+    Checks,
+    /// It was closed; once reopened, an earlier sign-off is used up.
+    Status,
+}
+
+impl Part {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Title => "title",
+            Self::Body => "body",
+            Self::Criteria => "criteria",
+            Self::Claims => "claims",
+            Self::Evidence => "evidence",
+            Self::Checks => "checks",
+            Self::Status => "status",
+        }
+    }
+}
+
+impl Issue {
+    /// The parts a sign-off covers that have changed after a revision. Steps, notes, comments and
+    /// links are none of them.
+    #[must_use]
+    pub fn changed_since(&self, revision: i64) -> Vec<Part> {
+        self.judged.iter().filter(|(_, at)| **at > revision).map(|(part, _)| *part).collect()
+    }
+
+    fn changed(&mut self, parts: &[Part]) {
+        self.judged.extend(parts.iter().map(|part| (*part, self.revision)));
+    }
 }
 
 /// Folds one event into an issue; says whether its row changed. Infallible, as `apply` is.
@@ -184,8 +243,9 @@ pub fn apply_issue(state: &mut Option<Issue>, event: &Event, at: Time) -> bool {
             true
         }
         (Event::IssueTransitioned(moved), Some(issue)) if moved.issue_id == issue.id => {
-            let IssueTransitioned { status, revision, .. } = moved;
+            let IssueTransitioned { status, revision, parts, .. } = moved;
             (issue.status, issue.revision, issue.updated_at) = (*status, *revision, at);
+            issue.changed(parts);
             true
         }
         (Event::IssueAssigned(assigned), Some(issue)) if assigned.issue_id == issue.id => {
@@ -199,10 +259,11 @@ pub fn apply_issue(state: &mut Option<Issue>, event: &Event, at: Time) -> bool {
             (issue.defer_until, issue.revision, issue.updated_at) = (*until, *revision, at);
             true
         }
-        (Event::ChecklistChanged(ChecklistChanged { issue_id, revision }), Some(issue))
+        (Event::ChecklistChanged(ChecklistChanged { issue_id, revision, parts }), Some(issue))
             if *issue_id == issue.id =>
         {
             (issue.revision, issue.updated_at) = (*revision, at);
+            issue.changed(parts);
             true
         }
         _ => false,
@@ -225,6 +286,7 @@ pub(crate) mod tests {
             status: IssueStatus::Open,
             assignment: None,
             revision: 1,
+            judged: BTreeMap::new(),
             created_by: "operator".into(),
             created_at: now,
             updated_at: now,
@@ -253,7 +315,7 @@ pub(crate) mod tests {
                         Role::Root if agents_too => MoveVerdict::Allow,
                         _ => MoveVerdict::Deny,
                     };
-                    assert_eq!(may_move(role, from, to), expected, "{role}: {from} to {to}");
+                    assert_eq!(may_move(role, from, to, false), expected, "{role}: {from} to {to}");
                     walked += 1;
                 }
             }

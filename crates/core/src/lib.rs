@@ -57,7 +57,7 @@ pub use issue::{Issue, IssueStatus};
 pub use lease::Lease;
 pub use list::{ArchiveReason, List, ListKind, Scope};
 pub use mission::Mission;
-pub use reach::Reach;
+pub use reach::{Place, Reach};
 pub use refusal::Refusal;
 pub use run::Run;
 pub use session::Session;

@@ -11,7 +11,7 @@ mod value;
 
 pub use figure::Figure;
 pub use judge::{MetricStatus, TREND_READINGS, Trend, status, trend};
-pub use measure::{COLLECTOR, CollectMetrics, FailCollection, MEASURERS, RecordReading};
+pub use measure::{COLLECTOR, CollectMetrics, FailCollection, RecordReading};
 pub use schedule::Schedule;
 
 use schemars::JsonSchema;

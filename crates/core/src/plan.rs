@@ -30,8 +30,7 @@ pub use purge::{ArchivedPlan, Purge, PurgePlans, PurgedPlan};
 pub use render::{Form, Rendered, render};
 pub use state::{Need, State, need, state};
 pub use todo_file::{
-    Origin, TICKED_BY, TODO_FILE, TodoLine, TodoLineFault, opening, pick, plan_file_for, to_tick,
-    todo_lines,
+    Origin, TODO_FILE, TodoLine, TodoLineFault, opening, pick, plan_file_for, to_tick, todo_lines,
 };
 pub use tree::{Branch, Tree};
 

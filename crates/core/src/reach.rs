@@ -5,8 +5,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Scope;
-
 /// The part of the work an actor may touch at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -22,9 +20,85 @@ pub struct Reach {
     pub number: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan_file: Option<String>,
+    /// A session, by its id: its list and chat, and the issue it is bound to at the time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+}
+
+/// Where something lies: all that a reach can be narrowed to and that holds for it. What lies in
+/// none of them is the project's at large.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    pub mission: Option<String>,
+    /// Absent: the mission as a whole.
+    pub pillar: Option<String>,
+    pub number: Option<i64>,
+    pub plan_file: Option<String>,
+    pub session: Option<String>,
+    /// The caller made it, and it lies nowhere else yet: a session without an issue.
+    pub own: bool,
+}
+
+impl Place {
+    /// The project at large.
+    #[must_use]
+    pub fn project() -> Self {
+        Self::default()
+    }
+
+    #[must_use]
+    pub fn mission(slug: &str) -> Self {
+        Self { mission: Some(slug.to_owned()), ..Self::default() }
+    }
+
+    #[must_use]
+    pub fn pillar(mission: &str, pillar: &str) -> Self {
+        Self { pillar: Some(pillar.to_owned()), ..Self::mission(mission) }
+    }
+
+    #[must_use]
+    pub fn issue(number: i64) -> Self {
+        Self { number: Some(number), ..Self::default() }
+    }
+
+    #[must_use]
+    pub fn plan(file: &str) -> Self {
+        Self { plan_file: Some(file.to_owned()), ..Self::default() }
+    }
+
+    /// What a token would have to reach, in words.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self {
+            Self { number: Some(number), .. } => format!("issue {number}"),
+            Self { mission: Some(mission), pillar: Some(pillar), .. } => {
+                format!("pillar `{pillar}` of mission `{mission}`")
+            }
+            Self { mission: Some(mission), .. } => format!("mission `{mission}`"),
+            Self { plan_file: Some(file), .. } => format!("plan file `{file}`"),
+            Self { session: Some(session), .. } => format!("session {session}"),
+            _ => "the whole project".to_owned(),
+        }
+    }
 }
 
 impl Reach {
+    /// Is it narrowed by nothing at all?
+    #[must_use]
+    pub fn is_everything(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Is it narrowed to a part of a project?
+    #[must_use]
+    pub const fn is_narrowed(&self) -> bool {
+        self.mission.is_some()
+            || self.pillar.is_some()
+            || self.number.is_some()
+            || self.plan_file.is_some()
+            || self.session.is_some()
+    }
+
     /// Is this project within reach? If not, what the token would need.
     pub fn covers_project(&self, project: &str) -> Result<(), String> {
         match &self.project {
@@ -33,84 +107,172 @@ impl Reach {
         }
     }
 
-    /// Is a list of this scope within reach? `number` is the issue's, where it hangs on one.
-    pub fn covers(&self, scope: &Scope, number: Option<i64>) -> Result<(), String> {
-        let narrowed = self.mission.is_some()
-            || self.pillar.is_some()
-            || self.number.is_some()
-            || self.plan_file.is_some();
-        let covered = match scope {
-            _ if !narrowed => true,
-            Scope::Pillar { mission, pillar } => {
-                self.mission.as_ref() == Some(mission)
-                    && self.pillar.as_ref().is_none_or(|own| own == pillar)
-            }
-            Scope::Issue { .. } => self.number.is_some() && self.number == number,
-            Scope::Plan { plan_file, .. } => self.plan_file.as_ref() == Some(plan_file),
-            // Turns and sessions are the caller's own; a narrowed token has no business there.
-            Scope::Turn { .. } | Scope::Session { .. } => false,
-        };
-        if covered { Ok(()) } else { Err(needed(scope, number)) }
+    /// Is this place of a reached project within reach? If not, what the token would need.
+    pub fn covers(&self, place: &Place) -> Result<(), String> {
+        let same = |own: &Option<String>, of: &Option<String>| own.is_some() && own == of;
+        let covered = !self.is_narrowed()
+            || place.own
+            || (same(&self.mission, &place.mission)
+                && (self.pillar.is_none() || self.pillar == place.pillar))
+            || (self.number.is_some() && self.number == place.number)
+            || same(&self.plan_file, &place.plan_file)
+            || same(&self.session, &place.session);
+        if covered { Ok(()) } else { Err(place.words()) }
     }
-}
 
-fn needed(scope: &Scope, number: Option<i64>) -> String {
-    match (scope, number) {
-        (Scope::Pillar { mission, pillar }, _) => {
-            format!("pillar `{pillar}` of mission `{mission}`")
+    /// Is some part of this mission within reach?
+    pub fn covers_part_of(&self, mission: &str) -> Result<(), String> {
+        let pillar = self.pillar.clone();
+        self.covers(&Place { pillar, ..Place::mission(mission) })
+            .map_err(|_| Place::mission(mission).words())
+    }
+
+    /// Does everything that the other reaches lie within this one? A token never makes or touches
+    /// one that reaches further than itself.
+    #[must_use]
+    pub fn contains(&self, other: &Self) -> bool {
+        let project = self.project.is_none() || self.project == other.project;
+        if !self.is_narrowed() {
+            return project;
         }
-        (Scope::Issue { .. }, Some(number)) => format!("issue {number}"),
-        (Scope::Plan { plan_file, .. }, _) => format!("plan file `{plan_file}`"),
-        (scope, _) => format!("{} lists", scope.kind()),
+        let within = |own: &Option<String>, of: &Option<String>| of.is_none() || own == of;
+        project
+            && other.is_narrowed()
+            && within(&self.mission, &other.mission)
+            && (other.mission.is_none() || self.pillar.is_none() || self.pillar == other.pillar)
+            && (other.number.is_none() || self.number == other.number)
+            && within(&self.plan_file, &other.plan_file)
+            && within(&self.session, &other.session)
+    }
+
+    /// The narrower of two; none where neither lies within the other.
+    #[must_use]
+    pub fn narrower<'a>(&'a self, other: &'a Self) -> Option<&'a Self> {
+        match (self.contains(other), other.contains(self)) {
+            (true, _) => Some(other),
+            (false, true) => Some(self),
+            (false, false) => None,
+        }
+    }
+
+    /// What it reaches, for people.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let mut parts = Vec::new();
+        match (&self.mission, &self.pillar) {
+            (Some(mission), Some(pillar)) => {
+                parts.push(format!("pillar `{pillar}` of mission `{mission}`"));
+            }
+            (Some(mission), None) => parts.push(format!("mission `{mission}`")),
+            _ => {}
+        }
+        parts.extend(self.number.map(|number| format!("issue #{number}")));
+        parts.extend(self.plan_file.as_ref().map(|file| format!("the plan `{file}`")));
+        parts.extend(self.session.as_ref().map(|session| format!("session {session}")));
+        match (parts.is_empty(), &self.project) {
+            (true, None) => "every project of this store".to_owned(),
+            (true, Some(project)) => format!("the whole project `{project}`"),
+            (false, None) => format!("{} in every project", parts.join(" and ")),
+            (false, Some(project)) => format!("{} in project `{project}`", parts.join(" and ")),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ListKind;
 
-    fn scopes() -> Vec<(Scope, Option<i64>)> {
-        ListKind::ALL
-            .into_iter()
-            .map(|kind| {
-                let inner = match kind {
-                    ListKind::Session | ListKind::Issue => "",
-                    _ => "inner",
-                };
-                let number = (kind == ListKind::Issue).then_some(7);
-                (Scope::from_keys(kind, "outer".into(), inner.into()), number)
-            })
-            .collect()
+    fn text(text: &str) -> Option<String> {
+        Some(text.to_owned())
     }
 
-    fn covered(reach: &Reach) -> Vec<ListKind> {
-        let within = |(scope, number): &(Scope, Option<i64>)| reach.covers(scope, *number).is_ok();
-        scopes().iter().filter(|s| within(s)).map(|(scope, _)| scope.kind()).collect()
+    fn places() -> Vec<Place> {
+        vec![
+            Place::project(),
+            Place::mission("m"),
+            Place::pillar("m", "p"),
+            Place::pillar("m", "q"),
+            Place::issue(7),
+            Place::plan("a.md"),
+            Place { session: text("s"), ..Place::default() },
+            Place { session: text("s"), ..Place::issue(7) },
+        ]
+    }
+
+    fn covered(reach: &Reach) -> Vec<String> {
+        let within = |place: &&Place| reach.covers(place).is_ok();
+        places().iter().filter(within).map(Place::words).collect()
     }
 
     #[test]
     fn a_narrowed_reach_covers_its_own_and_nothing_else() {
         // P-28
-        let text = |t: &str| Some(t.to_owned());
-        assert_eq!(covered(&Reach::default()), ListKind::ALL);
-        let own = Reach { mission: text("outer"), ..Reach::default() };
-        assert_eq!(covered(&own), [ListKind::Pillar]);
-        let own = Reach { pillar: text("inner"), ..own };
-        assert_eq!(covered(&own), [ListKind::Pillar]);
-        let other = Reach { pillar: text("another"), ..own };
-        assert_eq!(covered(&other), []);
-        assert_eq!(covered(&Reach { number: Some(7), ..Reach::default() }), [ListKind::Issue]);
-        assert_eq!(covered(&Reach { number: Some(8), ..Reach::default() }), []);
-        let plan = Reach { plan_file: text("inner"), ..Reach::default() };
-        assert_eq!(covered(&plan), [ListKind::Plan]);
+        let all: Vec<String> = places().iter().map(Place::words).collect();
+        let none = Reach::default();
+        assert_eq!(covered(&none), all);
+        assert_eq!(covered(&Reach { project: text("x"), ..none.clone() }), all);
+        let mission = Reach { mission: text("m"), ..none.clone() };
+        assert_eq!(
+            covered(&mission),
+            ["mission `m`", "pillar `p` of mission `m`", "pillar `q` of mission `m`"]
+        );
+        let pillar = Reach { pillar: text("p"), ..mission };
+        assert_eq!(covered(&pillar), ["pillar `p` of mission `m`"]);
+        assert_eq!(pillar.covers_part_of("m"), Ok(()));
+        assert_eq!(pillar.covers_part_of("n"), Err("mission `n`".into()));
+        let issue = Reach { number: Some(7), ..none.clone() };
+        assert_eq!(covered(&issue), ["issue 7", "issue 7"]);
+        assert_eq!(covered(&Reach { number: Some(8), ..none.clone() }), Vec::<String>::new());
+        let plan = Reach { plan_file: text("a.md"), ..none.clone() };
+        assert_eq!(covered(&plan), ["plan file `a.md`"]);
+        let session = Reach { session: text("s"), ..none };
+        assert_eq!(covered(&session), ["session s", "issue 7"]);
     }
 
     #[test]
     fn another_project_is_named_as_what_is_missing() {
-        let reach = Reach { project: Some("a".into()), ..Reach::default() };
+        let reach = Reach { project: text("a"), ..Reach::default() };
         assert_eq!(reach.covers_project("a"), Ok(()));
         assert_eq!(reach.covers_project("b"), Err("project `b`".into()));
         assert_eq!(Reach::default().covers_project("b"), Ok(()));
+    }
+
+    /// A reach that contains another covers every place that the other covers; so no token makes a
+    /// wider one.
+    #[test]
+    fn what_is_contained_covers_no_more() {
+        let none = Reach::default();
+        let reaches = [
+            none.clone(),
+            Reach { project: text("x"), ..none.clone() },
+            Reach { mission: text("m"), ..none.clone() },
+            Reach { mission: text("m"), pillar: text("p"), ..none.clone() },
+            Reach { project: text("x"), number: Some(7), ..none.clone() },
+            Reach { number: Some(7), ..none.clone() },
+            Reach { number: Some(7), plan_file: text("a.md"), ..none.clone() },
+            Reach { plan_file: text("a.md"), ..none.clone() },
+            Reach { session: text("s"), ..none },
+        ];
+        for one in &reaches {
+            for other in &reaches {
+                let only_other =
+                    |place: &Place| other.covers(place).is_ok() && one.covers(place).is_err();
+                let wider = (one.project.is_some() && one.project != other.project)
+                    || places().iter().any(only_other);
+                assert_eq!(one.contains(other), !wider, "{one:?} contains {other:?}");
+            }
+        }
+        assert!(reaches.iter().all(|reach| reach.contains(reach)));
+        let (issue, plan) = (&reaches[5], &reaches[7]);
+        assert_eq!(issue.narrower(plan), None);
+        assert_eq!(issue.narrower(&reaches[0]), Some(issue));
+        assert_eq!(reaches[6].narrower(plan), Some(plan));
+    }
+
+    #[test]
+    fn it_says_in_words_how_far_it_reaches() {
+        let issue = Reach { project: text("api"), number: Some(3), ..Reach::default() };
+        assert_eq!(issue.words(), "issue #3 in project `api`");
+        assert_eq!(Reach::default().words(), "every project of this store");
     }
 }

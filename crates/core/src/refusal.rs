@@ -13,8 +13,8 @@ use crate::delegation::{DelegationState, ProposalDecision};
 use crate::driver::StopReason;
 use crate::evidence::EvidenceKind;
 use crate::gate::GateState;
-use crate::issue::LinkKind;
 use crate::issue::checklist::LineFault;
+use crate::issue::{LinkKind, Part};
 use crate::plan::{PurgedPlan, TodoLineFault};
 use crate::transition::Move;
 use crate::{
@@ -72,8 +72,16 @@ pub enum Refusal {
     StaleEpoch { todo_id: TodoId, epoch: i64, current: i64, holder: Option<String> },
     /// The item rests until a date.
     Deferred { title: String, until: Time },
+    /// What the operator saw is not what the yes would cover.
+    ChangedSinceAsked { number: i64, changed: Vec<Part>, revision: i64 },
+    /// A sign-off would accept criteria that nobody claimed.
+    UnclaimedCriteria { number: i64, criteria: Vec<String> },
+    /// Only the operator names the model of a run that another process executes.
+    MayNotChooseModel { role: Role },
     /// The token was narrowed to less than this.
     OutOfReach { missing: String },
+    /// Without an operator's token nobody could set the rule back.
+    NoOperatorToken,
     /// There is no such token.
     UnknownToken { id: String },
     /// The new parent is not in this list, or would close a circle.
@@ -220,7 +228,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// Every code there is, for the error table and its golden.
-    pub const CODES: [&'static str; 74] = [
+    pub const CODES: [&'static str; 77] = [
         "unknown_todo",
         "already_settled",
         "wrong_status",
@@ -242,7 +250,10 @@ impl Refusal {
         "stale_epoch",
         "deferred",
         "out_of_reach",
+        "changed_since_asked",
+        "unclaimed_criteria",
         "unknown_token",
+        "no_operator_token",
         "unknown_issue",
         "look_alike",
         "wrong_issue_status",
@@ -310,6 +321,7 @@ impl Refusal {
             | Self::MayNotAnswer { .. }
             | Self::MayNotDelegate { .. }
             | Self::MayNotRun { .. }
+            | Self::MayNotChooseModel { .. }
             | Self::NotYourProposal { .. }
             | Self::MayNotLead { .. }
             | Self::NotYourself { .. } => "not_permitted",
@@ -332,7 +344,10 @@ impl Refusal {
             }
             Self::Deferred { .. } => "deferred",
             Self::OutOfReach { .. } => "out_of_reach",
+            Self::ChangedSinceAsked { .. } => "changed_since_asked",
+            Self::UnclaimedCriteria { .. } => "unclaimed_criteria",
             Self::UnknownToken { .. } => "unknown_token",
+            Self::NoOperatorToken => "no_operator_token",
             Self::UnknownIssue { .. } => "unknown_issue",
             Self::LookAlike { .. } => "look_alike",
             Self::WrongIssueStatus { .. } => "wrong_issue_status",

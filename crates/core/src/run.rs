@@ -10,7 +10,8 @@ mod history;
 mod start;
 
 pub use change::{
-    CancelRun, DriveRun, Driven, RecordReply, RecordResult, RecordStart, RecordSummary, WakeRun,
+    CancelRun, ConfigureRun, DriveRun, Driven, RecordReply, RecordResult, RecordStart,
+    RecordSummary, WakeRun,
 };
 pub use history::{HISTORY_MAX, Kept, trim};
 pub use start::StartRun;
@@ -20,15 +21,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::driver::{Budget, Counters, StopReason, Wait};
 use crate::event::{
-    RunCancelled, RunContinued, RunStarted, RunStepped, RunStopped, RunWaited, RunWoken,
+    RunCancelled, RunConfigured, RunContinued, RunStarted, RunStepped, RunStopped, RunWaited,
+    RunWoken,
 };
 use crate::{
-    Actor, AgentPath, ConversationId, DelegationId, Event, ProjectId, Role, RunId, Scope,
+    Actor, AgentPath, ConversationId, DelegationId, Event, ProjectId, Reach, Role, RunId, Scope,
     SessionId, Time,
 };
-
-/// Who may start, show and stop runs.
-pub const RUNNERS: [Role; 3] = [Role::Operator, Role::Root, Role::System];
 
 /// Whether a run goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -100,6 +99,27 @@ pub struct Settings {
     pub continuation: Option<String>,
 }
 
+/// Whose choice the settings of a run are. An agent with a token may choose the model of a run that
+/// its own process executes, and of no other: a worker would play it with the worker's rights.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SettingsOf {
+    /// They hold, whichever process executes it.
+    #[default]
+    Run,
+    /// The starter's, whose own process alone executes it.
+    Starter,
+    /// The configuration of the process that executes it decides.
+    Executor,
+}
+
+impl SettingsOf {
+    #[must_use]
+    pub const fn is_run(&self) -> bool {
+        matches!(self, Self::Run)
+    }
+}
+
 /// A run as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -125,6 +145,12 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delegation_id: Option<DelegationId>,
     pub settings: Settings,
+    /// How far it reaches: no further than whoever started it.
+    #[serde(default, skip_serializing_if = "Reach::is_everything")]
+    pub reach: Reach,
+    /// Whose choice the settings are.
+    #[serde(default, skip_serializing_if = "SettingsOf::is_run")]
+    pub settings_of: SettingsOf,
     pub state: RunState,
     pub counters: Counters,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -151,6 +177,8 @@ impl Run {
         let mut actor = Actor::new(self.role, self.agent.clone());
         actor.mission.clone_from(&self.mission);
         actor.pillar.clone_from(&self.pillar);
+        actor.reach.clone_from(&self.reach);
+        actor.fixed = true;
         actor
     }
 
@@ -178,6 +206,10 @@ pub fn apply_run(state: &mut Option<Run>, event: &Event, at: Time) -> bool {
     match event {
         Event::RunStepped(RunStepped { run_id, counters }) if *run_id == run.id => {
             run.counters.clone_from(counters);
+        }
+        Event::RunConfigured(RunConfigured { run_id, settings }) if *run_id == run.id => {
+            run.settings = Settings::clone(settings);
+            run.settings_of = SettingsOf::Run;
         }
         Event::RunContinued(RunContinued { run_id, counters, .. }) if *run_id == run.id => {
             run.counters.clone_from(counters);

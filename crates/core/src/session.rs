@@ -18,13 +18,13 @@ pub use start::StartSession;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::authority::Action;
+use crate::authority::{Action, Subject};
 use crate::event::{
     SessionBound, SessionEnded, SessionPaused, SessionResumed, SessionStarted, SessionUnbound,
 };
 use crate::{
-    Actor, ConversationId, Event, Issue, IssueId, ProjectId, Refusal, Refused, SessionId, Time,
-    issue,
+    Actor, ConversationId, Event, Issue, IssueId, ProjectId, Refusal, Refused, Role, SessionId,
+    Time, issue,
 };
 
 /// Whether a session goes on.
@@ -71,6 +71,9 @@ pub struct Session {
     pub external_id: Option<String>,
     /// The folder it runs in, by which a process without an id finds it.
     pub directory: Option<String>,
+    /// The role of whoever paused it, while it is paused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused_by: Option<Role>,
     pub started_by: String,
     pub created_at: Time,
     pub updated_at: Time,
@@ -96,16 +99,18 @@ pub fn apply_session(state: &mut Option<Session>, event: &Event, at: Time) -> bo
             (session.bound_issue, session.updated_at) = (None, at);
             true
         }
-        (Event::SessionPaused(SessionPaused { session_id, .. }), Some(session))
+        (Event::SessionPaused(SessionPaused { session_id, by, .. }), Some(session))
             if *session_id == session.id =>
         {
             (session.state, session.updated_at) = (SessionState::Paused, at);
+            session.paused_by = *by;
             true
         }
         (Event::SessionResumed(SessionResumed { session_id }), Some(session))
             if *session_id == session.id =>
         {
             (session.state, session.updated_at) = (SessionState::Active, at);
+            session.paused_by = None;
             true
         }
         (Event::SessionEnded(SessionEnded { session_id }), Some(session))
@@ -119,9 +124,9 @@ pub fn apply_session(state: &mut Option<Session>, event: &Event, at: Time) -> bo
     }
 }
 
-/// Sessions are for those who keep issues; workers have none (K-47).
-fn keeper(actor: &Actor) -> Result<(), Refused> {
-    issue::keeper(actor, Action::View)
+/// May the actor do this to a session? Workers have none (K-47).
+fn keeper(actor: &Actor, action: Action) -> Result<(), Refused> {
+    issue::keeper(actor, Subject::Session, action, || true)
 }
 
 /// May the session keep a list of its own? One that works on an issue has the issue's.
@@ -159,6 +164,7 @@ pub(crate) mod tests {
             host: None,
             external_id: None,
             directory: None,
+            paused_by: None,
             started_by: "root:primary".into(),
             created_at: Time::from_micros(0),
             updated_at: Time::from_micros(0),

@@ -180,6 +180,7 @@ pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
             Touched::Note
         }
         Event::ProjectOpened(ProjectOpened { .. })
+        | Event::StoreIdentitySet(_)
         | Event::TokenIssued(TokenIssued { .. })
         | Event::TokenRevoked(TokenRevoked { .. })
         | Event::StoreRestored(_)
@@ -221,6 +222,7 @@ pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
         | Event::CollectionFailed(_)
         | Event::DelegationRefused(_)
         | Event::RunStarted(_)
+        | Event::RunConfigured(_)
         | Event::RunStepped(_)
         | Event::RunContinued(_)
         | Event::RunWaited(_)

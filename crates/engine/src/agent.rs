@@ -22,7 +22,7 @@ pub use tools::{Answer, Outside, Said};
 
 use std::sync::Arc;
 
-use punchlist_core::{Role, Run, Time};
+use punchlist_core::{Actor, Role, Run, Time};
 use punchlist_ops::config::Roster;
 use punchlist_ops::{Envelope, Ops};
 
@@ -47,6 +47,8 @@ impl Models for () {
 pub struct Crew<'a> {
     pub ops: &'a Ops,
     pub agents: &'a Arc<Roster>,
+    /// Whoever started this process; nothing is played beyond what that may do. None: the engine.
+    pub executor: Option<&'a Actor>,
     pub models: &'a dyn Models,
     /// Tools that are not punchlist's own.
     pub outside: &'a dyn Outside,
@@ -64,7 +66,10 @@ impl std::fmt::Debug for Crew<'_> {
 impl Crew<'_> {
     /// The envelope of the driver, in a project.
     fn system(&self, project: &str) -> Envelope {
-        Envelope { agents: Arc::clone(self.agents), ..system("driver", project, (self.clock)()) }
+        let mut envelope = system("driver", project, (self.clock)());
+        envelope.agents = Arc::clone(self.agents);
+        envelope.context.executor = self.executor.cloned();
+        envelope
     }
 
     fn open_model(&self, run: &Run) -> Result<Arc<dyn Model>, Fault> {

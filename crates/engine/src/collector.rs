@@ -115,7 +115,7 @@ pub(crate) fn system(agent: &str, project: &str, now: Time) -> Envelope {
     let agent = AgentPath::parse(agent).unwrap_or_else(AgentPath::primary);
     Envelope {
         actor: Actor::new(Role::System, agent),
-        proof: Proof::Local,
+        proof: Proof::Engine,
         project: project.to_owned(),
         context: Context::default(),
         idempotency_key: None,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use punchlist_core::Time;
+use punchlist_core::{Actor, Time};
 use punchlist_ops::config::Roster;
 use punchlist_ops::{Error, Ops};
 
@@ -33,6 +33,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub struct Worker<'a> {
     pub ops: &'a Ops,
     pub agents: Arc<Roster>,
+    /// Whoever started it; none: the engine.
+    pub executor: Option<&'a Actor>,
     /// Who answers for the agents, and with which tools.
     pub models: &'a dyn Models,
     pub outside: &'a dyn Outside,
@@ -205,6 +207,7 @@ impl Worker<'_> {
         Crew {
             ops: self.ops,
             agents: &self.agents,
+            executor: self.executor,
             models: self.models,
             outside: self.outside,
             clock: self.clock,

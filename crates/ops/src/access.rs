@@ -1,25 +1,23 @@
 //! The coarse check: may this role call this operation at all?
 //!
-//! It is pure and comes before any transaction. For operations on todos it is read off the
-//! core's authority table, so that a tool hidden by authority is also a refused command; the
-//! full table is asked again inside, where ownership is known.
+//! It is pure and comes before any transaction. It is read off the core's authority table, so that
+//! a tool hidden by authority is also a refused command; the table is asked again inside, where
+//! ownership is known.
 
-use punchlist_core::authority::{Action, Denial, may_ever};
+use punchlist_core::authority::{Action, Denial, Subject, may_ever, may_ever_on};
 use punchlist_core::{ListKind, Refusal, Role, TodoKind};
 
 use crate::Error;
 
-/// Who may call an operation.
+/// Who may call an operation: whoever the authority table ever allows what it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Whoever may ever do one of these to a list of this kind.
+    /// One of these, to a list of this kind.
     List(ListKind, &'static [Action]),
-    /// Whoever may ever do this to a list of any kind.
+    /// This, to a list of any kind.
     Todo(Action),
-    /// Exactly these roles.
-    Roles(&'static [Role]),
-    /// Everybody.
-    Everybody,
+    /// This, to a thing of this kind.
+    On(Subject, Action),
 }
 
 impl Access {
@@ -30,8 +28,20 @@ impl Access {
             Self::Todo(action) => {
                 ListKind::ALL.into_iter().any(|kind| may_ever(role, kind, action))
             }
-            Self::Roles(roles) => roles.contains(&role),
-            Self::Everybody => true,
+            Self::On(subject, action) => may_ever_on(role, subject, action),
+        }
+    }
+
+    /// The rows of the table it is read off, in words.
+    #[must_use]
+    pub fn words(self) -> String {
+        let names = |actions: &[Action]| {
+            actions.iter().map(|action| action.name()).collect::<Vec<_>>().join(" or ")
+        };
+        match self {
+            Self::List(kind, actions) => format!("{kind} list: {}", names(actions)),
+            Self::Todo(action) => format!("any list: {action}"),
+            Self::On(subject, action) => format!("{subject}: {action}"),
         }
     }
 
@@ -40,8 +50,8 @@ impl Access {
     pub fn judgement(self) -> Option<Action> {
         let action = match self {
             Self::List(_, [action, ..]) => Some(*action),
-            Self::Todo(action) => Some(action),
-            _ => None,
+            Self::Todo(action) | Self::On(Subject::Todo(..), action) => Some(action),
+            Self::List(_, []) | Self::On(..) => None,
         };
         action.filter(|action| action.is_judgement())
     }

@@ -14,6 +14,7 @@ mod metrics;
 mod missions;
 mod permissions;
 mod plans;
+mod reach;
 mod runs;
 mod session_lists;
 mod sessions;
@@ -31,14 +32,14 @@ use punchlist_core::event::{CommandRefused, ListOpened, ProjectOpened};
 use punchlist_core::policy::{Wip, policy};
 use punchlist_core::text::{TextFault, Title};
 use punchlist_core::{
-    Actor, Decision, Event, Ids, IssueId, List, ListId, ProjectId, Refusal, Refused, Scope,
-    Snapshot, TodoId, TodoKind, decide,
+    Actor, Decision, Event, Ids, List, ListId, ProjectId, Refusal, Refused, Scope, Snapshot,
+    TodoId, TodoKind, decide,
 };
 use punchlist_store::rows::lists::{Lock, TodoKey};
 use punchlist_store::{Load, Stamp, Tx};
 
 use crate::explain::Fault;
-use crate::{Envelope, Error};
+use crate::{Envelope, Error, clock};
 
 /// A call inside its transaction.
 #[derive(Debug)]
@@ -101,12 +102,13 @@ impl<'a, 't> Call<'a, 't> {
         };
         let project = self.project()?.ok_or_else(unknown)?;
         let key = TodoKey::parse(named).ok_or_else(unknown)?;
-        self.tx.list_of(project, key)?.ok_or_else(unknown)
+        let (list, id) = self.tx.list_of(project, key)?.ok_or_else(unknown)?;
+        self.reach_scope(&list.scope)?;
+        Ok((list, id))
     }
 
     /// The state of a list that one of its items is decided on.
     fn with_todo(&mut self, list: List, id: TodoId) -> Result<Snapshot, Error> {
-        self.within_reach(&list.scope)?;
         self.lock_owner(&list.scope)?;
         match policy(list.kind()).wip {
             Wip::Many => self.tx.lock_todo(id)?,
@@ -132,19 +134,6 @@ impl<'a, 't> Call<'a, 't> {
         Ok(snapshot)
     }
 
-    /// Does the caller's token reach a list of this scope?
-    pub(crate) fn within_reach(&mut self, scope: &Scope) -> Result<(), Error> {
-        let reach = &self.envelope.actor.reach;
-        let number = match scope {
-            Scope::Issue { issue_id } if reach.number.is_some() => {
-                IssueId::parse(issue_id).map(|id| self.tx.issue_number(id)).transpose()?.flatten()
-            }
-            _ => None,
-        };
-        let covered = reach.covers(scope, number);
-        covered.map_err(|missing| Refusal::OutOfReach { missing }.into())
-    }
-
     /// The state of a list that may not exist or was put away; looking creates nothing.
     pub fn look(&mut self, scope: &Scope, load: Load) -> Result<Option<Snapshot>, Error> {
         match self.find(scope)?.filter(|list| list.archived_at.is_none()) {
@@ -155,7 +144,7 @@ impl<'a, 't> Call<'a, 't> {
 
     /// The list of a scope, also one that was put away.
     fn find(&mut self, scope: &Scope) -> Result<Option<List>, Error> {
-        self.within_reach(scope)?;
+        self.reach_scope(scope)?;
         match self.project()? {
             Some(project) => Ok(self.tx.list(project, scope, Lock::No)?),
             None => Ok(None),
@@ -164,7 +153,7 @@ impl<'a, 't> Call<'a, 't> {
 
     /// The state of a list to change, locked, if there is one.
     pub fn lock(&mut self, scope: &Scope, load: Load) -> Result<Option<Snapshot>, Error> {
-        self.within_reach(scope)?;
+        self.reach_scope(scope)?;
         let Some(project) = self.project()? else {
             return Ok(None);
         };
@@ -179,7 +168,7 @@ impl<'a, 't> Call<'a, 't> {
 
     /// The state of a list to change, locked; project and list are made on first use.
     pub fn open(&mut self, scope: Scope, load: Load) -> Result<Snapshot, Error> {
-        self.within_reach(&scope)?;
+        self.reach_scope(&scope)?;
         let project = self.ensure_project()?;
         self.lock_owner(&scope)?;
         if let Some(list) = self.tx.list(project, &scope, Lock::Row)? {
@@ -289,7 +278,8 @@ impl<'a, 't> Call<'a, 't> {
 
     fn stamp(&self, project: ProjectId) -> Stamp {
         let (actor, at) = (self.envelope.actor.clone(), self.envelope.now);
-        Stamp { project, actor, cause: self.cause, at }
+        let (proof, recorded_at) = (self.envelope.proof.to_string(), clock::now());
+        Stamp { project, actor, cause: self.cause, at, proof, recorded_at }
     }
 }
 

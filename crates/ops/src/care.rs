@@ -5,8 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
+use punchlist_core::authority::{Action, Subject, may_any};
 use punchlist_core::event::{ProjectOpened, StoreRestored};
-use punchlist_core::{Actor, Event, Ids, ProjectId, Reach, Refusal, Role, Time};
+use punchlist_core::{Actor, Event, Ids, ProjectId, Refusal, Time};
 use punchlist_store::care::backup::Progress;
 use punchlist_store::care::{self, Backup, Outcome, Report, Request, Restored, names};
 use punchlist_store::{ErrorKind, Stamp, Target, Tx};
@@ -17,10 +18,7 @@ use crate::call::host_id;
 use crate::explain::Fault;
 use crate::identity::{Facts, prove};
 use crate::token::operator_seen;
-use crate::{Error, Ops, clock};
-
-/// Who may do something to a store as a whole.
-const WHOLE: Access = Access::Roles(&[Role::Operator]);
+use crate::{Error, Ops, Proof, clock};
 
 /// A backup, and which older ones went for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -99,7 +97,7 @@ impl Ops {
         let Restore { from, overwrite, facts, token, project, now } = wish;
         let project = host_id("project", Some(project))?
             .ok_or(Error::MissingContext { missing: vec!["project"] })?;
-        let (actor, replace) = self.who_restores(store, facts, token)?;
+        let (actor, proof, replace) = self.who_restores(store, facts, token)?;
         if is_same(store, from) {
             let (path, found) = ("FILE".into(), "the store itself".into());
             return Err(Fault::BadValue { path, found, expected: "a backup of it".into() }.into());
@@ -109,7 +107,7 @@ impl Ops {
         let file = from.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut record = |tx: &mut Tx<'_>, lost| {
             let restored = StoreRestored { file: file.clone(), lost };
-            write_down(tx, &restored.into(), &actor, &project, now, ids.clone())
+            write_down(tx, &restored.into(), &actor, &project, (now, proof), ids.clone())
         };
         let request = Request { from, replace, overwrite, at: now };
         match care::restore(store, request, self.options(), &mut record, progress)? {
@@ -126,17 +124,18 @@ impl Ops {
         store: &Path,
         facts: Facts,
         token: Option<&str>,
-    ) -> Result<(Actor, bool), Error> {
+    ) -> Result<(Actor, Proof, bool), Error> {
         if !care::is_there(store) {
-            return Ok((prove(facts)?.0, false));
+            let (actor, proof) = prove(facts)?;
+            return Ok((actor, proof, false));
         }
-        let (actor, _) = match self.identify(facts.clone(), token) {
+        let (actor, proof) = match self.identify(facts.clone(), token) {
             // A store that cannot be read knows no token: the facts must do.
             Err(Error::Store(error)) if cannot_be_read(error.kind) => prove(facts)?,
             identified => identified?,
         };
-        for_the_operator(&actor, "restore")?;
-        Ok((actor, true))
+        for_the_whole_store(&actor, Action::Restore, "restore")?;
+        Ok((actor, proof, true))
     }
 
     /// The file of the store; a server has tools of its own for all its databases.
@@ -152,10 +151,14 @@ impl Ops {
     }
 }
 
-/// The whole store is the operator's, and not one's whose token reaches a part of it.
-pub(crate) fn for_the_operator(actor: &Actor, what: &'static str) -> Result<(), Error> {
-    WHOLE.check(actor.role, what)?;
-    if actor.reach != Reach::default() {
+/// What is done to a store as a whole is not for one whose token reaches a part of it.
+pub(crate) fn for_the_whole_store(
+    actor: &Actor,
+    action: Action,
+    what: &'static str,
+) -> Result<(), Error> {
+    Access::On(Subject::Store, action).check(actor.role, what)?;
+    if !actor.reach.is_everything() {
         return Err(Refusal::OutOfReach { missing: "the whole store".to_owned() }.into());
     }
     Ok(())
@@ -177,10 +180,17 @@ fn write_down(
     restored: &Event,
     actor: &Actor,
     project: &str,
-    now: Time,
+    (now, proof): (Time, Proof),
     mut ids: Ids,
 ) -> Result<(), punchlist_store::Error> {
-    let stamp = |project| Stamp { project, actor: actor.clone(), cause: "restore", at: now };
+    let stamp = |project| Stamp {
+        project,
+        actor: actor.clone(),
+        cause: "restore",
+        at: now,
+        proof: proof.to_string(),
+        recorded_at: clock::now(),
+    };
     let mut projects = tx.projects()?;
     if projects.is_empty() {
         let (project_id, name) = (ProjectId::from(ids.ulid()), project.to_owned());
@@ -193,5 +203,9 @@ fn write_down(
         tx.append(&stamp(project), &project.to_string(), restored)?;
     }
     // Or the bootstrap of a backup from before its first operator would be open again.
-    if actor.role == Role::Operator { operator_seen(tx, now) } else { Ok(()) }
+    if may_any(actor.role, Subject::Store, Action::Govern) {
+        operator_seen(tx, now)
+    } else {
+        Ok(())
+    }
 }

@@ -120,6 +120,7 @@ pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::todo_claim::TodoClaim>(),
     Operation::of::<operations::todo_accept::TodoAccept>(),
     Operation::of::<operations::todo_return::TodoReturn>(),
+    Operation::of::<operations::store_identity::StoreIdentity>(),
     Operation::of::<operations::token_new::TokenNew>(),
     Operation::of::<operations::token_list::TokenList>(),
     Operation::of::<operations::token_revoke::TokenRevoke>(),

@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use crate::call::{Call, host_id};
 use crate::catalogue::{Define, Effect, Operation};
 use crate::explain::{Fault, drop_context, explain};
+use crate::token::needs_token;
 use crate::{Envelope, Error, Proof, clock};
 
 /// The most bytes one request may have: the largest single text is 1 MiB.
@@ -93,6 +94,9 @@ impl Ops {
             }
             _ => reached?,
         }
+        if envelope.proof == Proof::PartTerminal && operation.effect == Effect::Write {
+            return Err(Error::IdentityUnclear);
+        }
         let ready = (operation.prepare)(operation, envelope, input)?;
         if envelope.proof == Proof::Terminal && operation.effect != Effect::Pure {
             self.person_seen(envelope.now)?;
@@ -120,8 +124,10 @@ impl Ops {
         }
         let (shared, named, cause) = (Arc::new(envelope.clone()), named.to_owned(), operation.name);
         let ids = new_ids(envelope)?;
-        self.store()?
-            .write(move |tx| Call::new(tx, &shared, cause, ids.clone()).keep_try(action, &named))
+        self.store()?.write(move |tx| {
+            needs_token(tx, shared.proof)?;
+            Call::new(tx, &shared, cause, ids.clone()).keep_try(action, &named)
+        })
     }
 }
 
@@ -167,7 +173,11 @@ pub(crate) fn prepare<D: Define>(
     D::check(envelope, &parsed)?;
     let (cause, ids, envelope) = (operation.name, new_ids(envelope)?, envelope.clone());
     if operation.effect != Effect::Write {
+        let looks = operation.effect == Effect::Read;
         return Ok(Box::new(move |tx| {
+            if looks {
+                needs_token(tx, envelope.proof)?;
+            }
             let mut call = Call::new(tx, &envelope, cause, ids.clone());
             Ok(Ok(to_json(&D::run(&mut call, &parsed)?)?))
         }));
@@ -180,6 +190,7 @@ pub(crate) fn prepare<D: Define>(
     }
     let request = key.map(|key| (key, digest(operation.name, &envelope, &input)));
     Ok(Box::new(move |tx| {
+        needs_token(tx, envelope.proof)?;
         let mut call = Call::new(tx, &envelope, cause, ids.clone());
         write::<D>(&mut call, &parsed, request.as_ref())
     }))
@@ -229,6 +240,9 @@ fn digest(operation: &str, envelope: &Envelope, input: &Value) -> String {
     for part in [
         operation,
         &envelope.project,
+        // An answer that was kept for a wider token, or another role, is not for this one.
+        envelope.actor.role.name(),
+        &serde_json::to_string(&envelope.actor.reach).unwrap_or_default(),
         context.session.as_deref().unwrap_or_default(),
         context.conversation.as_deref().unwrap_or_default(),
         context.turn.as_deref().unwrap_or_default(),

@@ -3,9 +3,10 @@
 //! Envelope fields never appear in an operation's input. Whatever a model writes into its input
 //! about turns, conversations or agents is dropped; only the envelope counts (T-19).
 
+use std::fmt;
 use std::sync::Arc;
 
-use punchlist_core::{Actor, RunId, Time};
+use punchlist_core::{Actor, RunId, Time, TokenId};
 
 use crate::config::Roster;
 
@@ -30,10 +31,36 @@ pub struct Envelope {
 pub enum Proof {
     /// A person at a terminal of this machine.
     Terminal,
+    /// Some streams are a person's terminal and others are not: good for looking alone.
+    PartTerminal,
     /// A process of this machine without a token.
-    Local,
+    Nothing,
     /// A token.
-    Token,
+    Token(TokenId),
+    /// The agent of a run, which its starter answers for.
+    Run(RunId),
+    /// What the engine does by policy.
+    Engine,
+}
+
+impl Proof {
+    #[must_use]
+    pub const fn is_token(self) -> bool {
+        matches!(self, Self::Token(_))
+    }
+}
+
+/// As the log keeps it.
+impl fmt::Display for Proof {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Terminal | Self::PartTerminal => f.write_str("terminal"),
+            Self::Nothing => f.write_str("none"),
+            Self::Token(id) => write!(f, "token:{id}"),
+            Self::Run(id) => write!(f, "run:{id}"),
+            Self::Engine => f.write_str("engine"),
+        }
+    }
 }
 
 /// Where the caller stands: ids of the host, which are its own.
@@ -48,6 +75,8 @@ pub struct Context {
     pub directory: Option<String>,
     /// The run the caller is in. No surface takes it from outside.
     pub run: Option<RunId>,
+    /// Whoever started the process that executes the run; absent: nobody but the engine itself.
+    pub executor: Option<Actor>,
     /// The git branch of that folder.
     pub branch: Option<String>,
     /// The issue a person means, where it is not that of the session.

@@ -32,6 +32,10 @@ pub enum Error {
     IdempotencyConflict { key: String },
     /// The token proves nothing.
     BadToken { fault: TokenFault },
+    /// The store works with tokens alone, and none was given.
+    TokenRequired,
+    /// Some streams are a terminal and others are not: nobody can tell who would write.
+    IdentityUnclear,
     /// `--agent` names another than the token's agent.
     AgentNotYours { wanted: AgentPath, own: AgentPath },
     /// `--as` reaches above the caller's own role.
@@ -57,6 +61,7 @@ pub enum Error {
 /// What is wrong with a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenFault {
+    Empty,
     Malformed,
     Unknown,
     Expired { at: Time },
@@ -103,7 +108,12 @@ pub const TABLE: &[Meaning] = &[
     meaning("deferred", 1, 409, false),
     meaning("out_of_reach", 4, 403, false),
     meaning("unknown_token", 1, 404, false),
-    meaning("bad_token", 4, 401, false),
+    meaning("no_operator_token", 1, 409, false),
+    meaning("token_invalid", 4, 401, false),
+    meaning("token_required", 4, 401, false),
+    meaning("identity_unclear", 4, 403, false),
+    meaning("changed_since_asked", 1, 409, false),
+    meaning("unclaimed_criteria", 1, 409, false),
     meaning("unknown_issue", 1, 404, false),
     meaning("look_alike", 1, 409, false),
     meaning("wrong_issue_status", 1, 409, false),
@@ -201,7 +211,9 @@ impl Error {
             Self::OperationNotPermitted { .. }
             | Self::RoleNotYours { .. }
             | Self::AgentNotYours { .. } => "not_permitted",
-            Self::BadToken { .. } => "bad_token",
+            Self::BadToken { .. } => "token_invalid",
+            Self::TokenRequired => "token_required",
+            Self::IdentityUnclear => "identity_unclear",
             Self::UnknownOperation { .. } => "unknown_operation",
             Self::Input(fault) => fault.code(),
             Self::MissingContext { .. } => "missing_context",
@@ -249,7 +261,16 @@ impl Error {
             Self::Refused(refusal) => refusal.hint(),
             Self::OperationNotPermitted { .. } => "ask the operator, or use a token".into(),
             Self::BadToken { .. } => {
-                "ask the operator for a new token (PUNCHLIST_TOKEN), or leave it out".into()
+                "ask the operator for a new token and set PUNCHLIST_TOKEN to it".into()
+            }
+            Self::TokenRequired => {
+                "set PUNCHLIST_TOKEN to a token that the operator made with `punch token new`"
+                    .into()
+            }
+            Self::IdentityUnclear => {
+                "run it with input and output at your terminal, say who acts with --agent or --as, \
+                 or set PUNCHLIST_TOKEN"
+                    .into()
             }
             Self::AgentNotYours { own, .. } => {
                 format!("leave out --agent, or name one below {own}")
@@ -340,7 +361,7 @@ impl Error {
             Self::BadToken { fault: TokenFault::Revoked { at } } => {
                 Some(json!({ "revokedAt": at }))
             }
-            Self::BadToken { .. } => None,
+            Self::BadToken { .. } | Self::TokenRequired | Self::IdentityUnclear => None,
             Self::AgentNotYours { wanted, own } => Some(json!({ "wanted": wanted, "agent": own })),
             Self::RoleNotYours { wanted, proved } => {
                 Some(json!({ "wanted": wanted, "role": proved }))
@@ -405,7 +426,12 @@ impl fmt::Display for Error {
             Self::IdempotencyConflict { key } => {
                 write!(f, "the idempotency key `{key}` was used before with another input")
             }
+            Self::TokenRequired => f.write_str("this store works with tokens only"),
+            Self::IdentityUnclear => f.write_str(
+                "only some of input, output and error are a terminal, so it is unclear who writes",
+            ),
             Self::BadToken { fault } => match fault {
+                TokenFault::Empty => f.write_str("PUNCHLIST_TOKEN is set but empty"),
                 TokenFault::Malformed => f.write_str("the token is not one of ours"),
                 TokenFault::Unknown => f.write_str("the token is unknown to this store"),
                 TokenFault::Expired { at } => write!(f, "the token expired at {at}"),

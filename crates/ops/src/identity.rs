@@ -4,6 +4,7 @@
 //! its path is dotted (ADR 0005). The surface collects the facts, this file judges them, and the
 //! catalogue never sees how.
 
+use punchlist_core::authority::may_carry;
 use punchlist_core::{Actor, AgentPath, Reach, Role};
 use punchlist_store::rows::tokens::Token;
 
@@ -22,11 +23,22 @@ pub const AGENT_HOSTS: [&str; 9] = [
     "GOOSE_TERMINAL",
 ];
 
+/// Which of input, output and error are terminals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Terminal {
+    /// Input and output are: a person sits there.
+    Person,
+    /// Some are, but not both of these: `punch inbox | less`, `watch punch status`.
+    Part,
+    #[default]
+    None,
+}
+
 /// What a surface saw of its caller.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// Standard input and standard output are both terminals.
-    pub terminal: bool,
+    /// Which of the standard streams are terminals.
+    pub terminal: Terminal,
     /// A variable of a known agent host is set.
     pub agent_host: bool,
     /// The name of the person, for the log.
@@ -42,7 +54,14 @@ pub struct Facts {
 
 /// The actor these facts prove without a token.
 pub fn prove(facts: Facts) -> Result<(Actor, Proof), Error> {
-    let person = facts.terminal && !facts.agent_host && facts.agent.is_none();
+    let named = facts.agent.is_some() || facts.carry.is_some();
+    let person = match facts.terminal {
+        _ if facts.agent_host || facts.agent.is_some() => false,
+        Terminal::Person => true,
+        // Whoever says as whom it acts is taken at its word, and is no person then.
+        Terminal::Part => !named,
+        Terminal::None => false,
+    };
     let agent = facts.agent.unwrap_or_else(AgentPath::primary);
     let proved = match (person, agent.is_subagent()) {
         (true, _) => Role::Operator,
@@ -56,18 +75,22 @@ pub fn prove(facts: Facts) -> Result<(Actor, Proof), Error> {
         (proved, _) => format!("{proved}:{agent}"),
     };
     let (mission, pillar) = (facts.mission, facts.pillar);
-    let proof = if person { Proof::Terminal } else { Proof::Local };
-    let reach = Reach::default();
-    Ok((Actor { principal, role, proved, agent, mission, pillar, reach }, proof))
+    let proof = match (person, facts.terminal) {
+        (true, Terminal::Part) => Proof::PartTerminal,
+        (true, _) => Proof::Terminal,
+        (false, _) => Proof::Nothing,
+    };
+    let (reach, fixed) = (Reach::default(), false);
+    Ok((Actor { principal, role, proved, agent, mission, pillar, reach, fixed }, proof))
 }
 
 /// The actor a token proves. What it is narrowed to goes before what the caller says; a caller
-/// may only name an agent below the token's own.
+/// may only name an agent below the token's own, and the operator any.
 pub fn prove_by(token: &Token, facts: Facts) -> Result<Actor, Error> {
     let own = token.agent.clone().unwrap_or_else(AgentPath::primary);
     let agent = match facts.agent {
         None => own,
-        Some(path) if path == own || path.is_below(&own) => path,
+        Some(path) if path.is_within(&own) || may_carry(token.role, Role::Lead) => path,
         Some(path) => return Err(Error::AgentNotYours { wanted: path, own }),
     };
     let subagent = token.role == Role::Root && agent.is_subagent();
@@ -81,6 +104,7 @@ pub fn prove_by(token: &Token, facts: Facts) -> Result<Actor, Error> {
         mission: token.reach.mission.clone().or(facts.mission),
         pillar: token.reach.pillar.clone().or(facts.pillar),
         reach: token.reach.clone(),
+        fixed: true,
     })
 }
 
@@ -92,16 +116,12 @@ fn carried(proved: Role, carry: Option<Role>) -> Result<Role, Error> {
     }
 }
 
-/// The operator may carry any role; an agent its own, and root also that of a worker.
-fn may_carry(proved: Role, wanted: Role) -> bool {
-    proved == Role::Operator || proved == wanted || (proved == Role::Root && wanted == Role::Worker)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn facts(terminal: bool, agent_host: bool, agent: Option<&str>) -> Facts {
+        let terminal = if terminal { Terminal::Person } else { Terminal::None };
         let agent = agent.map(|path| AgentPath::parse(path).unwrap());
         Facts { terminal, agent_host, agent, user: Some("ada".into()), ..Facts::default() }
     }
@@ -119,6 +139,21 @@ mod tests {
         assert_eq!(role(facts(false, false, None)), (Role::Root, "root:primary".into()));
         assert_eq!(role(facts(true, false, Some("coder"))), (Role::Root, "root:coder".into()));
         assert_eq!(role(facts(false, false, Some(sub))), (Role::Worker, format!("worker:{sub}")));
+    }
+
+    /// `punch inbox | less` has the operator's view; whoever names an agent or a role is an agent.
+    #[test]
+    fn a_terminal_on_some_streams_proves_a_reader() {
+        let part = |agent, carry| {
+            let facts = Facts { terminal: Terminal::Part, carry, ..facts(false, false, agent) };
+            prove(facts).map(|(actor, proof)| (actor.role, proof))
+        };
+        assert_eq!(part(None, None).unwrap(), (Role::Operator, Proof::PartTerminal));
+        assert_eq!(part(Some("coder"), None).unwrap(), (Role::Root, Proof::Nothing));
+        assert_eq!(part(None, Some(Role::Worker)).unwrap(), (Role::Worker, Proof::Nothing));
+        assert!(part(None, Some(Role::Operator)).is_err());
+        let hosted = Facts { terminal: Terminal::Part, ..facts(false, true, None) };
+        assert_eq!(prove(hosted).unwrap().1, Proof::Nothing);
     }
 
     #[test]
@@ -163,6 +198,11 @@ mod tests {
         assert_eq!((below.role, below.proved), (Role::Worker, Role::Worker));
         let beside = prove_by(&root, facts(false, false, Some("coder2")));
         assert!(matches!(beside, Err(Error::AgentNotYours { .. })));
+        let operator = token(Role::Operator, "ada", Reach::default());
+        let named = Facts { carry: Some(Role::Worker), ..facts(false, false, Some("own1")) };
+        let acting = prove_by(&operator, named).unwrap();
+        assert_eq!((acting.role, acting.agent.as_str()), (Role::Worker, "own1"));
+        assert!(acting.fixed);
 
         let reach = Reach { mission: Some("m".into()), ..Reach::default() };
         let narrow = token(Role::Owner, "o", reach);

@@ -103,7 +103,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let envelope = Envelope {
             actor: Actor::new(Role::Root, AgentPath::primary()),
-            proof: Proof::Local,
+            proof: Proof::Nothing,
             project: "test".to_owned(),
             context: Context {
                 directory: Some(folder.path().display().to_string()),

@@ -5,13 +5,14 @@
 use std::io::{BufRead, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use punchlist_core::{Role, Time};
+use punchlist_core::Time;
+use punchlist_core::authority::{Action, Subject, may_any};
 use punchlist_store::care::portable::{Exported, GoOn, Imported, Source, write_out};
 use punchlist_store::care::{self, Unfinished, names};
 use punchlist_store::{ErrorKind, Target};
 use serde::Serialize;
 
-use crate::care::{for_the_operator, is_same};
+use crate::care::{for_the_whole_store, is_same};
 use crate::explain::Fault;
 use crate::identity::Facts;
 use crate::token::{has_operator, operator_seen};
@@ -82,10 +83,10 @@ impl Ops {
         let (actor, _) = self.identify(asking.facts.clone(), asking.token)?;
         self.store()?.write_once(|tx| {
             if has_operator(tx)? {
-                for_the_operator(&actor, "import")?;
+                for_the_whole_store(&actor, Action::Import, "import")?;
             }
             let imported = source.read_in(tx)?;
-            if actor.role == Role::Operator {
+            if may_any(actor.role, Subject::Store, Action::Govern) {
                 operator_seen(tx, asking.now)?;
             }
             Ok(imported)
@@ -100,7 +101,7 @@ impl Ops {
             return Err(punchlist_store::Error::new(ErrorKind::Unreachable, detail).into());
         }
         let (actor, proof) = self.identify(asking.facts.clone(), asking.token)?;
-        for_the_operator(&actor, "export")?;
+        for_the_whole_store(&actor, Action::Export, "export")?;
         if proof == Proof::Terminal {
             self.person_seen(asking.now)?;
         }

@@ -77,6 +77,11 @@ pub const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("schema/sqlite/0010_runs.sql"),
         postgres: include_str!("schema/postgres/0010_runs.sql"),
     },
+    Migration {
+        version: 11,
+        sqlite: include_str!("schema/sqlite/0011_authority.sql"),
+        postgres: include_str!("schema/postgres/0011_authority.sql"),
+    },
 ];
 
 /// How a store's version stands to ours.
@@ -207,8 +212,18 @@ fn postgres_locked(connection: &mut PgConnection, migrations: &[Migration]) -> R
         sql!("INSERT INTO schema_version (version) VALUES ($1)"),
         &[latest(migrations).into()],
     )?;
+    if version == 0 && latest(migrations) >= IDENTITY_SINCE {
+        tx.put_fact(IDENTITY_TO_COME, "tokens")?;
+    }
     Ok(())
 }
+
+/// The fact that a store on a server, made by a version that knows the identity rule, needs tokens
+/// once it has an operator's; stores from before stay open.
+pub const IDENTITY_TO_COME: &str = "identity_to_come";
+
+/// The first schema whose stores get an identity rule.
+const IDENTITY_SINCE: i64 = 11;
 
 /// The version of the store on a server; zero: there is none.
 pub(crate) fn postgres_version(tx: &mut Tx<'_>) -> Result<i64, Error> {

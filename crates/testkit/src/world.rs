@@ -43,7 +43,7 @@ impl World {
         let path = if role == Role::Worker { "primary.subagents.w" } else { "primary" };
         Envelope {
             actor: Actor::new(role, AgentPath::parse(path).expect("a path")),
-            proof: Proof::Local,
+            proof: Proof::Engine,
             project: "test".to_owned(),
             context: Context {
                 session: None,
@@ -93,7 +93,14 @@ impl World {
             let (id, scope) = (ListId::from(ids.ulid()), scope.clone());
             let list = List::new(id, project, scope, now);
             let mut snapshot = Snapshot::empty(list.clone());
-            let stamp = Stamp { project, actor: actor.clone(), cause: "testkit", at: now };
+            let stamp = Stamp {
+                project,
+                actor: actor.clone(),
+                cause: "testkit",
+                at: now,
+                proof: "none".into(),
+                recorded_at: now,
+            };
             let opened =
                 Decision { events: vec![ListOpened { list }.into()], ..Decision::default() };
             tx.record(&mut snapshot, &opened, &stamp, &mut ids)?;

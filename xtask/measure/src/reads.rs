@@ -65,7 +65,8 @@ fn filled(file: &Path, todos: usize) -> Result<Ops> {
     let mut ids = Ids::new(at, 1);
     let project = ProjectId::from(ids.ulid());
     let actor = envelope("any").actor;
-    let stamp = Stamp { project, actor, cause: "bench", at };
+    let stamp =
+        Stamp { project, actor, cause: "bench", at, proof: "none".to_owned(), recorded_at: at };
     let opened = stamp.clone();
     store.write(move |tx| {
         tx.insert_project(project, "bench", at)?;

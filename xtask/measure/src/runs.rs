@@ -153,6 +153,7 @@ fn with_crew<T>(
 ) -> T {
     let models = One(Arc::new(Instantly(model)));
     job(&Crew {
+        executor: None,
         ops,
         agents: &Arc::default(),
         models: &models,
@@ -212,6 +213,7 @@ pub(crate) fn continue_a_thousand_times() -> Result<()> {
     let (made, early) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let models = One(Arc::new(Instantly(stops)));
     let outcome = Crew {
+        executor: None,
         ops: &ops,
         agents: &Arc::default(),
         models: &models,
@@ -257,6 +259,7 @@ pub(crate) fn crowd() -> Result<Line> {
     std::thread::scope(|scope| -> Result<()> {
         let worker = scope.spawn(|| {
             Worker {
+                executor: None,
                 ops: &ops,
                 agents: Arc::default(),
                 models: &models,

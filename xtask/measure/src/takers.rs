@@ -198,7 +198,14 @@ fn filled(target: Target, options: Options, tasks: usize) -> Result<Ops> {
     let at = Time::from_micros(1_763_193_600_000_000);
     let mut ids = Ids::new(at, 1);
     let project = ProjectId::from(ids.ulid());
-    let stamp = Stamp { project, actor: envelope("any").actor, cause: "bench", at };
+    let stamp = Stamp {
+        project,
+        actor: envelope("any").actor,
+        cause: "bench",
+        at,
+        proof: "none".to_owned(),
+        recorded_at: at,
+    };
     let scope = Scope::Plan { branch: "main".to_owned(), plan_file: "plan.md".to_owned() };
     let list = List::new(ListId::from(ids.ulid()), project, scope, at);
     let (made, opened) = (list.clone(), stamp.clone());

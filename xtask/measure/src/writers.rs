@@ -85,7 +85,7 @@ fn create(ops: &Ops, turn: &str) -> Result<()> {
 pub(crate) fn envelope(turn: &str) -> Envelope {
     Envelope {
         actor: Actor::new(Role::Root, AgentPath::primary()),
-        proof: Proof::Local,
+        proof: Proof::Nothing,
         project: "bench".to_owned(),
         context: Context {
             conversation: Some("c".to_owned()),

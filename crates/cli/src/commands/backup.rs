@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use punchlist_core::Span;
+use punchlist_core::authority::Action;
 use punchlist_ops::care::{BackedUp, Restore};
 use punchlist_ops::{Error, Ops};
 use serde::Serialize;
@@ -97,6 +98,9 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     }
     let ops = caller::ops(globals)?;
     caller::now()?;
+    let (facts, token) = caller::credentials(globals, false);
+    let (actor, proof) = ops.identify(facts, token.as_deref())?;
+    ops.may_serve(&actor, proof, Action::Backup, "backup")?;
     let stop = Stop::on_signals();
     let once = || -> Result<BackedUp, Error> {
         let mut meter = Meter::new(globals, "copied", &stop);

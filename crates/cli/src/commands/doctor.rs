@@ -1,6 +1,7 @@
 //! `punch doctor`: what is wrong with the store, and what to do about it.
 
 use clap::Command;
+use punchlist_ops::Error;
 use serde_json::json;
 
 use crate::args::Globals;
@@ -20,7 +21,16 @@ pub(crate) fn command() -> Command {
 }
 
 pub(crate) fn run(globals: &Globals) -> Result<(), Failure> {
-    let store = caller::ops(globals)?.examine();
+    let ops = caller::ops(globals)?;
+    let (facts, token) = caller::credentials(globals, false);
+    let admitted = ops.identify(facts, token.as_deref()).and_then(|(_, proof)| ops.admits(proof));
+    // A store that cannot be read has no say in who looks at it.
+    if let Err(error) = admitted
+        && !matches!(error, Error::Store(_))
+    {
+        return Err(error.into());
+    }
+    let store = ops.examine();
     let ok = store.ok;
     // Hosts are looked at once there are some.
     let answer = json!({ "store": store, "hosts": [] });

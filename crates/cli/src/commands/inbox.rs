@@ -99,6 +99,19 @@ fn answer_command() -> Command {
                 .help("With --refuse: a criterion to open again [default: all that are claimed]")
                 .action(ArgAction::Append),
         )
+        .arg(
+            Arg::new("accept-unclaimed")
+                .long("accept-unclaimed")
+                .help("With --resume: accept criteria that nobody claimed, too")
+                .action(ArgAction::SetTrue),
+        )
+        .arg(
+            Arg::new("expect-revision")
+                .long("expect-revision")
+                .value_name("N")
+                .help("With --resume: the issue's revision you looked at [default: when it was asked]")
+                .value_parser(value_parser!(i64)),
+        )
         .after_help(
             "Examples:\n  \
              punch inbox answer 4F7Q --resume --response 'Ship it.'\n  \
@@ -192,6 +205,12 @@ impl Inbox<'_> {
         }
         if let Some(texts) = matches.get_many::<String>("reopen") {
             input["reopen"] = texts.map(String::as_str).map(Value::from).collect();
+        }
+        if matches.get_flag("accept-unclaimed") {
+            input["acceptUnclaimed"] = true.into();
+        }
+        if let Some(revision) = matches.get_one::<i64>("expect-revision") {
+            input["expectedRevision"] = (*revision).into();
         }
         self.give(input)
     }

@@ -76,6 +76,22 @@ fn judge(gate: &Value) -> Given {
     let said = prompt::yes(&format!("{question} [y/n, empty leaves it open] "))?;
     let Some(said) = said else { return Ok(None) };
     let mut answer = json!({ "decision": if said { "resume" } else { "refuse" } });
+    if said && is_sign_off {
+        // The yes is for what was shown, not for what somebody changes meanwhile.
+        answer["expectedRevision"] = gate["revision"].clone();
+        match unclaimed(gate) {
+            0 => {}
+            count => {
+                let what = if count == 1 { "1 criterion is" } else { "criteria are" };
+                let what = if count == 1 { what.to_owned() } else { format!("{count} {what}") };
+                let question = format!("{what} not claimed. Accept anyway? [y/n] ");
+                match prompt::yes(&question)? {
+                    Some(true) => answer["acceptUnclaimed"] = true.into(),
+                    _ => return Ok(None),
+                }
+            }
+        }
+    }
     if !said && is_sign_off {
         match reopened(gate)? {
             None => return Ok(None),
@@ -84,6 +100,16 @@ fn judge(gate: &Value) -> Given {
         }
     }
     word_to_it(answer)
+}
+
+/// How many criteria nobody has claimed.
+fn unclaimed(gate: &Value) -> usize {
+    let criteria = gate["criteria"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let open = |item: &&Value| {
+        item["claim"].is_null()
+            && matches!(item["status"].as_str(), Some("pending" | "in_progress"))
+    };
+    criteria.iter().filter(open).count()
 }
 
 /// Which criteria to open again: none named means all that are claimed.

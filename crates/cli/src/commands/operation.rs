@@ -4,6 +4,7 @@
 //! schema calls a number, a list or a switch is read as one here, and everything else is judged
 //! where all inputs are, in dispatch.
 
+use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use punchlist_ops::schema;
 use punchlist_ops::{CATALOGUE, Operation};
@@ -27,6 +28,7 @@ const GROUPS: &[(&str, &str)] = &[
     ("plan", "Import, look at and put away plans; assign, split and complete their tasks"),
     ("runs", "Look at what agents execute, and stop it"),
     ("session", "Start sessions, say which issue each works on, and see their own lists"),
+    ("store", "Set the rules of the store"),
     ("todo", "Keep an issue's checklist; take, hold, claim and judge items of any list"),
     ("token", "Make, list and take back tokens"),
 ];
@@ -79,9 +81,13 @@ fn leaf(word: &'static str, operation: &'static Operation) -> Command {
         .into_iter()
         .flatten()
         .filter(|(field, _)| !operation.surfaces.positional.contains(&field.as_str()))
-        .filter(|(field, _)| !SHARED.contains(&field.as_str()))
+        .filter(|(field, _)| !SHARED.contains(&field.as_str()) || narrows(operation, field))
         .map(|(field, schema)| {
-            let arg = argument(field, schema).long(flag(field));
+            let mut arg = argument(field, schema).long(flag_of(operation, field));
+            // How these were spelled before; `--mission` and `--pillar` are global flags anyway.
+            if narrows(operation, field) && matches!(field.as_str(), "number" | "planFile") {
+                arg = arg.alias(flag(field));
+            }
             // What people type to every program that asks whether they are sure.
             if field == "confirm" { arg.visible_alias("yes") } else { arg }
         });
@@ -145,6 +151,39 @@ fn flag(field: &str) -> String {
     })
 }
 
+/// Is this a field that says what a new token is narrowed to?
+fn narrows(operation: &Operation, field: &str) -> bool {
+    operation.name == "token_new"
+        && ["project", "mission", "pillar", "number", "planFile", "session"].contains(&field)
+}
+
+/// The flag of a field. What narrows a token begins with `only`, so that no flag which says where
+/// the caller is looks as if it did.
+fn flag_of(operation: &Operation, field: &str) -> String {
+    match field {
+        "number" if narrows(operation, field) => "only-issue".to_owned(),
+        "planFile" if narrows(operation, field) => "only-plan".to_owned(),
+        "mission" | "pillar" | "session" if narrows(operation, field) => format!("only-{field}"),
+        _ => flag(field),
+    }
+}
+
+/// Flags that say where the caller is and would look as if they narrowed a token.
+fn refuse_misleading(operation: &Operation, matches: &ArgMatches) -> Result<(), Failure> {
+    for (given, right) in
+        [("project", "only-project"), ("issue", "only-issue"), ("session", "only-session")]
+    {
+        if operation.name == "token_new"
+            && matches.value_source(given) == Some(ValueSource::CommandLine)
+        {
+            let message = format!("--{given} does not narrow a token");
+            let hint = Some(format!("to narrow it, give --{right}"));
+            return Err(Failure::Usage { message, hint });
+        }
+    }
+    Ok(())
+}
+
 pub(super) fn run(globals: &Globals, name: &str, matches: &ArgMatches) -> Result<(), Failure> {
     let (second, matches) = match matches.subcommand() {
         Some((word, matches)) => (Some(word), matches),
@@ -153,6 +192,7 @@ pub(super) fn run(globals: &Globals, name: &str, matches: &ArgMatches) -> Result
     let operation = of_word(name)
         .find(|operation| operation.surfaces.command.get(1).copied() == second)
         .ok_or_else(|| Failure::usage(format!("there is no command `{name}`")))?;
+    refuse_misleading(operation, matches)?;
     let mut globals = globals.clone();
     let input = input(operation, &mut globals, matches);
     secret_file::call(&globals, operation, input, matches)
@@ -167,10 +207,11 @@ pub(super) fn input(operation: &Operation, globals: &mut Globals, matches: &ArgM
     for (field, schema) in fields.into_iter().flatten() {
         let by_place = operation.surfaces.positional.contains(&field.as_str());
         let mut given = None;
-        if by_place || !SHARED.contains(&field.as_str()) {
+        if by_place || !SHARED.contains(&field.as_str()) || narrows(operation, field) {
             given = value(matches, field, schema);
         }
-        if given.is_none() && SHARED.contains(&field.as_str()) {
+        let is_session = narrows(operation, field) && field == "session";
+        if given.is_none() && SHARED.contains(&field.as_str()) && !is_session {
             given = globals.take_for_field(field, matches).map(Value::from);
         }
         input.extend(given.map(|given| (field.clone(), given)));

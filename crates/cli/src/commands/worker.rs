@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use punchlist_core::authority::Action;
 use punchlist_engine::agent::Toolshed;
 use punchlist_engine::model::Shelf;
 use punchlist_engine::worker::HANDS;
@@ -63,7 +64,9 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         }
     };
     let told = telemetry.beside(|live| listened(live::tell(globals, live)));
+    ops.may_serve(&envelope.actor, envelope.proof, Action::Serve, "worker")?;
     let worker = Worker {
+        executor: Some(&envelope.actor),
         ops: &ops,
         agents: Arc::clone(&envelope.agents),
         models: &models,

@@ -1,4 +1,4 @@
-//! The authority table, one block per kind of list.
+//! The authority table, one block per subject.
 
 use serde_json::Value;
 
@@ -13,16 +13,18 @@ pub(super) fn render(answer: &Value) -> String {
     };
     let mut shown = String::new();
     for table in answer["tables"].as_array().map(Vec::as_slice).unwrap_or_default() {
-        let kind = match (text(table, "list"), text(table, "todoKind")) {
-            (list, todo) if list == "issue" => format!("{list} ({todo})"),
-            (list, _) => list.into_owned(),
-        };
+        let kind = text(table, "subject");
         let mut rows = vec![[vec!["action".to_owned()], strings(&answer["roles"])].concat()];
         for row in table["rows"].as_array().map(Vec::as_slice).unwrap_or_default() {
             rows.push([vec![text(row, "action").into_owned()], strings(&row["cells"])].concat());
         }
         let rows = aligned(rows, width().max(60));
-        shown.push_str(&format!("{BOLD}{kind}{BOLD:#}\n{rows}\n"));
+        shown.push_str(&format!("{BOLD}{kind}{BOLD:#}\n{rows}"));
+        let own = text(table, "own");
+        if !own.is_empty() {
+            shown.push_str(&format!("{DIM}own: {own}{DIM:#}\n"));
+        }
+        shown.push('\n');
     }
     for line in strings(&answer["legend"]) {
         shown.push_str(&format!("{DIM}{line}{DIM:#}\n"));

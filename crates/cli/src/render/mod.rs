@@ -117,6 +117,7 @@ fn words(operation: &str, answer: &Value, now: Time) -> Option<String> {
         "token_new" => tokens::made(answer, now),
         "token_list" => tokens::listed(answer, now),
         "token_revoke" => tokens::revoked(answer),
+        "store_identity" => tokens::identity(answer),
         "digest" => reports::digest(answer, now),
         "audit_closes" => reports::audit(answer, now),
         "authority_show" => authority::render(answer),

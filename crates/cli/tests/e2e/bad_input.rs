@@ -415,7 +415,8 @@ fn ids_out_of_reach(backend: Backend) {
     for (conversation, turn) in [("c1", "t2"), ("c2", "t1"), ("t1", "c1")] {
         assert_eq!(complete(conversation, turn, &open).refusal(1), unknown(&open));
     }
-    let elsewhere = complete("c1", "t1", &open).words(["--project", "other"]);
+    let twice = ["--project", "test", "--project", "other"];
+    let elsewhere = complete("c1", "t1", &open).words(twice);
     let exit = elsewhere.run().exit;
     assert_eq!(exit, Some(2), "a flag is given once");
     let words = ["call", "complete_todo", &input(&open), "--json", "--db", &place.db()];

@@ -57,7 +57,14 @@ fn measure(place: &Place, mission: &Value) {
     let actor = Actor::new(Role::System, AgentPath::primary());
     let written = place.open().write(move |tx| {
         let project = tx.project("test")?.unwrap();
-        let stamp = Stamp { project, actor: actor.clone(), cause: "metric_record", at };
+        let stamp = Stamp {
+            project,
+            actor: actor.clone(),
+            cause: "metric_record",
+            at,
+            proof: "none".into(),
+            recorded_at: at,
+        };
         for value in [55.0, 63.0, 72.0] {
             let (value, source) = (Figure::new(value).unwrap(), "manual".to_owned());
             let reading = Reading { metric_id, value, at, source };

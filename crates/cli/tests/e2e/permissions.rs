@@ -95,7 +95,9 @@ fn what_is_given_always_is_listed_and_taken_back(backend: Backend) {
     assert_eq!(said, "Taken back: you are asked again before primary calls deploy.\n");
     assert_eq!(desk.operator(&["permission", "list"]).said(), "Nothing is permitted always.\n");
     desk.gate("c3");
-    assert_eq!(desk.place.log_of(6), 6);
+    // On a server the first token set the identity rule, and the operator set it back.
+    let rules = if desk.place.db().starts_with("postgres") { 2 } else { 0 };
+    assert_eq!(desk.place.log_of(6 + rules), 6 + rules);
     let events = desk.operator(&["log"]).said();
     assert!(events.contains("permission revoked  `deploy`"), "{events}");
 }

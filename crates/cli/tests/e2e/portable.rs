@@ -19,7 +19,7 @@ fn call(place: &Place, operation: &str, input: &Value) -> Punch {
 
 /// A store in which something of everything has happened; gives the operator's secret.
 fn lived_in(place: &Place) -> String {
-    let secret = first_operator(place);
+    let secret = place.operator();
     let me = |operation: &str, input: Value| call(place, operation, &input).answer();
     let operator =
         |operation: &str, input: Value| with(call(place, operation, &input), &secret).answer();
@@ -231,7 +231,7 @@ fn the_whole_store_is_the_operators_to_export() {
         (export_to(&place, &file).words(["--as", "operator"]), "not_permitted"),
         (with(export_to(&place, &file), &lead), "not_permitted"),
         (with(export_to(&place, &file), &narrow), "out_of_reach"),
-        (with(export_to(&place, &file), "punch_1"), "bad_token"),
+        (with(export_to(&place, &file), "punch_1"), "token_invalid"),
     ] {
         assert_eq!(attempt.refusal(4)["code"], code, "{}", attempt.shown());
     }

@@ -80,7 +80,7 @@ impl Place {
 
     /// `punch` on the store of this place, in the project `test`.
     pub(crate) fn punch<W: Into<OsString>>(&self, words: impl IntoIterator<Item = W>) -> Punch {
-        self.bare(words).words(["--db", &self.db(), "--project", "test"])
+        self.bare(words).words(["--db", &self.db()]).env("PUNCHLIST_PROJECT", "test")
     }
 
     /// `punch call` as `root` in the turn `t1` of the conversation `c1`, answering JSON.
@@ -105,10 +105,15 @@ impl Place {
         answer["created"][0]["id"].as_str().unwrap().to_owned()
     }
 
-    /// The secret of the first operator's token, on a store that has none yet.
+    /// The secret of the first operator's token, on a store that has none yet. The store stays open
+    /// for those who bring none, also on a server.
     pub(crate) fn operator(&self) -> String {
         let made = self.punch(["token", "new", "--role", "operator", "--json"]).answer();
-        made["token"].as_str().unwrap().to_owned()
+        let secret = made["token"].as_str().unwrap().to_owned();
+        self.punch(["store", "identity", "open", "--json"])
+            .env("PUNCHLIST_TOKEN", &secret)
+            .answer();
+        secret
     }
 
     /// How many events the project's log holds. On PostgreSQL the table is asked: a test that runs

@@ -11,6 +11,12 @@ const METRIC: &str = "local-build-time";
 
 /// A place with the usual mission, whose metric is read by this program; and its lead's token.
 fn measured(backend: Backend, command: &Value) -> (Place, String) {
+    let (place, lead, _) = measured_by(backend, command);
+    (place, lead)
+}
+
+/// The same, with the token of a process that may serve everybody.
+fn measured_by(backend: Backend, command: &Value) -> (Place, String, String) {
     let place = Place::new(backend);
     let mut file = developer_experience();
     file["pillars"][0]["metrics"][0]["collect"] = json!({ "command": command });
@@ -19,7 +25,9 @@ fn measured(backend: Backend, command: &Value) -> (Place, String) {
     let lead = ["token", "new", "--role", "lead", "--agent", "boss", "--json"];
     let made = place.punch(lead).with(&operator).answer();
     let lead = made["token"].as_str().unwrap().to_owned();
-    (place, lead)
+    let made = place.punch(["token", "new", "--role", "system", "--json"]).with(&operator).answer();
+    let system = made["token"].as_str().unwrap().to_owned();
+    (place, lead, system)
 }
 
 fn metrics_are_collected_from_the_command_line(backend: Backend) {
@@ -53,9 +61,12 @@ fn metrics_are_collected_from_the_command_line_on_postgres() {
 #[test]
 fn a_collector_finds_no_secret_of_the_worker() {
     let script = "env | grep -c 'hush\\|TOKEN\\|PUNCHLIST\\|HOME' || true";
-    let (place, lead) = measured(Backend::SqliteFile, &json!(["sh", "-c", script]));
+    let (place, lead, system) = measured_by(Backend::SqliteFile, &json!(["sh", "-c", script]));
     place.punch(["metric", "collect", MISSION, METRIC]).with(&lead).said();
-    let worker = place.punch(["worker", "--once", "--json"]).with(&lead);
+    // A lead's token does not start a worker; an unnarrowed system token does.
+    let refused = place.punch(["worker", "--once", "--json"]).with(&lead).refusal(4);
+    assert_eq!(refused["code"], "not_permitted");
+    let worker = place.punch(["worker", "--once", "--json"]).with(&system);
     let done: Value = worker.env("ANTHROPIC_API_KEY", "hush").answer();
     let expected = json!({
         "did": "metric_collected", "project": "test", "mission": MISSION, "metric": METRIC,

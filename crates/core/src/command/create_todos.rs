@@ -3,12 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::draft::Draft;
+use crate::authority::{Action, Verdict, authority};
 use crate::capacity::Place;
 use crate::deadline::Deadline;
 use crate::event::TodoCreated;
 use crate::text::{Body, Content, Title, normalised, or_empty};
 use crate::todo::Priority;
-use crate::{AgentPath, Refusal, Refused, Role, Status, Todo, TodoId, TodoKind, Warning};
+use crate::{AgentPath, Refusal, Refused, Status, Todo, TodoId, TodoKind, Warning};
 
 /// Put new items into the list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,7 +97,10 @@ impl Draft<'_> {
     /// The same where no limit is asked about.
     pub(super) fn row(&mut self, item: &NewTodo, status: Status) -> Todo {
         let position = item.position.unwrap_or_else(|| self.last_place(item.parent_id));
-        let ratified = item.kind == TodoKind::Criterion && self.actor.role == Role::Operator;
+        // Who may ratify a criterion has ratified the ones it writes down.
+        let list = self.state.list.kind();
+        let ratified = item.kind == TodoKind::Criterion
+            && authority(self.actor.role, list, item.kind, Action::Ratify, true) == Verdict::Allow;
         Todo {
             id: TodoId::from(self.ids.ulid()),
             list_id: self.state.list.id,

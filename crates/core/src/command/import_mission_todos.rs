@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 
 use super::NewTodo;
 use super::draft::Draft;
-use crate::authority::{Action, Denial};
+use crate::authority::{Action, Denial, Verdict, authority};
 use crate::event::{TodoClaimed, TodoCreated};
 use crate::text::{Body, normalised};
 use crate::todo::Claim;
-use crate::{ListKind, Refusal, Refused, Role, Status, Time, TodoKind, Warning};
+use crate::{ListKind, Refusal, Refused, Status, Time, TodoKind, Warning};
 
 /// Put items into a pillar's list as they stood elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,8 +83,11 @@ impl ImportMissionTodos {
     pub(super) fn decide(&self, draft: &mut Draft<'_>) -> Result<(), Refused> {
         let (role, list) = (draft.actor.role, draft.state.list.kind());
         // It passes by limits and by review: what others bring in, they create one by one.
-        if role != Role::Operator || list != ListKind::Pillar {
-            let (action, todo_kind, denial) = (Action::Create, TodoKind::Step, Denial::Role);
+        let todo_kind = TodoKind::Step;
+        if authority(role, list, todo_kind, Action::Import, true) != Verdict::Allow
+            || list != ListKind::Pillar
+        {
+            let (action, denial) = (Action::Create, Denial::Role);
             return Err(Refusal::NotPermitted { role, action, list, todo_kind, denial }.into());
         }
         let known = draft.state.todos.values().filter_map(|todo| todo.external_id.clone());

@@ -7,8 +7,12 @@ use crate::event::TodoRatified;
 use crate::{Refused, Status, Todo, TodoKind};
 
 /// Accept every claimed criterion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SignOff {}
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SignOff {
+    /// And those that nobody claimed.
+    #[serde(default)]
+    pub accept_unclaimed: bool,
+}
 
 impl SignOff {
     pub(super) fn decide(self, draft: &mut Draft<'_>) -> Result<(), Refused> {
@@ -23,8 +27,15 @@ impl SignOff {
             if todo.ratified_at.is_none() {
                 draft.emit(TodoRatified { todo_id: todo.id, ratified_at: draft.now });
             }
-            if let Some(claim) = todo.claim.filter(|_| !todo.status.is_settled()) {
-                draft.complete(todo.id, claim.outcome.as_deref(), &claim.evidence)?;
+            if todo.status.is_settled() {
+                continue;
+            }
+            match todo.claim {
+                Some(claim) => {
+                    draft.complete(todo.id, claim.outcome.as_deref(), &claim.evidence)?;
+                }
+                None if self.accept_unclaimed => draft.complete(todo.id, None, &[])?,
+                None => {}
             }
         }
         Ok(())

@@ -7,10 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Delegation;
+use crate::authority::{Action, Subject, may};
 use crate::event::ProposalDecided;
 use crate::issue::checklist::{Line, parse};
 use crate::text::{Content, Title};
-use crate::{Actor, Decision, Refusal, Refused, Role, TodoKind};
+use crate::{Actor, Decision, Refusal, Refused, TodoKind};
 
 /// How many items a proposal may hold.
 const ITEMS_MAX: usize = 100;
@@ -62,10 +63,8 @@ impl DecideProposal {
         delegation: &Delegation,
         actor: &Actor,
     ) -> Result<(Decision, Vec<ProposedItem>), Refused> {
-        let delegator = actor.role == Role::System
-            || actor.role == Role::Operator
-            || (actor.role != Role::Worker && actor.agent == delegation.parent_agent);
-        if !delegator {
+        let own = || actor.agent == delegation.parent_agent;
+        if !may(actor, Subject::Delegation, Action::Decide, own) {
             return Err(
                 Refusal::NotYourProposal { delegator: delegation.parent_agent.clone() }.into()
             );

@@ -4,12 +4,13 @@
 //! command. A write that names another than the caller's current lease is refused and logged.
 
 use super::propose::{Proposal, proposal_in};
-use super::{ATTEMPTS_MAX, Delegation, DelegationState, WORKERS};
+use super::{ATTEMPTS_MAX, Delegation, DelegationState};
+use crate::authority::{Action, Subject, may, may_any, owns_delegation};
 use crate::event::{
     DelegationCancelled, DelegationFailed, DelegationRefused, DelegationReturned, DelegationStarted,
 };
 use crate::text::Body;
-use crate::{Actor, Decision, Lease, Refusal, Refused, Role, Time};
+use crate::{Actor, Decision, Lease, Refusal, Refused, Time};
 
 /// Begin to work on a delegation, and hold it for so long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +62,7 @@ impl TakeDelegation {
         lease: Option<&Lease>,
         actor: &Actor,
     ) -> Result<(Decision, Lease), Refused> {
-        if !WORKERS.contains(&actor.role) {
+        if !may_any(actor.role, Subject::Delegation, Action::Take) {
             return Err(Refusal::MayNotDelegate { role: actor.role }.into());
         }
         over(delegation)?;
@@ -121,10 +122,7 @@ impl ReportDelegation {
 
 impl CancelDelegation {
     pub fn decide(&self, delegation: &Delegation, actor: &Actor) -> Result<Decision, Refused> {
-        // By its principal: a namesake in another role has no say, and the driver acts for it.
-        let own = delegation.delegated_by == actor.principal
-            || (actor.role == Role::System && delegation.parent_agent == actor.agent);
-        if actor.role != Role::Operator && !own {
+        if !may(actor, Subject::Delegation, Action::Cancel, || owns_delegation(actor, delegation)) {
             return Err(Refusal::MayNotDelegate { role: actor.role }.into());
         }
         over(delegation)?;
@@ -206,6 +204,7 @@ fn over(delegation: &Delegation) -> Result<(), Refused> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Role;
     use crate::delegation::{Delegate, Mode, Review, apply_delegation};
     use crate::text::Title;
     use crate::{AgentPath, Event, Ids, ProjectId};

@@ -1,7 +1,7 @@
 //! Hand work on.
 
-use super::{DELEGATORS, Delegation, DelegationState, Mode, Review};
-use crate::authority::{Action, Verdict, authority, owns};
+use super::{Delegation, DelegationState, Mode, Review};
+use crate::authority::{Action, Subject, Verdict, authority, may_any, owns};
 use crate::event::DelegationQueued;
 use crate::text::{Body, Title};
 use crate::{
@@ -47,7 +47,7 @@ impl Delegate {
         now: Time,
         ids: &mut Ids,
     ) -> Result<Decision, Refused> {
-        if !DELEGATORS.contains(&actor.role) {
+        if !may_any(actor.role, Subject::Delegation, Action::Create) {
             return Err(Refusal::MayNotDelegate { role: actor.role }.into());
         }
         let path = format!("{}.subagents.{}", actor.agent, self.kind);
@@ -70,6 +70,7 @@ impl Delegate {
             run_id: self.run_id,
             delegated_by: actor.principal.clone(),
             parent_agent: actor.agent.clone(),
+            reach: actor.reach.clone(),
             agent,
             attempts: 0,
             result: None,

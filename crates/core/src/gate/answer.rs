@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::permission::Allow;
-use super::{Gate, GateKind, GateState, form};
+use super::{Gate, GateKind, GateState, Purpose, form};
+use crate::authority::{Action, Subject, may_any};
 use crate::event::{GateAnswerRefused, GateAnswered};
-use crate::{Actor, Decision, Refusal, Refused, Role};
+use crate::{Actor, Decision, Issue, Refusal, Refused, Snapshot, TodoKind};
 
 /// What a person says to a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -22,6 +23,10 @@ pub enum GateDecision {
 pub struct AnswerGate {
     pub decision: GateDecision,
     pub response: Option<Value>,
+    /// The revision of the issue that the operator saw; absent: the one it was asked at.
+    pub expected_revision: Option<i64>,
+    /// A sign-off accepts criteria that nobody claimed.
+    pub accept_unclaimed: bool,
 }
 
 impl Gate {
@@ -40,9 +45,21 @@ impl Gate {
 }
 
 impl AnswerGate {
+    /// An answer to a gate that is no sign-off.
+    #[must_use]
+    pub const fn plain(decision: GateDecision, response: Option<Value>) -> Self {
+        Self { decision, response, expected_revision: None, accept_unclaimed: false }
+    }
+
     /// May this be the answer? Looked at first, before anything that follows from it.
-    pub fn check(&self, gate: &Gate, actor: &Actor) -> Result<(), Refused> {
-        if actor.role != Role::Operator {
+    /// `issue`: what a sign-off is about, with its checklist.
+    pub fn check(
+        &self,
+        gate: &Gate,
+        issue: Option<(&Issue, &Snapshot)>,
+        actor: &Actor,
+    ) -> Result<(), Refused> {
+        if !may_any(actor.role, Subject::Gate, Action::Answer) {
             let refusal = Refusal::MayNotAnswer { role: actor.role };
             // To answer oneself is the very thing gates are against: the try stays visible.
             let audit = GateAnswerRefused { gate_id: gate.id, refusal: refusal.clone() };
@@ -66,7 +83,48 @@ impl AnswerGate {
             let faults = vec!["`allow` must be `once` or `always`".to_owned()];
             Allow::of(self.response.as_ref()).ok_or(Refusal::BadResponse { faults })?;
         }
-        Ok(())
+        match issue {
+            Some((issue, checklist))
+                if gate.purpose == Some(Purpose::SignOff)
+                    && self.decision == GateDecision::Resume =>
+            {
+                self.check_seen(gate, issue)?;
+                self.check_claimed(issue, checklist)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A yes covers what the operator saw, and nothing that changed since.
+    fn check_seen(&self, gate: &Gate, issue: &Issue) -> Result<(), Refused> {
+        let changed = match (self.expected_revision, gate.is_current(issue)) {
+            (None, true) => return Ok(()),
+            (None, false) => issue.changed_since(gate.revision.unwrap_or(0)),
+            (Some(seen), _) if seen == issue.revision => return Ok(()),
+            // What a sign-off of an older version was asked for is not known part by part.
+            (Some(_), _) if gate.end.is_none() => Vec::new(),
+            (Some(seen), _) => match issue.changed_since(seen) {
+                changed if changed.is_empty() => return Ok(()),
+                changed => changed,
+            },
+        };
+        let (number, revision) = (issue.number, issue.revision);
+        Err(Refusal::ChangedSinceAsked { number, changed, revision }.into())
+    }
+
+    /// Criteria that nobody claimed are accepted only where the operator says so.
+    fn check_claimed(&self, issue: &Issue, checklist: &Snapshot) -> Result<(), Refused> {
+        let unclaimed = checklist.todos.values().filter(|todo| {
+            todo.kind == TodoKind::Criterion
+                && todo.removed_at.is_none()
+                && !todo.status.is_settled()
+                && todo.claim.is_none()
+        });
+        let criteria: Vec<String> = unclaimed.map(|todo| todo.title.clone()).collect();
+        if criteria.is_empty() || self.accept_unclaimed {
+            return Ok(());
+        }
+        Err(Refusal::UnclaimedCriteria { number: issue.number, criteria }.into())
     }
 
     /// `revision`: the issue's, after all that follows from the answer.
@@ -76,7 +134,7 @@ impl AnswerGate {
         actor: &Actor,
         revision: Option<i64>,
     ) -> Result<Decision, Refused> {
-        self.check(gate, actor)?;
+        self.check(gate, None, actor)?;
         let answered = GateAnswered {
             gate_id: gate.id,
             state: match self.decision {
@@ -96,5 +154,76 @@ impl AnswerGate {
             return Allow::of(self.response.as_ref()).map(Allow::response);
         }
         self.response.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::issue::{IssueStatus, Part};
+    use crate::{AgentPath, Role};
+
+    fn asked(revision: i64, end: Option<IssueStatus>) -> Gate {
+        let issue = crate::issue::tests::issue(3);
+        serde_json::from_value(serde_json::json!({
+            "id": "01JCQ0000000000000000000AB", "projectId": issue.project_id,
+            "kind": "checkpoint", "purpose": "sign_off", "state": "open",
+            "sessionId": null, "issueId": issue.id, "text": "met", "details": {},
+            "askedBy": "root:primary", "agent": "primary", "createdAt": "2026-11-15T09:00:00Z",
+            "revision": revision, "end": end, "response": null, "answeredBy": null,
+            "answeredAt": null, "collectedAt": null,
+        }))
+        .unwrap()
+    }
+
+    fn refused(gate: &Gate, issue: &Issue, expected: Option<i64>) -> Option<Refusal> {
+        let list = crate::List::new(
+            crate::ListId::from(crate::Ids::new(crate::Time::from_micros(0), 4).ulid()),
+            issue.project_id,
+            crate::Scope::Issue { issue_id: issue.id.to_string() },
+            crate::Time::from_micros(0),
+        );
+        let answer = AnswerGate {
+            decision: GateDecision::Resume,
+            response: None,
+            expected_revision: expected,
+            accept_unclaimed: false,
+        };
+        let operator = Actor::new(Role::Operator, AgentPath::primary());
+        let checked = answer.check(gate, Some((issue, &Snapshot::empty(list))), &operator);
+        checked.err().map(|refused| refused.refusal)
+    }
+
+    /// A yes covers what was seen: the issue as it was asked about, or the revision that the
+    /// operator names; what is not covered by a sign-off does not count.
+    #[test]
+    fn a_yes_covers_what_the_operator_saw() {
+        let base = crate::issue::tests::issue(3);
+        let at = |revision, judged: &[(Part, i64)]| Issue {
+            revision,
+            judged: judged.iter().copied().collect(),
+            ..base.clone()
+        };
+        let gate = asked(4, Some(IssueStatus::Resolved));
+        let changed = |parts: &[Part], revision| {
+            let (number, changed) = (3, parts.to_vec());
+            Some(Refusal::ChangedSinceAsked { number, changed, revision })
+        };
+        let claims = [(Part::Criteria, 2), (Part::Claims, 6)];
+        for (gate, issue, expected, answer) in [
+            (&gate, at(4, &[(Part::Claims, 4)]), None, None),
+            (&gate, at(9, &[(Part::Claims, 4)]), None, None),
+            (&gate, at(9, &claims), None, changed(&[Part::Claims], 9)),
+            (&gate, at(9, &claims), Some(4), changed(&[Part::Claims], 9)),
+            (&gate, at(9, &claims), Some(6), None),
+            (&gate, at(9, &claims), Some(9), None),
+            (&gate, at(9, &claims), Some(1), changed(&[Part::Criteria, Part::Claims], 9)),
+            (&asked(4, None), at(9, &[]), None, changed(&[], 9)),
+            (&asked(4, None), at(9, &[]), Some(8), changed(&[], 9)),
+            (&asked(4, None), at(9, &[]), Some(9), None),
+            (&asked(4, None), at(4, &[]), None, None),
+        ] {
+            assert_eq!(refused(gate, &issue, expected), answer, "{issue:?} {expected:?}");
+        }
     }
 }

@@ -2,8 +2,10 @@
 
 use serde_json::Value;
 
-use super::{ASKERS, Gate, GateKind, GateState, Purpose, form};
+use super::{Gate, GateKind, GateState, Purpose, form};
+use crate::authority::{Action, Subject, may_any};
 use crate::event::{GateCollected, GateOpened, GateSuperseded};
+use crate::issue::IssueStatus;
 use crate::text::{Body, normalised};
 use crate::{
     Actor, Decision, GateId, Ids, Issue, ProjectId, Refusal, Refused, RunId, Session, Snapshot,
@@ -18,6 +20,8 @@ pub struct OpenGate {
     pub purpose: Option<Purpose>,
     pub text: Body,
     pub details: Value,
+    /// Of a sign-off: how the issue is to end.
+    pub end: IssueStatus,
 }
 
 /// What the question stands on.
@@ -53,7 +57,7 @@ impl OpenGate {
         now: Time,
         ids: &mut Ids,
     ) -> Result<Asked, Refused> {
-        if !ASKERS.contains(&actor.role) {
+        if !may_any(actor.role, Subject::Gate, Action::Ask) {
             return Err(Refusal::MayNotAsk { role: actor.role }.into());
         }
         if self.kind == GateKind::Form {
@@ -67,11 +71,15 @@ impl OpenGate {
                 && gate.issue_id == ground.issue.map(|issue| issue.id)
                 && normalised(&gate.text) == normalised(self.text.as_str())
                 && gate.details == self.details
+                && (gate.end.is_none() || gate.end == Some(self.end))
         };
-        // A sign-off is about the issue as it stands: asked or answered for another revision, it
-        // is another question.
-        let current =
-            |gate: &Gate| gate.purpose != Some(Purpose::SignOff) || gate.revision == revision;
+        // A sign-off is about the issue as it stands: where what it covers has changed, it is
+        // another question.
+        let current = |gate: &Gate| {
+            gate.purpose != Some(Purpose::SignOff)
+                || ground.issue.is_some_and(|issue| gate.is_current(issue))
+        };
+        let end = (purpose == Some(Purpose::SignOff)).then_some(self.end);
         if let Some(gate) = ground.earlier.iter().find(same) {
             match gate.state {
                 GateState::Open if current(gate) => return Ok(Asked::Standing(gate.id)),
@@ -101,6 +109,7 @@ impl OpenGate {
             agent: actor.agent.clone(),
             created_at: now,
             revision,
+            end,
             response: None,
             answered_by: None,
             answered_at: None,

@@ -7,13 +7,11 @@
 use serde_json::{Value, json};
 
 use super::{Gate, GateKind, GateState};
+use crate::authority::{Action, Denial, Subject, Verdict, judge, may_any};
 use crate::event::{GateAnswerRefused, GateOpened, PermissionRevoked};
 use crate::text::Title;
-use crate::{Actor, AgentPath, Decision, GateId, Ids, Issue, ProjectId, Refusal, Refused, Role};
+use crate::{Actor, AgentPath, Decision, GateId, Ids, Issue, ProjectId, Refusal, Refused};
 use crate::{RunId, Session, Time};
-
-/// Who asks: the runner of agents, or an agent for itself and those below it.
-pub const PERMISSION_ASKERS: [Role; 2] = [Role::Root, Role::System];
 
 /// For how long permission is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,12 +91,13 @@ impl AskPermission {
         now: Time,
         ids: &mut Ids,
     ) -> Result<Permitted, Refused> {
-        if !PERMISSION_ASKERS.contains(&actor.role) {
-            return Err(Refusal::MayNotAsk { role: actor.role }.into());
-        }
-        let is_own = self.agent == actor.agent || self.agent.is_below(&actor.agent);
-        if actor.role == Role::Root && !is_own {
-            return Err(Refusal::NotYourself { agent: self.agent.clone() }.into());
+        let is_own = self.agent.is_within(&actor.agent);
+        match judge(actor.role, Subject::Permission, Action::Ask, is_own) {
+            Verdict::Allow => {}
+            Verdict::Deny(Denial::NotYours) => {
+                return Err(Refusal::NotYourself { agent: self.agent.clone() }.into());
+            }
+            _ => return Err(Refusal::MayNotAsk { role: actor.role }.into()),
         }
         let said = ground.earlier.iter().find(|gate| self.is_asked_by(gate));
         if let Some(gate) = said.filter(|gate| gate.state != GateState::Open) {
@@ -129,6 +128,7 @@ impl AskPermission {
             agent: self.agent.clone(),
             created_at: now,
             revision: ground.issue.map(|issue| issue.revision),
+            end: None,
             response: None,
             answered_by: None,
             answered_at: None,
@@ -195,7 +195,7 @@ pub struct RevokePermission {}
 
 impl RevokePermission {
     pub fn decide(self, gate: &Gate, actor: &Actor, now: Time) -> Result<Decision, Refused> {
-        if actor.role != Role::Operator {
+        if !may_any(actor.role, Subject::Permission, Action::Revoke) {
             let refusal = Refusal::MayNotAnswer { role: actor.role };
             let audit = GateAnswerRefused { gate_id: gate.id, refusal: refusal.clone() };
             return Err(Refused { refusal, audit: Some(Box::new(audit.into())) });

@@ -1,7 +1,7 @@
 //! Say who is to work an issue. Binding a session does it (Q-K5).
 
 use super::{Issue, keeper};
-use crate::authority::Action;
+use crate::authority::{Action, Subject};
 use crate::event::IssueAssigned;
 use crate::{Actor, Decision, Refused, SessionId};
 
@@ -26,7 +26,7 @@ impl AssignIssue {
     }
 
     pub fn decide(&self, issue: &Issue, actor: &Actor) -> Result<Decision, Refused> {
-        keeper(actor, Action::Assign)?;
+        keeper(actor, Subject::Session, Action::Bind, || true)?;
         if issue.assignment == self.assignment {
             return Ok(Decision::default());
         }

@@ -1,7 +1,9 @@
 //! File an issue: the next number of the project, unless an open one looks the same.
 
+use std::collections::BTreeMap;
+
 use super::{Issue, IssueStatus, Likeness, keeper};
-use crate::authority::Action;
+use crate::authority::{Action, Subject};
 use crate::event::IssueCreated;
 use crate::text::{Body, Title, or_empty};
 use crate::{Actor, Decision, Ids, IssueId, ProjectId, Refusal, Refused, Time};
@@ -33,7 +35,7 @@ impl CreateIssue {
         now: Time,
         ids: &mut Ids,
     ) -> Result<Decision, Refused> {
-        keeper(actor, Action::Create)?;
+        keeper(actor, Subject::Issue, Action::Create, || true)?;
         if !self.force_new {
             self.check_new(ground)?;
         }
@@ -46,6 +48,7 @@ impl CreateIssue {
             status: IssueStatus::Open,
             assignment: None,
             revision: 1,
+            judged: BTreeMap::new(),
             created_by: actor.principal.clone(),
             created_at: now,
             updated_at: now,

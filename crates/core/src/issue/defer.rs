@@ -1,7 +1,7 @@
 //! Let an issue rest until a date; it comes back by itself (P-27).
 
 use super::{Issue, keeper};
-use crate::authority::Action;
+use crate::authority::{Action, Subject};
 use crate::event::IssueDeferred;
 use crate::{Actor, Decision, Refused, Time};
 
@@ -13,7 +13,7 @@ pub struct DeferIssue {
 
 impl DeferIssue {
     pub fn decide(self, issue: &Issue, actor: &Actor) -> Result<Decision, Refused> {
-        keeper(actor, Action::Defer)?;
+        keeper(actor, Subject::Issue, Action::Defer, || true)?;
         if issue.defer_until == self.until {
             return Ok(Decision::default());
         }

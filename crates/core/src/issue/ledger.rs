@@ -6,8 +6,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Issue, keeper};
-use crate::authority::Action;
+use super::{Issue, Part, keeper};
+use crate::authority::{Action, Subject};
 use crate::event::{ChecklistChanged, IssueUpdated};
 use crate::text::Body;
 use crate::{
@@ -66,7 +66,7 @@ impl CommentIssue {
         now: Time,
         ids: &mut Ids,
     ) -> Result<Decision, Refused> {
-        keeper(actor, Action::Note)?;
+        keeper(actor, Subject::Issue, Action::Comment, || true)?;
         let text = self.text.as_str().to_owned();
         let event = line(issue.id, UpdateKind::Comment, text, actor, now, ids);
         Ok(Decision { events: vec![event], ..Decision::default() })
@@ -111,8 +111,37 @@ pub fn follow(
         .map(|text| note(issue, text, actor, now, ids))
         .collect();
     let (issue_id, revision) = (issue.id, issue.revision + 1);
-    events.push(ChecklistChanged { issue_id, revision }.into());
+    let parts = judged_parts(checklist, decided);
+    events.push(ChecklistChanged { issue_id, revision, parts }.into());
     Decision { events, ..Decision::default() }
+}
+
+/// The parts of an issue that a sign-off covers and this decision changed.
+fn judged_parts(checklist: &Snapshot, decided: &Decision) -> Vec<Part> {
+    let is_criterion =
+        |id: &TodoId| checklist.todo(*id).is_some_and(|todo| todo.kind == TodoKind::Criterion);
+    let mut parts = Vec::new();
+    for event in &decided.events {
+        let (id, changed): (&TodoId, &[Part]) = match event {
+            Event::TodoCreated(e) => (&e.todo.id, &[Part::Criteria]),
+            Event::TodoRevised(e) => (&e.todo_id, &[Part::Criteria]),
+            Event::TodoDescribed(e) => (&e.todo_id, &[Part::Criteria]),
+            Event::TodoCancelled(e) => (&e.todo_id, &[Part::Criteria]),
+            Event::TodoRemoved(e) => (&e.todo_id, &[Part::Criteria]),
+            Event::TodoReopened(e) => (&e.todo_id, &[Part::Claims]),
+            Event::TodoCompleted(e) => (&e.todo_id, &[Part::Claims]),
+            Event::ClaimReturned(e) => (&e.todo_id, &[Part::Claims]),
+            Event::TodoClaimed(e) if e.claim.evidence.is_empty() => (&e.todo_id, &[Part::Claims]),
+            Event::TodoClaimed(e) => (&e.todo_id, &[Part::Claims, Part::Evidence]),
+            _ => continue,
+        };
+        if is_criterion(id) {
+            parts.extend_from_slice(changed);
+        }
+    }
+    parts.sort();
+    parts.dedup();
+    parts
 }
 
 /// The lines of the ledger that a change of the checklist makes.

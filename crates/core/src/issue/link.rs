@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Issue, keeper};
-use crate::authority::Action;
+use crate::authority::{Action, Subject};
 use crate::event::{IssueLinked, IssueUnlinked};
 use crate::{Actor, Decision, Ids, IssueId, LinkId, ProjectId, Refusal, Refused, Time};
 
@@ -95,7 +95,7 @@ impl LinkIssues {
         now: Time,
         ids: &mut Ids,
     ) -> Result<Decision, Refused> {
-        keeper(actor, Action::Create)?;
+        keeper(actor, Subject::Issue, Action::Link, || true)?;
         if from.id == to.id {
             return Err(Refusal::SelfLink { number: from.number }.into());
         }
@@ -124,7 +124,7 @@ impl UnlinkIssues {
         links: &[Link],
         actor: &Actor,
     ) -> Result<Decision, Refused> {
-        keeper(actor, Action::Cancel)?;
+        keeper(actor, Subject::Issue, Action::Link, || true)?;
         let Some(link) = links.iter().find(|link| link.says(self.kind, from.id, to.id)) else {
             let (number, to) = (from.number, to.number);
             return Err(Refusal::NotLinked { number, kind: self.kind, to }.into());

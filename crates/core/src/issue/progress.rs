@@ -2,7 +2,7 @@
 
 use crate::select::ordered;
 use crate::text::normalised;
-use crate::{Role, Snapshot, Status, Todo, TodoKind};
+use crate::{Snapshot, Status, Todo, TodoKind};
 
 /// Counts over the items in view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,10 +49,7 @@ pub fn of(snapshot: &Snapshot) -> Progress {
 
 fn dropped_by_agent(todo: &Todo) -> bool {
     todo.status == Status::Cancelled
-        && todo
-            .settled_by
-            .as_ref()
-            .is_some_and(|by| !matches!(by.role, Role::Operator | Role::System))
+        && todo.settled_by.as_ref().is_some_and(|by| by.role.is_agent())
 }
 
 /// What an agent gave up of its plan, in words; nothing where it gave up nothing (P-9). Of any

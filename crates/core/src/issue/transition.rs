@@ -3,12 +3,13 @@
 //! An agent closes an issue on one ground alone: a sign-off that the operator gave it, for the
 //! issue as it stands (D-23). With the move the revision grows, so a sign-off is good once.
 
-use super::{Issue, IssueStatus, MoveVerdict, ledger, may_move, ways};
+use super::{Issue, IssueStatus, MoveVerdict, Part, ledger, may_move, ways};
+use crate::authority::{Action, Subject, may_any};
 use crate::event::{IssueTransitionRefused, IssueTransitioned};
 use crate::gate::{Gate, GateState, Purpose};
 use crate::text::Body;
 use crate::{
-    Actor, Decision, Ids, Refusal, Refused, Role, SessionId, Snapshot, Status, Time, Todo, TodoKind,
+    Actor, Decision, Ids, Refusal, Refused, SessionId, Snapshot, Status, Time, Todo, TodoKind,
 };
 
 /// Move an issue.
@@ -33,13 +34,14 @@ pub struct Closing<'a> {
 }
 
 impl Closing<'_> {
-    /// Has the operator signed off the issue as it stands, for this session?
-    fn is_signed_off(&self, issue: &Issue) -> bool {
+    /// Has the operator signed off the issue as it stands, for this session and this end?
+    fn is_signed_off(&self, issue: &Issue, to: IssueStatus) -> bool {
         self.sign_off.is_some_and(|gate| {
             gate.purpose == Some(Purpose::SignOff)
                 && gate.state == GateState::Resumed
                 && gate.issue_id == Some(issue.id)
-                && gate.revision == Some(issue.revision)
+                && gate.end.is_none_or(|end| end == to)
+                && gate.is_current(issue)
                 && gate.session_id.is_some()
                 && gate.session_id == self.session
         })
@@ -56,12 +58,9 @@ impl TransitionIssue {
         ids: &mut Ids,
     ) -> Result<Decision, Refused> {
         let (number, from, to, role) = (issue.number, issue.status, self.status, actor.role);
-        let signed_off = role == Role::Root
-            && !from.is_closed()
-            && to.is_closed()
-            && closing.is_signed_off(issue);
-        match may_move(role, from, to) {
-            MoveVerdict::Deny if !signed_off => {
+        let granted = closing.is_signed_off(issue, to);
+        match may_move(role, from, to, granted) {
+            MoveVerdict::Deny => {
                 let asked = closing.sign_off.map(|gate| gate.state);
                 let refusal =
                     Refusal::IssueMoveNotPermitted { role, number, status: from, to, asked };
@@ -76,10 +75,11 @@ impl TransitionIssue {
                 let allowed = ways(role, from);
                 Err(Refusal::WrongIssueStatus { number, status: from, to, allowed }.into())
             }
-            MoveVerdict::Allow | MoveVerdict::Deny => {
+            MoveVerdict::Allow => {
                 let closes = to.is_closed() && !from.is_closed();
                 // A person is asked once; an agent has been through a sign-off that listed them.
-                let is_asked = closes && role == Role::Operator && !self.confirm;
+                let by_right = may_any(role, Subject::Issue, Action::Close);
+                let is_asked = closes && by_right && !self.confirm;
                 if is_asked && !closing.open_children.is_empty() {
                     let children = closing.open_children.to_vec();
                     return Err(Refusal::OpenChildren { number, children }.into());
@@ -91,6 +91,7 @@ impl TransitionIssue {
                     status: to,
                     reason: self.reason.as_ref().map(|reason| reason.as_str().to_owned()),
                     revision: issue.revision + 1,
+                    parts: if closes { vec![Part::Status] } else { Vec::new() },
                 };
                 let mut decision = Decision { events: vec![moved.into()], ..Decision::default() };
                 let told = closing.checklist.filter(|_| to == IssueStatus::Resolved).and_then(told);
@@ -118,7 +119,7 @@ fn told(checklist: &Snapshot) -> Option<String> {
 mod tests {
     use super::*;
     use crate::issue::apply_issue;
-    use crate::{AgentPath, Event, IssueId};
+    use crate::{AgentPath, Event, IssueId, Role};
 
     fn issue(status: IssueStatus) -> Issue {
         let at = Time::from_micros(1);
@@ -144,6 +145,7 @@ mod tests {
             agent: AgentPath::primary(),
             created_at: Time::from_micros(2),
             revision: Some(issue.revision),
+            end: Some(IssueStatus::Resolved),
             response: None,
             answered_by: None,
             answered_at: None,
@@ -178,7 +180,8 @@ mod tests {
         reject(None, Some(session), "ask for sign-off with checkpoint");
         reject(Some(&sign_off(&issue, GateState::Open, session)), Some(session), "not answered");
         reject(Some(&sign_off(&issue, GateState::Refused, session)), Some(session), "rework");
-        reject(Some(&Gate { revision: Some(4), ..good.clone() }), Some(session), "has changed");
+        let unversioned = Gate { revision: Some(4), end: None, ..good.clone() };
+        reject(Some(&unversioned), Some(session), "has changed");
         reject(Some(&good), Some(other), "ask again");
         reject(Some(&good), None, "ask again");
         let pause = Gate { purpose: Some(Purpose::Pause), ..good.clone() };
@@ -186,6 +189,37 @@ mod tests {
         for role in [Role::Worker, Role::Lead, Role::Owner, Role::System] {
             assert!(close(&issue, closing(Some(&good), Some(session)), role).is_err(), "{role}");
         }
+    }
+
+    /// A granted sign-off is for the end it asked for; it outlives changes of steps, and is void
+    /// once something changes that it covers. Sign-offs of older versions name no end.
+    #[test]
+    fn a_sign_off_is_for_one_end_of_the_issue_as_it_was_judged() {
+        let before = issue(IssueStatus::InProgress);
+        let session = crate::session::tests::session(8).id;
+        let granted = sign_off(&before, GateState::Resumed, session);
+        let attempt = |gate: &Gate, issue: &Issue, status| {
+            let command = TransitionIssue { status, reason: None, confirm: false };
+            let closing =
+                Closing { session: Some(session), sign_off: Some(gate), ..Closing::default() };
+            let (now, actor) = (Time::from_micros(9), Actor::new(Role::Root, AgentPath::primary()));
+            command.decide(issue, &actor, closing, now, &mut Ids::new(now, 5)).is_ok()
+        };
+        let (resolved, rejected) = (IssueStatus::Resolved, IssueStatus::Rejected);
+        assert!(attempt(&granted, &before, resolved));
+        assert!(!attempt(&granted, &before, rejected));
+        let old = Gate { end: None, ..granted.clone() };
+        assert!(attempt(&old, &before, resolved) && attempt(&old, &before, rejected));
+        let steps_changed = Issue { revision: 9, ..before };
+        assert!(attempt(&granted, &steps_changed, resolved));
+        assert!(!attempt(&old, &steps_changed, resolved));
+        for part in [Part::Title, Part::Body, Part::Criteria, Part::Claims, Part::Evidence] {
+            let changed = Issue { judged: [(part, 6)].into(), ..steps_changed.clone() };
+            assert!(!attempt(&granted, &changed, resolved), "{}", part.name());
+        }
+        // It was used, and the operator opened the issue again: it is not good a second time.
+        let used = Issue { judged: [(Part::Status, 6)].into(), ..steps_changed };
+        assert!(!attempt(&granted, &used, resolved));
     }
 
     /// Every move that the table allows changes the row and nothing else; every other changes
@@ -203,19 +237,23 @@ mod tests {
                     let (closing, mut ids) = (Closing::default(), Ids::new(later, 5));
                     match command.decide(&before, &actor, closing, later, &mut ids) {
                         Ok(decision) => {
-                            assert_eq!(may_move(role, from, to), MoveVerdict::Allow);
+                            assert_eq!(may_move(role, from, to, false), MoveVerdict::Allow);
                             let mut state = Some(before.clone());
                             for event in &decision.events {
                                 assert!(apply_issue(&mut state, event, later));
                             }
-                            let expected =
-                                Issue { status: to, revision: 6, updated_at: later, ..before };
+                            let judged = match to.is_closed() {
+                                true => [(Part::Status, 6)].into(),
+                                false => before.judged.clone(),
+                            };
+                            let (status, revision, updated_at) = (to, 6, later);
+                            let expected = Issue { status, revision, judged, updated_at, ..before };
                             assert_eq!(state, Some(expected));
                         }
                         Err(refused) => {
                             let code = refused.refusal.code();
                             let judged = from.is_closed() || to.is_closed();
-                            let denied = may_move(role, from, to) == MoveVerdict::Deny;
+                            let denied = may_move(role, from, to, false) == MoveVerdict::Deny;
                             let expected =
                                 if denied { "not_permitted" } else { "wrong_issue_status" };
                             assert_eq!(code, expected);
@@ -237,6 +275,7 @@ mod tests {
             status: IssueStatus::Triaged,
             reason: None,
             revision: 2,
+            parts: vec![Part::Status],
         };
         let mut state = Some(before.clone());
         assert!(!apply_issue(&mut state, &Event::from(other), Time::from_micros(9)));

@@ -4,13 +4,11 @@
 use serde_json::Value;
 
 use super::{Metric, Reading};
+use crate::authority::{Action, Subject, may, may_any};
 use crate::effect::Effect;
 use crate::event::{CollectionFailed, CollectionQueued, ReadingRecorded};
 use crate::mission::{Mission, Pillar, Standing};
-use crate::{Actor, Decision, Refusal, Refused, Role, Time};
-
-/// Who may measure a mission, as far as a role alone can tell.
-pub const MEASURERS: [Role; 3] = [Role::Operator, Role::Lead, Role::System];
+use crate::{Actor, Decision, Refusal, Refused, Time};
 
 /// The source of a reading that no principal gave.
 pub const COLLECTOR: &str = "collector";
@@ -32,10 +30,11 @@ impl RecordReading {
         actor: &Actor,
         now: Time,
     ) -> Result<(Reading, Decision), Refused> {
-        let (_, metric) = measurable(mission, actor, &self.metric)?;
-        let source = match actor.role {
-            Role::System => COLLECTOR.to_owned(),
-            _ => actor.principal.clone(),
+        let (_, metric) = measurable(mission, actor, Action::Record, &self.metric)?;
+        // A collector's own reading: who may say that it failed reads it.
+        let source = match may_any(actor.role, Subject::Metric, Action::Fail) {
+            true => COLLECTOR.to_owned(),
+            false => actor.principal.clone(),
         };
         let (metric_id, at) = (metric.id, self.at.unwrap_or(now));
         let reading = Reading { metric_id, value: metric.figure(&self.value)?, at, source };
@@ -59,10 +58,10 @@ impl CollectMetrics {
         actor: &Actor,
         within: impl Fn(&Pillar) -> bool,
     ) -> Result<(Vec<&'m Metric>, Decision), Refused> {
-        may_measure(mission, actor)?;
+        may_measure(mission, actor, Action::Collect)?;
         let metrics = match &self.metric {
             Some(slug) => {
-                let (_, metric) = measurable(mission, actor, slug)?;
+                let (_, metric) = measurable(mission, actor, Action::Collect, slug)?;
                 if metric.collect.is_none() {
                     return Err(Refusal::NoCollector { metric: metric.slug.clone() }.into());
                 }
@@ -108,7 +107,7 @@ impl FailCollection {
         mission: &'m Mission,
         actor: &Actor,
     ) -> Result<(&'m Metric, Decision), Refused> {
-        let (_, metric) = measurable(mission, actor, &self.metric)?;
+        let (_, metric) = measurable(mission, actor, Action::Fail, &self.metric)?;
         let (error, attempt, gives_up) = (self.error.clone(), self.attempt, self.gives_up);
         let (mission_id, metric_id) = (mission.id, metric.id);
         let failed = CollectionFailed { mission_id, metric_id, error, attempt, gives_up };
@@ -116,9 +115,8 @@ impl FailCollection {
     }
 }
 
-fn may_measure(mission: &Mission, actor: &Actor) -> Result<(), Refused> {
-    let leads = actor.mission.as_ref().is_none_or(|own| *own == mission.slug);
-    if !MEASURERS.contains(&actor.role) || (actor.role == Role::Lead && !leads) {
+fn may_measure(mission: &Mission, actor: &Actor, action: Action) -> Result<(), Refused> {
+    if !may(actor, Subject::Metric, action, || mission.is_own(actor)) {
         return Err(Refusal::MayNotLead { role: actor.role }.into());
     }
     if mission.status == Standing::Archived {
@@ -131,9 +129,10 @@ fn may_measure(mission: &Mission, actor: &Actor) -> Result<(), Refused> {
 fn measurable<'m>(
     mission: &'m Mission,
     actor: &Actor,
+    action: Action,
     slug: &str,
 ) -> Result<(&'m Pillar, &'m Metric), Refused> {
-    may_measure(mission, actor)?;
+    may_measure(mission, actor, action)?;
     let Some((pillar, metric)) = mission.metric(slug) else {
         return Err(mission.unknown_metric(slug).into());
     };

@@ -6,8 +6,9 @@
 
 use super::init::next_cycle;
 use super::{Mission, Standing};
+use crate::authority::{Action, Subject, may};
 use crate::event::CycleRun;
-use crate::{Actor, Decision, Refusal, Refused, Role, Time};
+use crate::{Actor, Decision, Refusal, Refused, Time};
 
 /// Run a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +25,7 @@ impl RunCycle {
         actor: &Actor,
         now: Time,
     ) -> Result<Option<Decision>, Refused> {
-        let by_policy = matches!(actor.role, Role::Operator | Role::System);
-        if !by_policy && !mission.is_led_by(actor) {
+        if !may(actor, Subject::Mission, Action::Cycle, || mission.is_own(actor)) {
             return Err(Refusal::MayNotLead { role: actor.role }.into());
         }
         let due = mission.next_cycle_at.is_some_and(|at| at <= now);

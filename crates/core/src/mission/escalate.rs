@@ -43,6 +43,7 @@ impl Escalate<'_> {
             agent: actor.agent.clone(),
             created_at: now,
             revision: None,
+            end: None,
             response: None,
             answered_by: None,
             answered_at: None,

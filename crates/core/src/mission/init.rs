@@ -4,6 +4,7 @@ use super::{
     Cadence, CollectSpec, MetricSpec, Mission, MissionSpec, Pillar, PillarSpec, Settings, Standing,
     Strategy, Template, TodoSpec, cadence,
 };
+use crate::authority::{Action, Subject, may_any};
 use crate::capacity::Limits;
 use crate::conversation::{About, Channel, Conversation};
 use crate::event::MissionInitialised;
@@ -11,7 +12,7 @@ use crate::metric::{Collect, Metric, Source, Target};
 use crate::text::{Body, Title, or_empty};
 use crate::{
     Actor, ConversationId, Decision, Ids, MetricId, MissionId, PillarId, ProjectId, Refusal,
-    Refused, Role, StrategyId, Time,
+    Refused, StrategyId, Time,
 };
 
 /// Make or update a mission.
@@ -43,7 +44,7 @@ impl InitMission {
         now: Time,
         ids: &mut Ids,
     ) -> Result<Initialised, Refused> {
-        if actor.role != Role::Operator {
+        if !may_any(actor.role, Subject::Mission, Action::Init) {
             return Err(Refusal::MayNotLead { role: actor.role }.into());
         }
         let mut making = Making {
@@ -80,7 +81,9 @@ impl InitMission {
         now: Time,
         ids: &mut Ids,
     ) -> Result<Initialised, Refused> {
-        let Some(existing) = existing.filter(|_| actor.role == Role::Operator) else {
+        let Some(existing) =
+            existing.filter(|_| may_any(actor.role, Subject::Mission, Action::Import))
+        else {
             return self.decide(project_id, existing, actor, now, ids);
         };
         let (conversations, changes) = (Vec::new(), Vec::new());

@@ -2,8 +2,9 @@
 
 use super::init::next_cycle;
 use super::{Mission, Standing};
+use crate::authority::{Action, Subject, may, owns_mission};
 use crate::event::MissionStandingChanged;
-use crate::{Actor, Decision, Refusal, Refused, Role, Time};
+use crate::{Actor, Decision, Refusal, Refused, Time};
 
 /// Pause or resume.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +17,11 @@ pub struct SetStanding {
 impl SetStanding {
     /// Says nothing new where it stands so already.
     pub fn decide(&self, mission: &Mission, actor: &Actor, now: Time) -> Result<Decision, Refused> {
-        if actor.role != Role::Operator && !mission.is_led_by(actor) {
+        let action = match self.status {
+            Standing::Paused => Action::Pause,
+            Standing::Active | Standing::Archived => Action::Resume,
+        };
+        if !may(actor, Subject::Mission, action, || mission.is_own(actor)) {
             return Err(Refusal::MayNotLead { role: actor.role }.into());
         }
         let before = match &self.pillar {
@@ -43,24 +48,16 @@ impl SetStanding {
 }
 
 impl Mission {
-    /// Is this a lead of it? One that was tied to no mission leads all that its token reaches.
-    #[must_use]
-    pub fn is_led_by(&self, actor: &Actor) -> bool {
-        actor.role == Role::Lead && self.is_own(actor)
-    }
-
     /// May this actor look at it as a whole?
     #[must_use]
     pub fn is_seen_by(&self, actor: &Actor) -> bool {
-        match actor.role {
-            Role::Operator | Role::System => true,
-            Role::Lead | Role::Owner => self.is_own(actor),
-            Role::Root | Role::Worker => false,
-        }
+        may(actor, Subject::Mission, Action::View, || self.is_own(actor))
     }
 
-    fn is_own(&self, actor: &Actor) -> bool {
-        actor.mission.as_ref().is_none_or(|own| *own == self.slug)
+    /// Is it the actor's own mission, as far as the authority table asks?
+    #[must_use]
+    pub fn is_own(&self, actor: &Actor) -> bool {
+        owns_mission(actor, &self.slug)
     }
 
     /// The pillar of a slug, where new work may go to it.

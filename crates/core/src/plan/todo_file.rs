@@ -10,13 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::{CreateTodos, NewTodo};
 use crate::text::{Body, Content, normalised};
-use crate::{Refusal, Role, Snapshot, Todo};
+use crate::{Refusal, Snapshot, Todo};
 
 /// The file that is meant where none is named.
 pub const TODO_FILE: &str = "TODO.md";
-
-/// Who may have a line ticked: the person, and by policy the agent that keeps the plan (D-15).
-pub const TICKED_BY: [Role; 2] = [Role::Operator, Role::Root];
 
 /// An item of the file: `- [ ] Add authentication`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

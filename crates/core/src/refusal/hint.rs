@@ -61,7 +61,17 @@ impl Refusal {
             }
             Self::StaleEpoch { .. } => "take it again; the lease has ended".into(),
             Self::Deferred { .. } => "wait, or defer it to null first".into(),
+            Self::ChangedSinceAsked { revision, .. } => {
+                format!("look at it again; to accept it as it is now, expect revision {revision}")
+            }
+            Self::UnclaimedCriteria { .. } => {
+                "wait for the claims, refuse the sign-off, or accept unclaimed criteria".into()
+            }
+            Self::MayNotChooseModel { .. } => {
+                "leave the model out, or use `punch run --model` in this process".into()
+            }
             Self::OutOfReach { .. } => "use a token that reaches there".into(),
+            Self::NoOperatorToken => "make one first: punch token new --role operator".into(),
             Self::UnknownToken { .. } => "token_list shows the tokens".into(),
             Self::BadParent { .. } => "choose another parent in the same list".into(),
             Self::UnknownIssue { .. } => "list the issues to see their numbers".into(),

@@ -81,7 +81,33 @@ impl fmt::Display for Refusal {
                 }
             }
             Self::Deferred { title, until } => write!(f, "`{title}` rests until {until}"),
+            Self::ChangedSinceAsked { number, changed, revision } => {
+                let parts: Vec<&str> = changed.iter().map(|part| part.name()).collect();
+                let parts = if parts.is_empty() { "it".to_owned() } else { parts.join(", ") };
+                write!(
+                    f,
+                    "issue #{number} has changed since the sign-off was asked for: {parts} \
+                     (it is at revision {revision})"
+                )
+            }
+            Self::UnclaimedCriteria { number, criteria } => match criteria.as_slice() {
+                [one] => write!(f, "a criterion of issue #{number} is not claimed: `{one}`"),
+                many => {
+                    let named = many.join("`, `");
+                    write!(
+                        f,
+                        "{} criteria of issue #{number} are not claimed: `{named}`",
+                        many.len()
+                    )
+                }
+            },
+            Self::MayNotChooseModel { role } => {
+                write!(f, "{role} may name a model only for a run that its own process executes")
+            }
             Self::OutOfReach { missing } => write!(f, "your token does not reach {missing}"),
+            Self::NoOperatorToken => {
+                f.write_str("the store has no valid operator token that reaches all of it")
+            }
             Self::UnknownToken { id } => {
                 let shown: String = id.chars().take(60).collect();
                 write!(f, "there is no token `{shown}`")

@@ -2,11 +2,14 @@
 
 use std::hash::Hash;
 
-use super::{Run, RunState};
+use super::{Run, RunState, Settings, SettingsOf};
+use crate::authority::{Action, Subject, may, owns_run};
 use crate::driver::{self, Facts, Spent, StopReason, Trigger, Verdict, Wait};
 use crate::effect::Effect;
-use crate::event::{RunCancelled, RunContinued, RunStepped, RunStopped, RunWaited, RunWoken};
-use crate::{Actor, Decision, Event, Refusal, Refused, Role, TodoId};
+use crate::event::{
+    RunCancelled, RunConfigured, RunContinued, RunStepped, RunStopped, RunWaited, RunWoken,
+};
+use crate::{Actor, Decision, Event, Refusal, Refused, TodoId};
 
 /// The model replied.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +68,15 @@ pub struct WakeRun {
     pub by: Trigger,
     /// Something was said with it that the model has to see.
     pub said: bool,
+}
+
+/// A process takes a run over, with the settings that it would give it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigureRun<'a> {
+    /// Whoever started the process.
+    pub executor: &'a Actor,
+    /// None: it has no model for the agent.
+    pub settings: Option<Settings>,
 }
 
 /// Ask a run to end.
@@ -175,12 +187,47 @@ impl WakeRun {
     }
 }
 
+impl ConfigureRun<'_> {
+    /// Refuses a process that would play a run beyond what whoever started it may do. Ends a run
+    /// that an agent left behind with settings of its own: nobody else plays it. One that an agent
+    /// queued is played with the settings of the process that executes it.
+    pub fn decide(&self, run: &Run) -> Result<Decision, Refused> {
+        let actor = self.executor;
+        if !may(actor, Subject::Run, Action::Resume, || owns_run(actor, run)) {
+            return Err(Refusal::MayNotRun { role: actor.role }.into());
+        }
+        Ok(self.settle(run))
+    }
+
+    fn settle(&self, run: &Run) -> Decision {
+        let stop = |detail: &str| {
+            let (run_id, reason, counters) = (run.id, StopReason::Error, run.counters.clone());
+            let detail = Some(detail.to_owned());
+            only(RunStopped { run_id, reason, detail, counters })
+        };
+        match (run.settings_of, &self.settings) {
+            _ if run.is_over() => Decision::default(),
+            (SettingsOf::Run, _) => Decision::default(),
+            (SettingsOf::Starter, _) if self.executor.principal == run.started_by => {
+                Decision::default()
+            }
+            (SettingsOf::Starter, _) => {
+                stop("the process that started it is gone, and only that agent's own may go on")
+            }
+            (SettingsOf::Executor, Some(settings)) => {
+                let settings = Box::new(settings.clone());
+                only(RunConfigured { run_id: run.id, settings })
+            }
+            (SettingsOf::Executor, None) => stop("no model is configured for this agent here"),
+        }
+    }
+}
+
 impl CancelRun {
     pub fn decide(&self, run: &Run, actor: &Actor) -> Result<Decision, Refused> {
         // The agent that runs, and who began it.
-        let is_its = run.agent == actor.agent || run.started_by == actor.principal;
-        let own = is_its && actor.role == Role::Root;
-        if !matches!(actor.role, Role::Operator | Role::System) && !own {
+        let own = || run.agent == actor.agent || run.started_by == actor.principal;
+        if !may(actor, Subject::Run, Action::Stop, own) {
             return Err(Refusal::MayNotRun { role: actor.role }.into());
         }
         going(run)?;

@@ -1,12 +1,13 @@
 //! Begin a run.
 
-use super::{RUNNERS, Run, RunState, Settings};
+use super::{Run, RunState, Settings, SettingsOf};
+use crate::authority::{Action, Denial, Subject, Verdict, judge, may, may_any, owns_agent};
 use crate::driver::Counters;
 use crate::effect::Effect;
 use crate::event::RunStarted;
 use crate::{
-    Actor, AgentPath, ConversationId, Decision, DelegationId, Ids, ProjectId, Refusal, Refused,
-    Role, RunId, Scope, SessionId, Time,
+    Actor, AgentPath, ConversationId, Decision, DelegationId, Ids, ProjectId, Reach, Refusal,
+    Refused, Role, RunId, Scope, SessionId, Time,
 };
 
 /// Let an agent answer a message.
@@ -22,6 +23,13 @@ pub struct StartRun {
     pub plan: Option<Scope>,
     pub delegation_id: Option<DelegationId>,
     pub settings: Settings,
+    /// How far it reaches, where that is not as far as the caller: work that was handed on, and
+    /// answers in a chat, are for somebody else.
+    pub reach: Option<Reach>,
+    /// The caller named the model itself.
+    pub names_model: bool,
+    /// The caller's own process executes it.
+    pub held: bool,
 }
 
 impl StartRun {
@@ -34,13 +42,28 @@ impl StartRun {
         now: Time,
         ids: &mut Ids,
     ) -> Result<Decision, Refused> {
-        if !RUNNERS.contains(&actor.role) {
+        let own = owns_agent(actor, &self.agent);
+        match judge(actor.role, Subject::Run, Action::Start, own) {
+            Verdict::Allow => {}
+            Verdict::Deny(Denial::NotYours) => {
+                return Err(Refusal::NotYourself { agent: self.agent.clone() }.into());
+            }
+            _ => return Err(Refusal::MayNotRun { role: actor.role }.into()),
+        }
+        let plays = matches!(self.role, Role::Lead | Role::Owner);
+        if plays && !may_any(actor.role, Subject::Run, Action::Play) {
             return Err(Refusal::MayNotRun { role: actor.role }.into());
         }
-        let above = !matches!(self.role, Role::Root | Role::Worker);
-        if above && !matches!(actor.role, Role::System | Role::Operator) {
-            return Err(Refusal::MayNotRun { role: actor.role }.into());
+        let may_choose = || self.held || !actor.fixed;
+        if self.names_model && !may(actor, Subject::Run, Action::ChooseModel, may_choose) {
+            return Err(Refusal::MayNotChooseModel { role: actor.role }.into());
         }
+        let free = !actor.fixed || may_any(actor.role, Subject::Run, Action::ChooseModel);
+        let settings_of = match (free, self.held) {
+            (true, _) => SettingsOf::Run,
+            (false, true) => SettingsOf::Starter,
+            (false, false) => SettingsOf::Executor,
+        };
         let run = Run {
             id: RunId::from(ids.ulid()),
             project_id,
@@ -54,6 +77,8 @@ impl StartRun {
             plan: self.plan.clone(),
             delegation_id: self.delegation_id,
             settings: self.settings.clone(),
+            reach: self.reach.clone().unwrap_or_else(|| actor.reach.clone()),
+            settings_of,
             state: RunState::Running,
             counters: Counters::new(&self.settings.budget),
             waits_for: None,

@@ -1,8 +1,9 @@
 //! Bind a session to an issue, or let go of it. One session at a time works on an issue (K-2).
 
 use super::{Session, going, keeper};
+use crate::authority::{Action, Subject, may_any};
 use crate::event::{SessionBound, SessionUnbound};
-use crate::{Actor, Decision, Issue, Refusal, Refused, Role};
+use crate::{Actor, Decision, Issue, Refusal, Refused};
 
 /// Point a session to an issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,19 +35,20 @@ impl BindSession {
         holder: Option<&Session>,
         actor: &Actor,
     ) -> Result<Bound, Refused> {
-        keeper(actor)?;
+        keeper(actor, Action::Bind)?;
         going(session)?;
         let mut bound = Bound::default();
         if session.bound_issue == Some(issue.id) {
             return Ok(bound);
         }
         if let Some(holder) = holder {
-            if !self.take_over || actor.role != Role::Operator {
+            let may_take_over = may_any(actor.role, Subject::Session, Action::TakeOver);
+            if !self.take_over || !may_take_over {
                 let refusal = Refusal::IssueHeld {
                     number: issue.number,
                     session: holder.id,
                     title: holder.title.clone(),
-                    take_over: actor.role == Role::Operator,
+                    take_over: may_take_over,
                 };
                 return Err(refusal.into());
             }
@@ -75,7 +77,7 @@ impl UnbindSession {
         issue: Option<&Issue>,
         actor: &Actor,
     ) -> Result<Decision, Refused> {
-        keeper(actor)?;
+        keeper(actor, Action::Unbind)?;
         let events = issue.map(|issue| unbound(session, issue).into()).into_iter().collect();
         Ok(Decision { events, ..Decision::default() })
     }
@@ -89,6 +91,7 @@ pub(super) fn unbound(session: &Session, issue: &Issue) -> SessionUnbound {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Role;
     use crate::issue::tests::issue;
     use crate::session::apply_session;
     use crate::session::tests::session;

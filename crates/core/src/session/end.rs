@@ -2,6 +2,7 @@
 
 use super::bind::unbound;
 use super::{Session, going, keeper};
+use crate::authority::Action;
 use crate::event::SessionEnded;
 use crate::{Actor, Decision, Issue, Refused};
 
@@ -16,7 +17,7 @@ impl EndSession {
         issue: Option<&Issue>,
         actor: &Actor,
     ) -> Result<Decision, Refused> {
-        keeper(actor)?;
+        keeper(actor, Action::End)?;
         going(session)?;
         let mut decision = Decision::default();
         decision.events.extend(issue.map(|issue| unbound(session, issue).into()));

@@ -1,8 +1,9 @@
 //! Pause a session and let it go on: an explicit pause outlives messages and restarts (P-10).
 
 use super::{Session, SessionState, going, keeper};
+use crate::authority::{Action, Subject, may_any};
 use crate::event::{SessionPaused, SessionResumed};
-use crate::{Actor, Decision, Refused};
+use crate::{Actor, Decision, Refused, issue};
 
 /// Keep a session from going on by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,26 +16,89 @@ pub struct PauseSession {
 pub struct ResumeSession;
 
 impl PauseSession {
-    /// Pausing what is paused changes nothing.
+    /// Pausing what is paused changes nothing, unless the operator pauses what an agent did.
     pub fn decide(&self, session: &Session, actor: &Actor) -> Result<Decision, Refused> {
-        keeper(actor)?;
+        keeper(actor, Action::Pause)?;
         going(session)?;
-        if session.state == SessionState::Paused {
+        let same = session.paused_by == Some(actor.role) || !lifts(actor, session);
+        if session.state == SessionState::Paused && same {
             return Ok(Decision::default());
         }
-        let paused = SessionPaused { session_id: session.id, reason: self.reason.clone() };
+        let (session_id, reason) = (session.id, self.reason.clone());
+        let paused = SessionPaused { session_id, reason, by: Some(actor.role) };
         Ok(Decision { events: vec![paused.into()], ..Decision::default() })
     }
 }
 
+/// Is the pause one that this actor may lift? Not where the operator made it and an agent asks.
+fn lifts(actor: &Actor, session: &Session) -> bool {
+    !session.paused_by.is_some_and(|by| may_any(by, Subject::Session, Action::Resume))
+        || may_any(actor.role, Subject::Session, Action::Resume)
+}
+
 impl ResumeSession {
     pub fn decide(self, session: &Session, actor: &Actor) -> Result<Decision, Refused> {
-        keeper(actor)?;
+        issue::keeper(actor, Subject::Session, Action::Resume, || lifts(actor, session))?;
         going(session)?;
         if session.state == SessionState::Active {
             return Ok(Decision::default());
         }
         let resumed = SessionResumed { session_id: session.id };
         Ok(Decision { events: vec![resumed.into()], ..Decision::default() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::apply_session;
+    use crate::session::tests::session;
+    use crate::{AgentPath, Role, Time};
+
+    fn actor(role: Role) -> Actor {
+        Actor::new(role, AgentPath::primary())
+    }
+
+    fn after(session: &Session, decision: &Decision) -> Session {
+        let mut state = Some(session.clone());
+        for event in &decision.events {
+            assert!(apply_session(&mut state, event, Time::from_micros(5)));
+        }
+        state.unwrap()
+    }
+
+    /// P-10: whoever paused it, the operator lifts it; an agent lifts what an agent paused.
+    #[test]
+    fn only_the_operator_lifts_an_operators_pause() {
+        let pause = PauseSession { reason: None };
+        let (root, operator) = (actor(Role::Root), actor(Role::Operator));
+        for (by, lifter, lifted) in [
+            (&root, &root, true),
+            (&root, &operator, true),
+            (&operator, &operator, true),
+            (&operator, &root, false),
+        ] {
+            let paused = after(&session(1), &pause.decide(&session(1), by).unwrap());
+            assert_eq!((paused.state, paused.paused_by), (SessionState::Paused, Some(by.role)));
+            match ResumeSession.decide(&paused, lifter) {
+                Ok(decision) => {
+                    assert!(lifted);
+                    let resumed = after(&paused, &decision);
+                    assert_eq!((resumed.state, resumed.paused_by), (SessionState::Active, None));
+                }
+                Err(refused) => {
+                    assert!(!lifted);
+                    assert_eq!(refused.refusal.code(), "not_permitted");
+                }
+            }
+        }
+        let by_agent = after(&session(1), &pause.decide(&session(1), &root).unwrap());
+        let by_operator = after(&by_agent, &pause.decide(&by_agent, &operator).unwrap());
+        assert_eq!(by_operator.paused_by, Some(Role::Operator));
+        assert_eq!(pause.decide(&by_operator, &root).unwrap(), Decision::default());
+        assert_eq!(pause.decide(&by_operator, &operator).unwrap(), Decision::default());
+        // A session that an older version paused says nothing of who did.
+        let old = Session { paused_by: None, ..by_operator };
+        assert!(ResumeSession.decide(&old, &root).is_ok());
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Session, going, keeper};
+use crate::authority::Action;
 use crate::command::NewTodo;
 use crate::select::ordered;
 use crate::text::{Content, normalised};
@@ -23,7 +24,7 @@ impl PromoteSession {
         issue: Option<&Issue>,
         actor: &Actor,
     ) -> Result<(), Refused> {
-        keeper(actor)?;
+        keeper(actor, Action::Promote)?;
         going(session)?;
         match issue {
             Some(issue) => Err(Refusal::AlreadyBound { number: issue.number }.into()),

@@ -1,6 +1,7 @@
 //! Start a session.
 
 use super::{Session, SessionState, keeper};
+use crate::authority::Action;
 use crate::event::SessionStarted;
 use crate::text::Title;
 use crate::{Actor, ConversationId, Decision, Ids, ProjectId, Refused, SessionId, Time};
@@ -23,7 +24,7 @@ impl StartSession {
         now: Time,
         ids: &mut Ids,
     ) -> Result<Decision, Refused> {
-        keeper(actor)?;
+        keeper(actor, Action::Start)?;
         let session = Session {
             id: SessionId::from(ids.ulid()),
             project_id,
@@ -34,6 +35,7 @@ impl StartSession {
             host: self.host.clone().map(Title::into_string),
             external_id: self.external_id.clone().map(Title::into_string),
             directory: self.directory.clone(),
+            paused_by: None,
             started_by: actor.principal.clone(),
             created_at: now,
             updated_at: now,

@@ -9,7 +9,7 @@ use punchlist_core::gate::{
     Asked, Gate, GateKind, GateState, Ground, OpenGate, Purpose, apply_gate,
 };
 use punchlist_core::issue::address::{Precision, find, find_criterion};
-use punchlist_core::issue::{Issue, IssueStatus, context, ledger, progress};
+use punchlist_core::issue::{Issue, IssueStatus, Part, context, ledger, progress};
 use punchlist_core::session::{Session, SessionState};
 use punchlist_core::text::{Body, Content};
 use punchlist_core::{
@@ -111,7 +111,7 @@ fn an_agent_claims_a_criterion_and_no_more() {
     for command in [
         Command::from(CancelTodo { todo_id, outcome: None }),
         RatifyTodo { todo_id }.into(),
-        SignOff {}.into(),
+        SignOff::default().into(),
         RefuseSignOff { todo_ids: None, feedback: body("no") }.into(),
     ] {
         assert_eq!(world.refused(Role::Root, command.clone()).code(), "not_permitted");
@@ -151,7 +151,7 @@ fn a_sign_off_judges_the_criteria() {
         })
         .collect();
     assert_eq!(notes, ["measure it"]);
-    world.ok(Role::Operator, SignOff {});
+    world.ok(Role::Operator, SignOff::default());
     let small = world.state.todo(id(&world.state, "small")).unwrap();
     assert_eq!((small.status, small.ratified_at.is_some()), (Status::Completed, true));
     let open = world.state.todo(fast).unwrap();
@@ -191,6 +191,7 @@ fn issue() -> Issue {
         status: IssueStatus::InProgress,
         assignment: None,
         revision: 7,
+        judged: std::collections::BTreeMap::new(),
         created_by: "operator".into(),
         created_at: Time::from_micros(0),
         updated_at: Time::from_micros(0),
@@ -243,7 +244,7 @@ fn the_ledger_tells_decisions_and_no_churn() {
     let refuse = RefuseSignOff { todo_ids: None, feedback: body("slow") };
     let refused = "Sign-off refused: slow. Open again: `fast`.";
     assert_eq!(told(&mut world, Role::Operator, refuse), one(refused));
-    assert_eq!(told(&mut world, Role::Operator, SignOff {}), quiet);
+    assert_eq!(told(&mut world, Role::Operator, SignOff::default()), quiet);
     let drop = CancelTodo { todo_id: id(&world.state, "small"), outcome: None };
     assert_eq!(told(&mut world, Role::Operator, drop), one("Criterion dropped: small"));
     let adopt = AdoptTodos {
@@ -338,6 +339,7 @@ fn session() -> Session {
         host: None,
         external_id: None,
         directory: None,
+        paused_by: None,
         started_by: "root:primary".into(),
         created_at: Time::from_micros(0),
         updated_at: Time::from_micros(0),
@@ -346,7 +348,8 @@ fn session() -> Session {
 }
 
 fn checkpoint(text: &str, purpose: Option<Purpose>) -> OpenGate {
-    OpenGate { kind: GateKind::Checkpoint, purpose, text: body(text), details: json!({}) }
+    let (kind, text, details) = (GateKind::Checkpoint, body(text), json!({}));
+    OpenGate { kind, purpose, text, details, end: IssueStatus::Resolved }
 }
 
 fn ask(command: &OpenGate, issue: &Issue, checklist: &Snapshot, earlier: &[Gate]) -> Asked {
@@ -399,7 +402,10 @@ fn a_checkpoint_is_asked_once_and_answered_once() {
     assert!(matches!(again(&answered, &issue), Asked::Answered(id, _) if id == gate.id));
     let collected = Gate { collected_at: Some(Time::from_micros(6)), ..answered.clone() };
     assert!(matches!(again(&collected, &issue), Asked::New { .. }));
-    let changed = Issue { revision: 8, ..issue };
+    // Steps changed: the question is the same. A claim changed: it is another one.
+    let stepped = Issue { revision: 8, ..issue };
+    assert_eq!(again(&gate, &stepped), Asked::Standing(gate.id));
+    let changed = Issue { judged: [(Part::Claims, 8)].into(), ..stepped };
     assert!(matches!(again(&gate, &changed), Asked::New { .. }));
     assert!(matches!(again(&answered, &changed), Asked::New { .. }));
 }

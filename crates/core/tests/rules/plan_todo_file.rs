@@ -1,12 +1,13 @@
 //! The backlog in a file: its lines, the one a plan comes from, and the one that is ticked.
 
 use punchlist_core::Refusal;
+use punchlist_core::authority::{Action, may_ever};
 use punchlist_core::command::{CreateTodos, ImportPlan};
 use punchlist_core::plan::{
-    Origin, TICKED_BY, TodoLineFault, opening, parse, pick, plan_file_for, to_tick, todo_lines,
+    Origin, TodoLineFault, opening, parse, pick, plan_file_for, to_tick, todo_lines,
 };
 use punchlist_core::text::Content;
-use punchlist_core::{Event, Role};
+use punchlist_core::{Event, ListKind, Role};
 
 use crate::plan_world::{PLAN_FILE, plan_world};
 
@@ -76,7 +77,11 @@ fn only_the_very_line_is_ticked() {
     assert_eq!(fault(to_tick(BACKLOG, "TODO.md", &origin("- [ ] Write docs"))), both);
     let elsewhere = to_tick(BACKLOG, "docs/TODO.md", &origin("- [ ] Add authentication"));
     assert_eq!(fault(elsewhere), TodoLineFault::Elsewhere { file: "TODO.md".to_owned() });
-    assert_eq!(TICKED_BY, [Role::Operator, Role::Root]);
+    let ticks = |role: &Role| may_ever(*role, ListKind::Plan, Action::Tick);
+    assert_eq!(
+        Role::ALL.into_iter().filter(ticks).collect::<Vec<_>>(),
+        [Role::Operator, Role::Root]
+    );
 }
 
 /// O-2: the line is the root task and remembered there; the plan's file, imported later, finds it.

@@ -186,7 +186,7 @@ impl Crew<'_> {
         let calls = run.counters.calls;
         Envelope {
             actor: run.actor(),
-            proof: Proof::Local,
+            proof: Proof::Run(run.id),
             project: project.to_owned(),
             context: Context {
                 session: run.session_id.map(|id| id.to_string()),

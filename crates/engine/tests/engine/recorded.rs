@@ -48,6 +48,7 @@ fn work(world: &World) -> Vec<Done> {
     let done = Mutex::new(Vec::new());
     let now = world.now;
     let worker = Worker {
+        executor: None,
         models: &(),
         outside: &(),
         hands: 4,
@@ -152,6 +153,7 @@ fn a_worker_wakes_for_what_is_queued_and_stops_in_the_middle(backend: Backend) {
     let (said, heard) = channel();
     let (stop, said) = (AtomicBool::new(false), Mutex::new(said));
     let worker = Worker {
+        executor: None,
         models: &(),
         outside: &(),
         hands: 4,

@@ -164,6 +164,7 @@ fn a_running_worker_fires_what_is_due(backend: Backend) {
     let (said, heard) = channel();
     let (stop, said) = (AtomicBool::new(false), Mutex::new(said));
     let worker = Worker {
+        executor: None,
         models: &(),
         outside: &(),
         hands: 4,

@@ -86,6 +86,7 @@ impl Site {
         let clock: &(dyn Fn() -> Time + Sync) = &clock::now;
         let tools = Toolshed::new(&self.ops, &self.config, folder.to_owned(), clock);
         let worker = Worker {
+            executor: None,
             ops: &self.ops,
             agents: Arc::clone(&self.config.agents),
             models: &self.shelf,

@@ -77,6 +77,7 @@ impl Stage {
         let clock = || -> Time { self.world.now };
         let told = |live: &Live<'_>| self.told.lock().unwrap().extend(words(live));
         job(&Crew {
+            executor: None,
             ops: &self.world.ops,
             agents: &self.agents,
             models: &self.shelf,
@@ -166,6 +167,7 @@ impl Stage {
             }
         };
         let worker = Worker {
+            executor: None,
             ops: &self.world.ops,
             agents: Arc::clone(&self.agents),
             models: &self.shelf,

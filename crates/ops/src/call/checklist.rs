@@ -28,7 +28,7 @@ impl Call<'_, '_> {
         let session = self.session(Lock::No)?.ok_or_else(unbound)?;
         let id = session.bound_issue.ok_or_else(unbound)?;
         let issue = self.tx.issue_by_id(id, lock)?.ok_or_else(unbound)?;
-        self.reaches_issue(Some(issue.number))?;
+        self.reach_issue(&issue)?;
         Ok(issue)
     }
 

@@ -1,12 +1,13 @@
 //! The calls on chats: who may read and write them, and what follows from what a person says.
 
+use punchlist_core::authority::{Action, Subject, may_any};
 use punchlist_core::command::{CancelTodo, Command, ReviseTodo};
 use punchlist_core::conversation::{Channel, Conversation, Message, MessageKind};
 use punchlist_core::delegation::Delegate;
 use punchlist_core::gate::{AnswerGate, GateDecision};
 use punchlist_core::mission::answer::{self, Answer};
 use punchlist_core::run::RunState;
-use punchlist_core::{ConversationId, Gate, Refusal, Role, Scope, TodoId};
+use punchlist_core::{ConversationId, Gate, Refusal, Scope, TodoId};
 use punchlist_store::rows::lists::{Lock, TodoKey};
 use serde_json::Value;
 
@@ -33,16 +34,7 @@ impl Call<'_, '_> {
             let conversation = conversation.id.to_string();
             return Err(Refusal::UnknownConversation { conversation }.into());
         }
-        match &conversation.about {
-            None => self.reaches_issue(None),
-            Some(about) => match &about.pillar {
-                None => self.reaches_mission(&about.mission_slug),
-                Some((_, pillar)) => {
-                    let mission = about.mission_slug.clone();
-                    self.within_reach(&Scope::Pillar { mission, pillar: pillar.clone() })
-                }
-            },
-        }
+        self.reach_conversation(conversation)
     }
 
     /// Writes what the caller says, where it may.
@@ -73,7 +65,8 @@ impl Call<'_, '_> {
         text: &str,
     ) -> Result<Option<String>, Error> {
         let Some(about) = conversation.about.as_ref() else { return Ok(None) };
-        let person = self.envelope.actor.role == Role::Operator;
+        let role = self.envelope.actor.role;
+        let person = may_any(role, Subject::Conversation, Action::Instruct);
         if conversation.channel != Channel::Mission || !person {
             return Ok(None);
         }
@@ -96,7 +89,7 @@ impl Call<'_, '_> {
             }
         };
         let response = Some(Value::String(text.trim().to_owned()));
-        let command = AnswerGate { decision: GateDecision::Resume, response };
+        let command = AnswerGate::plain(GateDecision::Resume, response);
         self.answer_gate(&gate.id.to_string(), &command, None)?;
         let todo = gate.todo_id.map(|id| self.tx.brief(id)).transpose()?.flatten();
         let title = todo.map(|todo| todo.title).unwrap_or_default();
@@ -153,20 +146,11 @@ impl Call<'_, '_> {
         Ok(())
     }
 
-    /// Does the caller's token reach the list an item is in?
-    pub(crate) fn reaches_todo(&mut self, todo: TodoId) -> Result<(), Error> {
-        let Some(project) = self.project()? else { return Ok(()) };
-        match self.tx.list_of(project, TodoKey::Id(todo))? {
-            Some((list, _)) => self.within_reach(&list.scope),
-            None => Ok(()),
-        }
-    }
-
     /// May the caller hand this item on? Says the chat it is worked in, where it has one.
     pub(crate) fn hand_on(&mut self, todo: TodoId) -> Result<Option<ConversationId>, Error> {
         let Some(project) = self.project()? else { return Ok(None) };
         if let Some((list, _)) = self.tx.list_of(project, TodoKey::Id(todo))? {
-            self.within_reach(&list.scope)?;
+            self.reach_scope(&list.scope)?;
             Delegate::may_concern(&list, &self.envelope.actor)?;
         }
         self.chat_of(todo)
@@ -178,7 +162,7 @@ impl Call<'_, '_> {
         let Some((list, _)) = self.tx.list_of(project, TodoKey::Id(todo))? else {
             return Ok(None);
         };
-        self.within_reach(&list.scope)?;
+        self.reach_scope(&list.scope)?;
         let Scope::Pillar { mission, pillar } = &list.scope else { return Ok(None) };
         let mission = self.tx.mission(project, mission, Lock::No)?;
         Ok(mission.and_then(|m| m.pillar(pillar).map(|pillar| pillar.todos_conversation_id)))

@@ -7,7 +7,7 @@ use punchlist_core::mission::{
     Escalate, Measured, Pillar, RunCycle, Shared, Standing, called_off, planning, warning,
 };
 use punchlist_core::{
-    ConversationId, Event, Mission, ProjectId, Scope, Snapshot, Status, Todo, TodoId,
+    ConversationId, Event, Mission, Place, ProjectId, Scope, Snapshot, Status, Todo, TodoId,
 };
 use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
@@ -24,6 +24,7 @@ const ARCHIVED_AT_ONCE: i64 = 1000;
 impl Call<'_, '_> {
     pub(crate) fn run_cycle(&mut self, slug: &str, if_due: bool) -> Result<Output, Error> {
         let mission = self.mission(slug, Lock::Row)?;
+        self.reach(&Place::mission(&mission.slug))?;
         let (actor, now) = (self.envelope.actor.clone(), self.envelope.now);
         let decided = RunCycle { if_due }.decide(&mission, &actor, now);
         let decided = decided.map_err(|r| self.refuse(mission.project_id, &mission.id, r))?;

@@ -1,5 +1,6 @@
 //! The calls on delegations: queued, taken by lease, reported on, and what a report proposes.
 
+use punchlist_core::authority::{Action, Subject, may_ever_on};
 use punchlist_core::command::{AdoptTodos, ClaimTodo, CompleteTodo, HoldTodo, NewTodo};
 use punchlist_core::conversation::{MessageKind, Speaker};
 use punchlist_core::delegation::{
@@ -12,7 +13,7 @@ use punchlist_core::text::{Body, Title};
 use punchlist_core::todo::HoldKind;
 use punchlist_core::{
     Actor, AgentPath, Decision, Delegation, DelegationId, Lease, ListKind, ProjectId, Refusal,
-    Role, TodoId,
+    Role, Session, TodoId,
 };
 use punchlist_store::rows::delegations::{Held, WantedDelegations};
 use punchlist_store::rows::lists::Lock;
@@ -24,7 +25,7 @@ impl Call<'_, '_> {
     /// Hands work on, in the session the caller is in.
     pub(crate) fn delegate(&mut self, command: &Delegate) -> Result<Delegation, Error> {
         let project = self.ensure_project()?;
-        let session = self.session(Lock::No)?;
+        let session = self.session_to_delegate_in()?;
         let (actor, now) = (self.envelope.actor.clone(), self.envelope.now);
         let decided = command.decide(project, session.as_ref(), &actor, now, &mut self.ids);
         let decision = decided.map_err(|refused| self.refuse(project, &project, refused))?;
@@ -37,11 +38,16 @@ impl Call<'_, '_> {
         Ok(delegation)
     }
 
-    /// Does the caller's token reach what a delegation is about?
-    fn reaches_delegation(&mut self, delegation: &Delegation) -> Result<(), Error> {
-        match delegation.todo_id {
-            Some(todo) => self.reaches_todo(todo),
-            None => self.reaches_what_hangs_on(delegation.issue_id),
+    /// The session the caller delegates in. Sessions are root's: a lead or an owner that names one
+    /// would hand work to somebody else's agent.
+    fn session_to_delegate_in(&mut self) -> Result<Option<Session>, Error> {
+        let role = self.envelope.actor.role;
+        if may_ever_on(role, Subject::Session, Action::View) {
+            return self.session(Lock::No);
+        }
+        match &self.envelope.context.session {
+            Some(_) => Err(Refusal::MayNotDelegate { role }.into()),
+            None => Ok(None),
         }
     }
 
@@ -225,7 +231,7 @@ impl Call<'_, '_> {
         let id = DelegationId::parse(named.trim()).ok_or_else(unknown)?;
         let project = self.project()?.ok_or_else(unknown)?;
         let held = self.tx.delegation(project, id, lock)?.ok_or_else(unknown)?;
-        self.reaches_delegation(&held.0)?;
+        self.reach_delegation(&held.0)?;
         Ok(held)
     }
 
@@ -262,7 +268,7 @@ impl Call<'_, '_> {
         let found =
             self.tx.next_delegation(project, (types.as_deref(), in_chats, only), within, clock)?;
         let Some((delegation, lease)) = found else { return Ok(None) };
-        self.reaches_delegation(&delegation)?;
+        self.reach_delegation(&delegation)?;
         let actor = self.envelope.actor.clone();
         let take = TakeDelegation { lease_s, clock };
         let decided = take.decide(&delegation, lease.as_ref(), &actor);

@@ -1,5 +1,6 @@
 //! The driver at work: what it looks at, what follows from its verdict, and the words it leaves.
 
+use punchlist_core::authority::{Action, may_ever};
 use punchlist_core::command::{HoldTodo, StartTodo};
 use punchlist_core::conversation::{Channel, MessageKind, SYNTHETIC, Speaker};
 use punchlist_core::driver::{self, Facts, Trigger, Verdict, Ways, Work};
@@ -245,7 +246,7 @@ impl Call<'_, '_> {
         session: Option<&Session>,
         load: Load,
     ) -> Result<Vec<Snapshot>, Error> {
-        if run.role == Role::Worker {
+        if !may_ever(run.role, ListKind::Turn, Action::View) {
             return Ok(Vec::new());
         }
         let turn = Scope::Turn {

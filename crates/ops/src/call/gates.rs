@@ -5,7 +5,7 @@ use punchlist_core::driver::Trigger;
 use punchlist_core::gate::{AnswerGate, Asked, GateDecision, GateKind, Ground, OpenGate, Purpose};
 use punchlist_core::issue::address::{Precision, find_criterion};
 use punchlist_core::text::Body;
-use punchlist_core::{Decision, Gate, GateId, Issue, ProjectId, Refusal};
+use punchlist_core::{Decision, Gate, GateId, ProjectId, Refusal, Snapshot};
 use punchlist_store::rows::lists::Lock;
 use serde_json::Value;
 
@@ -60,10 +60,7 @@ impl Call<'_, '_> {
         let id = GateId::parse(named.trim()).ok_or_else(unknown)?;
         let project = self.project()?.ok_or_else(unknown)?;
         let gate = self.tx.gate(project, id, lock)?.ok_or_else(unknown)?;
-        match gate.todo_id {
-            Some(todo) => self.reaches_todo(todo)?,
-            None => self.reaches_what_hangs_on(gate.issue_id)?,
-        }
+        self.reach_gate(&gate)?;
         Ok(gate)
     }
 
@@ -85,12 +82,19 @@ impl Call<'_, '_> {
         }
         let gate = self.gate(named, Lock::Row)?;
         let (actor, project) = (self.envelope.actor.clone(), gate.project_id);
-        let checked = command.check(&gate, &actor);
+        let checklist = match &issue {
+            Some(issue) if gate.purpose == Some(Purpose::SignOff) => {
+                Some(self.open_checklist(issue)?)
+            }
+            _ => None,
+        };
+        let judged = issue.as_ref().zip(checklist.as_ref());
+        let checked = command.check(&gate, judged, &actor);
         checked.map_err(|refused| self.refuse(project, &gate.id, refused))?;
         let revision = match issue {
             Some(issue) if gate.purpose == Some(Purpose::SignOff) => {
                 let id = issue.id;
-                self.judge(&issue, command, reopen)?;
+                self.judge(checklist, command, reopen)?;
                 self.tx.issue_by_id(id, Lock::No)?.map(|issue| issue.revision)
             }
             Some(issue) => Some(issue.revision),
@@ -124,13 +128,16 @@ impl Call<'_, '_> {
     /// What a sign-off does to the criteria.
     fn judge(
         &mut self,
-        issue: &Issue,
+        checklist: Option<Snapshot>,
         command: &AnswerGate,
         reopen: Option<&[String]>,
     ) -> Result<(), Error> {
-        let mut checklist = self.open_checklist(issue)?;
+        let Some(mut checklist) = checklist else { return Ok(()) };
         match command.decision {
-            GateDecision::Resume => self.decide(&mut checklist, SignOff {}).map(|_| ()),
+            GateDecision::Resume => {
+                let sign_off = SignOff { accept_unclaimed: command.accept_unclaimed };
+                self.decide(&mut checklist, sign_off).map(|_| ())
+            }
             GateDecision::Refuse => {
                 let find = |text: &String| find_criterion(&checklist, text, Precision::Brief);
                 let named = reopen.map(|texts| texts.iter().map(find).collect::<Result<_, _>>());

@@ -4,7 +4,7 @@ use punchlist_core::issue::{
     CloseAsDuplicate, Closing, CommentIssue, CreateIssue, DeferIssue, Ground, LinkIssues, LinkKind,
     TransitionIssue, UnlinkIssues,
 };
-use punchlist_core::{Decision, Issue, IssueId, ProjectId, Refusal, Scope};
+use punchlist_core::{Decision, Issue, Place, ProjectId, Refusal};
 use punchlist_store::rows::links::Seen;
 use punchlist_store::rows::lists::Lock;
 
@@ -14,10 +14,22 @@ use crate::Error;
 impl Call<'_, '_> {
     /// The issue of a number; one that is not there is a refusal.
     pub fn issue(&mut self, number: i64, lock: Lock) -> Result<Issue, Error> {
-        self.reaches_issue(Some(number))?;
         let unknown = || Error::from(Refusal::UnknownIssue { number });
-        let project = self.project()?.ok_or_else(unknown)?;
-        self.tx.issue(project, number, lock)?.ok_or_else(unknown)
+        let found = match self.project()? {
+            Some(project) => self.tx.issue(project, number, lock)?,
+            None => None,
+        };
+        match found {
+            Some(issue) => {
+                self.reach_issue(&issue)?;
+                Ok(issue)
+            }
+            // Whether it is there is nothing that a narrowed token is told either.
+            None => {
+                self.reach(&Place::issue(number))?;
+                Err(unknown())
+            }
+        }
     }
 
     /// Two issues to change. They are locked in the order of their numbers, whoever names them how.
@@ -26,26 +38,9 @@ impl Call<'_, '_> {
         Ok((self.issue(one, Lock::Row)?, self.issue(other, Lock::Row)?))
     }
 
-    /// Does the caller's token reach this issue, or (none) the issues of the project at large?
-    pub fn reaches_issue(&self, number: Option<i64>) -> Result<(), Error> {
-        let scope = Scope::Issue { issue_id: String::new() };
-        let covered = self.envelope.actor.reach.covers(&scope, number);
-        covered.map_err(|missing| Refusal::OutOfReach { missing }.into())
-    }
-
-    /// The same for what hangs on an issue, or on none: a narrowed token reaches only what hangs on
-    /// an issue it reaches.
-    pub(crate) fn reaches_what_hangs_on(&mut self, issue: Option<IssueId>) -> Result<(), Error> {
-        let number = match issue {
-            Some(id) => self.tx.issue_number(id)?,
-            None => None,
-        };
-        self.reaches_issue(number)
-    }
-
     /// Files an issue in this project, which is made on first use.
     pub fn create_issue(&mut self, command: &CreateIssue) -> Result<Issue, Error> {
-        self.reaches_issue(None)?;
+        self.reach_project()?;
         let project_id = self.ensure_project()?;
         // The lock comes first: whoever files at the same time is seen below, or waits.
         let last_number = self.tx.lock_last_issue(project_id)?;

@@ -3,7 +3,7 @@
 use punchlist_core::authority::{Action, Denial, Verdict, authority, owns_pillar};
 use punchlist_core::metric::{CollectMetrics, FailCollection, Metric, Reading, RecordReading};
 use punchlist_core::text::Title;
-use punchlist_core::{ListKind, Mission, Refusal, Refused, Scope, TodoKind};
+use punchlist_core::{ListKind, Mission, Place, Refusal, Refused, TodoKind};
 use punchlist_store::rows::lists::Lock;
 
 use super::Call;
@@ -41,8 +41,7 @@ impl Call<'_, '_> {
         }
         let actor = &self.envelope.actor;
         let within = |pillar: &punchlist_core::mission::Pillar| {
-            let (mission, pillar) = (mission.slug.clone(), pillar.slug.clone());
-            actor.reach.covers(&Scope::Pillar { mission, pillar }, None).is_ok()
+            actor.reach.covers(&Place::pillar(&mission.slug, &pillar.slug)).is_ok()
         };
         let decided = command.decide(mission, actor, within);
         let (metrics, decision) = decided.map_err(|refused| self.refused(mission, refused))?;
@@ -75,8 +74,7 @@ impl Call<'_, '_> {
         let todo_kind = TodoKind::Step;
         let denial = match authority(role, list, todo_kind, action, owns) {
             Verdict::Allow => {
-                let (mission, pillar) = (mission.to_owned(), pillar.to_owned());
-                return self.within_reach(&Scope::Pillar { mission, pillar });
+                return self.reach(&Place::pillar(mission, pillar));
             }
             Verdict::Deny(denial) => denial,
             Verdict::Claim | Verdict::Recommend => Denial::Role,
@@ -88,8 +86,7 @@ impl Call<'_, '_> {
     /// later, by the rules.
     fn reaches_metric(&mut self, mission: &Mission, slug: &str) -> Result<(), Error> {
         let Some((pillar, _)) = mission.metric(slug) else { return Ok(()) };
-        let (mission, pillar) = (mission.slug.clone(), pillar.slug.clone());
-        self.within_reach(&Scope::Pillar { mission, pillar })
+        self.reach_pillar(mission, &pillar.slug)
     }
 
     fn refused(&mut self, mission: &Mission, refused: Refused) -> Error {

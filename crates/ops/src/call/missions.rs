@@ -1,9 +1,10 @@
 //! The calls on missions: found by slug, with the limits and terms their lists are decided under.
 
+use punchlist_core::authority::{Action, Subject, may_any};
 use punchlist_core::conversation::{MessageKind, Speaker};
 use punchlist_core::mission::{InitMission, Initialised, SetStanding};
 use punchlist_core::{
-    Actor, Decision, Event, Ids, Mission, ProjectId, Refusal, Refused, Role, Scope, Snapshot,
+    Actor, Decision, Event, Ids, Mission, Place, ProjectId, Refusal, Refused, Scope, Snapshot,
     Tally, Time,
 };
 use punchlist_store::Load;
@@ -41,7 +42,7 @@ impl Call<'_, '_> {
     /// The mission of a slug, whole; one that is not there is a refusal that names those there are.
     pub(crate) fn mission(&mut self, slug: &str, lock: Lock) -> Result<Mission, Error> {
         let slug = slug.trim();
-        self.reaches_mission(slug)?;
+        self.reach_part_of_mission(slug)?;
         let project = self.project()?;
         if let Some(project) = project
             && let Some(mission) = self.tx.mission(project, slug, lock)?
@@ -53,26 +54,6 @@ impl Call<'_, '_> {
             None => Vec::new(),
         };
         Err(Refusal::UnknownMission { slug: slug.to_owned(), known }.into())
-    }
-
-    /// Does the caller's token reach this mission, or some pillar of it?
-    pub(crate) fn reaches_mission(&self, slug: &str) -> Result<(), Error> {
-        let reach = &self.envelope.actor.reach;
-        let pillar = reach.pillar.clone().unwrap_or_default();
-        let scope = Scope::Pillar { mission: slug.to_owned(), pillar };
-        reach.covers(&scope, None).map_err(|missing| Refusal::OutOfReach { missing }.into())
-    }
-
-    /// Does the caller's token reach this pillar?
-    pub(crate) fn reaches_pillar(&self, mission: &Mission, pillar: &str) -> bool {
-        self.reaches_that_pillar(mission, pillar).is_ok()
-    }
-
-    /// The same as a refusal.
-    pub(crate) fn reaches_that_pillar(&self, mission: &Mission, pillar: &str) -> Result<(), Error> {
-        let (mission, pillar) = (mission.slug.clone(), pillar.to_owned());
-        let covered = self.envelope.actor.reach.covers(&Scope::Pillar { mission, pillar }, None);
-        covered.map_err(|missing| Refusal::OutOfReach { missing }.into())
     }
 
     /// Makes or updates a mission, with its chats.
@@ -99,7 +80,7 @@ impl Call<'_, '_> {
     ) -> Result<Initialised, Error> {
         let project = self.ensure_project()?;
         let slug = command.spec.slug().unwrap_or_default();
-        self.reaches_mission(&slug)?;
+        self.reach(&Place::mission(&slug))?;
         let existing = self.tx.mission(project, &slug, Lock::Row)?;
         let (actor, now) = (self.envelope.actor.clone(), self.envelope.now);
         let decided = decide(command, project, existing.as_ref(), &actor, now, &mut self.ids);
@@ -120,6 +101,10 @@ impl Call<'_, '_> {
         command: &SetStanding,
     ) -> Result<Mission, Error> {
         let mission = self.mission(slug, Lock::Row)?;
+        match &command.pillar {
+            Some(pillar) => self.reach_pillar(&mission, pillar)?,
+            None => self.reach(&Place::mission(&mission.slug))?,
+        }
         let (actor, now) = (self.envelope.actor.clone(), self.envelope.now);
         let decided = command.decide(&mission, &actor, now);
         let decision = decided.map_err(|r| self.refuse(mission.project_id, &mission.id, r))?;
@@ -200,7 +185,7 @@ impl Call<'_, '_> {
             let todo_id = match event {
                 Event::ClaimReturned(e) => {
                     if let Some(chat) = self.chat_of(e.todo_id)? {
-                        let person = actor.role == Role::Operator;
+                        let person = may_any(actor.role, Subject::Conversation, Action::Instruct);
                         let speaker = if person { Speaker::User } else { Speaker::Assistant };
                         let said = (speaker, MessageKind::Text);
                         // Who did it goes on with it; the words are its order.

@@ -62,7 +62,7 @@ impl Call<'_, '_> {
         let is_answered = |other: &&Gate| {
             other.id != gate.id && other.state == GateState::Open && other.asks_for_the_same(gate)
         };
-        let command = AnswerGate { decision: GateDecision::Resume, response: None };
+        let command = AnswerGate::plain(GateDecision::Resume, None);
         for other in others.iter().filter(is_answered) {
             let Some(other) = self.tx.gate(project, other.id, Lock::Row)? else { continue };
             let decided = command.decide(&other, &actor, other.revision);

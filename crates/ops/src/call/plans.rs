@@ -66,7 +66,7 @@ impl Call<'_, '_> {
         if let Some(project) = self.project()? {
             let until = command.archived_until(now);
             for (list, tasks, last_seq) in self.tx.archived_lists(project, until)? {
-                self.within_reach(&list.scope)?;
+                self.reach_scope(&list.scope)?;
                 archived.push(ArchivedPlan { list, tasks, last_seq });
             }
         }
@@ -104,6 +104,7 @@ impl Call<'_, '_> {
 
     /// Writes an agent down, or that it is there again.
     pub(crate) fn register_agent(&mut self, command: &RegisterAgent) -> Result<Agent, Error> {
+        self.reach_agent(&command.agent)?;
         let project = self.ensure_project()?;
         let known = self.tx.agent(project, &command.agent)?;
         let heard = command.decide(known.as_ref(), &self.envelope.actor, self.envelope.now)?;
@@ -112,6 +113,7 @@ impl Call<'_, '_> {
 
     /// Writes down what an agent says of itself.
     pub(crate) fn set_agent_status(&mut self, command: &SetAgentStatus) -> Result<Agent, Error> {
+        self.reach_agent(&command.agent)?;
         let project = self.project()?;
         let known = match project {
             Some(project) => self.tx.agent(project, &command.agent)?,

@@ -7,16 +7,18 @@
 use punchlist_core::conversation::{Channel, Conversation, MessageKind, Part, SYNTHETIC, Speaker};
 use punchlist_core::driver::Spent;
 use punchlist_core::run::{
-    RecordReply, RecordResult, RecordStart, RecordSummary, Settings, StartRun,
+    ConfigureRun, RecordReply, RecordResult, RecordStart, RecordSummary, Settings, StartRun,
 };
 use punchlist_core::{
-    AgentPath, ConversationId, Decision, Delegation, ProjectId, Refusal, Role, Run, RunId, Scope,
-    Session, TodoId,
+    AgentPath, ConversationId, Decision, Delegation, ProjectId, Reach, Refusal, Role, Run, RunId,
+    Scope, Session, TodoId,
 };
 use punchlist_store::rows::lists::Lock;
 
+use super::delegations::system;
 use super::{Call, host_id};
 use crate::Error;
+use crate::config::Overrides;
 
 /// How long others leave a new run to the process that began it.
 const HELD_S: i64 = 30;
@@ -31,6 +33,10 @@ pub(crate) struct NewRun {
     pub settings: Settings,
     pub plan: Option<Scope>,
     pub delegation: Option<Delegation>,
+    /// How far it reaches, where that is not as far as the caller.
+    pub reach: Option<Reach>,
+    /// The caller named the model.
+    pub names_model: bool,
     /// The caller executes it itself.
     pub held: bool,
 }
@@ -77,6 +83,9 @@ impl Call<'_, '_> {
             plan: new.plan,
             delegation_id: new.delegation.as_ref().map(|delegation| delegation.id),
             settings: new.settings,
+            reach: new.reach,
+            names_model: new.names_model,
+            held: new.held,
         };
         let (actor, now) = (self.envelope.actor.clone(), self.envelope.now);
         let decided = command.decide(project, &actor, now, &mut self.ids);
@@ -141,7 +150,9 @@ impl Call<'_, '_> {
         let unknown = || Error::from(Refusal::UnknownRun { run: named.to_owned() });
         let id = RunId::parse(named.trim()).ok_or_else(unknown)?;
         let project = self.project()?.ok_or_else(unknown)?;
-        self.tx.run(project, id, lock)?.ok_or_else(unknown)
+        let found = self.tx.run(project, id, lock)?.ok_or_else(unknown)?;
+        self.reach_run(&found.0)?;
+        Ok(found)
     }
 
     /// The run to write to, for the process that has it and no other.
@@ -166,8 +177,25 @@ impl Call<'_, '_> {
         {
             return Err(Refusal::StaleRun { run: run.id, epoch: current, current }.into());
         }
+        let run = self.configure_run(run)?;
         let epoch = self.tx.take_run(run.id)?;
         Ok((run, epoch))
+    }
+
+    /// Gives a run that an agent queued the settings of this process, and ends one that this
+    /// process may not play.
+    fn configure_run(&mut self, run: Run) -> Result<Run, Error> {
+        let system = system();
+        let executor = self.envelope.context.executor.as_ref().unwrap_or(&system);
+        let over = Overrides { drives: Some(run.settings.drives), ..Overrides::default() };
+        let settings = self.envelope.agents.settings(run.agent.as_str(), &over).ok();
+        let settings = settings.map(|(settings, _)| settings);
+        let decided = ConfigureRun { executor, settings }.decide(&run);
+        let decision = decided.map_err(|r| self.refuse(run.project_id, &run.id, r))?;
+        match decision.events.is_empty() {
+            true => Ok(run),
+            false => self.record_run(run.project_id, Some(run), &decision),
+        }
     }
 
     pub(crate) fn record_reply(&mut self, run: Run, reply: Reply) -> Result<Run, Error> {

@@ -48,7 +48,9 @@ impl Call<'_, '_> {
             (Some(found), Lock::Row) => {
                 self.session_named(&found.id.to_string(), Lock::Row).map(Some)
             }
-            (found, _) => Ok(found),
+            // One that it only happens to be near is none of its business.
+            (Some(found), Lock::No) => Ok(self.reach_session(&found).is_ok().then_some(found)),
+            (None, _) => Ok(None),
         }
     }
 
@@ -57,10 +59,7 @@ impl Call<'_, '_> {
         let unknown = || Error::from(Refusal::UnknownSession { session: named.to_owned() });
         let project = self.project()?.ok_or_else(unknown)?;
         let session = self.tx.session(project, named, lock)?.ok_or_else(unknown)?;
-        // One that works on nothing yet is anybody's to bind.
-        if session.bound_issue.is_some() {
-            self.reaches_what_hangs_on(session.bound_issue)?;
-        }
+        self.reach_session(&session)?;
         Ok(session)
     }
 
@@ -235,6 +234,7 @@ impl Call<'_, '_> {
             text,
             run_id,
             part,
+            reach: self.envelope.actor.reach.clone(),
             created_at: self.envelope.now,
         };
         let stamp = self.stamp(project);

@@ -1,10 +1,11 @@
 //! What wakes runs and what ends them: each in the commit of its cause.
 
+use punchlist_core::authority::{Action, Subject, may_any};
 use punchlist_core::conversation::Conversation;
 use punchlist_core::driver::Trigger;
 use punchlist_core::effect::Effect;
 use punchlist_core::run::{CancelRun, RunState, WakeRun};
-use punchlist_core::{Actor, ProjectId, Role, Run, RunId};
+use punchlist_core::{Actor, ProjectId, Run, RunId};
 use punchlist_store::rows::lists::Lock;
 
 use super::Call;
@@ -71,7 +72,7 @@ impl Call<'_, '_> {
     /// Somebody spoke in a chat: a run that waits there hears it, else the agent that is spoken to
     /// answers. What agents say to each other in a chat is heard by who reads it.
     pub(crate) fn hear(&mut self, conversation: &Conversation) -> Result<(), Error> {
-        if self.envelope.actor.role != Role::Operator {
+        if !may_any(self.envelope.actor.role, Subject::Conversation, Action::Instruct) {
             return Ok(());
         }
         let spoken_to = self.tx.newest_run_as(conversation.id, conversation.addressee())?;

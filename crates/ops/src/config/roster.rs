@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use punchlist_core::authority::{Action, Subject, may_any};
 use punchlist_core::delegation::Review;
 use punchlist_core::driver::Budget;
 use punchlist_core::run::{Completion, HISTORY_MAX, Settings};
@@ -142,11 +143,12 @@ impl AgentConfig {
             expected,
         };
         // What a person says, and what the engine writes down, no model does.
-        if let Some(role @ (Role::Operator | Role::System)) = self.role {
+        let may = |role: &Role, action| may_any(*role, Subject::Configuration, action);
+        if let Some(role) = self.role.filter(|role| !may(role, Action::FromUserFile)) {
             let expected = "root, lead, owner or worker: the role of an agent".to_owned();
             return Err(bad("role", role.name(), expected));
         }
-        let above = self.role.filter(|role| !matches!(role, Role::Root | Role::Worker));
+        let above = self.role.filter(|role| !may(role, Action::FromProjectFile));
         if let (Some(role), Origin::Project) = (above, origin) {
             let expected = "root or worker: a project file gives no role above root".to_owned();
             return Err(bad("role", role.name(), expected));

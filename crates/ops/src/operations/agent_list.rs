@@ -1,6 +1,6 @@
 //! `agent_list`: the agents of a project.
 
-use punchlist_core::Role;
+use punchlist_core::authority::{Action, Subject};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ pub struct AgentList;
 
 impl Define for AgentList {
     const NAME: &'static str = "agent_list";
-    const ACCESS: Access = Access::Roles(&[Role::Operator, Role::Lead, Role::Root, Role::System]);
+    const ACCESS: Access = Access::On(Subject::Agent, Action::View);
     const EFFECT: Effect = Effect::Read;
     const SURFACES: Surfaces = Surfaces { command: &["agent", "list"], ..Surfaces::CALL };
     const EXAMPLE: &'static str = "{}";
@@ -35,6 +35,7 @@ impl Define for AgentList {
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let Input {} = input;
+        call.reach_project()?;
         let agents = match call.project()? {
             Some(project) => call.tx().agents(project)?,
             None => Vec::new(),

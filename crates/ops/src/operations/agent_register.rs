@@ -1,7 +1,7 @@
 //! `agent_register`: write an agent down.
 
-use punchlist_core::Role;
 use punchlist_core::agent::RegisterAgent;
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::text::Title;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -29,7 +29,7 @@ pub struct AgentRegister;
 
 impl Define for AgentRegister {
     const NAME: &'static str = "agent_register";
-    const ACCESS: Access = Access::Roles(&[Role::Operator, Role::Root, Role::Worker, Role::System]);
+    const ACCESS: Access = Access::On(Subject::Agent, Action::Register);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces { command: &["agent", "register"], ..Surfaces::CALL };
     const EXAMPLE: &'static str = r#"{"agent":"primary.subagents.backend","type":"backend"}"#;

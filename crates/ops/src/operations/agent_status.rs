@@ -1,8 +1,9 @@
 //! `agent_status`: an agent says how it is.
 
+use punchlist_core::AgentStatus;
 use punchlist_core::agent::SetAgentStatus;
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::text::Body;
-use punchlist_core::{AgentStatus, Role};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -31,7 +32,7 @@ pub struct AgentStatusOp;
 
 impl Define for AgentStatusOp {
     const NAME: &'static str = "agent_status";
-    const ACCESS: Access = Access::Roles(&[Role::Operator, Role::Root, Role::Worker, Role::System]);
+    const ACCESS: Access = Access::On(Subject::Agent, Action::Register);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces =
         Surfaces { command: &["agent", "status"], positional: &["status"], ..Surfaces::CALL };

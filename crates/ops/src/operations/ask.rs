@@ -1,6 +1,8 @@
 //! `ask`: ask a person a question.
 
-use punchlist_core::gate::{ASKERS, GateKind, OpenGate};
+use punchlist_core::IssueStatus;
+use punchlist_core::authority::{Action, Subject};
+use punchlist_core::gate::{GateKind, OpenGate};
 use punchlist_core::text::{Body, Title};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -30,7 +32,7 @@ pub struct Ask;
 
 impl Define for Ask {
     const NAME: &'static str = "ask";
-    const ACCESS: Access = Access::Roles(&ASKERS);
+    const ACCESS: Access = Access::On(Subject::Gate, Action::Ask);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces =
         Surfaces { profiles: &[Profile::Issue, Profile::Mission], ..Surfaces::CALL };
@@ -45,7 +47,8 @@ impl Define for Ask {
             _ => json!({}),
         };
         let (kind, text) = (GateKind::Ask, input.question.clone());
-        let asked = call.ask(&OpenGate { kind, purpose: None, text, details })?;
+        let asked =
+            call.ask(&OpenGate { kind, purpose: None, text, details, end: IssueStatus::Resolved })?;
         Ok(asked.into())
     }
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use punchlist_core::audit::{Close, Suspicion, judge};
-use punchlist_core::{Event, ProjectId, Role, Span, Time, TodoId};
+use punchlist_core::authority::{Action, Subject};
+use punchlist_core::{Event, ProjectId, Span, Time, TodoId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -67,7 +68,7 @@ pub struct AuditCloses;
 
 impl Define for AuditCloses {
     const NAME: &'static str = "audit_closes";
-    const ACCESS: Access = Access::Roles(&[Role::Operator, Role::Lead, Role::Root]);
+    const ACCESS: Access = Access::On(Subject::Project, Action::Audit);
     const EFFECT: Effect = Effect::Read;
     const SURFACES: Surfaces = Surfaces { command: &["audit", "closes"], ..Surfaces::CALL };
     const EXAMPLE: &'static str = r#"{"since":"7d"}"#;
@@ -159,6 +160,7 @@ fn completions(
         }
         Ok(())
     })?;
+    found.retain(|done| call.reach_todo(done.todo_id).is_ok());
     // The log says who created an item, and its row when: nothing older need be read.
     let mut oldest = None;
     for done in &mut found {

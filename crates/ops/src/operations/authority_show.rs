@@ -1,6 +1,6 @@
 //! `authority_show`: the authority table, as the rules read it.
 
-use punchlist_core::authority::{Action, rows};
+use punchlist_core::authority::{Action, Cell, Subject, rows_of};
 use punchlist_core::{ListKind, Role, TodoKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,11 +10,11 @@ use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 
-/// Show who may do what: role, kind of list, action.
+/// Show who may do what: role, subject, action.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Only this kind of list; absent: all.
+    /// Only this kind of list; absent: everything.
     #[serde(default)]
     pub list: Option<ListKind>,
 }
@@ -30,8 +30,17 @@ pub struct Output {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Table {
-    pub list: ListKind,
-    pub todo_kind: TodoKind,
+    /// What the acts are done to.
+    pub subject: String,
+    /// Of items: the kind of their list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub list: Option<ListKind>,
+    /// Of items: their kind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub todo_kind: Option<TodoKind>,
+    /// What `own` or `granted` means here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub own: Option<&'static str>,
     pub rows: Vec<Row>,
 }
 
@@ -47,7 +56,7 @@ pub struct AuthorityShow;
 
 impl Define for AuthorityShow {
     const NAME: &'static str = "authority_show";
-    const ACCESS: Access = Access::Everybody;
+    const ACCESS: Access = Access::On(Subject::Project, Action::View);
     const EFFECT: Effect = Effect::Pure;
     const SURFACES: Surfaces = Surfaces { command: &["authority"], ..Surfaces::CALL };
     const EXAMPLE: &'static str = r#"{"list":"turn"}"#;
@@ -56,16 +65,12 @@ impl Define for AuthorityShow {
     type Output = Output;
 
     fn run(_: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        let tables = ListKind::ALL
-            .into_iter()
-            .filter(|kind| input.list.is_none_or(|wanted| wanted == *kind))
-            .flat_map(|kind| TodoKind::ALL.map(|todo_kind| (kind, todo_kind)))
-            .filter(|(kind, todo)| *kind == ListKind::Issue || *todo == TodoKind::Step)
-            .map(|(list, todo_kind)| Table { list, todo_kind, rows: table(list, todo_kind) })
-            .collect();
+        let shown = |table: &Table| input.list.is_none() || input.list == table.list;
+        let tables = Subject::ALL.into_iter().map(table).filter(shown).collect();
         let legend = [
             "yes: allowed",
-            "own: allowed on what one owns (its task, pillar or mission)",
+            "own: allowed on what one owns, as each table says",
+            "granted: allowed where the operator granted it",
             "claim: becomes a claim that somebody with authority accepts or returns",
             "wish: becomes a recommendation; nothing else changes",
             "-: refused",
@@ -75,13 +80,20 @@ impl Define for AuthorityShow {
     }
 }
 
-fn table(list: ListKind, todo: TodoKind) -> Vec<Row> {
-    let row = |(action, cells): &(Action, [_; 6])| Row {
-        action: action.name().to_owned(),
-        cells: cells
-            .iter()
-            .map(|cell: &punchlist_core::authority::Cell| cell.label().to_owned())
-            .collect(),
+fn table(subject: Subject) -> Table {
+    let (list, todo_kind) = match subject {
+        Subject::Todo(list, kind) => (Some(list), Some(kind)),
+        _ => (None, None),
     };
-    rows(list, todo).iter().map(row).collect()
+    let row = |(action, cells): &(Action, [Cell; 6])| Row {
+        action: action.name().to_owned(),
+        cells: cells.iter().map(|cell| cell.label().to_owned()).collect(),
+    };
+    Table {
+        subject: subject.name().to_owned(),
+        list,
+        todo_kind,
+        own: subject.own_means(),
+        rows: rows_of(subject).iter().map(row).collect(),
+    }
 }

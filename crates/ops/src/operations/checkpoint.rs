@@ -1,6 +1,8 @@
 //! `checkpoint`: pause for a person.
 
-use punchlist_core::gate::{ASKERS, GateKind, OpenGate, Purpose};
+use punchlist_core::IssueStatus;
+use punchlist_core::authority::{Action, Subject};
+use punchlist_core::gate::{GateKind, OpenGate, Purpose};
 use punchlist_core::text::Body;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -22,6 +24,18 @@ pub struct Input {
     /// absent: sign_off when all criteria are claimed, else pause.
     #[serde(default)]
     pub purpose: Option<Purpose>,
+    /// Of a sign-off: how the issue is to end, resolved or rejected; absent: resolved.
+    #[serde(default)]
+    pub end: Option<End>,
+}
+
+/// How an issue ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    #[default]
+    Resolved,
+    Rejected,
 }
 
 #[derive(Debug)]
@@ -29,7 +43,7 @@ pub struct Checkpoint;
 
 impl Define for Checkpoint {
     const NAME: &'static str = "checkpoint";
-    const ACCESS: Access = Access::Roles(&ASKERS);
+    const ACCESS: Access = Access::On(Subject::Gate, Action::Ask);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces =
         Surfaces { profiles: &[Profile::Issue, Profile::Mission], ..Surfaces::CALL };
@@ -41,7 +55,11 @@ impl Define for Checkpoint {
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<AskedView, Error> {
         let details = json!({});
         let (kind, text) = (GateKind::Checkpoint, input.reason.clone());
-        let asked = call.ask(&OpenGate { kind, purpose: input.purpose, text, details })?;
+        let end = match input.end.unwrap_or_default() {
+            End::Resolved => IssueStatus::Resolved,
+            End::Rejected => IssueStatus::Rejected,
+        };
+        let asked = call.ask(&OpenGate { kind, purpose: input.purpose, text, details, end })?;
         Ok(asked.into())
     }
 }

@@ -1,5 +1,6 @@
 //! `conversation_list`: the chats of a project.
 
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::conversation::Channel;
 use punchlist_core::text::Title;
 use punchlist_store::rows::conversations::WantedConversations;
@@ -53,7 +54,7 @@ pub struct ConversationList;
 
 impl Define for ConversationList {
     const NAME: &'static str = "conversation_list";
-    const ACCESS: Access = Access::Roles(&super::conversation_show::READERS);
+    const ACCESS: Access = Access::On(Subject::Conversation, Action::View);
     const EFFECT: Effect = Effect::Read;
     const SURFACES: Surfaces = Surfaces { command: &["chat", "list"], ..Surfaces::CALL };
     const EXAMPLE: &'static str = r#"{"mission":"developer-experience","channel":"pillar-todo"}"#;

@@ -1,6 +1,7 @@
 //! `conversation_post`: write into a chat.
 
 use punchlist_core::Role;
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::text::Body;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,7 +37,7 @@ pub struct ConversationPost;
 
 impl Define for ConversationPost {
     const NAME: &'static str = "conversation_post";
-    const ACCESS: Access = Access::Roles(&super::conversation_show::READERS);
+    const ACCESS: Access = Access::On(Subject::Conversation, Action::Post);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces {
         command: &["chat", "post"],

@@ -1,6 +1,6 @@
 //! `conversation_show`: a chat and its messages.
 
-use punchlist_core::Role;
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::text::Title;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,14 +34,13 @@ pub struct Output {
 }
 
 /// Who has chats at all; which ones is asked where the chat is known.
-pub(super) const READERS: [Role; 4] = [Role::Operator, Role::Lead, Role::Owner, Role::Root];
 
 #[derive(Debug)]
 pub struct ConversationShow;
 
 impl Define for ConversationShow {
     const NAME: &'static str = "conversation_show";
-    const ACCESS: Access = Access::Roles(&READERS);
+    const ACCESS: Access = Access::On(Subject::Conversation, Action::View);
     const EFFECT: Effect = Effect::Read;
     const SURFACES: Surfaces =
         Surfaces { command: &["chat", "show"], positional: &["conversationId"], ..Surfaces::CALL };

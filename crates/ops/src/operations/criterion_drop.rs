@@ -1,9 +1,10 @@
 //! `criterion_drop`: the operator drops a criterion.
 
-use punchlist_core::Role;
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::command::CancelTodo;
 use punchlist_core::issue::address::{Precision, find_criterion};
 use punchlist_core::text::{Body, Content};
+use punchlist_core::{ListKind, TodoKind};
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -33,7 +34,8 @@ pub struct CriterionDrop;
 
 impl Define for CriterionDrop {
     const NAME: &'static str = "criterion_drop";
-    const ACCESS: Access = Access::Roles(&[Role::Operator]);
+    const ACCESS: Access =
+        Access::On(Subject::Todo(ListKind::Issue, TodoKind::Criterion), Action::Cancel);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces {
         command: &["criterion", "drop"],

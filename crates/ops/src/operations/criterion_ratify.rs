@@ -1,6 +1,7 @@
 //! `criterion_ratify`: the operator confirms a criterion.
 
-use punchlist_core::Role;
+use punchlist_core::ListKind;
+use punchlist_core::authority::Action;
 use punchlist_core::command::RatifyTodo;
 use punchlist_core::issue::address::{Precision, find_criterion};
 use punchlist_core::text::Content;
@@ -29,7 +30,7 @@ pub struct CriterionRatify;
 
 impl Define for CriterionRatify {
     const NAME: &'static str = "criterion_ratify";
-    const ACCESS: Access = Access::Roles(&[Role::Operator]);
+    const ACCESS: Access = Access::List(ListKind::Issue, &[Action::Ratify]);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces {
         command: &["criterion", "ratify"],

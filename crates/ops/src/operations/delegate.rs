@@ -1,6 +1,7 @@
 //! `delegate`: hand work to another agent.
 
-use punchlist_core::delegation::{DELEGATORS, Delegate, DelegationState, Mode, Proposal};
+use punchlist_core::authority::{Action, Subject};
+use punchlist_core::delegation::{Delegate, DelegationState, Mode, Proposal};
 use punchlist_core::text::{Body, Title};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -53,7 +54,7 @@ pub struct DelegateOp;
 
 impl Define for DelegateOp {
     const NAME: &'static str = "delegate";
-    const ACCESS: Access = Access::Roles(&DELEGATORS);
+    const ACCESS: Access = Access::On(Subject::Delegation, Action::Create);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces =
         Surfaces { profiles: &[Profile::Turn, Profile::Issue, Profile::Mission], ..Surfaces::CALL };

@@ -1,6 +1,7 @@
 //! `delegation_cancel`: call a delegation off.
 
-use punchlist_core::delegation::{CancelDelegation, DELEGATORS};
+use punchlist_core::authority::{Action, Subject};
+use punchlist_core::delegation::CancelDelegation;
 use punchlist_core::text::Body;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -28,7 +29,7 @@ pub struct DelegationCancel;
 
 impl Define for DelegationCancel {
     const NAME: &'static str = "delegation_cancel";
-    const ACCESS: Access = Access::Roles(&DELEGATORS);
+    const ACCESS: Access = Access::On(Subject::Delegation, Action::Cancel);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces {
         command: &["delegation", "cancel"],

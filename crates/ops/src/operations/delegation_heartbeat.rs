@@ -1,7 +1,8 @@
 //! `delegation_heartbeat`: hold a delegation longer.
 
 use punchlist_core::Time;
-use punchlist_core::delegation::{LEASE_S, WORKERS};
+use punchlist_core::authority::{Action, Subject};
+use punchlist_core::delegation::LEASE_S;
 use punchlist_core::lease::LEASE_S_MAX;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,7 +40,7 @@ pub struct DelegationHeartbeat;
 
 impl Define for DelegationHeartbeat {
     const NAME: &'static str = "delegation_heartbeat";
-    const ACCESS: Access = Access::Roles(&WORKERS);
+    const ACCESS: Access = Access::On(Subject::Delegation, Action::Report);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces {
         command: &["delegation", "heartbeat"],

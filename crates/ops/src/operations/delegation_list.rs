@@ -1,6 +1,7 @@
 //! `delegation_list`: the delegations of a project.
 
-use punchlist_core::delegation::{DELEGATORS, DelegationState};
+use punchlist_core::authority::{Action, Subject};
+use punchlist_core::delegation::DelegationState;
 use punchlist_core::text::Title;
 use punchlist_store::rows::delegations::WantedDelegations;
 use schemars::JsonSchema;
@@ -49,7 +50,7 @@ pub struct DelegationList;
 
 impl Define for DelegationList {
     const NAME: &'static str = "delegation_list";
-    const ACCESS: Access = Access::Roles(&DELEGATORS);
+    const ACCESS: Access = Access::On(Subject::Delegation, Action::View);
     const EFFECT: Effect = Effect::Read;
     const SURFACES: Surfaces = Surfaces { command: &["delegation", "list"], ..Surfaces::CALL };
     const EXAMPLE: &'static str = r#"{"state":"queued"}"#;
@@ -62,21 +63,13 @@ impl Define for DelegationList {
     }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        // A token narrowed to a mission sees what is about its items.
         let reach = call.envelope().actor.reach.clone();
-        if reach.mission.is_none() {
-            call.reaches_issue(None)?;
-        }
         let limit = limit(input.limit)?;
         let Some(project) = call.project()? else {
             return Ok(Output { delegations: Vec::new(), next_cursor: None });
         };
         let todo = match &input.todo_id.0 {
-            Some(named) => {
-                let todo = call.todo_named(named.as_str())?;
-                call.reaches_todo(todo)?;
-                Some(todo)
-            }
+            Some(named) => Some(call.todo_named(named.as_str())?),
             None => None,
         };
         let wanted = WantedDelegations {
@@ -90,6 +83,7 @@ impl Define for DelegationList {
         };
         let mut found = call.tx().delegations(project, &wanted, limit + 1)?;
         let next_cursor = page(&mut found, limit, |(last, _)| last.id.to_string());
+        found.retain(|(delegation, _)| call.reach_delegation(delegation).is_ok());
         let delegations = found.into_iter().map(|(delegation, _)| delegation.into()).collect();
         Ok(Output { delegations, next_cursor })
     }

@@ -1,6 +1,7 @@
 //! `delegation_report`: say what came of a delegation.
 
-use punchlist_core::delegation::{Proposal, Report, WORKERS};
+use punchlist_core::authority::{Action, Subject};
+use punchlist_core::delegation::{Proposal, Report};
 use punchlist_core::text::Body;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -37,7 +38,7 @@ pub struct DelegationReport;
 
 impl Define for DelegationReport {
     const NAME: &'static str = "delegation_report";
-    const ACCESS: Access = Access::Roles(&WORKERS);
+    const ACCESS: Access = Access::On(Subject::Delegation, Action::Report);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces {
         command: &["delegation", "report"],

@@ -1,6 +1,6 @@
 //! `delegation_show`: one delegation.
 
-use punchlist_core::delegation::DELEGATORS;
+use punchlist_core::authority::{Action, Subject};
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -24,7 +24,7 @@ pub struct DelegationShow;
 
 impl Define for DelegationShow {
     const NAME: &'static str = "delegation_show";
-    const ACCESS: Access = Access::Roles(&DELEGATORS);
+    const ACCESS: Access = Access::On(Subject::Delegation, Action::View);
     const EFFECT: Effect = Effect::Read;
     const SURFACES: Surfaces = Surfaces {
         command: &["delegation", "show"],

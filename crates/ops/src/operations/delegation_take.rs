@@ -1,7 +1,8 @@
 //! `delegation_take`: take the next delegation to work on.
 
 use punchlist_core::Time;
-use punchlist_core::delegation::{LEASE_S, WORKERS};
+use punchlist_core::authority::{Action, Subject};
+use punchlist_core::delegation::LEASE_S;
 use punchlist_core::lease::LEASE_S_MAX;
 use punchlist_core::text::Title;
 use schemars::JsonSchema;
@@ -50,7 +51,7 @@ pub struct DelegationTake;
 
 impl Define for DelegationTake {
     const NAME: &'static str = "delegation_take";
-    const ACCESS: Access = Access::Roles(&WORKERS);
+    const ACCESS: Access = Access::On(Subject::Delegation, Action::Take);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces { command: &["delegation", "take"], ..Surfaces::CALL };
     const EXAMPLE: &'static str = r#"{"types":["researcher"],"leaseS":60}"#;

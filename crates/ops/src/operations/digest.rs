@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use punchlist_core::{Event, Role, Span, Time, TodoId};
+use punchlist_core::authority::{Action, Subject};
+use punchlist_core::{Event, Span, Time, TodoId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -101,7 +102,7 @@ pub struct Digest;
 
 impl Define for Digest {
     const NAME: &'static str = "digest";
-    const ACCESS: Access = Access::Roles(&[Role::Operator, Role::Lead, Role::Root]);
+    const ACCESS: Access = Access::On(Subject::Project, Action::Audit);
     const EFFECT: Effect = Effect::Read;
     const SURFACES: Surfaces = Surfaces { command: &["digest"], ..Surfaces::CALL };
     const EXAMPLE: &'static str = r#"{"since":"24h"}"#;
@@ -118,8 +119,15 @@ impl Define for Digest {
         let project = call.envelope().project.clone();
         let (mut total, mut by_actor) = (Counts::default(), BTreeMap::<String, Doings>::new());
         if let Some(id) = call.project()? {
+            let mut found = Vec::new();
             call.tx().look_back(id, since, &mut |recorded| {
-                if let Some((deed, todo_id, said)) = deed(recorded.event()?) {
+                if let Some(deed) = deed(recorded.event()?) {
+                    found.push((recorded.clone(), deed));
+                }
+                Ok(())
+            })?;
+            for (recorded, (deed, todo_id, said)) in found {
+                if call.reach_todo(todo_id).is_ok() {
                     let doings = by_actor.entry(recorded.actor.clone()).or_default();
                     total.add(deed);
                     doings.counts.add(deed);
@@ -127,8 +135,7 @@ impl Define for Digest {
                         doings.newest.push((deed, todo_id, said, recorded.at));
                     }
                 }
-                Ok(())
-            })?;
+            }
         }
         let mut actors = Vec::new();
         for (actor, Doings { counts, newest }) in by_actor {

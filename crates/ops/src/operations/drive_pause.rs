@@ -1,6 +1,6 @@
 //! `drive_pause`: keep a session from going on by itself.
 
-use punchlist_core::issue::KEEPERS;
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::session::PauseSession;
 use punchlist_core::text::{Body, Title};
 use punchlist_store::rows::lists::Lock;
@@ -31,7 +31,7 @@ pub struct DrivePause;
 
 impl Define for DrivePause {
     const NAME: &'static str = "drive_pause";
-    const ACCESS: Access = Access::Roles(&KEEPERS);
+    const ACCESS: Access = Access::On(Subject::Session, Action::Pause);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces =
         Surfaces { command: &["session", "pause"], positional: &["session"], ..Surfaces::CALL };

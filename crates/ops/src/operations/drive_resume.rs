@@ -1,6 +1,6 @@
 //! `drive_resume`: let a paused session go on.
 
-use punchlist_core::issue::KEEPERS;
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::text::Title;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -27,7 +27,7 @@ pub struct DriveResume;
 
 impl Define for DriveResume {
     const NAME: &'static str = "drive_resume";
-    const ACCESS: Access = Access::Roles(&KEEPERS);
+    const ACCESS: Access = Access::On(Subject::Session, Action::Resume);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces =
         Surfaces { command: &["session", "resume"], positional: &["session"], ..Surfaces::CALL };

@@ -1,6 +1,9 @@
 //! `event_list`: the log of a project, from a cursor on or the newest part of it.
 
-use punchlist_core::{Role, Time};
+use std::collections::BTreeMap;
+
+use punchlist_core::Time;
+use punchlist_core::authority::{Action, Subject, may_any};
 use punchlist_store::Recorded;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -62,6 +65,13 @@ pub struct EventRow {
     pub cause: String,
     #[schemars(with = "String")]
     pub at: Time,
+    /// The real clock when it was written down: `at` may come from PUNCHLIST_NOW.
+    #[serde(rename = "recordedAt")]
+    #[schemars(with = "String")]
+    pub recorded_at: Time,
+    /// What proved the actor: terminal, none, token:ID, run:ID or engine; absent in older logs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proof: Option<String>,
     pub data: Value,
 }
 
@@ -70,7 +80,7 @@ pub struct EventList;
 
 impl Define for EventList {
     const NAME: &'static str = "event_list";
-    const ACCESS: Access = Access::Everybody;
+    const ACCESS: Access = Access::On(Subject::Project, Action::ReadLog);
     const EFFECT: Effect = Effect::Read;
     const SURFACES: Surfaces = Surfaces { command: &["log"], ..Surfaces::CALL };
     const EXAMPLE: &'static str = r#"{"after":0,"limit":100}"#;
@@ -86,7 +96,8 @@ impl Define for EventList {
         let limit = limit(input.limit)?;
         let project = call.project()?;
         let (actor, name) = (&call.envelope().actor, &call.envelope().project);
-        let own = actor.role == Role::Worker || input.visibility == Some(Visibility::Own);
+        let all = may_any(actor.role, Subject::Project, Action::ReadLog);
+        let own = !all || input.visibility == Some(Visibility::Own);
         let actor = own.then_some(actor.principal.as_str());
         if let Some(after) = input.after.filter(|after| *after > 0)
             && !call.tx().has_event(after)?
@@ -109,9 +120,33 @@ impl Define for EventList {
             events.pop();
         }
         let next_cursor = more.then(|| events.last().map(|event| event.seq)).flatten();
+        let events = within_reach(call, events)?;
         let events = events.into_iter().map(|event| row(event, name)).collect::<Result<_, _>>()?;
         Ok(Output { events, next_cursor })
     }
+}
+
+/// A narrowed token sees what happened to what it reaches, and nothing else.
+fn within_reach(call: &mut Call<'_, '_>, events: Vec<Recorded>) -> Result<Vec<Recorded>, Error> {
+    if !call.envelope().actor.reach.is_narrowed() {
+        return Ok(events);
+    }
+    let mut known = BTreeMap::<String, bool>::new();
+    let mut seen = Vec::new();
+    for event in events {
+        let reached = match known.get(&event.aggregate) {
+            Some(reached) => *reached,
+            None => {
+                let reached = call.reaches_aggregate(&event.aggregate)?;
+                known.insert(event.aggregate.clone(), reached);
+                reached
+            }
+        };
+        if reached {
+            seen.push(event);
+        }
+    }
+    Ok(seen)
 }
 
 fn row(event: Recorded, project: &str) -> Result<EventRow, Error> {
@@ -126,6 +161,8 @@ fn row(event: Recorded, project: &str) -> Result<EventRow, Error> {
         r#as: event.acting_as,
         cause: event.cause,
         at: event.at,
+        recorded_at: event.recorded_at,
+        proof: event.proof,
         data,
     })
 }

@@ -1,6 +1,8 @@
 //! `form`: ask a person to fill in a form.
 
-use punchlist_core::gate::{ASKERS, GateKind, OpenGate};
+use punchlist_core::IssueStatus;
+use punchlist_core::authority::{Action, Subject};
+use punchlist_core::gate::{GateKind, OpenGate};
 use punchlist_core::text::Body;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -28,7 +30,7 @@ pub struct Form;
 
 impl Define for Form {
     const NAME: &'static str = "form";
-    const ACCESS: Access = Access::Roles(&ASKERS);
+    const ACCESS: Access = Access::On(Subject::Gate, Action::Ask);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces =
         Surfaces { profiles: &[Profile::Issue, Profile::Mission], ..Surfaces::CALL };
@@ -43,7 +45,8 @@ impl Define for Form {
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<AskedView, Error> {
         let details = input.schema.clone();
         let (kind, text) = (GateKind::Form, input.title.clone());
-        let asked = call.ask(&OpenGate { kind, purpose: None, text, details })?;
+        let asked =
+            call.ask(&OpenGate { kind, purpose: None, text, details, end: IssueStatus::Resolved })?;
         Ok(asked.into())
     }
 }

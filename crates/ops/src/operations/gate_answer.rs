@@ -1,6 +1,6 @@
 //! `gate_answer`: answer a gate; an answer counts once.
 
-use punchlist_core::Role;
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::gate::{AnswerGate, GateDecision};
 use punchlist_core::text::Content;
 use schemars::JsonSchema;
@@ -29,6 +29,12 @@ pub struct Input {
     #[serde(default, deserialize_with = "up_to::<100, _, _>")]
     #[schemars(length(max = 100))]
     pub reopen: Option<Vec<Content>>,
+    /// At a sign-off: the revision of the issue you looked at; absent: the one it was asked at.
+    #[serde(default)]
+    pub expected_revision: Option<i64>,
+    /// At a sign-off: accept criteria that nobody claimed, too.
+    #[serde(default)]
+    pub accept_unclaimed: Option<bool>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -41,7 +47,7 @@ pub struct GateAnswer;
 
 impl Define for GateAnswer {
     const NAME: &'static str = "gate_answer";
-    const ACCESS: Access = Access::Roles(&[Role::Operator]);
+    const ACCESS: Access = Access::On(Subject::Gate, Action::Answer);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces { profiles: &[Profile::Inbox], ..Surfaces::CALL };
     const EXAMPLE: &'static str =
@@ -51,7 +57,12 @@ impl Define for GateAnswer {
     type Output = Output;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        let command = AnswerGate { decision: input.decision, response: input.response.clone() };
+        let command = AnswerGate {
+            decision: input.decision,
+            response: input.response.clone(),
+            expected_revision: input.expected_revision,
+            accept_unclaimed: input.accept_unclaimed == Some(true),
+        };
         let texts = input
             .reopen
             .as_ref()

@@ -1,8 +1,9 @@
 //! `gate_list`: what waits for a person.
 
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::gate::{GateKind, GateState};
 use punchlist_core::text::Title;
-use punchlist_core::{IssueId, ListKind, ProjectId, Role, Scope, TodoKind};
+use punchlist_core::{IssueId, ListKind, ProjectId, Scope, TodoKind};
 use punchlist_store::rows::gates::WantedGates;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -103,7 +104,7 @@ pub struct GateList;
 
 impl Define for GateList {
     const NAME: &'static str = "gate_list";
-    const ACCESS: Access = Access::Roles(&[Role::Operator]);
+    const ACCESS: Access = Access::On(Subject::Gate, Action::View);
     const EFFECT: Effect = Effect::Read;
     const SURFACES: Surfaces = Surfaces { profiles: &[Profile::Inbox], ..Surfaces::CALL };
     const EXAMPLE: &'static str = r#"{"state":"open"}"#;
@@ -116,8 +117,9 @@ impl Define for GateList {
     }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        if input.session.0.is_none() {
-            call.reaches_issue(input.number)?;
+        // A session and an issue that are named are looked at one by one below.
+        if input.session.0.is_none() && input.number.is_none() {
+            call.reach_project()?;
         }
         let limit = limit(input.limit)?;
         let Some(project) = call.project()? else {

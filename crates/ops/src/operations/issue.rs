@@ -3,7 +3,8 @@
 //! It adds and never rewrites (K-55): each action is the operation of that name.
 
 use punchlist_core::IssueStatus;
-use punchlist_core::issue::{KEEPERS, LinkKind};
+use punchlist_core::authority::{Action, Subject};
+use punchlist_core::issue::LinkKind;
 use punchlist_core::text::{Body, Content, Title};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -100,7 +101,7 @@ pub struct IssueTool;
 
 impl Define for IssueTool {
     const NAME: &'static str = "issue";
-    const ACCESS: Access = Access::Roles(&KEEPERS);
+    const ACCESS: Access = Access::On(Subject::Issue, Action::View);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces { profiles: &[Profile::Issue], ..Surfaces::CALL };
     const EXAMPLE: &'static str = r#"{"action":"create","title":"Log in fails on Safari"}"#;

@@ -1,8 +1,10 @@
 //! `issue_checklist_edit`: the checklist as a person wrote it (K-29).
 
+use punchlist_core::ListKind;
+use punchlist_core::Refusal;
+use punchlist_core::authority::Action;
 use punchlist_core::command::{Basis, EditChecklist};
 use punchlist_core::issue::checklist::{Line, MARKDOWN_LIMIT, parse};
-use punchlist_core::{Refusal, Role};
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -33,7 +35,7 @@ pub struct IssueChecklistEdit;
 
 impl Define for IssueChecklistEdit {
     const NAME: &'static str = "issue_checklist_edit";
-    const ACCESS: Access = Access::Roles(&[Role::Operator]);
+    const ACCESS: Access = Access::List(ListKind::Issue, &[Action::Edit]);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces::CALL;
     const EXAMPLE: &'static str =

@@ -1,6 +1,6 @@
 //! `issue_close_as_duplicate`: reject an issue because another says the same (K-44).
 
-use punchlist_core::Role;
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::issue::CloseAsDuplicate;
 use punchlist_core::text::Body;
 use schemars::JsonSchema;
@@ -31,7 +31,7 @@ pub struct IssueCloseAsDuplicate;
 
 impl Define for IssueCloseAsDuplicate {
     const NAME: &'static str = "issue_close_as_duplicate";
-    const ACCESS: Access = Access::Roles(&[Role::Operator]);
+    const ACCESS: Access = Access::On(Subject::Issue, Action::Duplicate);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces =
         Surfaces { command: &["issue", "dup"], positional: &["number", "of"], ..Surfaces::CALL };

@@ -1,6 +1,7 @@
 //! `issue_comment`: say something about an issue.
 
-use punchlist_core::issue::{CommentIssue, KEEPERS};
+use punchlist_core::authority::{Action, Subject};
+use punchlist_core::issue::CommentIssue;
 use punchlist_core::text::Body;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -27,7 +28,7 @@ pub struct IssueComment;
 
 impl Define for IssueComment {
     const NAME: &'static str = "issue_comment";
-    const ACCESS: Access = Access::Roles(&KEEPERS);
+    const ACCESS: Access = Access::On(Subject::Issue, Action::Comment);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces {
         command: &["issue", "comment"],

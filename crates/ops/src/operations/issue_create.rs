@@ -1,7 +1,8 @@
 //! `issue_create`: file an issue, with the criteria it is to meet.
 
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::command::{CreateTodos, NewTodo};
-use punchlist_core::issue::{CreateIssue, KEEPERS, LinkKind};
+use punchlist_core::issue::{CreateIssue, LinkKind};
 use punchlist_core::text::{Body, Content, Title};
 use punchlist_core::{Issue, IssueId, TodoKind};
 use punchlist_store::rows::lists::Lock;
@@ -38,7 +39,7 @@ pub struct IssueCreate;
 
 impl Define for IssueCreate {
     const NAME: &'static str = "issue_create";
-    const ACCESS: Access = Access::Roles(&KEEPERS);
+    const ACCESS: Access = Access::On(Subject::Issue, Action::Create);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces =
         Surfaces { command: &["issue", "new"], positional: &["title"], ..Surfaces::CALL };

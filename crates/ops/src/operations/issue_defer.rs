@@ -1,6 +1,7 @@
 //! `issue_defer`: let an issue rest until a time.
 
-use punchlist_core::issue::{DeferIssue, KEEPERS};
+use punchlist_core::authority::{Action, Subject};
+use punchlist_core::issue::DeferIssue;
 use punchlist_core::text::Title;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -29,7 +30,7 @@ pub struct IssueDefer;
 
 impl Define for IssueDefer {
     const NAME: &'static str = "issue_defer";
-    const ACCESS: Access = Access::Roles(&KEEPERS);
+    const ACCESS: Access = Access::On(Subject::Issue, Action::Defer);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces {
         command: &["issue", "defer"],

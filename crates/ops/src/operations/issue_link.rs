@@ -1,6 +1,7 @@
 //! `issue_link`: link two issues.
 
-use punchlist_core::issue::{KEEPERS, LinkKind};
+use punchlist_core::authority::{Action, Subject};
+use punchlist_core::issue::LinkKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -27,7 +28,7 @@ pub struct IssueLink;
 
 impl Define for IssueLink {
     const NAME: &'static str = "issue_link";
-    const ACCESS: Access = Access::Roles(&KEEPERS);
+    const ACCESS: Access = Access::On(Subject::Issue, Action::Link);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces {
         command: &["issue", "link"],

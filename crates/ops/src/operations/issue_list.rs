@@ -4,7 +4,8 @@
 //! and moves nothing.
 
 use punchlist_core::IssueStatus;
-use punchlist_core::issue::{KEEPERS, search};
+use punchlist_core::authority::{Action, Subject};
+use punchlist_core::issue::search;
 use punchlist_core::text::Title;
 use punchlist_store::rows::issues::Wanted;
 use schemars::JsonSchema;
@@ -51,7 +52,7 @@ pub struct IssueList;
 
 impl Define for IssueList {
     const NAME: &'static str = "issue_list";
-    const ACCESS: Access = Access::Roles(&KEEPERS);
+    const ACCESS: Access = Access::On(Subject::Issue, Action::View);
     const EFFECT: Effect = Effect::Read;
     const SURFACES: Surfaces =
         Surfaces { profiles: &[Profile::Inbox], command: &["issue", "list"], positional: &[] };
@@ -66,7 +67,7 @@ impl Define for IssueList {
     }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        call.reaches_issue(None)?;
+        call.reach_project()?;
         let limit = limit(input.limit)?;
         let Some(project) = call.project()? else {
             return Ok(Output { issues: Vec::new(), next_cursor: None });

@@ -1,9 +1,10 @@
 //! `issue_show`: one issue and all that hangs on it.
 
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::issue::checklist::{Notes, markdown};
-use punchlist_core::issue::{KEEPERS, UpdateKind, progress};
+use punchlist_core::issue::{UpdateKind, progress};
 use punchlist_core::select::ordered;
-use punchlist_core::{Time, Todo, TodoKind};
+use punchlist_core::{Place, Time, Todo, TodoKind};
 use punchlist_store::rows::links::Seen;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -79,7 +80,7 @@ pub struct IssueShow;
 
 impl Define for IssueShow {
     const NAME: &'static str = "issue_show";
-    const ACCESS: Access = Access::Roles(&KEEPERS);
+    const ACCESS: Access = Access::On(Subject::Issue, Action::View);
     const EFFECT: Effect = Effect::Read;
     const SURFACES: Surfaces = Surfaces {
         profiles: &[Profile::Inbox],
@@ -120,8 +121,13 @@ pub(crate) fn show(call: &mut Call<'_, '_>, number: i64) -> Result<Output, Error
     for session in call.tx().sessions_of(issue.id)? {
         sessions.push(SessionView::of(call, session)?);
     }
-    let links = call.tx().links_of(issue.id)?.into_iter().map(LinkView::from).collect();
-    let open_children = call.open_children(&issue)?.into_iter().map(IssueRef::from).collect();
+    let mut links = call.tx().links_of(issue.id)?;
+    let mut open_children = call.open_children(&issue)?;
+    // The title of another issue is that issue's.
+    links.retain(|link| call.reach(&Place::issue(link.number)).is_ok());
+    open_children.retain(|link| call.reach(&Place::issue(link.number)).is_ok());
+    let links = links.into_iter().map(LinkView::from).collect();
+    let open_children = open_children.into_iter().map(IssueRef::from).collect();
     Ok(Output {
         criteria: criteria.into_iter().map(item).collect(),
         steps: steps.into_iter().map(item).collect(),

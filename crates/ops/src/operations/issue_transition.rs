@@ -1,7 +1,8 @@
 //! `issue_transition`: move an issue to another status.
 
 use punchlist_core::IssueStatus;
-use punchlist_core::issue::{KEEPERS, TransitionIssue};
+use punchlist_core::authority::{Action, Subject};
+use punchlist_core::issue::TransitionIssue;
 use punchlist_core::text::Body;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -46,7 +47,7 @@ pub struct IssueTransition;
 
 impl Define for IssueTransition {
     const NAME: &'static str = "issue_transition";
-    const ACCESS: Access = Access::Roles(&KEEPERS);
+    const ACCESS: Access = Access::On(Subject::Issue, Action::Move);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces {
         command: &["issue", "transition"],

@@ -1,6 +1,7 @@
 //! `issue_unlink`: take a link back.
 
-use punchlist_core::issue::{KEEPERS, LinkKind};
+use punchlist_core::authority::{Action, Subject};
+use punchlist_core::issue::LinkKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -27,7 +28,7 @@ pub struct IssueUnlink;
 
 impl Define for IssueUnlink {
     const NAME: &'static str = "issue_unlink";
-    const ACCESS: Access = Access::Roles(&KEEPERS);
+    const ACCESS: Access = Access::On(Subject::Issue, Action::Link);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces {
         command: &["issue", "unlink"],

@@ -1,6 +1,7 @@
 //! `metric_collect`: have metrics read by their collectors.
 
-use punchlist_core::metric::{CollectMetrics, MEASURERS};
+use punchlist_core::authority::{Action, Subject};
+use punchlist_core::metric::CollectMetrics;
 use punchlist_core::text::Title;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,7 +34,7 @@ pub struct MetricCollect;
 
 impl Define for MetricCollect {
     const NAME: &'static str = "metric_collect";
-    const ACCESS: Access = Access::Roles(&MEASURERS);
+    const ACCESS: Access = Access::On(Subject::Metric, Action::Collect);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces {
         command: &["metric", "collect"],

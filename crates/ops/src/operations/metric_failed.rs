@@ -1,6 +1,6 @@
 //! `metric_failed`: a collector says that it could not read a metric.
 
-use punchlist_core::Role;
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::metric::FailCollection;
 use punchlist_core::text::{Body, Title};
 use schemars::JsonSchema;
@@ -40,7 +40,7 @@ pub struct MetricFailed;
 
 impl Define for MetricFailed {
     const NAME: &'static str = "metric_failed";
-    const ACCESS: Access = Access::Roles(&[Role::System]);
+    const ACCESS: Access = Access::On(Subject::Metric, Action::Fail);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces::CALL;
     const EXAMPLE: &'static str = r#"{"mission":"developer-experience","metric":"local-build-time",

@@ -1,6 +1,7 @@
 //! `metric_record`: write a reading down.
 
-use punchlist_core::metric::{MEASURERS, RecordReading};
+use punchlist_core::authority::{Action, Subject};
+use punchlist_core::metric::RecordReading;
 use punchlist_core::text::Title;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,7 +42,7 @@ pub struct MetricRecord;
 
 impl Define for MetricRecord {
     const NAME: &'static str = "metric_record";
-    const ACCESS: Access = Access::Roles(&MEASURERS);
+    const ACCESS: Access = Access::On(Subject::Metric, Action::Record);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces {
         command: &["metric", "record"],

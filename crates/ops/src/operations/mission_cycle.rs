@@ -1,6 +1,7 @@
 //! `mission_cycle`: one cadence cycle of a mission, now.
 
-use punchlist_core::{Role, Time};
+use punchlist_core::Time;
+use punchlist_core::authority::{Action, Subject};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +47,7 @@ pub struct MissionCycle;
 
 impl Define for MissionCycle {
     const NAME: &'static str = "mission_cycle";
-    const ACCESS: Access = Access::Roles(&[Role::Operator, Role::Lead, Role::System]);
+    const ACCESS: Access = Access::On(Subject::Mission, Action::Cycle);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces =
         Surfaces { command: &["mission", "cycle"], positional: &["mission"], ..Surfaces::CALL };

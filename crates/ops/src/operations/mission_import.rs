@@ -1,10 +1,11 @@
 //! `mission_import`: missions that were kept elsewhere, with their items (M-20).
 
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::command::{ImportMissionTodos, NewTodo, OldStatus, OldTodo};
 use punchlist_core::mission::{InitMission, MissionSpec, PillarSpec, TodoSpec};
 use punchlist_core::text::{Body, Content, Title};
 use punchlist_core::todo::Priority;
-use punchlist_core::{Event, Mission, Role, Scope, Time, Warning};
+use punchlist_core::{Event, Mission, Scope, Time, Warning};
 use punchlist_store::Load;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -138,7 +139,7 @@ pub struct MissionImport;
 
 impl Define for MissionImport {
     const NAME: &'static str = "mission_import";
-    const ACCESS: Access = Access::Roles(&[Role::Operator]);
+    const ACCESS: Access = Access::On(Subject::Mission, Action::Import);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces::CALL;
     const EXAMPLE: &'static str = r#"{

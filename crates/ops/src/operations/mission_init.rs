@@ -1,6 +1,6 @@
 //! `mission_init`: make a mission of its file, or bring one up to its file.
 
-use punchlist_core::Role;
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::mission::{InitMission, MissionSpec};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,7 +24,7 @@ pub struct MissionInit;
 
 impl Define for MissionInit {
     const NAME: &'static str = "mission_init";
-    const ACCESS: Access = Access::Roles(&[Role::Operator]);
+    const ACCESS: Access = Access::On(Subject::Mission, Action::Init);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces::CALL;
     const EXAMPLE: &'static str = r#"{

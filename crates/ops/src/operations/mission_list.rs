@@ -52,7 +52,8 @@ impl Define for MissionList {
         let Some(project) = call.project()? else { return Ok(Output { missions: Vec::new() }) };
         let mut missions = Vec::new();
         for mission in call.tx().missions(project)? {
-            if call.reaches_mission(&mission.slug).is_err() || call.sees_mission(&mission).is_err()
+            if call.reach_part_of_mission(&mission.slug).is_err()
+                || call.sees_mission(&mission).is_err()
             {
                 continue;
             }

@@ -1,6 +1,6 @@
 //! `mission_pause`: let a mission, or one pillar of it, rest.
 
-use punchlist_core::Role;
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::mission::{SetStanding, Standing};
 use punchlist_core::text::Title;
 use schemars::JsonSchema;
@@ -34,7 +34,7 @@ pub struct MissionPause;
 
 impl Define for MissionPause {
     const NAME: &'static str = "mission_pause";
-    const ACCESS: Access = Access::Roles(&[Role::Operator, Role::Lead]);
+    const ACCESS: Access = Access::On(Subject::Mission, Action::Pause);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces =
         Surfaces { command: &["mission", "pause"], positional: &["mission"], ..Surfaces::CALL };

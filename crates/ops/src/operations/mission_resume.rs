@@ -1,6 +1,6 @@
 //! `mission_resume`: let a paused mission, or one pillar of it, go on.
 
-use punchlist_core::Role;
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::mission::{SetStanding, Standing};
 use punchlist_core::text::Title;
 use schemars::JsonSchema;
@@ -34,7 +34,7 @@ pub struct MissionResume;
 
 impl Define for MissionResume {
     const NAME: &'static str = "mission_resume";
-    const ACCESS: Access = Access::Roles(&[Role::Operator, Role::Lead]);
+    const ACCESS: Access = Access::On(Subject::Mission, Action::Resume);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces =
         Surfaces { command: &["mission", "resume"], positional: &["mission"], ..Surfaces::CALL };

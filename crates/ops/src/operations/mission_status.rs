@@ -84,7 +84,7 @@ impl Define for MissionStatus {
         let now = call.envelope().now;
         let tally = call.tx().open_tally(mission.project_id, &mission.slug, None)?;
         let open = call.open_todos(&mission)?;
-        let shown = open.iter().filter(|(pillar, _)| call.reaches_pillar(&mission, pillar));
+        let shown = open.iter().filter(|(pillar, _)| call.reach_pillar(&mission, pillar).is_ok());
         let shown: Vec<_> = shown.collect();
         let view = |pillar: &str, todo| MissionTodoView::new(&mission, pillar, todo, now);
         let claimed = shown.iter().filter(|(_, todo)| todo.claim.is_some());
@@ -109,7 +109,9 @@ impl Define for MissionStatus {
         let escalations = escalations.collect();
         let mut pillars = Vec::new();
         for pillar in &mission.pillars {
-            if pillar.status == Standing::Archived || !call.reaches_pillar(&mission, &pillar.slug) {
+            if pillar.status == Standing::Archived
+                || call.reach_pillar(&mission, &pillar.slug).is_err()
+            {
                 continue;
             }
             let own =

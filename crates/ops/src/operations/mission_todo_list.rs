@@ -79,7 +79,7 @@ impl Define for MissionTodoList {
         let pillar = named.or(narrowed);
         if let Some(slug) = &pillar {
             mission.pillar(slug).ok_or_else(|| mission.unknown_pillar(slug))?;
-            call.reaches_that_pillar(&mission, slug)?;
+            call.reach_pillar(&mission, slug)?;
         }
         let wanted = WantedTodos {
             pillar: pillar.clone(),

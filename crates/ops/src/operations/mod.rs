@@ -87,6 +87,7 @@ pub mod session_show;
 pub mod session_start;
 pub mod session_unbind;
 pub mod status;
+pub mod store_identity;
 pub mod task_add;
 pub mod task_assign;
 pub mod task_cancel;

@@ -1,6 +1,6 @@
 //! `permission_ask`: the runner of an agent asks whether it may call an outside tool.
 
-use punchlist_core::gate::permission::PERMISSION_ASKERS;
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::gate::{AskPermission, GateState};
 use punchlist_core::text::Title;
 use schemars::JsonSchema;
@@ -72,7 +72,7 @@ pub struct PermissionAsk;
 
 impl Define for PermissionAsk {
     const NAME: &'static str = "permission_ask";
-    const ACCESS: Access = Access::Roles(&PERMISSION_ASKERS);
+    const ACCESS: Access = Access::On(Subject::Permission, Action::Ask);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces::CALL;
     /// The answer changes when a person has given it.

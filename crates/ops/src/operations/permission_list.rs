@@ -1,8 +1,9 @@
 //! `permission_list`: what was permitted always.
 
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::gate::{GateKind, GateState};
 use punchlist_core::text::Title;
-use punchlist_core::{Gate, Role, Time};
+use punchlist_core::{Gate, Time};
 use punchlist_store::rows::gates::WantedGates;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -77,7 +78,7 @@ pub struct PermissionList;
 
 impl Define for PermissionList {
     const NAME: &'static str = "permission_list";
-    const ACCESS: Access = Access::Roles(&[Role::Operator]);
+    const ACCESS: Access = Access::On(Subject::Permission, Action::View);
     const EFFECT: Effect = Effect::Read;
     const SURFACES: Surfaces = Surfaces { command: &["permission", "list"], ..Surfaces::CALL };
     const EXAMPLE: &'static str = r#"{"tool":"deploy"}"#;
@@ -90,7 +91,7 @@ impl Define for PermissionList {
     }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        call.reaches_issue(None)?;
+        call.reach_project()?;
         let limit = limit(input.limit)?;
         let Some(project) = call.project()? else {
             return Ok(Output { permissions: Vec::new(), next_cursor: None });

@@ -1,6 +1,6 @@
 //! `permission_revoke`: from now on the person is asked again.
 
-use punchlist_core::Role;
+use punchlist_core::authority::{Action, Subject};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,7 @@ pub struct PermissionRevoke;
 
 impl Define for PermissionRevoke {
     const NAME: &'static str = "permission_revoke";
-    const ACCESS: Access = Access::Roles(&[Role::Operator]);
+    const ACCESS: Access = Access::On(Subject::Permission, Action::Revoke);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces =
         Surfaces { command: &["permission", "revoke"], positional: &["id"], ..Surfaces::CALL };

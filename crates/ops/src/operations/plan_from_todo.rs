@@ -1,6 +1,7 @@
 //! `plan_from_todo`: open a plan from one line of the backlog that people keep in a file.
 
-use punchlist_core::Role;
+use punchlist_core::ListKind;
+use punchlist_core::authority::Action;
 use punchlist_core::plan::{Origin, TODO_FILE, TodoLine, opening, pick, plan_file_for};
 use punchlist_core::text::{Content, TextFault, Title};
 use punchlist_store::Load;
@@ -53,7 +54,7 @@ pub struct PlanFromTodo;
 
 impl Define for PlanFromTodo {
     const NAME: &'static str = "plan_from_todo";
-    const ACCESS: Access = Access::Roles(&[Role::Operator, Role::Root]);
+    const ACCESS: Access = Access::List(ListKind::Plan, &[Action::Import]);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces::CALL;
     const EXAMPLE: &'static str =

@@ -1,9 +1,11 @@
 //! `plan_import`: a plan file becomes a tree of tasks, or brings the tree to what it says now.
 
+use punchlist_core::Event;
+use punchlist_core::ListKind;
+use punchlist_core::authority::Action;
 use punchlist_core::command::ImportPlan;
 use punchlist_core::plan::Changes;
 use punchlist_core::text::Title;
-use punchlist_core::{Event, Role};
 use punchlist_store::Load;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -56,7 +58,7 @@ pub struct PlanImport;
 
 impl Define for PlanImport {
     const NAME: &'static str = "plan_import";
-    const ACCESS: Access = Access::Roles(&[Role::Operator, Role::Root]);
+    const ACCESS: Access = Access::List(ListKind::Plan, &[Action::Import]);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces =
         Surfaces { command: &["plan", "import"], positional: &["planFile"], ..Surfaces::CALL };

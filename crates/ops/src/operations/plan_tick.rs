@@ -1,9 +1,11 @@
 //! `plan_tick`: say which line of the backlog a plan is the end of, and write down that it was
 //! ticked. Whoever has the file sets the mark.
 
+use punchlist_core::ListKind;
 use punchlist_core::Refusal;
+use punchlist_core::authority::Action;
 use punchlist_core::event::TodoLineTicked;
-use punchlist_core::plan::{Origin, TICKED_BY, TODO_FILE, to_tick};
+use punchlist_core::plan::{Origin, TODO_FILE, to_tick};
 use punchlist_core::text::Title;
 use punchlist_store::Load;
 use schemars::JsonSchema;
@@ -48,7 +50,7 @@ pub struct PlanTick;
 
 impl Define for PlanTick {
     const NAME: &'static str = "plan_tick";
-    const ACCESS: Access = Access::Roles(&TICKED_BY);
+    const ACCESS: Access = Access::List(ListKind::Plan, &[Action::Tick]);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces::CALL;
     const EXAMPLE: &'static str = concat!(

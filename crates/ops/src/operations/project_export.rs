@@ -3,6 +3,7 @@
 //! Its name. Issues, todos and links are the operator's and stay (K-61), and with them sessions,
 //! gates and the log, which speak of nothing else.
 
+use punchlist_core::authority::{Action, Subject};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +35,7 @@ pub struct ProjectExport;
 
 impl Define for ProjectExport {
     const NAME: &'static str = "project_export";
-    const ACCESS: Access = Access::Everybody;
+    const ACCESS: Access = Access::On(Subject::Project, Action::Export);
     const EFFECT: Effect = Effect::Read;
     const SURFACES: Surfaces = Surfaces::CALL;
     const EXAMPLE: &'static str = "{}";

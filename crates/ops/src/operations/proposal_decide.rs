@@ -1,6 +1,7 @@
 //! `proposal_decide`: take in, change or turn down what a worker proposed.
 
-use punchlist_core::delegation::{DELEGATORS, DecideProposal, ProposalDecision, ProposedItem};
+use punchlist_core::authority::{Action, Subject};
+use punchlist_core::delegation::{DecideProposal, ProposalDecision, ProposedItem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +38,7 @@ pub struct ProposalDecide;
 
 impl Define for ProposalDecide {
     const NAME: &'static str = "proposal_decide";
-    const ACCESS: Access = Access::Roles(&DELEGATORS);
+    const ACCESS: Access = Access::On(Subject::Delegation, Action::Decide);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces {
         command: &["delegation", "decide"],

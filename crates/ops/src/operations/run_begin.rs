@@ -1,5 +1,6 @@
 //! `run_begin`: a worker lets a configured agent answer in a chat, or do work that was handed on.
 
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::conversation::{Message, MessageKind, Speaker};
 use punchlist_core::run::RunState;
 use punchlist_core::text::Title;
@@ -47,7 +48,7 @@ pub struct RunBegin;
 
 impl Define for RunBegin {
     const NAME: &'static str = "run_begin";
-    const ACCESS: Access = Access::Roles(&[Role::System]);
+    const ACCESS: Access = Access::On(Subject::Run, Action::Execute);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces::CALL;
     const EXAMPLE: &'static str =
@@ -89,9 +90,14 @@ fn answer(call: &mut Call<'_, '_>, name: &str, named: &str) -> Result<Output, Er
     // What came before its last word it has seen, unless it ended without.
     let owes = newest.as_ref().is_some_and(Run::owes_an_answer);
     let since = messages.iter().rev().take_while(|message| owes || !is_own(message));
-    let Some(last) = since.into_iter().find(is_news) else {
+    let news: Vec<&Message> = since.filter(is_news).collect();
+    let Some(last) = news.first() else {
         return Ok(Output { run: None, at_work: false });
     };
+    // It is given no more than any of those whom it answers.
+    let reach = news
+        .iter()
+        .fold(&last.reach, |narrow, message| narrow.narrower(&message.reach).unwrap_or(narrow));
     let about = conversation.about.as_ref();
     let new = NewRun {
         agent,
@@ -104,6 +110,8 @@ fn answer(call: &mut Call<'_, '_>, name: &str, named: &str) -> Result<Output, Er
         settings,
         plan: None,
         delegation: None,
+        reach: Some(reach.clone()),
+        names_model: false,
         held: false,
     };
     let session = match role {
@@ -160,7 +168,9 @@ fn for_work(call: &mut Call<'_, '_>, name: &str, named: &str) -> Result<Output, 
         pillar: about.and_then(|about| about.pillar.map(|(_, slug)| slug)),
         settings,
         plan: None,
+        reach: Some(delegation.reach.clone()),
         delegation: Some(delegation),
+        names_model: false,
         held: false,
     };
     let run = call.start_run(conversation, turn_id.to_string(), None, new)?;

@@ -1,6 +1,7 @@
 //! `run_list`: the runs of a project.
 
-use punchlist_core::run::{RUNNERS, RunState};
+use punchlist_core::authority::{Action, Subject};
+use punchlist_core::run::RunState;
 use punchlist_core::text::Title;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -46,7 +47,7 @@ pub struct RunList;
 
 impl Define for RunList {
     const NAME: &'static str = "run_list";
-    const ACCESS: Access = Access::Roles(&RUNNERS);
+    const ACCESS: Access = Access::On(Subject::Run, Action::View);
     const EFFECT: Effect = Effect::Read;
     const SURFACES: Surfaces =
         Surfaces { command: &["runs", "list"], positional: &[], ..Surfaces::CALL };
@@ -71,6 +72,7 @@ impl Define for RunList {
         let below = input.cursor.0.as_ref().map(Title::as_str);
         let mut found = call.tx().runs(project, input.state, session, below, limit + 1)?;
         let next_cursor = page(&mut found, limit, |last| last.id.to_string());
+        found.retain(|run| call.reach_run(run).is_ok());
         Ok(Output { runs: found.iter().map(RunView::from).collect(), next_cursor })
     }
 }

@@ -1,7 +1,7 @@
 //! `run_show`: how far a run has come.
 
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::conversation::Part;
-use punchlist_core::run::RUNNERS;
 use punchlist_core::select;
 use punchlist_core::text::Title;
 use punchlist_core::{Status, Todo};
@@ -71,7 +71,7 @@ pub struct RunShow;
 
 impl Define for RunShow {
     const NAME: &'static str = "run_show";
-    const ACCESS: Access = Access::Roles(&RUNNERS);
+    const ACCESS: Access = Access::On(Subject::Run, Action::View);
     const EFFECT: Effect = Effect::Read;
     const SURFACES: Surfaces =
         Surfaces { command: &["runs", "show"], positional: &["run"], ..Surfaces::CALL };

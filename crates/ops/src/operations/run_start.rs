@@ -1,8 +1,9 @@
 //! `run_start`: let an agent answer a message.
 
+use punchlist_core::authority::{Action, Subject, may_any, owns_agent};
 use punchlist_core::conversation::{MessageKind, Speaker};
 use punchlist_core::driver::Trigger;
-use punchlist_core::run::{RUNNERS, RunState};
+use punchlist_core::run::RunState;
 use punchlist_core::text::{Body, Title};
 use punchlist_core::{AgentPath, Refusal, Role, Scope};
 use punchlist_store::Load;
@@ -69,7 +70,7 @@ pub struct RunStart;
 
 impl Define for RunStart {
     const NAME: &'static str = "run_start";
-    const ACCESS: Access = Access::Roles(&RUNNERS);
+    const ACCESS: Access = Access::On(Subject::Run, Action::Start);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces::CALL;
     const EXAMPLE: &'static str =
@@ -79,12 +80,24 @@ impl Define for RunStart {
     type Output = Output;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        let name = input.agent.0.as_ref().map_or("primary", Title::as_str);
+        let actor = &call.envelope().actor;
+        // A token says who its bearer is; anybody else is primary where no other agent is named.
+        let own = if actor.fixed { actor.agent.as_str() } else { "primary" };
+        let name = input.agent.0.as_ref().map_or(own, Title::as_str);
         let Some(agent) = AgentPath::parse(name) else {
             return Err(Refusal::BadAgentType { name: name.to_owned() }.into());
         };
+        let held = input.held == Some(true);
+        let queued =
+            !held && actor.fixed && !may_any(actor.role, Subject::Run, Action::ChooseModel);
         let over = Overrides {
-            model: input.model.0.clone().map(Title::into_string),
+            // Where the process that executes the run brings its own settings, none is needed here.
+            model: input
+                .model
+                .0
+                .clone()
+                .map(Title::into_string)
+                .or_else(|| queued.then(String::new)),
             drives: input.auto_complete_todos,
             max_continuations: count(input.max_todo_continuations),
             max_iterations: count(input.max_iterations),
@@ -127,14 +140,30 @@ impl Define for RunStart {
             let agent = run.agent.clone();
             return Err(Refusal::AgentAtWork { conversation, agent }.into());
         }
-        let said = (Speaker::User, MessageKind::Text);
-        let text = input.prompt.as_str().to_owned();
-        let message = call.post(session.project_id, conversation, said, text)?;
         // One that waits hears it; a question that is open stays open.
         if let Some(run) = going {
+            let actor = &call.envelope().actor;
+            if !owns_agent(actor, &run.agent) {
+                return Err(Refusal::NotYourself { agent: run.agent }.into());
+            }
+            if !actor.reach.contains(&run.reach) {
+                let missing = format!("as far as run {}", run.id);
+                return Err(Refusal::OutOfReach { missing }.into());
+            }
+            let said = (Speaker::User, MessageKind::Text);
+            let text = input.prompt.as_str().to_owned();
+            call.post(session.project_id, conversation, said, text)?;
             call.wake_run(session.project_id, run.id, Trigger::UserMessage, None)?;
             let (run, _) = call.run(&run.id.to_string(), Lock::No)?;
             return Ok(Output { run: RunView::from(&run) });
+        }
+        let said = (Speaker::User, MessageKind::Text);
+        let text = input.prompt.as_str().to_owned();
+        let message = call.post(session.project_id, conversation, said, text)?;
+        // It also reaches the session it happens in, which its starter has.
+        let mut reach = call.envelope().actor.reach.clone();
+        if reach.is_narrowed() && reach.session.is_none() {
+            reach.session = Some(session.id.to_string());
         }
         let new = NewRun {
             agent,
@@ -144,7 +173,9 @@ impl Define for RunStart {
             settings,
             plan,
             delegation: None,
-            held: input.held == Some(true),
+            reach: Some(reach),
+            names_model: input.model.0.is_some(),
+            held,
         };
         let run = call.start_run(conversation, message.id.to_string(), Some(&session), new)?;
         Ok(Output { run: RunView::from(&run) })

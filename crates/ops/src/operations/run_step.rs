@@ -1,6 +1,6 @@
 //! `run_step`: the process that executes a run writes down what it did, before it acts on it.
 
-use punchlist_core::Role;
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::conversation::{Part, ToolCall};
 use punchlist_core::driver::{Finish, Spent, StopReason, Trigger, Verdict, Ways};
 use punchlist_core::run::RunState;
@@ -254,7 +254,7 @@ pub struct RunStep;
 
 impl Define for RunStep {
     const NAME: &'static str = "run_step";
-    const ACCESS: Access = Access::Roles(&[Role::System]);
+    const ACCESS: Access = Access::On(Subject::Run, Action::Execute);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces::CALL;
     const EXAMPLE: &'static str = r#"{"run":"01JCQ0000000000000000000AB","epoch":0,

@@ -1,6 +1,6 @@
 //! `run_stop`: ask a run to end.
 
-use punchlist_core::run::RUNNERS;
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::text::{Body, Title};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,7 +33,7 @@ pub struct RunStop;
 
 impl Define for RunStop {
     const NAME: &'static str = "run_stop";
-    const ACCESS: Access = Access::Roles(&RUNNERS);
+    const ACCESS: Access = Access::On(Subject::Run, Action::Stop);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces =
         Surfaces { command: &["runs", "stop"], positional: &["run"], ..Surfaces::CALL };

@@ -1,6 +1,6 @@
 //! `session_bind`: point a session to an issue.
 
-use punchlist_core::issue::KEEPERS;
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::text::Title;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -32,7 +32,7 @@ pub struct SessionBind;
 
 impl Define for SessionBind {
     const NAME: &'static str = "session_bind";
-    const ACCESS: Access = Access::Roles(&KEEPERS);
+    const ACCESS: Access = Access::On(Subject::Session, Action::Bind);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces =
         Surfaces { command: &["session", "bind"], positional: &["number"], ..Surfaces::CALL };

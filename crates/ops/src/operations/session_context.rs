@@ -1,7 +1,7 @@
 //! `session_context`: what an agent should know about its work, as text to put before a model.
 
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::gate::GateState;
-use punchlist_core::issue::KEEPERS;
 use punchlist_core::issue::context::{BUDGET, render};
 use punchlist_core::text::Title;
 use punchlist_store::rows::gates::WantedGates;
@@ -44,7 +44,7 @@ pub struct SessionContext;
 
 impl Define for SessionContext {
     const NAME: &'static str = "session_context";
-    const ACCESS: Access = Access::Roles(&KEEPERS);
+    const ACCESS: Access = Access::On(Subject::Session, Action::View);
     const EFFECT: Effect = Effect::Read;
     const SURFACES: Surfaces =
         Surfaces { command: &["session", "context"], positional: &["session"], ..Surfaces::CALL };

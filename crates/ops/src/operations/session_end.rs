@@ -1,6 +1,6 @@
 //! `session_end`: say that a session is over.
 
-use punchlist_core::issue::KEEPERS;
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::text::Title;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -27,7 +27,7 @@ pub struct SessionEnd;
 
 impl Define for SessionEnd {
     const NAME: &'static str = "session_end";
-    const ACCESS: Access = Access::Roles(&KEEPERS);
+    const ACCESS: Access = Access::On(Subject::Session, Action::End);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces =
         Surfaces { command: &["session", "end"], positional: &["session"], ..Surfaces::CALL };

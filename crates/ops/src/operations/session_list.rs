@@ -1,6 +1,6 @@
 //! `session_list`: the sessions of a project, the newest first.
 
-use punchlist_core::issue::KEEPERS;
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::session::SessionState;
 use punchlist_core::text::Title;
 use punchlist_store::rows::sessions::WantedSessions;
@@ -44,7 +44,7 @@ pub struct SessionList;
 
 impl Define for SessionList {
     const NAME: &'static str = "session_list";
-    const ACCESS: Access = Access::Roles(&KEEPERS);
+    const ACCESS: Access = Access::On(Subject::Session, Action::View);
     const EFFECT: Effect = Effect::Read;
     const SURFACES: Surfaces = Surfaces { command: &["session", "list"], ..Surfaces::CALL };
     const EXAMPLE: &'static str = r#"{"state":"active"}"#;
@@ -57,7 +57,7 @@ impl Define for SessionList {
     }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        call.reaches_issue(None)?;
+        call.reach_project()?;
         let limit = limit(input.limit)?;
         let Some(project) = call.project()? else {
             return Ok(Output { sessions: Vec::new(), next_cursor: None });

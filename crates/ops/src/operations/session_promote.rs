@@ -1,7 +1,7 @@
 //! `session_promote`: file an issue from a session and bind it, in one step (K-8); what is open on
 //! the session's own list becomes its steps.
 
-use punchlist_core::issue::KEEPERS;
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::text::{Body, Content, Title};
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -45,7 +45,7 @@ pub struct SessionPromote;
 
 impl Define for SessionPromote {
     const NAME: &'static str = "session_promote";
-    const ACCESS: Access = Access::Roles(&KEEPERS);
+    const ACCESS: Access = Access::On(Subject::Session, Action::Promote);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces =
         Surfaces { command: &["session", "promote"], positional: &["title"], ..Surfaces::CALL };

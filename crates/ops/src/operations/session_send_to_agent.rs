@@ -1,7 +1,7 @@
 //! `session_send_to_agent`: open a session for an issue, with the first message in it (K-7).
 
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::conversation::{MessageKind, Speaker, first_message};
-use punchlist_core::issue::KEEPERS;
 use punchlist_core::text::{Body, Title};
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -34,7 +34,7 @@ pub struct SessionSendToAgent;
 
 impl Define for SessionSendToAgent {
     const NAME: &'static str = "session_send_to_agent";
-    const ACCESS: Access = Access::Roles(&KEEPERS);
+    const ACCESS: Access = Access::On(Subject::Session, Action::Send);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces {
         command: &["issue", "send"],

@@ -1,6 +1,6 @@
 //! `session_show`: one session.
 
-use punchlist_core::issue::KEEPERS;
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::text::Title;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -27,7 +27,7 @@ pub struct SessionShow;
 
 impl Define for SessionShow {
     const NAME: &'static str = "session_show";
-    const ACCESS: Access = Access::Roles(&KEEPERS);
+    const ACCESS: Access = Access::On(Subject::Session, Action::View);
     const EFFECT: Effect = Effect::Read;
     const SURFACES: Surfaces =
         Surfaces { command: &["session", "show"], positional: &["session"], ..Surfaces::CALL };

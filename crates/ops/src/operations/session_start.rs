@@ -1,6 +1,6 @@
 //! `session_start`: begin a session, or find the one its host means.
 
-use punchlist_core::issue::KEEPERS;
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::text::Title;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -34,7 +34,7 @@ pub struct SessionStart;
 
 impl Define for SessionStart {
     const NAME: &'static str = "session_start";
-    const ACCESS: Access = Access::Roles(&KEEPERS);
+    const ACCESS: Access = Access::On(Subject::Session, Action::Start);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces =
         Surfaces { command: &["session", "start"], positional: &["title"], ..Surfaces::CALL };
@@ -49,6 +49,7 @@ impl Define for SessionStart {
             && let Some(project) = call.project()?
             && let Some(session) = call.tx().session(project, known.as_str(), Lock::No)?
         {
+            call.reach_session(&session)?;
             return OneSession::of(call, session);
         }
         let envelope = call.envelope();

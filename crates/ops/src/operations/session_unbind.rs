@@ -1,6 +1,6 @@
 //! `session_unbind`: let a session go of its issue.
 
-use punchlist_core::issue::KEEPERS;
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::text::Title;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -27,7 +27,7 @@ pub struct SessionUnbind;
 
 impl Define for SessionUnbind {
     const NAME: &'static str = "session_unbind";
-    const ACCESS: Access = Access::Roles(&KEEPERS);
+    const ACCESS: Access = Access::On(Subject::Session, Action::Unbind);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces =
         Surfaces { command: &["session", "unbind"], positional: &["session"], ..Surfaces::CALL };

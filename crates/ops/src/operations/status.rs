@@ -3,7 +3,7 @@
 //! It shows the newest lists with their counts and never counts the whole store: a project with
 //! a million items answers as fast as a small one.
 
-use punchlist_core::authority::{Action, may_ever};
+use punchlist_core::authority::{Action, Subject, may_ever};
 use punchlist_core::{IssueId, List, ListKind, Role, Scope, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,7 +55,7 @@ pub struct Status;
 
 impl Define for Status {
     const NAME: &'static str = "status";
-    const ACCESS: Access = Access::Everybody;
+    const ACCESS: Access = Access::On(Subject::Project, Action::View);
     const EFFECT: Effect = Effect::Read;
     const SURFACES: Surfaces = Surfaces { command: &["status"], ..Surfaces::CALL };
     const EXAMPLE: &'static str = "{}";
@@ -80,6 +80,9 @@ impl Define for Status {
         output.more = lists.len() > usize::try_from(LISTS_SHOWN).unwrap_or(usize::MAX);
         lists.truncate(usize::try_from(LISTS_SHOWN).unwrap_or(usize::MAX));
         for list in lists.iter().filter(|list| may_ever(output.role, list.kind(), Action::View)) {
+            if call.reach_scope(&list.scope).is_err() {
+                continue;
+            }
             let (tally, _) = call.tx().tally(list.id)?;
             output.lists.push(ListRow {
                 id: list.id.to_string(),
@@ -89,7 +92,10 @@ impl Define for Status {
                 created_at: list.created_at,
             });
         }
-        output.last_event_at = call.tx().events_last(project, None, 1)?.first().map(|e| e.at);
+        if call.reach_project().is_ok() {
+            let last = call.tx().events_last(project, None, 1)?;
+            output.last_event_at = last.first().map(|event| event.at);
+        }
         Ok(output)
     }
 }

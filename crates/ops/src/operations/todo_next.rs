@@ -72,7 +72,7 @@ impl Define for TodoNext {
                 Scope::Issue { issue_id }
             }
         };
-        call.within_reach(&scope)?;
+        call.reach_scope(&scope)?;
         let lease_s = input.lease_s.unwrap_or(LEASE_S);
         for _ in 0..LOOKS_MAX {
             let (mut snapshot, todo_id) = match look(call, &scope)? {

@@ -78,7 +78,7 @@ impl Define for TodoShow {
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let (list, id) = call.find_todo(&input.todo_id)?;
-        call.within_reach(&list.scope)?;
+        call.reach_scope(&list.scope)?;
         let unknown = || {
             let (todo_id, list) = (input.todo_id.clone(), None);
             Error::from(Refusal::UnknownTodo { todo_id, list })

@@ -1,5 +1,6 @@
 //! `token_list`: which tokens there are, without their secrets.
 
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::{Reach, Role, Time};
 use punchlist_store::rows::tokens::Token;
 use schemars::JsonSchema;
@@ -71,7 +72,7 @@ pub struct TokenList;
 
 impl Define for TokenList {
     const NAME: &'static str = "token_list";
-    const ACCESS: Access = Access::Roles(&[Role::Operator]);
+    const ACCESS: Access = Access::On(Subject::Token, Action::View);
     const EFFECT: Effect = Effect::Read;
     const SURFACES: Surfaces = Surfaces { command: &["token", "list"], ..Surfaces::CALL };
     const EXAMPLE: &'static str = r#"{"limit":10}"#;
@@ -91,6 +92,8 @@ impl Define for TokenList {
             tokens.pop();
         }
         let next_cursor = more.then(|| tokens.last().map(|t| t.id.to_string())).flatten();
+        let reach = &call.envelope().actor.reach;
+        tokens.retain(|token| reach.contains(&token.reach));
         Ok(Output { tokens: tokens.into_iter().map(TokenRow::from).collect(), next_cursor })
     }
 }

@@ -3,9 +3,12 @@
 //! On a store that has no operator yet, anybody on this machine may make the operator's token,
 //! once (ADR 0008).
 
-use punchlist_core::event::TokenIssued;
+use punchlist_core::Refusal;
+use punchlist_core::authority::{Action, Subject, may_any};
+use punchlist_core::event::{StoreIdentitySet, TokenIssued};
 use punchlist_core::text::Title;
 use punchlist_core::{AgentPath, Reach, Role, Span, Time, TokenId};
+use punchlist_store::rows::lists::Lock;
 use punchlist_store::rows::tokens::Token;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,7 +18,9 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::explain::Fault;
 use crate::input::{Maybe, range};
-use crate::token::{digest, has_operator, operator_seen, secret};
+use crate::token::{
+    digest, has_operator, identity_to_come, operator_seen, secret, set_identity_rule,
+};
 use crate::{Envelope, Error, Proof};
 
 /// Make a token that proves a role; its secret is shown once.
@@ -43,6 +48,9 @@ pub struct Input {
     /// Only this plan file.
     #[serde(default)]
     pub plan_file: Maybe<Title>,
+    /// Only this session and the issue it is bound to: its id, or its host's.
+    #[serde(default)]
+    pub session: Maybe<Title>,
     /// When it ends: a time (RFC 3339) or a duration such as 12h; absent: never.
     #[serde(default)]
     pub expires: Maybe<Title>,
@@ -57,6 +65,9 @@ pub struct Output {
     pub role: Role,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// What it is narrowed to; absent parts are not.
+    #[schemars(with = "std::collections::BTreeMap<String, serde_json::Value>")]
+    pub reach: Reach,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub expires_at: Option<Time>,
@@ -67,7 +78,7 @@ pub struct TokenNew;
 
 impl Define for TokenNew {
     const NAME: &'static str = "token_new";
-    const ACCESS: Access = Access::Roles(&[Role::Operator]);
+    const ACCESS: Access = Access::On(Subject::Token, Action::Create);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces { command: &["token", "new"], ..Surfaces::CALL };
     const EXAMPLE: &'static str =
@@ -79,8 +90,8 @@ impl Define for TokenNew {
     type Output = Output;
 
     fn check(envelope: &Envelope, input: &Input) -> Result<(), Error> {
-        let first = envelope.proof != Proof::Token && input.role == Role::Operator;
-        if envelope.actor.role != Role::Operator && !first {
+        let first = !envelope.proof.is_token() && makes_operator(input.role);
+        if !may_any(envelope.actor.role, Subject::Token, Action::Create) && !first {
             return Err(denied(envelope));
         }
         agent(input)?;
@@ -98,31 +109,47 @@ impl Define for TokenNew {
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let envelope = call.envelope();
-        if envelope.actor.role != Role::Operator && has_operator(call.tx())? {
+        let may = may_any(envelope.actor.role, Subject::Token, Action::Create);
+        if !may && has_operator(call.tx())? {
             return Err(denied(envelope));
         }
         let secret = secret()?;
         let text = |part: &Maybe<Title>| part.0.as_ref().map(|text| text.as_str().to_owned());
         let clock = call.tx().clock()?;
+        let session = match &input.session.0 {
+            Some(named) => Some(call.session_named(named.as_str(), Lock::No)?.id.to_string()),
+            None => None,
+        };
+        let reach = Reach {
+            project: text(&input.project)
+                .or_else(|| session.is_some().then(|| envelope.project.clone())),
+            mission: text(&input.mission),
+            pillar: text(&input.pillar),
+            number: input.number,
+            plan_file: text(&input.plan_file),
+            session,
+        };
+        if !envelope.actor.reach.contains(&reach) {
+            return Err(Refusal::OutOfReach { missing: reach.words() }.into());
+        }
+        let expires_at = no_later(expiry(input, clock)?, own_end(call)?)?;
         let token = Token {
             id: TokenId::from(call.ids().ulid()),
             role: input.role,
             agent: agent(input)?,
-            reach: Reach {
-                project: text(&input.project),
-                mission: text(&input.mission),
-                pillar: text(&input.pillar),
-                number: input.number,
-                plan_file: text(&input.plan_file),
-            },
+            reach,
             created_by: envelope.actor.principal.clone(),
             created_at: envelope.now,
-            expires_at: expiry(input, clock)?,
+            expires_at,
             revoked_at: None,
         };
         call.tx().insert_token(&token, &digest(&secret))?;
-        if input.role == Role::Operator {
+        if makes_operator(input.role) {
             operator_seen(call.tx(), envelope.now)?;
+            if let Some(rule) = identity_to_come(call.tx())? {
+                set_identity_rule(call.tx(), rule)?;
+                call.log("store", StoreIdentitySet { rule: "tokens".to_owned() })?;
+            }
         }
         let issued = TokenIssued {
             token_id: token.id,
@@ -137,8 +164,34 @@ impl Define for TokenNew {
             token: secret,
             role: token.role,
             agent: token.agent.map(|agent| agent.to_string()),
+            reach: token.reach,
             expires_at: token.expires_at,
         })
+    }
+}
+
+/// Does a token of this role make its bearer the one who sets the rules?
+fn makes_operator(role: Role) -> bool {
+    may_any(role, Subject::Store, Action::Govern)
+}
+
+/// When the caller's own token ends.
+fn own_end(call: &mut Call<'_, '_>) -> Result<Option<Time>, Error> {
+    match call.envelope().proof {
+        Proof::Token(id) => Ok(call.tx().token(id)?.and_then(|token| token.expires_at)),
+        _ => Ok(None),
+    }
+}
+
+/// A token does not outlive the one it was made with.
+fn no_later(wanted: Option<Time>, own: Option<Time>) -> Result<Option<Time>, Error> {
+    match (wanted, own) {
+        (Some(wanted), Some(own)) if wanted > own => {
+            let expected = format!("no later than {own}, when your own token ends");
+            let (path, found) = ("expires".to_owned(), format!("`{wanted}`"));
+            Err(Fault::BadValue { path, found, expected }.into())
+        }
+        (wanted, own) => Ok(wanted.or(own)),
     }
 }
 

@@ -1,7 +1,8 @@
 //! `token_revoke`: from now on a token proves nothing.
 
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::event::TokenRevoked;
-use punchlist_core::{Refusal, Role, TokenId};
+use punchlist_core::{Refusal, TokenId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +30,7 @@ pub struct TokenRevoke;
 
 impl Define for TokenRevoke {
     const NAME: &'static str = "token_revoke";
-    const ACCESS: Access = Access::Roles(&[Role::Operator]);
+    const ACCESS: Access = Access::On(Subject::Token, Action::Revoke);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces =
         Surfaces { command: &["token", "revoke"], positional: &["id"], ..Surfaces::CALL };
@@ -42,6 +43,9 @@ impl Define for TokenRevoke {
         let unknown = || Error::from(Refusal::UnknownToken { id: input.id.clone() });
         let id = TokenId::parse(input.id.trim()).ok_or_else(unknown)?;
         let mut token = call.tx().token(id)?.ok_or_else(unknown)?;
+        if !call.envelope().actor.reach.contains(&token.reach) {
+            return Err(Refusal::OutOfReach { missing: token.reach.words() }.into());
+        }
         // Taking back twice is no mistake; the first time counts.
         if token.revoked_at.is_none() {
             let now = call.envelope().now;

@@ -2,7 +2,7 @@
 
 use punchlist_core::gate::{GateKind, GateState, Purpose};
 use punchlist_core::select::ordered;
-use punchlist_core::{Gate, Time, TodoKind};
+use punchlist_core::{Gate, IssueStatus, Time, TodoKind};
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -51,6 +51,12 @@ pub struct GateView {
     pub agent: String,
     #[schemars(with = "String")]
     pub created_at: Time,
+    /// Of a sign-off: the revision of the issue that this shows; give it as `expectedRevision`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revision: Option<i64>,
+    /// Of a sign-off: how the issue may end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end: Option<IssueStatus>,
     pub response: Option<Value>,
     pub answered_by: Option<String>,
     #[schemars(with = "Option<String>")]
@@ -108,7 +114,11 @@ impl GateView {
             purpose: gate.purpose,
             state: gate.state,
             session: gate.session_id.map(|id| id.to_string()),
-            number: issue.map(|issue| issue.number),
+            number: issue.as_ref().map(|issue| issue.number),
+            revision: issue
+                .map(|issue| issue.revision)
+                .filter(|_| gate.purpose == Some(Purpose::SignOff)),
+            end: gate.end,
             options: part("options"),
             schema: (gate.kind == GateKind::Form).then(|| gate.details.clone()),
             tool: is_permission.then(|| gate.text.clone()),

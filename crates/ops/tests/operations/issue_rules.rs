@@ -63,7 +63,7 @@ fn every_move_is_made_or_refused_as_the_table_says(backend: Backend) {
                 let go = json!({ "number": number, "status": to, "confirm": true });
                 let answer = world.call_in(&world.envelope(role), "issue_transition", go);
                 let after = world.call("issue_show", show).unwrap()["issue"].clone();
-                match (may_move(role, from, to), answer) {
+                match (may_move(role, from, to, false), answer) {
                     (MoveVerdict::Allow, Ok(answer)) => {
                         let mut expected = before;
                         expected["status"] = json!(to);
@@ -132,7 +132,7 @@ fn a_refused_move_says_what_to_do(backend: Backend) {
     assert_eq!(line(2), (refused.clone(), root.clone(), refusal("open", "resolved")));
     let moved = json!({
         "issueId": id, "number": 1, "from": "open", "status": "rejected", "reason": "done",
-        "revision": 2,
+        "revision": 2, "parts": ["status"],
     });
     assert_eq!(line(3), (json!("issue_transitioned"), json!("operator:primary"), moved));
     assert_eq!(line(4), (refused, root, refusal("rejected", "open")));

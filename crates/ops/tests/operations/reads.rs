@@ -75,7 +75,7 @@ fn the_authority_table_needs_no_store() {
     let world = World::new(Backend::SqliteMemory);
     let operation = punchlist_ops::catalogue::find("authority_show").unwrap();
     let shown = ops.call(operation, &world.envelope(Role::Root), json!({})).unwrap();
-    assert_eq!(shown["tables"].as_array().unwrap().len(), 6);
+    assert_eq!(shown["tables"].as_array().unwrap().len(), 20);
     let one = ops.call(operation, &world.envelope(Role::Worker), json!({ "list": "turn" }));
     let one = one.unwrap();
     assert_eq!(one["tables"][0]["rows"][1]["action"], "create");

@@ -37,7 +37,8 @@ impl<'w> Plan<'w> {
         let actor = self.world.envelope(role).actor;
         let (project, cause) = (self.list.project_id, "test");
         let seed = self.seed.replace(self.seed.get() + 1) << 40;
-        let stamp = Stamp { project, actor, cause, at };
+        let (proof, recorded_at) = ("none".to_owned(), at);
+        let stamp = Stamp { project, actor, cause, at, proof, recorded_at };
         let done = self.world.ops.store().unwrap().write(move |tx| {
             let mut ids = Ids::new(at, seed);
             let mut snapshot = tx.snapshot(list.clone(), Load::All)?;

@@ -243,10 +243,11 @@ fn every_change_stands_in_the_log(backend: Backend) {
     assert_eq!(types, ["project_opened", "list_opened", "todo_created", "todo_completed"]);
     let mut last = log.pop().unwrap();
     last["seq"].take();
+    assert!(last["recordedAt"].take().as_str().unwrap() > NOW, "the real clock");
     let expected = json!({
         "seq": null, "v": 1, "type": "todo_completed", "project": "test",
         "aggregate": log[1]["aggregate"], "actor": "operator:primary", "as": "root",
-        "cause": "complete_todo", "at": NOW,
+        "cause": "complete_todo", "at": NOW, "recordedAt": null, "proof": "engine",
         "data": {
             "todoId": ids[0], "outcome": "ok", "evidence": [], "startedAt": NOW,
             "settledAt": NOW,

@@ -5,7 +5,7 @@ use punchlist_core::event::{ConversationOpened, MessagePosted};
 use punchlist_core::{ConversationId, MessageId, MissionId, PillarId, ProjectId, RunId, SessionId};
 
 use super::events::Stamp;
-use super::{time, word};
+use super::{reach, reach_text, time, word};
 use crate::sql::Row;
 use crate::{Error, Tx, sql};
 
@@ -18,7 +18,7 @@ macro_rules! columns {
 
 macro_rules! message_columns {
     () => {
-        "id, role, kind, author, text, created_at, run_id, part"
+        "id, role, kind, author, text, created_at, run_id, part, reach"
     };
 }
 
@@ -72,10 +72,11 @@ impl Tx<'_> {
         let (id, conversation) = (message.id.to_string(), message.conversation_id.to_string());
         let run = message.run_id.map(|id| id.to_string());
         let part = message.part.as_ref().map(serde_json::to_string).transpose()?;
+        let reach = reach_text(&message.reach)?;
         self.write(
             sql!(
                 "INSERT INTO messages (id, conversation_id, role, kind, author, text, created_at, \
-                 run_id, part) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
+                 run_id, part, reach) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
             ),
             &[
                 (&id).into(),
@@ -87,6 +88,7 @@ impl Tx<'_> {
                 message.created_at.micros().into(),
                 run.as_deref().into(),
                 part.as_deref().into(),
+                reach.as_deref().into(),
             ],
         )?;
         let posted = MessagePosted {
@@ -228,6 +230,7 @@ fn read_message(conversation_id: ConversationId, row: &Row<'_>) -> Result<Messag
         created_at: time(row, 5)?,
         run_id: row.opt_text(6)?.map(|id| word("run id", &id, RunId::parse)).transpose()?,
         part: row.opt_text(7)?.map(|text| serde_json::from_str(&text)).transpose()?,
+        reach: reach(row, 8)?,
     })
 }
 

@@ -10,7 +10,7 @@ use punchlist_core::{
 
 use super::events::Stamp;
 use super::lists::Lock;
-use super::{opt_time, time, word};
+use super::{opt_time, reach, reach_text, time, word};
 use crate::sql::Row;
 use crate::{Error, Tx, sql};
 
@@ -18,7 +18,7 @@ macro_rules! columns {
     () => {
         "id, project_id, type, mission, rationale, mode, state, review, todo_id, session_id, \
          issue_id, delegated_by, parent_agent, agent, attempts, result, error, proposal, \
-         decision, created_at, updated_at, finished_at, conversation_id, run_id"
+         decision, created_at, updated_at, finished_at, conversation_id, run_id, reach"
     };
 }
 
@@ -238,6 +238,7 @@ impl Tx<'_> {
         let issue = delegation.issue_id.map(|id| id.to_string());
         let conversation = delegation.conversation_id.map(|id| id.to_string());
         let run = delegation.run_id.map(|id| id.to_string());
+        let reach = reach_text(&delegation.reach)?;
         let proposal = delegation.proposal.as_ref().map(serde_json::to_string).transpose()?;
         let decision = delegation.decision.as_ref().map(serde_json::to_string).transpose()?;
         self.write(
@@ -245,7 +246,7 @@ impl Tx<'_> {
                 "INSERT INTO delegations (",
                 columns!(),
                 ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, \
-                 $16, $17, $18, $19, $20, $21, $22, $23, $24)"
+                 $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)"
             ),
             &[
                 (&id).into(),
@@ -272,6 +273,7 @@ impl Tx<'_> {
                 delegation.finished_at.map(Time::micros).into(),
                 conversation.as_deref().into(),
                 run.as_deref().into(),
+                reach.as_deref().into(),
             ],
         )
     }
@@ -333,7 +335,8 @@ fn read(row: &Row<'_>) -> Result<Held, Error> {
             .map(|id| word("conversation id", &id, ConversationId::parse))
             .transpose()?,
         run_id: row.opt_text(23)?.map(|id| word("run id", &id, RunId::parse)).transpose()?,
+        reach: reach(row, 24)?,
     };
-    let (holder, epoch, until) = (row.opt_text(24)?, row.int(25)?, opt_time(row, 26)?);
+    let (holder, epoch, until) = (row.opt_text(25)?, row.int(26)?, opt_time(row, 27)?);
     Ok((delegation, until.map(|until| Lease { holder, epoch, until })))
 }

@@ -5,7 +5,7 @@
 
 use punchlist_core::{Actor, Event, ProjectId, Time};
 
-use super::{time, word};
+use super::{opt_time, time, word};
 use crate::sql::{Row, Value};
 use crate::{Dialect, Error, ErrorKind, Tx, sql};
 
@@ -26,6 +26,10 @@ pub struct Stamp {
     /// What made it happen: the operation's name.
     pub cause: &'static str,
     pub at: Time,
+    /// What proved the actor: `terminal`, `none`, or the id of its token or run.
+    pub proof: String,
+    /// The real clock, whatever `at` says.
+    pub recorded_at: Time,
 }
 
 /// An event as the log keeps it.
@@ -42,6 +46,10 @@ pub struct Recorded {
     pub at: Time,
     /// The data as it was written, JSON.
     pub data: String,
+    /// What proved the actor; absent in logs of older versions.
+    pub proof: Option<String>,
+    /// The real clock when it was written down; in logs of older versions the same as `at`.
+    pub recorded_at: Time,
 }
 
 impl Recorded {
@@ -59,7 +67,8 @@ impl Recorded {
 
 macro_rules! columns {
     () => {
-        "seq, v, type, project_id, aggregate, actor, acting_as, cause, at, data"
+        "seq, v, type, project_id, aggregate, actor, acting_as, cause, at, data, \
+         proof, recorded_at"
     };
 }
 
@@ -78,7 +87,7 @@ macro_rules! insert_lite {
         concat!(
             "INSERT INTO events (",
             columns!(),
-            ") VALUES (CAST($8 AS INTEGER), $7, $9, $1, $2, $3, $4, $5, $6, $10)"
+            ") VALUES (CAST($10 AS INTEGER), $7, $11, $1, $2, $3, $4, $5, $6, $12, $8, $9)"
         )
     };
 }
@@ -91,7 +100,7 @@ macro_rules! insert_pg {
             "INSERT INTO events (",
             columns!(),
             ") SELECT b.first + e.n, CAST($7 AS BIGINT), e.type, $1, $2, $3, $4, $5, \
-             CAST($6 AS BIGINT), e.data FROM (SELECT ",
+             CAST($6 AS BIGINT), e.data, $8, CAST($9 AS BIGINT) FROM (SELECT ",
             event_base!(),
             " + (pg_current_xact_id()::text::bigint << 20) AS first OFFSET 0) AS b, \
              (VALUES ",
@@ -162,6 +171,8 @@ impl Tx<'_> {
             stamp.cause.into(),
             stamp.at.micros().into(),
             Event::VERSION.into(),
+            (&stamp.proof).into(),
+            stamp.recorded_at.micros().into(),
         ];
         let data: Vec<String> =
             events.iter().map(serde_json::to_string).collect::<Result<_, _>>()?;
@@ -176,13 +187,13 @@ impl Tx<'_> {
         // Not with RETURNING: SQLite keeps the rows in a temporary table for that, every time.
         let statement = match (self.dialect(), events.len()) {
             (Dialect::Sqlite, _) => sql!(insert_lite!()),
-            (Dialect::Postgres, 1) => sql!(insert_pg!("(CAST($8 AS BIGINT), $9, $10)")),
+            (Dialect::Postgres, 1) => sql!(insert_pg!("(CAST($10 AS BIGINT), $11, $12)")),
             (Dialect::Postgres, 2) => {
-                sql!(insert_pg!("(CAST($8 AS BIGINT), $9, $10), (CAST($11 AS BIGINT), $12, $13)"))
+                sql!(insert_pg!("(CAST($10 AS BIGINT), $11, $12), (CAST($13 AS BIGINT), $14, $15)"))
             }
             (Dialect::Postgres, _) => sql!(insert_pg!(
-                "(CAST($8 AS BIGINT), $9, $10), (CAST($11 AS BIGINT), $12, $13), \
-                 (CAST($14 AS BIGINT), $15, $16)"
+                "(CAST($10 AS BIGINT), $11, $12), (CAST($13 AS BIGINT), $14, $15), \
+                 (CAST($16 AS BIGINT), $17, $18)"
             )),
         };
         self.write(statement, &params)?;
@@ -287,7 +298,7 @@ impl Tx<'_> {
                 return Ok(());
             };
             before = last.seq;
-            let mut young = page.iter().filter(|event| event.at >= since).peekable();
+            let mut young = page.iter().filter(|event| event.recorded_at >= since).peekable();
             if young.peek().is_none() {
                 return Ok(());
             }
@@ -333,6 +344,7 @@ impl Tx<'_> {
 }
 
 fn read(row: &Row<'_>) -> Result<Recorded, Error> {
+    let at = time(row, 8)?;
     Ok(Recorded {
         seq: row.int(0)?,
         v: row.int(1)?,
@@ -342,7 +354,9 @@ fn read(row: &Row<'_>) -> Result<Recorded, Error> {
         actor: row.text(5)?,
         acting_as: row.opt_text(6)?,
         cause: row.text(7)?,
-        at: time(row, 8)?,
+        at,
         data: row.text(9)?,
+        proof: row.opt_text(10)?,
+        recorded_at: opt_time(row, 11)?.unwrap_or(at),
     })
 }

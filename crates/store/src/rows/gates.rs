@@ -2,7 +2,8 @@
 
 use punchlist_core::gate::{GateKind, GateState, Purpose, apply_gate};
 use punchlist_core::{
-    AgentPath, Decision, Event, Gate, GateId, IssueId, ProjectId, RunId, SessionId, Time, TodoId,
+    AgentPath, Decision, Event, Gate, GateId, IssueId, IssueStatus, ProjectId, RunId, SessionId,
+    Time, TodoId,
 };
 
 use super::events::Stamp;
@@ -15,7 +16,7 @@ macro_rules! columns {
     () => {
         "id, project_id, kind, purpose, state, session_id, issue_id, text, details, asked_by, \
          agent, created_at, revision, response, answered_by, answered_at, collected_at, todo_id, \
-         run_id"
+         run_id, closes_as"
     };
 }
 
@@ -210,7 +211,7 @@ impl Tx<'_> {
                 "INSERT INTO gates (",
                 columns!(),
                 ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, \
-                 $16, $17, $18, $19)"
+                 $16, $17, $18, $19, $20)"
             ),
             &[
                 (&id).into(),
@@ -232,6 +233,7 @@ impl Tx<'_> {
                 gate.collected_at.map(Time::micros).into(),
                 todo.as_deref().into(),
                 run.as_deref().into(),
+                gate.end.map(IssueStatus::name).into(),
             ],
         )
     }
@@ -285,5 +287,9 @@ fn read(row: &Row<'_>) -> Result<Gate, Error> {
         collected_at: opt_time(row, 16)?,
         todo_id: row.opt_text(17)?.map(|id| word("todo id", &id, TodoId::parse)).transpose()?,
         run_id: row.opt_text(18)?.map(|id| word("run id", &id, RunId::parse)).transpose()?,
+        end: row
+            .opt_text(19)?
+            .map(|status| word("issue status", &status, IssueStatus::parse))
+            .transpose()?,
     })
 }

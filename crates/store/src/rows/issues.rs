@@ -3,6 +3,8 @@
 //! Which words there are is the core's (`issue::search`); here is only how each database looks
 //! them up. Both get one text: FTS5 as a query string, PostgreSQL as a `tsquery`.
 
+use std::collections::BTreeMap;
+
 use punchlist_core::issue::{apply_issue, search};
 use punchlist_core::{Decision, Event, Issue, IssueId, IssueStatus, ProjectId, Time};
 
@@ -15,7 +17,7 @@ use crate::{Dialect, Error, ErrorKind, Tx, sql};
 macro_rules! columns {
     () => {
         "id, project_id, number, title, body, status, assignment, revision, created_by, \
-         created_at, updated_at, defer_until"
+         created_at, updated_at, defer_until, judged"
     };
 }
 
@@ -74,6 +76,7 @@ impl Tx<'_> {
 
     pub fn insert_issue(&mut self, issue: &Issue) -> Result<(), Error> {
         let (id, project) = (issue.id.to_string(), issue.project_id.to_string());
+        let judged = judged_text(issue)?;
         self.write(
             sql!("UPDATE projects SET last_issue = $2 WHERE id = $1 AND last_issue < $2"),
             &[(&project).into(), issue.number.into()],
@@ -82,7 +85,7 @@ impl Tx<'_> {
             sql!(
                 "INSERT INTO issues (",
                 columns!(),
-                ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
+                ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
             ),
             &[
                 (&id).into(),
@@ -97,6 +100,7 @@ impl Tx<'_> {
                 issue.created_at.micros().into(),
                 issue.updated_at.micros().into(),
                 issue.defer_until.map(Time::micros).into(),
+                judged.as_deref().into(),
             ],
         )?;
         self.index_issue(&id, &issue.title, &issue.body)
@@ -122,11 +126,11 @@ impl Tx<'_> {
 
     /// Writes what can change as it is now.
     pub fn update_issue(&mut self, issue: &Issue) -> Result<(), Error> {
-        let id = issue.id.to_string();
+        let (id, judged) = (issue.id.to_string(), judged_text(issue)?);
         self.write(
             sql!(
                 "UPDATE issues SET status = $2, assignment = $3, revision = $4, updated_at = $5, \
-                 defer_until = $6 WHERE id = $1"
+                 defer_until = $6, judged = $7 WHERE id = $1"
             ),
             &[
                 (&id).into(),
@@ -135,6 +139,7 @@ impl Tx<'_> {
                 issue.revision.into(),
                 issue.updated_at.micros().into(),
                 issue.defer_until.map(Time::micros).into(),
+                judged.as_deref().into(),
             ],
         )?;
         Ok(())
@@ -292,5 +297,14 @@ fn read(row: &Row<'_>) -> Result<Issue, Error> {
         created_at: time(row, 9)?,
         updated_at: time(row, 10)?,
         defer_until: opt_time(row, 11)?,
+        judged: match row.opt_text(12)? {
+            Some(text) => serde_json::from_str(&text)?,
+            None => BTreeMap::new(),
+        },
     })
+}
+
+fn judged_text(issue: &Issue) -> Result<Option<String>, Error> {
+    let any = (!issue.judged.is_empty()).then_some(&issue.judged);
+    Ok(any.map(serde_json::to_string).transpose()?)
 }

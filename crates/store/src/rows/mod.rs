@@ -29,7 +29,7 @@ pub mod tokens;
 
 use crate::Error;
 use crate::sql::Row;
-use punchlist_core::Time;
+use punchlist_core::{Reach, Time};
 
 /// Reads a stored word through the core's own parser.
 pub(crate) fn word<T>(
@@ -42,6 +42,16 @@ pub(crate) fn word<T>(
 
 fn time(row: &Row<'_>, column: usize) -> Result<Time, Error> {
     row.int(column).map(Time::from_micros)
+}
+
+/// A reach as it is stored: nothing where it is not narrowed.
+fn reach_text(reach: &Reach) -> Result<Option<String>, Error> {
+    Ok((!reach.is_everything()).then(|| serde_json::to_string(reach)).transpose()?)
+}
+
+fn reach(row: &Row<'_>, column: usize) -> Result<Reach, Error> {
+    let stored = row.opt_text(column)?.map(|text| serde_json::from_str(&text)).transpose()?;
+    Ok(stored.unwrap_or_default())
 }
 
 fn opt_time(row: &Row<'_>, column: usize) -> Result<Option<Time>, Error> {

@@ -2,7 +2,7 @@
 
 use punchlist_core::session::{SessionState, apply_session};
 use punchlist_core::{
-    ConversationId, Decision, Event, IssueId, ProjectId, Session, SessionId, Time,
+    ConversationId, Decision, Event, IssueId, ProjectId, Role, Session, SessionId, Time,
 };
 
 use super::events::Stamp;
@@ -14,7 +14,7 @@ use crate::{Error, Tx, sql};
 macro_rules! columns {
     () => {
         "id, project_id, title, state, bound_issue, conversation_id, host, external_id, \
-         directory, started_by, created_at, updated_at, ended_at"
+         directory, started_by, created_at, updated_at, ended_at, paused_by"
     };
 }
 
@@ -95,6 +95,16 @@ impl Tx<'_> {
         self.first(statement, &[(&issue).into()], read)
     }
 
+    /// The id of that session; nothing is locked.
+    pub fn session_id_on(&mut self, issue: IssueId) -> Result<Option<SessionId>, Error> {
+        let issue = issue.to_string();
+        self.first(
+            sql!("SELECT id FROM sessions WHERE bound_issue = $1 AND state <> 'ended'"),
+            &[(&issue).into()],
+            |row| word("session id", &row.text(0)?, SessionId::parse),
+        )
+    }
+
     /// Sessions of a project, the newest first.
     pub fn sessions(
         &mut self,
@@ -161,7 +171,7 @@ impl Tx<'_> {
             sql!(
                 "INSERT INTO sessions (",
                 columns!(),
-                ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
+                ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
             ),
             &[
                 (&id).into(),
@@ -177,6 +187,7 @@ impl Tx<'_> {
                 session.created_at.micros().into(),
                 session.updated_at.micros().into(),
                 session.ended_at.map(Time::micros).into(),
+                session.paused_by.map(Role::name).into(),
             ],
         )
     }
@@ -187,7 +198,7 @@ impl Tx<'_> {
         self.write(
             sql!(
                 "UPDATE sessions SET state = $2, bound_issue = $3, updated_at = $4, \
-                 ended_at = $5 WHERE id = $1"
+                 ended_at = $5, paused_by = $6 WHERE id = $1"
             ),
             &[
                 (&id).into(),
@@ -195,6 +206,7 @@ impl Tx<'_> {
                 issue.as_deref().into(),
                 session.updated_at.micros().into(),
                 session.ended_at.map(Time::micros).into(),
+                session.paused_by.map(Role::name).into(),
             ],
         )
     }
@@ -240,5 +252,6 @@ fn read(row: &Row<'_>) -> Result<Session, Error> {
         created_at: time(row, 10)?,
         updated_at: time(row, 11)?,
         ended_at: opt_time(row, 12)?,
+        paused_by: row.opt_text(13)?.map(|role| word("role", &role, Role::parse)).transpose()?,
     })
 }

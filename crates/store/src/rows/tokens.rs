@@ -22,7 +22,7 @@ pub struct Token {
 macro_rules! columns {
     () => {
         "id, role, agent, project, mission, pillar, issue_number, plan_file, created_by, \
-         created_at, expires_at, revoked_at"
+         created_at, expires_at, revoked_at, session"
     };
 }
 
@@ -34,7 +34,7 @@ impl Tx<'_> {
             sql!(
                 "INSERT INTO tokens (",
                 columns!(),
-                ", digest) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
+                ", digest) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
             ),
             &[
                 (&id).into(),
@@ -49,6 +49,7 @@ impl Tx<'_> {
                 token.created_at.micros().into(),
                 micros(token.expires_at),
                 micros(token.revoked_at),
+                token.reach.session.as_deref().into(),
                 digest.into(),
             ],
         )?;
@@ -121,6 +122,7 @@ fn read(row: &Row<'_>) -> Result<Token, Error> {
             pillar: row.opt_text(5)?,
             number: row.opt_int(6)?,
             plan_file: row.opt_text(7)?,
+            session: row.opt_text(12)?,
         },
         created_by: row.text(8)?,
         created_at: time(row, 9)?,

@@ -50,7 +50,14 @@ impl Fixture {
 
     pub(crate) fn stamp(&self) -> Stamp {
         let actor = Actor::new(Role::Operator, AgentPath::primary());
-        Stamp { project: self.list.project_id, actor, cause: "test", at: self.now }
+        Stamp {
+            project: self.list.project_id,
+            actor,
+            cause: "test",
+            at: self.now,
+            proof: "none".to_owned(),
+            recorded_at: self.now,
+        }
     }
 
     /// Decides and records a command as the operator.

@@ -66,6 +66,7 @@ fn every_field_of_an_issue_comes_back(backend: Backend) {
         status: IssueStatus::Triaged,
         assignment: Some("workflow:nightly".into()),
         revision: 12,
+        judged: std::collections::BTreeMap::new(),
         created_by: "operator:ada".into(),
         created_at: at,
         updated_at: at.plus_seconds(1),

@@ -80,7 +80,7 @@ impl Demo<'_> {
     fn envelope(&self) -> Envelope {
         Envelope {
             actor: Actor::new(Role::Operator, AgentPath::primary()),
-            proof: Proof::Local,
+            proof: Proof::Nothing,
             project: PROJECT.to_owned(),
             context: Context {
                 directory: Some(self.folder.path().to_string_lossy().into_owned()),
@@ -133,6 +133,7 @@ impl Demo<'_> {
         let folder = self.folder.path().to_owned();
         let tools = Toolshed::new(self.ops, self.config, folder, &clock::now);
         let worker = Worker {
+            executor: None,
             ops: self.ops,
             agents: Arc::clone(&self.config.agents),
             models: &models,

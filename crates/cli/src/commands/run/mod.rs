@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
-use punchlist_core::{Role, RunId};
+use punchlist_core::RunId;
+use punchlist_core::authority::{Action, Subject, may_any};
 use punchlist_engine::agent::{Errand, Toolshed};
 use punchlist_engine::model::Shelf;
 use punchlist_engine::{Collector, Crew, Pump};
@@ -245,6 +246,7 @@ impl Turn<'_> {
         let telemetry = caller::telemetry();
         let told = telemetry.beside(|live| self.view.told(live));
         let crew = Crew {
+            executor: Some(&self.envelope.actor),
             ops: self.ops,
             agents: &self.envelope.agents,
             models: &models,
@@ -334,7 +336,9 @@ impl Turn<'_> {
 
     /// Asks the person who sits here; false: nobody does, or they leave it open.
     fn ask_here(&self, end: &End) -> Result<bool, Failure> {
-        let is_person = self.envelope.actor.role == Role::Operator && output::is_interactive();
+        let role = self.envelope.actor.role;
+        let may_answer = may_any(role, Subject::Gate, Action::Answer);
+        let is_person = may_answer && output::is_interactive();
         let Some(gate) = end.gate().filter(|_| is_person && !self.globals.json) else {
             return Ok(false);
         };

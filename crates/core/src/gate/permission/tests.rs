@@ -3,6 +3,7 @@
 use ulid::Ulid;
 
 use super::*;
+use crate::Role;
 
 fn id(n: u128) -> GateId {
     GateId::from(Ulid(n))
@@ -31,6 +32,7 @@ fn gate(n: u128, state: GateState, response: Value, minute: i64) -> Gate {
         agent: AgentPath::parse("coder").unwrap(),
         created_at: Time::from_micros(0),
         revision: None,
+        end: None,
         response: (!response.is_null()).then_some(response),
         answered_by: answered.then(|| "operator".to_owned()),
         answered_at: answered.then(|| Time::from_micros(0).plus_seconds(60 * minute)),

@@ -137,6 +137,8 @@ pub(crate) fn run(budget: Budget) -> Run {
         plan: None,
         delegation_id: None,
         counters: Counters::new(&budget),
+        reach: punchlist_core::Reach::default(),
+        settings_of: punchlist_core::run::SettingsOf::Run,
         settings: Settings {
             effort: None,
             completion: Completion::default(),

@@ -43,6 +43,7 @@ fn telemetry(address: &str, more: &[(&str, &str)]) -> Telemetry {
 fn drive(stage: &Stage, telemetry: &Telemetry, run: RunId) -> Outcome {
     let clock = || -> Time { stage.world.now };
     let crew = Crew {
+        executor: None,
         ops: &stage.world.ops,
         agents: &stage.agents,
         models: &stage.shelf,

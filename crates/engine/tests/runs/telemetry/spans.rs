@@ -235,6 +235,7 @@ fn runs_of(stage: &Stage, run: RunId) -> Vec<Run> {
     });
     let clock = || stage.world.now;
     let crew = punchlist_engine::Crew {
+        executor: None,
         ops: &stage.world.ops,
         agents: &stage.agents,
         models: &stage.shelf,
