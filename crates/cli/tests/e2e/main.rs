@@ -10,6 +10,7 @@
     reason = "a test that cannot set itself up should stop"
 )]
 
+mod attacks;
 mod backlog;
 mod backup;
 mod bad_input;

@@ -225,13 +225,24 @@ impl Punch {
         spawn(self.terminal_command())
     }
 
+    /// Runs it there with its output in a pipe: `punch … | cat`.
+    pub(crate) fn piped_on_terminal(&self) -> Ran {
+        run(self.script(&format!("{} | cat", self.line())), &self.stdin)
+    }
+
     fn terminal_command(&self) -> Command {
+        self.script(&format!("exec {}", self.line()))
+    }
+
+    fn line(&self) -> String {
         let quoted =
             |word: &OsString| format!("'{}'", word.to_str().unwrap().replace('\'', r"'\''"));
         let words: Vec<String> = self.words.iter().map(quoted).collect();
-        let line: OsString = format!("exec {PUNCH} {}", words.join(" ")).into();
-        let words = ["-qec".into(), line, "/dev/null".into()];
-        self.command_of("script", &words)
+        format!("{PUNCH} {}", words.join(" "))
+    }
+
+    fn script(&self, line: &str) -> Command {
+        self.command_of("script", &["-qec".into(), line.into(), "/dev/null".into()])
     }
 
     fn command_of(&self, program: &str, words: &[OsString]) -> Command {

@@ -17,7 +17,7 @@ fn mission() -> Value {
     serde_json::from_str(init.example).unwrap()
 }
 
-fn working_input(world: &World, operation: &Operation) -> Value {
+pub(crate) fn working_input(world: &World, operation: &Operation) -> Value {
     let mut input: Value = serde_json::from_str(operation.example).unwrap();
     if operation.name == "complete_todo" {
         let made = world.call("create_todo", json!({ "items": [{ "title": "x" }] })).unwrap();
@@ -198,7 +198,7 @@ fn delegation(world: &World, operation: &Operation) -> Value {
 }
 
 /// Somebody who may call it.
-fn caller(world: &World, operation: &Operation) -> Envelope {
+pub(crate) fn caller(world: &World, operation: &Operation) -> Envelope {
     let role = Role::ALL.into_iter().find(|role| operation.access.allows(*role)).unwrap();
     let mut envelope = world.envelope(role);
     // What a person says with `--issue`.

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up should stop")]
 
+mod attack;
 mod cursors;
 mod delegations;
 mod every_operation;

@@ -1,0 +1,179 @@
+//! Every operation, called by every role with a token that was narrowed to something else.
+//!
+//! The expected answer is derived: a role that the authority table never allows is not permitted,
+//! and everybody else reaches nothing of a world that lies outside the token. What is listed in
+//! [`HARMLESS`] may answer, with nothing of that world in it; an operation that is new to the
+//! catalogue must refuse until somebody lists it there.
+
+use punchlist_core::{Actor, AgentPath, Reach, Role, TokenId};
+use punchlist_ops::catalogue::{CATALOGUE, Effect, Operation};
+use punchlist_ops::{Envelope, Proof};
+use punchlist_testkit::{Backend, World};
+use serde_json::{Value, json};
+
+use crate::every_operation::{caller, working_input};
+
+/// Operations that answer a token which reaches nothing here, and what they may say.
+const HARMLESS: &[(&str, Shows)] = &[
+    ("authority_show", Shows::NothingOfTheStore),
+    ("project_export", Shows::NothingOfTheStore),
+    ("status", Shows::EmptyLists),
+    ("event_list", Shows::EmptyLists),
+    ("digest", Shows::EmptyLists),
+    ("audit_closes", Shows::EmptyLists),
+    ("run_list", Shows::EmptyLists),
+    ("delegation_list", Shows::EmptyLists),
+    ("conversation_list", Shows::EmptyLists),
+    ("mission_list", Shows::EmptyLists),
+    ("token_list", Shows::EmptyLists),
+    ("delegation_take", Shows::EmptyLists),
+    ("session_start", Shows::ItsOwn),
+    // A question to the person, work or a run that is limited as its starter is.
+    ("checkpoint", Shows::ItsOwn),
+    ("ask", Shows::ItsOwn),
+    ("form", Shows::ItsOwn),
+    ("permission_ask", Shows::ItsOwn),
+    ("delegate", Shows::ItsOwn),
+    ("run_start", Shows::ItsOwn),
+    ("session_context", Shows::EmptyLists),
+];
+
+/// How a caller is told that it gets nothing: also by what looks as if there were nothing.
+const REFUSED: [&str; 5] =
+    ["not_permitted", "out_of_reach", "unknown_conversation", "unbound", "agent_at_work"];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shows {
+    /// What is the same on every store.
+    NothingOfTheStore,
+    /// Lists without an entry.
+    EmptyLists,
+    /// What the caller itself has just made.
+    ItsOwn,
+}
+
+/// What tokens are narrowed to here, none of which holds anything that a working input names.
+fn elsewhere() -> Vec<Reach> {
+    let text = |text: &str| Some(text.to_owned());
+    let none = Reach::default();
+    vec![
+        Reach { project: text("elsewhere"), ..none.clone() },
+        Reach { mission: text("elsewhere"), ..none.clone() },
+        Reach { mission: text("elsewhere"), pillar: text("elsewhere"), ..none.clone() },
+        Reach { project: text("test"), number: Some(999), ..none.clone() },
+        Reach { plan_file: text("elsewhere.md"), ..none.clone() },
+        Reach { session: text("01JCQ0000000000000000000AB"), ..none },
+    ]
+}
+
+fn outsider(world: &World, operation: &Operation, role: Role, reach: &Reach) -> Envelope {
+    let path = if role == Role::Worker { "outsider.subagents.w" } else { "outsider" };
+    let agent = AgentPath::parse(path).unwrap();
+    let actor = Actor { reach: reach.clone(), fixed: true, ..Actor::new(role, agent) };
+    let proof = Proof::Token(TokenId::parse("01JCQ0000000000000000000CD").unwrap());
+    Envelope { actor, proof, ..caller(world, operation) }
+}
+
+/// Does an answer hold no entry in any list?
+fn is_empty(answer: &Value) -> bool {
+    match answer {
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.values().all(is_empty),
+        _ => true,
+    }
+}
+
+/// What is wrong with this answer, if anything is.
+fn fault(operation: &Operation, role: Role, reach: &Reach, answer: &Answer) -> Option<String> {
+    let shows = HARMLESS.iter().find(|(name, _)| *name == operation.name);
+    let is_fine = match (answer, shows) {
+        (Err(error), _) if !operation.access.allows(role) => {
+            ["not_permitted", "out_of_reach"].contains(&error.code()) && error.meaning().exit == 4
+        }
+        (Err(error), _) => REFUSED.contains(&error.code()),
+        (Ok(_), None) => false,
+        (Ok(_), Some((_, Shows::NothingOfTheStore | Shows::ItsOwn))) => {
+            reach.project.as_deref().is_none_or(|project| project == "test")
+        }
+        (Ok(answer), Some((_, Shows::EmptyLists))) => is_empty(answer),
+    };
+    let said = || format!("{} as {role} within {reach:?}: {answer:?}", operation.name);
+    (!is_fine).then(said)
+}
+
+/// The lines that the log has beyond a length, but for those that say that somebody tried.
+fn changes(world: &World, before: usize) -> Vec<Value> {
+    let lines = world.log(0).into_iter().skip(before);
+    lines.filter(|line| !line["type"].as_str().unwrap().ends_with("_refused")).collect()
+}
+
+type Answer = Result<Value, punchlist_ops::Error>;
+
+fn no_role_gets_around_the_table_or_its_reach(backend: Backend) {
+    let mut faults = Vec::new();
+    for operation in CATALOGUE {
+        let world = World::new(backend);
+        let input = working_input(&world, operation);
+        for role in Role::ALL {
+            for reach in elsewhere() {
+                let before = world.log(0).len();
+                let envelope = outsider(&world, operation, role, &reach);
+                let answer = world.ops.call(operation, &envelope, input.clone());
+                faults.extend(fault(operation, role, &reach, &answer));
+                let may_change = operation.effect == Effect::Write && answer.is_ok();
+                let changed = changes(&world, before);
+                if !may_change && !changed.is_empty() {
+                    faults.push(format!("{} as {role} changed {changed:?}", operation.name));
+                }
+            }
+        }
+    }
+    assert_eq!(faults, Vec::<String>::new());
+}
+
+/// The same caller, with a token of the right role that is not narrowed, gets an answer: the suite
+/// above refuses because of the token, and not because of the input.
+#[test]
+fn the_attacked_inputs_work_for_those_who_may() {
+    for operation in CATALOGUE {
+        let world = World::new(Backend::SqliteMemory);
+        let input = working_input(&world, operation);
+        let answer = world.ops.call(operation, &caller(&world, operation), input);
+        assert!(answer.is_ok(), "{}: {answer:?}", operation.name);
+    }
+}
+
+/// A token for one issue does on it what it may, beside all that it may not do elsewhere.
+#[test]
+fn a_narrowed_token_still_works_on_its_own() {
+    let world = World::new(Backend::SqliteMemory);
+    world.call("issue_create", json!({ "title": "Mine" })).unwrap();
+    let reach = Reach { number: Some(1), ..Reach::default() };
+    let show = punchlist_ops::catalogue::find("issue_show").unwrap();
+    let mut envelope = outsider(&world, show, Role::Root, &reach);
+    envelope.context = punchlist_ops::Context::default();
+    world.call_in(&envelope, "issue_comment", json!({ "number": 1, "text": "hello" })).unwrap();
+    let session = world.call_in(&envelope, "session_start", json!({})).unwrap();
+    envelope.context.session = session["session"]["id"].as_str().map(str::to_owned);
+    world.call_in(&envelope, "session_bind", json!({ "number": 1 })).unwrap();
+    let set = json!({ "action": "set", "items": ["Read", "Write"] });
+    world.call_in(&envelope, "todo", set).unwrap();
+    let shown = world.call_in(&envelope, "issue_show", json!({ "number": 1 })).unwrap();
+    assert_eq!(shown["steps"].as_array().unwrap().len(), 2);
+    let log = world.call_in(&envelope, "event_list", json!({})).unwrap();
+    assert!(log["events"].as_array().unwrap().len() > 4, "{log}");
+}
+
+mod sqlite {
+    #[test]
+    fn no_role_gets_around_the_table_or_its_reach() {
+        super::no_role_gets_around_the_table_or_its_reach(punchlist_testkit::Backend::SqliteMemory);
+    }
+}
+
+mod postgres {
+    #[test]
+    fn no_role_gets_around_the_table_or_its_reach() {
+        super::no_role_gets_around_the_table_or_its_reach(punchlist_testkit::Backend::Postgres);
+    }
+}
