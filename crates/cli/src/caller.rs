@@ -11,7 +11,7 @@ use punchlist_core::Time;
 use punchlist_engine::Telemetry;
 use punchlist_ops::identity::{AGENT_HOSTS, Facts};
 use punchlist_ops::{Context, Envelope, Ops, clock};
-use punchlist_store::{Options, Target};
+use punchlist_store::{Options, Target, outside};
 
 use crate::args::Globals;
 use crate::failure::Failure;
@@ -123,17 +123,20 @@ pub(crate) fn folder() -> PathBuf {
     git_root(&folder).unwrap_or(&folder).to_owned()
 }
 
+/// The longest file of git's that is read: a path, or the name of a branch.
+const GIT_FILE_MAX: usize = 64 << 10;
+
 /// The branch that is checked out here, read from git's own files; a worktree's `.git` is a file that
 /// says where they are.
 fn branch() -> Option<String> {
     let folder = env::current_dir().ok()?;
     let mut git = git_root(&folder)?.join(".git");
     if git.is_file() {
-        let text = std::fs::read_to_string(&git).ok()?;
+        let text = outside::text(&git, GIT_FILE_MAX).ok()?;
         let named = PathBuf::from(text.strip_prefix("gitdir:")?.trim());
         git = if named.is_absolute() { named } else { git.parent()?.join(named) };
     }
-    let head = std::fs::read_to_string(git.join("HEAD")).ok()?;
+    let head = outside::text(&git.join("HEAD"), GIT_FILE_MAX).ok()?;
     head.trim().strip_prefix("ref: refs/heads/").map(str::to_owned)
 }
 

@@ -8,12 +8,14 @@
 mod change;
 mod history;
 mod start;
+mod take;
 
 pub use change::{
     CancelRun, DriveRun, Driven, RecordReply, RecordResult, RecordStart, RecordSummary, WakeRun,
 };
 pub use history::{HISTORY_MAX, Kept, trim};
 pub use start::StartRun;
+pub use take::{DEATHS_MAX, TakeRun, Taken, WORKER_DIED, died};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -91,7 +91,7 @@ impl RecordResult {
     pub fn decide(self, run: &Run) -> Result<(Decision, Option<TodoId>), Refused> {
         going(run)?;
         let mut counters = run.counters.clone();
-        counters.started = None;
+        (counters.started, counters.deaths) = (None, 0);
         if self.changed {
             counters.changed(self.touched_list);
         }
@@ -107,7 +107,7 @@ impl RecordStart {
     pub fn decide(&self, run: &Run) -> Result<Decision, Refused> {
         going(run)?;
         let mut counters = run.counters.clone();
-        counters.started = Some(self.call_id.clone());
+        (counters.started, counters.deaths) = (Some(self.call_id.clone()), 0);
         Ok(only(RunStepped { run_id: run.id, counters }))
     }
 }
@@ -118,7 +118,7 @@ impl RecordSummary {
         let mut counters = run.counters.clone();
         counters.spent(self.spent);
         // How much the next call takes is not known before it is made.
-        counters.context_tokens = 0;
+        (counters.context_tokens, counters.deaths) = (0, 0);
         Ok(only(RunStepped { run_id: run.id, counters }))
     }
 }

@@ -3,6 +3,7 @@
 mod any_model;
 mod budgets;
 mod case;
+mod deaths;
 mod history;
 mod interleavings;
 mod order;
