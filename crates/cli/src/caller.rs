@@ -47,7 +47,7 @@ pub(crate) fn credentials(globals: &Globals, speaks_protocol: bool) -> (Facts, O
     let facts = Facts {
         terminal,
         agent_host: AGENT_HOSTS.iter().any(|name| env::var_os(name).is_some()),
-        user: env::var("USER").ok().filter(|user| !user.is_empty()),
+        user: env::var("USER").ok().filter(|user| is_user_name(user)),
         agent: globals.agent.clone(),
         carry: globals.carry,
         mission: globals.mission.clone(),
@@ -55,6 +55,13 @@ pub(crate) fn credentials(globals: &Globals, speaks_protocol: bool) -> (Facts, O
     };
     // Only from the environment: a secret among the arguments is everybody's to read.
     (facts, env::var("PUNCHLIST_TOKEN").ok())
+}
+
+/// A name as systems give it. Anything else could be made to look like another principal in the log,
+/// so it is left out and the log says `operator` alone.
+fn is_user_name(user: &str) -> bool {
+    let fits = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '@' | '+' | '$');
+    (1..=64).contains(&user.chars().count()) && user.chars().all(fits)
 }
 
 /// The envelope of this process.

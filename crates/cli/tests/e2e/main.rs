@@ -53,6 +53,7 @@ mod runs;
 mod session_lists;
 mod sessions;
 mod support;
+mod terminal_text;
 mod toolbox;
 mod turn_over_call;
 mod worker;

@@ -138,3 +138,47 @@ fn a_delegation_whose_worker_dies_twice_fails_on_sqlite() {
 fn a_delegation_whose_worker_dies_twice_fails_on_postgres() {
     a_delegation_whose_worker_dies_twice_fails(Backend::Postgres);
 }
+
+/// A tool starts a program in a session of its own; then `punch run` is killed. The next start ends
+/// what it left, and leaves alone what a living one has started.
+#[test]
+fn what_a_killed_run_left_is_ended_by_the_next_start() {
+    let place = Place::sqlite();
+    let operator = place.operator();
+    let folder = place.home();
+    let script =
+        "[[steps]]\ncalls = [ { tool = \"leave\", input = {} } ]\n[[steps]]\ntext = \"Done.\"\n";
+    std::fs::write(folder.join("leave.toml"), script).unwrap();
+    let tool = "setsid sh -c 'sleep 600 & echo $! > pid.new; mv pid.new pid'; sleep 600";
+    let config = folder.join(".config/punchlist/punchlist.toml");
+    std::fs::create_dir_all(config.parent().unwrap()).unwrap();
+    let text = format!(
+        "[tools.leave]\ndescription = \"Leaves.\"\ncommand = [\"sh\", \"-c\", {tool:?}]\n\
+         permission = \"allow\"\ntimeout = \"10m\"\n"
+    );
+    std::fs::write(&config, text).unwrap();
+    let pid = folder.join("pid");
+    let begin = || {
+        drop(std::fs::remove_file(&pid));
+        let model = ["run", "Leave it", "--model", "scripted:leave.toml", "--json"];
+        let running = Running::start(&place.punch(model).with(&operator));
+        let until = Instant::now() + PATIENCE;
+        while !pid.exists() {
+            assert!(Instant::now() < until, "the tool was not called");
+            std::thread::yield_now();
+        }
+        (running, std::fs::read_to_string(&pid).unwrap().trim().to_owned())
+    };
+    let lives = |id: &str| std::path::Path::new("/proc").join(id).join("cwd").exists();
+    let (killed, left) = begin();
+    drop(killed);
+    assert!(lives(&left), "nobody ends it yet");
+    let (_alive, kept) = begin();
+    assert!(!lives(&left), "the next start ends it");
+    place.punch(["worker", "--once"]).with(&operator).said();
+    assert!(lives(&kept), "it belongs to a process that lives");
+    drop(_alive);
+    let ran = place.punch(["worker", "--once"]).with(&operator).run();
+    assert!(!lives(&kept), "{ran:?}");
+    assert!(ran.stderr.contains("that an earlier punch had left running"), "{ran:?}");
+}

@@ -14,7 +14,7 @@ use crate::migrate::{self, Found};
 use crate::{Error, ErrorKind, Options, outside};
 
 /// Marks a file as ours: the bytes of "PCHL".
-pub(super) const APPLICATION_ID: i32 = 0x5043_484c;
+pub(crate) const APPLICATION_ID: i32 = 0x5043_484c;
 
 /// Opens the file for writing, made on first use with mode 0600, schema up to date.
 pub(super) fn file(path: &Path, options: Options) -> Result<Connection, Error> {

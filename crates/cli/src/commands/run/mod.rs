@@ -106,6 +106,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     // `--agent` says who answers, not who asks.
     let agent = globals.take_for_field("agent", matches);
     worker::keep_our_environment();
+    worker::end_strays();
     let config = settings::read()?.config;
     let ops = caller::ops(&globals)?;
     let envelope = caller::envelope(&ops, &globals, false)?;
