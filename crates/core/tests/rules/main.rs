@@ -11,6 +11,7 @@ mod edit_checklist;
 mod import_mission_todos;
 mod import_todos;
 mod issue_life;
+mod list_room;
 mod mission_capacity;
 mod mission_chats;
 mod mission_cycle;
