@@ -7,6 +7,7 @@ mod any_edits;
 mod checklist;
 mod commands;
 mod driver;
+mod edges;
 mod edit_checklist;
 mod import_mission_todos;
 mod import_todos;
