@@ -225,13 +225,15 @@ impl Group {
         std::thread::scope(|scope| {
             let starting = scope.spawn(|| {
                 #[cfg(unix)]
-                let _ = nix::sys::signal::SigSet::empty().thread_set_mask();
+                {
+                    let _ = nix::sys::signal::SigSet::empty().thread_set_mask();
+                    strays::begin(|| command.spawn())
+                }
+                #[cfg(not(unix))]
                 command.spawn()
             });
             let crashed = |_| Err(std::io::Error::other("it could not be started"));
             let child = starting.join().unwrap_or_else(crashed)?;
-            #[cfg(unix)]
-            strays::begins(child.id());
             Ok(Self(child, mark))
         })
     }

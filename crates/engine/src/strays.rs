@@ -8,7 +8,9 @@
 //! Only Linux tells all this; elsewhere the process group is all there is.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::Path;
+use std::process::Child;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -110,9 +112,13 @@ fn is_left(mark: &str) -> bool {
     facts(id).is_none_or(|facts| facts.began != began)
 }
 
-/// A program of ours runs from now on.
-pub(crate) fn begins(id: u32) {
-    running().insert(id.cast_signed());
+/// Starts a program of ours. It is known before anybody looks for orphans, or it would be taken for
+/// one.
+pub(crate) fn begin(start: impl FnOnce() -> io::Result<Child>) -> io::Result<Child> {
+    let mut running = running();
+    let child = start()?;
+    running.insert(child.id().cast_signed());
+    Ok(child)
 }
 
 /// Ends all that a program has left, wherever it went. The program itself is its owner's to end.

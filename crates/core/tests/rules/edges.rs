@@ -37,11 +37,11 @@ fn the_next_below_another_is_a_step_that_is_ready() {
 fn taken(world: &mut World, role: Role, todo_id: punchlist_core::TodoId) -> Option<AgentPath> {
     let clock = world.now;
     let decision = world.ok(role, TakeTodo { todo_id, lease_s: 60, clock });
-    let assignees = decision.events.iter().filter_map(|event| match event {
+    let mut assignees = decision.events.iter().filter_map(|event| match event {
         Event::TodoTaken(taken) => Some(taken.assignee.clone()),
         _ => None,
     });
-    assignees.last().unwrap()
+    assignees.next_back().unwrap()
 }
 
 /// Taking assigns where being assigned is being at work, and there only what was not assigned to
@@ -259,5 +259,58 @@ fn an_event_of_another_aggregate_changes_nothing() {
     }
     for event in run_events(own.id) {
         assert!(apply_run(&mut Some(own.clone()), &event, at), "{event:?}");
+    }
+}
+
+/// A lease ends as soon as its item is not worked on any more, for each reason alone.
+#[test]
+fn a_lease_ends_with_each_reason_alone() {
+    use punchlist_core::lease::{Lease, ends_with};
+    let mut world = World::new(ListKind::Plan);
+    let id = world.create(&["a task"])[0];
+    let mut todo = world.state.todos[&id].clone();
+    assert!(ends_with(&todo), "it has not been begun");
+    todo.status = Status::InProgress;
+    assert!(!ends_with(&todo));
+    let mut claimed = todo.clone();
+    crate::driver::case::claim(&mut claimed);
+    let mut held = todo.clone();
+    crate::driver::case::hold(&mut held);
+    todo.status = Status::Completed;
+    assert!(ends_with(&claimed) && ends_with(&held) && ends_with(&todo));
+    let until = Time::from_micros(10);
+    let lease = Lease { holder: Some("root:primary".to_owned()), epoch: 1, until };
+    assert_eq!(lease.held_by(Time::from_micros(9)), Some("root:primary"));
+    assert_eq!(lease.held_by(until), None, "it ends at its end");
+    assert_eq!(Lease { holder: None, ..lease }.held_by(Time::from_micros(9)), None);
+}
+
+/// Each event of a gate changes that gate alone.
+#[test]
+fn an_event_of_another_gate_changes_nothing() {
+    use punchlist_core::event::{GateAnswered, GateCollected, GateSuperseded, PermissionRevoked};
+    use punchlist_core::gate::apply_gate;
+    let own = gate(GateKind::Ask);
+    let at = Time::from_micros(99);
+    let events = |gate_id: GateId| -> [Event; 4] {
+        let (response, revision) = (Some(json!("yes")), Some(4));
+        let (state, answered_by) = (GateState::Resumed, "operator".to_owned());
+        [
+            GateAnswered { gate_id, state, response, answered_by, revision }.into(),
+            GateCollected { gate_id }.into(),
+            GateSuperseded { gate_id, by: gate_id }.into(),
+            PermissionRevoked { gate_id, response: json!("never") }.into(),
+        ]
+    };
+    let other = GateId::from(Ids::new(Time::from_micros(5), 8).ulid());
+    for event in events(other) {
+        let mut state = Some(own.clone());
+        assert!(!apply_gate(&mut state, &event, at), "{event:?}");
+        assert_eq!(state, Some(own.clone()), "{event:?}");
+    }
+    for event in events(own.id) {
+        let mut state = Some(own.clone());
+        assert!(apply_gate(&mut state, &event, at), "{event:?}");
+        assert_ne!(state, Some(own.clone()), "{event:?}");
     }
 }
