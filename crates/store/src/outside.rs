@@ -84,7 +84,7 @@ fn kind(kind: FileType) -> &'static str {
             return "a socket";
         }
     }
-    if kind.is_dir() { "a folder" } else { "something else" }
+    if kind.is_dir() { "a directory" } else { "something else" }
 }
 
 fn too_large(bytes_max: usize) -> Error {
@@ -145,7 +145,7 @@ mod tests {
             (Path::new("/dev/zero"), "it is a device, not a regular file"),
             (link.as_path(), "it is a device, not a regular file"),
             (socket.as_path(), "it is a socket, not a regular file"),
-            (folder.path(), "it is a folder, not a regular file"),
+            (folder.path(), "it is a directory, not a regular file"),
         ];
         for (path, expected) in cases {
             for error in [read(path, 10).unwrap_err(), beginning(path, 10).unwrap_err()] {

@@ -189,7 +189,12 @@ fn a_plan_from_a_line_has_its_name_its_reason_and_its_number() {
 /// Words that are stored read back as what they were written for, and nothing else does.
 #[test]
 fn stored_words_read_back() {
+    use punchlist_core::command::OldStatus;
     use punchlist_core::delegation::DelegationState;
+    for status in OldStatus::ALL {
+        assert_eq!(OldStatus::parse(status.name()), Some(status));
+    }
+    assert_eq!(OldStatus::parse("x"), None);
     for mode in [Mode::Sync, Mode::Async] {
         assert_eq!(Mode::parse(mode.name()), Some(mode));
     }
@@ -313,4 +318,16 @@ fn an_event_of_another_gate_changes_nothing() {
         assert!(apply_gate(&mut state, &event, at), "{event:?}");
         assert_ne!(state, Some(own.clone()), "{event:?}");
     }
+}
+
+/// What stands beside a new task in the file comes in with it.
+#[test]
+fn a_new_task_has_the_words_beside_it() {
+    use punchlist_core::command::ImportPlan;
+    use punchlist_core::plan::parse;
+    let mut world = World::new(ListKind::Plan);
+    let root = parse("# P\n\n- [ ] one\n\n  words beside it\n", "p").unwrap().root;
+    world.ok(Role::Root, ImportPlan { root, next_seq: 1 });
+    let one = world.state.todos.values().find(|todo| todo.title == "one").unwrap();
+    assert_eq!(one.description, "words beside it");
 }

@@ -238,6 +238,7 @@ fn a_server_that_never_ends_is_not_listened_to_for_ever() {
     assert_eq!(names(&boxed), ["mcp__s__again"], "{:?}", boxed.faults());
     let boxed = toolbox(&format!("{TABLE}timeout = \"3s\"\n"), folder.path());
     std::fs::write(folder.path().join("server.sh"), SERVER.replacen(say, flood, 1)).unwrap();
+    assert!(names(&boxed).contains(&"mcp__s__fail".to_owned()));
     assert!(call(&boxed, "say").is_error);
     assert_eq!(call(&boxed, "fail"), ToolAnswer::error("no such file"), "it still answers");
 }
