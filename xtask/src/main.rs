@@ -13,6 +13,7 @@ mod bench;
 mod goldens;
 mod ledger;
 mod licences;
+mod mutants;
 mod postgres;
 mod process;
 mod repository;
@@ -35,6 +36,8 @@ cargo xtask COMMAND
   bench [--quick] [--only PART]
                            measure, as ratios against references of the same run, with targets; parts:
                            process issues checklist plans missions runs writers reads takers
+  mutants [--sample N] [--seed S] [--only TEXT]
+                           change the core's rules one at a time: do its tests notice?
   with-postgres CMD…       run CMD with PUNCHLIST_TEST_POSTGRES set to a throwaway server
   help                     this text
 
@@ -63,6 +66,7 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
         "tidy" => tidy::run(rest)?,
         "ledger" => ledger::run(rest)?,
         "bench" => bench::run(rest)?,
+        "mutants" => mutants::run(rest)?,
         "with-postgres" => return postgres::run_with(rest),
         "help" | "--help" | "-h" => print!("{HELP}"),
         other => bail!("there is no command {other:?}; `cargo xtask help` lists them"),

@@ -11,7 +11,7 @@ use punchlist_core::Time;
 use punchlist_engine::Telemetry;
 use punchlist_ops::identity::{AGENT_HOSTS, Facts, Terminal};
 use punchlist_ops::{Context, Envelope, Ops, clock};
-use punchlist_store::{Options, Target};
+use punchlist_store::{Options, Target, outside};
 
 use crate::args::Globals;
 use crate::failure::Failure;
@@ -56,7 +56,7 @@ pub(crate) fn credentials(globals: &Globals, speaks_protocol: bool) -> (Facts, O
     let facts = Facts {
         terminal,
         agent_host: AGENT_HOSTS.iter().any(|name| env::var_os(name).is_some()),
-        user: env::var("USER").ok().filter(|user| !user.is_empty()),
+        user: env::var("USER").ok().filter(|user| is_user_name(user)),
         agent: globals.agent.clone(),
         carry: globals.carry,
         mission: globals.mission.clone(),
@@ -66,6 +66,13 @@ pub(crate) fn credentials(globals: &Globals, speaks_protocol: bool) -> (Facts, O
     // no text is no token either, and is not taken for none.
     let token = env::var_os("PUNCHLIST_TOKEN").map(|token| token.to_string_lossy().into_owned());
     (facts, token)
+}
+
+/// A name as systems give it. Anything else could be made to look like another principal in the log,
+/// so it is left out and the log says `operator` alone.
+fn is_user_name(user: &str) -> bool {
+    let fits = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '@' | '+' | '$');
+    (1..=64).contains(&user.chars().count()) && user.chars().all(fits)
 }
 
 /// The envelope of this process.
@@ -135,17 +142,20 @@ pub(crate) fn folder() -> PathBuf {
     git_root(&folder).unwrap_or(&folder).to_owned()
 }
 
+/// The longest file of git's that is read: a path, or the name of a branch.
+const GIT_FILE_MAX: usize = 64 << 10;
+
 /// The branch that is checked out here, read from git's own files; a worktree's `.git` is a file that
 /// says where they are.
 fn branch() -> Option<String> {
     let folder = env::current_dir().ok()?;
     let mut git = git_root(&folder)?.join(".git");
     if git.is_file() {
-        let text = std::fs::read_to_string(&git).ok()?;
+        let text = outside::text(&git, GIT_FILE_MAX).ok()?;
         let named = PathBuf::from(text.strip_prefix("gitdir:")?.trim());
         git = if named.is_absolute() { named } else { git.parent()?.join(named) };
     }
-    let head = std::fs::read_to_string(git.join("HEAD")).ok()?;
+    let head = outside::text(&git.join("HEAD"), GIT_FILE_MAX).ok()?;
     head.trim().strip_prefix("ref: refs/heads/").map(str::to_owned)
 }
 

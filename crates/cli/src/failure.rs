@@ -63,7 +63,7 @@ impl Failure {
             Self::Io(message) => (3, object("io", &message, None)),
         };
         if json {
-            drop(output::print(&format!("{error}\n")));
+            drop(output::print_json_line(&error));
         } else {
             let say = |name: &str| error["error"][name].as_str().unwrap_or_default().to_owned();
             output::fail(&say("code"), &say("message"), &say("hint"));

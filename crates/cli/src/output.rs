@@ -3,6 +3,7 @@
 //! Colours appear on a terminal only, and never with `--no-color` or NO_COLOR. Text that came
 //! from users or models is stripped of control characters before it reaches a terminal.
 
+use std::fmt::{Display, Write as _};
 use std::io::{self, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
@@ -18,8 +19,17 @@ pub(crate) const CYAN: Style = AnsiColor::Cyan.on_default();
 /// Prints to standard output; colours go where they are not wanted.
 pub(crate) fn print(text: &str) -> io::Result<()> {
     let mut out = AutoStream::auto(io::stdout().lock());
-    out.write_all(text.as_bytes())?;
+    if io::stdout().is_terminal() {
+        out.write_all(shown(text).as_bytes())?;
+    } else {
+        out.write_all(text.as_bytes())?;
+    }
     out.flush()
+}
+
+/// Prints one line of JSON, also for a person: one of many.
+pub(crate) fn print_json_line(line: &impl Display) -> io::Result<()> {
+    print(&format!("{}\n", escaped(&line.to_string())))
 }
 
 /// Prints bytes to standard output as they are: for programs, not for people.
@@ -29,9 +39,37 @@ pub(crate) fn print_raw(bytes: &[u8]) -> io::Result<()> {
     out.flush()
 }
 
-/// Standard output as a stream of bytes, for what is too long to be held.
-pub(crate) fn stream() -> io::BufWriter<io::StdoutLock<'static>> {
-    io::BufWriter::new(io::stdout().lock())
+/// Standard output as a stream of lines of JSON, for what is too long to be held.
+pub(crate) fn stream() -> Lines {
+    let is_terminal = io::stdout().is_terminal();
+    Lines { out: io::BufWriter::new(io::stdout().lock()), is_terminal, line: Vec::new() }
+}
+
+/// See [`stream`].
+pub(crate) struct Lines {
+    out: io::BufWriter<io::StdoutLock<'static>>,
+    is_terminal: bool,
+    /// What has no end yet.
+    line: Vec<u8>,
+}
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.is_terminal {
+            return self.out.write(bytes);
+        }
+        self.line.extend_from_slice(bytes);
+        if let Some(end) = self.line.iter().rposition(|byte| *byte == b'\n') {
+            let rest = self.line.split_off(end + 1);
+            let whole = std::mem::replace(&mut self.line, rest);
+            self.out.write_all(escaped(&String::from_utf8_lossy(&whole)).as_bytes())?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 /// Has whoever read our output gone? Asked while there is nothing to write, which would tell.
@@ -60,7 +98,7 @@ pub(crate) fn without_color() {
 /// Text on standard error as it is.
 pub(crate) fn remark(text: &str) {
     let mut err = AutoStream::auto(io::stderr().lock());
-    drop(err.write_all(text.as_bytes()));
+    drop(err.write_all(shown(text).as_bytes()));
 }
 
 /// Bytes on standard error as they are.
@@ -81,7 +119,7 @@ pub(crate) fn remark_width() -> usize {
 /// A remark on standard error; if nobody reads it, so be it.
 pub(crate) fn warn(text: &str) {
     let mut err = AutoStream::auto(io::stderr().lock());
-    drop(writeln!(err, "{YELLOW}note{YELLOW:#}: {text}"));
+    drop(writeln!(err, "{YELLOW}note{YELLOW:#}: {}", shown(text)));
 }
 
 /// An error on standard error: what happened, and what to do next.
@@ -102,7 +140,56 @@ fn indent(hint: &str) -> String {
 
 /// Text safe for a terminal: control characters but line breaks become a visible stand-in.
 pub(crate) fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
+    text.chars().map(|c| if is_harmful(c) && c != '\n' { '\u{fffd}' } else { c }).collect()
+}
+
+/// What a terminal obeys instead of showing it: C0, DEL and C1, and what turns the direction of
+/// text or breaks a line, so that it reads other than it is.
+fn is_harmful(c: char) -> bool {
+    let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    c.is_control() || turns || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
+/// JSON that is safe for a terminal: inside its strings the same characters are escaped. It reads
+/// back as the same.
+pub(crate) fn escaped(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for c in json.chars() {
+        // JSON itself has line breaks, and escapes every other control character below a space.
+        if is_harmful(c) && c != '\n' {
+            let _ = write!(text, "\\u{:04x}", u32::from(c));
+        } else {
+            text.push(c);
+        }
+    }
+    text
+}
+
+/// The last look before a terminal: nothing but text and its colours goes there, whoever wrote it.
+fn shown(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(|c: char| is_harmful(c) && c != '\n') {
+        safe.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let colour = rest.strip_prefix("\u{1b}[").and_then(|code| {
+            let end = code.find(|c: char| !(c.is_ascii_digit() || c == ';'))?;
+            code[end..].starts_with('m').then_some(end + 3)
+        });
+        let length = match colour {
+            Some(length) => {
+                safe.push_str(&rest[..length]);
+                length
+            }
+            None => {
+                safe.push('\u{fffd}');
+                rest.chars().next().map_or(0, char::len_utf8)
+            }
+        };
+        rest = &rest[length..];
+    }
+    safe.push_str(rest);
+    safe
 }
 
 /// One line of it.
@@ -174,7 +261,9 @@ fn window(text: &str, here: &str, height: usize) -> String {
 
 /// JSON in one line for programs, indented for somebody who looks.
 pub(crate) fn json_text(answer: &serde_json::Value) -> String {
-    if io::stdout().is_terminal() { format!("{answer:#}\n") } else { format!("{answer}\n") }
+    let text =
+        if io::stdout().is_terminal() { format!("{answer:#}\n") } else { format!("{answer}\n") };
+    escaped(&text)
 }
 
 #[cfg(test)]
@@ -189,6 +278,32 @@ mod tests {
         assert_eq!(window(&text, "none", 2), "0\n1");
         assert_eq!(window("a\nb\n", "b", 5), "a\nb");
         assert_eq!(window(&text, "<", 5), "4\n5\n6<\n7\n8");
+    }
+
+    /// Text that turns the direction of writing shows something else than it says (CVE-2021-42574).
+    #[test]
+    fn text_for_a_terminal_turns_no_direction() {
+        let bidi = "\u{61c}\u{200e}\u{200f}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\u{2069}";
+        for nasty in bidi.chars().chain(('\u{7f}'..='\u{9f}').chain(['\u{2028}', '\u{2029}'])) {
+            assert_eq!(clean(&format!("a{nasty}b")), "a\u{fffd}b", "{nasty:?}");
+            assert_eq!(shown(&format!("a{nasty}b")), "a\u{fffd}b", "{nasty:?}");
+            let json = serde_json::json!({ "t": format!("a{nasty}b\n\u{1b}") });
+            for text in [json.to_string(), format!("{json:#}\n")] {
+                let text = escaped(&text);
+                assert!(!text.contains(|c: char| is_harmful(c) && c != '\n'), "{text:?}");
+                assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), json);
+            }
+        }
+        assert_eq!(clean("שלום, café ✓"), "שלום, café ✓");
+    }
+
+    #[test]
+    fn only_colours_pass_the_last_look() {
+        let text = format!("{RED}a{RED:#}\u{1b}[2J\u{1b}]0;x\u{7}\u{1b}[\nb\u{1b}[1;31");
+        let colour = format!("{RED}a{RED:#}");
+        let expected = "\u{fffd}[2J\u{fffd}]0;x\u{fffd}\u{fffd}[\nb\u{fffd}[1;31";
+        assert_eq!(shown(&text), format!("{colour}{expected}"));
+        assert_eq!(shown(""), "");
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use punchlist_ops::config::{Config, Origin};
+use punchlist_ops::config::{Config, FILE_MAX, Origin};
+use punchlist_store::outside;
 
 use crate::caller;
 use crate::failure::Failure;
@@ -24,7 +25,7 @@ pub(crate) fn read() -> Result<Settings, Failure> {
     let user = user_file().map(|path| (Origin::User, path));
     let project = (Origin::Project, caller::folder().join(FILE));
     for (origin, path) in user.into_iter().chain([project]) {
-        let text = match std::fs::read_to_string(&path) {
+        let text = match outside::text(&path, FILE_MAX) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
             Err(error) => return Err(Failure::usage(format!("{}: {error}", path.display()))),

@@ -16,6 +16,7 @@ mod table;
 pub use action::Action;
 pub use ownership::{
     owns, owns_agent, owns_conversation, owns_delegation, owns_mission, owns_pillar, owns_run,
+    reaches_run,
 };
 pub use subject::Subject;
 pub use table::rows_of;

@@ -9,7 +9,10 @@ mod report;
 mod start;
 
 pub use propose::{DecideProposal, Proposal, ProposalDecision, ProposedItem, proposal_in};
-pub use report::{CancelDelegation, HeartbeatDelegation, Report, ReportDelegation, TakeDelegation};
+pub use report::{
+    BuryDelegation, CancelDelegation, HeartbeatDelegation, Report, ReportDelegation,
+    TakeDelegation, has_died,
+};
 pub use start::Delegate;
 
 use schemars::JsonSchema;

@@ -67,9 +67,14 @@ pub struct Policy {
     /// How many items stay in view: beyond it the oldest settled ones leave it, their rows stay
     /// (S-24).
     pub in_view_max: Option<usize>,
+    /// How many items may be open at once; also the most that one call adds.
+    pub open_max: Option<u64>,
     /// What people call a cancelled item here.
     pub cancelled_word: &'static str,
 }
+
+/// The most open items of an issue's or a session's list.
+pub const OPEN_MAX: u64 = 2_000;
 
 const TURN: Policy = Policy {
     wip: Wip::AtMostOne,
@@ -85,6 +90,7 @@ const TURN: Policy = Policy {
     numbered: false,
     prefers_in_progress: true,
     in_view_max: None,
+    open_max: None,
     cancelled_word: "cancelled",
 };
 
@@ -104,6 +110,7 @@ const SESSION: Policy = Policy {
     outcome_required: false,
     prefers_in_progress: false,
     in_view_max: Some(1000),
+    open_max: Some(OPEN_MAX),
     ..TURN
 };
 
@@ -114,6 +121,7 @@ const ISSUE: Policy = Policy {
     outcome_required: false,
     reopens: true,
     unique_texts: true,
+    open_max: Some(OPEN_MAX),
     cancelled_word: "abandoned",
     ..TURN
 };

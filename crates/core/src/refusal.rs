@@ -48,6 +48,8 @@ pub enum Refusal {
     ActiveFull { limit: u32, active: u64 },
     /// The backlog is full.
     BacklogFull { limit: u32, backlog: u64 },
+    /// The list would have more open items than it may, or one call adds too many.
+    ListFull { limit: u64, open: u64, added: u64 },
     /// A completion or cancellation here must say what came of it.
     OutcomeRequired,
     /// The act must say why.
@@ -228,7 +230,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// Every code there is, for the error table and its golden.
-    pub const CODES: [&'static str; 77] = [
+    pub const CODES: [&'static str; 78] = [
         "unknown_todo",
         "already_settled",
         "wrong_status",
@@ -236,6 +238,7 @@ impl Refusal {
         "one_in_progress",
         "active_full",
         "backlog_full",
+        "list_full",
         "outcome_required",
         "reason_required",
         "duplicate_text",
@@ -328,6 +331,7 @@ impl Refusal {
             Self::OneInProgress { .. } | Self::SeveralInProgress { .. } => "one_in_progress",
             Self::ActiveFull { .. } => "active_full",
             Self::BacklogFull { .. } => "backlog_full",
+            Self::ListFull { .. } => "list_full",
             Self::OutcomeRequired => "outcome_required",
             Self::ReasonRequired { .. } => "reason_required",
             Self::DuplicateText { .. } => "duplicate_text",

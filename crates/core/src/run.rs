@@ -8,6 +8,7 @@
 mod change;
 mod history;
 mod start;
+mod take;
 
 pub use change::{
     CancelRun, ConfigureRun, DriveRun, Driven, RecordReply, RecordResult, RecordStart,
@@ -15,6 +16,7 @@ pub use change::{
 };
 pub use history::{HISTORY_MAX, Kept, trim};
 pub use start::StartRun;
+pub use take::{DEATHS_MAX, TakeRun, Taken, WORKER_DIED, died};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

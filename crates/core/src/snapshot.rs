@@ -49,6 +49,12 @@ impl Tally {
         self.pending + self.in_progress
     }
 
+    /// All that is not settled.
+    #[must_use]
+    pub const fn open(&self) -> u64 {
+        self.backlog + self.pending + self.in_progress
+    }
+
     #[must_use]
     pub const fn total(&self) -> u64 {
         self.backlog + self.pending + self.in_progress + self.completed + self.cancelled

@@ -13,6 +13,8 @@ pub mod model;
 mod process;
 pub mod pump;
 pub mod scheduler;
+#[cfg(unix)]
+pub mod strays;
 pub mod telemetry;
 pub mod tools;
 mod web;

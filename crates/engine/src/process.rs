@@ -8,6 +8,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+#[cfg(unix)]
+use crate::strays;
+
 /// How often a program that is waited for is looked after.
 pub(crate) const TICK: Duration = Duration::from_millis(20);
 
@@ -90,6 +93,7 @@ impl Program<'_> {
             self.words.split_first().ok_or_else(|| Fault::failed("names no program"))?;
         let mut command = Command::new(program);
         command.args(arguments).env_clear().env("PATH", PATH);
+        let mark = mark();
         for name in ["PATH"].iter().chain(self.environment) {
             command.envs(std::env::var_os(name).map(|value| (*name, value)));
         }
@@ -101,7 +105,9 @@ impl Program<'_> {
             command.current_dir(folder);
         }
         command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
-        Group::start(command).map_err(|error| match error.kind() {
+        #[cfg(unix)]
+        command.env(strays::MARK, &mark);
+        Group::start(command, mark).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => {
                 Fault::Failed(format!("there is no program `{program}`"))
             }
@@ -194,12 +200,20 @@ pub(crate) fn short(text: &str) -> String {
     }
 }
 
-/// A program and all that it starts. Whatever of it is left when this goes is ended.
+/// Which program of ours a process belongs to.
+fn mark() -> String {
+    #[cfg(unix)]
+    return strays::next_mark();
+    #[cfg(not(unix))]
+    String::new()
+}
+
+/// A program and all that it starts, and its mark. Whatever of it is left when this goes is ended.
 #[derive(Debug)]
-pub(crate) struct Group(pub(crate) Child);
+pub(crate) struct Group(pub(crate) Child, String);
 
 impl Group {
-    fn start(mut command: Command) -> std::io::Result<Self> {
+    fn start(mut command: Command, mark: String) -> std::io::Result<Self> {
         #[cfg(unix)]
         {
             use std::os::unix::process::CommandExt;
@@ -211,11 +225,16 @@ impl Group {
         std::thread::scope(|scope| {
             let starting = scope.spawn(|| {
                 #[cfg(unix)]
-                let _ = nix::sys::signal::SigSet::empty().thread_set_mask();
+                {
+                    let _ = nix::sys::signal::SigSet::empty().thread_set_mask();
+                    strays::begin(|| command.spawn())
+                }
+                #[cfg(not(unix))]
                 command.spawn()
             });
             let crashed = |_| Err(std::io::Error::other("it could not be started"));
-            starting.join().unwrap_or_else(crashed).map(Self)
+            let child = starting.join().unwrap_or_else(crashed)?;
+            Ok(Self(child, mark))
         })
     }
 
@@ -257,12 +276,17 @@ impl Drop for Group {
             use nix::sys::signal::{Signal, killpg};
             use nix::unistd::Pid;
             if let Ok(id) = i32::try_from(self.0.id()) {
-                // Nobody is left of it: all the better.
+                // It starts nothing more, and its children are known by their parent, until it
+                // ends. Nobody is left of it: all the better.
+                let _ = killpg(Pid::from_raw(id), Signal::SIGSTOP);
+                strays::end_all_of(self.0.id(), &self.1);
                 let _ = killpg(Pid::from_raw(id), Signal::SIGKILL);
             }
         }
         let _ = self.0.kill();
         let _ = self.0.wait();
+        #[cfg(unix)]
+        strays::ended(self.0.id());
     }
 }
 

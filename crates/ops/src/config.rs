@@ -32,6 +32,9 @@ use crate::explain::nearest;
 use crate::written::{Form, Misplaced, Written};
 use crate::{CATALOGUE, catalogue};
 
+/// The longest configuration file, and the longest schema that one may name, in bytes.
+pub const FILE_MAX: usize = 1 << 20;
+
 /// A file with everything that is worth setting up, for `punch config sample`.
 pub const SAMPLE: &str = include_str!("config/sample.toml");
 

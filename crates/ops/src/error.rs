@@ -93,6 +93,7 @@ pub const TABLE: &[Meaning] = &[
     meaning("one_in_progress", 1, 409, false),
     meaning("active_full", 1, 409, false),
     meaning("backlog_full", 1, 409, false),
+    meaning("list_full", 1, 409, false),
     meaning("outcome_required", 2, 422, false),
     meaning("reason_required", 2, 422, false),
     meaning("duplicate_text", 1, 409, false),

@@ -2,14 +2,13 @@
 //!
 //! A path that leads out of the project is refused, by its words and by where its links lead.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
 use punchlist_core::Refusal;
 use punchlist_core::plan::{BYTES_MAX, Plan, PlanFault, parse, text};
 use punchlist_core::text::Title;
+use punchlist_store::outside;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -64,19 +63,15 @@ fn root(envelope: &Envelope) -> PathBuf {
 
 /// The bytes of a file below a folder, not many more than a plan may have.
 fn bytes(root: &Path, file: &Path) -> Result<Vec<u8>, Error> {
-    let unread = |error: std::io::Error| bad(file, &format!("which cannot be read: {error}"));
+    let unread = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::InvalidInput => bad(file, "which is no file"),
+        _ => bad(file, &format!("which cannot be read: {error}")),
+    };
     let meant = root.join(file).canonicalize().map_err(unread)?;
     if !meant.starts_with(root.canonicalize().map_err(unread)?) {
         return Err(outside(file));
     }
-    // A pipe would keep us waiting for ever.
-    if !meant.metadata().map_err(unread)?.is_file() {
-        return Err(bad(file, "which is no file"));
-    }
-    let mut bytes = Vec::new();
-    let limit = BYTES_MAX as u64 + 1;
-    File::open(meant).map_err(unread)?.take(limit).read_to_end(&mut bytes).map_err(unread)?;
-    Ok(bytes)
+    outside::beginning(&meant, BYTES_MAX + 1).map_err(unread)
 }
 
 fn outside(file: &Path) -> Error {

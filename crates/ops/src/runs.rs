@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use punchlist_core::conversation::{Message, Part};
+use punchlist_core::run::ConfigureRun;
 use punchlist_core::{MessageId, Run, RunId};
 use punchlist_store::rows::lists::Lock;
 use punchlist_store::{self as store, Load, Tx};
@@ -14,6 +15,7 @@ pub use crate::call::Scene;
 use crate::call::Call;
 use crate::catalogue::{Operation, find};
 use crate::dispatch::new_ids;
+use crate::token::needs_token;
 use crate::{Envelope, Error, Ops};
 
 /// A run, and all that its next step rests on.
@@ -59,6 +61,18 @@ impl store::Failure for Undone {
 }
 
 impl Ops {
+    /// May whoever started this process go on with a run? Asked before anything of it is taken.
+    pub fn may_execute(&self, envelope: &Envelope, run: RunId) -> Result<(), Error> {
+        let (envelope, ids) = (envelope.clone(), new_ids(envelope)?);
+        self.store()?.read(move |tx| {
+            needs_token(tx, envelope.proof)?;
+            let mut call = Call::new(tx, &envelope, "run", ids.clone());
+            let (run, _) = call.run(&run.to_string(), Lock::No)?;
+            let executor = &envelope.actor;
+            ConfigureRun { executor, settings: None }.check(&run).map_err(|r| r.refusal.into())
+        })
+    }
+
     /// Makes a call of a run and writes down what came of it, in one transaction: no process that
     /// dies can leave one without the other. `step` makes the input of `run_step` from the answer.
     ///

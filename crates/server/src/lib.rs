@@ -5,3 +5,4 @@
 
 pub mod mcp;
 pub mod tools;
+mod wire;

@@ -23,6 +23,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde_json::Value;
 
 use crate::tools::{self, Choice};
+use crate::wire::Wire;
 
 /// What a host should know before the first call; kept short, it costs every session.
 const INSTRUCTIONS: &str = "punchlist keeps plans that outlive the session. \
@@ -72,7 +73,8 @@ impl McpServer {
     }
 
     async fn serve_pipes(self) -> io::Result<()> {
-        match self.serve(rmcp::transport::stdio_pipes()).await {
+        let (read, write) = rmcp::transport::stdio_pipes();
+        match self.serve(Wire::new(read, write)).await {
             Ok(service) => service.waiting().await.map(|_| ()).map_err(io::Error::other),
             // A host that closes before it says hello has simply gone.
             Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
@@ -141,7 +143,7 @@ fn answered(output: Value) -> CallToolResult {
 }
 
 /// A refusal is an answer, not a broken protocol: the model reads what to do next.
-fn refusal(error: &Error) -> CallToolResult {
+pub(crate) fn refusal(error: &Error) -> CallToolResult {
     let mut text = format!("{}: {error}", error.code());
     if let Some(hint) = error.hint() {
         text.push_str(". Next: ");

@@ -10,6 +10,7 @@ pub mod care;
 pub mod dialect;
 pub mod error;
 pub mod migrate;
+pub mod outside;
 pub mod postgres;
 pub mod rows;
 pub mod sql;

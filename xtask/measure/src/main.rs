@@ -5,6 +5,7 @@
 
 mod checklist;
 mod issues;
+mod limits;
 mod missions;
 mod plans;
 mod process;
@@ -47,6 +48,7 @@ fn all(programs: &Path, quick: bool, only: Option<&str>) -> Result<()> {
     if wanted("checklist") {
         lines.push(checklist::over_mcp(programs, if quick { 200 } else { 1_000 })?);
         lines.push(checklist::markdown(if quick { 50 } else { 300 })?);
+        lines.push(limits::longest_call()?);
     }
     if wanted("plans") {
         lines.extend(plans::growth(if quick { 7 } else { 15 })?);

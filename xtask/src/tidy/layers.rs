@@ -24,10 +24,17 @@ const CLOCKS: [&str; 3] = ["SystemTime::now", "Instant::now", "Timestamp::now"];
 const WORLD: [&str; 7] =
     ["std::fs", "std::net", "std::env", "std::thread", "tokio", "rusqlite", "postgres"];
 
+/// The only file that opens files of other people; see there.
+const READER: &str = "crates/store/src/outside.rs";
+const READS: [&str; 2] = ["fs::read(", "fs::read_to_string("];
+
 pub(super) fn findings(path: &str, content: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     if WITHOUT_SQL.iter().any(|folder| path.starts_with(folder)) {
         findings.extend(sql(content));
+    }
+    if path.starts_with("crates/") && path.contains("/src/") && !is_for_tests(path) {
+        findings.extend(unbounded_reads(content));
     }
     if path.starts_with(CORE) {
         findings.extend(words(content, &CLOCKS, "time comes in as a value"));
@@ -35,6 +42,23 @@ pub(super) fn findings(path: &str, content: &str) -> Vec<Finding> {
     if path.starts_with(CORE_SOURCE) {
         findings.extend(words(content, &WORLD, "the core only decides"));
         findings.extend(grouped_imports(content));
+    }
+    findings
+}
+
+fn is_for_tests(path: &str) -> bool {
+    path == READER || path.starts_with("crates/testkit/") || path.ends_with("/tests.rs")
+}
+
+/// A file of any length fills the memory, and a pipe blocks for ever.
+fn unbounded_reads(content: &str) -> Vec<Finding> {
+    let code = content.split("#[cfg(test)]").next().unwrap_or_default();
+    let mut findings = Vec::new();
+    for (index, line) in code.lines().enumerate().filter(|(_, line)| !is_comment(line)) {
+        for needle in READS.iter().filter(|needle| line.contains(**needle)) {
+            let message = format!("`{needle}…)`: read files through store::outside, with a limit");
+            findings.push(Finding::error(index + 1, message));
+        }
     }
     findings
 }
@@ -140,6 +164,18 @@ mod tests {
         assert_eq!(lines("crates/core/tests/a.rs", "let t = Timestamp::now();"), [1]);
         assert_eq!(lines("crates/core/src/a.rs", "\nInstant::now()"), [2]);
         assert!(lines("crates/ops/src/a.rs", "SystemTime::now()").is_empty());
+    }
+
+    #[test]
+    fn files_are_read_with_a_limit_in_one_place() {
+        let content = "let a = std::fs::read(path);\nlet b = fs::read_to_string(path);\n";
+        assert_eq!(lines("crates/cli/src/a.rs", content), [1, 2]);
+        for path in ["crates/store/src/outside.rs", "crates/cli/tests/a.rs", "xtask/src/a.rs"] {
+            assert!(lines(path, content).is_empty(), "{path}");
+        }
+        let tests = format!("fn a() {{}}\n#[cfg(test)]\nmod tests {{ {content} }}\n");
+        assert!(lines("crates/cli/src/a.rs", &tests).is_empty());
+        assert!(lines("crates/cli/src/a.rs", "std::fs::read_dir(path)").is_empty());
     }
 
     #[test]

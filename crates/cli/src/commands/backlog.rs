@@ -8,8 +8,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches, Command, value_parser};
-use punchlist_core::plan::{TODO_FILE, TodoLine, todo_lines};
+use punchlist_core::plan::{BYTES_MAX, TODO_FILE, TodoLine, todo_lines};
 use punchlist_ops::catalogue::find;
+use punchlist_store::outside;
 use serde_json::{Map, Value, json};
 
 use super::{call, prompt};
@@ -175,7 +176,7 @@ impl Backlog {
     }
 
     fn read(&self) -> Result<Vec<u8>, Failure> {
-        fs::read(&self.path).map_err(|error| self.fault(&error))
+        outside::read(&self.path, BYTES_MAX).map_err(|error| self.fault(&error))
     }
 
     /// Puts the new bytes in the place of the old ones in one step, unless somebody wrote
@@ -209,7 +210,7 @@ impl Backlog {
         let mut file = File::options().write(true).create_new(true).open(beside).map_err(io)?;
         file.set_permissions(fs::metadata(path).map_err(io)?.permissions()).map_err(io)?;
         file.write_all(after).and_then(|()| file.sync_all()).map_err(io)?;
-        if fs::read(path).map_err(io)? != before {
+        if outside::read(path, BYTES_MAX).map_err(io)? != before {
             return Err(changed(&self.name));
         }
         fs::rename(beside, path).map_err(io)

@@ -64,7 +64,7 @@ fn show(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
     }
     let origins = matches.get_flag("origin");
     if globals.json {
-        return Ok(output::print(&format!("{}\n", shown.json(&found, origins)))?);
+        return Ok(output::print_json_line(&shown.json(&found, origins))?);
     }
     Ok(output::print(&shown.words(&found, origins))?)
 }

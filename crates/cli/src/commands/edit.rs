@@ -3,6 +3,7 @@
 //! The file is the checklist and nothing else. Whatever goes wrong after somebody has written in
 //! it, the text is kept and its place is said.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches, Command, value_parser};
@@ -11,6 +12,7 @@ use punchlist_ops::catalogue::find;
 use punchlist_ops::dispatch::INPUT_MAX;
 use punchlist_ops::explain::Fault;
 use punchlist_ops::{Envelope, Error, Operation, Ops};
+use punchlist_store::outside;
 use serde_json::{Value, json};
 
 use super::editor::Draft;
@@ -191,10 +193,9 @@ fn complain(error: &Error) {
 }
 
 fn read(file: &Path) -> Result<String, Failure> {
-    let bytes =
-        std::fs::read(file).map_err(|error| Failure::Io(format!("{}: {error}", file.display())))?;
-    if bytes.len() > INPUT_MAX {
-        return Err(Error::from(Fault::TooLarge { limit: INPUT_MAX }).into());
-    }
+    let bytes = outside::read(file, INPUT_MAX).map_err(|error| match error.kind() {
+        ErrorKind::FileTooLarge => Error::from(Fault::TooLarge { limit: INPUT_MAX }).into(),
+        _ => Failure::Io(format!("{}: {error}", file.display())),
+    })?;
     String::from_utf8(bytes).map_err(|_| Error::from(Fault::Utf8).into())
 }

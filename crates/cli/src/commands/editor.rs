@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
+use punchlist_ops::dispatch::INPUT_MAX;
+use punchlist_store::outside;
 use tempfile::TempDir;
 
 use crate::failure::Failure;
@@ -35,7 +37,7 @@ impl Draft {
 
     /// What stands in it now.
     pub(super) fn text(&self) -> Result<Vec<u8>, Failure> {
-        fs::read(&self.file)
+        outside::read(&self.file, INPUT_MAX)
             .map_err(|error| Failure::Io(format!("{}: {error}", self.file.display())))
     }
 

@@ -128,7 +128,7 @@ fn project(globals: &Globals, file: Option<&Path>, force: bool) -> Result<(), Fa
     let answer = ops.call(find("project_export")?, &envelope, json!({}))?;
     let text = format!("{answer:#}\n");
     let Some(file) = file else {
-        return Ok(output::print_raw(text.as_bytes())?);
+        return Ok(output::print(&output::escaped(&text))?);
     };
     if file.exists() && !force {
         let instead = "name a file that does not exist, or say --force";

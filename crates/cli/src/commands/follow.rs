@@ -120,7 +120,7 @@ fn show(globals: &Globals, events: &[Value]) -> Result<(), Failure> {
     }
     if globals.json {
         let lines: String = events.iter().map(|event| format!("{event}\n")).collect();
-        return Ok(output::print(&lines)?);
+        return Ok(output::print(&output::escaped(&lines))?);
     }
     let answer = json!({ "events": events });
     Ok(output::print(&render::answer("event_list", &answer, caller::ticking()))?)

@@ -1,7 +1,6 @@
 //! `punch import`: an exported store into an empty one, a checklist into an issue, or the missions
 //! of an old file.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -12,6 +11,7 @@ use punchlist_ops::catalogue::find;
 use punchlist_ops::explain::Fault;
 use punchlist_ops::old_missions;
 use punchlist_ops::portable::Asking;
+use punchlist_store::outside;
 use serde_json::json;
 
 use super::call;
@@ -79,7 +79,7 @@ fn open(file: &Path) -> Result<Box<dyn BufRead>, Failure> {
     if file == Path::new("-") {
         return Ok(Box::new(io::stdin().lock()));
     }
-    let opened = File::open(file);
+    let opened = outside::open(file);
     let opened = opened.map_err(|error| Failure::Io(format!("{}: {error}", file.display())))?;
     Ok(Box::new(BufReader::new(opened)))
 }

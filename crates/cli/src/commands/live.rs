@@ -17,7 +17,7 @@ pub(super) fn tell(globals: &Globals, live: &Live<'_>) -> std::io::Result<()> {
     if globals.json {
         let Some(mut line) = object(live) else { return Ok(()) };
         line["at"] = caller::ticking().to_string().into();
-        return output::print(&format!("{line}\n"));
+        return output::print_json_line(&line);
     }
     if globals.quiet {
         return Ok(());

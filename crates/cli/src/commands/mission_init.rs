@@ -1,13 +1,13 @@
 //! `punch mission init FILE`: a mission of its file; `punch mission schema`: what editors want to
 //! know about such a file.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 use punchlist_ops::catalogue::find;
 use punchlist_ops::written::{BYTES_MAX, Misplaced, Written};
+use punchlist_store::outside;
 use serde_json::{Map, Value, json};
 
 use super::call;
@@ -81,13 +81,11 @@ fn shown(file: &Path) -> String {
 /// As much of it as tells that it is too long.
 fn read(file: &Path) -> Result<Vec<u8>, Failure> {
     let named = |error: io::Error| Failure::Io(format!("{}: {error}", file.display()));
-    let mut bytes = Vec::new();
-    let limit = BYTES_MAX as u64 + 1;
-    if file == Path::new("-") {
-        io::stdin().lock().take(limit).read_to_end(&mut bytes)?;
-    } else {
-        File::open(file).map_err(named)?.take(limit).read_to_end(&mut bytes).map_err(named)?;
+    if file != Path::new("-") {
+        return outside::beginning(file, BYTES_MAX + 1).map_err(named);
     }
+    let mut bytes = Vec::new();
+    io::stdin().lock().take(BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

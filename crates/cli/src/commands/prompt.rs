@@ -1,6 +1,6 @@
 //! Asking a person at a terminal, line by line.
 
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 use std::sync::OnceLock;
 
 use crate::failure::Failure;
@@ -9,6 +9,9 @@ use crate::stop::Stop;
 
 /// Where Ctrl-C does not end the process by itself: who sees it.
 static STOP: OnceLock<Stop> = OnceLock::new();
+
+/// The longest answer that is read, in bytes.
+const LINE_MAX: u64 = 1 << 20;
 
 /// From here on a question also ends when somebody asks to stop.
 pub(super) fn heed(stop: &Stop) {
@@ -23,7 +26,7 @@ pub(super) fn ask(question: &str) -> Result<Option<String>, Failure> {
         return Ok(None);
     }
     let mut line = String::new();
-    if std::io::stdin().lock().read_line(&mut line)? == 0 {
+    if std::io::stdin().lock().take(LINE_MAX).read_line(&mut line)? == 0 {
         output::print("\n")?;
         return Ok(None);
     }

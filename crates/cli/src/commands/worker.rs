@@ -51,6 +51,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     // Before anything starts a thread.
     let stop = Stop::on_signals();
     keep_our_environment();
+    end_strays();
     let ops = caller::ops(globals)?;
     let envelope = caller::envelope(&ops, globals, false)?;
     let nobody_listens = AtomicBool::new(false);
@@ -95,11 +96,24 @@ pub(super) fn keep_our_environment() {
     }
 }
 
+/// Ends the programs that an earlier `punch` left when it was killed, and keeps those of this one
+/// together.
+pub(super) fn end_strays() {
+    #[cfg(unix)]
+    match punchlist_engine::strays::take_charge() {
+        0 => {}
+        1 => output::warn("ended 1 program that an earlier punch had left running"),
+        left => {
+            output::warn(&format!("ended {left} programs that an earlier punch had left running"));
+        }
+    }
+}
+
 fn tell(globals: &Globals, done: &Done) -> std::io::Result<()> {
     if globals.json {
         let mut line = serde_json::to_value(done).unwrap_or_else(|_| json!({}));
         line["at"] = Value::from(caller::ticking().to_string());
-        return output::print(&format!("{line}\n"));
+        return output::print_json_line(&line);
     }
     if globals.quiet {
         return Ok(());

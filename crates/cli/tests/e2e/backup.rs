@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::process::Command;
 
 use punchlist_testkit::Backend;
+use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use crate::bad_store::with_file_limit;
@@ -89,6 +90,31 @@ fn backups_go_on_until_stopped_and_only_so_many_are_kept() {
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert_eq!(files(&place).len(), 4, "{:?}", files(&place));
     assert!(files(&place).contains(&"precious".to_owned()));
+}
+
+/// A name is no proof: what is not a store of ours is neither counted nor deleted.
+#[test]
+fn keep_deletes_only_what_this_command_wrote() {
+    let place = Place::sqlite();
+    place.create("a");
+    let beside = |name: &str| place.file().with_file_name(format!("test.db.{name}"));
+    let other = Connection::open(beside("20200101T000000Z.backup")).unwrap();
+    other.execute_batch("CREATE TABLE t (a); PRAGMA application_id = 7").unwrap();
+    drop(other);
+    fs::write(beside("20200102T000000Z.backup"), "a letter").unwrap();
+    fs::write(beside("20200103T000000Z.backup"), "").unwrap();
+    fs::copy(place.file(), beside("mine.backup")).unwrap();
+    std::os::unix::fs::symlink(place.file(), beside("20200104T000000Z.backup")).unwrap();
+    let pipe = beside("20200105T000000Z.backup");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let before = files(&place);
+    let first = place.punch(["backup", "--keep", "1", "--json"]).answer();
+    assert_eq!(first["deleted"], json!([]));
+    let second = place.punch(["backup", "--keep", "1", "--json"]).answer();
+    assert_eq!(second["deleted"], json!([first["file"]]), "{second}");
+    let after = files(&place);
+    assert!(before.iter().all(|name| after.contains(name)), "{before:?} {after:?}");
+    assert_eq!(after.len(), before.len() + 1);
 }
 
 #[test]

@@ -265,3 +265,94 @@ fn the_server_ends_with_a_parent_that_never_spoke() {
     // P-14
     ends_with_its_parent(false);
 }
+
+/// Every line that asks for something is answered, whatever is wrong with it: with its id where
+/// that can be read, and with a line on standard error.
+#[test]
+fn every_request_gets_an_answer() {
+    let place = Place::sqlite();
+    let deep = format!(
+        r#"{{"jsonrpc":"2.0","id":7,"method":"ping","params":{}{}}}"#,
+        "[".repeat(128),
+        "]".repeat(128)
+    );
+    let long =
+        format!(r#"{{"jsonrpc":"2.0","id":8,"method":"ping","params":"{}"}}"#, "x".repeat(8 << 20));
+    let cases: [(&[u8], i64, Value); 12] = [
+        (b"this is no JSON", -32_700, Value::Null),
+        (br#"{"jsonrpc":"2.0","id":1,"method":"#, -32_700, json!(1)),
+        (b"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"pi\0ng\"}", -32_700, json!(2)),
+        (b"{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"\xff\xfe\"}", -32_700, json!(3)),
+        (br#"{"jsonrpc":"2.0","id":4,"method":"\ud800"}"#, -32_700, json!(4)),
+        (br#"{"jsonrpc":"2.0","id":5,"method":"ping","params":{"x":1e400}}"#, -32_700, json!(5)),
+        (br#"[{"jsonrpc":"2.0","id":6,"method":"ping"}]"#, -32_600, Value::Null),
+        (deep.as_bytes(), -32_700, json!(7)),
+        (long.as_bytes(), -32_600, json!(8)),
+        (
+            br#"{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":1}}"#,
+            -32_602,
+            json!(9),
+        ),
+        (br#"{"jsonrpc":"2.0","id":10,"method":"tools/call","params":[]}"#, -32_602, json!(10)),
+        (br#"{"jsonrpc":"2.0","id":11,"method":"no/such/method"}"#, -32_601, json!(11)),
+    ];
+    for greeted in [true, false] {
+        let mut wire = Wire::start(&server(&place));
+        if greeted {
+            wire.hello();
+        } else {
+            // Nothing that comes before the greeting may end the server.
+            wire.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+            wire.send(&json!({ "jsonrpc": "2.0", "id": 1, "result": {} }));
+        }
+        for (line, code, id) in &cases {
+            wire.stdin.write_all(line).unwrap();
+            wire.stdin.write_all(b"\n").unwrap();
+            let answer = wire.receive();
+            let shown = String::from_utf8_lossy(&line[..line.len().min(80)]).into_owned();
+            assert_eq!(&answer["id"], id, "{shown}: {answer}");
+            // Before the greeting the library says first that there was none.
+            if greeted || *code != -32_601 {
+                assert_eq!(answer["error"]["code"], *code, "{shown}: {answer}");
+            }
+            assert!(answer["error"]["message"].is_string(), "{answer}");
+        }
+        if !greeted {
+            wire.hello();
+        }
+        let wrong = [
+            (json!({ "itms": [] }), "unknown_field"),
+            (json!({ "items": 3 }), "wrong_type"),
+            (json!([1]), "invalid_input"),
+            (json!("items"), "invalid_input"),
+        ];
+        for (arguments, code) in wrong {
+            wire.send(&call(20, "create_todo", &arguments));
+            let result = &wire.receive()["result"];
+            assert_eq!(result["isError"], true, "{result}");
+            assert_eq!(result["structuredContent"]["error"]["code"], code, "{result}");
+        }
+        drop(wire.stdin);
+        let output = wire.child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        let notes = stderr.lines().filter(|line| line.contains("a message was refused: "));
+        assert_eq!(notes.count(), 13, "{stderr}");
+        assert!(!stderr.contains('\0'), "{stderr:?}");
+    }
+    // None of it changed anything.
+    assert_eq!(place.log_length(), 0);
+}
+
+/// The host closes right after a line that is wrong: the answer still comes.
+#[test]
+fn a_wrong_last_line_is_answered_before_the_end() {
+    let place = Place::sqlite();
+    let mut wire = Wire::start(&server(&place));
+    wire.hello();
+    wire.stdin.write_all(b"nonsense\n").unwrap();
+    let (exit, rest) = wire.close();
+    assert_eq!(exit, Some(0));
+    let answer: Value = serde_json::from_str(rest.trim_end()).unwrap();
+    assert_eq!(answer["error"]["code"], -32_700);
+}

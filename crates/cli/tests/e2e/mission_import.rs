@@ -233,7 +233,7 @@ fn a_bad_file_is_refused_whole() {
         ("text.db", 3, "io", "text.db: file is not a database"),
         ("damaged.db", 3, "io", "damaged"),
         ("nowhere.db", 3, "io", "no such file"),
-        (".", 3, "io", "not a file"),
+        (".", 3, "io", "it is a directory, not a regular file"),
     ] {
         let error = desk.punch(&["import", "mission-todos", name, "--json"]).refusal(exit);
         assert_eq!(error["code"], code, "{name}: {error}");

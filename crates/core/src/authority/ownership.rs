@@ -1,7 +1,7 @@
 //! Whether an actor owns what it acts on: the `own` of the table.
 
 use crate::conversation::Conversation;
-use crate::{Actor, AgentPath, Delegation, Role, Run, Scope, Snapshot, Todo};
+use crate::{Actor, AgentPath, Delegation, Reach, Role, Run, Scope, Snapshot, Todo};
 
 /// Does this actor own the list, or the item where one is named?
 #[must_use]
@@ -81,5 +81,14 @@ pub fn owns_agent(actor: &Actor, agent: &AgentPath) -> bool {
 #[must_use]
 pub fn owns_run(actor: &Actor, run: &Run) -> bool {
     let below = matches!(run.role, Role::Root | Role::Worker);
-    !actor.fixed || (below && run.agent.is_within(&actor.agent) && actor.reach.contains(&run.reach))
+    !actor.fixed || (below && run.agent.is_within(&actor.agent) && reaches_run(actor, run))
+}
+
+/// Does the actor reach as far as this run? That a run also reaches the session it happens in is
+/// its starter's doing.
+#[must_use]
+pub fn reaches_run(actor: &Actor, run: &Run) -> bool {
+    let session = actor.reach.session.clone();
+    let reach = Reach { session, ..run.reach.clone() };
+    actor.reach.contains(&reach) || actor.reach.contains(&run.reach)
 }

@@ -159,13 +159,13 @@ impl Draft<'_> {
         }
     }
 
-    pub(super) fn check_unique(&self, title: &str) -> Result<(), Refused> {
+    pub(super) fn check_unique(&mut self, title: &str) -> Result<(), Refused> {
         if !self.policy().unique_texts {
             return Ok(());
         }
         let wanted = normalised(title);
-        let taken = |todo: &Todo| !todo.status.is_settled() && normalised(&todo.title) == wanted;
-        if self.state.todos.values().any(taken) {
+        let mut saying = self.texts.saying(&self.state, &wanted);
+        if saying.any(|todo| !todo.status.is_settled()) {
             return Err(Refusal::DuplicateText { text: wanted }.into());
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! A decision in the making: the state with the events so far folded in, and the checks that
 //! commands share. Nothing here is visible outside `command`.
 
+use super::texts::Texts;
 use crate::authority::{Denial, Verdict, authority, owns};
 use crate::event::{ChangeRecommended, CommandRefused, TodoStarted, TodoYielded};
 use crate::policy::{Policy, Wip, policy};
@@ -8,8 +9,8 @@ use crate::select::ordered;
 use crate::todo::{SettledBy, Wish};
 use crate::transition::{self, Move};
 use crate::{
-    Actor, Command, Decision, Event, Ids, Refusal, Refused, Snapshot, Status, Time, Todo, TodoId,
-    TodoKind, Warning, apply,
+    Actor, Command, Decision, Event, Ids, Refusal, Refused, Snapshot, Status, Tally, Time, Todo,
+    TodoId, TodoKind, Warning, apply,
 };
 
 pub(super) struct Draft<'a> {
@@ -18,6 +19,7 @@ pub(super) struct Draft<'a> {
     pub now: Time,
     pub ids: &'a mut Ids,
     pub decision: Decision,
+    pub(super) texts: Texts,
     command: &'a Command,
 }
 
@@ -39,7 +41,8 @@ impl<'a> Draft<'a> {
         ids: &'a mut Ids,
         command: &'a Command,
     ) -> Self {
-        Self { state: snapshot.clone(), actor, now, ids, decision: Decision::default(), command }
+        let (state, decision, texts) = (snapshot.clone(), Decision::default(), Texts::default());
+        Self { state, actor, now, ids, decision, texts, command }
     }
 
     pub(super) fn policy(&self) -> &'static Policy {
@@ -50,6 +53,7 @@ impl<'a> Draft<'a> {
     pub(super) fn emit(&mut self, event: impl Into<Event>) {
         let event = event.into();
         apply(&mut self.state, &event, self.now);
+        self.texts.follow(&event);
         self.decision.events.push(event);
     }
 
@@ -217,6 +221,21 @@ impl<'a> Draft<'a> {
         if let Some(todo_id) = next {
             self.emit(TodoStarted { todo_id, started_at: self.now, reason: None });
         }
+    }
+
+    /// A list that people and agents work through holds so many open items at most. What is longer
+    /// already can be settled and made shorter, and one call never adds more than that.
+    pub(super) fn check_room(&self, before: &Tally) -> Result<(), Refused> {
+        let Some(limit) = self.policy().open_max else { return Ok(()) };
+        let is_new = |event: &&Event| matches!(event, Event::TodoCreated(_));
+        let added = self.decision.events.iter().filter(is_new).count() as u64;
+        let open = self.state.tally.open();
+        // A refused sign-off opens again what it must.
+        let grows = open > before.open() && !matches!(self.command, Command::RefuseSignOff(_));
+        if added > limit || (grows && open > limit) {
+            return Err(Refusal::ListFull { limit, open: before.open(), added }.into());
+        }
+        Ok(())
     }
 
     /// The outcome, where the list asks for one.

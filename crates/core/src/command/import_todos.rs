@@ -43,12 +43,12 @@ impl ImportTodos {
 impl Draft<'_> {
     /// An open item with its text is in the way of any line. A line that is over is no news either
     /// where a settled one says the same; one that is open is work to be done again.
-    fn says_already(&self, line: &Line) -> bool {
+    fn says_already(&mut self, line: &Line) -> bool {
         let text = normalised(line.content.as_str());
-        self.state.todos.values().any(|todo| {
-            let same = todo.removed_at.is_none() && normalised(&todo.title) == text;
+        self.texts.saying(&self.state, &text).any(|todo| {
             let open = !todo.status.is_settled();
-            same && (open || (!line.mark.is_open() && todo.kind == line.kind))
+            let settled_alike = !line.mark.is_open() && todo.kind == line.kind;
+            todo.removed_at.is_none() && (open || settled_alike)
         })
     }
 

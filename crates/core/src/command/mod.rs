@@ -35,6 +35,7 @@ mod sign_off;
 mod start_todo;
 mod sweep_todos;
 mod take_todo;
+mod texts;
 mod unhold_todo;
 
 pub use accept_todo::AcceptTodo;
@@ -165,6 +166,7 @@ pub fn decide(
     }
     let mut draft = Draft::new(snapshot, actor, now, ids, command);
     command.decide(&mut draft)?;
+    draft.check_room(&snapshot.tally)?;
     // On every accepted command, whatever it was: time alone can make an item ready.
     draft.keep_one_in_progress();
     Ok(draft.finish())

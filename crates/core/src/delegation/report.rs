@@ -9,8 +9,9 @@ use crate::authority::{Action, Subject, may, may_any, owns_delegation};
 use crate::event::{
     DelegationCancelled, DelegationFailed, DelegationRefused, DelegationReturned, DelegationStarted,
 };
+use crate::run::died;
 use crate::text::Body;
-use crate::{Actor, Decision, Lease, Refusal, Refused, Time};
+use crate::{Actor, Decision, Lease, Refusal, Refused, Run, Time};
 
 /// Begin to work on a delegation, and hold it for so long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +20,11 @@ pub struct TakeDelegation {
     pub clock: Time,
 }
 
-/// Hold it for so long from now on.
+/// End a delegation whose workers keep dying.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BuryDelegation;
+
+/// Hold it for so long from now on; 0 seconds: give it back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeartbeatDelegation {
     pub epoch: i64,
@@ -69,7 +74,8 @@ impl TakeDelegation {
         let started = DelegationStarted {
             delegation_id: delegation.id,
             by: actor.principal.clone(),
-            attempts: delegation.attempts + 1,
+            // Work that was given back is not tried again, it goes on.
+            attempts: delegation.attempts + i64::from(!was_given_back(delegation, lease)),
         };
         let epoch = lease.map_or(0, |lease| lease.epoch) + 1;
         let until = self.clock.plus_seconds(self.lease_s);
@@ -87,7 +93,35 @@ impl HeartbeatDelegation {
     ) -> Result<Lease, Refused> {
         fence(delegation, lease, self.epoch, self.clock, actor)?;
         let until = self.clock.plus_seconds(self.lease_s);
-        Ok(Lease { holder: Some(actor.principal.clone()), epoch: self.epoch, until })
+        let holder = (self.lease_s > 0).then(|| actor.principal.clone());
+        Ok(Lease { holder, epoch: self.epoch, until })
+    }
+}
+
+impl BuryDelegation {
+    /// None: somebody may still work on it. `lease`: what is remembered of whoever held it; `run`:
+    /// the run it is worked on in, which counts the deaths without a step. Without a run every try
+    /// counts: one that fails is tried once more.
+    #[must_use]
+    pub fn decide(
+        self,
+        delegation: &Delegation,
+        lease: Option<&Lease>,
+        run: Option<&Run>,
+    ) -> Option<Decision> {
+        if !has_died(delegation, lease) {
+            return None;
+        }
+        let deaths = match run.filter(|run| !run.is_over()) {
+            Some(run) => i64::from(run.counters.deaths) + 1,
+            None => delegation.attempts,
+        };
+        if deaths < ATTEMPTS_MAX {
+            return None;
+        }
+        let error = died(u32::try_from(deaths).unwrap_or(u32::MAX));
+        let failed = DelegationFailed { delegation_id: delegation.id, error, again: false };
+        Some(Decision { events: vec![failed.into()], ..Decision::default() })
     }
 }
 
@@ -166,6 +200,17 @@ impl Delegation {
             _ => format!("Worker failed TODO “{what}”\n\n{}", words(&self.error)),
         }
     }
+}
+
+/// Did whoever held it go silent? The caller has found that its lease is over.
+#[must_use]
+pub fn has_died(delegation: &Delegation, lease: Option<&Lease>) -> bool {
+    let is_held = lease.is_some_and(|lease| lease.holder.is_some());
+    delegation.state == DelegationState::Running && is_held
+}
+
+fn was_given_back(delegation: &Delegation, lease: Option<&Lease>) -> bool {
+    delegation.state == DelegationState::Running && !has_died(delegation, lease)
 }
 
 /// Is this the holder, and is the lease it names still its?

@@ -122,6 +122,14 @@ pub struct Counters {
     /// How much of that the last reply of the model rests on.
     #[serde(default)]
     pub answered: u32,
+    /// Processes that died with it in a row, since the last step that was committed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub deaths: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl Counters {
@@ -143,6 +151,7 @@ impl Counters {
             started: self.started.take(),
             heard: self.heard,
             answered: self.answered,
+            deaths: self.deaths,
             ..Self::new(budget)
         };
     }
@@ -157,6 +166,7 @@ impl Counters {
     pub fn replied(&mut self, spent: Spent, calls: impl Hash, has_calls: bool) {
         self.iterations = self.iterations.saturating_add(1);
         self.calls = self.calls.saturating_add(1);
+        self.deaths = 0;
         self.spent(spent);
         self.context_tokens = spent.input.saturating_add(spent.output);
         if !has_calls {

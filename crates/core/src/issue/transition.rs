@@ -309,4 +309,42 @@ mod tests {
             assert_eq!(refusal, if asked { Err(open) } else { Ok(()) }, "{role} {from} {to}");
         }
     }
+
+    /// K-27: the ledger tells of the criteria an issue was closed against, and of none where it has
+    /// none that stand.
+    #[test]
+    fn only_criteria_that_stand_are_told_of() {
+        use crate::command::{CreateTodos, NewTodo};
+        use crate::text::Title;
+        use crate::{List, ListId, ProjectId, Scope, apply, decide};
+        let (now, mut ids) = (Time::from_micros(9), Ids::new(Time::from_micros(9), 5));
+        let (id, project) = (ListId::from(ids.ulid()), ProjectId::from(ids.ulid()));
+        let scope = Scope::Issue { issue_id: "i".to_owned() };
+        let mut checklist = Snapshot::empty(List::new(id, project, scope, now));
+        let notes = |checklist: &Snapshot| -> Vec<String> {
+            let closing = Closing { checklist: Some(checklist), ..Closing::default() };
+            let decided = close(&issue(IssueStatus::InProgress), closing, Role::Operator).unwrap();
+            decided.events[1..].iter().map(|event| format!("{event:?}")).collect()
+        };
+        assert_eq!(notes(&checklist), Vec::<String>::new(), "no criteria, no word");
+        let mut add = |checklist: &mut Snapshot, kind, status, removed_at| {
+            let title = Title::new(&format!("item {}", checklist.todos.len())).unwrap();
+            let item = NewTodo { kind, ..NewTodo::titled(title) };
+            let command = CreateTodos { items: vec![item] }.into();
+            let operator = Actor::new(Role::Operator, AgentPath::primary());
+            let made = decide(checklist, &command, &operator, now, &mut ids).unwrap();
+            apply(checklist, &made.events[0], now);
+            let todo = checklist.todos.values_mut().last().unwrap();
+            (todo.status, todo.removed_at) = (status, removed_at);
+        };
+        add(&mut checklist, TodoKind::Step, Status::Completed, None);
+        add(&mut checklist, TodoKind::Criterion, Status::Cancelled, None);
+        add(&mut checklist, TodoKind::Criterion, Status::Completed, Some(now));
+        assert_eq!(notes(&checklist), Vec::<String>::new(), "none of these stands");
+        add(&mut checklist, TodoKind::Criterion, Status::Completed, None);
+        add(&mut checklist, TodoKind::Criterion, Status::Pending, None);
+        let told = notes(&checklist);
+        assert_eq!(told.len(), 1);
+        assert!(told[0].contains("Closed against its criteria: 1 of 2 accepted."), "{told:?}");
+    }
 }

@@ -43,6 +43,9 @@ impl Refusal {
                 "leave one in_progress, give the others pending".into()
             }
             Self::ActiveFull { .. } => "complete or cancel an active item first".into(),
+            Self::ListFull { .. } => {
+                "complete or drop items first, or split the work into several issues".into()
+            }
             Self::BacklogFull { .. } => "cancel or complete existing items first".into(),
             Self::OutcomeRequired => {
                 "say in `outcome` what was done, or why it was cancelled".into()

@@ -57,6 +57,11 @@ impl fmt::Display for Refusal {
                 f,
                 "Backlog limit ({limit}) reached. Cancel or complete existing items first."
             ),
+            Self::ListFull { limit, open, added } => write!(
+                f,
+                "a list holds at most {limit} open items, and a call adds at most that many; \
+                 {open} are open and this would add {added}"
+            ),
             Self::OutcomeRequired => f.write_str("an outcome is required"),
             Self::ReasonRequired { action } => write!(f, "a reason is required to {action}"),
             Self::DuplicateText { text } => write!(f, "there is already an open item `{text}`"),

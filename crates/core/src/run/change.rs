@@ -103,7 +103,7 @@ impl RecordResult {
     pub fn decide(self, run: &Run) -> Result<(Decision, Option<TodoId>), Refused> {
         going(run)?;
         let mut counters = run.counters.clone();
-        counters.started = None;
+        (counters.started, counters.deaths) = (None, 0);
         if self.changed {
             counters.changed(self.touched_list);
         }
@@ -119,7 +119,7 @@ impl RecordStart {
     pub fn decide(&self, run: &Run) -> Result<Decision, Refused> {
         going(run)?;
         let mut counters = run.counters.clone();
-        counters.started = Some(self.call_id.clone());
+        (counters.started, counters.deaths) = (Some(self.call_id.clone()), 0);
         Ok(only(RunStepped { run_id: run.id, counters }))
     }
 }
@@ -130,7 +130,7 @@ impl RecordSummary {
         let mut counters = run.counters.clone();
         counters.spent(self.spent);
         // How much the next call takes is not known before it is made.
-        counters.context_tokens = 0;
+        (counters.context_tokens, counters.deaths) = (0, 0);
         Ok(only(RunStepped { run_id: run.id, counters }))
     }
 }
@@ -192,11 +192,17 @@ impl ConfigureRun<'_> {
     /// that an agent left behind with settings of its own: nobody else plays it. One that an agent
     /// queued is played with the settings of the process that executes it.
     pub fn decide(&self, run: &Run) -> Result<Decision, Refused> {
-        let actor = self.executor;
-        if !may(actor, Subject::Run, Action::Resume, || owns_run(actor, run)) {
-            return Err(Refusal::MayNotRun { role: actor.role }.into());
-        }
+        self.check(run)?;
         Ok(self.settle(run))
+    }
+
+    /// May whoever started the process go on with this run at all?
+    pub fn check(&self, run: &Run) -> Result<(), Refused> {
+        let actor = self.executor;
+        if may(actor, Subject::Run, Action::Resume, || owns_run(actor, run)) {
+            return Ok(());
+        }
+        Err(Refusal::MayNotRun { role: actor.role }.into())
     }
 
     fn settle(&self, run: &Run) -> Decision {

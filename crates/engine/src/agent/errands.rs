@@ -146,9 +146,9 @@ impl Crew<'_> {
         }
     }
 
-    /// Ends a lease early. If that fails it ends by itself.
+    /// Gives work back. If that fails the lease ends by itself, and looks like a death.
     fn let_go(&self, project: &str, id: &str, epoch: i64) {
-        let input = json!({ "delegationId": id, "epoch": epoch, "leaseS": 1 });
+        let input = json!({ "delegationId": id, "epoch": epoch, "leaseS": 0 });
         drop(self.call_as_worker(project, "delegation_heartbeat", input));
     }
 

@@ -70,7 +70,9 @@ const fn kind_of_status(status: u16) -> FaultKind {
 /// The maker may know better than the status whether to try again.
 fn advised(kind: FaultKind, status: u16, advice: Option<&str>) -> FaultKind {
     match (advice, kind) {
-        (Some("true"), FaultKind::BadRequest) => FaultKind::Server,
+        // The same request would be as wrong again, whatever body or headers say.
+        (_, kind) if status == 400 && kind.is_passing() => FaultKind::BadRequest,
+        (Some("true"), FaultKind::BadRequest) if status != 400 => FaultKind::Server,
         (Some("false"), FaultKind::Busy) if status == 429 => FaultKind::Spend,
         (Some("false"), kind) if kind.is_passing() => FaultKind::BadRequest,
         _ => kind,
@@ -227,6 +229,10 @@ mod tests {
                 Spend,
             ),
             (400, r#"{"error":{"code":"context_length_exceeded","message":"too long"}}"#, Context),
+            (400, r#"{"error":{"type":"overloaded_error","message":"Overloaded"}}"#, BadRequest),
+            (400, r#"{"error":{"type":"rate_limit_error","message":"slow"}}"#, BadRequest),
+            (400, r#"{"error":{"code":"server_error","message":"try again"}}"#, BadRequest),
+            (400, r#"{"error":{"type":"timeout_error"}}"#, BadRequest),
             (401, r#"{"error":{"type":"authentication_error","message":"no"}}"#, Key),
             (401, "", Key),
             (402, "", Spend),
@@ -272,7 +278,8 @@ mod tests {
         for nonsense in ["-1", "soon", "NaN", "inf", "1e400", ""] {
             assert_eq!(seconds(&[("retry-after", nonsense)]), None, "{nonsense}");
         }
-        assert_eq!(of(400, &[("x-should-retry", "true")]).kind, FaultKind::Server);
+        assert_eq!(of(400, &[("x-should-retry", "true")]).kind, FaultKind::BadRequest);
+        assert_eq!(of(404, &[("x-should-retry", "true")]).kind, FaultKind::Server);
         assert_eq!(of(401, &[("x-should-retry", "true")]).kind, FaultKind::Key);
         assert_eq!(of(429, &[("x-should-retry", "false")]).kind, FaultKind::Spend);
         assert_eq!(of(500, &[("x-should-retry", "false")]).kind, FaultKind::BadRequest);

@@ -14,6 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
+use punchlist_store::outside;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -25,7 +26,7 @@ use file::{Planned, Script, Step, StopWord};
 use template::{Found, Place};
 
 const RAW: &str = "scripted";
-const FILE_MAX: u64 = 16 << 20;
+const FILE_MAX: usize = 16 << 20;
 const WINDOW: u64 = 200_000;
 
 /// How many calls may have met an error at once; the oldest is forgotten.
@@ -76,11 +77,7 @@ impl Scripted {
     pub fn open(name: &str, path: &Path) -> Result<Self, Fault> {
         let shown = path.display();
         let unread = |why: String| fault(format!("cannot read the script {shown}: {why}"));
-        let length = path.metadata().map_err(|error| unread(error.to_string()))?.len();
-        if length > FILE_MAX {
-            return Err(unread(format!("it is longer than {} MiB", FILE_MAX >> 20)));
-        }
-        let text = std::fs::read(path).map_err(|error| unread(error.to_string()))?;
+        let text = outside::read(path, FILE_MAX).map_err(|error| unread(error.to_string()))?;
         let text = String::from_utf8(text).map_err(|error| {
             let start = error.utf8_error().valid_up_to();
             let line = error.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count() + 1;

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use punchlist_ops::config::{Server, outside_name};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ClientConfig,
-    ContentBlock, Implementation, JsonObject, ResourceContents,
+    ContentBlock, Implementation, JsonObject, PaginatedRequestParams, ResourceContents,
 };
 use rmcp::service::{Peer, RoleClient, RunningService, ServiceError};
 use rmcp::{ServiceExt, model};
@@ -33,6 +33,10 @@ const STARTS_MAX: u32 = 2;
 
 /// How many of a server's tools are used.
 const TOOLS_MAX: usize = 500;
+
+/// How many a server may list, before its table says which are used, and in how many pages.
+const TOOLS_LISTED_MAX: usize = 5_000;
+const PAGES_MAX: usize = 500;
 
 /// The longest name that every maker's models can say.
 const NAME_MAX: usize = 64;
@@ -350,9 +354,25 @@ async fn begin(pipes: (ChildStdout, ChildStdin)) -> Result<(Service, Vec<model::
     let config = ClientConfig::new(ClientCapabilities::default(), us);
     let service = config.serve(pipes).await;
     let service = service.map_err(|error| format!("does not speak MCP: {error}"))?;
-    let tools = service.list_all_tools().await;
+    let tools = list(&service).await;
     let tools = tools.map_err(|error| format!("does not list its tools: {error}"))?;
     Ok((service, tools))
+}
+
+/// The tools of a server, page by page; one that never ends its list is heard so far and no further.
+async fn list(service: &Service) -> Result<Vec<model::Tool>, ServiceError> {
+    let (mut tools, mut cursor) = (Vec::new(), None);
+    for _ in 0..PAGES_MAX {
+        let page = PaginatedRequestParams::default().with_cursor(cursor);
+        let found = service.list_tools(Some(page)).await?;
+        tools.extend(found.tools);
+        cursor = found.next_cursor;
+        if cursor.is_none() || tools.len() > TOOLS_LISTED_MAX {
+            break;
+        }
+    }
+    tools.truncate(TOOLS_LISTED_MAX);
+    Ok(tools)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -222,3 +222,23 @@ fn a_long_answer_is_cut() {
     let none: Option<Value> = None;
     assert_eq!(answer.structured, none);
 }
+
+/// A list without an end, and an answer without one: both are heard so far and no further.
+#[test]
+fn a_server_that_never_ends_is_not_listened_to_for_ever() {
+    let folder = place();
+    let list = "reply \"{\\\"tools\\\":[$tools]}\";;";
+    let endless = "reply \"{\\\"tools\\\":[$(one again)],\\\"nextCursor\\\":\\\"more\\\"}\";;";
+    let say = "reply '{\"content\":[{\"type\":\"text\",\"text\":\"hello\"}]}';;";
+    let flood = "head -c 40000000 /dev/zero | tr '\\0' x; echo;;";
+    assert!(SERVER.contains(list) && SERVER.contains(say));
+    let script = SERVER.replace(list, endless).replacen(say, flood, 1);
+    std::fs::write(folder.path().join("server.sh"), script).unwrap();
+    let boxed = toolbox(&format!("{TABLE}timeout = \"20s\"\n"), folder.path());
+    assert_eq!(names(&boxed), ["mcp__s__again"], "{:?}", boxed.faults());
+    let boxed = toolbox(&format!("{TABLE}timeout = \"3s\"\n"), folder.path());
+    std::fs::write(folder.path().join("server.sh"), SERVER.replacen(say, flood, 1)).unwrap();
+    assert!(names(&boxed).contains(&"mcp__s__fail".to_owned()));
+    assert!(call(&boxed, "say").is_error);
+    assert_eq!(call(&boxed, "fail"), ToolAnswer::error("no such file"), "it still answers");
+}

@@ -87,7 +87,7 @@ fn a_wrong_input_runs_nothing() {
 #[test]
 fn a_program_sees_little_of_our_environment() {
     let folder = place();
-    let known = ["PATH", "HOME", "LANG", "TERM", "CARGO_MANIFEST_DIR"];
+    let known = ["PATH", "HOME", "LANG", "TERM", "PUNCH_STARTED_BY", "CARGO_MANIFEST_DIR"];
     let named =
         called(&folder, &["env"], "env = [\"CARGO_MANIFEST_DIR\", \"NOT_THERE\"]", &json!({}));
     let names: Vec<&str> =
@@ -214,4 +214,34 @@ fn an_agent_has_what_its_file_lists() {
     let definition = json!({ "command": ["echo", "all"] });
     let expected = About { permission: Permission::Ask, definition, mutates: false };
     assert_eq!(boxed.about("lint_all"), Some(expected));
+}
+
+/// A session of its own, a parent that is gone, an environment without our mark: what a tool leaves
+/// ends with it all the same.
+#[test]
+fn what_leaves_its_process_group_ends_too() {
+    let ways = [
+        ("setsid sleep 600 & echo $! > pid; wait", "still its child"),
+        ("setsid sh -c 'sleep 600 & echo $! > pid'", "an orphan with our mark"),
+        ("setsid sh -c 'echo $$ > pid; exec env -i sleep 600' & wait", "a child without our mark"),
+    ];
+    for (script, what) in ways {
+        let folder = place();
+        let answer = shell(&folder, script, "timeout = \"1s\"");
+        let pid = std::fs::read_to_string(folder.path().join("pid")).unwrap();
+        assert!(!pid.trim().is_empty(), "{what}: {answer:?}");
+        gone(&pid);
+    }
+}
+
+/// The process that executes agents owns all its orphans: one that shows nothing of where it comes
+/// from ends with the last program that runs.
+#[test]
+fn an_orphan_that_hides_ends_with_the_last_program() {
+    punchlist_engine::strays::take_charge();
+    let folder = place();
+    let script = "setsid sh -c 'env -i sleep 600 & echo $! > pid.new; mv pid.new pid' & \
+                  while ! test -e pid; do sleep 0.01; done";
+    assert!(!shell(&folder, script, "").is_error);
+    gone(&std::fs::read_to_string(folder.path().join("pid")).unwrap());
 }

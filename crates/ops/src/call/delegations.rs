@@ -4,8 +4,9 @@ use punchlist_core::authority::{Action, Subject, may_ever_on};
 use punchlist_core::command::{AdoptTodos, ClaimTodo, CompleteTodo, HoldTodo, NewTodo};
 use punchlist_core::conversation::{MessageKind, Speaker};
 use punchlist_core::delegation::{
-    CancelDelegation, DecideProposal, Delegate, DelegationState, HeartbeatDelegation, Mode,
-    ProposalDecision, ProposedItem, Report, ReportDelegation, Review, TakeDelegation,
+    BuryDelegation, CancelDelegation, DecideProposal, Delegate, DelegationState,
+    HeartbeatDelegation, Mode, ProposalDecision, ProposedItem, Report, ReportDelegation, Review,
+    TakeDelegation, has_died,
 };
 use punchlist_core::driver::Trigger;
 use punchlist_core::run::Completion;
@@ -265,10 +266,20 @@ impl Call<'_, '_> {
             [] => None,
             types => Some(format!(" {} ", types.join(" "))),
         };
-        let found =
-            self.tx.next_delegation(project, (types.as_deref(), in_chats, only), within, clock)?;
-        let Some((delegation, lease)) = found else { return Ok(None) };
-        self.reach_delegation(&delegation)?;
+        let (delegation, lease) = loop {
+            let wanted = (types.as_deref(), in_chats, only);
+            let found = self.tx.next_delegation(project, wanted, within, clock)?;
+            let Some((delegation, lease)) = found else { return Ok(None) };
+            self.reach_delegation(&delegation)?;
+            if !has_died(&delegation, lease.as_ref()) {
+                break (delegation, lease);
+            }
+            match self.after_death_of_worker(delegation, lease.as_ref())? {
+                Some(delegation) => break (delegation, lease),
+                // That one has failed for good: the next one.
+                None => continue,
+            }
+        };
         let actor = self.envelope.actor.clone();
         let take = TakeDelegation { lease_s, clock };
         let decided = take.decide(&delegation, lease.as_ref(), &actor);
@@ -277,6 +288,27 @@ impl Call<'_, '_> {
         let delegation = self.record_delegation(project, Some(delegation), &decision)?;
         self.tx.put_delegation_lease(delegation.id, &lease)?;
         Ok(Some((delegation, lease)))
+    }
+
+    /// Whoever worked on a delegation died. None: that was once too often, and it has failed; its
+    /// run has ended, and its item is held.
+    fn after_death_of_worker(
+        &mut self,
+        delegation: Delegation,
+        lease: Option<&Lease>,
+    ) -> Result<Option<Delegation>, Error> {
+        let (id, project) = (delegation.id, delegation.project_id);
+        let run = self.tx.run_of_delegation(id)?.filter(|run| !run.is_over());
+        let buried = BuryDelegation.decide(&delegation, lease, run.as_ref());
+        if let Some(run) = run {
+            self.after_death(run)?;
+        }
+        let Some(decision) = buried else { return Ok(Some(delegation)) };
+        let delegation = self.record_delegation(project, Some(delegation), &decision)?;
+        self.land(&delegation)?;
+        self.hold_item_of(&delegation)?;
+        self.wake_caller(project, &delegation)?;
+        Ok(None)
     }
 
     /// Reports on a delegation that is held. Where its policy says so, a proposal goes in at once.

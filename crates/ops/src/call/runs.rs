@@ -5,9 +5,10 @@
 //! down or by the next one.
 
 use punchlist_core::conversation::{Channel, Conversation, MessageKind, Part, SYNTHETIC, Speaker};
-use punchlist_core::driver::Spent;
+use punchlist_core::driver::{Finish, Spent, Trigger, Ways};
 use punchlist_core::run::{
     ConfigureRun, RecordReply, RecordResult, RecordStart, RecordSummary, Settings, StartRun,
+    TakeRun, Taken,
 };
 use punchlist_core::{
     AgentPath, ConversationId, Decision, Delegation, ProjectId, Reach, Refusal, Role, Run, RunId,
@@ -172,13 +173,15 @@ impl Call<'_, '_> {
         entry: Option<(&str, i64)>,
     ) -> Result<(Run, i64), Error> {
         let (run, current) = self.run(named, Lock::Row)?;
-        if let Some((id, epoch)) = entry
-            && !self.tx.is_work_held(id, epoch)?
-        {
-            return Err(Refusal::StaleRun { run: run.id, epoch: current, current }.into());
-        }
+        let after_death = match entry {
+            None => false,
+            Some((id, epoch)) => self.tx.is_work_held(id, epoch)?.ok_or_else(|| {
+                Error::from(Refusal::StaleRun { run: run.id, epoch: current, current })
+            })?,
+        };
         let run = self.configure_run(run)?;
         let epoch = self.tx.take_run(run.id)?;
+        let run = if after_death { self.after_death(run)? } else { run };
         Ok((run, epoch))
     }
 
@@ -196,6 +199,25 @@ impl Call<'_, '_> {
             true => Ok(run),
             false => self.record_run(run.project_id, Some(run), &decision),
         }
+    }
+
+    /// The process that had a run died: that is remembered, or, where it is once too often, the run
+    /// ends and the item it worked on is held.
+    pub(super) fn after_death(&mut self, run: Run) -> Result<Run, Error> {
+        let detail = match (TakeRun { after_death: true }).decide(&run) {
+            Taken::GoesOn(decision) if decision.events.is_empty() => return Ok(run),
+            Taken::GoesOn(decision) => {
+                return self.record_run(run.project_id, Some(run), &decision);
+            }
+            Taken::Ends { detail } => detail,
+        };
+        let item = self.next_item(&run)?;
+        let failed = Trigger::Stopped(Finish::Error);
+        let driven = self.drive(run, failed, false, Ways::default(), Some(&detail))?;
+        if let Some(item) = item {
+            self.hold_failed(&driven.run, item, &detail)?;
+        }
+        Ok(driven.run)
     }
 
     pub(crate) fn record_reply(&mut self, run: Run, reply: Reply) -> Result<Run, Error> {

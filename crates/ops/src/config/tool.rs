@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use punchlist_core::Span;
+use punchlist_store::outside;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
@@ -140,7 +141,7 @@ impl ToolTable {
 
 fn of_file(path: &str, folder: &Path, file: &str) -> Result<Value, Fault> {
     let path = format!("{path}.schema_file");
-    let text = std::fs::read_to_string(folder.join(file))
+    let text = outside::text(&folder.join(file), super::FILE_MAX)
         .map_err(|error| format!("`{file}` cannot be read: {error}"));
     let read = text.and_then(|text| {
         serde_json::from_str(&text).map_err(|error| format!("`{file}` is not JSON: {error}"))

@@ -21,9 +21,9 @@ pub struct Input {
     pub delegation_id: String,
     /// The epoch it was taken with.
     pub epoch: i64,
-    /// For how many seconds from now; absent: 30, at most a day.
-    #[serde(default, deserialize_with = "range::<1, LEASE_S_MAX, _>")]
-    #[schemars(range(min = 1, max = 86_400))]
+    /// For how many seconds from now; absent: 30, at most a day; 0: give it back.
+    #[serde(default, deserialize_with = "range::<0, LEASE_S_MAX, _>")]
+    #[schemars(range(min = 0, max = 86_400))]
     pub lease_s: Option<i64>,
 }
 

@@ -1,6 +1,6 @@
 //! `run_start`: let an agent answer a message.
 
-use punchlist_core::authority::{Action, Subject, may_any, owns_agent};
+use punchlist_core::authority::{Action, Subject, may_any, owns_agent, reaches_run};
 use punchlist_core::conversation::{MessageKind, Speaker};
 use punchlist_core::driver::Trigger;
 use punchlist_core::run::RunState;
@@ -146,7 +146,7 @@ impl Define for RunStart {
             if !owns_agent(actor, &run.agent) {
                 return Err(Refusal::NotYourself { agent: run.agent }.into());
             }
-            if !actor.reach.contains(&run.reach) {
+            if !reaches_run(actor, &run) {
                 let missing = format!("as far as run {}", run.id);
                 return Err(Refusal::OutOfReach { missing }.into());
             }

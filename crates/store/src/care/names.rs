@@ -1,11 +1,13 @@
 //! The names of copies: `punchlist.db.20261115T080000Z.backup`, beside the store or in a folder.
 //!
-//! Retention goes by these names and deletes nothing else.
+//! Retention goes by these names and by the header of a store of ours, and deletes nothing else.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use punchlist_core::Time;
+
+use crate::{outside, sqlite};
 
 /// The ending of what `punch backup` makes, which retention may delete.
 pub const BACKUP: &str = "backup";
@@ -13,6 +15,10 @@ pub const BACKUP: &str = "backup";
 pub const REPLACED: &str = "replaced";
 /// The ending of a copy in the making.
 const PARTIAL: &str = "partial";
+
+/// Where the header of a SQLite file says which program it belongs to, and how much is read for it.
+const APPLICATION_AT: usize = 68;
+const HEADER: usize = APPLICATION_AT + 4;
 
 fn name_of(store: &Path) -> String {
     store.file_name().unwrap_or_default().to_string_lossy().into_owned()
@@ -70,12 +76,22 @@ pub fn backups_of(folder: &Path, store: &Path) -> io::Result<Vec<PathBuf>> {
         let Ok(name) = entry.file_name().into_string() else { continue };
         if let Some((stamp, number)) = parse(&name, &store)
             && entry.file_type()?.is_file()
+            && is_store(&entry.path())
         {
             found.push((stamp.to_owned(), number, entry.path()));
         }
     }
     found.sort();
     Ok(found.into_iter().map(|(_, _, path)| path).collect())
+}
+
+/// Does a file begin as every store of ours does? The name alone is no proof: anybody may have
+/// written a file of that name.
+fn is_store(path: &Path) -> bool {
+    let Ok(header) = outside::beginning(path, HEADER) else { return false };
+    let application = header.get(APPLICATION_AT..HEADER);
+    header.starts_with(b"SQLite format 3\0")
+        && application == Some(sqlite::APPLICATION_ID.to_be_bytes().as_slice())
 }
 
 /// Deletes the oldest backups of this store until so many are left; gives those that went.

@@ -2,13 +2,22 @@
 //! column. The file is only looked at, and what its rows mean is not judged here.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
 use crate::sqlite::{look, look_at_copy};
-use crate::{Error, ErrorKind, Options};
+use crate::{Error, ErrorKind, Options, outside};
+
+/// The most text that is read from one table.
+const TEXT_MAX: usize = 64 << 20;
+
+/// The longest that reading a file may take.
+const READ_MAX: Duration = Duration::from_secs(60);
 
 /// A row: what its columns hold, by their names in lower case without `_`; null is left out.
 pub type OldRow = BTreeMap<String, String>;
@@ -26,17 +35,33 @@ pub struct OldMissions {
 pub fn read(path: &Path) -> Result<OldMissions, Error> {
     let named =
         |error: Error| Error::new(error.kind, format!("{}: {}", path.display(), error.detail));
-    if !path.is_file() {
-        let what = if path.exists() { "not a file" } else { "there is no such file" };
-        return Err(named(Error::new(ErrorKind::Unreachable, what)));
-    }
+    let unread = |error: io::Error| {
+        let what = match error.kind() {
+            io::ErrorKind::NotFound => "there is no such file".to_owned(),
+            _ => error.to_string(),
+        };
+        named(Error::new(ErrorKind::Unreachable, what))
+    };
+    outside::check(path).map_err(unread)?;
     let mut beside = path.as_os_str().to_owned();
     beside.push("-wal");
     // What has not reached the file yet stands beside it; only where nothing does, nothing is made.
     let waiting = Path::new(&beside).metadata().is_ok_and(|wal| wal.len() > 0);
     let options = Options::default();
     let opened = if waiting { look(path, options) } else { look_at_copy(path, options) };
-    from(&opened?).map_err(named)
+    let connection = opened?;
+    // A view may be a query without an end.
+    let (clock, (done, is_done)) = (connection.get_interrupt_handle(), channel::<()>());
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            if is_done.recv_timeout(READ_MAX) == Err(RecvTimeoutError::Timeout) {
+                clock.interrupt();
+            }
+        });
+        let found = from(&connection).map_err(named);
+        drop(done);
+        found
+    })
 }
 
 fn from(connection: &Connection) -> Result<OldMissions, Error> {
@@ -71,10 +96,11 @@ fn rows(connection: &Connection, table: &'static str) -> Result<Option<Vec<OldRo
     }
     let mut statement = connection.prepare(&format!("SELECT * FROM {table}"))?;
     let names: Vec<String> = statement.column_names().map(plain).collect();
-    let mut found = Vec::new();
+    let (mut found, mut length) = (Vec::new(), 0);
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let mut values = OldRow::new();
+        length += 1;
         for (n, name) in names.iter().enumerate() {
             let value = match row.get_ref(n)? {
                 ValueRef::Null => continue,
@@ -84,6 +110,11 @@ fn rows(connection: &Connection, table: &'static str) -> Result<Option<Vec<OldRo
                     String::from_utf8_lossy(bytes).into_owned()
                 }
             };
+            length += value.len();
+            if length > TEXT_MAX {
+                let words = format!("the table {table} holds more than {} MiB", TEXT_MAX >> 20);
+                return Err(Error::new(ErrorKind::Backend, words));
+            }
             values.insert(name.clone(), value);
         }
         found.push(values);

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use postgres_protocol::message::backend::Message;
 
-use super::row::said;
 use super::wire::Wire;
 use super::{Address, PgConnection};
 use crate::Error;
@@ -117,7 +116,7 @@ impl Listener {
                 Some(Message::NotificationResponse(hint)) => {
                     ours |= hint.message().is_ok_and(|schema| schema == self.schema);
                 }
-                Some(Message::ErrorResponse(body)) => return Err(said(&body)),
+                Some(Message::ErrorResponse(body)) => return Err(self.wire.said(&body)),
                 Some(_) => {}
                 None if ours || left.is_zero() => return Ok(ours),
                 None => {}

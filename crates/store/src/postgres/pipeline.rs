@@ -13,7 +13,7 @@ use postgres_protocol::IsNull;
 use postgres_protocol::message::backend::Message;
 use postgres_protocol::message::frontend::{self, BindError};
 
-use super::row::{self, Columns, PgRow, said};
+use super::row::{self, Columns, PgRow};
 use super::wire::{Wire, unsendable};
 use crate::Error;
 use crate::sql::Value;
@@ -225,7 +225,8 @@ impl Pipeline {
                 }
                 Message::EmptyQueryResponse => answer.done += 1,
                 Message::ErrorResponse(body) => {
-                    answer.failed.get_or_insert_with(|| said(&body));
+                    let wire = &self.wire;
+                    answer.failed.get_or_insert_with(|| wire.said(&body));
                 }
                 Message::ReadyForQuery(body) => {
                     self.is_open = body.status() != b'I';

@@ -14,7 +14,7 @@ use socket2::{SockRef, TcpKeepalive};
 use tokio_postgres::Config;
 use tokio_postgres::config::{self, Host, SslMode, TargetSessionAttrs};
 
-use super::row::{self, said};
+use super::row;
 use super::wire::{Socket, Wire, unsendable};
 use crate::{Error, ErrorKind};
 
@@ -95,6 +95,7 @@ fn tcp_at(address: SocketAddr, config: &Config) -> io::Result<TcpStream> {
 /// Says who we are, and hears that the server is ready and of the kind that was asked for.
 fn admitted(socket: Socket, config: &Config) -> Result<Wire, Error> {
     let mut wire = Wire::new(socket);
+    wire.keep_secret(config.get_password());
     // A server that takes the connection and then says nothing is as good as none.
     wire.wait_at_most(config.get_connect_timeout().copied())?;
     start(&mut wire, config)?;
@@ -122,7 +123,7 @@ fn start(wire: &mut Wire, config: &Config) -> Result<(), Error> {
             }
             Message::AuthenticationSasl(body) => prove(wire, &body, password(config)?)?,
             Message::ReadyForQuery(_) => return Ok(()),
-            Message::ErrorResponse(body) => return Err(said(&body)),
+            Message::ErrorResponse(body) => return Err(wire.said(&body)),
             Message::AuthenticationGss
             | Message::AuthenticationKerberosV5
             | Message::AuthenticationScmCredential
@@ -155,14 +156,14 @@ fn prove(wire: &mut Wire, asked: &AuthenticationSaslBody, password: &[u8]) -> Re
     wire.send()?;
     match wire.message()? {
         Message::AuthenticationSaslContinue(body) => scram.update(body.data()).map_err(refused)?,
-        Message::ErrorResponse(body) => return Err(said(&body)),
+        Message::ErrorResponse(body) => return Err(wire.said(&body)),
         _ => return Err(wire.unexpected()),
     }
     frontend::sasl_response(scram.message(), &mut wire.out).map_err(|error| unsendable(&error))?;
     wire.send()?;
     match wire.message()? {
         Message::AuthenticationSaslFinal(body) => scram.finish(body.data()).map_err(refused),
-        Message::ErrorResponse(body) => Err(said(&body)),
+        Message::ErrorResponse(body) => Err(wire.said(&body)),
         _ => Err(wire.unexpected()),
     }
 }
@@ -187,7 +188,7 @@ fn is_of_the_kind(wire: &mut Wire, wanted: TargetSessionAttrs) -> Result<(), Err
                 return Err(Error::new(ErrorKind::ReadOnly, "the server takes no writes"));
             }
             Message::ReadyForQuery(_) => return Err(unreached("the server takes writes")),
-            Message::ErrorResponse(body) => return Err(said(&body)),
+            Message::ErrorResponse(body) => return Err(wire.said(&body)),
             _ => return Err(wire.unexpected()),
         }
     }

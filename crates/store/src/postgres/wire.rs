@@ -9,9 +9,10 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use postgres_protocol::message::backend::Message;
+use postgres_protocol::message::backend::{ErrorResponseBody, Message};
 use postgres_protocol::message::frontend;
 
+use super::row;
 use crate::{Error, ErrorKind};
 
 /// How much is read at once.
@@ -57,11 +58,32 @@ pub(super) struct Wire {
     /// What goes out with the next [`Wire::send`].
     pub(super) out: BytesMut,
     is_broken: bool,
+    /// What no error may repeat: the password.
+    secret: Option<String>,
 }
 
 impl Wire {
     pub(super) fn new(socket: Socket) -> Self {
-        Self { socket, incoming: BytesMut::new(), out: BytesMut::new(), is_broken: false }
+        let (incoming, out) = (BytesMut::new(), BytesMut::new());
+        Self { socket, incoming, out, is_broken: false, secret: None }
+    }
+
+    /// From here on no error of this server shows the password.
+    pub(super) fn keep_secret(&mut self, password: Option<&[u8]>) {
+        let password = password.map(|password| String::from_utf8_lossy(password).into_owned());
+        self.secret = password.filter(|password| !password.is_empty());
+    }
+
+    /// What the server says went wrong. A server, or a pooler in between, may repeat what it was
+    /// told.
+    pub(super) fn said(&self, body: &ErrorResponseBody) -> Error {
+        let error = row::said(body);
+        match &self.secret {
+            Some(secret) => {
+                Error::new(error.kind, error.detail.replace(secret.as_str(), "[password]"))
+            }
+            None => error,
+        }
     }
 
     /// The server is gone, or says what we do not understand: the line is of no more use.

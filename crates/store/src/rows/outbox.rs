@@ -13,6 +13,9 @@ use crate::{Error, Tx, sql};
 /// Every kind of work, each between two spaces: who does not do them all names those it does.
 pub const EVERYTHING: &str = " collect_metric drive answer_lead answer_owner answer_root ";
 
+/// The last error of an entry whose holder let its lease run out: it died, or lost the store.
+const DIED: &str = punchlist_core::run::WORKER_DIED;
+
 /// A piece of work taken from the outbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Work {
@@ -99,12 +102,19 @@ impl Tx<'_> {
         let payload = serde_json::to_string(&effect)?;
         self.first(
             sql!(
-                "UPDATE outbox SET attempts = attempts + 1, epoch = epoch + 1, lease_until = $3 \
+                "UPDATE outbox SET attempts = attempts + 1, epoch = epoch + 1, lease_until = $3, \
+                 last_error = CASE WHEN lease_until IS NULL THEN last_error ELSE $5 END \
                  WHERE id = (SELECT id FROM outbox WHERE done_at IS NULL AND kind = $1 \
                  AND payload = $2 AND (lease_until IS NULL OR lease_until <= $4) LIMIT 1) \
                  RETURNING id, payload, attempts, epoch"
             ),
-            &[effect.kind().into(), (&payload).into(), until.micros().into(), now.micros().into()],
+            &[
+                effect.kind().into(),
+                (&payload).into(),
+                until.micros().into(),
+                now.micros().into(),
+                DIED.into(),
+            ],
             read,
         )
     }
@@ -125,14 +135,15 @@ impl Tx<'_> {
         Ok(held.is_some())
     }
 
-    /// Is a piece of work still held by whoever took it with this epoch?
-    pub fn is_work_held(&mut self, id: &str, epoch: i64) -> Result<bool, Error> {
-        let held = self.first(
-            sql!("SELECT 1 FROM outbox WHERE id = $1 AND epoch = $2 AND done_at IS NULL"),
+    /// Is a piece of work still held by whoever took it with this epoch? If so: was it taken because
+    /// its holder before had let the lease run out?
+    pub fn is_work_held(&mut self, id: &str, epoch: i64) -> Result<Option<bool>, Error> {
+        let last_error = self.first(
+            sql!("SELECT last_error FROM outbox WHERE id = $1 AND epoch = $2 AND done_at IS NULL"),
             &[id.into(), epoch.into()],
-            |_| Ok(()),
+            |row| row.opt_text(0),
         )?;
-        Ok(held.is_some())
+        Ok(last_error.map(|error| error.as_deref() == Some(DIED)))
     }
 
     /// Takes the oldest due work of these kinds that nobody holds, for `lease_s` seconds of the
@@ -144,7 +155,8 @@ impl Tx<'_> {
             ($lock:expr) => {
                 concat!(
                     "UPDATE outbox SET attempts = attempts + 1, epoch = epoch + 1, \
-                     lease_until = $2 WHERE id = (SELECT id FROM outbox WHERE done_at IS NULL \
+                     lease_until = $2, last_error = CASE WHEN lease_until IS NULL \
+                     THEN last_error ELSE $4 END WHERE id = (SELECT id FROM outbox WHERE done_at IS NULL \
                      AND due_at <= $1 AND (lease_until IS NULL OR lease_until <= $1) \
                      AND $3 LIKE '% ' || kind || ' %' \
                      ORDER BY due_at, id LIMIT 1",
@@ -155,7 +167,11 @@ impl Tx<'_> {
         }
         let statement =
             self.dialect().pick(sql!(take!("")), sql!(take!(" FOR UPDATE SKIP LOCKED")));
-        self.first(statement, &[now.micros().into(), until.micros().into(), kinds.into()], read)
+        self.first(
+            statement,
+            &[now.micros().into(), until.micros().into(), kinds.into(), DIED.into()],
+            read,
+        )
     }
 
     /// Says that the work is done. False: the lease was lost meanwhile, and nothing changed.
@@ -188,7 +204,8 @@ impl Tx<'_> {
     pub fn release_work(&mut self, work: &Work) -> Result<bool, Error> {
         let changed = self.execute(
             sql!(
-                "UPDATE outbox SET attempts = attempts - 1, lease_until = NULL \
+                "UPDATE outbox SET attempts = attempts - 1, lease_until = NULL, \
+                 last_error = NULL \
                  WHERE id = $1 AND epoch = $2 AND done_at IS NULL"
             ),
             &[(&work.id).into(), work.epoch.into()],

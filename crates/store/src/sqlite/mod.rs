@@ -14,7 +14,7 @@ use rusqlite::Connection;
 
 use crate::{Error, Failure, Options, Tx};
 use baton::{Baton, Outcome};
-pub(crate) use open::create_private;
+pub(crate) use open::{APPLICATION_ID, create_private};
 pub(crate) use open::{data_version, header, look, look_at_copy, make_folder, own_copy};
 
 /// A SQLite store.

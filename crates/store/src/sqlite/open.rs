@@ -11,10 +11,10 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::migrate::{self, Found};
-use crate::{Error, ErrorKind, Options};
+use crate::{Error, ErrorKind, Options, outside};
 
 /// Marks a file as ours: the bytes of "PCHL".
-pub(super) const APPLICATION_ID: i32 = 0x5043_484c;
+pub(crate) const APPLICATION_ID: i32 = 0x5043_484c;
 
 /// Opens the file for writing, made on first use with mode 0600, schema up to date.
 pub(super) fn file(path: &Path, options: Options) -> Result<Connection, Error> {
@@ -22,6 +22,7 @@ pub(super) fn file(path: &Path, options: Options) -> Result<Connection, Error> {
         make_folder(path).map_err(|error| io_error(path, &error))?;
     }
     create_private(path)?;
+    regular(path)?;
     let connection = Connection::open_with_flags(
         path,
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
@@ -45,6 +46,7 @@ pub(super) fn reader(path: &Path, options: Options) -> Result<Connection, Error>
 
 /// A connection that cannot change the file, whatever the file is: nothing is checked here.
 pub(crate) fn look(path: &Path, options: Options) -> Result<Connection, Error> {
+    regular(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection =
         Connection::open_with_flags(path, flags).map_err(|error| named(path, &error.into()))?;
@@ -59,6 +61,7 @@ pub(crate) fn look_at_copy(path: &Path, options: Options) -> Result<Connection, 
     let Some(escaped) = escaped else {
         return look(path, options);
     };
+    regular(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_URI;
@@ -118,6 +121,14 @@ pub(super) fn memory(options: Options) -> Result<Connection, Error> {
     let connection = Connection::open_in_memory()?;
     prepare(&connection, options, None)?;
     Ok(connection)
+}
+
+/// SQLite waits for a pipe without a writer for ever. What is not there, it says itself.
+fn regular(path: &Path) -> Result<(), Error> {
+    match outside::check(path) {
+        Err(error) if error.kind() == IoErrorKind::InvalidInput => Err(io_error(path, &error)),
+        _ => Ok(()),
+    }
 }
 
 fn named(path: &Path, error: &Error) -> Error {

@@ -1,7 +1,7 @@
 //! The line to a PostgreSQL server: how we get in, what may answer there, and what a batch of
 //! statements leaves behind when one of them fails.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::thread;
 
@@ -221,4 +221,42 @@ fn a_value_is_read_as_what_it_is_or_not_at_all() {
     let ints = [true, false, false, false, false, false, false].to_vec();
     let texts = [false, true, false, false, false, false, false].to_vec();
     assert_eq!(found, Ok(Some((whole, ints, texts))));
+}
+
+/// A server, or a pooler in front of it, that repeats what it was told: at the login, and later.
+#[test]
+fn a_password_that_a_server_repeats_is_masked() {
+    fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+        let length = u32::try_from(body.len() + 4).unwrap().to_be_bytes();
+        [&[kind][..], &length, body].concat()
+    }
+    fn error(text: &str) -> Vec<u8> {
+        message(b'E', format!("SFATAL\0C28P01\0M{text}\0D{text}\0\0").as_bytes())
+    }
+    let listening = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listening.local_addr().unwrap().port();
+    let server = std::thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        // At the login: it has just been told.
+        let (mut socket, _) = listening.accept().unwrap();
+        assert!(socket.read(&mut buffer).unwrap() > 0);
+        socket.write_all(&message(b'R', &3_u32.to_be_bytes())).unwrap();
+        assert!(socket.read(&mut buffer).unwrap() > 0);
+        socket.write_all(&error("no `s3cret word` here")).unwrap();
+        drop(socket);
+        // Later: in the answer to a statement.
+        let (mut socket, _) = listening.accept().unwrap();
+        assert!(socket.read(&mut buffer).unwrap() > 0);
+        let ready = [message(b'R', &0_u32.to_be_bytes()), message(b'Z', b"I")].concat();
+        socket.write_all(&ready).unwrap();
+        assert!(socket.read(&mut buffer).unwrap() > 0);
+        socket.write_all(&[error("s3cret word"), message(b'Z', b"I")].concat()).unwrap();
+    });
+    let url = format!("postgres://ada:s3cret%20word@127.0.0.1:{port}/work?connect_timeout=10");
+    for _ in 0..2 {
+        let said = refused(&url);
+        assert!(!said.detail.contains("s3cret"), "{said:?}");
+        assert!(said.detail.contains("[password]"), "{said:?}");
+    }
+    server.join().unwrap();
 }

@@ -107,6 +107,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     // `--agent` says who answers, not who asks.
     let agent = globals.take_for_field("agent", matches);
     worker::keep_our_environment();
+    worker::end_strays();
     let config = settings::read()?.config;
     let ops = caller::ops(&globals)?;
     let envelope = caller::envelope(&ops, &globals, false)?;
@@ -255,6 +256,8 @@ impl Turn<'_> {
             is_stopped: &is_stopped,
             told: &told,
         };
+        // Before anything of it is taken: what is refused later would leave the run to nobody.
+        self.ops.may_execute(self.envelope, self.id)?;
         let report = |_| {};
         let collector = Collector {
             ops: self.ops,

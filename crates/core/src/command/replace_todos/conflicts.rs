@@ -2,17 +2,20 @@
 //! (Q-S3). The one of higher priority stands, then the earlier one; the other is held, with the
 //! reason, until the list says otherwise. Nothing is guessed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::pairing::Entry;
 use crate::command::draft::Draft;
 use crate::event::{TodoHeld, TodoUnheld};
 use crate::text::normalised;
 use crate::todo::{Hold, HoldKind};
-use crate::{Refusal, Refused, TodoId, Warning};
+use crate::{Refusal, Refused, Todo, TodoId, Warning};
 
 /// Who has to wait for whom, by their places in the new list.
 type Conflicts = BTreeMap<usize, usize>;
+
+/// A word, and the first winner it leads to: its order among the open items, and its place.
+type Known<'a> = BTreeMap<&'a str, (usize, usize)>;
 
 impl Draft<'_> {
     /// Finds the losers. Where texts are unique there is nothing to find.
@@ -21,38 +24,45 @@ impl Draft<'_> {
         if self.policy().unique_texts {
             return Ok(losers);
         }
-        for entry in entries {
-            self.check_named(entry, entries)?;
-        }
+        self.check_named(entries)?;
         let mut open: Vec<usize> =
             (0..entries.len()).filter(|n| !entries[*n].status.is_settled()).collect();
         open.sort_by_key(|n| (entries[*n].priority, *n));
         let texts: Vec<String> = entries.iter().map(|e| normalised(e.title.as_str())).collect();
-        let names = |one: &Entry<'_>, other: &Entry<'_>| {
-            one.item.conflicts_with.is_some() && one.item.conflicts_with == other.called
-        };
-        let mut winners: Vec<usize> = Vec::new();
-        for n in open {
-            let against = |winner: &&usize| {
-                let (one, other) = (&entries[n], &entries[**winner]);
-                texts[n] == texts[**winner] || names(one, other) || names(other, one)
-            };
-            match winners.iter().find(against) {
-                Some(winner) => drop(losers.insert(n, *winner)),
-                None => winners.push(n),
+        // The first winner with each text, with each id, and that names each id; by their order.
+        let (mut saying, mut called, mut naming) = (Known::new(), Known::new(), Known::new());
+        for (order, n) in open.into_iter().enumerate() {
+            let (id, names) = (&entries[n].called, &entries[n].item.conflicts_with);
+            let against = [
+                saying.get(texts[n].as_str()),
+                names.as_ref().and_then(|named| called.get(named.as_str())),
+                id.as_ref().and_then(|id| naming.get(id.as_str())),
+            ];
+            if let Some((_, winner)) = against.into_iter().flatten().min() {
+                losers.insert(n, *winner);
+                continue;
+            }
+            saying.entry(&texts[n]).or_insert((order, n));
+            if let Some(id) = id {
+                called.entry(id).or_insert((order, n));
+            }
+            if let Some(named) = names {
+                naming.entry(named).or_insert((order, n));
             }
         }
         Ok(losers)
     }
 
     /// What an item says it conflicts with must be an item.
-    fn check_named(&self, entry: &Entry<'_>, entries: &[Entry<'_>]) -> Result<(), Refused> {
-        let Some(id) = &entry.item.conflicts_with else { return Ok(()) };
-        let listed = entries.iter().any(|other| other.called.as_ref() == Some(id));
-        let mut in_view = self.state.todos.values().filter(|todo| todo.removed_at.is_none());
-        if listed || in_view.any(|todo| todo.called() == *id) {
+    fn check_named(&self, entries: &[Entry<'_>]) -> Result<(), Refused> {
+        if entries.iter().all(|entry| entry.item.conflicts_with.is_none()) {
             return Ok(());
         }
+        let listed = entries.iter().filter_map(|entry| entry.called.clone());
+        let in_view = self.state.todos.values().filter(|todo| todo.removed_at.is_none());
+        let known: BTreeSet<String> = listed.chain(in_view.map(Todo::called)).collect();
+        let named = entries.iter().filter_map(|entry| entry.item.conflicts_with.as_ref());
+        let Some(id) = named.into_iter().find(|id| !known.contains(*id)) else { return Ok(()) };
         let list = Some(self.state.list.kind());
         Err(Refusal::UnknownTodo { todo_id: id.clone(), list }.into())
     }

@@ -1,6 +1,6 @@
 //! Which row each item of a new list stands for.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::ListedTodo;
 use crate::command::draft::Draft;
@@ -28,7 +28,9 @@ impl Draft<'_> {
     /// that has it.
     pub(super) fn pair<'a>(&mut self, items: &'a [ListedTodo]) -> Result<Vec<Entry<'a>>, Refused> {
         self.check_told_apart(items)?;
-        let named: Vec<Option<TodoId>> = items.iter().map(|item| self.row_called(item)).collect();
+        let called = self.rows_by_id();
+        let named = items.iter().map(|item| called.get(item.external_id.as_ref()?).copied());
+        let named: Vec<Option<TodoId>> = named.collect();
         let mut taken: BTreeSet<TodoId> = named.iter().flatten().copied().collect();
         let mut entries = Vec::with_capacity(items.len());
         for (number, (item, named)) in (1..).zip(items.iter().zip(named)) {
@@ -61,19 +63,20 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// The row in view that has the item's id, open or settled.
-    fn row_called(&self, item: &ListedTodo) -> Option<TodoId> {
-        let id = item.external_id.as_deref()?;
-        if self.policy().address != Address::ExternalId {
-            return None;
+    /// The rows in view by their ids, open or settled; none where items have no ids of their own.
+    fn rows_by_id(&self) -> BTreeMap<String, TodoId> {
+        let mut rows = BTreeMap::new();
+        if self.policy().address == Address::ExternalId {
+            for todo in self.state.todos.values().filter(|todo| todo.removed_at.is_none()) {
+                rows.entry(todo.called()).or_insert(todo.id);
+            }
         }
-        let mut in_view = self.state.todos.values().filter(|todo| todo.removed_at.is_none());
-        in_view.find(|todo| todo.called() == id).map(|todo| todo.id)
+        rows
     }
 
     /// The row in view that has the text of an item without an id: an open one, else a settled one
     /// that the item says nothing against.
-    fn row_saying(&self, item: &ListedTodo, taken: &BTreeSet<TodoId>) -> Option<TodoId> {
+    fn row_saying(&mut self, item: &ListedTodo, taken: &BTreeSet<TodoId>) -> Option<TodoId> {
         if self.policy().address == Address::ExternalId && item.external_id.is_some() {
             return None;
         }
@@ -82,10 +85,9 @@ impl Draft<'_> {
             todo.removed_at.is_none()
                 && todo.kind == TodoKind::Step
                 && !taken.contains(&todo.id)
-                && normalised(&todo.title) == text
                 && (!todo.status.is_settled() || stays(item, todo))
         };
-        let found = self.state.todos.values().filter(same);
+        let found = self.texts.saying(&self.state, &text).filter(same);
         found.min_by_key(|todo| (todo.status.is_settled(), todo.position, todo.id)).map(|t| t.id)
     }
 }

@@ -2,7 +2,8 @@
 
 mod any_model;
 mod budgets;
-mod case;
+pub(crate) mod case;
+mod deaths;
 mod history;
 mod interleavings;
 mod order;

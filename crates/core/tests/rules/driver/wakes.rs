@@ -39,6 +39,7 @@ fn used() -> Counters {
         untouched: 5,
         heard: 2,
         answered: 2,
+        deaths: 0,
     }
 }
 

@@ -1,0 +1,56 @@
+//! A process takes a run: to begin it, to go on with it, or because the process before it died.
+//!
+//! A run that kills whoever executes it would go from worker to worker for ever. Deaths are
+//! counted on the run, and every step that was committed sets the count back.
+
+use super::{Run, RunState};
+use crate::Decision;
+use crate::event::RunStepped;
+
+/// The code of a run or delegation that ended because its workers died.
+pub const WORKER_DIED: &str = "worker_died";
+
+/// Deaths in a row, without a committed step in between, that end a run.
+pub const DEATHS_MAX: u32 = 2;
+
+/// Take a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TakeRun {
+    /// The process that had it before neither finished nor gave it back.
+    pub after_death: bool,
+}
+
+/// What follows for whoever takes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// The run goes on. Where a death is to be remembered, the decision has an event.
+    GoesOn(Decision),
+    /// It is not tried again: the driver ends it with this detail.
+    Ends { detail: String },
+}
+
+impl TakeRun {
+    #[must_use]
+    pub fn decide(self, run: &Run) -> Taken {
+        if !self.after_death || run.state != RunState::Running {
+            return Taken::GoesOn(Decision::default());
+        }
+        let deaths = run.counters.deaths.saturating_add(1);
+        if deaths >= DEATHS_MAX {
+            return Taken::Ends { detail: died(deaths) };
+        }
+        let mut counters = run.counters.clone();
+        counters.deaths = deaths;
+        let stepped = RunStepped { run_id: run.id, counters };
+        Taken::GoesOn(Decision { events: vec![stepped.into()], ..Decision::default() })
+    }
+}
+
+/// What is said of work whose workers died.
+#[must_use]
+pub fn died(deaths: u32) -> String {
+    format!(
+        "{WORKER_DIED}: the worker process died {deaths} times in a row without finishing a step; \
+         check the model and the tools it was using before you start it again"
+    )
+}

@@ -1,0 +1,173 @@
+//! Workers that die: what the next one finds, as a table.
+
+use punchlist_core::delegation::{
+    BuryDelegation, Delegate, Delegation, DelegationState, HeartbeatDelegation, Mode, Review,
+    TakeDelegation, apply_delegation, has_died,
+};
+use punchlist_core::driver::{Budget, Counters, Spent};
+use punchlist_core::run::{
+    RecordReply, RecordResult, RecordStart, RecordSummary, RunState, TakeRun, Taken, WORKER_DIED,
+    apply_run,
+};
+use punchlist_core::text::{Body, Title};
+use punchlist_core::{Actor, AgentPath, Decision, Event, Ids, Lease, ProjectId, Role, Run, Time};
+
+use super::case;
+
+const CLOCK: Time = Time::from_micros(1_000_000_000);
+
+fn run(deaths: u32, state: RunState) -> Run {
+    let mut run = case::run(Budget::default());
+    (run.counters.deaths, run.state) = (deaths, state);
+    run
+}
+
+/// What taking a run after a death, or without one, leaves: the new count, or its end.
+#[test]
+fn a_run_ends_after_two_deaths_in_a_row() {
+    use RunState::{Ended, Running, Waiting};
+    // Deaths before, state, did somebody die, deaths after; none: it ends.
+    let table = [
+        (0, Running, false, Some(0)),
+        (1, Running, false, Some(1)),
+        (0, Running, true, Some(1)),
+        (1, Running, true, None),
+        (7, Running, true, None),
+        (1, Waiting, true, Some(1)),
+        (1, Ended, true, Some(1)),
+    ];
+    for (before, state, after_death, expected) in table {
+        let run = run(before, state);
+        let case = format!("{before} {state:?} {after_death}");
+        match (TakeRun { after_death }).decide(&run) {
+            Taken::GoesOn(decision) => {
+                assert_eq!(decision.events.len(), usize::from(expected != Some(before)), "{case}");
+                assert_eq!(Some(folded(run, &decision).counters.deaths), expected, "{case}");
+            }
+            Taken::Ends { detail } => {
+                assert_eq!(None, expected, "{case}");
+                assert!(detail.starts_with(&format!("{WORKER_DIED}: ")), "{detail}");
+            }
+        }
+    }
+}
+
+fn folded(run: Run, decision: &Decision) -> Run {
+    let mut state = Some(run);
+    for event in &decision.events {
+        apply_run(&mut state, event, CLOCK);
+    }
+    state.unwrap()
+}
+
+/// Whatever was committed between two deaths, they were not in a row. What the driver or a person
+/// says is no step of the worker.
+#[test]
+fn a_committed_step_sets_the_count_back() {
+    let before = || run(1, RunState::Running);
+    let spent = Spent::default();
+    let reply = RecordReply { spent, calls: (), has_calls: false, window: None, heard: None };
+    let result = RecordResult { changed: false, touched_list: false, failed_on: None };
+    let steps = [
+        reply.decide(&before()).unwrap(),
+        result.decide(&before()).unwrap().0,
+        RecordStart { call_id: "c1".to_owned() }.decide(&before()).unwrap(),
+        RecordSummary { spent }.decide(&before()).unwrap(),
+    ];
+    for decision in steps {
+        assert_eq!(folded(before(), &decision).counters.deaths, 0, "{decision:?}");
+    }
+    let trigger = punchlist_core::driver::Trigger::UserMessage;
+    let woken = punchlist_core::run::WakeRun { by: trigger, said: true };
+    assert_eq!(folded(before(), &woken.decide(&before()).unwrap()).counters.deaths, 1);
+}
+
+/// Counters from before deaths were counted read as they did, and none are written as they were.
+#[test]
+fn no_deaths_leave_no_trace() {
+    let counters = Counters::new(&Budget::default());
+    let text = serde_json::to_string(&counters).unwrap();
+    assert!(!text.contains("deaths"), "{text}");
+    assert_eq!(serde_json::from_str::<Counters>(&text).unwrap(), counters);
+}
+
+fn worker() -> Actor {
+    Actor::new(Role::Worker, AgentPath::parse("primary.subagents.w").unwrap())
+}
+
+fn delegation(state: DelegationState, attempts: i64) -> Delegation {
+    let mut ids = Ids::new(CLOCK, 1);
+    let root = Actor::new(Role::Root, AgentPath::primary());
+    let command = Delegate {
+        kind: Title::new("coder").unwrap(),
+        mission: Body::new("do it").unwrap(),
+        rationale: None,
+        mode: Mode::Async,
+        review: Review::Review,
+        todo_id: None,
+        conversation_id: None,
+        run_id: None,
+    };
+    let project = ProjectId::from(ids.ulid());
+    let decision = command.decide(project, None, &root, CLOCK, &mut ids).unwrap();
+    let mut made = None;
+    apply_delegation(&mut made, &decision.events[0], CLOCK);
+    Delegation { state, attempts, ..made.unwrap() }
+}
+
+fn lease(is_held: bool) -> Lease {
+    Lease { holder: is_held.then(|| worker().principal), epoch: 1, until: CLOCK }
+}
+
+#[test]
+fn a_delegation_fails_after_two_deaths_in_a_row() {
+    use DelegationState::{Queued, Running};
+    // State, attempts, held when the lease ended, deaths its run has counted, does it fail?
+    let table = [
+        (Queued, 1, false, None, false),
+        (Running, 1, true, None, false),
+        (Running, 2, true, None, true),
+        (Running, 2, false, None, false),
+        (Running, 1, true, Some(0), false),
+        (Running, 1, true, Some(1), true),
+        // The run went on between the deaths.
+        (Running, 5, true, Some(0), false),
+        (Running, 5, false, Some(1), false),
+    ];
+    for (state, attempts, is_held, counted, expected) in table {
+        let delegation = delegation(state, attempts);
+        let run = counted.map(|deaths| run(deaths, RunState::Running));
+        let decided = BuryDelegation.decide(&delegation, Some(&lease(is_held)), run.as_ref());
+        let case = format!("{state:?} {attempts} {is_held} {counted:?}");
+        assert_eq!(decided.is_some(), expected, "{case}");
+        let Some(decision) = decided else { continue };
+        let [Event::DelegationFailed(failed)] = &*decision.events else { panic!("{case}") };
+        assert!(!failed.again && failed.error.starts_with(WORKER_DIED), "{failed:?}");
+    }
+    // The second try of a run that has ended counts as one without a run.
+    let ended = run(0, RunState::Ended);
+    let running = delegation(Running, 2);
+    assert!(BuryDelegation.decide(&running, Some(&lease(true)), Some(&ended)).is_some());
+    assert!(BuryDelegation.decide(&running, None, None).is_none());
+}
+
+/// Given back is not failed: the next worker goes on, and it does not count as a try.
+#[test]
+fn work_that_was_given_back_is_the_same_try() {
+    let (held, back) = (lease(true), lease(false));
+    let running = delegation(DelegationState::Running, 1);
+    let take = TakeDelegation { lease_s: 30, clock: CLOCK };
+    for (before, attempts) in [(&held, 2), (&back, 1)] {
+        let (decision, _) = take.decide(&running, Some(before), &worker()).unwrap();
+        let [Event::DelegationStarted(started)] = &*decision.events else { panic!() };
+        assert_eq!(started.attempts, attempts);
+    }
+    assert!(has_died(&running, Some(&held)) && !has_died(&running, Some(&back)));
+    let until = CLOCK.plus_seconds(30);
+    let fresh = Lease { until, ..held };
+    let beat = |lease_s| HeartbeatDelegation { epoch: 1, lease_s, clock: CLOCK };
+    let kept = beat(5).decide(&running, Some(&fresh), &worker()).unwrap();
+    assert_eq!(kept, Lease { until: CLOCK.plus_seconds(5), ..fresh.clone() });
+    let given_back = beat(0).decide(&running, Some(&fresh), &worker()).unwrap();
+    assert_eq!(given_back, Lease { holder: None, epoch: 1, until: CLOCK });
+}

@@ -1,0 +1,227 @@
+//! Processes that left the group of the program that started them (`setsid`, a double fork), and
+//! those that a killed `punch` left behind.
+//!
+//! Every program of ours carries a mark in its environment: which process of ours started it, and
+//! its number there. What it starts inherits the mark, and stays a descendant of ours, because
+//! orphans come to the nearest subreaper. So strays are found by their parents and by their mark;
+//! what has cleared its environment and lost its parent is found once nothing else of ours runs.
+//! Only Linux tells all this; elsewhere the process group is all there is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::Path;
+use std::process::Child;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, waitpid};
+use nix::unistd::Pid;
+use punchlist_store::outside;
+
+/// The variable that marks what we start.
+pub(crate) const MARK: &str = "PUNCH_STARTED_BY";
+
+/// How often we look again for what was started while we looked.
+const ROUNDS_MAX: usize = 50;
+
+/// How long a killed process gets to be gone before the next look.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// The most that is read of a process's environment, and of its line of facts.
+const ENVIRONMENT_MAX: usize = 4 << 20;
+const STAT_MAX: usize = 4 << 10;
+
+/// This process starts nothing but programs through [`crate::process`]: every other child of it is
+/// an orphan of one of them.
+static OWNS_ALL: AtomicBool = AtomicBool::new(false);
+
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+/// The programs of ours that run now.
+static RUNNING: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+
+fn running() -> MutexGuard<'static, BTreeSet<i32>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// To be called by a process that executes agents, before it starts any program: orphans come to
+/// it, and what an earlier one left behind is ended. Says how many processes that were.
+pub fn take_charge() -> usize {
+    OWNS_ALL.store(true, Ordering::SeqCst);
+    become_subreaper();
+    let us = std::process::id().cast_signed();
+    let mut ended = 0;
+    for _ in 0..ROUNDS_MAX {
+        let left = marks().into_iter().filter(|(id, mark)| *id != us && is_left(mark));
+        let left: Vec<i32> = left.map(|(id, _)| id).collect();
+        if left.is_empty() {
+            break;
+        }
+        ended = ended.max(left.len());
+        end(&left);
+    }
+    ended
+}
+
+/// Orphans of what we start come to us, not to the system.
+fn become_subreaper() {
+    static ONCE: OnceLock<()> = OnceLock::new();
+    ONCE.get_or_init(|| {
+        #[cfg(target_os = "linux")]
+        let _ = nix::sys::prctl::set_child_subreaper(true);
+    });
+}
+
+/// The mark of the next program.
+pub(crate) fn next_mark() -> String {
+    become_subreaper();
+    let number = NEXT.fetch_add(1, Ordering::SeqCst);
+    format!("{}:{number}", owner())
+}
+
+/// This process among all that ever had its number.
+fn owner() -> &'static str {
+    static OWNER: OnceLock<String> = OnceLock::new();
+    OWNER.get_or_init(|| {
+        let id = std::process::id();
+        let began = facts(id.cast_signed()).map_or(0, |facts| facts.began);
+        format!("{}:{id}:{began}", namespace())
+    })
+}
+
+/// Numbers of processes count in one namespace: those of a container say nothing here.
+fn namespace() -> &'static str {
+    static NAMESPACE: OnceLock<String> = OnceLock::new();
+    NAMESPACE.get_or_init(|| {
+        let link = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+        link.to_string_lossy().chars().filter(char::is_ascii_digit).collect()
+    })
+}
+
+/// Has whoever started it ended without ending it?
+fn is_left(mark: &str) -> bool {
+    let Some((found, mark)) = mark.split_once(':') else { return false };
+    if found != namespace() {
+        return false;
+    }
+    let mut parts = mark.split(':').map(str::parse::<u64>);
+    let (Some(Ok(id)), Some(Ok(began))) = (parts.next(), parts.next()) else { return false };
+    let Ok(id) = i32::try_from(id) else { return false };
+    facts(id).is_none_or(|facts| facts.began != began)
+}
+
+/// Starts a program of ours. It is known before anybody looks for orphans, or it would be taken for
+/// one.
+pub(crate) fn begin(start: impl FnOnce() -> io::Result<Child>) -> io::Result<Child> {
+    let mut running = running();
+    let child = start()?;
+    running.insert(child.id().cast_signed());
+    Ok(child)
+}
+
+/// Ends all that a program has left, wherever it went. The program itself is its owner's to end.
+pub(crate) fn end_all_of(id: u32, mark: &str) {
+    let id = id.cast_signed();
+    for _ in 0..ROUNDS_MAX {
+        let parents = parents();
+        let mut left = descendants(&parents, id);
+        left.extend(marks().into_iter().filter(|(_, found)| found == mark).map(|(id, _)| id));
+        left.remove(&id);
+        let left: Vec<i32> = left.into_iter().filter(|id| !is_gone(*id)).collect();
+        if left.is_empty() {
+            break;
+        }
+        end(&left);
+    }
+}
+
+/// A program of ours has ended. With the last one, so have orphans that nothing else tells of.
+pub(crate) fn ended(id: u32) {
+    let mut running = running();
+    running.remove(&id.cast_signed());
+    if !running.is_empty() || !OWNS_ALL.load(Ordering::SeqCst) {
+        return;
+    }
+    let us = std::process::id().cast_signed();
+    for _ in 0..ROUNDS_MAX {
+        let left: Vec<i32> = descendants(&parents(), us).into_iter().collect();
+        if left.is_empty() {
+            break;
+        }
+        end(&left);
+    }
+}
+
+fn end(processes: &[i32]) {
+    for id in processes {
+        let _ = kill(Pid::from_raw(*id), Signal::SIGKILL);
+    }
+    std::thread::sleep(PAUSE);
+    for id in processes {
+        // An orphan that came to us is ours to clear away; any other is not our child.
+        let _ = waitpid(Pid::from_raw(*id), Some(WaitPidFlag::WNOHANG));
+    }
+}
+
+struct Facts {
+    parent: i32,
+    is_zombie: bool,
+    /// In ticks since the system began.
+    began: u64,
+}
+
+/// `pid (name) state ppid …`, where the name may hold anything.
+fn facts(id: i32) -> Option<Facts> {
+    let stat = outside::beginning(&Path::new("/proc").join(id.to_string()).join("stat"), STAT_MAX);
+    let stat = String::from_utf8_lossy(&stat.ok()?).into_owned();
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut fields = rest.split_whitespace();
+    let is_zombie = matches!(fields.next()?, "Z" | "X");
+    let parent = fields.next()?.parse().ok()?;
+    let began = fields.nth(17)?.parse().ok()?;
+    Some(Facts { parent, is_zombie, began })
+}
+
+fn is_gone(id: i32) -> bool {
+    facts(id).is_none_or(|facts| facts.is_zombie)
+}
+
+/// Every process of the system.
+fn all() -> Vec<i32> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+fn parents() -> BTreeMap<i32, i32> {
+    all().into_iter().filter_map(|id| Some((id, facts(id)?.parent))).collect()
+}
+
+fn descendants(parents: &BTreeMap<i32, i32>, of: i32) -> BTreeSet<i32> {
+    let mut found = BTreeSet::new();
+    loop {
+        let is_new = |(id, parent): &(&i32, &i32)| {
+            !found.contains(*id) && (**parent == of || found.contains(*parent))
+        };
+        let more: Vec<i32> = parents.iter().filter(is_new).map(|(id, _)| *id).collect();
+        if more.is_empty() {
+            return found;
+        }
+        found.extend(more);
+    }
+}
+
+/// The marks of all processes whose environment we may read: those of the same user.
+fn marks() -> Vec<(i32, String)> {
+    let mut found = Vec::new();
+    for id in all() {
+        let path = Path::new("/proc").join(id.to_string()).join("environ");
+        let Ok(environment) = outside::beginning(&path, ENVIRONMENT_MAX) else { continue };
+        let is_mark = |word: &&[u8]| word.starts_with(MARK.as_bytes());
+        let mark = environment.split(|byte| *byte == 0).find(is_mark);
+        let mark = mark.and_then(|word| word.get(MARK.len() + 1..));
+        found.extend(mark.map(|mark| (id, String::from_utf8_lossy(mark).into_owned())));
+    }
+    found
+}
