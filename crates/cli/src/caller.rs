@@ -73,7 +73,10 @@ pub(crate) fn envelope(
             session: globals.session.clone(),
             conversation: globals.conversation.clone(),
             turn: globals.turn.clone(),
-            host_session: env::var("CLAUDE_CODE_SESSION_ID").ok(),
+            host_session: globals
+                .implied_session
+                .clone()
+                .or_else(|| env::var("CLAUDE_CODE_SESSION_ID").ok()),
             branch: branch(),
             directory: env::current_dir().ok().map(|path| path.to_string_lossy().into_owned()),
             issue: globals.issue,

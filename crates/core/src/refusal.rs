@@ -106,6 +106,8 @@ pub enum Refusal {
     Unbound,
     /// No such session in the project.
     UnknownSession { session: String },
+    /// The issue that was named is not the one the session is bound to.
+    OtherIssue { number: i64, bound: Option<i64> },
     /// The session is over.
     SessionEnded { session: SessionId, at: Time },
     /// Another session works on the issue.
@@ -220,7 +222,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// Every code there is, for the error table and its golden.
-    pub const CODES: [&'static str; 74] = [
+    pub const CODES: [&'static str; 75] = [
         "unknown_todo",
         "already_settled",
         "wrong_status",
@@ -250,6 +252,7 @@ impl Refusal {
         "ambiguous_text",
         "unbound",
         "unknown_session",
+        "other_issue",
         "session_ended",
         "issue_held",
         "already_bound",
@@ -339,6 +342,7 @@ impl Refusal {
             Self::NoSuchText { .. } => "no_such_text",
             Self::AmbiguousText { .. } => "ambiguous_text",
             Self::UnknownSession { .. } => "unknown_session",
+            Self::OtherIssue { .. } => "other_issue",
             Self::SessionEnded { .. } => "session_ended",
             Self::IssueHeld { .. } => "issue_held",
             Self::AlreadyBound { .. } | Self::HasChecklist { .. } => "already_bound",

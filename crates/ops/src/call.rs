@@ -123,7 +123,7 @@ impl<'a, 't> Call<'a, 't> {
             Wip::AtMostOne => Load::Open,
             Wip::ExactlyOneStep => Load::All,
         };
-        let mut snapshot = self.tx.snapshot(list, load)?;
+        let mut snapshot = self.snapshot(list, load)?;
         if !snapshot.todos.contains_key(&id) {
             // A settled one is not among the open ones, but deserves an answer of its own.
             snapshot.todos.extend(self.tx.todo(list_id, id)?.map(|todo| (id, todo)));
@@ -148,9 +148,16 @@ impl<'a, 't> Call<'a, 't> {
     /// The state of a list that may not exist or was put away; looking creates nothing.
     pub fn look(&mut self, scope: &Scope, load: Load) -> Result<Option<Snapshot>, Error> {
         match self.find(scope)?.filter(|list| list.archived_at.is_none()) {
-            Some(list) => Ok(Some(self.tx.snapshot(list, load)?)),
+            Some(list) => Ok(Some(self.snapshot(list, load)?)),
             None => Ok(None),
         }
+    }
+
+    /// The state of a list as it is now: a hold whose time has come is none.
+    pub(crate) fn snapshot(&mut self, list: List, load: Load) -> Result<Snapshot, Error> {
+        let mut snapshot = self.tx.snapshot(list, load)?;
+        snapshot.lift_holds(self.envelope.now);
+        Ok(snapshot)
     }
 
     /// The list of a scope, also one that was put away.
@@ -172,7 +179,7 @@ impl<'a, 't> Call<'a, 't> {
         let Some(list) = self.tx.list(project, scope, Lock::Row)? else {
             return Ok(None);
         };
-        let mut snapshot = self.tx.snapshot(list, load)?;
+        let mut snapshot = self.snapshot(list, load)?;
         self.bring_terms(&mut snapshot)?;
         Ok(Some(snapshot))
     }
@@ -183,7 +190,7 @@ impl<'a, 't> Call<'a, 't> {
         let project = self.ensure_project()?;
         self.lock_owner(&scope)?;
         if let Some(list) = self.tx.list(project, &scope, Lock::Row)? {
-            let mut snapshot = self.tx.snapshot(list, load)?;
+            let mut snapshot = self.snapshot(list, load)?;
             self.bring_terms(&mut snapshot)?;
             return Ok(snapshot);
         }

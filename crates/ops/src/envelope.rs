@@ -44,12 +44,13 @@ pub struct Context {
     pub turn: Option<String>,
     /// The id a host gives the session it runs, known to us or not.
     pub host_session: Option<String>,
-    /// The folder the caller runs in, by which its session is found where none is named.
+    /// The folder the caller runs in: what paths are relative to. It never says which session is
+    /// meant.
     pub directory: Option<String>,
     /// The run the caller is in. No surface takes it from outside.
     pub run: Option<RunId>,
     /// The git branch of that folder.
     pub branch: Option<String>,
-    /// The issue a person means, where it is not that of the session.
+    /// The issue the caller names. It is obeyed or refused, and goes before the session's.
     pub issue: Option<i64>,
 }

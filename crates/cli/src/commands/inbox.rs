@@ -89,8 +89,7 @@ fn answer_command() -> Command {
             Arg::new("response")
                 .long("response")
                 .value_name("TEXT|JSON")
-                .help("What to say; JSON if it begins with {, [ or \" and reads as such")
-                .allow_hyphen_values(true),
+                .help("What to say; JSON if it begins with {, [ or \" and reads as such"),
         )
         .arg(
             Arg::new("reopen")

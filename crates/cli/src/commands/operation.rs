@@ -37,6 +37,9 @@ const GROUPS: &[(&str, &str)] = &[
 /// both ways work, and the place wins.
 const SHARED: [&str; 4] = ["agent", "session", "mission", "pillar"];
 
+/// Operations that look for the issue in the caller's context, and not in their input.
+const ABOUT_AN_ISSUE: [&str; 1] = ["session_context"];
+
 /// The operations whose command begins with this word.
 fn of_word(word: &str) -> impl Iterator<Item = &'static Operation> {
     CATALOGUE.iter().filter(move |operation| operation.surfaces.command.first() == Some(&word))
@@ -97,14 +100,15 @@ fn argument(field: &str, schema: &Value) -> Arg {
     let kind = schema.get("type").and_then(Value::as_str).unwrap_or("json");
     match kind {
         "boolean" => arg.action(ArgAction::SetTrue),
-        "array" => arg.value_name("TEXT").action(ArgAction::Append).allow_hyphen_values(true),
+        "array" => arg.value_name("TEXT").action(ArgAction::Append),
         kind => {
             let shown = choices(schema).unwrap_or_else(|| match kind {
                 "string" => "TEXT".to_owned(),
                 "integer" | "number" => "N".to_owned(),
                 _ => "JSON".to_owned(),
             });
-            arg.value_name(shown).allow_hyphen_values(true)
+            // A number may be negative; a text that begins with `-` would hide a mistyped flag.
+            arg.value_name(shown).allow_negative_numbers(kind != "string")
         }
     }
 }
@@ -154,8 +158,32 @@ pub(super) fn run(globals: &Globals, name: &str, matches: &ArgMatches) -> Result
         .find(|operation| operation.surfaces.command.get(1).copied() == second)
         .ok_or_else(|| Failure::usage(format!("there is no command `{name}`")))?;
     let mut globals = globals.clone();
-    let input = input(operation, &mut globals, matches);
+    let mut input = input(operation, &mut globals, matches);
+    name_issue(operation, &globals, &mut input)?;
     secret_file::call(&globals, operation, input, matches)
+}
+
+/// `--issue` is obeyed or refused: it fills the field `number`, or the operation looks for it.
+fn name_issue(operation: &Operation, globals: &Globals, input: &mut Value) -> Result<(), Failure> {
+    let Some(issue) = globals.issue else { return Ok(()) };
+    if ABOUT_AN_ISSUE.contains(&operation.name) {
+        return Ok(());
+    }
+    let command = operation.surfaces.command.join(" ");
+    if (operation.input_schema)()["properties"].get("number").is_none() {
+        let message = format!("`punch {command}` does not use --issue");
+        return Err(Failure::Usage { message, hint: Some("leave --issue out".to_owned()) });
+    }
+    match input.get("number") {
+        None => input["number"] = issue.into(),
+        Some(given) if *given == issue => {}
+        Some(given) => {
+            let message = format!("two issues are named: {given}, and {issue} with --issue");
+            let hint = Some("name the issue once".to_owned());
+            return Err(Failure::Usage { message, hint });
+        }
+    }
+    Ok(())
 }
 
 /// The input that the flags and words of a command make; a shared flag it uses up is gone from
@@ -210,7 +238,9 @@ fn value(matches: &ArgMatches, field: &str, schema: &Value) -> Option<Value> {
         "string" => matches.get_one::<String>(field).map(|text| text.as_str().into()),
         _ => {
             let text = matches.get_one::<String>(field)?;
-            Some(serde_json::from_str(text).unwrap_or_else(|_| text.as_str().into()))
+            // Issues are shown as #3, and named as they are shown.
+            let text = if kind == "integer" { text.trim_start_matches('#') } else { text };
+            Some(serde_json::from_str(text).unwrap_or_else(|_| text.into()))
         }
     }
 }

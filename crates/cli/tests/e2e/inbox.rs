@@ -6,6 +6,9 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::support::{Place, Punch, Ran};
 
+/// What the host calls the session of the desk.
+const SESSION: &str = "fix-it";
+
 /// An issue with two criteria, both claimed, one with evidence, in a session.
 struct Desk {
     place: Place,
@@ -18,8 +21,13 @@ impl Desk {
         let secret = place.operator();
         let desk = Self { place, secret };
         let criteria = ["--criteria", "It works", "--criteria", "A test covers it"];
-        desk.operator(&["issue", "new", "Log in fails"]).words(criteria).said();
-        desk.agent(&["session", "start", "Fix it"]).said();
+        desk.place
+            .punch(["issue", "new", "Log in fails"])
+            .with(&desk.secret)
+            .words(criteria)
+            .said();
+        let start = ["session", "start", "Fix it", "--external-id", SESSION];
+        desk.place.punch(start).said();
         desk.agent(&["session", "bind", "1"]).said();
         desk.call("todo", &json!({ "action": "done", "content": "It works" }));
         let evidence = json!(["test:login"]);
@@ -31,11 +39,11 @@ impl Desk {
     }
 
     fn operator(&self, words: &[&str]) -> Punch {
-        self.place.punch(words.iter().copied()).with(&self.secret)
+        self.agent(words).with(&self.secret)
     }
 
     fn agent(&self, words: &[&str]) -> Punch {
-        self.place.punch(words.iter().copied())
+        self.place.punch(words.iter().copied()).env("PUNCHLIST_SESSION", SESSION)
     }
 
     /// An agent's call.

@@ -51,6 +51,7 @@ mod runs;
 mod session_lists;
 mod sessions;
 mod support;
+mod targets;
 mod toolbox;
 mod turn_over_call;
 mod worker;

@@ -39,7 +39,9 @@ impl<'a> Draft<'a> {
         ids: &'a mut Ids,
         command: &'a Command,
     ) -> Self {
-        Self { state: snapshot.clone(), actor, now, ids, decision: Decision::default(), command }
+        let mut state = snapshot.clone();
+        state.lift_holds(now);
+        Self { state, actor, now, ids, decision: Decision::default(), command }
     }
 
     pub(super) fn policy(&self) -> &'static Policy {

@@ -98,6 +98,12 @@ impl Refusal {
             Self::AmbiguousText { .. } => "give more of the text, so that only one fits".into(),
             Self::Unbound => "ask the operator to bind an issue to this session".into(),
             Self::UnknownSession { .. } => "session_list shows the sessions".into(),
+            Self::OtherIssue { bound: Some(_), .. } => {
+                "leave out --issue, or name a session of that issue with --session".into()
+            }
+            Self::OtherIssue { number, bound: None } => {
+                format!("bind a session to it: `punch session bind {number} --session ID`")
+            }
             Self::SessionEnded { .. } => "start a new session".into(),
             Self::IssueHeld { take_over: true, .. } => {
                 "end that session, or take the issue over with `takeOver`".into()

@@ -115,6 +115,12 @@ impl fmt::Display for Refusal {
             Self::UnknownSession { session } => {
                 write!(f, "there is no session `{}` in this project", short(session))
             }
+            Self::OtherIssue { number, bound: Some(bound) } => {
+                write!(f, "issue #{number} was named, but the session is bound to #{bound}")
+            }
+            Self::OtherIssue { number, bound: None } => {
+                write!(f, "issue #{number} was named, but the caller's session is not bound to it")
+            }
             Self::SessionEnded { session, at } => write!(f, "session {session} ended at {at}"),
             Self::IssueHeld { number, session, title, .. } => {
                 write!(f, "issue #{number} is bound to session {session} (`{title}`)")

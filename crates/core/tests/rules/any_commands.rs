@@ -113,13 +113,13 @@ fn command(state: &Snapshot, now: Time, t: &Try) -> Option<Command> {
             ReviseTodo { todo_id, title, priority: None, position, deadline: None, reason: None }
                 .into()
         }
-        17 => HoldTodo { todo_id, kind: HoldKind::Blocked, reason: body }.into(),
+        17 => HoldTodo { todo_id, kind: HoldKind::Blocked, reason: body, until: None }.into(),
         18 => UnholdTodo { todo_id }.into(),
         19 => {
             let until = (n.is_multiple_of(2)).then(|| now.plus_seconds(i64::from(n)));
             DeferTodo { todo_id, until }.into()
         }
-        20 => ClaimTodo { todo_id, outcome: text, evidence }.into(),
+        20 => ClaimTodo { todo_id, outcome: text, evidence, clock: None }.into(),
         21 => AcceptTodo { todo_id, outcome: text }.into(),
         22 => ReturnTodo { todo_id, feedback: body }.into(),
         23 => TakeTodo { todo_id, lease_s: i64::from(n % 5), clock: now }.into(),

@@ -103,7 +103,7 @@ fn the_state_follows_from_assignment_completion_hold_and_agent() {
     for (title, kind) in [("e", HoldKind::Failed), ("f", HoldKind::AwaitingApproval)] {
         let reason = Body::new("waits").unwrap();
         let todo_id = id(&world, title);
-        world.ok(Role::Root, HoldTodo { todo_id, kind, reason });
+        world.ok(Role::Root, HoldTodo { todo_id, kind, reason, until: None });
     }
     let states = |agents: &Agents| -> Vec<(State, Option<Need>)> {
         let titles = ["T", "a", "b", "c", "d", "e", "f"];

@@ -71,7 +71,7 @@ impl Call<'_, '_> {
         let mut actor = system();
         actor.principal.clone_from(&self.envelope.actor.principal);
         let outcome = delegation.result.clone();
-        let claim = ClaimTodo { todo_id, outcome, evidence: Vec::new() }.into();
+        let claim = ClaimTodo { todo_id, outcome, evidence: Vec::new(), clock: None }.into();
         match self.decide_as(&actor, &mut list, &claim) {
             // What cannot be claimed (settled meanwhile, evidence wanted) has still been reported.
             Ok(_) | Err(Error::Refused(_)) => Ok(()),
@@ -212,7 +212,7 @@ impl Call<'_, '_> {
         let Ok(reason) = Body::new(&format!("{} failed: {error}", delegation.kind)) else {
             return Ok(());
         };
-        let command = HoldTodo { todo_id, kind: HoldKind::Failed, reason }.into();
+        let command = HoldTodo { todo_id, kind: HoldKind::Failed, reason, until: None }.into();
         match self.decide_as(&system(), &mut list, &command) {
             Ok(_) | Err(Error::Refused(_)) => Ok(()),
             Err(error) => Err(error),

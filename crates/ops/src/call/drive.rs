@@ -207,7 +207,7 @@ impl Call<'_, '_> {
         let why: String = error.split_whitespace().collect::<Vec<_>>().join(" ");
         let why: String = why.chars().take(300).collect();
         let Ok(reason) = Body::new(&format!("its tools failed: {why}")) else { return Ok(None) };
-        let command = HoldTodo { todo_id, kind: HoldKind::Failed, reason }.into();
+        let command = HoldTodo { todo_id, kind: HoldKind::Failed, reason, until: None }.into();
         match self.decide_as(&run.actor(), &mut list, &command) {
             Ok(_) => {
                 let text = format!("“{title}” is held as failed: {why}. Go on with the others.");

@@ -37,7 +37,7 @@ impl Call<'_, '_> {
             return self.look(scope, Load::All);
         }
         match self.find(scope)? {
-            Some(list) => Ok(Some(self.tx.snapshot(list, Load::All)?)),
+            Some(list) => Ok(Some(self.snapshot(list, Load::All)?)),
             None => Ok(None),
         }
     }
@@ -138,7 +138,7 @@ impl Call<'_, '_> {
     /// The plan a task is in, whole, and the task.
     pub(crate) fn plan_of(&mut self, named: &str) -> Result<(Snapshot, TodoId), Error> {
         let (snapshot, id) = self.todo(named)?;
-        Ok((self.tx.snapshot(snapshot.list, Load::All)?, id))
+        Ok((self.snapshot(snapshot.list, Load::All)?, id))
     }
 
     /// The same to change: the list is locked, and looked at as it is then.

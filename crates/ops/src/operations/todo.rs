@@ -212,7 +212,7 @@ fn command(
         TodoAction::Note => NoteTodo { todo_id: target()?, text: text()? }.into(),
         TodoAction::Block => {
             let (todo_id, kind) = (target()?, HoldKind::Blocked);
-            HoldTodo { todo_id, kind, reason: text()? }.into()
+            HoldTodo { todo_id, kind, reason: text()?, until: None }.into()
         }
         TodoAction::Unblock => UnholdTodo { todo_id: target()? }.into(),
     })

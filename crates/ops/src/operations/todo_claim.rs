@@ -51,7 +51,8 @@ impl Define for TodoClaim {
         let evidence = evidence(&input.evidence)?;
         let (mut snapshot, todo_id) = call.todo(&input.todo_id)?;
         let outcome = Some(input.outcome.as_str().to_owned());
-        call.decide(&mut snapshot, ClaimTodo { todo_id, outcome, evidence })?;
+        let clock = Some(call.tx().clock()?);
+        call.decide(&mut snapshot, ClaimTodo { todo_id, outcome, evidence, clock })?;
         OneTodo::of(&snapshot, todo_id)
     }
 }

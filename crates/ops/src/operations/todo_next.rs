@@ -81,7 +81,9 @@ impl Define for TodoNext {
                 Look::Found(list, id) => (call.with_locked_todo(list, id)?, id),
                 Look::Whole(list, todo, lease) => {
                     let id = todo.id;
-                    (call.tx().snapshot_around(list, *todo, lease)?, id)
+                    let mut snapshot = call.tx().snapshot_around(list, *todo, lease)?;
+                    snapshot.lift_holds(call.envelope().now);
+                    (snapshot, id)
                 }
             };
             let clock = call.tx().clock()?;
@@ -116,7 +118,7 @@ fn look(call: &mut Call<'_, '_>, scope: &Scope) -> Result<Look, Error> {
 
 /// Where one item may be in progress: nobody else's work is in the way, and the selector says.
 fn next_of_one(call: &mut Call<'_, '_>, list: &List, clock: Time) -> Result<Option<TodoId>, Error> {
-    let snapshot = call.tx().snapshot(list.clone(), Load::All)?;
+    let snapshot = call.snapshot(list.clone(), Load::All)?;
     let me = call.envelope().actor.principal.as_str();
     let working = snapshot.todos.values().filter(|todo| todo.status == Status::InProgress);
     for todo in working {

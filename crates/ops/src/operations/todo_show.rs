@@ -83,7 +83,8 @@ impl Define for TodoShow {
             let (todo_id, list) = (input.todo_id.clone(), None);
             Error::from(Refusal::UnknownTodo { todo_id, list })
         };
-        let todo = call.tx().todo(list.id, id)?.ok_or_else(unknown)?;
+        let mut todo = call.tx().todo(list.id, id)?.ok_or_else(unknown)?;
+        todo.lift_hold(call.envelope().now);
         let actor = &call.envelope().actor;
         let mut shown = Snapshot::empty(list.clone());
         shown.todos.insert(id, todo.clone());

@@ -202,7 +202,9 @@ fn caller(world: &World, operation: &Operation) -> Envelope {
     let role = Role::ALL.into_iter().find(|role| operation.access.allows(*role)).unwrap();
     let mut envelope = world.envelope(role);
     // What a person says with `--issue`.
-    envelope.context.issue = Some(1);
+    if operation.name == "todo" {
+        envelope.context.issue = Some(1);
+    }
     let agents = "[agents.lead]\nmodel = \"scripted:x\"\nrole = \"lead\"";
     envelope.agents = Roster::default().read(agents, Origin::User).unwrap().into();
     if matches!(operation.name, "todo_write" | "todo_read") {

@@ -111,10 +111,12 @@ impl Tx<'_> {
     /// row has many indexes and checks, and taking work changes little of it.
     pub fn move_todo(&mut self, todo: &Todo) -> Result<(), Error> {
         let id = todo.id.to_string();
+        // A hold lifts by itself, whatever else happens to the item.
+        let hold = todo.hold.as_ref().map(serde_json::to_string).transpose()?;
         self.write(
             sql!(
-                "UPDATE todos SET status = $2, assignee = $3, started_at = $4, updated_at = $5 \
-                 WHERE id = $1"
+                "UPDATE todos SET status = $2, assignee = $3, started_at = $4, updated_at = $5, \
+                 hold = $6 WHERE id = $1"
             ),
             &[
                 (&id).into(),
@@ -122,6 +124,7 @@ impl Tx<'_> {
                 todo.assignee.as_ref().map(AgentPath::as_str).into(),
                 todo.started_at.map(Time::micros).into(),
                 todo.updated_at.micros().into(),
+                hold.as_deref().into(),
             ],
         )
     }
