@@ -53,6 +53,7 @@ const PLAN: &[Row] = &[
     (A::Claim,    [Any,     No,  No,   Any, Own,   No]),
     (A::Accept,   [Any,     No,  No,   Any, No,    No]),
     (A::Return,   [Any,     No,  No,   Any, No,    No]),
+    (A::Reopen,   [Any,     No,  No,   Any, No,    No]),
     (A::Archive,  [Any,     No,  No,   Any, No,    No]),
     (A::Purge,    [Any,     No,  No,   No,  No,    No]),
 ];

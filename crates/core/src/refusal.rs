@@ -126,6 +126,8 @@ pub enum Refusal {
     NotLinked { number: i64, kind: LinkKind, to: i64 },
     /// Issues below it are open, and nobody confirmed.
     OpenChildren { number: i64, children: Vec<i64> },
+    /// Tasks below it are open: completing it would hide them.
+    OpenSubtasks { todo_id: TodoId, title: String, children: Vec<String> },
     /// The issue or its checklist has changed since the caller looked.
     StaleRevision { number: i64, expected: i64, revision: i64, checklist: String },
     /// Markdown that is no checklist, line by line.
@@ -178,6 +180,10 @@ pub enum Refusal {
     BadPlan { fault: String },
     /// No such plan in the project.
     UnknownPlan { plan_file: String, branch: String },
+    /// The plan is not on this branch, but on these.
+    PlanElsewhere { plan_file: String, branch: String, branches: Vec<String> },
+    /// No branch is checked out, and none was named.
+    NoBranch { plan_file: String },
     /// The list was put away; nothing is done to its items.
     Archived { at: Time },
     /// Tasks are open, and nobody confirmed.
@@ -222,7 +228,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// Every code there is, for the error table and its golden.
-    pub const CODES: [&'static str; 75] = [
+    pub const CODES: [&'static str; 76] = [
         "unknown_todo",
         "already_settled",
         "wrong_status",
@@ -280,6 +286,7 @@ impl Refusal {
         "no_checklist",
         "bad_plan",
         "unknown_plan",
+        "no_branch",
         "archived",
         "open_tasks",
         "unconfirmed",
@@ -349,7 +356,7 @@ impl Refusal {
             Self::SelfLink { .. } => "self_link",
             Self::AlreadyLinked { .. } => "already_linked",
             Self::NotLinked { .. } => "not_linked",
-            Self::OpenChildren { .. } => "open_children",
+            Self::OpenChildren { .. } | Self::OpenSubtasks { .. } => "open_children",
             Self::StaleRevision { .. } => "stale_revision",
             Self::BadChecklist { .. } => "bad_checklist",
             Self::UnknownGate { .. } => "unknown_gate",
@@ -366,7 +373,8 @@ impl Refusal {
             Self::NoProposal { .. } => "no_proposal",
             Self::ProposalSettled { .. } => "proposal_settled",
             Self::BadPlan { .. } => "bad_plan",
-            Self::UnknownPlan { .. } => "unknown_plan",
+            Self::UnknownPlan { .. } | Self::PlanElsewhere { .. } => "unknown_plan",
+            Self::NoBranch { .. } => "no_branch",
             Self::Archived { .. } => "archived",
             Self::OpenTasks { .. } => "open_tasks",
             Self::Unconfirmed { .. } => "unconfirmed",

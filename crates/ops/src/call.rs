@@ -28,10 +28,11 @@ pub(crate) use sessions::NewSession;
 use punchlist_core::authority::{Action, Verdict, authority};
 use punchlist_core::command::Command;
 use punchlist_core::event::{CommandRefused, ListOpened, ProjectOpened};
+use punchlist_core::issue::address::{self, Precision};
 use punchlist_core::policy::{Wip, policy};
 use punchlist_core::text::{TextFault, Title};
 use punchlist_core::{
-    Actor, Decision, Event, Ids, IssueId, List, ListId, ProjectId, Refusal, Refused, Scope,
+    Actor, Decision, Event, Ids, IssueId, List, ListId, ProjectId, Refusal, Refused, Role, Scope,
     Snapshot, TodoId, TodoKind, decide,
 };
 use punchlist_store::rows::lists::{Lock, TodoKey};
@@ -100,8 +101,22 @@ impl<'a, 't> Call<'a, 't> {
             Error::from(Refusal::UnknownTodo { todo_id, list })
         };
         let project = self.project()?.ok_or_else(unknown)?;
-        let key = TodoKey::parse(named).ok_or_else(unknown)?;
+        let Some(key) = TodoKey::parse(named) else {
+            return self.find_by_text(named)?.ok_or_else(unknown);
+        };
         self.tx.list_of(project, key)?.ok_or_else(unknown)
+    }
+
+    /// An item of the issue that the caller names, by its text; none: no issue was named.
+    fn find_by_text(&mut self, text: &str) -> Result<Option<(List, TodoId)>, Error> {
+        let Some(issue) = self.named_issue(Lock::No)? else { return Ok(None) };
+        let precision = match self.envelope.actor.role {
+            Role::Operator => Precision::Brief,
+            _ => Precision::Exact,
+        };
+        let Some(checklist) = self.checklist(&issue)? else { return Ok(None) };
+        let id = address::find(&checklist, text, precision)?;
+        Ok(Some((checklist.list, id)))
     }
 
     /// The state of a list that one of its items is decided on.
@@ -217,17 +232,35 @@ impl<'a, 't> Call<'a, 't> {
 
     /// The project, made on first use.
     pub fn ensure_project(&mut self) -> Result<ProjectId, Error> {
-        if let Some(project) = self.project()? {
+        let place = self.place()?;
+        if place.is_none() {
+            if let Some(project) = self.project()? {
+                return Ok(project);
+            }
+        } else if let Some((project, settled)) = self.tx.project_settled(&self.envelope.project)? {
+            // The first that writes to a project from before keeps its name.
+            if let Some(place) = place.filter(|_| !settled) {
+                self.tx.settle_project(project, &place)?;
+            }
             return Ok(project);
         }
         let name = host_id("project", Some(&self.envelope.project))?
             .ok_or(Error::MissingContext { missing: vec!["project"] })?;
         let (project_id, created_at) = (ProjectId::from(self.ids.ulid()), self.envelope.now);
         self.tx.insert_project(project_id, &name, created_at)?;
+        if let Some(place) = place {
+            self.tx.settle_project(project_id, &place)?;
+        }
         let event = ProjectOpened { project_id, name, created_at }.into();
         let stamp = self.stamp(project_id);
         self.tx.append(&stamp, &project_id.to_string(), &event)?;
         Ok(project_id)
+    }
+
+    /// What the caller's project is recognised by, as it is stored.
+    fn place(&self) -> Result<Option<String>, Error> {
+        let place = self.envelope.context.place.as_ref().map(serde_json::to_string).transpose();
+        place.map_err(|error| Error::Internal { detail: error.to_string() })
     }
 
     /// Decides a command on a state and records what came of it (steps 5 to 7).
@@ -268,7 +301,7 @@ impl<'a, 't> Call<'a, 't> {
             return Ok(());
         };
         let refusal = Refusal::NotPermitted { role, action, list: list.kind(), todo_kind, denial };
-        let event = CommandRefused { todo_id, action, refusal }.into();
+        let event = CommandRefused { todo_id, action, refusal, said: None }.into();
         let stamp = self.stamp(project);
         Ok(self.tx.append(&stamp, &list.id.to_string(), &event)?)
     }
@@ -277,6 +310,15 @@ impl<'a, 't> Call<'a, 't> {
     fn refuse(&mut self, project: ProjectId, aggregate: &impl ToString, refused: Refused) -> Error {
         self.audit = refused.audit.map(|event| (project, aggregate.to_string(), event));
         refused.refusal.into()
+    }
+
+    /// Puts what the caller reported into the line that a refusal left.
+    pub(crate) fn keep_words(&mut self, words: Option<&str>) {
+        if let Some((_, _, event)) = &mut self.audit
+            && let Event::CommandRefused(refused) = &mut **event
+        {
+            refused.said = words.map(str::to_owned);
+        }
     }
 
     /// Writes the line a refusal left, if it left one.

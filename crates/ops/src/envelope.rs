@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use punchlist_core::{Actor, RunId, Time};
+use serde::{Deserialize, Serialize};
 
 use crate::config::Roster;
 
@@ -23,6 +24,33 @@ pub struct Envelope {
     /// The agents that are configured, where the surface has read the files.
     pub agents: Arc<Roster>,
     pub now: Time,
+}
+
+/// What a project is recognised by, wherever its folder lies: a repository, or else a folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Place {
+    /// Host and path of the repository's `origin`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_commit: Option<String>,
+    /// The git directory that all its worktrees share; outside git the folder.
+    pub folder: String,
+}
+
+impl Place {
+    /// Are both the same project? The first mark that both have decides.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        if let (Some(one), Some(other)) = (&self.origin, &other.origin) {
+            return one == other;
+        }
+        match (&self.root_commit, &other.root_commit) {
+            (Some(one), Some(other)) => one == other,
+            _ => self.folder == other.folder,
+        }
+    }
 }
 
 /// What a claim to be somebody rests on.
@@ -51,6 +79,10 @@ pub struct Context {
     pub run: Option<RunId>,
     /// The git branch of that folder.
     pub branch: Option<String>,
+    /// The folder is a repository's, and no branch is checked out in it.
+    pub detached: bool,
+    /// What the project is recognised by.
+    pub place: Option<Place>,
     /// The issue the caller names. It is obeyed or refused, and goes before the session's.
     pub issue: Option<i64>,
 }

@@ -77,6 +77,11 @@ pub const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("schema/sqlite/0010_runs.sql"),
         postgres: include_str!("schema/postgres/0010_runs.sql"),
     },
+    Migration {
+        version: 12,
+        sqlite: include_str!("schema/sqlite/0012_places.sql"),
+        postgres: include_str!("schema/postgres/0012_places.sql"),
+    },
 ];
 
 /// How a store's version stands to ours.

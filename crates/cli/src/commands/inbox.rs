@@ -182,6 +182,10 @@ impl Inbox<'_> {
         if decision == "resume" && matches.contains_id("reopen") {
             return Err(Failure::usage("--reopen goes with --refuse".to_owned()));
         }
+        if let Some(todo) = self.review(named.as_deref())? {
+            let said = matches.get_one::<String>("response").map(String::as_str);
+            return self.judge(&todo, decision, said);
+        }
         let Some(gate) = self.one(named.as_deref())? else {
             return Ok(output::print("Nothing waits for you.\n")?);
         };
@@ -193,6 +197,48 @@ impl Inbox<'_> {
             input["reopen"] = texts.map(String::as_str).map(Value::from).collect();
         }
         self.give(input)
+    }
+
+    /// The item that waits for its reviewer and is meant: by its id, or a beginning or an end of it
+    /// that no open gate has.
+    fn review(&self, named: Option<&str>) -> Result<Option<String>, Failure> {
+        let Some(named) = named.filter(|named| !named.is_empty()) else { return Ok(None) };
+        let wanted = named.to_uppercase();
+        let fits = |id: &str| id.starts_with(&wanted) || id.ends_with(&wanted);
+        let envelope = Envelope { idempotency_key: None, ..self.envelope.clone() };
+        let list = self.ops.call(find("gate_list")?, &envelope, json!({ "state": "open" }))?;
+        let ids = |field: &str, id: &str| -> Vec<String> {
+            let found = list[field].as_array().into_iter().flatten();
+            let found = found.filter_map(|one| one[id].as_str()).filter(|id| fits(id));
+            found.map(str::to_owned).collect()
+        };
+        let (gates, items) = (ids("gates", "id"), ids("reviews", "todoId"));
+        match items.as_slice() {
+            [only] if gates.is_empty() => Ok(Some(only.clone())),
+            _ => Ok(None),
+        }
+    }
+
+    /// Accepts or returns an item that waits for its reviewer.
+    fn judge(&self, todo: &str, decision: &str, said: Option<&str>) -> Result<(), Failure> {
+        let mut input = json!({ "todoId": todo });
+        let operation = match (decision, said) {
+            ("resume", said) => {
+                input["outcome"] = said.into();
+                find("todo_accept")?
+            }
+            (_, Some(said)) => {
+                input["feedback"] = said.into();
+                find("todo_return")?
+            }
+            (_, None) => {
+                let message = "say what is missing".to_owned();
+                let hint = Some("give --response WHY beside --refuse".to_owned());
+                return Err(Failure::Usage { message, hint });
+            }
+        };
+        let answer = self.ops.call(operation, &self.envelope, input)?;
+        call::show(self.globals, operation, &answer, self.envelope.now)
     }
 
     /// Answers by a flag that only one kind of question takes.
@@ -220,7 +266,14 @@ impl Inbox<'_> {
     pub(super) fn give(&self, input: Value) -> Result<(), Failure> {
         let operation = find("gate_answer")?;
         let answer = self.ops.call(operation, &self.envelope, input)?;
-        call::show(self.globals, operation, &answer, self.envelope.now)
+        call::show(self.globals, operation, &answer, self.envelope.now)?;
+        let run = answer["gate"]["runId"].as_str();
+        if let Some(run) = run.filter(|_| !self.globals.json && !self.globals.quiet) {
+            output::remark(&format!(
+                "The run that asked goes on with a worker, or here: punch run --resume {run}\n"
+            ));
+        }
+        Ok(())
     }
 
     /// The gates of a state, or all, the oldest first.

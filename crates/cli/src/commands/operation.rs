@@ -84,7 +84,10 @@ fn leaf(word: &'static str, operation: &'static Operation) -> Command {
         .filter(|(field, _)| !operation.surfaces.positional.contains(&field.as_str()))
         .filter(|(field, _)| !SHARED.contains(&field.as_str()))
         .map(|(field, schema)| {
-            let arg = argument(field, schema).long(flag(field));
+            let mut arg = argument(field, schema).long(flag(field));
+            if required.iter().any(|name| name == field) {
+                arg = arg.help(format!("{} (required)", schema::description(schema)));
+            }
             // What people type to every program that asks whether they are sure.
             if field == "confirm" { arg.visible_alias("yes") } else { arg }
         });
@@ -95,9 +98,15 @@ fn leaf(word: &'static str, operation: &'static Operation) -> Command {
         .args(secret_file::argument(operation))
 }
 
+/// The type of a field; of several the first, which is how people write it.
+fn kind_of(schema: &Value) -> &str {
+    let kind = &schema["type"];
+    kind.as_str().or_else(|| kind[0].as_str()).unwrap_or("json")
+}
+
 fn argument(field: &str, schema: &Value) -> Arg {
     let arg = Arg::new(id(field)).help(schema::description(schema).to_owned());
-    let kind = schema.get("type").and_then(Value::as_str).unwrap_or("json");
+    let kind = kind_of(schema);
     match kind {
         "boolean" => arg.action(ArgAction::SetTrue),
         "array" => arg.value_name("TEXT").action(ArgAction::Append),
@@ -166,7 +175,9 @@ pub(super) fn run(globals: &Globals, name: &str, matches: &ArgMatches) -> Result
 /// `--issue` is obeyed or refused: it fills the field `number`, or the operation looks for it.
 fn name_issue(operation: &Operation, globals: &Globals, input: &mut Value) -> Result<(), Failure> {
     let Some(issue) = globals.issue else { return Ok(()) };
-    if ABOUT_AN_ISSUE.contains(&operation.name) {
+    // An item is found in the issue by its text.
+    let has_item = (operation.input_schema)()["properties"].get("todoId").is_some();
+    if ABOUT_AN_ISSUE.contains(&operation.name) || has_item {
         return Ok(());
     }
     let command = operation.surfaces.command.join(" ");
@@ -227,7 +238,7 @@ fn item(text: &str, schema: &Value) -> Value {
 /// What was given for a field, as the schema's type; what does not read stays text and is
 /// refused with it. A switch that is off was not given.
 fn value(matches: &ArgMatches, field: &str, schema: &Value) -> Option<Value> {
-    let kind = schema.get("type").and_then(Value::as_str).unwrap_or("json");
+    let kind = kind_of(schema);
     let field = &id(field);
     match kind {
         "boolean" => matches.get_flag(field).then_some(Value::Bool(true)),

@@ -310,3 +310,44 @@ fn an_answer_that_breaks_off_is_none() {
         assert_eq!(desk.gate(&form)["state"], "open", "{typed:?}");
     }
 }
+
+/// P-32: a step that waits for its reviewer is shown with its id, and judged by it or by its text.
+#[test]
+fn a_claimed_step_is_judged_from_the_inbox() {
+    let desk = Desk::new(Backend::SqliteFile);
+    let add = ["todo", "add", "Mend the cookie", "Write the docs", "Ship it", "--issue", "1"];
+    desk.operator(&add).said();
+    let claim = |text: &str| {
+        let words = ["todo", "claim", text, "done", "--issue", "1"];
+        desk.place.punch(words).said();
+    };
+    for text in ["Mend the cookie", "Write the docs", "Ship it"] {
+        claim(text);
+    }
+    let list = desk.operator(&["inbox", "--json"]).answer();
+    let id = |n: usize| list["reviews"][n]["todoId"].as_str().unwrap().to_owned();
+    let shown = desk.operator(&["inbox"]).said();
+    assert!(shown.contains(&id(0)), "{shown}");
+    assert!(shown.contains("punch inbox answer TODO"), "{shown}");
+    let accepted = desk.operator(&["inbox", "answer", &id(0), "--resume", "--json"]).answer();
+    assert_eq!(accepted["todo"]["status"], "completed");
+    let bare = desk.operator(&["inbox", "answer", &id(1), "--refuse", "--json"]).refusal(2);
+    assert_eq!(bare["message"], "say what is missing");
+    let back = ["inbox", "answer", &id(1), "--refuse", "--response", "no test", "--json"];
+    assert_eq!(desk.operator(&back).answer()["todo"]["claim"], Value::Null);
+    let by_text = desk.operator(&["todo", "accept", "ship", "--issue", "1", "--json"]).answer();
+    assert_eq!(by_text["todo"]["title"], "Ship it");
+}
+
+/// A granted sign-off stands in the issue's history.
+#[test]
+fn a_granted_sign_off_is_in_the_history() {
+    let desk = Desk::new(Backend::SqliteFile);
+    let gate = desk.sign_off();
+    desk.operator(&["inbox", "answer", &gate, "--resume", "--response", "Well done."]).said();
+    let shown = desk.operator(&["issue", "show", "1", "--json"]).answer();
+    let granted = &shown["signOffs"][0];
+    assert_eq!((&granted["gateId"], &granted["response"]), (&json!(gate), &json!("Well done.")));
+    let page = desk.operator(&["issue", "show", "1"]).said();
+    assert!(page.contains("Sign-offs\n  signed off by operator:primary"), "{page}");
+}

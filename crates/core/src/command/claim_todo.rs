@@ -26,7 +26,8 @@ impl ClaimTodo {
             return Ok(());
         }
         if let Some(clock) = self.clock {
-            draft.not_taken_by_another(self.todo_id, clock)?;
+            let taken = draft.not_taken_by_another(self.todo_id, clock);
+            taken.map_err(|refused| draft.logged(self.todo_id, refused.refusal))?;
         }
         draft.claim(self.todo_id, self.outcome.as_deref(), &self.evidence)?;
         Ok(())

@@ -1,7 +1,7 @@
 //! A decision in the making: the state with the events so far folded in, and the checks that
 //! commands share. Nothing here is visible outside `command`.
 
-use crate::authority::{Denial, Verdict, authority, owns};
+use crate::authority::{Action, Denial, Verdict, authority, owns};
 use crate::event::{ChangeRecommended, CommandRefused, TodoStarted, TodoYielded};
 use crate::policy::{Policy, Wip, policy};
 use crate::select::ordered;
@@ -103,7 +103,8 @@ impl<'a> Draft<'a> {
             Verdict::Deny(denial) => {
                 let role = self.actor.role;
                 let refusal = Refusal::NotPermitted { role, action, list, todo_kind: kind, denial };
-                if action.is_judgement() {
+                // A result that comes after a reassignment is kept.
+                if action.is_judgement() || action == Action::Claim {
                     return Err(self.logged(id, refusal));
                 }
                 Err(refusal.into())
@@ -114,7 +115,8 @@ impl<'a> Draft<'a> {
     /// A refusal that leaves its line in the log.
     pub(super) fn logged(&self, todo_id: TodoId, refusal: Refusal) -> Refused {
         let action = self.command.action();
-        let audit = CommandRefused { todo_id, action, refusal: refusal.clone() };
+        let said = self.command.reported().map(str::to_owned);
+        let audit = CommandRefused { todo_id, action, refusal: refusal.clone(), said };
         Refused { refusal, audit: Some(Box::new(audit.into())) }
     }
 

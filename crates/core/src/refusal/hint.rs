@@ -118,6 +118,11 @@ impl Refusal {
             Self::AlreadyLinked { .. } => "there is nothing left to do".into(),
             Self::NotLinked { .. } => "issue_show shows the links there are".into(),
             Self::OpenChildren { .. } => "give `confirm` to close it all the same".into(),
+            Self::OpenSubtasks { .. } => {
+                "complete or cancel them first; the operator may complete all of them with \
+                 --with-children"
+                    .into()
+            }
             Self::StaleRevision { .. } => {
                 "make your changes again on the newer text, with its revision".into()
             }
@@ -154,6 +159,10 @@ impl Refusal {
             Self::BadPlan { .. } => {
                 "nothing was imported: mend the file and import it again".into()
             }
+            Self::PlanElsewhere { branches, .. } => {
+                format!("name its branch: --branch {}", branches.join(" or "))
+            }
+            Self::NoBranch { .. } => "name the branch with --branch".into(),
             Self::UnknownPlan { .. } => "plan_import makes a plan of its file".into(),
             Self::Archived { .. } => "import the plan again to bring it back".into(),
             Self::OpenTasks { .. } => {

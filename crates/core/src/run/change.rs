@@ -50,6 +50,8 @@ pub struct DriveRun<'a> {
     pub facts: &'a Facts<'a>,
     /// The words of an error, where there was one.
     pub detail: Option<&'a str>,
+    /// Its stable code.
+    pub code: Option<&'a str>,
 }
 
 /// What the driver said, and what it leaves.
@@ -129,6 +131,7 @@ impl DriveRun<'_> {
         let (verdict, counters) = driver::decide(self.facts);
         let run_id = run.id;
         let (trigger, detail) = (self.facts.trigger, self.detail.map(str::to_owned));
+        let code = self.code.map(str::to_owned);
         let event: Option<Event> = match &verdict {
             Verdict::Continue { prompted: false, .. } => (counters != run.counters)
                 .then(|| RunStepped { run_id, counters: counters.clone() }.into()),
@@ -139,7 +142,7 @@ impl DriveRun<'_> {
                 Some(RunWaited { run_id, waits_for: wait.clone(), counters }.into())
             }
             Verdict::Stop(reason) => {
-                Some(RunStopped { run_id, reason: *reason, detail, counters }.into())
+                Some(RunStopped { run_id, reason: *reason, detail, code, counters }.into())
             }
         };
         let events = event.into_iter().collect();
@@ -190,7 +193,7 @@ impl CancelRun {
         if run.state == RunState::Waiting || !self.executed {
             let (reason, detail) = (StopReason::Cancelled, Some(self.reason.clone()));
             let counters = run.counters.clone();
-            events.push(RunStopped { run_id, reason, detail, counters }.into());
+            events.push(RunStopped { run_id, reason, detail, code: None, counters }.into());
         }
         Ok(Decision { events, ..Decision::default() })
     }

@@ -193,7 +193,8 @@ fn check(before: &Snapshot, after: &Snapshot, now: Time) {
     }
     for (id, todo) in &before.todos {
         let now = &after.todos[id];
-        let reopened = kind == ListKind::Issue && now.status != todo.status;
+        let reopens = matches!(kind, ListKind::Issue | ListKind::Plan);
+        let reopened = reopens && now.status != todo.status;
         let moves = matches!(kind, ListKind::Issue | ListKind::Plan | ListKind::Session);
         let same = if moves { &moved(todo, now) } else { todo };
         assert!(!todo.status.is_settled() || now == same || reopened, "settled is final");

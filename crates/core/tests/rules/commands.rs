@@ -298,6 +298,8 @@ fn a_worker_splits_and_completes_its_own_plan_task_and_no_other() {
     }
     let note = NoteTodo { todo_id: ids[0], text: Body::new("halfway").unwrap() };
     world.run(&worker, note).unwrap();
+    let part = world.state.todos.values().find(|todo| todo.title == "part").unwrap().id;
+    world.run(&worker, complete(part, None)).unwrap();
     world.run(&worker, complete(ids[0], None)).unwrap();
     assert_eq!(
         world.run(&worker, complete(ids[1], None)).unwrap_err().refusal.code(),

@@ -51,7 +51,7 @@ impl Call<'_, '_> {
         trigger: Trigger,
         has_todo_tool: bool,
         ways: Ways,
-        detail: Option<&str>,
+        (detail, code): (Option<&str>, Option<&str>),
     ) -> Result<Driven, Error> {
         let (project, now) = (run.project_id, self.envelope.now);
         let session = match run.session_id {
@@ -76,7 +76,7 @@ impl Call<'_, '_> {
             work: &work,
             now,
         };
-        let driven = DriveRun { facts: &facts, detail }.decide(&run);
+        let driven = DriveRun { facts: &facts, detail, code }.decide(&run);
         let driven = driven.map_err(|refused| self.refuse(project, &run.id, refused))?;
         let run = self.record_run(project, Some(run), &driven.decision)?;
         let mut said = None;

@@ -31,8 +31,7 @@ impl Define for Checkpoint {
     const NAME: &'static str = "checkpoint";
     const ACCESS: Access = Access::Roles(&ASKERS);
     const EFFECT: Effect = Effect::Write;
-    const SURFACES: Surfaces =
-        Surfaces { profiles: &[Profile::Issue, Profile::Mission], ..Surfaces::CALL };
+    const SURFACES: Surfaces = Surfaces { profiles: &[Profile::Issue], ..Surfaces::CALL };
     const EXAMPLE: &'static str = r#"{"reason":"acceptance criteria met, requesting sign-off"}"#;
 
     type Input = Input;

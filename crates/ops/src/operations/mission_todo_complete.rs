@@ -25,7 +25,7 @@ pub struct Input {
     pub todo_id: String,
     /// What was accomplished.
     pub outcome: Body,
-    /// Slugs of metrics that may have changed.
+    /// Metrics that may have changed.
     #[serde(default)]
     pub metrics_impacted: Option<Vec<String>>,
 }

@@ -24,7 +24,7 @@ pub struct Input {
     /// Only of this pillar.
     #[serde(default)]
     pub pillar_slug: Maybe<Title>,
-    /// Only those that stand here.
+    /// Only these.
     #[serde(default)]
     pub status: Option<Status>,
     /// Also those settled long ago.

@@ -22,8 +22,7 @@ use crate::input::Maybe;
 use crate::views::MissionTodoView;
 use crate::{Envelope, Error};
 
-/// Promote, demote, start, cancel, extend or reprioritize a todo. An owner may cancel; its other
-/// wishes are kept as recommendations for the lead.
+/// Move a todo. An owner may cancel; its other wishes are recommendations.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
@@ -37,6 +36,7 @@ pub struct Input {
     pub reason: Body,
     /// The new one, to extend.
     #[serde(default)]
+    #[schemars(with = "Option<String>")]
     pub deadline: Maybe<Title>,
     /// The new one, to reprioritize.
     #[serde(default)]

@@ -49,11 +49,17 @@ fn working_input(world: &World, operation: &Operation) -> Value {
         for agent in ["backend", "primary.subagents.backend"] {
             world.call("agent_register", json!({ "agent": agent })).unwrap();
         }
+        if operation.name == "task_reopen" {
+            world.call("task_complete", json!({ "taskId": id })).unwrap();
+        }
         if operation.name == "task_release" {
             let assign = json!({ "taskId": id, "agent": "backend" });
             world.call("task_assign", assign).unwrap();
         }
         input[field] = json!(id);
+    }
+    if ["plan_tree", "plan_current", "plan_render"].contains(&operation.name) {
+        let _ = world.plan(&["task"]);
     }
     if ["plan_archive", "plan_finish", "plan_purge"].contains(&operation.name) {
         let _ = world.plan(&["task"]);

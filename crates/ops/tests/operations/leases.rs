@@ -92,8 +92,10 @@ fn taking_again_changes_nothing(backend: Backend) {
     let first = world.call_in(&me, "todo_take", json!({ "todoId": ids[1] })).unwrap();
     assert_eq!((&first["todo"]["status"], &first["epoch"]), (&json!("in_progress"), &json!(1)));
     let lines = world.whole_log().len();
-    // Also by its number, and also when asking for the next.
-    assert_eq!(world.call_in(&me, "todo_take", json!({ "todoId": "2" })).unwrap(), first);
+    // Also by its number, as it is shown or as a number, and also when asking for the next.
+    for named in [json!("2"), json!("t2"), json!(2)] {
+        assert_eq!(world.call_in(&me, "todo_take", json!({ "todoId": named })).unwrap(), first);
+    }
     assert_eq!(world.call_in(&me, "todo_next", next(600)).unwrap(), first);
     assert_eq!(world.log(lines).len(), lines);
     let other = world.call_in(&worker(&world, "other"), "todo_next", next(600)).unwrap();
@@ -240,6 +242,31 @@ fn a_released_step_can_be_taken_by_another_agent(backend: Backend) {
     assert_eq!(refused.code(), "already_taken");
 }
 
+/// Q-O3: a result that arrives after a reassignment settles nothing, and is kept.
+fn a_late_result_is_refused_and_kept(backend: Backend) {
+    let world = World::new(backend);
+    let id = world.plan(&["task"])[0].clone();
+    let (old, new) = (worker(&world, "old"), worker(&world, "new"));
+    for path in [&old.actor.agent, &new.actor.agent] {
+        world.call("agent_register", json!({ "agent": path.as_str() })).unwrap();
+        let assign = json!({ "taskId": id, "agent": path.as_str() });
+        world.call("task_assign", assign).unwrap();
+    }
+    let complete = json!({ "taskId": id, "outcome": "built it my way" });
+    let refused = world.call_in(&old, "task_complete", complete).unwrap_err();
+    assert_eq!((refused.code(), refused.meaning().exit), ("not_permitted", 4));
+    let claim = json!({ "todoId": id, "outcome": "and tested it" });
+    assert_eq!(world.call_in(&old, "todo_claim", claim).unwrap_err().code(), "not_permitted");
+    let stale = json!({ "taskId": id, "outcome": "an old lease", "epoch": 7 });
+    assert_eq!(world.call_in(&new, "task_complete", stale).unwrap_err().code(), "stale_epoch");
+    let shown = world.call("todo_show", json!({ "todoId": id })).unwrap();
+    assert_eq!(shown["todo"]["status"], "in_progress");
+    let late: Vec<_> = shown["lateReports"].as_array().unwrap().iter().collect();
+    let said: Vec<_> = late.iter().map(|report| &report["outcome"]).collect();
+    assert_eq!(said, ["built it my way", "and tested it", "an old lease"]);
+    assert_eq!(late[0]["by"], json!(old.actor.principal));
+}
+
 /// P-1: a hold with an end lifts by itself: the item is handed out, and shown without it.
 fn a_hold_lifts_by_itself(backend: Backend) {
     let mut world = World::new(backend);
@@ -340,8 +367,9 @@ fn bad_wishes_are_refused_and_change_nothing(backend: Backend) {
         let error = world.call(name, input.clone()).unwrap_err();
         assert_eq!((error.code(), error.meaning().exit), (code, exit), "{name} {input}");
     }
-    let none = world.call("todo_next", json!({ "planFile": "nowhere.md" })).unwrap();
-    assert_eq!(none["todo"], Value::Null);
+    // A plan that is not there is not a plan with nothing to do.
+    let none = world.call("todo_next", json!({ "planFile": "nowhere.md" })).unwrap_err();
+    assert_eq!((none.code(), none.meaning().exit), ("unknown_plan", 1));
     // The stale heartbeat left its line, and nothing else did.
     assert_eq!(world.log(lines + 1).len(), lines + 1);
     // A turn's items are not taken.
@@ -360,6 +388,7 @@ on_every_store!(
     what_waits_is_not_handed_out,
     a_released_step_can_be_taken_by_another_agent,
     a_hold_lifts_by_itself,
+    a_late_result_is_refused_and_kept,
     a_claim_is_judged_by_another,
     bad_wishes_are_refused_and_change_nothing,
 );

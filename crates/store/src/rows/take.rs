@@ -59,7 +59,10 @@ macro_rules! next {
                  WHERE t.list_id || '' = $1 AND t.status || '' = 'in_progress' \
                  AND (m.rank <> 1 OR e.holder IS NULL OR e.lease_until <= $3) AND ",
             workable!(hold_until!($dialect), "$6"),
-            " ORDER BY m.rank, t.tree_key, t.position, t.id LIMIT 1",
+            " AND NOT EXISTS (SELECT 1 FROM todos AS c WHERE c.parent_id = t.id \
+                 AND c.removed_at IS NULL AND c.status IN ('backlog', 'pending', 'in_progress')) \
+                 ORDER BY m.rank, length(t.tree_key) - length(replace(t.tree_key, '/', '')) DESC, \
+                 t.tree_key, t.position, t.id LIMIT 1",
             $lock,
             "), pending AS MATERIALIZED ( \
                  SELECT t.id FROM todos AS t WHERE t.list_id = $1 AND t.status = 'pending' AND ",

@@ -320,6 +320,22 @@ impl Tx<'_> {
         )
     }
 
+    /// What is open right below an item.
+    pub fn open_below(&mut self, list: ListId, parent: TodoId) -> Result<Vec<Todo>, Error> {
+        let (list, parent) = (list.to_string(), parent.to_string());
+        self.query(
+            sql!(
+                "SELECT ",
+                columns!(),
+                " FROM todos WHERE parent_id = $2 AND list_id = $1 AND removed_at IS NULL \
+                 AND status IN ('backlog', 'pending', 'in_progress') \
+                 ORDER BY position, created_at, id LIMIT 100"
+            ),
+            &[(&list).into(), (&parent).into()],
+            read,
+        )
+    }
+
     /// How many items of a list stand where, and the highest position; from the index alone.
     pub fn tally(&mut self, list: ListId) -> Result<(Tally, Option<i64>), Error> {
         let list = list.to_string();

@@ -160,6 +160,7 @@ pub(crate) fn run(budget: Budget) -> Run {
         cancelled: None,
         stop_reason: None,
         stop_detail: None,
+        stop_code: None,
         started_by: "operator".to_owned(),
         created_at: now,
         updated_at: now,
