@@ -172,13 +172,9 @@ fn global_args() -> Vec<Arg> {
         )
         .env("PUNCHLIST_DB")
         .hide_env_values(true),
-        value(
-            "project",
-            "NAME",
-            "The project [default: the repository's, by the folder of its main working tree]",
-        )
-        .env("PUNCHLIST_PROJECT")
-        .hide_env_values(true),
+        value("project", "NAME", "The project [default: the repository's]")
+            .env("PUNCHLIST_PROJECT")
+            .hide_env_values(true),
         switch("json", "Print the bare output object, or {\"error\":…}"),
         switch("compact", "Print short text for agents, one item per line (format punchlist/1)"),
         switch("quiet", "Print nothing on success").short('q'),

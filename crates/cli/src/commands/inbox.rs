@@ -112,7 +112,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let mut globals = globals.clone();
     if let Some(("answer", matches)) = matches.subcommand() {
         let envelope = caller::envelope(&ops, &globals, false)?;
-        let inbox = Inbox { globals: &globals, ops: &ops, envelope };
+        let inbox = Inbox { globals: &globals, ops: &ops, envelope, is_in_run: false };
         return inbox.answer(matches);
     }
     let mut input = Map::from_iter([("state".to_owned(), Value::from("open"))]);
@@ -137,7 +137,7 @@ pub(super) fn answer_here(
     envelope: Envelope,
     gate: &str,
 ) -> Result<(), Failure> {
-    inbox_answer::ask(&Inbox { globals, ops, envelope }, Some(gate))
+    inbox_answer::ask(&Inbox { globals, ops, envelope, is_in_run: true }, Some(gate))
 }
 
 /// Where answers are given.
@@ -145,6 +145,8 @@ pub(super) struct Inbox<'a> {
     pub(super) globals: &'a Globals,
     ops: &'a Ops,
     pub(super) envelope: Envelope,
+    /// This very process goes on with the run that asks.
+    is_in_run: bool,
 }
 
 impl Inbox<'_> {
@@ -268,10 +270,11 @@ impl Inbox<'_> {
         let answer = self.ops.call(operation, &self.envelope, input)?;
         call::show(self.globals, operation, &answer, self.envelope.now)?;
         let run = answer["gate"]["runId"].as_str();
-        if let Some(run) = run.filter(|_| !self.globals.json && !self.globals.quiet) {
-            output::remark(&format!(
-                "The run that asked goes on with a worker, or here: punch run --resume {run}\n"
-            ));
+        let is_text = !self.globals.json && !self.globals.compact && !self.globals.quiet;
+        if let Some(run) = run.filter(|_| is_text && !self.is_in_run) {
+            output::print(&format!(
+                "The run that asked goes on in a worker, or here: punch run --resume {run}\n"
+            ))?;
         }
         Ok(())
     }

@@ -50,7 +50,8 @@ fn leave_out(group: &str, command: Command, operation: &Operation) -> Command {
     command.override_usage(usage).mut_args(|arg| {
         let Some(at) = ids.iter().position(|id| arg.get_id() == id) else { return arg };
         // What is missing is said by dispatch; clap would want the words before it.
-        let arg = arg.required(false);
+        // One word less moves the rest, also a figure below zero.
+        let arg = arg.required(false).allow_negative_numbers(true);
         if at > 0 {
             return arg;
         }
@@ -83,7 +84,12 @@ pub(super) fn run_in(
     let Value::Object(mut input) = operation::input(operation, &mut globals, inner) else {
         return operation::run(&globals, group, matches);
     };
-    make_room(operation.surfaces.positional, &mut input);
+    let schema = (operation.input_schema)();
+    let needed = |place: &&&str| {
+        schema["required"].as_array().is_some_and(|names| names.iter().any(|name| name == **place))
+    };
+    let needed: Vec<&str> = operation.surfaces.positional.iter().filter(needed).copied().collect();
+    make_room(&needed, &mut input);
     let ops = caller::ops(&globals)?;
     let which = operation.surfaces.positional[0];
     if !input.contains_key(which) {

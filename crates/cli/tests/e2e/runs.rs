@@ -331,7 +331,9 @@ text = "It is 9090."
     assert_eq!(told.exit, Some(1));
     assert!(told.stderr.contains("waiting for an answer: punch inbox"), "{}", told.stderr);
     let answered = ["inbox", "answer", "--resume", "--response", "9090"];
-    place.punch(answered).with(&place.operator()).said();
+    let said = place.punch(answered).with(&place.operator()).said();
+    let how = format!("punch run --resume {}\n", answer["runId"].as_str().unwrap());
+    assert!(said.ends_with(&how), "{said}");
     let resumed = run(&place, &["--resume", answer["runId"].as_str().unwrap()]).run();
     assert_eq!((resumed.exit, resumed.stdout.as_str()), (Some(0), "It is 9090.\n"));
     let here = run(&place, &["Which?"]).words(model).stdin("2\n").on_terminal();

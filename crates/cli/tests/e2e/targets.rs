@@ -36,7 +36,11 @@ impl Folder {
         let shown = self.person(&["issue", "show", &number.to_string(), "--json"]).answer();
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let steps = shown["steps"].as_array().unwrap().iter();
-        steps.map(|step| (text(&step["content"]), text(&step["status"]))).collect()
+        let pair = |step: &Value| (text(&step["content"]), text(&step["status"]));
+        let mut steps: Vec<_> = steps.map(pair).collect();
+        // The clock stands still, so nothing says which of two was made first.
+        steps.sort();
+        steps
     }
 }
 

@@ -23,7 +23,7 @@ pub struct Input {
     pub mission_slug: String,
     /// Its id.
     pub todo_id: String,
-    /// What was accomplished.
+    /// What was done.
     pub outcome: Body,
     /// Metrics that may have changed.
     #[serde(default)]

@@ -34,11 +34,11 @@ pub struct Input {
     pub action: Act,
     /// Why; kept in the record.
     pub reason: Body,
-    /// The new one, to extend.
+    /// To extend.
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     pub deadline: Maybe<Title>,
-    /// The new one, to reprioritize.
+    /// To reprioritize.
     #[serde(default)]
     pub priority: Option<Priority>,
 }
