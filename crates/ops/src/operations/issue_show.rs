@@ -36,6 +36,7 @@ pub struct Output {
     /// Comments, and the decisions that must be seen; the oldest first.
     pub updates: Vec<UpdateView>,
     /// Sign-offs that were granted; the oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sign_offs: Vec<SignOffView>,
     /// The sessions that have worked on it.
     pub sessions: Vec<SessionView>,
