@@ -39,6 +39,8 @@ pub(crate) struct Globals {
     pub(crate) carry: Option<Role>,
     pub(crate) agent: Option<AgentPath>,
     pub(crate) session: Option<String>,
+    /// A session of the environment, beside an issue that is named.
+    pub(crate) implied_session: Option<String>,
     pub(crate) conversation: Option<String>,
     pub(crate) turn: Option<String>,
     pub(crate) mission: Option<String>,
@@ -50,6 +52,12 @@ pub(crate) struct Globals {
 impl Globals {
     pub(crate) fn from_matches(matches: &ArgMatches) -> Self {
         let text = |name: &str| matches.get_one::<String>(name).cloned();
+        let issue = matches.get_one::<i64>("issue").copied();
+        // An issue that is typed goes before a session of the environment, which may be any.
+        let implied =
+            issue.is_some() && matches.value_source("session") == Some(ValueSource::EnvVariable);
+        let session = text("session");
+        let (session, implied_session) = if implied { (None, session) } else { (session, None) };
         Self {
             db: text("db"),
             project: text("project"),
@@ -59,12 +67,13 @@ impl Globals {
             no_color: matches.get_flag("no-color"),
             carry: matches.get_one::<Role>("as").copied(),
             agent: matches.get_one::<AgentPath>("agent").cloned(),
-            session: text("session"),
+            session,
+            implied_session,
             conversation: text("conversation"),
             turn: text("turn"),
             mission: text("mission"),
             pillar: text("pillar"),
-            issue: matches.get_one::<i64>("issue").copied(),
+            issue,
             idempotency_key: text("idempotency-key"),
         }
     }
@@ -163,7 +172,7 @@ fn global_args() -> Vec<Arg> {
         )
         .env("PUNCHLIST_DB")
         .hide_env_values(true),
-        value("project", "NAME", "The project [default: the folder of the git root]")
+        value("project", "NAME", "The project [default: the repository's]")
             .env("PUNCHLIST_PROJECT")
             .hide_env_values(true),
         switch("json", "Print the bare output object, or {\"error\":…}"),
@@ -185,8 +194,8 @@ fn global_args() -> Vec<Arg> {
         context(value("mission", "SLUG", "The mission the caller works for")),
         context(value("pillar", "SLUG", "The pillar the caller works for")),
         context(
-            value("issue", "N", "The issue a person means, where it is not the session's")
-                .value_parser(clap::value_parser!(i64)),
+            value("issue", "N", "The issue that is meant, where it is not the session's")
+                .value_parser(issue),
         ),
         context(value(
             "idempotency-key",
@@ -201,6 +210,12 @@ fn role(text: &str) -> Result<Role, String> {
         let names: Vec<&str> = Role::ALL.iter().map(|role| role.name()).collect();
         format!("there is no such role; the roles are {}", names.join(", "))
     })
+}
+
+/// The number of an issue: `3`, or `#3` as it is shown.
+fn issue(text: &str) -> Result<i64, String> {
+    let number = text.strip_prefix('#').unwrap_or(text).parse().ok();
+    number.ok_or_else(|| "an issue is named by its number, e.g. 3 or '#3'".to_owned())
 }
 
 fn agent(text: &str) -> Result<AgentPath, String> {
@@ -228,6 +243,18 @@ mod tests {
             let flag = format!("--{}", arg.get_id());
             assert!(WITH_VALUE.contains(&flag.as_str()), "{flag}");
         }
+    }
+
+    #[test]
+    fn no_argument_takes_an_unknown_flag_for_its_value() {
+        fn walk(command: &Command) {
+            for arg in command.get_arguments() {
+                let takes_any = arg.is_allow_hyphen_values_set() || arg.is_trailing_var_arg_set();
+                assert!(!takes_any, "{} of {}", arg.get_id(), command.get_name());
+            }
+            command.get_subcommands().for_each(walk);
+        }
+        walk(&tree(None, None));
     }
 
     #[test]

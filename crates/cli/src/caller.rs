@@ -5,18 +5,18 @@
 
 use std::env;
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use punchlist_core::Time;
 use punchlist_engine::Telemetry;
 use punchlist_ops::identity::{AGENT_HOSTS, Facts, Terminal};
-use punchlist_ops::{Context, Envelope, Ops, clock};
-use punchlist_store::{Options, Target, outside};
+use punchlist_ops::{Context, Envelope, Ops, Place, clock};
+use punchlist_store::{Options, Target};
 
 use crate::args::Globals;
 use crate::failure::Failure;
 use crate::output::warn;
-use crate::settings;
+use crate::{repository, settings};
 
 /// The operations on the store the flags name.
 pub(crate) fn ops(globals: &Globals) -> Result<Ops, Failure> {
@@ -83,23 +83,33 @@ pub(crate) fn envelope(
 ) -> Result<Envelope, Failure> {
     let (facts, token) = credentials(globals, speaks_protocol);
     let (actor, proof) = ops.identify(facts, token.as_deref())?;
+    let settings = settings::read()?;
+    let configured = settings.config.project.as_deref();
+    let (project, place) = located(ops, globals, configured);
+    let here = env::current_dir().unwrap_or_default();
+    let (branch, detached) = repository::branch(&here);
     Ok(Envelope {
         actor,
         proof,
-        project: project(globals),
+        project,
         context: Context {
             session: globals.session.clone(),
             conversation: globals.conversation.clone(),
             turn: globals.turn.clone(),
-            host_session: env::var("CLAUDE_CODE_SESSION_ID").ok(),
-            branch: branch(),
+            host_session: globals
+                .implied_session
+                .clone()
+                .or_else(|| env::var("CLAUDE_CODE_SESSION_ID").ok()),
+            branch,
+            detached,
+            place,
             directory: env::current_dir().ok().map(|path| path.to_string_lossy().into_owned()),
             issue: globals.issue,
             run: None,
             executor: None,
         },
         idempotency_key: globals.idempotency_key.clone(),
-        agents: settings::read()?.config.agents,
+        agents: settings.config.agents,
         now: now()?,
     })
 }
@@ -128,44 +138,33 @@ pub(crate) fn telemetry() -> Telemetry {
     Telemetry::from_env(&|name| env::var(name).ok(), warn)
 }
 
-pub(crate) fn project(globals: &Globals) -> String {
-    if let Some(name) = globals.project.as_ref().filter(|name| !name.trim().is_empty()) {
-        return name.trim().to_owned();
+/// The project that somebody named.
+fn named(globals: &Globals, configured: Option<&str>) -> Option<String> {
+    let name = globals.project.as_deref().map(str::trim).filter(|name| !name.is_empty());
+    name.or(configured).map(str::to_owned)
+}
+
+/// The project by name, and what it is recognised by where nobody named it. A store that cannot be
+/// asked says so to whatever comes next.
+fn located(ops: &Ops, globals: &Globals, configured: Option<&str>) -> (String, Option<Place>) {
+    if let Some(name) = named(globals, configured) {
+        return (name, None);
     }
-    let folder = env::current_dir().unwrap_or_default();
-    name_of(git_root(&folder).unwrap_or(&folder))
+    let (place, names) = repository::place(&env::current_dir().unwrap_or_default());
+    let name = ops.project_at(&place, &names);
+    (name.unwrap_or_else(|_| names.into_iter().next().unwrap_or_default()), Some(place))
+}
+
+/// The project's name where the store is not to be asked.
+pub(crate) fn project_by_name(globals: &Globals) -> String {
+    let here = || repository::place(&env::current_dir().unwrap_or_default()).1;
+    named(globals, None).or_else(|| here().into_iter().next()).unwrap_or_default()
 }
 
 /// The project's folder: the root of the git folder, else the one we are in.
 pub(crate) fn folder() -> PathBuf {
     let folder = env::current_dir().unwrap_or_default();
-    git_root(&folder).unwrap_or(&folder).to_owned()
-}
-
-/// The longest file of git's that is read: a path, or the name of a branch.
-const GIT_FILE_MAX: usize = 64 << 10;
-
-/// The branch that is checked out here, read from git's own files; a worktree's `.git` is a file that
-/// says where they are.
-fn branch() -> Option<String> {
-    let folder = env::current_dir().ok()?;
-    let mut git = git_root(&folder)?.join(".git");
-    if git.is_file() {
-        let text = outside::text(&git, GIT_FILE_MAX).ok()?;
-        let named = PathBuf::from(text.strip_prefix("gitdir:")?.trim());
-        git = if named.is_absolute() { named } else { git.parent()?.join(named) };
-    }
-    let head = outside::text(&git.join("HEAD"), GIT_FILE_MAX).ok()?;
-    head.trim().strip_prefix("ref: refs/heads/").map(str::to_owned)
-}
-
-fn git_root(folder: &Path) -> Option<&Path> {
-    folder.ancestors().find(|path| path.join(".git").exists())
-}
-
-fn name_of(folder: &Path) -> String {
-    let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    if name.is_empty() { "default".to_owned() } else { name.into_owned() }
+    repository::root(&folder).unwrap_or(&folder).to_owned()
 }
 
 /// `punchlist.db` in the user's data directory.

@@ -27,7 +27,7 @@ pub(crate) fn args() -> [Arg; 2] {
             .long("max-todo-continuations")
             .value_name("N")
             .help("How often at most; 0 is never [default: as configured, else 10]")
-            .allow_hyphen_values(true)
+            .allow_negative_numbers(true)
             .value_parser(ValueParser::new(number)),
     ]
 }

@@ -8,6 +8,10 @@ use serde_json::{Map, Value, json};
 
 use crate::output;
 
+/// How a text is given that looks like a flag.
+const TEXT_WITH_DASH: &str =
+    "a text that begins with - goes after --, or is joined to its flag: --reason='- text'";
+
 /// Why a command did not do what it was asked.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -129,7 +133,11 @@ impl From<clap::Error> for Failure {
                 let text = text.strip_prefix("error: ").unwrap_or(&text);
                 // clap's own closing lines (usage, tips) are the hint.
                 let (message, rest) = text.split_once("\n\n").unwrap_or((text, ""));
-                let hint = rest.trim().replace("\n\n", "\n");
+                let mut hint = rest.trim().replace("\n\n", "\n");
+                if hint.starts_with("tip: to pass ") {
+                    let (_, rest) = hint.split_once('\n').unwrap_or((&hint, ""));
+                    hint = format!("{TEXT_WITH_DASH}\n{rest}");
+                }
                 let hint = (!hint.is_empty()).then_some(hint);
                 Self::Usage { message: message.trim().to_owned(), hint }
             }

@@ -11,6 +11,7 @@ mod drive;
 mod failure;
 mod output;
 mod render;
+mod repository;
 mod settings;
 mod stop;
 

@@ -186,7 +186,14 @@ events! {
     /// Out of the usual lists; the row stays.
     TodoArchived = "todo_archived" { todo_id: TodoId, archived_at: Time }
     /// A grave command was refused; nothing changed.
-    CommandRefused = "command_refused" { todo_id: TodoId, action: Action, refusal: Refusal }
+    CommandRefused = "command_refused" {
+        todo_id: TodoId,
+        action: Action,
+        refusal: Refusal,
+        /// What the caller reported: a result that came too late is kept (Q-O3).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<String>,
+    }
     /// An issue was filed.
     IssueCreated = "issue_created" { issue: Box<Issue> }
     /// An issue moved.
@@ -364,6 +371,8 @@ events! {
         run_id: RunId,
         reason: StopReason,
         detail: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<String>,
         counters: Counters,
     }
     /// A session is not to go on by itself.

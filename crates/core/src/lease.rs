@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Time, Todo};
+use crate::{Event, Time, Todo};
 
 /// The longest lease: a day. What takes longer sends heartbeats.
 pub const LEASE_S_MAX: i64 = 24 * 3600;
@@ -37,4 +37,11 @@ impl Lease {
 #[must_use]
 pub fn ends_with(todo: &Todo) -> bool {
     todo.status != crate::Status::InProgress || todo.claim.is_some() || todo.hold.is_some()
+}
+
+/// Does this event end the lease of its item, whatever happens to the item next? A step that is
+/// given back may be in progress again at once, by policy; nobody holds it then.
+#[must_use]
+pub const fn ended_by(event: &Event) -> bool {
+    matches!(event, Event::TodoYielded(_))
 }

@@ -25,7 +25,7 @@ mod tree;
 pub use changes::Changes;
 pub use fault::PlanFault;
 pub use parse::{parse, text};
-pub use position::{Position, Reason, first_leaf_by_depth, position};
+pub use position::{Position, Reason, badge, first_leaf_by_depth, open_below, position};
 pub use purge::{ArchivedPlan, Purge, PurgePlans, PurgedPlan};
 pub use render::{Form, Rendered, render};
 pub use state::{Need, State, need, state};

@@ -98,6 +98,7 @@ const PLAN: Policy = Policy {
     wip: Wip::Many,
     selector: Selector::PreOrder,
     outcome_required: false,
+    reopens: true,
     nests: true,
     assigning_starts: true,
     numbered: true,

@@ -116,6 +116,8 @@ pub enum Refusal {
     Unbound,
     /// No such session in the project.
     UnknownSession { session: String },
+    /// The issue that was named is not the one the session is bound to.
+    OtherIssue { number: i64, bound: Option<i64> },
     /// The session is over.
     SessionEnded { session: SessionId, at: Time },
     /// Another session works on the issue.
@@ -134,6 +136,8 @@ pub enum Refusal {
     NotLinked { number: i64, kind: LinkKind, to: i64 },
     /// Issues below it are open, and nobody confirmed.
     OpenChildren { number: i64, children: Vec<i64> },
+    /// Tasks below it are open: completing it would hide them.
+    OpenSubtasks { todo_id: TodoId, title: String, children: Vec<String> },
     /// The issue or its checklist has changed since the caller looked.
     StaleRevision { number: i64, expected: i64, revision: i64, checklist: String },
     /// Markdown that is no checklist, line by line.
@@ -186,6 +190,10 @@ pub enum Refusal {
     BadPlan { fault: String },
     /// No such plan in the project.
     UnknownPlan { plan_file: String, branch: String },
+    /// The plan is not on this branch, but on these.
+    PlanElsewhere { plan_file: String, branch: String, branches: Vec<String> },
+    /// No branch is checked out, and none was named.
+    NoBranch { plan_file: String },
     /// The list was put away; nothing is done to its items.
     Archived { at: Time },
     /// Tasks are open, and nobody confirmed.
@@ -230,7 +238,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// Every code there is, for the error table and its golden.
-    pub const CODES: [&'static str; 78] = [
+    pub const CODES: [&'static str; 80] = [
         "unknown_todo",
         "already_settled",
         "wrong_status",
@@ -264,6 +272,7 @@ impl Refusal {
         "ambiguous_text",
         "unbound",
         "unknown_session",
+        "other_issue",
         "session_ended",
         "issue_held",
         "already_bound",
@@ -291,6 +300,7 @@ impl Refusal {
         "no_checklist",
         "bad_plan",
         "unknown_plan",
+        "no_branch",
         "archived",
         "open_tasks",
         "unconfirmed",
@@ -358,13 +368,14 @@ impl Refusal {
             Self::NoSuchText { .. } => "no_such_text",
             Self::AmbiguousText { .. } => "ambiguous_text",
             Self::UnknownSession { .. } => "unknown_session",
+            Self::OtherIssue { .. } => "other_issue",
             Self::SessionEnded { .. } => "session_ended",
             Self::IssueHeld { .. } => "issue_held",
             Self::AlreadyBound { .. } | Self::HasChecklist { .. } => "already_bound",
             Self::SelfLink { .. } => "self_link",
             Self::AlreadyLinked { .. } => "already_linked",
             Self::NotLinked { .. } => "not_linked",
-            Self::OpenChildren { .. } => "open_children",
+            Self::OpenChildren { .. } | Self::OpenSubtasks { .. } => "open_children",
             Self::StaleRevision { .. } => "stale_revision",
             Self::BadChecklist { .. } => "bad_checklist",
             Self::UnknownGate { .. } => "unknown_gate",
@@ -381,7 +392,8 @@ impl Refusal {
             Self::NoProposal { .. } => "no_proposal",
             Self::ProposalSettled { .. } => "proposal_settled",
             Self::BadPlan { .. } => "bad_plan",
-            Self::UnknownPlan { .. } => "unknown_plan",
+            Self::UnknownPlan { .. } | Self::PlanElsewhere { .. } => "unknown_plan",
+            Self::NoBranch { .. } => "no_branch",
             Self::Archived { .. } => "archived",
             Self::OpenTasks { .. } => "open_tasks",
             Self::Unconfirmed { .. } => "unconfirmed",

@@ -165,6 +165,9 @@ pub struct Run {
     /// More about it: the words of an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_detail: Option<String>,
+    /// The stable code of an error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_code: Option<String>,
     pub started_by: String,
     pub created_at: Time,
     pub updated_at: Time,
@@ -228,11 +231,14 @@ pub fn apply_run(state: &mut Option<Run>, event: &Event, at: Time) -> bool {
         Event::RunCancelled(RunCancelled { run_id, reason }) if *run_id == run.id => {
             run.cancelled = Some(reason.clone());
         }
-        Event::RunStopped(RunStopped { run_id, reason, detail, counters }) if *run_id == run.id => {
+        Event::RunStopped(RunStopped { run_id, reason, detail, code, counters })
+            if *run_id == run.id =>
+        {
             run.counters.clone_from(counters);
             (run.state, run.waits_for) = (RunState::Ended, None);
             (run.stop_reason, run.ended_at) = (Some(*reason), Some(at));
             run.stop_detail.clone_from(detail);
+            run.stop_code.clone_from(code);
         }
         _ => return false,
     }

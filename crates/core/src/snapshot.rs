@@ -133,6 +133,13 @@ pub enum Touched {
     Taken(TodoId),
 }
 
+impl Snapshot {
+    /// Drops the holds whose time has come, so that everybody sees the items as they are now.
+    pub fn lift_holds(&mut self, now: Time) {
+        self.todos.values_mut().for_each(|todo| todo.lift_hold(now));
+    }
+}
+
 /// Folds one event into the state. An item that was not loaded is left alone.
 pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
     match event {
@@ -178,6 +185,7 @@ pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
                 todo.started_at = *started_at;
                 granted(todo, Action::Start);
             }
+            todo.lift_hold(at);
             todo.updated_at = at;
             Touched::Taken(*todo_id)
         }
@@ -263,6 +271,7 @@ pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
                 return Touched::Nothing;
             };
             let before = todo.status;
+            todo.lift_hold(at);
             change(todo, event);
             todo.updated_at = at;
             if before != todo.status {

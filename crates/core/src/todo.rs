@@ -191,6 +191,17 @@ pub struct Hold {
     /// takes back by itself (Q-S3).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conflicts_with: Option<TodoId>,
+    /// When it lifts by itself; none: when somebody lets the item go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Time>,
+}
+
+impl Hold {
+    /// Has its time come?
+    #[must_use]
+    pub fn is_over(&self, now: Time) -> bool {
+        self.until.is_some_and(|until| until <= now)
+    }
 }
 
 /// "I say this is done": who, when, on what evidence.
@@ -373,6 +384,13 @@ impl Todo {
         self.external_id.clone().unwrap_or_else(|| self.id.to_string())
     }
 
+    /// Drops a hold whose time has come. Nothing else has to happen for it to lift.
+    pub fn lift_hold(&mut self, now: Time) {
+        if self.hold.as_ref().is_some_and(|hold| hold.is_over(now)) {
+            self.hold = None;
+        }
+    }
+
     /// Can somebody work on this now? Counts, selection, the driver and reminders all ask here.
     ///
     /// A claimed item waits for its reviewer, a held one for a reason, a deferred one for a date.
@@ -380,7 +398,7 @@ impl Todo {
     pub fn is_actionable(&self, now: Time) -> bool {
         self.status.is_active()
             && self.claim.is_none()
-            && self.hold.is_none()
+            && self.hold.as_ref().is_none_or(|hold| hold.is_over(now))
             && self.defer_until.is_none_or(|until| until <= now)
             && !self.title.trim().is_empty()
     }

@@ -118,8 +118,8 @@ mod tests {
             for from in [Status::Completed, Status::Cancelled] {
                 for by in Move::ALL {
                     let to = next(from, by, policy(kind));
-                    let expected =
-                        (by == Move::Reopen && kind == ListKind::Issue).then_some(Status::Pending);
+                    let reopens = matches!(kind, ListKind::Issue | ListKind::Plan);
+                    let expected = (by == Move::Reopen && reopens).then_some(Status::Pending);
                     assert_eq!(to, expected, "{kind} {from} {by}");
                 }
             }

@@ -19,6 +19,7 @@ pub use live::Live;
 pub use outside::Toolshed;
 pub use runner::Outcome;
 pub use tools::{Answer, Outside, Said};
+pub use wire::code_of;
 
 use std::sync::Arc;
 

@@ -26,9 +26,10 @@ pub(crate) use runs::{NewRun, Reply, ToolResult};
 pub(crate) use session_lists::scope_of as scope_of_session;
 pub(crate) use sessions::NewSession;
 
-use punchlist_core::authority::{Action, Verdict, authority};
+use punchlist_core::authority::{Action, Subject, Verdict, authority, may_any};
 use punchlist_core::command::Command;
 use punchlist_core::event::{CommandRefused, ListOpened, ProjectOpened};
+use punchlist_core::issue::address::{self, Precision};
 use punchlist_core::policy::{Wip, policy};
 use punchlist_core::text::{TextFault, Title};
 use punchlist_core::{
@@ -101,10 +102,30 @@ impl<'a, 't> Call<'a, 't> {
             Error::from(Refusal::UnknownTodo { todo_id, list })
         };
         let project = self.project()?.ok_or_else(unknown)?;
-        let key = TodoKey::parse(named).ok_or_else(unknown)?;
-        let (list, id) = self.tx.list_of(project, key)?.ok_or_else(unknown)?;
+        let (list, id) = match TodoKey::parse(named) {
+            Some(key) => self.tx.list_of(project, key)?.ok_or_else(unknown)?,
+            None => self.find_by_text(named)?.ok_or_else(unknown)?,
+        };
         self.reach_scope(&list.scope)?;
         Ok((list, id))
+    }
+
+    /// How exactly the caller must say which item it means: a person may be brief, an agent gives
+    /// the exact text (K-24).
+    pub(crate) fn precision(&self) -> Precision {
+        match may_any(self.envelope.actor.role, Subject::Issue, Action::Abbreviate) {
+            true => Precision::Brief,
+            false => Precision::Exact,
+        }
+    }
+
+    /// An item of the issue that the caller names, by its text; none: no issue was named.
+    fn find_by_text(&mut self, text: &str) -> Result<Option<(List, TodoId)>, Error> {
+        let Some(issue) = self.named_issue(Lock::No)? else { return Ok(None) };
+        let precision = self.precision();
+        let Some(checklist) = self.checklist(&issue)? else { return Ok(None) };
+        let id = address::find(&checklist, text, precision)?;
+        Ok(Some((checklist.list, id)))
     }
 
     /// The state of a list that one of its items is decided on.
@@ -125,7 +146,7 @@ impl<'a, 't> Call<'a, 't> {
             Wip::AtMostOne => Load::Open,
             Wip::ExactlyOneStep => Load::All,
         };
-        let mut snapshot = self.tx.snapshot(list, load)?;
+        let mut snapshot = self.snapshot(list, load)?;
         if !snapshot.todos.contains_key(&id) {
             // A settled one is not among the open ones, but deserves an answer of its own.
             snapshot.todos.extend(self.tx.todo(list_id, id)?.map(|todo| (id, todo)));
@@ -137,9 +158,16 @@ impl<'a, 't> Call<'a, 't> {
     /// The state of a list that may not exist or was put away; looking creates nothing.
     pub fn look(&mut self, scope: &Scope, load: Load) -> Result<Option<Snapshot>, Error> {
         match self.find(scope)?.filter(|list| list.archived_at.is_none()) {
-            Some(list) => Ok(Some(self.tx.snapshot(list, load)?)),
+            Some(list) => Ok(Some(self.snapshot(list, load)?)),
             None => Ok(None),
         }
+    }
+
+    /// The state of a list as it is now: a hold whose time has come is none.
+    pub(crate) fn snapshot(&mut self, list: List, load: Load) -> Result<Snapshot, Error> {
+        let mut snapshot = self.tx.snapshot(list, load)?;
+        snapshot.lift_holds(self.envelope.now);
+        Ok(snapshot)
     }
 
     /// The list of a scope, also one that was put away.
@@ -161,7 +189,7 @@ impl<'a, 't> Call<'a, 't> {
         let Some(list) = self.tx.list(project, scope, Lock::Row)? else {
             return Ok(None);
         };
-        let mut snapshot = self.tx.snapshot(list, load)?;
+        let mut snapshot = self.snapshot(list, load)?;
         self.bring_terms(&mut snapshot)?;
         Ok(Some(snapshot))
     }
@@ -172,7 +200,7 @@ impl<'a, 't> Call<'a, 't> {
         let project = self.ensure_project()?;
         self.lock_owner(&scope)?;
         if let Some(list) = self.tx.list(project, &scope, Lock::Row)? {
-            let mut snapshot = self.tx.snapshot(list, load)?;
+            let mut snapshot = self.snapshot(list, load)?;
             self.bring_terms(&mut snapshot)?;
             return Ok(snapshot);
         }
@@ -199,17 +227,35 @@ impl<'a, 't> Call<'a, 't> {
 
     /// The project, made on first use.
     pub fn ensure_project(&mut self) -> Result<ProjectId, Error> {
-        if let Some(project) = self.project()? {
+        let place = self.place()?;
+        if place.is_none() {
+            if let Some(project) = self.project()? {
+                return Ok(project);
+            }
+        } else if let Some((project, settled)) = self.tx.project_settled(&self.envelope.project)? {
+            // The first that writes to a project from before keeps its name.
+            if let Some(place) = place.filter(|_| !settled) {
+                self.tx.settle_project(project, &place)?;
+            }
             return Ok(project);
         }
         let name = host_id("project", Some(&self.envelope.project))?
             .ok_or(Error::MissingContext { missing: vec!["project"] })?;
         let (project_id, created_at) = (ProjectId::from(self.ids.ulid()), self.envelope.now);
         self.tx.insert_project(project_id, &name, created_at)?;
+        if let Some(place) = place {
+            self.tx.settle_project(project_id, &place)?;
+        }
         let event = ProjectOpened { project_id, name, created_at }.into();
         let stamp = self.stamp(project_id);
         self.tx.append(&stamp, &project_id.to_string(), &event)?;
         Ok(project_id)
+    }
+
+    /// What the caller's project is recognised by, as it is stored.
+    fn place(&self) -> Result<Option<String>, Error> {
+        let place = self.envelope.context.place.as_ref().map(serde_json::to_string).transpose();
+        place.map_err(|error| Error::Internal { detail: error.to_string() })
     }
 
     /// Decides a command on a state and records what came of it (steps 5 to 7).
@@ -250,7 +296,7 @@ impl<'a, 't> Call<'a, 't> {
             return Ok(());
         };
         let refusal = Refusal::NotPermitted { role, action, list: list.kind(), todo_kind, denial };
-        let event = CommandRefused { todo_id, action, refusal }.into();
+        let event = CommandRefused { todo_id, action, refusal, said: None }.into();
         let stamp = self.stamp(project);
         Ok(self.tx.append(&stamp, &list.id.to_string(), &event)?)
     }
@@ -259,6 +305,15 @@ impl<'a, 't> Call<'a, 't> {
     fn refuse(&mut self, project: ProjectId, aggregate: &impl ToString, refused: Refused) -> Error {
         self.audit = refused.audit.map(|event| (project, aggregate.to_string(), event));
         refused.refusal.into()
+    }
+
+    /// Puts what the caller reported into the line that a refusal left.
+    pub(crate) fn keep_words(&mut self, words: Option<&str>) {
+        if let Some((_, _, event)) = &mut self.audit
+            && let Event::CommandRefused(refused) = &mut **event
+        {
+            refused.said = words.map(str::to_owned);
+        }
     }
 
     /// Writes the line a refusal left, if it left one.

@@ -97,6 +97,7 @@ pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::task_add::TaskAdd>(),
     Operation::of::<operations::task_release::TaskRelease>(),
     Operation::of::<operations::task_cancel::TaskCancel>(),
+    Operation::of::<operations::task_reopen::TaskReopen>(),
     Operation::of::<operations::metric_record::MetricRecord>(),
     Operation::of::<operations::metric_collect::MetricCollect>(),
     Operation::of::<operations::metric_failed::MetricFailed>(),

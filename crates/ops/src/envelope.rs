@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use punchlist_core::{Actor, RunId, Time, TokenId};
+use serde::{Deserialize, Serialize};
 
 use crate::config::Roster;
 
@@ -24,6 +25,33 @@ pub struct Envelope {
     /// The agents that are configured, where the surface has read the files.
     pub agents: Arc<Roster>,
     pub now: Time,
+}
+
+/// What a project is recognised by, wherever its folder lies: a repository, or else a folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Place {
+    /// Host and path of the repository's `origin`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_commit: Option<String>,
+    /// The git directory that all its worktrees share; outside git the folder.
+    pub folder: String,
+}
+
+impl Place {
+    /// Are both the same project? The first mark that both have decides.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        if let (Some(one), Some(other)) = (&self.origin, &other.origin) {
+            return one == other;
+        }
+        match (&self.root_commit, &other.root_commit) {
+            (Some(one), Some(other)) => one == other,
+            _ => self.folder == other.folder,
+        }
+    }
 }
 
 /// What a claim to be somebody rests on.
@@ -71,7 +99,8 @@ pub struct Context {
     pub turn: Option<String>,
     /// The id a host gives the session it runs, known to us or not.
     pub host_session: Option<String>,
-    /// The folder the caller runs in, by which its session is found where none is named.
+    /// The folder the caller runs in: what paths are relative to. It never says which session is
+    /// meant.
     pub directory: Option<String>,
     /// The run the caller is in. No surface takes it from outside.
     pub run: Option<RunId>,
@@ -79,6 +108,10 @@ pub struct Context {
     pub executor: Option<Actor>,
     /// The git branch of that folder.
     pub branch: Option<String>,
-    /// The issue a person means, where it is not that of the session.
+    /// The folder is a repository's, and no branch is checked out in it.
+    pub detached: bool,
+    /// What the project is recognised by.
+    pub place: Option<Place>,
+    /// The issue the caller names. It is obeyed or refused, and goes before the session's.
     pub issue: Option<i64>,
 }

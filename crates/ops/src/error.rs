@@ -28,6 +28,8 @@ pub enum Error {
     Input(Box<Fault>),
     /// The operation works on a turn, and the caller gave none.
     MissingContext { missing: Vec<&'static str> },
+    /// A file that should be read cannot be.
+    Unreadable { file: String, why: String },
     /// The key was used before, with another input.
     IdempotencyConflict { key: String },
     /// The token proves nothing.
@@ -122,6 +124,7 @@ pub const TABLE: &[Meaning] = &[
     meaning("ambiguous_text", 1, 409, false),
     meaning("unbound", 1, 409, false),
     meaning("unknown_session", 1, 404, false),
+    meaning("other_issue", 1, 409, false),
     meaning("session_ended", 1, 409, false),
     meaning("issue_held", 1, 409, false),
     meaning("already_bound", 1, 409, false),
@@ -148,6 +151,7 @@ pub const TABLE: &[Meaning] = &[
     meaning("items_required", 2, 400, false),
     meaning("no_checklist", 1, 409, false),
     meaning("bad_plan", 2, 400, false),
+    meaning("no_branch", 1, 409, false),
     meaning("unknown_plan", 1, 404, false),
     meaning("archived", 1, 409, false),
     meaning("open_tasks", 1, 409, false),
@@ -191,6 +195,7 @@ pub const TABLE: &[Meaning] = &[
     meaning("too_long", 2, 422, false),
     meaning("usage", 2, 400, false),
     meaning("stopped", 1, 503, true),
+    meaning("io", 3, 500, false),
     meaning("store_busy", 3, 503, true),
     meaning("store_conflict", 3, 503, true),
     meaning("store_corrupt", 3, 500, false),
@@ -218,6 +223,7 @@ impl Error {
             Self::UnknownOperation { .. } => "unknown_operation",
             Self::Input(fault) => fault.code(),
             Self::MissingContext { .. } => "missing_context",
+            Self::Unreadable { .. } => "io",
             Self::IdempotencyConflict { .. } => "idempotency_conflict",
             Self::NotForPostgres { .. } => "not_for_postgres",
             Self::FileExists { .. } => "file_exists",
@@ -288,6 +294,7 @@ impl Error {
                 let flags: Vec<String> = missing.iter().map(|m| format!("--{m} ID")).collect();
                 format!("the host gives it: {}", flags.join(" and "))
             }
+            Self::Unreadable { .. } => "check the path and its permissions".into(),
             Self::Internal { .. } => "please report it, with the command that led here".into(),
             Self::IdempotencyConflict { .. } => "use a new key for a new request".into(),
             Self::NotForPostgres { what: "restore" } => {
@@ -355,6 +362,7 @@ impl Error {
             }
             Self::Input(fault) => Some(fault.facts()),
             Self::MissingContext { missing } => Some(json!({ "missing": missing })),
+            Self::Unreadable { file, .. } => Some(json!({ "file": file })),
             Self::IdempotencyConflict { key } => Some(json!({ "idempotencyKey": key })),
             Self::BadToken { fault: TokenFault::Expired { at } } => {
                 Some(json!({ "expiredAt": at }))
@@ -424,6 +432,7 @@ impl fmt::Display for Error {
                 let verb = if missing.len() == 1 { "is" } else { "are" };
                 write!(f, "the {} of the caller {verb} missing", missing.join(" and the "))
             }
+            Self::Unreadable { file, why } => write!(f, "cannot read `{file}`: {why}"),
             Self::IdempotencyConflict { key } => {
                 write!(f, "the idempotency key `{key}` was used before with another input")
             }

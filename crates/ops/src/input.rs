@@ -174,10 +174,61 @@ pub fn evidence(texts: &[String]) -> Result<Vec<Evidence>, crate::Error> {
     let read = |(n, text): (usize, &String)| {
         Evidence::parse(text).ok_or_else(|| {
             let found = format!("`{}`", text.chars().take(60).collect::<String>());
-            let expected = "kind:value with commit, test, pr, file, url or note".to_owned();
+            let expected = match text.trim().split_once(':') {
+                Some(("commit", _)) => "commit: and 7 to 64 hexadecimal digits",
+                Some(("url", _)) => "url: and an address that begins with http:// or https://",
+                Some(("test" | "pr" | "file" | "note", _)) => "a value after the colon",
+                _ => "kind:value with commit, test, pr, file, url or note",
+            };
+            let expected = expected.to_owned();
             crate::explain::Fault::BadValue { path: format!("evidence[{n}]"), found, expected }
                 .into()
         })
     };
     texts.iter().enumerate().map(read).collect()
+}
+
+/// The schema of an item's id: a text, or a number.
+#[derive(Debug)]
+pub struct Key;
+
+impl schemars::JsonSchema for Key {
+    fn schema_name() -> Cow<'static, str> {
+        "Key".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": ["string", "integer"] })
+    }
+}
+
+/// An item by its id, or by its number, which may come as a number.
+pub fn named<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    struct Named;
+
+    impl serde::de::Visitor<'_> for Named {
+        type Value = String;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("a string")
+        }
+
+        fn visit_str<E>(self, text: &str) -> Result<String, E> {
+            Ok(text.to_owned())
+        }
+
+        fn visit_i64<E>(self, number: i64) -> Result<String, E> {
+            Ok(number.to_string())
+        }
+
+        fn visit_u64<E>(self, number: u64) -> Result<String, E> {
+            Ok(number.to_string())
+        }
+    }
+
+    deserializer.deserialize_any(Named)
 }

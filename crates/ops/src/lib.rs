@@ -20,6 +20,7 @@ pub mod identity;
 pub mod input;
 pub mod old_missions;
 pub mod operations;
+mod place;
 mod plan_file;
 pub mod portable;
 pub mod runs;
@@ -30,5 +31,5 @@ pub mod written;
 
 pub use catalogue::{CATALOGUE, Operation};
 pub use dispatch::Ops;
-pub use envelope::{Context, Envelope, Proof};
+pub use envelope::{Context, Envelope, Place, Proof};
 pub use error::Error;

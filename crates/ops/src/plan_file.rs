@@ -37,11 +37,8 @@ impl Markdown {
     }
 
     fn read(&self, envelope: &Envelope, file: &Path) -> Result<Plan, Error> {
-        let words =
-            file.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-        if !words {
-            return Err(outside(file));
-        }
+        let Some(stored) = below_root(envelope, file) else { return Err(outside(file)) };
+        let file = Path::new(&stored);
         let bad = |fault: PlanFault| Error::from(Refusal::BadPlan { fault: fault.to_string() });
         let stem = file.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
         match &self.given {
@@ -54,6 +51,51 @@ impl Markdown {
     }
 }
 
+/// The name of a plan, however its path is written: from the project's folder on, without detours.
+/// None: it leads out of the project.
+pub(crate) fn below_root(envelope: &Envelope, file: &Path) -> Option<String> {
+    let folder = Path::new(envelope.context.directory.as_deref().unwrap_or_default());
+    let root = root(envelope);
+    let inside = folder.strip_prefix(&root).unwrap_or(Path::new(""));
+    let below = if file.is_absolute() {
+        file.strip_prefix(&root).map(Path::to_owned).ok().or_else(|| {
+            // The same place by another name, such as /tmp and /private/tmp.
+            let (file, root) = (real(file)?, root.canonicalize().ok()?);
+            file.strip_prefix(root).map(Path::to_owned).ok()
+        })?
+    } else if is_from_here(&root, inside, file) {
+        inside.join(file)
+    } else {
+        file.to_owned()
+    };
+    let mut parts: Vec<&std::ffi::OsStr> = Vec::new();
+    for part in below.components() {
+        match part {
+            Component::CurDir => {}
+            Component::Normal(part) => parts.push(part),
+            Component::ParentDir => drop(parts.pop()?),
+            Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    let stored = parts.iter().collect::<PathBuf>();
+    (!parts.is_empty()).then(|| stored.to_string_lossy().into_owned())
+}
+
+/// Is a relative path meant from the folder the caller is in? It is where it says so, or where
+/// such a file is there; else it begins at the project's folder.
+fn is_from_here(root: &Path, inside: &Path, file: &Path) -> bool {
+    let first = file.components().next();
+    inside.components().next().is_some()
+        && (matches!(first, Some(Component::CurDir | Component::ParentDir))
+            || root.join(inside).join(file).exists())
+}
+
+/// Where a path leads, also one whose last part is not there.
+fn real(file: &Path) -> Option<PathBuf> {
+    let known = file.canonicalize().ok();
+    known.or_else(|| Some(file.parent()?.canonicalize().ok()?.join(file.file_name()?)))
+}
+
 /// The project's folder: the one that git keeps, else the one the caller is in.
 fn root(envelope: &Envelope) -> PathBuf {
     let folder = Path::new(envelope.context.directory.as_deref().unwrap_or("."));
@@ -63,9 +105,9 @@ fn root(envelope: &Envelope) -> PathBuf {
 
 /// The bytes of a file below a folder, not many more than a plan may have.
 fn bytes(root: &Path, file: &Path) -> Result<Vec<u8>, Error> {
-    let unread = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::InvalidInput => bad(file, "which is no file"),
-        _ => bad(file, &format!("which cannot be read: {error}")),
+    let unread = |error: std::io::Error| Error::Unreadable {
+        file: file.display().to_string(),
+        why: error.to_string(),
     };
     let meant = root.join(file).canonicalize().map_err(unread)?;
     if !meant.starts_with(root.canonicalize().map_err(unread)?) {

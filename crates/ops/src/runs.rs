@@ -31,6 +31,8 @@ pub struct Look {
     pub scene: Scene,
     /// Is its session bound to an issue?
     pub has_issue: bool,
+    /// The number of that issue.
+    pub issue: Option<i64>,
 }
 
 /// What came of a call that was made in a run, and of the step that wrote it down.
@@ -135,7 +137,11 @@ impl Ops {
                     call.scene(&run, lists)?
                 }
             };
-            let has_issue = session.is_some_and(|session| session.bound_issue.is_some());
+            let bound = session.and_then(|session| session.bound_issue);
+            let issue = match bound {
+                Some(id) => call.tx().issue_number(id)?,
+                None => None,
+            };
             let mut messages = call.tx().newest_messages(run.conversation_id, limit)?;
             // Its last reply is always among them: what is next follows from that.
             let is_reply = |message: &Message| {
@@ -155,7 +161,7 @@ impl Ops {
             {
                 messages.insert(0, first);
             }
-            Ok(Look { run, epoch, messages, scene, has_issue })
+            Ok(Look { run, epoch, messages, scene, has_issue: bound.is_some(), issue })
         })
     }
 

@@ -43,8 +43,11 @@ const fn profile_of(role: Role) -> Profile {
 #[must_use]
 pub fn listed(role: Role, choice: Choice) -> Vec<&'static Operation> {
     let usable = || CATALOGUE.iter().filter(move |operation| is_tool(operation, role));
+    // A lead completes; a claim is for those who may not.
+    let wanted = move |o: &&Operation| role != Role::Lead || o.name != "todo_claim";
     let of = |profile: Profile| {
-        usable().filter(|operation| operation.surfaces.profiles.contains(&profile)).collect()
+        let listed = |o: &&Operation| o.surfaces.profiles.contains(&profile) && wanted(o);
+        usable().filter(listed).collect()
     };
     match choice {
         Choice::All => usable().collect(),

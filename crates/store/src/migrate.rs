@@ -82,6 +82,11 @@ pub const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("schema/sqlite/0011_authority.sql"),
         postgres: include_str!("schema/postgres/0011_authority.sql"),
     },
+    Migration {
+        version: 12,
+        sqlite: include_str!("schema/sqlite/0012_places.sql"),
+        postgres: include_str!("schema/postgres/0012_places.sql"),
+    },
 ];
 
 /// How a store's version stands to ours.

@@ -133,7 +133,8 @@ pub(crate) fn restore(globals: &Globals, matches: &ArgMatches) -> Result<(), Fai
     let stop = Stop::on_signals();
     let mut meter = Meter::new(globals, "put back", &stop);
     let (overwrite, token) = (matches.get_flag("yes"), token.as_deref());
-    let project = &caller::project(globals);
+    // The store may be damaged, so it is not asked.
+    let project = &caller::project_by_name(globals);
     let wish = Restore { from, overwrite, facts, token, project, now };
     let restored = ops.restore(wish, &mut |done, total| meter.show(done, total))?;
     drop(meter);

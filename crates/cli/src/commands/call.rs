@@ -23,8 +23,7 @@ pub(crate) fn command() -> Command {
             Arg::new("input")
                 .value_name("JSON|-")
                 .help("The input object, or - to read it from standard input; absent: {}")
-                .value_parser(clap::value_parser!(OsString))
-                .allow_hyphen_values(true),
+                .value_parser(clap::value_parser!(OsString)),
         )
         .arg(Arg::new("list").long("list").help("List all operations").action(ArgAction::SetTrue))
         .arg(

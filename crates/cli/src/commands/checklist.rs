@@ -4,9 +4,10 @@
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use punchlist_core::Role;
-use punchlist_ops::Error;
+use punchlist_core::authority::{Action, Subject, may_any};
 use punchlist_ops::catalogue::find;
-use serde_json::{Map, Value};
+use punchlist_ops::{Envelope, Error, Ops};
+use serde_json::{Map, Value, json};
 
 use super::call;
 use crate::args::Globals;
@@ -48,7 +49,7 @@ pub(crate) fn is_action(matches: &ArgMatches) -> bool {
 
 fn action(name: &'static str, about: &'static str) -> Command {
     let text = |id: &'static str, shown: &'static str, help: &'static str| {
-        Arg::new(id).value_name(shown).help(help).required(true).allow_hyphen_values(true)
+        Arg::new(id).value_name(shown).help(help).required(true)
     };
     let which = text("content", "TEXT", "The item: its text, or a part that only it has");
     let items = Arg::new("items")
@@ -105,14 +106,28 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let ops = caller::ops(globals)?;
     let envelope = caller::envelope(&ops, globals, false)?;
     let answer = ops.call(todo, &envelope, Value::Object(input));
-    let answer = answer.map_err(|error| advised(error, envelope.actor.role))?;
+    let mut answer = answer.map_err(|error| advised(error, envelope.actor.role))?;
+    if !globals.json && !globals.compact && !globals.quiet {
+        answer["issue"] = target(globals, &ops, &envelope);
+    }
     call::show(globals, todo, &answer, envelope.now)
+}
+
+/// The number of the issue it was about, to be shown; the tool's own answer does not say (K-60).
+fn target(globals: &Globals, ops: &Ops, envelope: &Envelope) -> Value {
+    if let Some(number) = globals.issue {
+        return number.into();
+    }
+    let envelope = Envelope { idempotency_key: None, ..envelope.clone() };
+    let shown = find("session_show").and_then(|show| ops.call(show, &envelope, json!({})));
+    shown.map(|mut shown| shown["session"]["boundIssue"].take()).unwrap_or_default()
 }
 
 /// A person without a session is not to ask the operator, who that is.
 fn advised(error: Error, role: Role) -> Failure {
-    if error.code() == "unbound" && role == Role::Operator {
-        let hint = "name the issue with --issue N, or bind it with `punch session bind N`";
+    if error.code() == "unbound" && may_any(role, Subject::Session, Action::TakeOver) {
+        let hint =
+            "name the issue with --issue N, or a session that is bound to it with --session ID";
         return Failure::Advised { error, hint: hint.to_owned() };
     }
     error.into()

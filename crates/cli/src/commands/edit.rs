@@ -147,8 +147,7 @@ impl Edit<'_> {
             complain(&error);
             // Said before the question: whoever answers with Ctrl-C has read it.
             output::remark(&format!("Your text is in {}.\n", draft.file().display()));
-            let again = prompt::ask("Edit it again? [Y/n] ")?;
-            if again.is_none_or(|said| prompt::read_yes(&said) == Some(false)) {
+            if !prompt::yes_unless_no("Edit it again? [Y/n] ")? {
                 self.say(&format!(
                     "Nothing was changed; your text is kept in {}.\n",
                     draft.keep()

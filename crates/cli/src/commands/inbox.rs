@@ -89,8 +89,7 @@ fn answer_command() -> Command {
             Arg::new("response")
                 .long("response")
                 .value_name("TEXT|JSON")
-                .help("What to say; JSON if it begins with {, [ or \" and reads as such")
-                .allow_hyphen_values(true),
+                .help("What to say; JSON if it begins with {, [ or \" and reads as such"),
         )
         .arg(
             Arg::new("reopen")
@@ -126,7 +125,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let mut globals = globals.clone();
     if let Some(("answer", matches)) = matches.subcommand() {
         let envelope = caller::envelope(&ops, &globals, false)?;
-        let inbox = Inbox { globals: &globals, ops: &ops, envelope };
+        let inbox = Inbox { globals: &globals, ops: &ops, envelope, is_in_run: false };
         return inbox.answer(matches);
     }
     let mut input = Map::from_iter([("state".to_owned(), Value::from("open"))]);
@@ -151,7 +150,7 @@ pub(super) fn answer_here(
     envelope: Envelope,
     gate: &str,
 ) -> Result<(), Failure> {
-    inbox_answer::ask(&Inbox { globals, ops, envelope }, Some(gate))
+    inbox_answer::ask(&Inbox { globals, ops, envelope, is_in_run: true }, Some(gate))
 }
 
 /// Where answers are given.
@@ -159,6 +158,8 @@ pub(super) struct Inbox<'a> {
     pub(super) globals: &'a Globals,
     ops: &'a Ops,
     pub(super) envelope: Envelope,
+    /// This very process goes on with the run that asks.
+    is_in_run: bool,
 }
 
 impl Inbox<'_> {
@@ -196,6 +197,10 @@ impl Inbox<'_> {
         if decision == "resume" && matches.contains_id("reopen") {
             return Err(Failure::usage("--reopen goes with --refuse".to_owned()));
         }
+        if let Some(todo) = self.review(named.as_deref())? {
+            let said = matches.get_one::<String>("response").map(String::as_str);
+            return self.judge(&todo, decision, said);
+        }
         let Some(gate) = self.one(named.as_deref())? else {
             return Ok(output::print("Nothing waits for you.\n")?);
         };
@@ -213,6 +218,48 @@ impl Inbox<'_> {
             input["expectedRevision"] = (*revision).into();
         }
         self.give(input)
+    }
+
+    /// The item that waits for its reviewer and is meant: by its id, or a beginning or an end of it
+    /// that no open gate has.
+    fn review(&self, named: Option<&str>) -> Result<Option<String>, Failure> {
+        let Some(named) = named.filter(|named| !named.is_empty()) else { return Ok(None) };
+        let wanted = named.to_uppercase();
+        let fits = |id: &str| id.starts_with(&wanted) || id.ends_with(&wanted);
+        let envelope = Envelope { idempotency_key: None, ..self.envelope.clone() };
+        let list = self.ops.call(find("gate_list")?, &envelope, json!({ "state": "open" }))?;
+        let ids = |field: &str, id: &str| -> Vec<String> {
+            let found = list[field].as_array().into_iter().flatten();
+            let found = found.filter_map(|one| one[id].as_str()).filter(|id| fits(id));
+            found.map(str::to_owned).collect()
+        };
+        let (gates, items) = (ids("gates", "id"), ids("reviews", "todoId"));
+        match items.as_slice() {
+            [only] if gates.is_empty() => Ok(Some(only.clone())),
+            _ => Ok(None),
+        }
+    }
+
+    /// Accepts or returns an item that waits for its reviewer.
+    fn judge(&self, todo: &str, decision: &str, said: Option<&str>) -> Result<(), Failure> {
+        let mut input = json!({ "todoId": todo });
+        let operation = match (decision, said) {
+            ("resume", said) => {
+                input["outcome"] = said.into();
+                find("todo_accept")?
+            }
+            (_, Some(said)) => {
+                input["feedback"] = said.into();
+                find("todo_return")?
+            }
+            (_, None) => {
+                let message = "say what is missing".to_owned();
+                let hint = Some("give --response WHY beside --refuse".to_owned());
+                return Err(Failure::Usage { message, hint });
+            }
+        };
+        let answer = self.ops.call(operation, &self.envelope, input)?;
+        call::show(self.globals, operation, &answer, self.envelope.now)
     }
 
     /// Answers by a flag that only one kind of question takes.
@@ -240,7 +287,15 @@ impl Inbox<'_> {
     pub(super) fn give(&self, input: Value) -> Result<(), Failure> {
         let operation = find("gate_answer")?;
         let answer = self.ops.call(operation, &self.envelope, input)?;
-        call::show(self.globals, operation, &answer, self.envelope.now)
+        call::show(self.globals, operation, &answer, self.envelope.now)?;
+        let run = answer["gate"]["runId"].as_str();
+        let is_text = !self.globals.json && !self.globals.compact && !self.globals.quiet;
+        if let Some(run) = run.filter(|_| is_text && !self.is_in_run) {
+            output::print(&format!(
+                "The run that asked goes on in a worker, or here: punch run --resume {run}\n"
+            ))?;
+        }
+        Ok(())
     }
 
     /// The gates of a state, or all, the oldest first.

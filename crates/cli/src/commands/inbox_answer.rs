@@ -222,8 +222,7 @@ fn fill_in(gate: &Value) -> Given {
     }
     let response = Value::Object(response);
     output::print(&format!("  {}\n", words(&response)))?;
-    let sent = prompt::ask("Send it? [Y/n] ")?;
-    let sent = sent.is_some_and(|said| prompt::read_yes(&said) != Some(false));
+    let sent = prompt::yes_unless_no("Send it? [Y/n] ")?;
     Ok(sent.then(|| json!({ "decision": "resume", "response": response })))
 }
 

@@ -56,9 +56,15 @@ fn words(live: &Live<'_>) -> Option<(Style, &'static str, String)> {
             (YELLOW, "retries", format!("{}: try {attempt}: {error}", name(run)))
         }
         Live::Waits { run, kind } => (YELLOW, "waits", format!("{}: for its {kind}", name(run))),
-        Live::Ends { run, reason, .. } => {
+        Live::Ends { run, reason, project, issue, .. } => {
             let style = if reason.is_drained() { GREEN } else { YELLOW };
-            (style, "ends", format!("{}: {}", name(run), reason.words()))
+            let why = run.stop_detail.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+            let of = match issue {
+                _ if reason.is_drained() => String::new(),
+                Some(number) => format!(" (project {project}, issue #{number}, run {})", run.id),
+                None => format!(" (project {project}, run {})", run.id),
+            };
+            (style, "ends", format!("{}{of}: {}{why}", name(run), reason.words()))
         }
         _ => return None,
     })
@@ -91,8 +97,16 @@ fn object(live: &Live<'_>) -> Option<Value> {
             of(run, "model_retried", json!({ "attempt": attempt, "error": error }))
         }
         Live::Waits { run, kind } => of(run, "run_waits", json!({ "for": kind })),
-        Live::Ends { run, reason, .. } => {
-            of(run, "run_ended", json!({ "stopReason": reason.code() }))
+        Live::Ends { run, reason, project, issue, .. } => {
+            let mut more = json!({ "stopReason": reason.code(), "project": project });
+            if let Some(number) = issue {
+                more["number"] = (*number).into();
+            }
+            if let Some(message) = &run.stop_detail {
+                let code = run.stop_code.as_deref().unwrap_or(reason.code());
+                more["error"] = json!({ "code": code, "message": message });
+            }
+            of(run, "run_ended", more)
         }
         _ => None,
     }

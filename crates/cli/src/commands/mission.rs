@@ -17,34 +17,41 @@ const WHICH: [&str; 2] = ["mission", "missionSlug"];
 /// The group with its further commands; where a command takes a mission by place, it need not be
 /// said.
 pub(super) fn with_commands(group: Command) -> Command {
+    lenient("mission", group)
+        .subcommands(mission_init::commands())
+        .subcommand(mission_new::command())
+}
+
+/// The group of a word, in which the mission need not be said.
+pub(super) fn lenient(name: &str, group: Command) -> Command {
     let words: Vec<String> =
         group.get_subcommands().map(|command| command.get_name().to_owned()).collect();
-    let lenient = words.iter().fold(group, |group, word| match operation::named("mission", word) {
+    words.iter().fold(group, |group, word| match operation::named(name, word) {
         Some(operation) if takes_mission(operation) => {
-            group.mut_subcommand(word, |command| leave_out(command, operation))
+            group.mut_subcommand(word, |command| leave_out(name, command, operation))
         }
         _ => group,
-    });
-    lenient.subcommands(mission_init::commands()).subcommand(mission_new::command())
+    })
 }
 
 fn takes_mission(operation: &Operation) -> bool {
     operation.surfaces.positional.first().is_some_and(|field| WHICH.contains(field))
 }
 
-fn leave_out(command: Command, operation: &Operation) -> Command {
+fn leave_out(group: &str, command: Command, operation: &Operation) -> Command {
     let places: Vec<String> = command
         .get_positionals()
         .filter_map(|arg| Some(arg.get_value_names()?.first()?.to_string()))
         .collect();
     let rest = places.iter().skip(1).map(|place| format!(" <{place}>"));
     let word = command.get_name().to_owned();
-    let usage = format!("punch mission {word} [OPTIONS] [MISSION]{}", rest.collect::<String>());
+    let usage = format!("punch {group} {word} [OPTIONS] [MISSION]{}", rest.collect::<String>());
     let ids: Vec<String> = operation.surfaces.positional.iter().map(|f| operation::id(f)).collect();
     command.override_usage(usage).mut_args(|arg| {
         let Some(at) = ids.iter().position(|id| arg.get_id() == id) else { return arg };
         // What is missing is said by dispatch; clap would want the words before it.
-        let arg = arg.required(false);
+        // One word less moves the rest, also a figure below zero.
+        let arg = arg.required(false).allow_negative_numbers(true);
         if at > 0 {
             return arg;
         }
@@ -60,14 +67,29 @@ pub(super) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         Some(given) => given,
         None => return operation::run(globals, "mission", matches),
     };
-    let Some(operation) = operation::named("mission", word).filter(|o| takes_mission(o)) else {
-        return operation::run(globals, "mission", matches);
+    run_in("mission", globals, matches, (word, inner))
+}
+
+/// Runs a command of a group in which the mission need not be said.
+pub(super) fn run_in(
+    group: &str,
+    globals: &Globals,
+    matches: &ArgMatches,
+    (word, inner): (&str, &ArgMatches),
+) -> Result<(), Failure> {
+    let Some(operation) = operation::named(group, word).filter(|o| takes_mission(o)) else {
+        return operation::run(globals, group, matches);
     };
     let mut globals = globals.clone();
     let Value::Object(mut input) = operation::input(operation, &mut globals, inner) else {
-        return operation::run(&globals, "mission", matches);
+        return operation::run(&globals, group, matches);
     };
-    make_room(operation.surfaces.positional, &mut input);
+    let schema = (operation.input_schema)();
+    let needed = |place: &&&str| {
+        schema["required"].as_array().is_some_and(|names| names.iter().any(|name| name == **place))
+    };
+    let needed: Vec<&str> = operation.surfaces.positional.iter().filter(needed).copied().collect();
+    make_room(&needed, &mut input);
     let ops = caller::ops(&globals)?;
     let which = operation.surfaces.positional[0];
     if !input.contains_key(which) {

@@ -63,8 +63,7 @@ pub(super) fn run(globals: &Globals) -> Result<(), Failure> {
     };
     let name = file.display().to_string();
     output::print(&format!("Wrote {}.\n", output::line(&name)))?;
-    let now = prompt::ask("Make the mission now? [Y/n] ")?;
-    if now.is_none_or(|said| prompt::read_yes(&said) == Some(false)) {
+    if !prompt::yes_unless_no("Make the mission now? [Y/n] ")? {
         let next = format!("`punch mission init {}` makes it.\n", output::line(&name));
         return Ok(output::print(&next)?);
     }

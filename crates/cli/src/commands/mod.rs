@@ -63,6 +63,7 @@ pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
         "plan" => operation::command(name, second)
             .map(|plan| plan_watch::with_flag(plan).subcommands(backlog::commands())),
         "mission" => operation::command(name, second).map(mission::with_commands),
+        "metric" => operation::command(name, second).map(|group| mission::lenient(name, group)),
         "run" => Some(run::command()),
         "runs" => operation::command(name, second).map(|runs| runs.subcommand_required(false)),
         "call" => Some(call::command()),
@@ -108,6 +109,9 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
             plan_watch::run(globals, matches)
         }
         Some(("mission", matches)) => mission::run(globals, matches),
+        Some(("metric", matches)) if let Some(given) = matches.subcommand() => {
+            mission::run_in("metric", globals, matches, given)
+        }
         Some(("run", matches)) => run::run(globals, matches),
         // Alone it lists them.
         Some(("runs", matches)) if matches.subcommand().is_none() => {

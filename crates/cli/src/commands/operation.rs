@@ -39,6 +39,9 @@ const GROUPS: &[(&str, &str)] = &[
 /// both ways work, and the place wins.
 const SHARED: [&str; 4] = ["agent", "session", "mission", "pillar"];
 
+/// Operations that look for the issue in the caller's context, and not in their input.
+const ABOUT_AN_ISSUE: [&str; 1] = ["session_context"];
+
 /// The operations whose command begins with this word.
 fn of_word(word: &str) -> impl Iterator<Item = &'static Operation> {
     CATALOGUE.iter().filter(move |operation| operation.surfaces.command.first() == Some(&word))
@@ -88,6 +91,9 @@ fn leaf(word: &'static str, operation: &'static Operation) -> Command {
             if narrows(operation, field) && matches!(field.as_str(), "number" | "planFile") {
                 arg = arg.alias(flag(field));
             }
+            if required.iter().any(|name| name == field) {
+                arg = arg.help(format!("{} (required)", schema::description(schema)));
+            }
             // What people type to every program that asks whether they are sure.
             if field == "confirm" { arg.visible_alias("yes") } else { arg }
         });
@@ -98,19 +104,26 @@ fn leaf(word: &'static str, operation: &'static Operation) -> Command {
         .args(secret_file::argument(operation))
 }
 
+/// The type of a field; of several the first, which is how people write it.
+fn kind_of(schema: &Value) -> &str {
+    let kind = &schema["type"];
+    kind.as_str().or_else(|| kind[0].as_str()).unwrap_or("json")
+}
+
 fn argument(field: &str, schema: &Value) -> Arg {
     let arg = Arg::new(id(field)).help(schema::description(schema).to_owned());
-    let kind = schema.get("type").and_then(Value::as_str).unwrap_or("json");
+    let kind = kind_of(schema);
     match kind {
         "boolean" => arg.action(ArgAction::SetTrue),
-        "array" => arg.value_name("TEXT").action(ArgAction::Append).allow_hyphen_values(true),
+        "array" => arg.value_name("TEXT").action(ArgAction::Append),
         kind => {
             let shown = choices(schema).unwrap_or_else(|| match kind {
                 "string" => "TEXT".to_owned(),
                 "integer" | "number" => "N".to_owned(),
                 _ => "JSON".to_owned(),
             });
-            arg.value_name(shown).allow_hyphen_values(true)
+            // A number may be negative; a text that begins with `-` would hide a mistyped flag.
+            arg.value_name(shown).allow_negative_numbers(kind != "string")
         }
     }
 }
@@ -194,8 +207,34 @@ pub(super) fn run(globals: &Globals, name: &str, matches: &ArgMatches) -> Result
         .ok_or_else(|| Failure::usage(format!("there is no command `{name}`")))?;
     refuse_misleading(operation, matches)?;
     let mut globals = globals.clone();
-    let input = input(operation, &mut globals, matches);
+    let mut input = input(operation, &mut globals, matches);
+    name_issue(operation, &globals, &mut input)?;
     secret_file::call(&globals, operation, input, matches)
+}
+
+/// `--issue` is obeyed or refused: it fills the field `number`, or the operation looks for it.
+fn name_issue(operation: &Operation, globals: &Globals, input: &mut Value) -> Result<(), Failure> {
+    let Some(issue) = globals.issue else { return Ok(()) };
+    // An item is found in the issue by its text.
+    let has_item = (operation.input_schema)()["properties"].get("todoId").is_some();
+    if ABOUT_AN_ISSUE.contains(&operation.name) || has_item {
+        return Ok(());
+    }
+    let command = operation.surfaces.command.join(" ");
+    if (operation.input_schema)()["properties"].get("number").is_none() {
+        let message = format!("`punch {command}` does not use --issue");
+        return Err(Failure::Usage { message, hint: Some("leave --issue out".to_owned()) });
+    }
+    match input.get("number") {
+        None => input["number"] = issue.into(),
+        Some(given) if *given == issue => {}
+        Some(given) => {
+            let message = format!("two issues are named: {given}, and {issue} with --issue");
+            let hint = Some("name the issue once".to_owned());
+            return Err(Failure::Usage { message, hint });
+        }
+    }
+    Ok(())
 }
 
 /// The input that the flags and words of a command make; a shared flag it uses up is gone from
@@ -240,7 +279,7 @@ fn item(text: &str, schema: &Value) -> Value {
 /// What was given for a field, as the schema's type; what does not read stays text and is
 /// refused with it. A switch that is off was not given.
 fn value(matches: &ArgMatches, field: &str, schema: &Value) -> Option<Value> {
-    let kind = schema.get("type").and_then(Value::as_str).unwrap_or("json");
+    let kind = kind_of(schema);
     let field = &id(field);
     match kind {
         "boolean" => matches.get_flag(field).then_some(Value::Bool(true)),
@@ -251,7 +290,9 @@ fn value(matches: &ArgMatches, field: &str, schema: &Value) -> Option<Value> {
         "string" => matches.get_one::<String>(field).map(|text| text.as_str().into()),
         _ => {
             let text = matches.get_one::<String>(field)?;
-            Some(serde_json::from_str(text).unwrap_or_else(|_| text.as_str().into()))
+            // Issues are shown as #3, and named as they are shown.
+            let text = if kind == "integer" { text.trim_start_matches('#') } else { text };
+            Some(serde_json::from_str(text).unwrap_or_else(|_| text.into()))
         }
     }
 }

@@ -61,6 +61,21 @@ pub(super) fn yes(question: &str) -> Result<Option<bool>, Failure> {
     Ok(ask(question)?.as_deref().and_then(read_yes))
 }
 
+/// Yes for an empty line, too; what is neither yes nor no is asked again, and an input that has
+/// ended is no.
+pub(super) fn yes_unless_no(question: &str) -> Result<bool, Failure> {
+    loop {
+        match ask(question)? {
+            None => return Ok(false),
+            Some(said) if said.is_empty() => return Ok(true),
+            Some(said) => match read_yes(&said) {
+                Some(yes) => return Ok(yes),
+                None => output::print("Please answer yes or no.\n")?,
+            },
+        }
+    }
+}
+
 /// `y`, `yes`, `true`, and their opposites.
 pub(super) fn read_yes(text: &str) -> Option<bool> {
     match text.to_lowercase().as_str() {

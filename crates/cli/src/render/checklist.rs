@@ -19,7 +19,9 @@ pub(super) fn kept(answer: &Value, now: Time) -> String {
             held => format!(", {held} held"),
         };
         let (open, closed) = (of("open"), of("closed"));
-        shown.push_str(&format!("{DIM}{open} open, {closed} closed{held}{DIM:#}\n"));
+        let issue = answer["issue"].as_i64().map(|number| format!("#{number}: "));
+        let issue = issue.unwrap_or_default();
+        shown.push_str(&format!("{DIM}{issue}{open} open, {closed} closed{held}{DIM:#}\n"));
     }
     if let Some(message) = answer["message"].as_str() {
         shown.push_str(&format!("{}\n", line(message)));

@@ -26,6 +26,8 @@ pub(crate) fn listed(answer: &Value, now: Time) -> String {
         let gap = if gates.is_empty() { "" } else { "\n" };
         shown.push_str(&format!("{gap}{BOLD}Waiting for review{BOLD:#}\n"));
         shown.extend(reviews.iter().map(|item| review(item, now)));
+        let how = "To judge one: punch inbox answer TODO --resume, or --refuse --response WHY";
+        shown.push_str(&format!("{DIM}{how}{DIM:#}\n"));
     }
     if let Some(cursor) = answer["nextCursor"].as_str() {
         shown.push_str(&format!("{DIM}… more: the same with --cursor {cursor}{DIM:#}\n"));
@@ -41,7 +43,8 @@ fn review(item: &Value, now: Time) -> String {
     let (by, at) = (text(claim, "by"), ago(&claim["at"], now));
     let title = clean(item["title"].as_str().unwrap_or_default());
     let of = format!("{} {}", text(item, "list"), text(item, "of"));
-    hanging("  ", "    ", &format!("{title} ({of}), claimed by {by} {at}: {on}"), width())
+    let told = format!("{title} ({of}), claimed by {by} {at}: {on}");
+    hanging("  ", "    ", &told, width()) + &format!("    {DIM}{}{DIM:#}\n", text(item, "todoId"))
 }
 
 /// One gate: who asks, since when, about what, and the question.

@@ -154,6 +154,16 @@ fn around(answer: &Value, now: Time) -> String {
         let said = hanging("    ", "    ", &said, width());
         format!("{}{said}", hanging("  ", "  ", &who, width()))
     });
+    let granted: String = list(answer, "signOffs")
+        .iter()
+        .map(|gate| {
+            let said = gate["response"].as_str().map(|said| format!(": {}", clean(said)));
+            let (by, at) = (text(gate, "by"), ago(&gate["at"], now));
+            let told = format!("signed off by {by} {at}{}", said.unwrap_or_default());
+            hanging("    ", "  ", &told, width())
+        })
+        .collect();
+    section("Sign-offs", &granted, &mut shown);
     section("Ledger", &ledger.collect::<String>(), &mut shown);
     shown
 }

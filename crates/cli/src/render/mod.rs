@@ -101,7 +101,7 @@ fn words(operation: &str, answer: &Value, now: Time) -> Option<String> {
         "plan_tick" => plans::ticked(answer),
         "plan" => plans::tool(answer),
         "plan_tree" | "task_assign" | "task_complete" | "task_add" | "task_release"
-        | "task_cancel" => plans::tree(answer),
+        | "task_cancel" | "task_reopen" => plans::tree(answer),
         "plan_current" => plans::current(answer),
         "plan_render" => plans::rendered(answer),
         "plan_archive" => plans::archived("Archived", answer),

@@ -122,7 +122,10 @@ fn replace_last(text: &str, from: &str, to: &str) -> String {
 pub(crate) fn opened(answer: &Value) -> String {
     let (plan, file) = (text(answer, "planFile"), text(answer, "file"));
     let number = answer["lineNumber"].as_u64().unwrap_or_default();
-    format!("{}Opened {BOLD}{plan}{BOLD:#} from line {number} of {file}\n", tree(answer))
+    format!(
+        "{}Opened the plan {BOLD}{plan}{BOLD:#} from line {number} of {file}; no file was written\n",
+        tree(answer)
+    )
 }
 
 /// Which line was ticked.

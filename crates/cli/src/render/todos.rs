@@ -64,6 +64,12 @@ pub(super) fn shown(answer: &Value, now: Time) -> String {
     let words = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let place = [words(&answer["list"]["mission"]), words(&answer["list"]["pillar"])];
     add("in", place.join("/").trim_matches('/'));
+    let plan = [words(&answer["list"]["planFile"]), words(&answer["list"]["branch"])];
+    add(
+        "plan",
+        &plan.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(" on "),
+    );
+    add("agent", &words(&todo["assignee"]));
     add("priority", &words(&todo["priority"]));
     if let (Some(day), Some(left)) = (todo["deadline"].as_str(), answer["daysLeft"].as_i64()) {
         let when = match left {
@@ -83,6 +89,10 @@ pub(super) fn shown(answer: &Value, now: Time) -> String {
     for one in list(answer, "delegations") {
         let (kind, state) = (words(&one["type"]), words(&one["state"]));
         add("handed to", &format!("{kind}: {state}"));
+    }
+    for late in list(answer, "lateReports") {
+        let (said, by) = (words(&late["outcome"]), words(&late["by"]));
+        add("late", &format!("{said} ({by})"));
     }
     let messages = list(answer, "messages");
     if !messages.is_empty() {

@@ -304,6 +304,30 @@ fn unknown_words_are_answered_with_the_nearest_real_one() {
     ]);
 }
 
+/// A word that begins with `-` is text only after `--`, or joined to its flag: a mistyped flag is
+/// never taken for a title or a reason.
+#[test]
+fn an_unknown_flag_is_never_taken_for_text() {
+    let dash = "goes after --";
+    all_refuse_and_change_nothing(&[
+        case(["issue", "new", "--titel"], 2, "usage", &["'--titel'"]),
+        case(["issue", "new", "--body", "--dry-run", "x"], 2, "usage", &["'--dry-run'"]),
+        case(["plan", "cancel", "34", "--dry-run"], 2, "usage", &["'--dry-run'", dash]),
+        case(["plan", "complete", "33", "--force"], 2, "usage", &["'--force'", dash]),
+        case(["todo", "add", "--dry-run", "--issue", "1"], 2, "usage", &["'--dry-run'", dash]),
+        case(["todo", "note", "a", "--text", "--issue", "1"], 2, "usage", &["'--text'"]),
+        case(["todo", "done", "-x", "--issue", "1"], 2, "usage", &["'-x'"]),
+        case(["call", "list_todo", "--dry-run"], 2, "usage", &["'--dry-run'", dash]),
+        case(["run", "--dry-run"], 2, "usage", &["'--dry-run'", dash]),
+        case(["issue", "comment", "1", "--help-me"], 2, "usage", &["'--help-me'"]),
+        case(["session", "promote", "--yes"], 2, "usage", &["'--yes'", dash]),
+    ]);
+    let place = Place::sqlite();
+    let db = place.db();
+    let words = ["--db", &db, "--project", "test", "issue", "new", "--json", "--", "--titel"];
+    assert_eq!(place.bare(words).answer()["issue"]["title"], "--titel");
+}
+
 #[test]
 fn the_context_that_is_missing_is_named() {
     // T-20

@@ -10,6 +10,9 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::support::{PUNCH, Place, Punch, Ran};
 
+/// What the host calls the session of the desk.
+const SESSION: &str = "fix-it";
+
 /// An issue with a criterion and two steps, worked on in a session.
 struct Desk {
     place: Place,
@@ -21,19 +24,23 @@ impl Desk {
         let place = Place::new(backend);
         let secret = place.operator();
         let desk = Self { place, secret };
-        desk.operator(&["issue", "new", "Log in fails", "--criteria", "It works"]).said();
-        desk.agent(&["session", "start", "Fix it"]).said();
+        desk.place
+            .punch(["issue", "new", "Log in fails", "--criteria", "It works"])
+            .with(&desk.secret)
+            .said();
+        let start = ["session", "start", "Fix it", "--external-id", SESSION];
+        desk.place.punch(start).said();
         desk.agent(&["session", "bind", "1"]).said();
         desk.todo(&json!({ "action": "set", "items": ["Read the code", "Write tests"] }));
         desk
     }
 
     fn operator(&self, words: &[&str]) -> Punch {
-        self.place.punch(words.iter().copied()).with(&self.secret)
+        self.agent(words).with(&self.secret)
     }
 
     fn agent(&self, words: &[&str]) -> Punch {
-        self.place.punch(words.iter().copied())
+        self.place.punch(words.iter().copied()).env("PUNCHLIST_SESSION", SESSION)
     }
 
     fn todo(&self, input: &Value) -> Value {
@@ -74,9 +81,9 @@ fn the_checklist_is_kept_by_short_commands(backend: Backend) {
     let desk = Desk::new(backend);
     let said = |words: &[&str]| desk.operator(words).said();
     let two = "Criteria\n  [ ] It works\nSteps\n  [/] Read the code\n  [ ] Write tests\n";
-    assert_eq!(said(&["todo", "view"]), format!("{two}3 open, 0 closed\n"));
+    assert_eq!(said(&["todo", "view"]), format!("{two}#1: 3 open, 0 closed\n"));
     let added = said(&["todo", "add", "Ship it", "Tell people", "--phase", "Later"]);
-    assert!(added.contains("Later\n  [ ] Ship it\n  [ ] Tell people\n5 open"), "{added}");
+    assert!(added.contains("Later\n  [ ] Ship it\n  [ ] Tell people\n#1: 5 open"), "{added}");
     let added = said(&["todo", "add", "A test covers it", "--criterion"]);
     assert!(added.starts_with("Criteria\n  [ ] It works\n  [ ] A test covers it\n"), "{added}");
     let noted = said(&["todo", "note", "read", "begin with\nthe parser"]);
@@ -142,17 +149,25 @@ fn a_text_that_means_no_one_item_changes_nothing() {
 }
 
 #[test]
-fn a_person_names_the_issue_and_an_agent_has_the_one_it_is_bound_to() {
+fn an_issue_that_is_named_goes_before_the_sessions_for_people_and_agents() {
     let desk = Desk::new(Backend::SqliteFile);
     desk.operator(&["issue", "new", "Another"]).said();
     desk.operator(&["todo", "add", "Over there", "--issue", "2"]).said();
     assert_eq!(
         desk.operator(&["todo", "view", "--issue", "2"]).said(),
-        "Steps\n  [/] Over there\n1 open, 0 closed\n"
+        "Steps\n  [/] Over there\n#2: 1 open, 0 closed\n"
     );
-    // K-11
-    let own = desk.agent(&["todo", "view", "--issue", "2"]).said();
+    // K-11: the session's, where none is named.
+    let own = desk.agent(&["todo", "view"]).said();
     assert!(own.contains("Read the code"), "{own}");
+    let named = desk.agent(&["todo", "view", "--issue", "#2"]).said();
+    assert_eq!(named, "Steps\n  [/] Over there\n#2: 1 open, 0 closed\n");
+    let both = ["todo", "add", "x", "--issue", "2", "--session", SESSION, "--json"];
+    let both = desk.agent(&both).refusal(1);
+    assert_eq!(
+        (&both["code"], &both["message"]),
+        (&json!("other_issue"), &json!("issue #2 was named, but the session is bound to #1"))
+    );
     // An agent is exact, and asks the operator; a person may be brief, and is one.
     let brief = desk.agent(&["todo", "done", "read", "--json"]).refusal(1);
     assert_eq!(brief["code"], "no_such_text");

@@ -6,6 +6,9 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::support::{Place, Punch, Ran};
 
+/// What the host calls the session of the desk.
+const SESSION: &str = "fix-it";
+
 /// An issue with two criteria, both claimed, one with evidence, in a session.
 struct Desk {
     place: Place,
@@ -18,8 +21,13 @@ impl Desk {
         let secret = place.operator();
         let desk = Self { place, secret };
         let criteria = ["--criteria", "It works", "--criteria", "A test covers it"];
-        desk.operator(&["issue", "new", "Log in fails"]).words(criteria).said();
-        desk.agent(&["session", "start", "Fix it"]).said();
+        desk.place
+            .punch(["issue", "new", "Log in fails"])
+            .with(&desk.secret)
+            .words(criteria)
+            .said();
+        let start = ["session", "start", "Fix it", "--external-id", SESSION];
+        desk.place.punch(start).said();
         desk.agent(&["session", "bind", "1"]).said();
         desk.call("todo", &json!({ "action": "done", "content": "It works" }));
         let evidence = json!(["test:login"]);
@@ -31,11 +39,11 @@ impl Desk {
     }
 
     fn operator(&self, words: &[&str]) -> Punch {
-        self.place.punch(words.iter().copied()).with(&self.secret)
+        self.agent(words).with(&self.secret)
     }
 
     fn agent(&self, words: &[&str]) -> Punch {
-        self.place.punch(words.iter().copied())
+        self.place.punch(words.iter().copied()).env("PUNCHLIST_SESSION", SESSION)
     }
 
     /// An agent's call.
@@ -301,4 +309,45 @@ fn an_answer_that_breaks_off_is_none() {
         assert!(ran.stdout.ends_with("It stays open.\r\n"), "{typed:?}: {ran:?}");
         assert_eq!(desk.gate(&form)["state"], "open", "{typed:?}");
     }
+}
+
+/// P-32: a step that waits for its reviewer is shown with its id, and judged by it or by its text.
+#[test]
+fn a_claimed_step_is_judged_from_the_inbox() {
+    let desk = Desk::new(Backend::SqliteFile);
+    let add = ["todo", "add", "Mend the cookie", "Write the docs", "Ship it", "--issue", "1"];
+    desk.operator(&add).said();
+    let claim = |text: &str| {
+        let words = ["todo", "claim", text, "done", "--issue", "1"];
+        desk.place.punch(words).said();
+    };
+    for text in ["Mend the cookie", "Write the docs", "Ship it"] {
+        claim(text);
+    }
+    let list = desk.operator(&["inbox", "--json"]).answer();
+    let id = |n: usize| list["reviews"][n]["todoId"].as_str().unwrap().to_owned();
+    let shown = desk.operator(&["inbox"]).said();
+    assert!(shown.contains(&id(0)), "{shown}");
+    assert!(shown.contains("punch inbox answer TODO"), "{shown}");
+    let accepted = desk.operator(&["inbox", "answer", &id(0), "--resume", "--json"]).answer();
+    assert_eq!(accepted["todo"]["status"], "completed");
+    let bare = desk.operator(&["inbox", "answer", &id(1), "--refuse", "--json"]).refusal(2);
+    assert_eq!(bare["message"], "say what is missing");
+    let back = ["inbox", "answer", &id(1), "--refuse", "--response", "no test", "--json"];
+    assert_eq!(desk.operator(&back).answer()["todo"]["claim"], Value::Null);
+    let by_text = desk.operator(&["todo", "accept", "ship", "--issue", "1", "--json"]).answer();
+    assert_eq!(by_text["todo"]["title"], "Ship it");
+}
+
+/// A granted sign-off stands in the issue's history.
+#[test]
+fn a_granted_sign_off_is_in_the_history() {
+    let desk = Desk::new(Backend::SqliteFile);
+    let gate = desk.sign_off();
+    desk.operator(&["inbox", "answer", &gate, "--resume", "--response", "Well done."]).said();
+    let shown = desk.operator(&["issue", "show", "1", "--json"]).answer();
+    let granted = &shown["signOffs"][0];
+    assert_eq!((&granted["gateId"], &granted["response"]), (&json!(gate), &json!("Well done.")));
+    let page = desk.operator(&["issue", "show", "1"]).said();
+    assert!(page.contains("Sign-offs\n  signed off by operator:primary"), "{page}");
 }

@@ -16,8 +16,8 @@ fn words(place: &Place, line: &[&str]) -> String {
 /// Each step is a process of its own, so that every answer comes from the store alone.
 fn an_issue_lives_over_its_commands(backend: Backend) {
     let place = Place::new(backend);
-    let new = ["issue", "new", "Log in fails", "--body", "- white page", "--json"];
-    let criteria = ["--criteria", "It works", "--criteria", "-- and is tested"];
+    let new = ["issue", "new", "Log in fails", "--body=- white page", "--json"];
+    let criteria = ["--criteria", "It works", "--criteria=-- and is tested"];
     let made = place.punch(new).words(criteria).answer();
     let issue = json!({
         "id": "<id 1>", "number": 1, "title": "Log in fails", "body": "- white page",

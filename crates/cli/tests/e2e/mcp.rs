@@ -203,13 +203,25 @@ fn the_turn_tools_are_listed_as_accepted() {
 fn the_default_tools_of_a_role_are_cheap() {
     // P-6
     let place = Place::sqlite();
-    for words in [
-        &[][..],
-        &["--as", "worker"],
-        &["--agent", "primary.subagents.x"],
-        &["--profile", "session"],
+    let operator = place.operator();
+    let token = |role: &str| {
+        let made = place.punch(["token", "new", "--role", role, "--json"]).with(&operator).answer();
+        Some(made["token"].as_str().unwrap().to_owned())
+    };
+    for (words, token) in [
+        (&[][..], None),
+        (&["--as", "worker"], None),
+        (&["--agent", "primary.subagents.x"], None),
+        (&["--profile", "session"], None),
+        (&[], Some(operator.clone())),
+        (&[], token("lead")),
+        (&[], token("owner")),
+        (&[], token("root")),
+        (&[], token("worker")),
     ] {
-        let client = Client::start(&server(&place, words));
+        let server = server(&place, words);
+        let server = token.iter().fold(server, |server, secret| server.with(secret));
+        let client = Client::start(&server);
         let cost = |tool: &Value| {
             let texts = [tool["name"].as_str(), tool["description"].as_str()];
             let texts: usize = texts.map(|text| text.unwrap().chars().count()).iter().sum();

@@ -208,6 +208,58 @@ fn a_run_is_one_object(backend: Backend) {
     assert_eq!(again["stopReason"], "drained", "what is over stays so");
 }
 
+/// What went wrong is said: with a stable code and words to programs, and by a worker with the run,
+/// the issue and the project.
+#[test]
+fn what_fails_is_told_with_its_code_and_its_words() {
+    let place = Place::sqlite();
+    let secret = place.operator();
+    for (name, status, code) in [
+        ("bad.toml", 400, "model_bad_request"),
+        ("key.toml", 401, "model_key"),
+        ("busy.toml", 529, "model_overloaded"),
+    ] {
+        script(&place, name, &format!("[[steps]]\nfail = {status}\nrepeat = true\n"));
+        let model = format!("scripted:{name}");
+        let ran = run(&place, &["Do it", "--json", "--model", &model]).run();
+        let answer = ran.json();
+        assert_eq!((ran.exit, &answer["stopReason"]), (Some(1), &json!("error")));
+        assert_eq!(answer["error"]["code"], code);
+        let message = answer["error"]["message"].as_str().unwrap();
+        assert!(message.contains(&status.to_string()), "{message}");
+    }
+    configure(&place, "[agents.primary]\nmodel = \"scripted:bad.toml\"\n");
+    place.punch(["issue", "new", "Log in fails"]).with(&secret).said();
+    place.punch(["issue", "send", "1"]).with(&secret).said();
+    let list = place.punch(["session", "list", "--json"]).with(&secret).answer();
+    let session = list["sessions"][0]["id"].as_str().unwrap().to_owned();
+    let input = json!({ "prompt": "Begin" }).to_string();
+    place.punch(["call", "run_start", &input, "--session", &session]).with(&secret).said();
+    let said = place.punch(["worker", "--once"]).with(&secret).env("COLUMNS", "400").said();
+    let line = said.lines().find(|line| line.starts_with("ends") && line.contains("issue #1"));
+    let line = line.unwrap_or_else(|| panic!("{said}"));
+    for part in ["project test", "run 01", "400"] {
+        assert!(line.contains(part), "no `{part}` in: {line}");
+    }
+}
+
+/// A model that cannot be asked is refused before anything is written.
+#[test]
+fn a_run_that_cannot_begin_leaves_nothing() {
+    let place = Place::sqlite();
+    place.operator();
+    let before = place.log_length();
+    for (model, code) in [
+        ("anthropic:claude-sonnet-5", "model_key"),
+        ("antropic:x", "model_bad_request"),
+        ("scripted:no/such.toml", "script_failed"),
+    ] {
+        let refused = run(&place, &["Do it", "--json", "--model", model]).refusal(1);
+        assert_eq!(refused["code"], code, "{model}: {refused}");
+    }
+    assert_eq!(place.log_length(), before);
+}
+
 /// S-27: Ctrl-C ends the run itself, with nothing half done; the end is told.
 fn ctrl_c_stops_it_cleanly(backend: Backend) {
     let place = Place::new(backend);
@@ -279,7 +331,9 @@ text = "It is 9090."
     assert_eq!(told.exit, Some(1));
     assert!(told.stderr.contains("waiting for an answer: punch inbox"), "{}", told.stderr);
     let answered = ["inbox", "answer", "--resume", "--response", "9090"];
-    place.punch(answered).with(&place.operator()).said();
+    let said = place.punch(answered).with(&place.operator()).said();
+    let how = format!("punch run --resume {}\n", answer["runId"].as_str().unwrap());
+    assert!(said.ends_with(&how), "{said}");
     let resumed = run(&place, &["--resume", answer["runId"].as_str().unwrap()]).run();
     assert_eq!((resumed.exit, resumed.stdout.as_str()), (Some(0), "It is 9090.\n"));
     let here = run(&place, &["Which?"]).words(model).stdin("2\n").on_terminal();

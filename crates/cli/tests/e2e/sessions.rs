@@ -49,16 +49,18 @@ fn a_session_lives_over_its_commands(backend: Backend) {
     assert_eq!(desk.agent(&start).answer(), started, "a known one comes back");
     let bound = format!("Bound session {id} (Fix it); it works on issue #1.\n");
     assert_eq!(desk.operator(&["session", "bind", "1", "--session", "s1"]).said(), bound);
-    // By place, by flag, by the host's id, and by the folder it runs in.
+    // By place, by flag and by the host's id; the folder it runs in says nothing.
     let whole = format!(
         "Fix it\n  active; started now by root:primary\n  works on issue #1\n  session {id}\n  \
          host claude\n  its host's id s1\n  conversation {}\n",
         started["session"]["conversationId"].as_str().unwrap()
     );
-    for words in [vec![id], vec!["s1"], vec!["--session", "s1"], vec![]] {
+    for words in [vec![id], vec!["s1"], vec!["--session", "s1"]] {
         let words = [vec!["session", "show"], words].concat();
         assert_eq!(desk.operator(&words).said(), whole, "{words:?}");
     }
+    let unnamed = desk.operator(&["session", "show", "--json"]).refusal(2);
+    assert_eq!(unnamed["code"], "missing_context");
     let list = format!("{id}  active  #1  now  Fix it\n");
     assert_eq!(desk.operator(&["session", "list", "--state", "active"]).said(), list);
     let context = desk.agent(&["session", "context", "s1"]).said();
@@ -67,7 +69,8 @@ fn a_session_lives_over_its_commands(backend: Backend) {
     let unbound = format!("Unbound session {id} (Fix it).\n");
     assert_eq!(desk.operator(&["session", "unbind", "s1"]).said(), unbound);
     assert_eq!(desk.agent(&["session", "context", "s1"]).said(), "", "nothing to know");
-    let promoted = desk.agent(&["session", "promote", "Found more", "--criteria", "Gone"]).said();
+    let promote = ["session", "promote", "Found more", "--criteria", "Gone", "--session", "s1"];
+    let promoted = desk.agent(&promote).said();
     assert_eq!(promoted, format!("Filed issue #2: Found more\n  session {id} works on it now\n"));
     let ended = format!("Ended session {id} (Fix it).\n");
     assert_eq!(desk.operator(&["session", "end", "s1"]).said(), ended);
@@ -147,17 +150,17 @@ fn criteria_are_confirmed_and_dropped_by_a_part_of_their_text() {
 #[test]
 fn delegations_are_taken_reported_and_decided() {
     let desk = Desk::new(Backend::SqliteFile);
-    let said = |words: &[&str]| desk.agent(words).said();
+    let agent = |words: &[&str]| desk.agent(words).env("PUNCHLIST_SESSION", "s1");
+    let said = |words: &[&str]| agent(words).said();
     assert_eq!(said(&["delegation", "list"]), "No delegations to show.\n");
     assert_eq!(said(&["delegation", "take"]), "Nothing to take.\n");
-    said(&["issue", "new", "Log in fails"]);
-    said(&["session", "start", "Fix it"]);
+    desk.agent(&["issue", "new", "Log in fails"]).said();
+    said(&["session", "start", "Fix it", "--external-id", "s1"]);
     said(&["session", "bind", "1"]);
     let order = r#"{"type":"researcher","mission":"Find out why","async":true}"#;
-    let queued = desk.agent(&["call", "delegate", order, "--json"]).answer();
+    let queued = agent(&["call", "delegate", order, "--json"]).answer();
     let id = queued["delegationId"].as_str().unwrap();
-    let later =
-        desk.agent(&["call", "delegate", order]).env("PUNCHLIST_NOW", "2026-11-15T08:01:00Z");
+    let later = agent(&["call", "delegate", order]).env("PUNCHLIST_NOW", "2026-11-15T08:01:00Z");
     assert!(later.said().ends_with(" is queued.\n"));
     let list = said(&["delegation", "list", "--state", "queued"]);
     assert!(
@@ -179,7 +182,7 @@ fn delegations_are_taken_reported_and_decided() {
     let decide = ["delegation", "decide", id, "modify", "--items", "Patch it", "--items", item];
     let decided = desk.operator(&decide).said();
     assert!(decided.contains("its proposal was answered with modify:"), "{decided}");
-    let list = desk.operator(&["todo", "view"]).said();
+    let list = desk.operator(&["todo", "view", "--issue", "1"]).said();
     assert!(list.starts_with("Steps\n  [/] Patch it\nFix\n  [ ] Test it\n"), "{list}");
     let shown = desk.operator(&["delegation", "show", id]).said();
     assert!(shown.starts_with("researcher  returned\n"), "{shown}");
@@ -228,11 +231,12 @@ fn wrong_words_have_their_codes_and_change_nothing() {
 fn the_log_says_in_words_what_happened() {
     let desk = Desk::new(Backend::SqliteFile);
     let agent = |operation: &str, input: &Value| {
-        desk.agent(&["call", operation, &input.to_string(), "--json"]).answer()
+        let call = desk.agent(&["call", operation, &input.to_string(), "--json"]);
+        call.words(["--session", "s1"]).answer()
     };
     desk.operator(&["issue", "new", "Log in fails", "--criteria", "It works"]).said();
-    desk.agent(&["session", "start", "Fix it"]).said();
-    desk.agent(&["session", "bind", "1"]).said();
+    desk.agent(&["session", "start", "Fix it", "--external-id", "s1"]).said();
+    desk.agent(&["session", "bind", "1", "--session", "s1"]).said();
     agent("todo", &json!({ "action": "set", "items": ["Read", "Mend"] }));
     agent("todo", &json!({ "action": "done", "content": "It works", "evidence": ["test:a"] }));
     let gate = agent("checkpoint", &json!({ "reason": "done, says I" }));

@@ -175,6 +175,12 @@ impl Punch {
         self
     }
 
+    /// In another folder than the home.
+    pub(crate) fn at(mut self, folder: &std::path::Path) -> Self {
+        folder.clone_into(&mut self.folder);
+        self
+    }
+
     pub(crate) fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdin = bytes.into();
         self

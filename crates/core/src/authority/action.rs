@@ -35,6 +35,8 @@ actions! {
     Demote = "demote",
     Start = "start",
     Complete = "complete",
+    /// Complete a task with all that is open below it.
+    CompleteWithChildren = "complete_with_children",
     Cancel = "cancel",
     Note = "note",
     Replace = "replace",

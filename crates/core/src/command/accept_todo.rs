@@ -22,6 +22,7 @@ impl AcceptTodo {
         let Some(claim) = todo.claim.clone() else {
             return Err(Refusal::NoClaim { title: todo.title.clone() }.into());
         };
+        draft.nothing_open_below(self.todo_id)?;
         let outcome = self.outcome.as_deref().or(claim.outcome.as_deref());
         draft.complete(self.todo_id, outcome, &claim.evidence)
     }

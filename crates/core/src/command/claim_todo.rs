@@ -7,7 +7,7 @@ use crate::event::TodoClaimed;
 use crate::evidence::{Evidence, EvidenceKind};
 use crate::todo::Claim;
 use crate::transition::Move;
-use crate::{Refusal, Refused, TodoId};
+use crate::{Refusal, Refused, Time, TodoId};
 
 /// Say that an item is done, for a reviewer to judge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,12 +15,19 @@ pub struct ClaimTodo {
     pub todo_id: TodoId,
     pub outcome: Option<String>,
     pub evidence: Vec<Evidence>,
+    /// The database's clock, by which leases are judged; none: the maker is known otherwise.
+    #[serde(default)]
+    pub clock: Option<Time>,
 }
 
 impl ClaimTodo {
     pub(super) fn decide(&self, draft: &mut Draft<'_>) -> Result<(), Refused> {
         if draft.leave(self.todo_id)? == Leave::Kept {
             return Ok(());
+        }
+        if let Some(clock) = self.clock {
+            let taken = draft.not_taken_by_another(self.todo_id, clock);
+            taken.map_err(|refused| draft.logged(self.todo_id, refused.refusal))?;
         }
         draft.claim(self.todo_id, self.outcome.as_deref(), &self.evidence)?;
         Ok(())

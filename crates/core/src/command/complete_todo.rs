@@ -7,7 +7,7 @@ use crate::effect::Effect;
 use crate::event::TodoCompleted;
 use crate::evidence::Evidence;
 use crate::transition::Move;
-use crate::{MetricId, Refused, TodoId};
+use crate::{MetricId, Refusal, Refused, Todo, TodoId};
 
 /// Say that an item is done. For those without the authority to say so it is a claim.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +29,7 @@ impl CompleteTodo {
             }
             Leave::Kept => return Ok(()),
         }
+        draft.nothing_open_below(self.todo_id)?;
         draft.complete(self.todo_id, self.outcome.as_deref(), &self.evidence)?;
         for metric_id in &self.metrics_impacted {
             let (metric_id, todo_id) = (*metric_id, Some(self.todo_id));
@@ -39,6 +40,30 @@ impl CompleteTodo {
 }
 
 impl Draft<'_> {
+    /// Where items hang under others, what is open below a completed one would be lost from view.
+    pub(super) fn nothing_open_below(&self, todo_id: TodoId) -> Result<(), Refused> {
+        if !self.policy().nests {
+            return Ok(());
+        }
+        let open = |todo: &&Todo| {
+            todo.parent_id == Some(todo_id)
+                && !todo.status.is_settled()
+                && todo.removed_at.is_none()
+        };
+        let mut below: Vec<&Todo> = self.state.todos.values().filter(open).collect();
+        below.sort_by_key(|todo| (todo.position, todo.id));
+        if below.is_empty() {
+            return Ok(());
+        }
+        let named = |todo: &&Todo| match todo.seq {
+            Some(seq) => format!("t{seq} `{}`", todo.title),
+            None => format!("`{}`", todo.title),
+        };
+        let children = below.iter().map(named).collect();
+        let title = self.todo(todo_id)?.title.clone();
+        Err(Refusal::OpenSubtasks { todo_id, title, children }.into())
+    }
+
     /// Settles an item as completed. One that was never started gets both times (Q-T1).
     pub(super) fn complete(
         &mut self,

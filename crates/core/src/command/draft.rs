@@ -2,7 +2,7 @@
 //! commands share. Nothing here is visible outside `command`.
 
 use super::texts::Texts;
-use crate::authority::{Denial, Verdict, authority, owns};
+use crate::authority::{Action, Denial, Verdict, authority, owns};
 use crate::event::{ChangeRecommended, CommandRefused, TodoStarted, TodoYielded};
 use crate::policy::{Policy, Wip, policy};
 use crate::select::ordered;
@@ -41,7 +41,9 @@ impl<'a> Draft<'a> {
         ids: &'a mut Ids,
         command: &'a Command,
     ) -> Self {
-        let (state, decision, texts) = (snapshot.clone(), Decision::default(), Texts::default());
+        let mut state = snapshot.clone();
+        state.lift_holds(now);
+        let (decision, texts) = (Decision::default(), Texts::default());
         Self { state, actor, now, ids, decision, texts, command }
     }
 
@@ -105,7 +107,8 @@ impl<'a> Draft<'a> {
             Verdict::Deny(denial) => {
                 let role = self.actor.role;
                 let refusal = Refusal::NotPermitted { role, action, list, todo_kind: kind, denial };
-                if action.is_judgement() {
+                // A result that comes after a reassignment is kept.
+                if action.is_judgement() || action == Action::Claim {
                     return Err(self.logged(id, refusal));
                 }
                 Err(refusal.into())
@@ -116,7 +119,8 @@ impl<'a> Draft<'a> {
     /// A refusal that leaves its line in the log.
     pub(super) fn logged(&self, todo_id: TodoId, refusal: Refusal) -> Refused {
         let action = self.command.action();
-        let audit = CommandRefused { todo_id, action, refusal: refusal.clone() };
+        let said = self.command.reported().map(str::to_owned);
+        let audit = CommandRefused { todo_id, action, refusal: refusal.clone(), said };
         Refused { refusal, audit: Some(Box::new(audit.into())) }
     }
 

@@ -6,7 +6,7 @@ use super::draft::{Draft, Leave};
 use crate::event::TodoHeld;
 use crate::text::Body;
 use crate::todo::{Hold, HoldKind};
-use crate::{Refused, TodoId};
+use crate::{Refused, Time, TodoId};
 
 /// Say why an item cannot go on. Holding it again gives it the new reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,6 +14,9 @@ pub struct HoldTodo {
     pub todo_id: TodoId,
     pub kind: HoldKind,
     pub reason: Body,
+    /// When it lifts by itself; none: when somebody lets the item go.
+    #[serde(default)]
+    pub until: Option<Time>,
 }
 
 impl HoldTodo {
@@ -22,15 +25,19 @@ impl HoldTodo {
             return Ok(());
         }
         draft.open(self.todo_id)?;
-        draft.hold(self.todo_id, self.kind, &self.reason);
+        draft.hold_until(self.todo_id, self.kind, &self.reason, self.until);
         Ok(())
     }
 }
 
 impl Draft<'_> {
     pub(super) fn hold(&mut self, todo_id: TodoId, kind: HoldKind, reason: &Body) {
+        self.hold_until(todo_id, kind, reason, None);
+    }
+
+    fn hold_until(&mut self, todo_id: TodoId, kind: HoldKind, reason: &Body, until: Option<Time>) {
         let (reason, by) = (reason.as_str().to_owned(), self.actor.principal.clone());
-        let hold = Hold { kind, reason, at: self.now, by, conflicts_with: None };
+        let hold = Hold { kind, reason, at: self.now, by, conflicts_with: None, until };
         self.emit(TodoHeld { todo_id, hold });
     }
 }

@@ -171,3 +171,15 @@ pub fn decide(
     draft.keep_one_in_progress();
     Ok(draft.finish())
 }
+
+impl Command {
+    /// The result that its caller reports with it.
+    #[must_use]
+    pub fn reported(&self) -> Option<&str> {
+        match self {
+            Self::CompleteTodo(command) => command.outcome.as_deref(),
+            Self::ClaimTodo(command) => command.outcome.as_deref(),
+            _ => None,
+        }
+    }
+}

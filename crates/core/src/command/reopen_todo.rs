@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::draft::{Draft, Leave};
-use crate::event::TodoReopened;
+use crate::event::{TodoAssigned, TodoReopened};
 use crate::transition::Move;
 use crate::{Refused, TodoId};
 
@@ -23,6 +23,11 @@ impl ReopenTodo {
         let title = draft.todo(self.todo_id)?.title.clone();
         draft.check_unique(&title)?;
         draft.emit(TodoReopened { todo_id: self.todo_id, reason: self.reason.clone() });
+        // Where an assignment says that somebody works on it: nobody does.
+        let assigned = draft.todo(self.todo_id)?.assignee.is_some();
+        if assigned && draft.policy().assigning_starts {
+            draft.emit(TodoAssigned { todo_id: self.todo_id, assignee: None });
+        }
         Ok(())
     }
 }

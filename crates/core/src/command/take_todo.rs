@@ -27,14 +27,10 @@ impl TakeTodo {
             return Ok(());
         }
         let me = draft.actor.principal.clone();
-        match draft.holder(self.todo_id, self.clock) {
+        draft.not_taken_by_another(self.todo_id, self.clock)?;
+        if draft.holder(self.todo_id, self.clock).is_some() {
             // A repeated take changes nothing.
-            Some((holder, _)) if holder == me => return Ok(()),
-            Some((holder, until)) => {
-                let (todo_id, title) = (self.todo_id, draft.todo(self.todo_id)?.title.clone());
-                return Err(Refusal::AlreadyTaken { todo_id, title, holder, until }.into());
-            }
-            None => {}
+            return Ok(());
         }
         draft.workable(self.todo_id)?;
         draft.nobody_works(self.todo_id, self.clock)?;
@@ -67,6 +63,17 @@ impl Draft<'_> {
     fn holder(&self, id: TodoId, clock: Time) -> Option<(String, Time)> {
         let lease = self.state.leases.get(&id)?;
         lease.held_by(clock).map(|holder| (holder.to_owned(), lease.until))
+    }
+
+    /// What another holds is refused, naming the holder.
+    pub(super) fn not_taken_by_another(&self, id: TodoId, clock: Time) -> Result<(), Refused> {
+        match self.holder(id, clock) {
+            Some((holder, until)) if holder != self.actor.principal => {
+                let (todo_id, title) = (id, self.todo(id)?.title.clone());
+                Err(Refusal::AlreadyTaken { todo_id, title, holder, until }.into())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Neither claimed, held nor resting.

@@ -29,7 +29,7 @@ pub struct OpenGate {
 pub struct Ground<'a> {
     pub project_id: ProjectId,
     pub session: Option<&'a Session>,
-    /// The issue the session is bound to, and its checklist.
+    /// The issue the caller names, else the one the session is bound to, and its checklist.
     pub issue: Option<&'a Issue>,
     pub checklist: Option<&'a Snapshot>,
     /// The run it is asked in.
@@ -134,12 +134,19 @@ impl OpenGate {
         if self.kind != GateKind::Checkpoint {
             return Ok(None);
         }
-        match self.purpose {
-            Some(Purpose::SignOff) if ground.issue.is_none() => Err(Refusal::Unbound.into()),
-            Some(purpose) => Ok(Some(purpose)),
-            None if ground.checklist.is_some_and(criteria_met) => Ok(Some(Purpose::SignOff)),
-            None => Ok(Some(Purpose::Pause)),
+        let purpose = match self.purpose {
+            Some(Purpose::SignOff) if ground.issue.is_none() => return Err(Refusal::Unbound.into()),
+            Some(purpose) => purpose,
+            None if ground.checklist.is_some_and(criteria_met) => Purpose::SignOff,
+            None => Purpose::Pause,
+        };
+        // The answer lets the asking session close the issue, so it must be that issue's session.
+        if let (Purpose::SignOff, Some(issue)) = (purpose, ground.issue)
+            && ground.session.is_none_or(|session| session.bound_issue != Some(issue.id))
+        {
+            return Err(Refusal::OtherIssue { number: issue.number, bound: None }.into());
         }
+        Ok(Some(purpose))
     }
 }
 

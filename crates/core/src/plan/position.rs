@@ -1,15 +1,19 @@
 //! Where the work stands: the one task that is current (D-12, D-13), and why it is this one.
 //!
 //! A candidate is an open task with no open task below it: an open leaf, or a parent that is
-//! ready to close. The first one in pre-order under the deepest active task is current; where
-//! nothing is active, the first one of all.
+//! ready to close. The first actionable one in pre-order under the deepest active task is current;
+//! where there is none, under the next one, and then of all. `todo_next` hands out by the same
+//! predicate. Only where nothing is actionable, the first open candidate is current.
+
+use std::cmp::Reverse;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::tree::{Branch, Tree};
-use crate::TodoId;
 use crate::select::Place;
+use crate::text::normalised;
+use crate::{Snapshot, Time, Todo, TodoId};
 
 /// The current task, by its index in the tree, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,23 +47,51 @@ pub enum Reason {
 
 /// Where the work stands.
 #[must_use]
-pub fn position(tree: &Tree<'_>) -> Position {
+pub fn position(tree: &Tree<'_>, now: Time) -> Position {
     let branches = tree.branches();
-    // The first of the deepest ones.
-    let active = (0..branches.len())
-        .filter(|index| branches[*index].is_active)
-        .min_by_key(|index| (std::cmp::Reverse(branches[*index].depth), *index));
-    let (first, end) = active.map_or((0, branches.len()), |at| (at, branches[at].end));
+    let mut active: Vec<usize> =
+        (0..branches.len()).filter(|index| branches[*index].is_active).collect();
+    // The first of the deepest ones comes first.
+    active.sort_by_key(|index| (Reverse(branches[*index].depth), *index));
     let is_candidate = |index: &usize| branches[*index].is_open && !branches[*index].open_below;
-    let current = (first..end).find(is_candidate);
+    let is_ready = |index: &usize| is_candidate(index) && branches[*index].todo.is_actionable(now);
+    let below = |at: &usize| *at..branches[*at].end;
+    let ready = active.iter().find_map(|at| below(at).find(is_ready));
+    let first_open = || match active.first() {
+        Some(at) => below(at).find(is_candidate),
+        None => (0..branches.len()).find(is_candidate),
+    };
+    let current = ready.or_else(|| (0..branches.len()).find(is_ready)).or_else(first_open);
+    let under_active = |index: usize| active.iter().any(|at| below(at).contains(&index));
     let reason = match current.map(|index| (index, branches[index].end)) {
         None if branches.is_empty() => Reason::NoTasks,
         None => Reason::AllSettled,
         Some((index, end)) if end > index + 1 => Reason::ReadyToClose,
-        Some(_) if active.is_some() => Reason::UnderActive,
+        Some((index, _)) if under_active(index) => Reason::UnderActive,
         Some(_) => Reason::FirstOpen,
     };
     Position { current, reason }
+}
+
+/// Why a task cannot be worked on now, in a few words; none: it can, or waits for its reviewer.
+#[must_use]
+pub fn badge(todo: &Todo, now: Time) -> Option<String> {
+    let hold = todo.hold.as_ref().filter(|hold| !hold.is_over(now));
+    if let Some(hold) = hold {
+        return Some(format!("{}: {}", hold.kind.name(), normalised(&hold.reason)));
+    }
+    let until = todo.defer_until.filter(|until| *until > now);
+    until.map(|until| format!("deferred until {until}"))
+}
+
+/// What is open below a task, parents before children.
+#[must_use]
+pub fn open_below(snapshot: &Snapshot, id: TodoId) -> Vec<TodoId> {
+    let tree = Tree::of(snapshot);
+    let branches = tree.branches();
+    let at = branches.iter().position(|branch| branch.todo.id == id);
+    let below = at.map_or(0..0, |at| at + 1..branches[at].end);
+    branches[below].iter().filter(|branch| branch.is_open).map(|branch| branch.todo.id).collect()
 }
 
 /// The open task without children that comes first by depth, then by age, then by position: what

@@ -15,11 +15,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::budget::{Entry, cut, fit};
-use super::position::{Position, Reason, position};
+use super::position::{Position, Reason, badge, position};
 use super::state::{Need, State, need, state};
 use super::tree::{Branch, Tree};
 use crate::text::normalised;
-use crate::{Agents, Scope, Snapshot, Status};
+use crate::{Agents, Scope, Snapshot, Status, Time};
 
 /// How much of a plan is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -47,10 +47,17 @@ const CURRENT: &str = "  <-- current";
 /// Tells a plan within so many characters. What does not fit is left out, settled tasks first,
 /// then the farthest from the current one, and counted.
 #[must_use]
-pub fn render(snapshot: &Snapshot, agents: &Agents, form: Form, budget: Option<usize>) -> Rendered {
+pub fn render(
+    snapshot: &Snapshot,
+    agents: &Agents,
+    form: Form,
+    budget: Option<usize>,
+    now: Time,
+) -> Rendered {
     let tree = Tree::of(snapshot);
-    let place = position(&tree);
-    let teller = Teller { tree: &tree, agents, place, file: plan_file(&snapshot.list.scope) };
+    let place = position(&tree, now);
+    let file = plan_file(&snapshot.list.scope);
+    let teller = Teller { tree: &tree, agents, place, file, now };
     match form {
         Form::Tasks => teller.tasks(budget),
         Form::Tree => teller.whole(budget),
@@ -70,6 +77,7 @@ struct Teller<'a> {
     agents: &'a Agents,
     place: Position,
     file: &'a str,
+    now: Time,
 }
 
 impl<'a> Teller<'a> {
@@ -87,7 +95,7 @@ impl<'a> Teller<'a> {
         let at = siblings.iter().position(|index| *index == shown).unwrap_or(0);
         let entries = siblings.iter().enumerate().map(|(place, index)| {
             let branch = self.branch(*index);
-            let mark = if *index == shown { CURRENT } else { "" };
+            let mark = if *index == shown { self.mark(current) } else { String::new() };
             let text = format!("- {}{}{mark}", head(branch), self.activity_note(*index));
             Entry {
                 text,
@@ -114,7 +122,8 @@ impl<'a> Teller<'a> {
             };
             let peers = handed_out[branch.parent.map_or(0, |parent| parent + 1)];
             let note = self.state_note(branch, peers);
-            let mark = if self.place.current == Some(index) { CURRENT } else { "" };
+            let is_current = self.place.current == Some(index);
+            let mark = if is_current { self.mark(index) } else { String::new() };
             let indent = "    ".repeat(branch.depth);
             Entry {
                 text: format!("{indent}{}{plan}{note}{mark}", head(branch)),
@@ -144,7 +153,17 @@ impl<'a> Teller<'a> {
             let above = normalised(&self.branch(shown).todo.title);
             line.push_str(&format!(", in {above}"));
         }
-        line + &self.state_note(self.branch(shown), true)
+        line + &self.state_note(self.branch(shown), true) + &self.badge(current)
+    }
+
+    /// The mark of the current task, and why nobody can work on it, where that is so.
+    fn mark(&self, current: usize) -> String {
+        format!("{CURRENT}{}", self.badge(current))
+    }
+
+    fn badge(&self, index: usize) -> String {
+        let badge = badge(self.branch(index).todo, self.now);
+        badge.map(|badge| format!(" ({badge})")).unwrap_or_default()
     }
 
     fn nothing(&self) -> String {
@@ -197,6 +216,8 @@ impl<'a> Teller<'a> {
     fn word(&self, branch: &Branch<'_>, state: State) -> &'static str {
         match (state, need(branch.todo, self.agents)) {
             (State::Active, Some(Need::Reassignment)) => "needs reassignment",
+            (State::Failed, Some(Need::Reassignment)) => "failed, needs reassignment",
+            (State::Blocked, Some(Need::Reassignment)) => "blocked, needs reassignment",
             _ => state.name(),
         }
     }

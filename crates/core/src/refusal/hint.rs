@@ -111,6 +111,12 @@ impl Refusal {
             Self::AmbiguousText { .. } => "give more of the text, so that only one fits".into(),
             Self::Unbound => "ask the operator to bind an issue to this session".into(),
             Self::UnknownSession { .. } => "session_list shows the sessions".into(),
+            Self::OtherIssue { bound: Some(_), .. } => {
+                "leave out --issue, or name a session of that issue with --session".into()
+            }
+            Self::OtherIssue { number, bound: None } => {
+                format!("bind a session to it: `punch session bind {number} --session ID`")
+            }
             Self::SessionEnded { .. } => "start a new session".into(),
             Self::IssueHeld { take_over: true, .. } => {
                 "end that session, or take the issue over with `takeOver`".into()
@@ -125,6 +131,11 @@ impl Refusal {
             Self::AlreadyLinked { .. } => "there is nothing left to do".into(),
             Self::NotLinked { .. } => "issue_show shows the links there are".into(),
             Self::OpenChildren { .. } => "give `confirm` to close it all the same".into(),
+            Self::OpenSubtasks { .. } => {
+                "complete or cancel them first; the operator may complete all of them with \
+                 --with-children"
+                    .into()
+            }
             Self::StaleRevision { .. } => {
                 "make your changes again on the newer text, with its revision".into()
             }
@@ -161,6 +172,10 @@ impl Refusal {
             Self::BadPlan { .. } => {
                 "nothing was imported: mend the file and import it again".into()
             }
+            Self::PlanElsewhere { branches, .. } => {
+                format!("name its branch: --branch {}", branches.join(" or "))
+            }
+            Self::NoBranch { .. } => "name the branch with --branch".into(),
             Self::UnknownPlan { .. } => "plan_import makes a plan of its file".into(),
             Self::Archived { .. } => "import the plan again to bring it back".into(),
             Self::OpenTasks { .. } => {

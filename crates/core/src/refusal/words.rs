@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::Refusal;
-use crate::TodoKind;
 use crate::authority::Denial;
+use crate::{ListKind, TodoKind};
 
 /// The words of a caller, cut: an answer need not repeat a page.
 fn short(text: &str) -> String {
@@ -32,7 +32,12 @@ impl fmt::Display for Refusal {
                 write!(f, "cannot {action}: the item is {current}")
             }
             Self::NotPermitted { role, action, list, todo_kind, denial } => match denial {
-                Denial::NoSuchAct => write!(f, "a {list} list knows no `{action}`"),
+                Denial::NoSuchAct if *list == ListKind::Issue => {
+                    write!(f, "`{action}` is not available on a checklist")
+                }
+                Denial::NoSuchAct => {
+                    write!(f, "`{action}` is not available on {list} lists")
+                }
                 Denial::NotYours => {
                     write!(f, "the role {role} may {action} only what it owns, and this is not its")
                 }
@@ -40,7 +45,12 @@ impl fmt::Display for Refusal {
                 Denial::Role if *todo_kind == TodoKind::Criterion => {
                     write!(f, "the role {role} may not {action} a criterion")
                 }
-                Denial::Role => write!(f, "the role {role} may not {action} on a {list} list"),
+                Denial::Role if *list == ListKind::Issue => {
+                    write!(f, "the role {role} may not {action} on a checklist")
+                }
+                Denial::Role => {
+                    write!(f, "the role {role} may not {action} on a {list} list")
+                }
             },
             Self::OneInProgress { title, .. } => {
                 write!(f, "only one item may be in progress, and `{title}` is")
@@ -146,6 +156,12 @@ impl fmt::Display for Refusal {
             Self::UnknownSession { session } => {
                 write!(f, "there is no session `{}` in this project", short(session))
             }
+            Self::OtherIssue { number, bound: Some(bound) } => {
+                write!(f, "issue #{number} was named, but the session is bound to #{bound}")
+            }
+            Self::OtherIssue { number, bound: None } => {
+                write!(f, "issue #{number} was named, but the caller's session is not bound to it")
+            }
             Self::SessionEnded { session, at } => write!(f, "session {session} ended at {at}"),
             Self::IssueHeld { number, session, title, .. } => {
                 write!(f, "issue #{number} is bound to session {session} (`{title}`)")
@@ -169,6 +185,10 @@ impl fmt::Display for Refusal {
             Self::OpenChildren { number, children } => {
                 let children: Vec<String> = children.iter().map(|n| format!("#{n}")).collect();
                 write!(f, "issue #{number} has open children: {}", children.join(", "))
+            }
+            Self::OpenSubtasks { title, children, .. } => {
+                let are = if children.len() == 1 { "a task" } else { "tasks" };
+                write!(f, "`{title}` has {are} below it that are open: {}", children.join(", "))
             }
             Self::StaleRevision { number, expected, revision, checklist } => write!(
                 f,
@@ -233,6 +253,16 @@ impl fmt::Display for Refusal {
             Self::ItemsRequired => f.write_str("to modify a proposal, items are required"),
             Self::NoChecklist => f.write_str("no issue was bound when this was delegated"),
             Self::BadPlan { fault } => write!(f, "the plan cannot be read: {fault}"),
+            Self::PlanElsewhere { plan_file, branch, branches } => write!(
+                f,
+                "there is no plan `{plan_file}` on branch {branch}; it is on {}",
+                branches.join(", ")
+            ),
+            Self::NoBranch { plan_file } => write!(
+                f,
+                "no branch is checked out here, so it is not clear which branch the plan \
+                 `{plan_file}` belongs to"
+            ),
             Self::UnknownPlan { plan_file, branch } => {
                 write!(f, "there is no plan `{}` on {} here", short(plan_file), short(branch))
             }

@@ -53,6 +53,8 @@ pub struct DriveRun<'a> {
     pub facts: &'a Facts<'a>,
     /// The words of an error, where there was one.
     pub detail: Option<&'a str>,
+    /// Its stable code.
+    pub code: Option<&'a str>,
 }
 
 /// What the driver said, and what it leaves.
@@ -141,6 +143,7 @@ impl DriveRun<'_> {
         let (verdict, counters) = driver::decide(self.facts);
         let run_id = run.id;
         let (trigger, detail) = (self.facts.trigger, self.detail.map(str::to_owned));
+        let code = self.code.map(str::to_owned);
         let event: Option<Event> = match &verdict {
             Verdict::Continue { prompted: false, .. } => (counters != run.counters)
                 .then(|| RunStepped { run_id, counters: counters.clone() }.into()),
@@ -151,7 +154,7 @@ impl DriveRun<'_> {
                 Some(RunWaited { run_id, waits_for: wait.clone(), counters }.into())
             }
             Verdict::Stop(reason) => {
-                Some(RunStopped { run_id, reason: *reason, detail, counters }.into())
+                Some(RunStopped { run_id, reason: *reason, detail, code, counters }.into())
             }
         };
         let events = event.into_iter().collect();
@@ -206,10 +209,10 @@ impl ConfigureRun<'_> {
     }
 
     fn settle(&self, run: &Run) -> Decision {
-        let stop = |detail: &str| {
+        let stop = |code: &str, detail: &str| {
             let (run_id, reason, counters) = (run.id, StopReason::Error, run.counters.clone());
-            let detail = Some(detail.to_owned());
-            only(RunStopped { run_id, reason, detail, counters })
+            let (code, detail) = (Some(code.to_owned()), Some(detail.to_owned()));
+            only(RunStopped { run_id, reason, detail, code, counters })
         };
         match (run.settings_of, &self.settings) {
             _ if run.is_over() => Decision::default(),
@@ -218,13 +221,17 @@ impl ConfigureRun<'_> {
                 Decision::default()
             }
             (SettingsOf::Starter, _) => {
-                stop("the process that started it is gone, and only that agent's own may go on")
+                let detail = "the process that started it is gone, and only that agent's own may \
+                              go on with it";
+                stop("starter_gone", detail)
             }
             (SettingsOf::Executor, Some(settings)) => {
                 let settings = Box::new(settings.clone());
                 only(RunConfigured { run_id: run.id, settings })
             }
-            (SettingsOf::Executor, None) => stop("no model is configured for this agent here"),
+            (SettingsOf::Executor, None) => {
+                stop("no_model", "the process that executes it has no model for this agent")
+            }
         }
     }
 }
@@ -243,7 +250,7 @@ impl CancelRun {
         if run.state == RunState::Waiting || !self.executed {
             let (reason, detail) = (StopReason::Cancelled, Some(self.reason.clone()));
             let counters = run.counters.clone();
-            events.push(RunStopped { run_id, reason, detail, counters }.into());
+            events.push(RunStopped { run_id, reason, detail, code: None, counters }.into());
         }
         Ok(Decision { events, ..Decision::default() })
     }

@@ -85,6 +85,7 @@ impl StartRun {
             cancelled: None,
             stop_reason: None,
             stop_detail: None,
+            stop_code: None,
             started_by: actor.principal.clone(),
             created_at: now,
             updated_at: now,

@@ -113,13 +113,13 @@ fn command(state: &Snapshot, now: Time, t: &Try) -> Option<Command> {
             ReviseTodo { todo_id, title, priority: None, position, deadline: None, reason: None }
                 .into()
         }
-        17 => HoldTodo { todo_id, kind: HoldKind::Blocked, reason: body }.into(),
+        17 => HoldTodo { todo_id, kind: HoldKind::Blocked, reason: body, until: None }.into(),
         18 => UnholdTodo { todo_id }.into(),
         19 => {
             let until = (n.is_multiple_of(2)).then(|| now.plus_seconds(i64::from(n)));
             DeferTodo { todo_id, until }.into()
         }
-        20 => ClaimTodo { todo_id, outcome: text, evidence }.into(),
+        20 => ClaimTodo { todo_id, outcome: text, evidence, clock: None }.into(),
         21 => AcceptTodo { todo_id, outcome: text }.into(),
         22 => ReturnTodo { todo_id, feedback: body }.into(),
         23 => TakeTodo { todo_id, lease_s: i64::from(n % 5), clock: now }.into(),
@@ -193,7 +193,8 @@ fn check(before: &Snapshot, after: &Snapshot, now: Time) {
     }
     for (id, todo) in &before.todos {
         let now = &after.todos[id];
-        let reopened = kind == ListKind::Issue && now.status != todo.status;
+        let reopens = matches!(kind, ListKind::Issue | ListKind::Plan);
+        let reopened = reopens && now.status != todo.status;
         let moves = matches!(kind, ListKind::Issue | ListKind::Plan | ListKind::Session);
         let same = if moves { &moved(todo, now) } else { todo };
         assert!(!todo.status.is_settled() || now == same || reopened, "settled is final");

@@ -117,7 +117,9 @@ fn an_issue_keeps_exactly_one_step_in_progress() {
     world.run(&root, complete(ids[2], None)).unwrap();
     assert_eq!(status(&world), [InProgress, Pending, Completed]);
     let reason = Body::new("waits for the key").unwrap();
-    world.run(&root, HoldTodo { todo_id: ids[0], kind: HoldKind::Blocked, reason }).unwrap();
+    world
+        .run(&root, HoldTodo { todo_id: ids[0], kind: HoldKind::Blocked, reason, until: None })
+        .unwrap();
     assert_eq!(status(&world), [Pending, InProgress, Completed]);
 }
 
@@ -198,7 +200,7 @@ fn a_pillar_spills_then_refuses_and_only_the_lead_completes() {
     let refused = world.run(&owner, complete(ids[0], Some("ok"))).unwrap_err();
     assert_eq!(refused.refusal.code(), "not_permitted");
     let evidence = vec![];
-    let claim = ClaimTodo { todo_id: ids[0], outcome: Some("built".into()), evidence };
+    let claim = ClaimTodo { todo_id: ids[0], outcome: Some("built".into()), evidence, clock: None };
     world.run(&owner, claim).unwrap();
     let metric = MetricId::parse("01JCQ0000000000000000000AB").unwrap();
     let metrics_impacted = vec![metric];
@@ -266,7 +268,7 @@ fn a_claim_carries_the_evidence_that_is_asked_for() {
     world.run(&lead, StartTodo { todo_id, reason: None }).unwrap();
     let claim = |texts: &[&str]| {
         let evidence = texts.iter().map(|text| Evidence::parse(text).unwrap()).collect();
-        ClaimTodo { todo_id, outcome: Some("done".into()), evidence }
+        ClaimTodo { todo_id, outcome: Some("done".into()), evidence, clock: None }
     };
     let owner = actor(Role::Owner);
     let refusal = world.run(&owner, claim(&["test:all"])).unwrap_err().refusal;
@@ -296,6 +298,8 @@ fn a_worker_splits_and_completes_its_own_plan_task_and_no_other() {
     }
     let note = NoteTodo { todo_id: ids[0], text: Body::new("halfway").unwrap() };
     world.run(&worker, note).unwrap();
+    let part = world.state.todos.values().find(|todo| todo.title == "part").unwrap().id;
+    world.run(&worker, complete(part, None)).unwrap();
     world.run(&worker, complete(ids[0], None)).unwrap();
     assert_eq!(
         world.run(&worker, complete(ids[1], None)).unwrap_err().refusal.code(),

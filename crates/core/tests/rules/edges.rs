@@ -255,7 +255,7 @@ fn an_event_of_another_aggregate_changes_nothing() {
             RunWaited { run_id, waits_for: Wait::Pause, counters: counters.clone() }.into(),
             RunWoken { run_id, by: trigger, counters: counters.clone() }.into(),
             RunCancelled { run_id, reason: "enough".to_owned() }.into(),
-            RunStopped { run_id, reason, detail: None, counters }.into(),
+            RunStopped { run_id, reason, detail: None, code: None, counters }.into(),
         ]
     };
     for event in run_events(RunId::from(ids.ulid())) {

@@ -81,7 +81,8 @@ pub(crate) fn world() -> World {
     world.run(&root, CreateTodos { items }).unwrap();
     let outcome = || Some("so".to_owned());
     let evidence = vec![Evidence::parse("url:https://ci.example/7").unwrap()];
-    let claim = ClaimTodo { todo_id: id(&world, "fast"), outcome: outcome(), evidence };
+    let claim =
+        ClaimTodo { todo_id: id(&world, "fast"), outcome: outcome(), evidence, clock: None };
     world.run(&root, claim).unwrap();
     let cancel = CancelTodo { todo_id: id(&world, "skip"), outcome: outcome() };
     world.run(&root, cancel).unwrap();
@@ -89,7 +90,7 @@ pub(crate) fn world() -> World {
     let done = CompleteTodo { todo_id, outcome: outcome(), evidence, metrics_impacted };
     world.run(&root, done).unwrap();
     let (todo_id, kind) = (id(&world, "ship"), HoldKind::Blocked);
-    world.run(&root, HoldTodo { todo_id, kind, reason: body("no key\nyet") }).unwrap();
+    world.run(&root, HoldTodo { todo_id, kind, reason: body("no key\nyet"), until: None }).unwrap();
     let note = NoteTodo { todo_id: id(&world, "read"), text: body("slowly,\ntwice") };
     world.run(&root, note).unwrap();
     world
@@ -228,7 +229,7 @@ fn a_claim_of_a_step_is_accepted_by_a_tick_and_returned_by_a_start() {
         let mut world = world();
         let evidence = vec![Evidence::parse("commit:1a2b3c4").unwrap()];
         let (todo_id, outcome) = (id(&world, "code"), Some("built".to_owned()));
-        let claim = ClaimTodo { todo_id, outcome, evidence: evidence.clone() };
+        let claim = ClaimTodo { todo_id, outcome, evidence: evidence.clone(), clock: None };
         world.run(&actor(Role::Root), claim).unwrap();
         let text = shown(&world);
         assert!(text.contains("- [ ] code <!-- claimed by root:primary -->\n"), "{text}");

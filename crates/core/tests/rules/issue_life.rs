@@ -306,6 +306,7 @@ fn the_context_states_open_and_closed_within_its_budget() {
         todo_id: id(&world.state, "test"),
         kind: punchlist_core::todo::HoldKind::Blocked,
         reason: body("no key"),
+        until: None,
     };
     world.ok(Role::Root, hold);
     let text = context::render(&issue(), Some(&world.state), &[], context::BUDGET);

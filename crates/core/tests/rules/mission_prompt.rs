@@ -105,7 +105,8 @@ fn the_planning_prompt_says_where_a_pillar_stands() {
     for todo_id in [first, second] {
         world.ok(Role::Lead, StartTodo { todo_id, reason: None });
     }
-    let claim = ClaimTodo { todo_id: second, outcome: Some("cut".into()), evidence: vec![] };
+    let claim =
+        ClaimTodo { todo_id: second, outcome: Some("cut".into()), evidence: vec![], clock: None };
     world.ok(Role::Owner, claim);
     let mut other = World::new(ListKind::Pillar);
     let shared = [

@@ -281,6 +281,7 @@ fn a_worker_adds_subtasks_below_its_own_task_only() {
     let unknown = TodoId::parse("01ARZ3NDEKTSV4RRFFQ69G5FAV");
     let refused = add(&mut world, Role::Worker, unknown, "no").unwrap_err();
     assert_eq!((refused.code(), &world.state), ("unknown_todo", &before));
+    complete(&mut world, "three");
     complete(&mut world, "two");
     let parent = Some(id(&world, "two"));
     let refused = add(&mut world, Role::Worker, parent, "late").unwrap_err();

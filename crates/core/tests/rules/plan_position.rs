@@ -1,20 +1,22 @@
 //! What a plan's tasks come to, and where the work stands.
 
-use punchlist_core::command::HoldTodo;
-use punchlist_core::plan::{Need, Reason, State, Tree, first_leaf_by_depth, need, position, state};
+use punchlist_core::command::{CompleteTodo, DeferTodo, HoldTodo, ReopenTodo};
+use punchlist_core::plan::{
+    Form, Need, Reason, State, Tree, badge, first_leaf_by_depth, need, position, render, state,
+};
 use punchlist_core::text::Body;
 use punchlist_core::todo::HoldKind;
-use punchlist_core::{AgentStatus, Agents, Role};
+use punchlist_core::{AgentStatus, Agents, Role, Status};
 
 use crate::plan_world::{
     agent, assign, cancel, complete, grown, id, nobody_known, plan_world, worked_example,
 };
-use crate::world::World;
+use crate::world::{World, actor};
 
 /// The text of the current task, and why it is.
 fn here(world: &World) -> (Option<String>, Reason) {
     let tree = Tree::of(&world.state);
-    let position = position(&tree);
+    let position = position(&tree, world.now);
     let title = position.current.map(|index| tree.branches()[index].todo.title.clone());
     assert_eq!(position.todo_id(&tree), title.as_deref().map(|title| id(world, title)));
     (title, position.reason)
@@ -85,8 +87,8 @@ fn an_empty_plan_has_nothing_current() {
 /// An open task below a settled one is still to be done.
 #[test]
 fn what_is_open_below_a_settled_task_is_found() {
-    let mut world = grown("# T\n1. a\n   1. b\n2. c\n");
-    complete(&mut world, "a");
+    // Only a file says so: completing it would be refused.
+    let world = grown("# T\n- [x] a\n  - [ ] b\n- [ ] c\n");
     assert_eq!(here(&world), at("b", Reason::FirstOpen));
 }
 
@@ -103,7 +105,7 @@ fn the_state_follows_from_assignment_completion_hold_and_agent() {
     for (title, kind) in [("e", HoldKind::Failed), ("f", HoldKind::AwaitingApproval)] {
         let reason = Body::new("waits").unwrap();
         let todo_id = id(&world, title);
-        world.ok(Role::Root, HoldTodo { todo_id, kind, reason });
+        world.ok(Role::Root, HoldTodo { todo_id, kind, reason, until: None });
     }
     let states = |agents: &Agents| -> Vec<(State, Option<Need>)> {
         let titles = ["T", "a", "b", "c", "d", "e", "f"];
@@ -170,4 +172,53 @@ fn a_position_breaks_the_tie_of_one_moment() {
     assert_eq!(import("# T\n- [ ] a\n- [ ] b\n- [ ] c\n"), ("a".into(), "a".into()));
     assert_eq!(import("# T\n- [ ] c\n- [ ] b\n- [ ] a\n"), ("c".into(), "c".into()));
     assert_eq!(import("# T\n- [ ] b\n- [ ] c\n- [ ] a\n"), ("b".into(), "b".into()));
+}
+
+/// D-12: held and deferred tasks are passed over, also where somebody has them; only where nothing
+/// is actionable the first open one is current, and says why.
+#[test]
+fn held_and_deferred_tasks_are_not_current_while_another_can_be_worked_on() {
+    let mut world = grown("# T\n1. a\n   1. b\n   2. c\n2. d\n");
+    assign(&mut world, "b", "backend");
+    assert_eq!(here(&world), at("b", Reason::UnderActive));
+    let hold = |world: &mut World, title: &str| {
+        let (todo_id, kind) = (id(world, title), HoldKind::Blocked);
+        let reason = Body::new("no key").unwrap();
+        world.ok(Role::Root, HoldTodo { todo_id, kind, reason, until: None });
+    };
+    hold(&mut world, "b");
+    assert_eq!(here(&world), at("c", Reason::FirstOpen));
+    let until = Some(world.now.plus_seconds(60));
+    let todo_id = id(&world, "c");
+    world.ok(Role::Root, DeferTodo { todo_id, until });
+    assert_eq!(here(&world), at("d", Reason::FirstOpen));
+    hold(&mut world, "d");
+    assert_eq!(here(&world), at("b", Reason::UnderActive));
+    let b = &world.state.todos[&id(&world, "b")];
+    assert_eq!(badge(b, world.now).as_deref(), Some("blocked: no key"));
+    let line = render(&world.state, &nobody_known(), Form::Line, None, world.now).text;
+    assert!(line.ends_with("(blocked: no key)"), "{line}");
+    world.now = world.now.plus_seconds(60);
+    assert_eq!(here(&world), at("c", Reason::FirstOpen));
+}
+
+/// Completing a task over open ones would hide them: it is refused, and they are named.
+#[test]
+fn a_task_with_open_tasks_below_it_is_not_completed() {
+    let mut world = grown("# T\n1. a\n   1. b\n   2. c\n");
+    let (todo_id, evidence, metrics_impacted) = (id(&world, "a"), vec![], vec![]);
+    let command = CompleteTodo { todo_id, outcome: None, evidence, metrics_impacted };
+    for role in [Role::Root, Role::Operator] {
+        let refused = world.run(&actor(role), command.clone()).unwrap_err().refusal;
+        assert_eq!(refused.code(), "open_children");
+        let words = refused.to_string();
+        assert!(words.contains("`b`") && words.contains("`c`"), "{words}");
+    }
+    complete(&mut world, "b");
+    cancel(&mut world, "c");
+    world.ok(Role::Root, command);
+    // Settled by mistake: root takes it back, and nobody has it then.
+    world.ok(Role::Root, ReopenTodo { todo_id, reason: Some("by mistake".into()) });
+    let a = &world.state.todos[&todo_id];
+    assert_eq!((a.status, &a.assignee), (Status::Pending, &None));
 }

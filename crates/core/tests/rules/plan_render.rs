@@ -10,13 +10,13 @@ use crate::plan_world::{
 use crate::world::World;
 
 fn told(world: &World, agents: &Agents, form: Form) -> String {
-    let Rendered { text, left_out } = render(&world.state, agents, form, None);
+    let Rendered { text, left_out } = render(&world.state, agents, form, None, world.now);
     assert_eq!(left_out, 0);
     text
 }
 
 fn within(world: &World, form: Form, budget: usize) -> Rendered {
-    let rendered = render(&world.state, &nobody_known(), form, Some(budget));
+    let rendered = render(&world.state, &nobody_known(), form, Some(budget), world.now);
     assert!(rendered.text.chars().count() <= budget, "{budget}: {}", rendered.text);
     rendered
 }
@@ -114,7 +114,7 @@ fn the_agents_status_is_told_where_no_step_is() {
         (AgentStatus::Busy, "busy"),
         (AgentStatus::Complete, "complete"),
         (AgentStatus::Blocked, "blocked"),
-        (AgentStatus::Failed, "failed"),
+        (AgentStatus::Failed, "failed, needs reassignment"),
         (AgentStatus::Archived, "needs reassignment"),
     ] {
         assert_eq!(word(&world, &backend(status)), expected);

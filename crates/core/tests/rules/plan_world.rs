@@ -1,8 +1,10 @@
 //! Plans to test with: the tree of the tasks design as rows, and any tree.
 
 use punchlist_core::command::{AssignTodo, CancelTodo, CompleteTodo, CreateTodos, NewTodo};
+use punchlist_core::event::TodoCompleted;
 use punchlist_core::plan::{Mark, Node, parse};
-use punchlist_core::{AgentPath, Agents, Event, ListKind, Role, Scope, TodoId};
+use punchlist_core::todo::SettledBy;
+use punchlist_core::{AgentPath, Agents, Event, ListKind, Role, Scope, TodoId, apply};
 
 use crate::plan_parse::WORKED_EXAMPLE;
 use crate::world::World;
@@ -57,14 +59,24 @@ pub(crate) fn grown(markdown: &str) -> World {
         open.extend(node.children.iter().rev().map(|child| (Some(created.todo.id), child)));
     }
     for (todo_id, mark) in settle {
-        let (outcome, evidence, metrics_impacted) = (None, vec![], vec![]);
         match mark {
             Mark::Open => {}
+            // As a file says it: also where something below it is open.
             Mark::Done => {
-                let command = CompleteTodo { todo_id, outcome, evidence, metrics_impacted };
-                world.ok(Role::Root, command);
+                let settled_by = SettledBy { principal: "root:primary".into(), role: Role::Root };
+                let (started_at, settled_at) = (world.now, world.now);
+                let (outcome, evidence) = (None, vec![]);
+                let done = TodoCompleted {
+                    todo_id,
+                    outcome,
+                    evidence,
+                    started_at,
+                    settled_at,
+                    settled_by,
+                };
+                apply(&mut world.state, &done.into(), world.now);
             }
-            Mark::Dropped => drop(world.ok(Role::Root, CancelTodo { todo_id, outcome })),
+            Mark::Dropped => drop(world.ok(Role::Root, CancelTodo { todo_id, outcome: None })),
         }
     }
     world

@@ -226,7 +226,7 @@ fn a_hold_somebody_gave_stays_and_what_is_held_is_not_started() {
     write(&mut world, &[item("1", "a"), item("2", "b")]);
     let todo_id = in_view(&world.state)[0].id;
     let reason = Body::new("two tries: no network").unwrap();
-    world.ok(Role::Root, HoldTodo { todo_id, kind: HoldKind::Failed, reason });
+    world.ok(Role::Root, HoldTodo { todo_id, kind: HoldKind::Failed, reason, until: None });
     assert_eq!(refused(&mut world, &[stated("1", "a", InProgress)]).code(), "held");
     write(&mut world, &[item("1", "a"), item("2", "a")]);
     let holds: Vec<_> =
@@ -411,7 +411,7 @@ proptest! {
                 let _ = if starts {
                     world.run(&actor(Role::Root), StartTodo { todo_id, reason: None })
                 } else {
-                    world.run(&actor(Role::Root), HoldTodo { todo_id, kind: HoldKind::Blocked, reason })
+                    world.run(&actor(Role::Root), HoldTodo { todo_id, kind: HoldKind::Blocked, reason, until: None })
                 };
             }
             let before = world.state.clone();

@@ -231,7 +231,8 @@ fn others_do_not_sweep() {
         let mut world = World::new(ListKind::Pillar);
         let id = new(&mut world, Status::Pending, Some(late()));
         world.ok(Role::Lead, StartTodo { todo_id: id, reason: None });
-        let claim = ClaimTodo { todo_id: id, outcome: Some("done".into()), evidence: vec![] };
+        let claim =
+            ClaimTodo { todo_id: id, outcome: Some("done".into()), evidence: vec![], clock: None };
         world.ok(Role::Owner, claim);
         let decided = world.run(&actor(role), sweep());
         let may = matches!(role, Role::Operator | Role::Lead | Role::System);

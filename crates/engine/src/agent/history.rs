@@ -83,6 +83,16 @@ pub(super) fn history(run: &Run, messages: Vec<Message>) -> Vec<model::Message> 
     for message in trim(&kept, limit).into_iter().filter_map(|index| shown[index].take()) {
         push(&mut history, message);
     }
+    from_a_user(history)
+}
+
+/// Makers want a history to begin with the user. What was said before the first such message is
+/// left out, calls together with their results.
+fn from_a_user(mut history: Vec<model::Message>) -> Vec<model::Message> {
+    let is_user = |message: &model::Message| matches!(message, model::Message::User { .. });
+    if let Some(first) = history.iter().position(is_user) {
+        history.drain(..first);
+    }
     history
 }
 
@@ -207,5 +217,28 @@ pub(super) fn read(input: &str) -> Input {
     match serde_json::from_str::<Value>(input) {
         Ok(value) if value.is_object() => Input::Json(value),
         _ => Input::Broken(input.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_history_begins_with_a_user_message() {
+        let user = |text: &str| model::Message::User { text: text.to_owned() };
+        let assistant = || model::Message::Assistant {
+            text: "I looked.".to_owned(),
+            calls: Vec::new(),
+            raw: None,
+        };
+        let results = || model::Message::Results(Vec::new());
+        let trimmed = vec![assistant(), results(), assistant(), user("Do it."), assistant()];
+        let shown = from_a_user(trimmed);
+        assert!(matches!(
+            &shown[..],
+            [model::Message::User { .. }, model::Message::Assistant { .. }]
+        ));
+        assert_eq!(from_a_user(vec![user("a"), assistant()]).len(), 2, "nothing else is left out");
     }
 }

@@ -89,6 +89,10 @@ pub enum Live<'a> {
         run: &'a Run,
         reason: StopReason,
         detail: Option<&'a str>,
+        /// The project's name.
+        project: &'a str,
+        /// The issue it worked on.
+        issue: Option<i64>,
     },
     /// The process that went on with it does so no more. It comes last, however it came to this.
     Leaves {

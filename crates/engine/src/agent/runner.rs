@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::history::{self, Next};
 use super::tools::Toolset;
-use super::wire::{calls_of, drive_input, finish, reply_input};
+use super::wire::{calls_of, code_of, drive_input, failed_input, finish, reply_input};
 use super::{Crew, Live};
 use crate::model::{Cancel, Fault, FaultKind, Message, Model, Reply, Request, Told};
 
@@ -176,13 +176,22 @@ impl Hands<'_, '_> {
     /// go on with it.
     fn give_up(&self, error: Error) -> Result<Outcome, Error> {
         let mut input = self.input();
-        input["drive"] = json!({
-            "trigger": Trigger::Stopped(Finish::Error), "hasTodoTool": false,
-            "detail": error.to_string(),
-        });
+        input["drive"] = failed_input(error.code(), &error.to_string());
         match self.crew.step(self.project, input) {
-            Ok(_) => Ok(Outcome::Ended(StopReason::Error)),
+            Ok(_) => {
+                self.tell_end(StopReason::Error, None);
+                Ok(Outcome::Ended(StopReason::Error))
+            }
             Err(_) => Err(error),
+        }
+    }
+
+    /// Tells whoever watches how it ended, with the run as it is now. One that cannot be read
+    /// has still ended.
+    fn tell_end(&self, reason: StopReason, detail: Option<&str>) {
+        if let Ok(Look { run, issue, .. }) = self.look(None) {
+            let project = self.project;
+            (self.crew.told)(&Live::Ends { run: &run, reason, detail, project, issue });
         }
     }
 
@@ -331,7 +340,11 @@ impl Hands<'_, '_> {
             FaultKind::Context => Finish::Context,
             _ => Finish::Error,
         };
-        self.ask(run, tools, Trigger::Stopped(finish), Some(&fault.message))
+        let mut input = self.input();
+        input["drive"] = drive_input(tools, Trigger::Stopped(finish), Some(&fault.message));
+        input["drive"]["code"] = code_of(fault.kind).into();
+        let answer = self.crew.step(self.project, input)?;
+        self.heed(run, tools, &answer)
     }
 
     pub(super) fn cancelled(&self, run: &Run, tools: &Toolset) -> Result<Flow, Error> {
@@ -367,7 +380,7 @@ impl Hands<'_, '_> {
             return Ok(Flow::GoOn(scene));
         }
         if let Some(reason) = serde_json::from_value(verdict["stopReason"].clone()).ok().flatten() {
-            (self.crew.told)(&Live::Ends { run, reason, detail: said });
+            self.tell_end(reason, said);
             return Ok(Flow::Over(Outcome::Ended(reason)));
         }
         let waits = &verdict["waitsFor"];

@@ -5,10 +5,35 @@ use punchlist_core::driver::{Finish, Trigger};
 use serde_json::{Value, json};
 
 use super::tools::{Said, Toolset};
-use crate::model::{Input, Reply, Stop};
+use crate::model::{FaultKind, Input, Reply, Stop};
 
 /// The longest text of one reply that is kept.
 const TEXT_MAX: usize = 1 << 20;
+
+/// The stable code of a fault, for programs.
+#[must_use]
+pub const fn code_of(kind: FaultKind) -> &'static str {
+    match kind {
+        FaultKind::Cancelled => "cancelled",
+        FaultKind::Key => "model_key",
+        FaultKind::Spend => "model_quota",
+        FaultKind::BadRequest => "model_bad_request",
+        FaultKind::Context => "context_full",
+        FaultKind::Busy => "model_overloaded",
+        FaultKind::Server => "model_failed",
+        FaultKind::Network => "model_unreachable",
+        FaultKind::Garbled => "model_garbled",
+        FaultKind::Script => "script_failed",
+    }
+}
+
+/// The question to the driver that ends a run with an error.
+pub(super) fn failed_input(code: &str, detail: &str) -> Value {
+    json!({
+        "trigger": "stopped", "finish": Finish::Error, "hasTodoTool": false, "code": code,
+        "detail": detail,
+    })
+}
 
 pub(super) fn drive_input(tools: &Toolset, trigger: Trigger, detail: Option<&str>) -> Value {
     let ways = tools.ways();
@@ -77,5 +102,31 @@ pub(super) fn finish(reply: &Reply) -> Finish {
         Stop::MaxTokens => Finish::MaxTokens,
         Stop::Context => Finish::Context,
         Stop::Refusal => Finish::Refusal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use punchlist_core::Role;
+    use punchlist_testkit::{Backend, World};
+
+    use super::*;
+
+    /// A step that is refused ends the run: `run_step` can parse what is sent then, and the run
+    /// says why.
+    #[test]
+    fn a_run_is_ended_with_the_code_and_the_words_of_an_error() {
+        let world = World::new(Backend::SqliteMemory);
+        let start = json!({ "prompt": "Do it", "model": "scripted:x" });
+        let run = world.call("run_start", start).unwrap()["run"]["id"].clone();
+        let system = world.envelope(Role::System);
+        let taken = world.call_in(&system, "run_step", json!({ "run": run })).unwrap();
+        let drive = failed_input("already_settled", "the item is settled");
+        let step = json!({ "run": run, "epoch": taken["epoch"], "drive": drive });
+        let ended = world.call_in(&system, "run_step", step).unwrap();
+        assert_eq!(ended["state"], "ended");
+        let shown = world.call("run_show", json!({ "run": run })).unwrap();
+        let told = ["stopReason", "stopCode", "stopDetail"].map(|name| &shown["run"][name]);
+        assert_eq!(told, ["error", "already_settled", "the item is settled"]);
     }
 }

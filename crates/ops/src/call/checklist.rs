@@ -4,11 +4,11 @@
 use punchlist_core::command::Command;
 use punchlist_core::issue::checklist::Notes;
 use punchlist_core::issue::ledger;
-use punchlist_core::{Actor, Decision, Issue, IssueId, Refusal, Role, Scope, Snapshot};
+use punchlist_core::{Actor, Decision, Issue, IssueId, Refusal, Scope, Snapshot};
 use punchlist_store::rows::lists::Lock;
 use punchlist_store::{Dialect, Load};
 
-use super::Call;
+use super::{Call, host_id};
 use crate::Error;
 
 /// The scope of an issue's checklist.
@@ -17,12 +17,25 @@ pub(crate) fn scope_of(issue: &Issue) -> Scope {
 }
 
 impl Call<'_, '_> {
-    /// The issue whose checklist the caller means: a person may name one, everybody else has the
-    /// one the session is bound to (K-11).
+    /// The issue the caller names outside the input. A session that is named beside it and works
+    /// on another issue is a contradiction, and nothing is guessed.
+    pub(crate) fn named_issue(&mut self, lock: Lock) -> Result<Option<Issue>, Error> {
+        let Some(number) = self.envelope.context.issue else { return Ok(None) };
+        let issue = self.issue(number, lock)?;
+        let named = host_id("session", self.envelope.context.session.as_deref())?;
+        let session = named.map(|named| self.session_named(&named, Lock::No)).transpose()?;
+        if let Some(other) = session.and_then(|s| s.bound_issue).filter(|id| *id != issue.id) {
+            let bound = self.tx.issue_number(other)?;
+            return Err(Refusal::OtherIssue { number, bound }.into());
+        }
+        Ok(Some(issue))
+    }
+
+    /// The issue whose checklist the caller means: the one it names, else the one its session is
+    /// bound to (K-11).
     pub(crate) fn target_issue(&mut self, lock: Lock) -> Result<Issue, Error> {
-        let named = self.envelope.context.issue;
-        if let Some(number) = named.filter(|_| self.envelope.actor.role == Role::Operator) {
-            return self.issue(number, lock);
+        if let Some(issue) = self.named_issue(lock)? {
+            return Ok(issue);
         }
         let unbound = || Error::from(Refusal::Unbound);
         let session = self.session(Lock::No)?.ok_or_else(unbound)?;

@@ -1,7 +1,7 @@
 //! The calls on delegations: queued, taken by lease, reported on, and what a report proposes.
 
 use punchlist_core::authority::{Action, Subject, may_ever_on};
-use punchlist_core::command::{AdoptTodos, ClaimTodo, CompleteTodo, HoldTodo, NewTodo};
+use punchlist_core::command::{AdoptTodos, ClaimTodo, CompleteTodo, HoldTodo, NewTodo, UnholdTodo};
 use punchlist_core::conversation::{MessageKind, Speaker};
 use punchlist_core::delegation::{
     BuryDelegation, CancelDelegation, DecideProposal, Delegate, DelegationState,
@@ -9,6 +9,7 @@ use punchlist_core::delegation::{
     TakeDelegation, has_died,
 };
 use punchlist_core::driver::Trigger;
+use punchlist_core::mission::order;
 use punchlist_core::run::Completion;
 use punchlist_core::text::{Body, Title};
 use punchlist_core::todo::HoldKind;
@@ -17,7 +18,7 @@ use punchlist_core::{
     Role, Session, TodoId,
 };
 use punchlist_store::rows::delegations::{Held, WantedDelegations};
-use punchlist_store::rows::lists::Lock;
+use punchlist_store::rows::lists::{Lock, TodoKey};
 
 use super::Call;
 use crate::Error;
@@ -31,12 +32,42 @@ impl Call<'_, '_> {
         let decided = command.decide(project, session.as_ref(), &actor, now, &mut self.ids);
         let decision = decided.map_err(|refused| self.refuse(project, &project, refused))?;
         let delegation = self.record_delegation(project, None, &decision)?;
+        self.try_again(&delegation)?;
         if let Some(conversation) = delegation.conversation_id {
             // The order stands in the chat it is worked in (M-49).
             let said = (Speaker::Assistant, MessageKind::Text);
             self.post(project, conversation, said, delegation.mission.clone())?;
         }
         Ok(delegation)
+    }
+
+    /// An item that is held because its delegation failed goes on when it is handed on again.
+    fn try_again(&mut self, delegation: &Delegation) -> Result<(), Error> {
+        let Some(todo) = delegation.todo_id else { return Ok(()) };
+        let (mut list, todo_id) = self.todo(&todo.to_string())?;
+        let hold = list.todo(todo_id).and_then(|todo| todo.hold.as_deref());
+        if hold.is_none_or(|hold| hold.kind != HoldKind::Failed) {
+            return Ok(());
+        }
+        match self.decide_as(&system(), &mut list, &UnholdTodo { todo_id }.into()) {
+            Ok(_) | Err(Error::Refused(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The order for an item: what it says of itself, then the caller's words (M-49).
+    pub(crate) fn order_for(&mut self, todo: TodoId, words: &Body) -> Result<Body, Error> {
+        let Some(project) = self.project()? else { return Ok(words.clone()) };
+        let Some((list, id)) = self.tx.list_of(project, TodoKey::Id(todo))? else {
+            return Ok(words.clone());
+        };
+        let Some(item) = self.tx.todo(list.id, id)? else { return Ok(words.clone()) };
+        let order = order(&item);
+        if words.as_str().contains(order.as_str()) {
+            return Ok(words.clone());
+        }
+        // What is too long together is still said by the caller.
+        Ok(Body::new(&format!("{order}\n\n{}", words.as_str())).unwrap_or_else(|_| words.clone()))
     }
 
     /// The session the caller delegates in. Sessions are root's: a lead or an owner that names one
@@ -78,7 +109,7 @@ impl Call<'_, '_> {
         let mut actor = system();
         actor.principal.clone_from(&self.envelope.actor.principal);
         let outcome = delegation.result.clone();
-        let claim = ClaimTodo { todo_id, outcome, evidence: Vec::new() }.into();
+        let claim = ClaimTodo { todo_id, outcome, evidence: Vec::new(), clock: None }.into();
         match self.decide_as(&actor, &mut list, &claim) {
             // What cannot be claimed (settled meanwhile, evidence wanted) has still been reported.
             Ok(_) | Err(Error::Refused(_)) => Ok(()),
@@ -204,22 +235,19 @@ impl Call<'_, '_> {
         }
     }
 
-    /// An item whose delegation failed for good is held, where a driver would hand it out again
-    /// (S-25). It is never settled by that (F-8).
+    /// An item whose delegation failed for good is held with the reason (S-25): nobody works on it
+    /// any more. It is never settled by that (F-8).
     fn hold_item_of(&mut self, delegation: &Delegation) -> Result<(), Error> {
         let (Some(todo), DelegationState::Failed) = (delegation.todo_id, delegation.state) else {
             return Ok(());
         };
         let (mut list, todo_id) = self.todo(&todo.to_string())?;
-        if list.list.kind() == ListKind::Pillar {
-            return Ok(());
-        }
         let error = delegation.error.as_deref().unwrap_or_default();
         let error: String = error.chars().take(300).collect();
         let Ok(reason) = Body::new(&format!("{} failed: {error}", delegation.kind)) else {
             return Ok(());
         };
-        let command = HoldTodo { todo_id, kind: HoldKind::Failed, reason }.into();
+        let command = HoldTodo { todo_id, kind: HoldKind::Failed, reason, until: None }.into();
         match self.decide_as(&system(), &mut list, &command) {
             Ok(_) | Err(Error::Refused(_)) => Ok(()),
             Err(error) => Err(error),

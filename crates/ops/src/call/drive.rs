@@ -52,7 +52,7 @@ impl Call<'_, '_> {
         trigger: Trigger,
         has_todo_tool: bool,
         ways: Ways,
-        detail: Option<&str>,
+        (detail, code): (Option<&str>, Option<&str>),
     ) -> Result<Driven, Error> {
         let (project, now) = (run.project_id, self.envelope.now);
         let session = match run.session_id {
@@ -77,7 +77,7 @@ impl Call<'_, '_> {
             work: &work,
             now,
         };
-        let driven = DriveRun { facts: &facts, detail }.decide(&run);
+        let driven = DriveRun { facts: &facts, detail, code }.decide(&run);
         let driven = driven.map_err(|refused| self.refuse(project, &run.id, refused))?;
         let run = self.record_run(project, Some(run), &driven.decision)?;
         let mut said = None;
@@ -208,7 +208,7 @@ impl Call<'_, '_> {
         let why: String = error.split_whitespace().collect::<Vec<_>>().join(" ");
         let why: String = why.chars().take(300).collect();
         let Ok(reason) = Body::new(&format!("its tools failed: {why}")) else { return Ok(None) };
-        let command = HoldTodo { todo_id, kind: HoldKind::Failed, reason }.into();
+        let command = HoldTodo { todo_id, kind: HoldKind::Failed, reason, until: None }.into();
         match self.decide_as(&run.actor(), &mut list, &command) {
             Ok(_) => {
                 let text = format!("“{title}” is held as failed: {why}. Go on with the others.");

@@ -20,9 +20,10 @@ impl Call<'_, '_> {
     pub(crate) fn ask(&mut self, command: &OpenGate) -> Result<Gate, Error> {
         let project_id = self.ensure_project()?;
         let session = self.session(Lock::Row)?;
-        let issue = match &session {
-            Some(session) => self.bound_issue(session, Lock::No)?,
-            None => None,
+        let issue = match (self.named_issue(Lock::No)?, &session) {
+            (Some(issue), _) => Some(issue),
+            (None, Some(session)) => self.bound_issue(session, Lock::No)?,
+            (None, None) => None,
         };
         let checklist = match &issue {
             Some(issue) => self.checklist(issue)?,

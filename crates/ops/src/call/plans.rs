@@ -1,8 +1,11 @@
 //! The calls on plans: found by file and branch, with the agents that work on them.
 
+use std::path::Path;
+
 use punchlist_core::agent::{Heard, RegisterAgent, SetAgentStatus};
 use punchlist_core::command::ArchiveList;
-use punchlist_core::plan::{ArchivedPlan, Purge, PurgePlans, PurgedPlan};
+use punchlist_core::plan::{ArchivedPlan, Purge, PurgePlans, PurgedPlan, Tree, position};
+use punchlist_core::policy::policy;
 use punchlist_core::text::Title;
 use punchlist_core::{
     Agent, AgentPath, Agents, ArchiveReason, Decision, ProjectId, Refusal, Scope, Snapshot, TodoId,
@@ -11,6 +14,7 @@ use punchlist_store::Load;
 
 use super::Call;
 use crate::Error;
+use crate::plan_file::below_root;
 use crate::views::PlanArchived;
 
 /// The branch of whoever stands in no git folder and names none.
@@ -20,10 +24,41 @@ impl Call<'_, '_> {
     /// The scope of a plan file, on the branch that is named, else on the caller's.
     pub(crate) fn plan(&self, plan_file: &Title, branch: Option<&Title>) -> Scope {
         let own = self.envelope.context.branch.as_deref().unwrap_or(BRANCH);
+        let stored = below_root(self.envelope, Path::new(plan_file.as_str()));
         Scope::Plan {
             branch: branch.map_or(own, Title::as_str).to_owned(),
-            plan_file: plan_file.as_str().to_owned(),
+            plan_file: stored.unwrap_or_else(|| plan_file.as_str().to_owned()),
         }
+    }
+
+    /// The same; where no branch is checked out one must be named.
+    pub(crate) fn plan_on_branch(
+        &self,
+        plan_file: &Title,
+        branch: Option<&Title>,
+    ) -> Result<Scope, Error> {
+        let context = &self.envelope.context;
+        if branch.is_none() && context.detached && context.branch.is_none() {
+            return Err(Refusal::NoBranch { plan_file: plan_file.as_str().to_owned() }.into());
+        }
+        Ok(self.plan(plan_file, branch))
+    }
+
+    /// Is there such a plan, archived or not? One that is on other branches is named with them.
+    pub(crate) fn known_plan(&mut self, scope: &Scope) -> Result<(), Error> {
+        if self.find(scope)?.is_some() {
+            return Ok(());
+        }
+        let (branch, plan_file) = scope.keys();
+        let (branch, plan_file) = (branch.to_owned(), plan_file.to_owned());
+        let branches = match self.project()? {
+            Some(project) => self.tx.branches_of(project, &plan_file)?,
+            None => Vec::new(),
+        };
+        if branches.is_empty() {
+            return Err(Refusal::UnknownPlan { plan_file, branch }.into());
+        }
+        Err(Refusal::PlanElsewhere { plan_file, branch, branches }.into())
     }
 
     /// A plan to look at, whole; one that was never imported is empty, and so is one that was
@@ -37,7 +72,7 @@ impl Call<'_, '_> {
             return self.look(scope, Load::All);
         }
         match self.find(scope)? {
-            Some(list) => Ok(Some(self.tx.snapshot(list, Load::All)?)),
+            Some(list) => Ok(Some(self.snapshot(list, Load::All)?)),
             None => Ok(None),
         }
     }
@@ -49,6 +84,7 @@ impl Call<'_, '_> {
         reason: ArchiveReason,
         confirm: Option<bool>,
     ) -> Result<PlanArchived, Error> {
+        self.known_plan(scope)?;
         let Some(mut snapshot) = self.lock(scope, Load::Counts)? else {
             let (branch, plan_file) = scope.keys();
             let (branch, plan_file) = (branch.to_owned(), plan_file.to_owned());
@@ -93,7 +129,16 @@ impl Call<'_, '_> {
 
     /// As much of a plan as says where the work on it stands.
     pub(crate) fn standing_plan(&mut self, scope: &Scope) -> Result<Option<Snapshot>, Error> {
-        self.look(scope, Load::Place)
+        let Some(snapshot) = self.look(scope, Load::Place)? else { return Ok(None) };
+        let now = self.envelope.now;
+        let tree = Tree::of(&snapshot);
+        let current = position(&tree, now).current.map(|at| tree.branches()[at].todo);
+        // The few rows say which open task comes first. Where nobody can work on that one, another
+        // may be current, and the whole plan says which.
+        if current.is_none_or(|todo| todo.is_actionable(now)) {
+            return Ok(Some(snapshot));
+        }
+        self.look(scope, Load::All)
     }
 
     /// The agents of this project, and who of them has gone silent.
@@ -137,10 +182,23 @@ impl Call<'_, '_> {
         Ok(agent)
     }
 
+    /// Adds what is open right below an item, where that decides.
+    pub(crate) fn bring_children(
+        &mut self,
+        snapshot: &mut Snapshot,
+        id: TodoId,
+    ) -> Result<(), Error> {
+        if policy(snapshot.list.kind()).nests {
+            let below = self.tx.open_below(snapshot.list.id, id)?;
+            snapshot.todos.extend(below.into_iter().map(|todo| (todo.id, todo)));
+        }
+        Ok(())
+    }
+
     /// The plan a task is in, whole, and the task.
     pub(crate) fn plan_of(&mut self, named: &str) -> Result<(Snapshot, TodoId), Error> {
         let (snapshot, id) = self.todo(named)?;
-        Ok((self.tx.snapshot(snapshot.list, Load::All)?, id))
+        Ok((self.snapshot(snapshot.list, Load::All)?, id))
     }
 
     /// The same to change: the list is locked, and looked at as it is then.

@@ -8,7 +8,7 @@ use punchlist_core::conversation::{Channel, Conversation, MessageKind, Part, SYN
 use punchlist_core::driver::{Finish, Spent, Trigger, Ways};
 use punchlist_core::run::{
     ConfigureRun, RecordReply, RecordResult, RecordStart, RecordSummary, Settings, StartRun,
-    TakeRun, Taken,
+    TakeRun, Taken, WORKER_DIED,
 };
 use punchlist_core::{
     AgentPath, ConversationId, Decision, Delegation, ProjectId, Reach, Refusal, Role, Run, RunId,
@@ -213,7 +213,8 @@ impl Call<'_, '_> {
         };
         let item = self.next_item(&run)?;
         let failed = Trigger::Stopped(Finish::Error);
-        let driven = self.drive(run, failed, false, Ways::default(), Some(&detail))?;
+        let driven =
+            self.drive(run, failed, false, Ways::default(), (Some(&detail), Some(WORKER_DIED)))?;
         if let Some(item) = item {
             self.hold_failed(&driven.run, item, &detail)?;
         }

@@ -67,7 +67,10 @@ impl Call<'_, '_> {
             let Some(todo_id) = step_saying(&checklist, item.title.as_str()) else { continue };
             let reason = hold.as_ref().and_then(|hold| Body::new(&hold.reason).ok());
             if let (Some(hold), Some(reason)) = (hold, reason) {
-                self.decide(&mut checklist, HoldTodo { todo_id, kind: hold.kind, reason })?;
+                self.decide(
+                    &mut checklist,
+                    HoldTodo { todo_id, kind: hold.kind, reason, until: None },
+                )?;
             } else if is_begun {
                 self.decide(&mut checklist, StartTodo { todo_id, reason: None })?;
             }

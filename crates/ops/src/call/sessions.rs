@@ -1,4 +1,4 @@
-//! The calls on sessions: found by name or by folder, bound and let go as the core decides.
+//! The calls on sessions: found by name, bound and let go as the core decides.
 
 use punchlist_core::conversation::{Channel, Conversation, Message, MessageKind, Part, Speaker};
 use punchlist_core::driver::Trigger;
@@ -27,23 +27,19 @@ pub(crate) struct NewSession {
 }
 
 impl Call<'_, '_> {
-    /// The session the caller is in: the one it names, else the one its host runs, else the newest
-    /// of its folder.
+    /// The session the caller is in: the one it names, else the one its host runs. A folder says
+    /// nothing: several agents and people work in it.
     pub(crate) fn session(&mut self, lock: Lock) -> Result<Option<Session>, Error> {
         let context = &self.envelope.context;
         if let Some(named) = host_id("session", context.session.as_deref())? {
             return self.session_named(&named, lock).map(Some);
         }
         let hosted = host_id("session", context.host_session.as_deref())?;
-        let directory = host_id("directory", context.directory.as_deref())?;
         let Some(project) = self.project()? else { return Ok(None) };
-        let mut found = match hosted {
+        let found = match hosted {
             Some(hosted) => self.tx.session(project, &hosted, Lock::No)?,
             None => None,
         };
-        if let (None, Some(directory)) = (&found, directory) {
-            found = self.tx.session_in(project, &directory)?;
-        }
         match (found, lock) {
             (Some(found), Lock::Row) => {
                 self.session_named(&found.id.to_string(), Lock::Row).map(Some)

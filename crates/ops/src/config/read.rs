@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use punchlist_core::text::Title;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -14,8 +15,10 @@ use super::{AgentConfig, Config, Origin};
 use crate::explain::{Fault, explain_at, join, nearest};
 use crate::schema;
 
-/// The tables of a file, and the one switch that holds for all agents.
-const TABLES: [&str; 5] = ["agents", "tools", "mcp", "prices", "session_lists"];
+/// The tables of a file, the one switch that holds for all agents, and the project's name.
+const TABLES: [&str; 6] = ["agents", "tools", "mcp", "prices", "session_lists", "project"];
+
+const PROJECT_NAME: &str = "a name, in the file of the project";
 
 pub(super) fn onto(
     config: &Config,
@@ -46,6 +49,16 @@ pub(super) fn onto(
             let found = format!("{other}").chars().take(60).collect();
             return Err(Fault::BadValue { path, found, expected });
         }
+    }
+    if let Some(value) = file.get("project") {
+        let name = value.as_str().and_then(|name| Title::new(name).ok());
+        let Some(name) = name.filter(|_| origin == Origin::Project) else {
+            let (path, expected) = ("project".to_owned(), PROJECT_NAME.to_owned());
+            let found = format!("{value}").chars().take(60).collect();
+            return Err(Fault::BadValue { path, found, expected });
+        };
+        read.project = Some(name.into_string());
+        read.origins.insert("project".to_owned(), origin);
     }
     for (name, value) in entries(file, "agents")? {
         let path = join("agents", name);

@@ -45,8 +45,7 @@ impl Define for Checkpoint {
     const NAME: &'static str = "checkpoint";
     const ACCESS: Access = Access::On(Subject::Gate, Action::Ask);
     const EFFECT: Effect = Effect::Write;
-    const SURFACES: Surfaces =
-        Surfaces { profiles: &[Profile::Issue, Profile::Mission], ..Surfaces::CALL };
+    const SURFACES: Surfaces = Surfaces { profiles: &[Profile::Issue], ..Surfaces::CALL };
     const EXAMPLE: &'static str = r#"{"reason":"acceptance criteria met, requesting sign-off"}"#;
 
     type Input = Input;

@@ -27,10 +27,10 @@ pub struct Input {
     /// Do not wait for it.
     #[serde(default, rename = "async")]
     pub is_async: Option<bool>,
-    /// The todo it is about.
+    /// The todo; what it says comes before your words.
     #[serde(default)]
     pub todo_id: Maybe<Title>,
-    /// Ignored: you are who you are.
+    /// Ignored.
     #[serde(default)]
     pub caller_agent_id: Maybe<Title>,
 }
@@ -74,12 +74,16 @@ impl Define for DelegateOp {
             Some(id) => call.hand_on(id)?,
             None => None,
         };
+        let mission = match todo_id {
+            Some(id) => call.order_for(id, &input.mission)?,
+            None => input.mission.clone(),
+        };
         let is_async = input.is_async == Some(true);
         let (run, in_chat) = (call.envelope().context.run, conversation_id.is_some());
         let delegation = call.delegate(&Delegate {
             review: call.envelope().agents.review(kind.as_str()),
             kind,
-            mission: input.mission.clone(),
+            mission,
             rationale: input.rationale.0.clone(),
             mode: if is_async { Mode::Async } else { Mode::Sync },
             todo_id,

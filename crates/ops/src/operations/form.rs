@@ -32,8 +32,7 @@ impl Define for Form {
     const NAME: &'static str = "form";
     const ACCESS: Access = Access::On(Subject::Gate, Action::Ask);
     const EFFECT: Effect = Effect::Write;
-    const SURFACES: Surfaces =
-        Surfaces { profiles: &[Profile::Issue, Profile::Mission], ..Surfaces::CALL };
+    const SURFACES: Surfaces = Surfaces { profiles: &[Profile::Issue], ..Surfaces::CALL };
     const EXAMPLE: &'static str = concat!(
         r#"{"title":"Deploy","schema":{"type":"object","required":["region"],"properties":"#,
         r#"{"region":{"type":"string","enum":["eu","us"]},"canary":{"type":"boolean"}}}}"#

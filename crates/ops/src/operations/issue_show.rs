@@ -1,10 +1,12 @@
 //! `issue_show`: one issue and all that hangs on it.
 
 use punchlist_core::authority::{Action, Subject};
+use punchlist_core::gate::{GateKind, GateState, Purpose};
 use punchlist_core::issue::checklist::{Notes, markdown};
 use punchlist_core::issue::{UpdateKind, progress};
 use punchlist_core::select::ordered;
-use punchlist_core::{Place, Time, Todo, TodoKind};
+use punchlist_core::{Gate, Issue, Place, Time, Todo, TodoKind};
+use punchlist_store::rows::gates::WantedGates;
 use punchlist_store::rows::links::Seen;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -34,6 +36,9 @@ pub struct Output {
     pub links: Vec<LinkView>,
     /// Comments, and the decisions that must be seen; the oldest first.
     pub updates: Vec<UpdateView>,
+    /// Sign-offs that were granted; the oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sign_offs: Vec<SignOffView>,
     /// The sessions that have worked on it.
     pub sessions: Vec<SessionView>,
     /// Issues below it that are open.
@@ -61,6 +66,43 @@ impl From<Seen> for LinkView {
         let direction = if seen.outgoing { "out" } else { "in" };
         Self { kind: kind.to_owned(), number: seen.number, title: seen.title, direction }
     }
+}
+
+/// A sign-off that was granted.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SignOffView {
+    pub gate_id: String,
+    pub by: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub at: Option<Time>,
+    /// What was asked.
+    pub text: String,
+    /// What was answered.
+    pub response: Option<serde_json::Value>,
+}
+
+/// How many are shown, at most.
+const SIGN_OFFS_MAX: i64 = 100;
+
+/// The sign-offs of an issue that were granted, from their gates.
+fn sign_offs(call: &mut Call<'_, '_>, issue: &Issue) -> Result<Vec<SignOffView>, Error> {
+    let wanted = WantedGates {
+        state: Some(GateState::Resumed),
+        kind: Some(GateKind::Checkpoint),
+        issue: Some(issue.id),
+        ..WantedGates::default()
+    };
+    let gates = call.tx().gates(issue.project_id, &wanted, SIGN_OFFS_MAX)?.into_iter();
+    let granted = gates.filter(|gate| gate.purpose == Some(Purpose::SignOff));
+    let view = |gate: Gate| SignOffView {
+        gate_id: gate.id.to_string(),
+        by: gate.answered_by,
+        at: gate.answered_at,
+        text: gate.text,
+        response: gate.response,
+    };
+    Ok(granted.map(view).collect())
 }
 
 /// A line of the ledger.
@@ -121,6 +163,7 @@ pub(crate) fn show(call: &mut Call<'_, '_>, number: i64) -> Result<Output, Error
     for session in call.tx().sessions_of(issue.id)? {
         sessions.push(SessionView::of(call, session)?);
     }
+    let sign_offs = sign_offs(call, &issue)?;
     let mut links = call.tx().links_of(issue.id)?;
     let mut open_children = call.open_children(&issue)?;
     // The title of another issue is that issue's.
@@ -133,6 +176,7 @@ pub(crate) fn show(call: &mut Call<'_, '_>, number: i64) -> Result<Output, Error
         steps: steps.into_iter().map(item).collect(),
         links,
         updates: updates.collect(),
+        sign_offs,
         sessions,
         open_children,
         checklist: snapshot.as_ref().map(|list| markdown(list, &notes)).unwrap_or_default(),

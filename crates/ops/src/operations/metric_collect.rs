@@ -12,7 +12,7 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 
-/// Have metrics read by their collectors. It is queued; punch worker or punch serve does it.
+/// Have metrics read by their collectors. It is queued; `punch worker` does it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {

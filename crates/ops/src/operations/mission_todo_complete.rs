@@ -23,9 +23,9 @@ pub struct Input {
     pub mission_slug: String,
     /// Its id.
     pub todo_id: String,
-    /// What was accomplished.
+    /// What was done.
     pub outcome: Body,
-    /// Slugs of metrics that may have changed.
+    /// Metrics that may have changed.
     #[serde(default)]
     pub metrics_impacted: Option<Vec<String>>,
 }

@@ -40,6 +40,7 @@ pub struct Input {
     pub completion_criteria: Maybe<Body>,
     /// YYYY-MM-DD or a time.
     #[serde(default)]
+    #[schemars(with = "Option<String>")]
     pub deadline: Maybe<Title>,
     /// medium unless said.
     #[serde(default)]
@@ -50,10 +51,10 @@ pub struct Input {
     /// pending unless said.
     #[serde(default)]
     pub target_status: Option<TargetStatus>,
-    /// Fills what you leave empty: profiling, audit, migration-eval or the mission's own.
+    /// Fills what is empty: profiling, audit, migration-eval or the mission's.
     #[serde(default)]
     pub template: Maybe<Title>,
-    /// Slugs of other pillars it concerns.
+    /// Other pillars it concerns.
     #[serde(default)]
     pub related_pillars: Option<Vec<String>>,
 }

@@ -21,20 +21,20 @@ use crate::{Envelope, Error};
 pub struct Input {
     /// The mission.
     pub mission_slug: String,
-    /// Only of this pillar.
+    /// Only this pillar.
     #[serde(default)]
     pub pillar_slug: Maybe<Title>,
-    /// Only those that stand here.
+    /// Only these.
     #[serde(default)]
     pub status: Option<Status>,
-    /// Also those settled long ago.
+    /// Also archived ones.
     #[serde(default)]
     pub include_archived: Option<bool>,
     /// 50 unless said.
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub limit: Option<i64>,
-    /// The nextCursor of the page before.
+    /// From the page before.
     #[serde(default)]
     pub cursor: Maybe<Title>,
 }

@@ -22,8 +22,7 @@ use crate::input::Maybe;
 use crate::views::MissionTodoView;
 use crate::{Envelope, Error};
 
-/// Promote, demote, start, cancel, extend or reprioritize a todo. An owner may cancel; its other
-/// wishes are kept as recommendations for the lead.
+/// Move a todo. An owner may cancel; its other wishes are recommendations.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
@@ -35,10 +34,11 @@ pub struct Input {
     pub action: Act,
     /// Why; kept in the record.
     pub reason: Body,
-    /// The new one, to extend.
+    /// To extend.
     #[serde(default)]
+    #[schemars(with = "Option<String>")]
     pub deadline: Maybe<Title>,
-    /// The new one, to reprioritize.
+    /// To reprioritize.
     #[serde(default)]
     pub priority: Option<Priority>,
 }

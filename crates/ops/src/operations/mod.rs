@@ -93,6 +93,7 @@ pub mod task_assign;
 pub mod task_cancel;
 pub mod task_complete;
 pub mod task_release;
+pub mod task_reopen;
 pub mod todo;
 pub mod todo_accept;
 pub mod todo_claim;

@@ -144,7 +144,8 @@ impl Define for PlanTool {
             }
             PlanAction::Complete => {
                 let (outcome, epoch) = (input.outcome.clone(), None);
-                let wanted = task_complete::Input { task_id: task()?, outcome, epoch };
+                let wanted =
+                    task_complete::Input { task_id: task()?, outcome, epoch, with_children: None };
                 task_complete::TaskComplete::run(call, &wanted).map(Output::from)
             }
             PlanAction::Add => {

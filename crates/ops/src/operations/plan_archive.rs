@@ -39,7 +39,7 @@ impl Define for PlanArchive {
     type Output = PlanArchived;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<PlanArchived, Error> {
-        let scope = call.plan(&input.plan_file, input.branch.0.as_ref());
+        let scope = call.plan_on_branch(&input.plan_file, input.branch.0.as_ref())?;
         call.archive_plan(&scope, ArchiveReason::ByHand, None)
     }
 }

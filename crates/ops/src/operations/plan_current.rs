@@ -47,13 +47,14 @@ impl Define for PlanCurrent {
     type Output = Output;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        let scope = call.plan(&input.plan_file, input.branch.0.as_ref());
+        let scope = call.plan_on_branch(&input.plan_file, input.branch.0.as_ref())?;
+        call.known_plan(&scope)?;
         let Some(snapshot) = call.standing_plan(&scope)? else {
             return Ok(Output { current: None, reason: Reason::NoTasks });
         };
         let agents = call.known_agents()?;
         let tree = Tree::of(&snapshot);
-        let place = position(&tree);
+        let place = position(&tree, call.envelope().now);
         let current = place.current.map(|at| one(&tree, at, &agents));
         Ok(Output { current, reason: place.reason })
     }

@@ -1,8 +1,12 @@
 //! `plan_from_todo`: open a plan from one line of the backlog that people keep in a file.
 
 use punchlist_core::ListKind;
+use punchlist_core::Refusal;
 use punchlist_core::authority::Action;
-use punchlist_core::plan::{Origin, TODO_FILE, TodoLine, opening, pick, plan_file_for};
+use punchlist_core::command::ImportPlan;
+use punchlist_core::plan::{
+    Origin, PlanFault, TODO_FILE, TodoLine, opening, parse, pick, plan_file_for,
+};
 use punchlist_core::text::{Content, TextFault, Title};
 use punchlist_store::Load;
 use schemars::JsonSchema;
@@ -81,10 +85,30 @@ impl Define for PlanFromTodo {
         let seq = call.tx().last_seq()? + 1;
         let command = opening(&snapshot, &plan_file, content(&line)?, &origin, seq)?;
         call.decide(&mut snapshot, command)?;
+        // The boxes below the line are its tasks.
+        if let Some(below) = boxes_below(&input.markdown, line.number) {
+            let bad = |fault: PlanFault| Error::from(Refusal::BadPlan { fault: fault.to_string() });
+            let root = parse(&format!("# {}\n\n{below}", line.content), "plan").map_err(bad)?.root;
+            let next_seq = call.tx().last_seq()? + 1;
+            call.decide(&mut snapshot, ImportPlan { root, next_seq })?;
+        }
         let PlanView { tasks, current, .. } = PlanView::of(call, &snapshot)?;
         let (line_number, line) = (line.number, origin.line);
         Ok(Output { plan_file, file, line_number, line, tasks, current })
     }
+}
+
+/// What is indented below a line, without that indentation; none: nothing is.
+fn boxes_below(markdown: &str, number: usize) -> Option<String> {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let mut lines = markdown.lines().skip(number.checked_sub(1)?);
+    let own = indent(lines.next()?);
+    let block: Vec<&str> =
+        lines.take_while(|line| line.trim().is_empty() || indent(line) > own).collect();
+    let deepest = block.iter().filter(|line| !line.trim().is_empty()).map(|line| indent(line));
+    let cut = deepest.min()?;
+    let lines = block.iter().map(|line| format!("{}\n", line.get(cut..).unwrap_or_default()));
+    Some(lines.collect())
 }
 
 fn name(input: &Input) -> &str {

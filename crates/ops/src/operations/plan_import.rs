@@ -74,7 +74,7 @@ impl Define for PlanImport {
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let plan = input.markdown.plan(call.envelope(), &input.plan_file)?;
-        let scope = call.plan(&input.plan_file, input.branch.0.as_ref());
+        let scope = call.plan_on_branch(&input.plan_file, input.branch.0.as_ref())?;
         let mut snapshot = call.open(scope, Load::All)?;
         let next_seq = call.tx().last_seq()? + 1;
         let root = plan.root.clone();

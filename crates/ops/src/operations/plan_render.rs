@@ -38,6 +38,8 @@ pub struct Input {
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub text: String,
+    /// The same, under the name it has in related answers.
+    pub markdown: String,
     /// How many tasks the budget left out.
     pub left_out: usize,
 }
@@ -58,13 +60,17 @@ impl Define for PlanRender {
     type Output = Output;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        let scope = call.plan(&input.plan_file, input.branch.0.as_ref());
+        let scope = call.plan_on_branch(&input.plan_file, input.branch.0.as_ref())?;
+        call.known_plan(&scope)?;
         let Some(snapshot) = call.whole_plan(&scope, input.include_archived)? else {
-            return Ok(Output { text: String::new(), left_out: 0 });
+            let (text, markdown) = (String::new(), String::new());
+            return Ok(Output { text, markdown, left_out: 0 });
         };
         let agents = call.known_agents()?;
         let budget = input.budget.and_then(|budget| usize::try_from(budget).ok());
-        let told = render(&snapshot, &agents, input.form.unwrap_or_default(), budget);
-        Ok(Output { text: told.text, left_out: told.left_out })
+        let told =
+            render(&snapshot, &agents, input.form.unwrap_or_default(), budget, call.envelope().now);
+        let (text, markdown) = (told.text.clone(), told.text);
+        Ok(Output { text, markdown, left_out: told.left_out })
     }
 }

@@ -62,7 +62,7 @@ impl Define for PlanTick {
     type Output = Output;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        let scope = call.plan(&input.plan_file, input.branch.0.as_ref());
+        let scope = call.plan_on_branch(&input.plan_file, input.branch.0.as_ref())?;
         let snapshot = call.lock(&scope, Load::All)?;
         let plan_file = input.plan_file.as_str().to_owned();
         let found = snapshot.as_ref().and_then(|snapshot| {

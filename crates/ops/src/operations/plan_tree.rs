@@ -42,7 +42,8 @@ impl Define for PlanTree {
     type Output = PlanView;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<PlanView, Error> {
-        let scope = call.plan(&input.plan_file, input.branch.0.as_ref());
+        let scope = call.plan_on_branch(&input.plan_file, input.branch.0.as_ref())?;
+        call.known_plan(&scope)?;
         match call.whole_plan(&scope, input.include_archived)? {
             Some(snapshot) => PlanView::of(call, &snapshot),
             None => Ok(PlanView::nothing()),

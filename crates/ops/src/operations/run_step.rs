@@ -166,6 +166,9 @@ pub struct DriveInput {
     /// The words of an error.
     #[serde(default)]
     pub detail: Option<String>,
+    /// Its stable code.
+    #[serde(default)]
+    pub code: Option<String>,
 }
 
 /// What happened that calls for a decision.
@@ -296,8 +299,9 @@ impl Define for RunStep {
                 hold: drive.can_hold.unwrap_or_default(),
                 ask: drive.can_ask.unwrap_or_default(),
             };
-            let (trigger, detail) = (drive.trigger(), drive.detail.as_deref());
-            let driven = call.drive(run, trigger, drive.has_todo_tool, ways, detail)?;
+            let trigger = drive.trigger();
+            let fault = (drive.detail.as_deref(), drive.code.as_deref());
+            let driven = call.drive(run, trigger, drive.has_todo_tool, ways, fault)?;
             verdict = Some(VerdictView::from(&driven.verdict));
             (run, said, scene) = (driven.run, driven.said, driven.scene);
         }

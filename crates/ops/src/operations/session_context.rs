@@ -1,5 +1,6 @@
 //! `session_context`: what an agent should know about its work, as text to put before a model.
 
+use punchlist_core::Refusal;
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::gate::GateState;
 use punchlist_core::issue::context::{BUDGET, render};
@@ -22,7 +23,7 @@ const GATES_MAX: i64 = 20;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Its id, or its host's; absent: the caller's own.
+    /// Its id, or its host's; absent: the caller's own, or --issue.
     #[serde(default)]
     pub session: Maybe<Title>,
     /// How many characters at most; absent: 1,500.
@@ -58,19 +59,29 @@ impl Define for SessionContext {
             Some(named) => Some(call.session_named(named.as_str(), Lock::No)?),
             None => call.session(Lock::No)?,
         };
-        let Some(session) = session else {
-            return Ok(Output { text: String::new(), number: None });
+        let (issue, wanted) = match (call.named_issue(Lock::No)?, session) {
+            (Some(issue), session) => {
+                let named = session.filter(|_| input.session.0.is_some());
+                let other = named.and_then(|s| s.bound_issue).filter(|id| *id != issue.id);
+                if let Some(other) = other {
+                    let bound = call.tx().issue_number(other)?;
+                    return Err(Refusal::OtherIssue { number: issue.number, bound }.into());
+                }
+                let wanted = WantedGates { issue: Some(issue.id), ..WantedGates::default() };
+                (Some(issue), wanted)
+            }
+            (None, Some(session)) => {
+                let wanted = WantedGates { session: Some(session.id), ..WantedGates::default() };
+                (call.bound_issue(&session, Lock::No)?, wanted)
+            }
+            (None, None) => (None, WantedGates::default()),
         };
-        let Some(issue) = call.bound_issue(&session, Lock::No)? else {
+        let Some(issue) = issue else {
             return Ok(Output { text: String::new(), number: None });
         };
         let checklist = call.checklist(&issue)?;
-        let wanted = WantedGates {
-            state: Some(GateState::Open),
-            session: Some(session.id),
-            ..WantedGates::default()
-        };
-        let gates = call.tx().gates(session.project_id, &wanted, GATES_MAX)?;
+        let wanted = WantedGates { state: Some(GateState::Open), ..wanted };
+        let gates = call.tx().gates(issue.project_id, &wanted, GATES_MAX)?;
         let budget = input.budget.and_then(|budget| usize::try_from(budget).ok());
         let text = render(&issue, checklist.as_ref(), &gates, budget.unwrap_or(BUDGET));
         Ok(Output { text, number: Some(issue.number) })

@@ -18,6 +18,8 @@ use crate::views::PlanView;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The task above: its id, or its number.
+    #[serde(deserialize_with = "crate::input::named")]
+    #[schemars(with = "crate::input::Key")]
     pub parent_id: String,
     /// What is to be done.
     pub content: Content,

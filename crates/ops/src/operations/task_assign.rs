@@ -18,6 +18,8 @@ use crate::{Envelope, Error};
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number.
+    #[serde(deserialize_with = "crate::input::named")]
+    #[schemars(with = "crate::input::Key")]
     pub task_id: String,
     /// The path of an agent that is registered or configured, or your own.
     pub agent: String,

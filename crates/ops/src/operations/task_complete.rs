@@ -1,9 +1,9 @@
 //! `task_complete`: say that a task is done.
 
-use punchlist_core::ListKind;
-use punchlist_core::authority::Action;
+use punchlist_core::authority::{Action, Verdict, authority};
 use punchlist_core::command::{CompleteTodo, HeartbeatTodo};
 use punchlist_core::text::Body;
+use punchlist_core::{ListKind, Refusal, TodoKind, plan};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -19,6 +19,8 @@ use crate::views::PlanView;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number.
+    #[serde(deserialize_with = "crate::input::named")]
+    #[schemars(with = "crate::input::Key")]
     pub task_id: String,
     /// What was done.
     #[serde(default)]
@@ -26,6 +28,9 @@ pub struct Input {
     /// The lease it was taken with: a stale one is refused.
     #[serde(default)]
     pub epoch: Option<i64>,
+    /// The operator's: complete what is open below it, too.
+    #[serde(default)]
+    pub with_children: Option<bool>,
 }
 
 #[derive(Debug)]
@@ -46,15 +51,40 @@ impl Define for TaskComplete {
     type Output = PlanView;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<PlanView, Error> {
-        let (mut snapshot, todo_id) = call.todo(&input.task_id)?;
+        let all = input.with_children == Some(true);
+        let (mut snapshot, todo_id) =
+            if all { call.lock_plan_of(&input.task_id)? } else { call.todo(&input.task_id)? };
+        let (role, action) = (call.envelope().actor.role, Action::CompleteWithChildren);
+        let (list, todo_kind) = (snapshot.list.kind(), TodoKind::Step);
+        if let (true, Verdict::Deny(denial)) =
+            (all, authority(role, list, todo_kind, action, false))
+        {
+            return Err(Refusal::NotPermitted { role, action, list, todo_kind, denial }.into());
+        }
         if let Some(epoch) = input.epoch {
             let clock = call.tx().clock()?;
-            call.decide(&mut snapshot, HeartbeatTodo { todo_id, epoch, clock })?;
+            let lease = call.decide(&mut snapshot, HeartbeatTodo { todo_id, epoch, clock });
+            if let Err(stale) = lease {
+                call.keep_words(input.outcome.0.as_ref().map(Body::as_str));
+                return Err(stale);
+            }
         }
         let outcome = input.outcome.0.clone().map(Body::into_string);
-        let (evidence, metrics_impacted) = (Vec::new(), Vec::new());
-        let command = CompleteTodo { todo_id, outcome, evidence, metrics_impacted };
-        call.decide(&mut snapshot, command)?;
+        let complete = |todo_id| CompleteTodo {
+            todo_id,
+            outcome: outcome.clone(),
+            evidence: Vec::new(),
+            metrics_impacted: Vec::new(),
+        };
+        if all {
+            // The deepest first: what is open below a task keeps it from being completed.
+            for below in plan::open_below(&snapshot, todo_id).into_iter().rev() {
+                call.decide(&mut snapshot, complete(below))?;
+            }
+        } else {
+            call.bring_children(&mut snapshot, todo_id)?;
+        }
+        call.decide(&mut snapshot, complete(todo_id))?;
         let (snapshot, _) = call.plan_of(&input.task_id)?;
         PlanView::of(call, &snapshot)
     }

@@ -19,6 +19,8 @@ use crate::views::PlanView;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number.
+    #[serde(deserialize_with = "crate::input::named")]
+    #[schemars(with = "crate::input::Key")]
     pub task_id: String,
     /// Why.
     #[serde(default)]

@@ -8,13 +8,13 @@ use punchlist_core::command::{
     CancelTodo, CompleteTodo, CreateTodos, HoldTodo, ListedTodo, NewTodo, NoteTodo, ReplaceTodos,
     StartTodo, UnholdTodo,
 };
-use punchlist_core::issue::address::{Precision, find};
+use punchlist_core::issue::address::find;
 use punchlist_core::issue::checklist::{markdown, shown_status};
 use punchlist_core::issue::progress;
 use punchlist_core::select::{next, ordered};
 use punchlist_core::text::{Body, Content, Title};
 use punchlist_core::todo::HoldKind;
-use punchlist_core::{Command, ListKind, Role, Snapshot, Time, TodoKind};
+use punchlist_core::{Command, ListKind, Snapshot, Time, TodoKind};
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -165,11 +165,7 @@ fn command(
     input: &Input,
 ) -> Result<Command, Error> {
     let missing = |path: &str| Error::from(Fault::MissingField { path: path.to_owned() });
-    // A person at a command line may be brief; an agent gives the exact text.
-    let precision = match call.envelope().actor.role {
-        Role::Operator => Precision::Brief,
-        _ => Precision::Exact,
-    };
+    let precision = call.precision();
     let target = || {
         let content = input.content.0.as_ref().ok_or_else(|| missing("content"))?;
         find(snapshot, content.as_str(), precision).map_err(Error::from)
@@ -212,7 +208,7 @@ fn command(
         TodoAction::Note => NoteTodo { todo_id: target()?, text: text()? }.into(),
         TodoAction::Block => {
             let (todo_id, kind) = (target()?, HoldKind::Blocked);
-            HoldTodo { todo_id, kind, reason: text()? }.into()
+            HoldTodo { todo_id, kind, reason: text()?, until: None }.into()
         }
         TodoAction::Unblock => UnholdTodo { todo_id: target()? }.into(),
     })

@@ -17,7 +17,9 @@ use crate::views::OneTodo;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// Its id, or its number where it has one.
+    /// Its id or number.
+    #[serde(deserialize_with = "crate::input::named")]
+    #[schemars(with = "crate::input::Key")]
     pub todo_id: String,
     /// Your words; absent: the maker's.
     #[serde(default)]
@@ -44,6 +46,7 @@ impl Define for TodoAccept {
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneTodo, Error> {
         let (mut snapshot, todo_id) = call.todo(&input.todo_id)?;
         let outcome = input.outcome.0.as_ref().map(|outcome| outcome.as_str().to_owned());
+        call.bring_children(&mut snapshot, todo_id)?;
         call.decide(&mut snapshot, AcceptTodo { todo_id, outcome })?;
         OneTodo::of(&snapshot, todo_id)
     }

@@ -18,6 +18,8 @@ use crate::views::OneTodo;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number where it has one.
+    #[serde(deserialize_with = "crate::input::named")]
+    #[schemars(with = "crate::input::Key")]
     pub todo_id: String,
     /// What was done.
     pub outcome: Body,
@@ -51,7 +53,8 @@ impl Define for TodoClaim {
         let evidence = evidence(&input.evidence)?;
         let (mut snapshot, todo_id) = call.todo(&input.todo_id)?;
         let outcome = Some(input.outcome.as_str().to_owned());
-        call.decide(&mut snapshot, ClaimTodo { todo_id, outcome, evidence })?;
+        let clock = Some(call.tx().clock()?);
+        call.decide(&mut snapshot, ClaimTodo { todo_id, outcome, evidence, clock })?;
         OneTodo::of(&snapshot, todo_id)
     }
 }

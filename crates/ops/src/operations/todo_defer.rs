@@ -18,6 +18,8 @@ use crate::views::OneTodo;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number where it has one.
+    #[serde(deserialize_with = "crate::input::named")]
+    #[schemars(with = "crate::input::Key")]
     pub todo_id: String,
     /// Until when (RFC 3339); absent or null: back at once.
     #[serde(default)]

@@ -18,6 +18,8 @@ use crate::views::TakenTodo;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number where it has one.
+    #[serde(deserialize_with = "crate::input::named")]
+    #[schemars(with = "crate::input::Key")]
     pub todo_id: String,
     /// The epoch you got when you took it.
     pub epoch: i64,

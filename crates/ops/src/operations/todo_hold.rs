@@ -1,7 +1,7 @@
 //! `todo_hold`: say why an item cannot go on.
 
 use punchlist_core::authority::Action;
-use punchlist_core::command::{DeferTodo, HoldTodo};
+use punchlist_core::command::HoldTodo;
 use punchlist_core::text::{Body, Title};
 use punchlist_core::todo::HoldKind;
 use schemars::JsonSchema;
@@ -19,12 +19,14 @@ use crate::views::OneTodo;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number where it has one.
+    #[serde(deserialize_with = "crate::input::named")]
+    #[schemars(with = "crate::input::Key")]
     pub todo_id: String,
     /// What kind of hold.
     pub kind: HoldKind,
     /// What it waits for.
     pub reason: Body,
-    /// Rest until this time (RFC 3339) as well.
+    /// When it lifts by itself (RFC 3339); absent: when it is let go.
     #[serde(default)]
     pub until: Maybe<Title>,
 }
@@ -51,10 +53,7 @@ impl Define for TodoHold {
         let until = input.until.0.as_ref().map(|text| when("until", text.as_str())).transpose()?;
         let (mut snapshot, todo_id) = call.todo_or_own(&input.todo_id)?;
         let (kind, reason) = (input.kind, input.reason.clone());
-        call.decide(&mut snapshot, HoldTodo { todo_id, kind, reason })?;
-        if until.is_some() {
-            call.decide(&mut snapshot, DeferTodo { todo_id, until })?;
-        }
+        call.decide(&mut snapshot, HoldTodo { todo_id, kind, reason, until })?;
         OneTodo::of(&snapshot, todo_id)
     }
 }

@@ -5,7 +5,7 @@ use punchlist_core::command::TakeTodo;
 use punchlist_core::lease::{LEASE_S, LEASE_S_MAX};
 use punchlist_core::policy::{Wip, policy};
 use punchlist_core::text::Title;
-use punchlist_core::{List, Refusal, Scope, Status, Time, TodoId, select};
+use punchlist_core::{List, ListKind, Refusal, Scope, Status, Time, TodoId, select};
 use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
 use punchlist_store::rows::take::Look;
@@ -66,7 +66,7 @@ impl Define for TodoNext {
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<TakenTodo, Error> {
         let scope = match which(input)? {
             Which::Session(named) => scope_of_session(&call.session_named(&named, Lock::No)?),
-            Which::Plan(plan_file, branch) => call.plan(&plan_file, branch.as_ref()),
+            Which::Plan(plan_file, branch) => call.plan_on_branch(&plan_file, branch.as_ref())?,
             Which::Issue(number) => {
                 let issue_id = call.issue(number, Lock::No)?.id.to_string();
                 Scope::Issue { issue_id }
@@ -76,12 +76,20 @@ impl Define for TodoNext {
         let lease_s = input.lease_s.unwrap_or(LEASE_S);
         for _ in 0..LOOKS_MAX {
             let (mut snapshot, todo_id) = match look(call, &scope)? {
-                Look::Nothing => return Ok(TakenTodo::NOTHING),
+                Look::Nothing => {
+                    // A plan that is not there is not a plan with nothing to do.
+                    if scope.kind() == ListKind::Plan {
+                        call.known_plan(&scope)?;
+                    }
+                    return Ok(TakenTodo::NOTHING);
+                }
                 Look::Again => continue,
                 Look::Found(list, id) => (call.with_locked_todo(list, id)?, id),
                 Look::Whole(list, todo, lease) => {
                     let id = todo.id;
-                    (call.tx().snapshot_around(list, *todo, lease)?, id)
+                    let mut snapshot = call.tx().snapshot_around(list, *todo, lease)?;
+                    snapshot.lift_holds(call.envelope().now);
+                    (snapshot, id)
                 }
             };
             let clock = call.tx().clock()?;
@@ -116,7 +124,7 @@ fn look(call: &mut Call<'_, '_>, scope: &Scope) -> Result<Look, Error> {
 
 /// Where one item may be in progress: nobody else's work is in the way, and the selector says.
 fn next_of_one(call: &mut Call<'_, '_>, list: &List, clock: Time) -> Result<Option<TodoId>, Error> {
-    let snapshot = call.tx().snapshot(list.clone(), Load::All)?;
+    let snapshot = call.snapshot(list.clone(), Load::All)?;
     let me = call.envelope().actor.principal.as_str();
     let working = snapshot.todos.values().filter(|todo| todo.status == Status::InProgress);
     for todo in working {

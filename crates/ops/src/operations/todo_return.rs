@@ -16,7 +16,9 @@ use crate::views::OneTodo;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// Its id, or its number where it has one.
+    /// Its id or number.
+    #[serde(deserialize_with = "crate::input::named")]
+    #[schemars(with = "crate::input::Key")]
     pub todo_id: String,
     /// What is missing.
     pub feedback: Body,

@@ -1,8 +1,8 @@
 //! `todo_show`: one item, whole, with what happened while it was worked on.
 
-use punchlist_core::authority::{Action, Verdict, authority, owns};
+use punchlist_core::authority::{Action, Denial, Verdict, authority, owns};
 use punchlist_core::conversation::Message;
-use punchlist_core::{Delegation, ListKind, Refusal, Scope, Snapshot, Time};
+use punchlist_core::{Delegation, Event, ListId, ListKind, Refusal, Scope, Snapshot, Time, TodoId};
 use punchlist_store::rows::delegations::WantedDelegations;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -23,6 +23,8 @@ const MESSAGES: i64 = 1_000;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number where it has one.
+    #[serde(deserialize_with = "crate::input::named")]
+    #[schemars(with = "crate::input::Key")]
     pub todo_id: String,
 }
 
@@ -38,6 +40,8 @@ pub struct Output {
     pub days_left: Option<i64>,
     pub notes: Vec<NoteView>,
     pub delegations: Vec<DelegationView>,
+    /// Results that came after the item had gone to another: kept, and not counted.
+    pub late_reports: Vec<LateReport>,
     /// What was said in its chat while it was worked on, the oldest first.
     pub messages: Vec<MessageView>,
 }
@@ -51,6 +55,20 @@ pub struct ListView {
     pub mission: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pillar: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan_file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+}
+
+/// A result that came too late.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct LateReport {
+    pub by: String,
+    /// What was done, says its maker.
+    pub outcome: String,
+    #[schemars(with = "String")]
+    pub at: Time,
 }
 
 /// A note on an item.
@@ -83,7 +101,8 @@ impl Define for TodoShow {
             let (todo_id, list) = (input.todo_id.clone(), None);
             Error::from(Refusal::UnknownTodo { todo_id, list })
         };
-        let todo = call.tx().todo(list.id, id)?.ok_or_else(unknown)?;
+        let mut todo = call.tx().todo(list.id, id)?.ok_or_else(unknown)?;
+        todo.lift_hold(call.envelope().now);
         let actor = &call.envelope().actor;
         let mut shown = Snapshot::empty(list.clone());
         shown.todos.insert(id, todo.clone());
@@ -105,20 +124,48 @@ impl Define for TodoShow {
         let delegations: Vec<Delegation> = found.into_iter().map(|(d, _)| d).collect();
         let messages = said(call, &delegations)?;
         let notes = call.tx().notes(id)?.into_iter();
+        let late_reports = late_reports(call, list.id, id)?;
         let (mission, pillar) = match &list.scope {
             Scope::Pillar { mission, pillar } => (Some(mission.clone()), Some(pillar.clone())),
             _ => (None, None),
         };
+        let (branch, plan_file) = match &list.scope {
+            Scope::Plan { branch, plan_file } => (Some(branch.clone()), Some(plan_file.clone())),
+            _ => (None, None),
+        };
         Ok(Output {
             todo: TodoView::from(&todo),
-            list: ListView { kind: list.kind(), mission, pillar },
+            list: ListView { kind: list.kind(), mission, pillar, plan_file, branch },
             badges: standing.badges,
             days_left: standing.days_left,
             notes: notes.map(|n| NoteView { author: n.author, text: n.text, at: n.at }).collect(),
             delegations: delegations.into_iter().map(DelegationView::from).collect(),
+            late_reports,
             messages: messages.into_iter().map(MessageView::from).collect(),
         })
     }
+}
+
+/// The results that were refused because the item was not the caller's any more (Q-O3).
+fn late_reports(
+    call: &mut Call<'_, '_>,
+    list: ListId,
+    id: TodoId,
+) -> Result<Vec<LateReport>, Error> {
+    let mut late = Vec::new();
+    for recorded in call.tx().refusals_on(list)? {
+        let Some(Event::CommandRefused(refused)) = recorded.event()? else { continue };
+        let not_yours = match &refused.refusal {
+            Refusal::StaleEpoch { .. } | Refusal::AlreadyTaken { .. } => true,
+            Refusal::NotPermitted { denial, .. } => *denial == Denial::NotYours,
+            _ => false,
+        };
+        let Some(outcome) = refused.said.filter(|_| refused.todo_id == id && not_yours) else {
+            continue;
+        };
+        late.push(LateReport { by: recorded.actor, outcome, at: recorded.at });
+    }
+    Ok(late)
 }
 
 /// What was said while an item was worked on: by those who did, and by people and reports meanwhile.

@@ -18,6 +18,8 @@ use crate::views::TakenTodo;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number where it has one.
+    #[serde(deserialize_with = "crate::input::named")]
+    #[schemars(with = "crate::input::Key")]
     pub todo_id: String,
     /// For how many seconds; absent: 900, at most a day.
     #[serde(default, deserialize_with = "range::<1, LEASE_S_MAX, _>")]

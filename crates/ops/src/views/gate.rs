@@ -47,6 +47,9 @@ pub struct GateView {
     pub pillar: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub todo_id: Option<String>,
+    /// The run that asked, and goes on with the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<String>,
     pub asked_by: String,
     pub agent: String,
     #[schemars(with = "String")]
@@ -127,6 +130,7 @@ impl GateView {
             mission: told("mission"),
             pillar: told("pillar"),
             todo_id: gate.todo_id.map(|id| id.to_string()),
+            run_id: gate.run_id.map(|id| id.to_string()),
             text: gate.text,
             asked_by: gate.asked_by,
             agent: gate.agent.to_string(),

@@ -29,6 +29,9 @@ pub struct RunView {
     pub stop_reason: Option<StopReason>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_detail: Option<String>,
+    /// The stable code of an error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop_code: Option<String>,
     /// Calls of the model.
     pub iterations: u32,
     pub continuations: u32,
@@ -103,6 +106,7 @@ impl From<&Run> for RunView {
             waits_for: run.waits_for.as_ref().map(WaitView::from),
             stop_reason: run.stop_reason,
             stop_detail: run.stop_detail.clone(),
+            stop_code: run.stop_code.clone(),
             iterations: counters.calls,
             continuations: counters.continuations,
             usage: UsageView {

@@ -48,10 +48,10 @@ pub struct PlanView {
 
 impl PlanView {
     pub(crate) fn of(call: &mut Call<'_, '_>, snapshot: &Snapshot) -> Result<Self, Error> {
-        let agents = call.known_agents()?;
+        let (agents, now) = (call.known_agents()?, call.envelope().now);
         let tree = Tree::of(snapshot);
-        let current = plan::position(&tree).current.map(|at| one(&tree, at, &agents));
-        let rendered = plan::render(snapshot, &agents, plan::Form::Tree, None);
+        let current = plan::position(&tree, now).current.map(|at| one(&tree, at, &agents));
+        let rendered = plan::render(snapshot, &agents, plan::Form::Tree, None, now);
         let (tasks, archived_at) = (nested(&tree, &agents), snapshot.list.archived_at);
         Ok(Self { tasks, current, markdown: rendered.text, archived_at })
     }

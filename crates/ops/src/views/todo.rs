@@ -66,6 +66,10 @@ pub struct HoldView {
     #[schemars(with = "String")]
     pub at: Time,
     pub by: String,
+    /// When it lifts by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub until: Option<Time>,
 }
 
 impl From<&Todo> for TodoView {
@@ -108,7 +112,8 @@ impl From<&Claim> for ClaimView {
 
 impl From<&Hold> for HoldView {
     fn from(hold: &Hold) -> Self {
-        Self { kind: hold.kind, reason: hold.reason.clone(), at: hold.at, by: hold.by.clone() }
+        let (reason, by) = (hold.reason.clone(), hold.by.clone());
+        Self { kind: hold.kind, reason, at: hold.at, by, until: hold.until }
     }
 }
 

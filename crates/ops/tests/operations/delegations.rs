@@ -42,6 +42,40 @@ fn updates(world: &World, number: i64) -> Vec<Value> {
     shown["updates"].as_array().unwrap().iter().map(|update| update["text"].clone()).collect()
 }
 
+/// F-8, S-25: work that failed for good leaves its item held with the reason, on every list; when
+/// it is handed on again the hold is gone. The order says what the item says (M-49).
+fn a_failed_delegation_holds_its_item(backend: Backend) {
+    let world = World::new(backend);
+    let id = world.plan(&["Add the model"])[0].clone();
+    let root = world.envelope(Role::Root);
+    let order = json!({
+        "type": "coder", "mission": "Mind the index.", "todoId": id, "async": true,
+    });
+    let made = world.call_in(&root, "delegate", order.clone()).unwrap();
+    let shown = world.call("delegation_show", json!({ "delegationId": made["delegationId"] }));
+    let mission = shown.unwrap()["delegation"]["mission"].as_str().unwrap().to_owned();
+    assert!(mission.starts_with("Execute this task: Add the model."), "{mission}");
+    assert!(mission.ends_with("\n\nMind the index."), "{mission}");
+    let worker = world.envelope(Role::Worker);
+    for _ in 0..2 {
+        let taken = world.call_in(&worker, "delegation_take", json!({})).unwrap();
+        let failed = json!({
+            "delegationId": made["delegationId"], "epoch": taken["epoch"], "error": "no compiler",
+        });
+        world.call_in(&worker, "delegation_report", failed).unwrap();
+    }
+    let hold = || {
+        let shown = world.call("todo_show", json!({ "todoId": id })).unwrap();
+        shown["todo"]["hold"].clone()
+    };
+    assert_eq!(
+        (&hold()["kind"], &hold()["reason"]),
+        (&json!("failed"), &json!("coder failed: no compiler"))
+    );
+    world.call_in(&root, "delegate", order).unwrap();
+    assert_eq!(hold(), Value::Null);
+}
+
 /// K-48, K-49, K-50, K-52, Q-K3: a worker proposes in its return; the root takes it in, changes it
 /// or turns it down; only what is taken in is stored, with the worker's path, told once.
 fn a_proposal_bubbles_up(backend: Backend) {
@@ -210,6 +244,7 @@ fn an_order_has_the_designs_fields(backend: Backend) {
 
 on_every_store!(
     an_order_has_the_designs_fields,
+    a_failed_delegation_holds_its_item,
     a_proposal_bubbles_up,
     an_auto_agents_proposal_is_stored_at_once,
     work_is_taken_by_lease_and_reported_once,

@@ -49,11 +49,17 @@ pub(crate) fn working_input(world: &World, operation: &Operation) -> Value {
         for agent in ["backend", "primary.subagents.backend"] {
             world.call("agent_register", json!({ "agent": agent })).unwrap();
         }
+        if operation.name == "task_reopen" {
+            world.call("task_complete", json!({ "taskId": id })).unwrap();
+        }
         if operation.name == "task_release" {
             let assign = json!({ "taskId": id, "agent": "backend" });
             world.call("task_assign", assign).unwrap();
         }
         input[field] = json!(id);
+    }
+    if ["plan_tree", "plan_current", "plan_render"].contains(&operation.name) {
+        let _ = world.plan(&["task"]);
     }
     if ["plan_archive", "plan_finish", "plan_purge"].contains(&operation.name) {
         let _ = world.plan(&["task"]);
@@ -202,7 +208,9 @@ pub(crate) fn caller(world: &World, operation: &Operation) -> Envelope {
     let role = Role::ALL.into_iter().find(|role| operation.access.allows(*role)).unwrap();
     let mut envelope = world.envelope(role);
     // What a person says with `--issue`.
-    envelope.context.issue = Some(1);
+    if operation.name == "todo" {
+        envelope.context.issue = Some(1);
+    }
     let agents = "[agents.lead]\nmodel = \"scripted:x\"\nrole = \"lead\"";
     envelope.agents = Roster::default().read(agents, Origin::User).unwrap().into();
     if matches!(operation.name, "todo_write" | "todo_read") {

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use punchlist_core::{AgentPath, Role, Scope};
 use punchlist_ops::{Envelope, Error};
+use punchlist_store::Options;
+use punchlist_store::care::examine;
 use punchlist_testkit::{Backend, World, on_every_store};
 use serde_json::{Value, json};
 
@@ -90,8 +92,10 @@ fn taking_again_changes_nothing(backend: Backend) {
     let first = world.call_in(&me, "todo_take", json!({ "todoId": ids[1] })).unwrap();
     assert_eq!((&first["todo"]["status"], &first["epoch"]), (&json!("in_progress"), &json!(1)));
     let lines = world.whole_log().len();
-    // Also by its number, and also when asking for the next.
-    assert_eq!(world.call_in(&me, "todo_take", json!({ "todoId": "2" })).unwrap(), first);
+    // Also by its number, as it is shown or as a number, and also when asking for the next.
+    for named in [json!("2"), json!("t2"), json!(2)] {
+        assert_eq!(world.call_in(&me, "todo_take", json!({ "todoId": named })).unwrap(), first);
+    }
     assert_eq!(world.call_in(&me, "todo_next", next(600)).unwrap(), first);
     assert_eq!(world.log(lines).len(), lines);
     let other = world.call_in(&worker(&world, "other"), "todo_next", next(600)).unwrap();
@@ -194,6 +198,111 @@ fn what_waits_is_not_handed_out(backend: Backend) {
     assert_eq!(got(&world, "d"), "claimed");
 }
 
+/// An issue with two steps, the first in progress by policy and held by nobody.
+fn two_steps(world: &World) -> Vec<String> {
+    let operator = world.envelope(Role::Operator);
+    world.call_in(&operator, "issue_create", json!({ "title": "Log in fails" })).unwrap();
+    let mut person = operator;
+    person.context.issue = Some(1);
+    let add = json!({ "action": "add", "items": ["a", "b"] });
+    world.call_in(&person, "todo", add).unwrap();
+    let shown = world.call("issue_show", json!({ "number": 1 })).unwrap();
+    let steps = shown["steps"].as_array().unwrap();
+    steps.iter().map(|step| step["id"].as_str().unwrap().to_owned()).collect()
+}
+
+/// P-2, P-3: a step that is given back is in progress again by policy (K-20), and yet nobody's:
+/// another agent takes it, and the old epoch is stale.
+fn a_released_step_can_be_taken_by_another_agent(backend: Backend) {
+    let world = World::new(backend);
+    let ids = two_steps(&world);
+    let me = world.envelope(Role::Root);
+    let mut other = world.envelope(Role::Root);
+    other.actor.principal = "root:other".to_owned();
+    other.actor.agent = AgentPath::parse("other").unwrap();
+    let ask = json!({ "number": 1 });
+    let mine = world.call_in(&me, "todo_next", ask.clone()).unwrap();
+    assert_eq!((&mine["todo"]["id"], &mine["epoch"]), (&json!(ids[0]), &json!(1)));
+    // What another holds is not one's own to claim, either.
+    let claim = json!({ "todoId": ids[0], "outcome": "done" });
+    let refused = world.call_in(&other, "todo_claim", claim).unwrap_err();
+    assert_eq!((refused.code(), refused.meaning().exit), ("already_taken", 1));
+    assert_eq!(refused.to_json()["error"]["holder"], me.actor.principal);
+    let release = json!({ "todoId": ids[0], "epoch": 1, "reason": "out of time" });
+    let released = world.call_in(&me, "todo_release", release.clone()).unwrap();
+    assert_eq!(released["todo"]["status"], "in_progress", "K-20");
+    for (name, input) in
+        [("todo_heartbeat", json!({ "todoId": ids[0], "epoch": 1 })), ("todo_release", release)]
+    {
+        assert_eq!(world.call_in(&me, name, input).unwrap_err().code(), "stale_epoch", "{name}");
+    }
+    let theirs = world.call_in(&other, "todo_next", ask).unwrap();
+    assert_eq!((&theirs["todo"]["id"], &theirs["epoch"]), (&json!(ids[0]), &json!(2)));
+    let refused = world.call_in(&me, "todo_take", json!({ "todoId": ids[0] })).unwrap_err();
+    assert_eq!(refused.code(), "already_taken");
+}
+
+/// Q-O3: a result that arrives after a reassignment settles nothing, and is kept.
+fn a_late_result_is_refused_and_kept(backend: Backend) {
+    let world = World::new(backend);
+    let id = world.plan(&["task"])[0].clone();
+    let (old, new) = (worker(&world, "old"), worker(&world, "new"));
+    for path in [&old.actor.agent, &new.actor.agent] {
+        world.call("agent_register", json!({ "agent": path.as_str() })).unwrap();
+        let assign = json!({ "taskId": id, "agent": path.as_str() });
+        world.call("task_assign", assign).unwrap();
+    }
+    let complete = json!({ "taskId": id, "outcome": "built it my way" });
+    let refused = world.call_in(&old, "task_complete", complete).unwrap_err();
+    assert_eq!((refused.code(), refused.meaning().exit), ("not_permitted", 4));
+    let claim = json!({ "todoId": id, "outcome": "and tested it" });
+    assert_eq!(world.call_in(&old, "todo_claim", claim).unwrap_err().code(), "not_permitted");
+    let stale = json!({ "taskId": id, "outcome": "an old lease", "epoch": 7 });
+    assert_eq!(world.call_in(&new, "task_complete", stale).unwrap_err().code(), "stale_epoch");
+    let shown = world.call("todo_show", json!({ "todoId": id })).unwrap();
+    assert_eq!(shown["todo"]["status"], "in_progress");
+    let late: Vec<_> = shown["lateReports"].as_array().unwrap().iter().collect();
+    let said: Vec<_> = late.iter().map(|report| &report["outcome"]).collect();
+    assert_eq!(said, ["built it my way", "and tested it", "an old lease"]);
+    assert_eq!(late[0]["by"], json!(old.actor.principal));
+}
+
+/// P-1: a hold with an end lifts by itself: the item is handed out, and shown without it.
+fn a_hold_lifts_by_itself(backend: Backend) {
+    let mut world = World::new(backend);
+    let ids = world.plan(&["a", "b"]);
+    let steps = two_steps(&world);
+    let until = "2026-11-15T09:00:00.000000Z";
+    for id in [&ids[0], &steps[0]] {
+        let hold = json!({ "todoId": id, "kind": "blocked", "reason": "no key", "until": until });
+        let held = world.call("todo_hold", hold).unwrap();
+        assert_eq!(held["todo"]["hold"]["until"], until);
+    }
+    let got = |world: &World, name: &str, ask: Value| {
+        let answer = world.call_in(&worker(world, name), "todo_next", ask).unwrap();
+        answer["todo"]["title"].clone()
+    };
+    let hold = |world: &World, id: &str| {
+        let shown = world.call("todo_show", json!({ "todoId": id })).unwrap();
+        shown["todo"]["hold"].clone()
+    };
+    assert_eq!(got(&world, "w1", next(600)), "b");
+    assert_eq!(got(&world, "w2", next(600)), Value::Null);
+    world.now = world.now.plus_seconds(3599);
+    assert_eq!(hold(&world, &ids[0])["reason"], "no key");
+    assert_eq!(got(&world, "w2", next(600)), Value::Null);
+    world.now = world.now.plus_seconds(1);
+    assert_eq!(hold(&world, &ids[0]), Value::Null);
+    let issue = world.call("issue_show", json!({ "number": 1 })).unwrap();
+    assert_eq!(issue["steps"][0]["hold"], Value::Null);
+    assert_eq!(got(&world, "w2", next(600)), "a");
+    let taken = world.call("todo_take", json!({ "todoId": steps[0] })).unwrap();
+    assert_eq!(taken["todo"]["hold"], Value::Null);
+    // The log tells the same as the tables, though no event says that it lifted.
+    let report = examine(world.store.target(), Options::default());
+    assert!(report.ok, "{report:?}");
+}
+
 /// P-21: whoever made it cannot judge it; root can, and then it is completed on the claim.
 fn a_claim_is_judged_by_another(backend: Backend) {
     let world = World::new(backend);
@@ -258,8 +367,9 @@ fn bad_wishes_are_refused_and_change_nothing(backend: Backend) {
         let error = world.call(name, input.clone()).unwrap_err();
         assert_eq!((error.code(), error.meaning().exit), (code, exit), "{name} {input}");
     }
-    let none = world.call("todo_next", json!({ "planFile": "nowhere.md" })).unwrap();
-    assert_eq!(none["todo"], Value::Null);
+    // A plan that is not there is not a plan with nothing to do.
+    let none = world.call("todo_next", json!({ "planFile": "nowhere.md" })).unwrap_err();
+    assert_eq!((none.code(), none.meaning().exit), ("unknown_plan", 1));
     // The stale heartbeat left its line, and nothing else did.
     assert_eq!(world.log(lines + 1).len(), lines + 1);
     // A turn's items are not taken.
@@ -276,6 +386,9 @@ on_every_store!(
     a_silent_holder_loses_the_item_and_is_fenced,
     one_at_a_time_means_one_holder,
     what_waits_is_not_handed_out,
+    a_released_step_can_be_taken_by_another_agent,
+    a_hold_lifts_by_itself,
+    a_late_result_is_refused_and_kept,
     a_claim_is_judged_by_another,
     bad_wishes_are_refused_and_change_nothing,
 );

@@ -97,6 +97,14 @@ fn what_waits_for_review_is_nobodys_work(backend: Backend) {
     assert_eq!(desk.todo(&id)["outcome"], "done, really");
 }
 
+/// The order for an item: what it says of itself, then the words of `hand_on` (M-49).
+fn order(title: &str) -> String {
+    format!(
+        "Execute this task: {title}. Completion criteria: it is measured. Use the tools available \
+         to you. Report back when done.\n\nDo it."
+    )
+}
+
 /// M-60, F-8: what came of the work stands in the chat, done or failed; a failure settles
 /// nothing.
 fn reports_land_in_the_chat(backend: Backend) {
@@ -110,12 +118,18 @@ fn reports_land_in_the_chat(backend: Backend) {
     assert_eq!(
         told,
         [
-            "Do it.",
+            &order("Profile the build"),
             "Worker failed TODO “Profile the build”; it is tried once more.\n\nno network",
             "Worker failed TODO “Profile the build”\n\nstill none"
         ]
     );
     assert_eq!((queue(&desk), &desk.todo(&id)["status"]), (vec![], &json!("in_progress")));
+    // Nobody works on it any more, and it says so.
+    let hold = &desk.todo(&id)["hold"];
+    assert_eq!(
+        (&hold["kind"], &hold["reason"]),
+        (&json!("failed"), &json!("coder failed: still none"))
+    );
 }
 
 /// M-54, M-55, F-5: the chat only grows; a person reads it at any time, writes when nobody works
@@ -127,7 +141,7 @@ fn a_chat_is_read_by_its_own_and_written_when_idle(backend: Backend) {
     let operator = desk.operator();
     let post = json!({ "conversationId": todo_chat(&desk), "text": "How far are you?" });
     let work = hand_on(&desk, &id);
-    assert_eq!(said(&desk, todo_chat(&desk)), ["Do it."], "reading goes on");
+    assert_eq!(said(&desk, todo_chat(&desk)), [order("x")], "reading goes on");
     let refused = desk.refused(&operator, "conversation_post", post.clone());
     assert_eq!((refused.code(), refused.meaning().exit), ("agent_at_work", 1));
     report(&desk, &work, json!({ "result": "done" })).unwrap();
@@ -137,7 +151,7 @@ fn a_chat_is_read_by_its_own_and_written_when_idle(backend: Backend) {
         (&json!("lead"), &json!("user"))
     );
     let texts = said(&desk, todo_chat(&desk));
-    assert_eq!(texts, ["Do it.", "Worker completed TODO “x”\n\ndone", "How far are you?"]);
+    assert_eq!(texts, [&order("x"), "Worker completed TODO “x”\n\ndone", "How far are you?"]);
     // The next turn of the lead finds it there; agents write beside.
     let read =
         desk.call(&desk.lead(), "conversation_show", json!({ "conversationId": todo_chat(&desk) }));
@@ -248,7 +262,7 @@ fn an_item_is_shown_whole(backend: Backend) {
     assert_eq!(shown["badges"], json!(["in_progress", "overdue", "claimed"]));
     assert_eq!(strings(&shown["delegations"], "state"), ["returned"]);
     let said = strings(&shown["messages"], "text");
-    assert_eq!(said, ["Do it.", "Worker completed TODO “x”\n\nit is done"]);
+    assert_eq!(said, [&order("x"), "Worker completed TODO “x”\n\nit is done"]);
     let other = desk.owner("code-quality");
     assert_eq!(desk.refused(&other, "todo_show", json!({ "todoId": id })).code(), "out_of_reach");
 }

@@ -55,8 +55,14 @@ fn file(lot: &mut Lot) -> String {
 fn act(world: &World, lot: &mut Lot) {
     let tasks = flat(&tree(world));
     let task = &tasks[lot.below(tasks.len())]["id"];
-    let (name, input) = match lot.below(8) {
-        0 | 1 => ("task_assign", json!({ "taskId": task, "agent": "backend" })),
+    let agent = ["backend", "frontend"][lot.below(2)];
+    let (name, input) = match lot.below(13) {
+        0 | 1 => ("task_assign", json!({ "taskId": task, "agent": agent })),
+        8 => ("todo_hold", json!({ "todoId": task, "kind": "blocked", "reason": "no key" })),
+        9 => ("todo_unhold", json!({ "todoId": task })),
+        10 => ("todo_defer", json!({ "todoId": task, "until": "2026-11-16T08:00:00Z" })),
+        11 => ("task_reopen", json!({ "taskId": task, "reason": "by mistake" })),
+        12 => ("todo_claim", json!({ "todoId": task, "outcome": "done" })),
         2..=4 => ("task_complete", json!({ "taskId": task })),
         5 => ("task_cancel", json!({ "taskId": task, "reason": "no" })),
         6 => ("task_release", json!({ "taskId": task })),
@@ -90,6 +96,7 @@ fn the_place_looked_up_is_the_one_of_the_whole_tree(backend: Backend) {
                 let current = tasks.iter().find(|task| task["id"] == place["current"]["id"]);
                 let is_parent = current.is_some_and(|task| task["children"] != json!([]));
                 assert_eq!(place["reason"] == "ready_to_close", is_parent, "{seed}: {place}");
+                the_one_who_has_it_is_handed_it(&world, &whole, &place["current"]);
             }
         }
         let sound = || {
@@ -103,6 +110,30 @@ fn the_place_looked_up_is_the_one_of_the_whole_tree(backend: Backend) {
         assert!(store.write(|tx| tx.execute(forget, &[])).unwrap() > 0);
         assert_eq!(store.write(|tx| tx.execute(&fill(), &[])), Ok(tasks_in(store)));
         sound();
+    }
+}
+
+/// One predicate for both: where the current task can be worked on and somebody has it, that agent
+/// is handed the very task.
+fn the_one_who_has_it_is_handed_it(world: &World, whole: &Value, current: &Value) {
+    let Some(agent) = current["agent"].as_str() else { return };
+    let mut me = world.envelope(Role::Root);
+    me.actor.agent = AgentPath::parse(agent).unwrap();
+    me.actor.principal = format!("root:{agent}");
+    let next = world.call_in(&me, "todo_next", json!({ "planFile": FILE })).unwrap();
+    let markdown = whole["markdown"].as_str().unwrap();
+    let shown = world.call("todo_show", json!({ "todoId": current["id"] })).unwrap();
+    let waits = ["claim", "hold", "deferUntil"].iter().any(|why| !shown["todo"][why].is_null());
+    if !waits {
+        assert_eq!(next["todo"]["id"], current["id"], "{markdown}");
+    } else {
+        assert_ne!(next["todo"]["id"], current["id"], "{markdown}");
+    }
+    let store = world.ops.store().unwrap();
+    store.write(|tx| tx.execute(sql!("DELETE FROM leases"), &[])).unwrap();
+    if next["todo"]["id"] != current["id"] && next["todo"]["id"].is_string() {
+        // Taking it has assigned it; that is taken back, for the sake of the next look.
+        world.call("task_release", json!({ "taskId": next["todo"]["id"] })).unwrap();
     }
 }
 

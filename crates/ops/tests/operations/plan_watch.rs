@@ -165,6 +165,7 @@ fn every_step_is_one_call(backend: Backend) {
     let steps = [
         ("task_assign", json!({ "taskId": id, "agent": "backend" }), 2),
         ("task_add", json!({ "parentId": id, "content": "a1" }), 1),
+        ("task_complete", json!({ "taskId": "3" }), 1),
         ("task_complete", json!({ "taskId": id, "outcome": "merged" }), 1),
     ];
     let mut count = before;
@@ -178,7 +179,7 @@ fn every_step_is_one_call(backend: Backend) {
     let plan = tree(&world);
     let (task, below) = (child(&plan, "a"), &child(&plan, "a")["children"][0]);
     assert_eq!((&task["state"], &task["outcome"]), (&json!("completed"), &json!("merged")));
-    assert_eq!((&below["parentId"], &below["state"]), (&task["id"], &json!("pending")));
+    assert_eq!((&below["parentId"], &below["state"]), (&task["id"], &json!("completed")));
 }
 
 /// D-11: `updated_at` is there, moves with every change, and `created_at` does not.

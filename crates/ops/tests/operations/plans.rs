@@ -134,9 +134,13 @@ fn a_plan_file_becomes_a_tree(backend: Backend) {
         assert!(error.to_string().to_lowercase().contains(word), "{word}: {error}");
     }
     assert_eq!(world.call("plan_tree", json!({ "planFile": FILE })).unwrap(), now);
-    for path in ["../outside.md", "/etc/passwd", "vanished.md"] {
+    for (path, code) in [
+        ("../outside.md", ("bad_value", 2)),
+        ("/etc/passwd", ("bad_value", 2)),
+        ("vanished.md", ("io", 3)),
+    ] {
         let error = world.call("plan_import", json!({ "planFile": path })).unwrap_err();
-        assert_eq!((error.code(), error.meaning().exit), ("bad_value", 2), "{path}: {error}");
+        assert_eq!((error.code(), error.meaning().exit), code, "{path}: {error}");
     }
     let me = worker(&world, "w");
     let input = json!({ "action": "import", "planFile": FILE, "markdown": first });
@@ -174,18 +178,19 @@ fn the_tool_does_each_by_its_action(backend: Backend) {
     }
 }
 
-/// O-13: nothing left is no error; a plan nobody imported is empty.
+/// O-13: nothing left is no error; a plan nobody imported is, and so is one of another branch.
 fn nothing_current_is_an_answer(backend: Backend) {
     let world = World::new(backend);
-    let none = world.call("plan_current", json!({ "planFile": FILE })).unwrap();
-    assert_eq!(none, json!({ "current": null, "reason": "no_tasks" }));
+    let none = world.call("plan_current", json!({ "planFile": FILE })).unwrap_err();
+    assert_eq!((none.code(), none.meaning().exit), ("unknown_plan", 1));
     let root = world.plan(&["only"])[0].clone();
     world.call("task_complete", json!({ "taskId": root })).unwrap();
     let none = world.call("plan_current", json!({ "planFile": FILE })).unwrap();
     assert_eq!(none, json!({ "current": null, "reason": "all_settled" }));
     let other = json!({ "planFile": FILE, "branch": "elsewhere" });
-    let apart = world.call("plan_tree", other).unwrap();
-    assert_eq!(apart["tasks"], json!([]), "O-29: another branch is another plan");
+    let apart = world.call("plan_tree", other).unwrap_err();
+    assert_eq!(apart.code(), "unknown_plan", "O-29: another branch is another plan");
+    assert_eq!(apart.to_json()["error"]["branches"], json!(["main"]));
 }
 
 /// O-17, O-18, X-12: an agent splits its own task and no other; a late result of an agent that lost

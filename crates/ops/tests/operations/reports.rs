@@ -78,11 +78,20 @@ fn the_digest_says_who_did_what(backend: Backend) {
     let returned = plan.create(Role::Root, old, "returned");
     let held = plan.create(Role::Root, old, "held");
     let done = plan.create(Role::Root, old, "done");
-    let claim = ClaimTodo { todo_id: returned, outcome: Some("I did".into()), evidence: vec![] };
+    let claim = ClaimTodo {
+        todo_id: returned,
+        outcome: Some("I did".into()),
+        evidence: vec![],
+        clock: None,
+    };
     plan.run(Role::Root, new, claim);
     plan.run(Role::Operator, new, ReturnTodo { todo_id: returned, feedback: body("Not yet") });
     let kind = HoldKind::Blocked;
-    plan.run(Role::Root, new, HoldTodo { todo_id: held, kind, reason: body("No key") });
+    plan.run(
+        Role::Root,
+        new,
+        HoldTodo { todo_id: held, kind, reason: body("No key"), until: None },
+    );
     plan.complete(Role::Root, new, done, &[]);
 
     let at = new.to_string();
@@ -134,7 +143,12 @@ fn the_audit_points_at_completions_and_says_why(backend: Backend) {
     let own = plan.create(Role::Root, ago(900_000), "own");
     plan.complete(Role::Root, ago(7_000), own, &["test:it_works"]);
     let claimed = plan.create(Role::Operator, ago(900_000), "claimed");
-    let claim = ClaimTodo { todo_id: claimed, outcome: Some("I did".into()), evidence: vec![] };
+    let claim = ClaimTodo {
+        todo_id: claimed,
+        outcome: Some("I did".into()),
+        evidence: vec![],
+        clock: None,
+    };
     plan.run(Role::Root, ago(6_500), claim);
     plan.complete(Role::Root, ago(6_000), claimed, &["pr:12"]);
     for n in 0..5 {

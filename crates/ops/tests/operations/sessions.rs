@@ -1,7 +1,7 @@
 //! Sessions and binding: one pointer, moved by those who may, and nothing else moved with it.
 
-use punchlist_core::Role;
-use punchlist_ops::Envelope;
+use punchlist_core::{Refusal, Role};
+use punchlist_ops::{Envelope, Error};
 use punchlist_testkit::{Backend, World, on_every_lasting_store, on_every_store};
 use serde_json::{Value, json};
 
@@ -233,23 +233,57 @@ fn a_list_outlives_every_session(backend: Backend) {
     assert_eq!((&before["steps"], &before["criteria"]), (&after["steps"], &after["criteria"]));
 }
 
-/// The session of a folder is found where none is named; one that a host names goes before it.
-fn the_session_of_a_folder_is_found(backend: Backend) {
+/// A folder says nothing about the session: the caller names it, or its host does.
+fn a_folder_says_nothing_about_the_session(backend: Backend) {
     let world = World::new(backend);
     let mut here = world.envelope(Role::Root);
     here.context.directory = Some("/home/ada/here".to_owned());
     world.call_in(&here, "session_start", json!({ "externalId": "old" })).unwrap();
     world.call_in(&here, "session_start", json!({ "externalId": "new" })).unwrap();
     let own = |envelope: &Envelope| {
-        world.call_in(envelope, "session_show", json!({})).unwrap()["session"]["externalId"].clone()
+        let shown = world.call_in(envelope, "session_show", json!({}))?;
+        Ok(shown["session"]["externalId"].as_str().unwrap().to_owned())
     };
-    assert_eq!(own(&here), "new");
+    let none = Err(Error::MissingContext { missing: vec!["session"] });
+    assert_eq!(own(&here), none);
     here.context.host_session = Some("old".to_owned());
-    assert_eq!(own(&here), "old");
+    assert_eq!(own(&here), Ok("old".to_owned()));
+    here.context.session = Some("new".to_owned());
+    assert_eq!(own(&here), Ok("new".to_owned()));
+    here.context.session = None;
     here.context.host_session = Some("nobody knows this one".to_owned());
-    assert_eq!(own(&here), "new");
-    world.call_in(&here, "session_end", json!({ "session": "new" })).unwrap();
-    assert_eq!(own(&here), "old");
+    assert_eq!(own(&here), none);
+}
+
+/// An issue that is named goes before the session of the host, and against a session that is
+/// named it is refused. A sign-off needs a session of that issue.
+fn an_issue_that_is_named_is_obeyed_or_refused(backend: Backend) {
+    let world = World::new(backend);
+    let bound_to = bound(&world, "s", &["it works"]);
+    let number = world.call("issue_create", json!({ "title": "Another" })).unwrap();
+    let number = number["issue"]["number"].as_i64().unwrap();
+    let mut me = world.envelope(Role::Root);
+    me.context.host_session = Some("s".to_owned());
+    me.context.issue = Some(number);
+    world.call_in(&me, "todo", json!({ "action": "add", "items": ["x"] })).unwrap();
+    assert_eq!(shown(&world, number)["steps"][0]["content"], "x");
+    assert_eq!(shown(&world, bound_to)["steps"], json!([]));
+    let asked = world.call_in(&me, "ask", json!({ "question": "Which?" })).unwrap();
+    let operator = world.envelope(Role::Operator);
+    let list = world.call_in(&operator, "gate_list", json!({ "number": number })).unwrap();
+    assert_eq!(list["gates"][0]["id"], asked["gateId"]);
+    let sign_off = json!({ "reason": "done", "purpose": "sign_off" });
+    let refused = world.call_in(&me, "checkpoint", sign_off).unwrap_err();
+    assert_eq!(refused, Refusal::OtherIssue { number, bound: None }.into());
+    me.context.session = Some("s".to_owned());
+    for (operation, input) in [
+        ("todo", json!({ "action": "add", "items": ["y"] })),
+        ("ask", json!({ "question": "Which?" })),
+        ("session_context", json!({})),
+    ] {
+        let refused = world.call_in(&me, operation, input).unwrap_err();
+        assert_eq!(refused, Refusal::OtherIssue { number, bound: Some(bound_to) }.into());
+    }
 }
 
 /// What an agent should know comes as one text; unbound there is nothing to know.
@@ -288,7 +322,8 @@ on_every_store!(
     a_session_is_promoted_in_one_step,
     ending_a_session_closes_nothing,
     a_list_outlives_every_session,
-    the_session_of_a_folder_is_found,
+    a_folder_says_nothing_about_the_session,
+    an_issue_that_is_named_is_obeyed_or_refused,
     the_context_of_a_session_is_one_text,
 );
 

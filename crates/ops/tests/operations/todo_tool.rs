@@ -206,9 +206,11 @@ fn the_tool_is_root_only(backend: Backend) {
         }
     }
     world.call("issue_create", json!({ "title": "another" })).unwrap();
+    // Another issue is named outside the input, and not against the session that is named.
     let mut sly = me;
     sly.context.issue = Some(2);
-    assert_eq!(lines(&todo(&world, &sly, json!({ "action": "view" })).unwrap()).len(), 1);
+    let refused = todo(&world, &sly, json!({ "action": "view" })).unwrap_err();
+    assert_eq!((refused.code(), refused.meaning().exit), ("other_issue", 1));
     // A person may, and may be brief.
     let mut person = world.envelope(Role::Operator);
     person.context.issue = Some(1);

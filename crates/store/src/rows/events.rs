@@ -3,7 +3,7 @@
 //! SQLite's one writer numbers events by row id. On PostgreSQL a lower number may commit later,
 //! so the transaction id is part of the number and readers stay below the horizon (ADR 0004).
 
-use punchlist_core::{Actor, Event, ProjectId, Time};
+use punchlist_core::{Actor, Event, ListId, ProjectId, Time};
 
 use super::{opt_time, time, word};
 use crate::sql::{Row, Value};
@@ -267,6 +267,22 @@ impl Tx<'_> {
         let mut events = self.query(statement, &params, read)?;
         events.reverse();
         Ok(events)
+    }
+}
+
+impl Tx<'_> {
+    /// What was refused on a list, the oldest first.
+    pub fn refusals_on(&mut self, list: ListId) -> Result<Vec<Recorded>, Error> {
+        let list = list.to_string();
+        self.query(
+            sql!(
+                "SELECT ",
+                columns!(),
+                " FROM events WHERE aggregate = $1 AND type = 'command_refused' ORDER BY seq"
+            ),
+            &[(&list).into()],
+            read,
+        )
     }
 }
 

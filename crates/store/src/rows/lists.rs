@@ -56,7 +56,9 @@ impl TodoKey {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
-        TodoId::parse(text).map(Self::Id).or_else(|| text.parse().ok().map(Self::Seq))
+        // A task is shown as t12, and named as it is shown.
+        let number = text.strip_prefix('t').unwrap_or(text);
+        TodoId::parse(text).map(Self::Id).or_else(|| number.parse().ok().map(Self::Seq))
     }
 }
 
@@ -84,6 +86,23 @@ impl Tx<'_> {
         let (outer, inner) = scope.keys();
         let params = [(&project).into(), scope.kind().name().into(), outer.into(), inner.into()];
         self.first(statement, &params, alone)
+    }
+
+    /// The branches on which a plan of this file is kept.
+    pub fn branches_of(
+        &mut self,
+        project: ProjectId,
+        plan_file: &str,
+    ) -> Result<Vec<String>, Error> {
+        let project = project.to_string();
+        self.query(
+            sql!(
+                "SELECT scope_outer FROM lists WHERE project_id = $1 AND kind = 'plan' \
+                 AND scope_inner = $2 AND archived_at IS NULL ORDER BY scope_outer LIMIT 20"
+            ),
+            &[(&project).into(), plan_file.into()],
+            |row| row.text(0),
+        )
     }
 
     /// The list of a scope in the project of a name, unless it was put away: one look for both.

@@ -121,6 +121,7 @@ impl Tx<'_> {
         // A row that several events touch is written once, as it is in the end.
         let mut rows = Rows::default();
         let mut taken: BTreeSet<TodoId> = BTreeSet::new();
+        let mut given_back: BTreeSet<TodoId> = BTreeSet::new();
         for event in &decision.events {
             match apply(snapshot, event, stamp.at) {
                 Touched::Nothing | Touched::Note => {}
@@ -129,11 +130,20 @@ impl Tx<'_> {
                     self.purge_list(snapshot.list.id)?;
                     self.put_list(&snapshot.list)?;
                 }
-                Touched::Todo(id) => rows.touched_by(event, id),
-                Touched::Lease(id) => drop(taken.insert(id)),
+                Touched::Todo(id) => {
+                    rows.touched_by(event, id);
+                    if lease::ended_by(event) {
+                        given_back.insert(id);
+                    }
+                }
+                Touched::Lease(id) => {
+                    taken.insert(id);
+                    given_back.remove(&id);
+                }
                 Touched::Taken(id) => {
                     rows.touched_by(event, id);
                     taken.insert(id);
+                    given_back.remove(&id);
                 }
             }
         }
@@ -148,7 +158,8 @@ impl Tx<'_> {
                     Change::Whole => self.update_todo(todo)?,
                     Change::Standing => self.move_todo(todo)?,
                 }
-                if snapshot.leases.contains_key(&id) && lease::ends_with(todo) {
+                let ends = lease::ends_with(todo) || given_back.contains(&id);
+                if ends && snapshot.leases.contains_key(&id) {
                     self.end_lease(id)?;
                 }
             }

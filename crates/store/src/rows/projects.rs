@@ -20,6 +20,33 @@ impl Tx<'_> {
         })
     }
 
+    /// Every project's name, and what it is recognised by where that is known.
+    pub fn places(&mut self) -> Result<Vec<(String, Option<String>)>, Error> {
+        self.query(sql!("SELECT name, place FROM projects ORDER BY id"), &[], |row| {
+            Ok((row.text(0)?, row.opt_text(1)?))
+        })
+    }
+
+    /// Says what a project is recognised by, unless that is known.
+    pub fn settle_project(&mut self, id: ProjectId, place: &str) -> Result<(), Error> {
+        let id = id.to_string();
+        self.write(
+            sql!("UPDATE projects SET place = $2 WHERE id = $1 AND place IS NULL"),
+            &[(&id).into(), place.into()],
+        )
+    }
+
+    /// The project of this name, and whether it is known what it is recognised by.
+    pub fn project_settled(&mut self, name: &str) -> Result<Option<(ProjectId, bool)>, Error> {
+        self.first(
+            sql!(
+                "SELECT id, CASE WHEN place IS NULL THEN 0 ELSE 1 END FROM projects WHERE name = $1"
+            ),
+            &[name.into()],
+            |row| Ok((word("project id", &row.text(0)?, ProjectId::parse)?, row.int(1)? == 1)),
+        )
+    }
+
     /// Makes a project. Two that do so at once collide, and the second finds the first.
     pub fn insert_project(&mut self, id: ProjectId, name: &str, at: Time) -> Result<(), Error> {
         let id = id.to_string();

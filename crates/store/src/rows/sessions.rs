@@ -69,22 +69,6 @@ impl Tx<'_> {
         )
     }
 
-    /// The newest session of a folder that has not ended.
-    pub fn session_in(
-        &mut self,
-        project: ProjectId,
-        directory: &str,
-    ) -> Result<Option<Session>, Error> {
-        let project = project.to_string();
-        self.first(
-            sql!(select!(
-                "project_id = $1 AND directory = $2 AND state <> 'ended' ORDER BY row DESC LIMIT 1"
-            )),
-            &[(&project).into(), directory.into()],
-            read,
-        )
-    }
-
     /// The session, not ended, that points to an issue.
     pub fn session_on(&mut self, issue: IssueId) -> Result<Option<Session>, Error> {
         let issue = issue.to_string();

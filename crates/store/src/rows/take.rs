@@ -16,10 +16,26 @@ use super::{lists, time, word};
 use crate::sql::Row;
 use crate::{Dialect, Error, Tx, sql};
 
-/// Unclaimed, not held, not resting.
+/// Unclaimed, not held (or no longer), not resting. The end of a hold is text of one width.
 macro_rules! workable {
-    () => {
-        "t.claim IS NULL AND t.hold IS NULL AND (t.defer_until IS NULL OR t.defer_until <= $2)"
+    ($hold_until:expr, $now:literal) => {
+        concat!(
+            "t.claim IS NULL AND (t.hold IS NULL OR ",
+            $hold_until,
+            " <= ",
+            $now,
+            ") AND (t.defer_until IS NULL OR t.defer_until <= $2)"
+        )
+    };
+}
+
+/// When a hold lifts by itself, in each dialect.
+macro_rules! hold_until {
+    (sqlite) => {
+        "json_extract(t.hold, '$.until')"
+    };
+    (postgres) => {
+        "(t.hold::json ->> 'until') COLLATE \"C\""
     };
 }
 
@@ -30,7 +46,7 @@ macro_rules! workable {
 /// `+ 0` and `|| ''` keep a planner without statistics off the indexes that hold every live lease
 /// and everything in progress: a taker's own few items come first, and the rest is a look-up each.
 macro_rules! next {
-    ($lock:expr) => {
+    ($dialect:ident, $lock:expr) => {
         concat!(
             "WITH mine AS MATERIALIZED ( \
                  SELECT todo_id, 0 AS rank FROM leases WHERE holder = $4 AND lease_until + 0 > $3 \
@@ -42,12 +58,15 @@ macro_rules! next {
                  LEFT JOIN leases AS e ON e.todo_id = t.id \
                  WHERE t.list_id || '' = $1 AND t.status || '' = 'in_progress' \
                  AND (m.rank <> 1 OR e.holder IS NULL OR e.lease_until <= $3) AND ",
-            workable!(),
-            " ORDER BY m.rank, t.tree_key, t.position, t.id LIMIT 1",
+            workable!(hold_until!($dialect), "$6"),
+            " AND NOT EXISTS (SELECT 1 FROM todos AS c WHERE c.parent_id = t.id \
+                 AND c.removed_at IS NULL AND c.status IN ('backlog', 'pending', 'in_progress')) \
+                 ORDER BY m.rank, length(t.tree_key) - length(replace(t.tree_key, '/', '')) DESC, \
+                 t.tree_key, t.position, t.id LIMIT 1",
             $lock,
             "), pending AS MATERIALIZED ( \
                  SELECT t.id FROM todos AS t WHERE t.list_id = $1 AND t.status = 'pending' AND ",
-            workable!(),
+            workable!(hold_until!($dialect), "$6"),
             " AND NOT EXISTS (SELECT 1 FROM todos AS c WHERE c.parent_id = t.id AND c.removed_at IS NULL) \
                  ORDER BY t.tree_key, t.position, t.id LIMIT 1",
             $lock,
@@ -103,7 +122,7 @@ macro_rules! look {
              LEFT JOIN LATERAL ( \
                  SELECT t.id AS found, t.ctid AS version FROM todos AS t \
                  WHERE t.list_id = l.list AND t.status = 'pending' AND b.begun = 0 AND ",
-            workable!(),
+            workable!(hold_until!(postgres), "$8"),
             " AND NOT EXISTS (SELECT 1 FROM todos AS c WHERE c.parent_id = t.id AND c.removed_at IS NULL) \
                  ORDER BY t.tree_key, t.position, t.id LIMIT 1 FOR UPDATE OF t SKIP LOCKED) AS t ON TRUE \
              LEFT JOIN LATERAL (SELECT epoch, holder, lease_until FROM leases \
@@ -140,6 +159,7 @@ impl Tx<'_> {
             return self.begun(list, taker, now);
         }
         let (outer, inner) = scope.keys();
+        let shown = now.to_string();
         let params = [
             project.into(),
             now.micros().into(),
@@ -148,6 +168,7 @@ impl Tx<'_> {
             scope.kind().name().into(),
             outer.into(),
             inner.into(),
+            (&shown).into(),
         ];
         match self.first_with_clock(sql!(look!()), &params, WIDTH + 13, seen)? {
             None => Ok(Look::Nothing),
@@ -171,15 +192,17 @@ impl Tx<'_> {
         now: Time,
         clock: Time,
     ) -> Result<Option<TodoId>, Error> {
-        let list = list.to_string();
-        let statement =
-            self.dialect().pick(sql!(next!("")), sql!(next!(" FOR UPDATE OF t SKIP LOCKED")));
+        let (list, shown) = (list.to_string(), now.to_string());
+        let statement = self
+            .dialect()
+            .pick(sql!(next!(sqlite, "")), sql!(next!(postgres, " FOR UPDATE OF t SKIP LOCKED")));
         let params = [
             (&list).into(),
             now.micros().into(),
             clock.micros().into(),
             (&taker.principal).into(),
             taker.agent.as_str().into(),
+            (&shown).into(),
         ];
         self.first(statement, &params, |row| word("todo id", &row.text(0)?, TodoId::parse))
     }
@@ -233,9 +256,15 @@ mod tests {
     #[test]
     fn the_next_item_is_found_through_an_index() {
         let store = Store::open(&Target::Memory, Options::default()).unwrap();
-        let values =
-            [Value::Text("a"), Value::Int(1), Value::Int(1), Value::Text("b"), Value::Text("c")];
-        let statement = sql!("EXPLAIN QUERY PLAN ", next!(""));
+        let values = [
+            Value::Text("a"),
+            Value::Int(1),
+            Value::Int(1),
+            Value::Text("b"),
+            Value::Text("c"),
+            Value::Text("d"),
+        ];
+        let statement = sql!("EXPLAIN QUERY PLAN ", next!(sqlite, ""));
         let steps = store.read(move |tx| tx.query(statement, &values, |row| row.text(3))).unwrap();
         let pending = steps.iter().position(|step| step == "MATERIALIZE pending").unwrap();
         let look = "SEARCH t USING INDEX todos_by_list (list_id=? AND status=?)";

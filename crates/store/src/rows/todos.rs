@@ -111,10 +111,12 @@ impl Tx<'_> {
     /// row has many indexes and checks, and taking work changes little of it.
     pub fn move_todo(&mut self, todo: &Todo) -> Result<(), Error> {
         let id = todo.id.to_string();
+        // A hold lifts by itself, whatever else happens to the item.
+        let hold = todo.hold.as_ref().map(serde_json::to_string).transpose()?;
         self.write(
             sql!(
-                "UPDATE todos SET status = $2, assignee = $3, started_at = $4, updated_at = $5 \
-                 WHERE id = $1"
+                "UPDATE todos SET status = $2, assignee = $3, started_at = $4, updated_at = $5, \
+                 hold = $6 WHERE id = $1"
             ),
             &[
                 (&id).into(),
@@ -122,6 +124,7 @@ impl Tx<'_> {
                 todo.assignee.as_ref().map(AgentPath::as_str).into(),
                 todo.started_at.map(Time::micros).into(),
                 todo.updated_at.micros().into(),
+                hold.as_deref().into(),
             ],
         )
     }
@@ -313,6 +316,22 @@ impl Tx<'_> {
                 " FROM todos WHERE list_id = $1 AND status = $2 ORDER BY position, created_at, id"
             ),
             &[(&list).into(), status.name().into()],
+            read,
+        )
+    }
+
+    /// What is open right below an item.
+    pub fn open_below(&mut self, list: ListId, parent: TodoId) -> Result<Vec<Todo>, Error> {
+        let (list, parent) = (list.to_string(), parent.to_string());
+        self.query(
+            sql!(
+                "SELECT ",
+                columns!(),
+                " FROM todos WHERE parent_id = $2 AND list_id = $1 AND removed_at IS NULL \
+                 AND status IN ('backlog', 'pending', 'in_progress') \
+                 ORDER BY position, created_at, id LIMIT 100"
+            ),
+            &[(&list).into(), (&parent).into()],
             read,
         )
     }

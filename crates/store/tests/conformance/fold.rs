@@ -22,7 +22,7 @@ pub(crate) fn play(fixture: &Fixture) {
     let todos = fixture.create(&["a", "b", "c", "d"], 2);
     let outcome = || Some("because".to_owned());
     let reason = Body::new("waits").unwrap();
-    let hold = HoldTodo { todo_id: todos[3].id, kind: HoldKind::Blocked, reason };
+    let hold = HoldTodo { todo_id: todos[3].id, kind: HoldKind::Blocked, reason, until: None };
     fixture.run(hold, 3);
     fixture.run(UnholdTodo { todo_id: todos[3].id }, 4);
     fixture.run(DeferTodo { todo_id: todos[3].id, until: Some(fixture.now) }, 5);
@@ -57,7 +57,12 @@ pub(crate) fn play(fixture: &Fixture) {
                 // Only what is under way can be claimed where only that can be completed.
                 fixture.run(StartTodo { todo_id: todos[2].id, reason: outcome() }, 13);
             }
-            let claim = ClaimTodo { todo_id: todos[2].id, outcome: outcome(), evidence: vec![] };
+            let claim = ClaimTodo {
+                todo_id: todos[2].id,
+                outcome: outcome(),
+                evidence: vec![],
+                clock: None,
+            };
             fixture.run(claim, 12);
         }
         ListKind::Turn | ListKind::Session | ListKind::Issue => {}

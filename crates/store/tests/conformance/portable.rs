@@ -46,7 +46,7 @@ fn worked_on(backend: Backend) -> Fixture {
     let text = Body::new("two\nlines, and a \\ \u{1b}[2J").unwrap();
     fixture.run(NoteTodo { todo_id: todos[1].id, text }, 4);
     let (todo_id, evidence) = (todos[2].id, Vec::new());
-    fixture.run(ClaimTodo { todo_id, outcome: Some("done".into()), evidence }, 5);
+    fixture.run(ClaimTodo { todo_id, outcome: Some("done".into()), evidence, clock: None }, 5);
     fixture
 }
 

@@ -52,6 +52,7 @@ fn every_field_of_a_todo_comes_back(backend: Backend) {
             at,
             by: "x".into(),
             conflicts_with: Some(TodoId::from(ids(9).ulid())),
+            until: None,
         })),
         defer_until: Some(at.plus_seconds(5)),
         outcome: Some("done".into()),
@@ -192,7 +193,7 @@ fn a_hold_is_stored_beside_the_status(backend: Backend) {
     let fixture = Fixture::of(backend, ListKind::Issue);
     let id = fixture.create(&["a"], 2)[0].id;
     let reason = Body::new("waits for the key").unwrap();
-    fixture.run(HoldTodo { todo_id: id, kind: HoldKind::Blocked, reason }, 3);
+    fixture.run(HoldTodo { todo_id: id, kind: HoldKind::Blocked, reason, until: None }, 3);
     let todo = fixture.todos()[0].clone();
     assert_eq!(todo.status, Status::Pending);
     assert_eq!(todo.hold.unwrap().reason, "waits for the key");

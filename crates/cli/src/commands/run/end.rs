@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use punchlist_core::driver::StopReason;
 use punchlist_ops::config::Config;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::args::Globals;
 use crate::failure::Failure;
@@ -101,7 +101,20 @@ impl End {
         put("iterations", run["iterations"].clone());
         put("continuations", run["continuations"].clone());
         put("usage", usage(run, config));
+        if let Some(error) = self.error() {
+            put("error", error);
+        }
         Value::Object(object)
+    }
+
+    /// What went wrong, with its stable code.
+    fn error(&self) -> Option<Value> {
+        let reason = self.reason().filter(|reason| *reason == StopReason::Error);
+        let code = self.run()["stopCode"].as_str();
+        let code = code.or_else(|| reason.map(StopReason::code))?;
+        let words = reason.unwrap_or(StopReason::Error).words();
+        let message = self.run()["stopDetail"].as_str().unwrap_or(words);
+        Some(json!({ "code": code, "message": message }))
     }
 
     /// What was done, what is left and why, what it took (S-20, S-37).

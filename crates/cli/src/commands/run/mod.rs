@@ -15,12 +15,12 @@ use std::time::Duration;
 use clap::{Arg, ArgMatches, Command, value_parser};
 use punchlist_core::RunId;
 use punchlist_core::authority::{Action, Subject, may_any};
-use punchlist_engine::agent::{Errand, Toolshed};
+use punchlist_engine::agent::{Errand, Models as _, Toolshed, code_of};
 use punchlist_engine::model::Shelf;
 use punchlist_engine::{Collector, Crew, Pump};
 use punchlist_ops::catalogue::find;
-use punchlist_ops::config::Config;
 use punchlist_ops::config::drive::{DriveFlags, DriveSettings, Source};
+use punchlist_ops::config::{Config, Overrides};
 use punchlist_ops::{Envelope, Error, Ops};
 use serde_json::{Map, Value, json};
 
@@ -114,7 +114,11 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let flags = Flags { agent: agent.clone(), model: matches.get_one::<String>("model").cloned() };
     let id = match matches.get_one::<String>("resume") {
         Some(named) => known(&ops, &envelope, named)?,
-        None => begin(&ops, &envelope, input(matches, agent, globals.issue, &config)?)?,
+        None => {
+            let input = input(matches, agent, globals.issue, &config)?;
+            can_answer(&envelope, &input)?;
+            begin(&ops, &envelope, input)?
+        }
     };
     let view = View::new(&globals, &ops, &envelope, id);
     view.announce();
@@ -180,6 +184,24 @@ fn driven(
     let flag = matches.get_one::<i64>("max-todo-continuations").copied();
     let most = is_said(settings.max_continuations_by).then_some(settings.max_continuations);
     (drives, flag.or_else(|| most.map(i64::from)))
+}
+
+/// Is there a model that can be asked at all? Refused before anything is written: a run that cannot
+/// begin leaves no session behind.
+fn can_answer(envelope: &Envelope, input: &Value) -> Result<(), Failure> {
+    let name = input["agent"].as_str().unwrap_or("primary");
+    let model = input["model"].as_str().map(str::to_owned);
+    let over = Overrides { model, ..Overrides::default() };
+    let (settings, _) = envelope.agents.settings(name, &over)?;
+    let opened = Shelf::default().open(&settings.model, settings.effort.as_deref());
+    match opened {
+        Ok(_) => Ok(()),
+        Err(fault) => {
+            let hint = "name another model with --model, or set it right in punchlist.toml";
+            let hint = Some(hint.to_owned());
+            Err(Failure::Declined { code: code_of(fault.kind), message: fault.message, hint })
+        }
+    }
 }
 
 fn begin(ops: &Ops, envelope: &Envelope, input: Value) -> Result<RunId, Failure> {

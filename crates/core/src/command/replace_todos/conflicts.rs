@@ -96,6 +96,7 @@ impl Draft<'_> {
                     at: self.now,
                     by: self.actor.principal.clone(),
                     conflicts_with: Some(winner),
+                    until: None,
                 };
                 self.emit(TodoHeld { todo_id, hold });
             }

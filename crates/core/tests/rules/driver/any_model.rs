@@ -94,7 +94,8 @@ impl Play {
             now: self.now,
         };
         breaks_no_rule(&facts);
-        let driven = DriveRun { facts: &facts, detail: None }.decide(&self.run).unwrap();
+        let driven =
+            DriveRun { facts: &facts, detail: None, code: None }.decide(&self.run).unwrap();
         self.fold(&driven.decision);
         driven.verdict
     }

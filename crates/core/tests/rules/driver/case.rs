@@ -99,8 +99,14 @@ pub(crate) fn with(list: &mut Snapshot, index: usize, change: impl FnOnce(&mut T
 
 pub(crate) fn hold(todo: &mut Todo) {
     let (reason, at, by) = ("no key".to_owned(), todo.created_at, "root:primary".to_owned());
-    todo.hold =
-        Some(Box::new(Hold { kind: HoldKind::Blocked, reason, at, by, conflicts_with: None }));
+    todo.hold = Some(Box::new(Hold {
+        kind: HoldKind::Blocked,
+        reason,
+        at,
+        by,
+        conflicts_with: None,
+        until: None,
+    }));
 }
 
 pub(crate) fn claim(todo: &mut Todo) {
@@ -156,6 +162,7 @@ pub(crate) fn run(budget: Budget) -> Run {
         cancelled: None,
         stop_reason: None,
         stop_detail: None,
+        stop_code: None,
         started_by: "operator".to_owned(),
         created_at: now,
         updated_at: now,

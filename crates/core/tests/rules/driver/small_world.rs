@@ -274,7 +274,8 @@ impl World {
             work: if self.drained { script.drained } else { script.open },
             now: self.now,
         };
-        let Ok(driven) = (DriveRun { facts: &facts, detail: None }).decide(&self.run) else {
+        let Ok(driven) = (DriveRun { facts: &facts, detail: None, code: None }).decide(&self.run)
+        else {
             return Place::Finish;
         };
         self.fold(&driven.decision);

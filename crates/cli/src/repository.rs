@@ -1,0 +1,182 @@
+//! The repository of a folder, read from git's own files: what a project is recognised by, and which
+//! branch is checked out.
+//!
+//! `git` itself is asked only for what its files do not say in a line: the first commit, and the
+//! branches that contain a commit. Nothing is written (P-16).
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use punchlist_ops::Place;
+use punchlist_store::outside;
+
+/// The longest file of git's that is read: a path, the name of a branch, a configuration.
+const GIT_FILE_MAX: usize = 1 << 20;
+
+fn read(path: &Path) -> Option<String> {
+    outside::text(path, GIT_FILE_MAX).ok()
+}
+
+/// The root of the working tree that a folder is in.
+pub(crate) fn root(folder: &Path) -> Option<&Path> {
+    folder.ancestors().find(|path| path.join(".git").exists())
+}
+
+/// A working tree.
+struct Tree {
+    root: PathBuf,
+    /// Its own git directory, which has its HEAD.
+    git: PathBuf,
+    /// The one that all worktrees share.
+    common: PathBuf,
+}
+
+impl Tree {
+    fn of(folder: &Path) -> Option<Self> {
+        let root = root(folder)?.to_owned();
+        let mut git = root.join(".git");
+        if git.is_file() {
+            // A worktree's or a submodule's: the file says where the directory is.
+            let named = PathBuf::from(read(&git)?.strip_prefix("gitdir:")?.trim());
+            git = if named.is_absolute() { named } else { root.join(named) };
+        }
+        let common = match read(&git.join("commondir")) {
+            Some(named) => git.join(named.trim()),
+            None => git.clone(),
+        };
+        let common = common.canonicalize().unwrap_or(common);
+        Some(Self { root, git, common })
+    }
+
+    /// The folder of the main working tree; of a bare repository that of the repository.
+    fn main(&self) -> PathBuf {
+        let is_worktree = self.git.join("commondir").exists();
+        match self.common.parent() {
+            Some(parent) if is_worktree && self.common.ends_with(".git") => parent.to_owned(),
+            _ if is_worktree => self.common.with_extension(""),
+            _ => self.root.clone(),
+        }
+    }
+
+    fn ask(&self, words: &[&str]) -> Option<String> {
+        let mut git = Command::new("git");
+        git.arg("-C").arg(&self.root).args(words).stdin(Stdio::null()).stderr(Stdio::null());
+        let said = git.output().ok().filter(|said| said.status.success())?;
+        String::from_utf8(said.stdout).ok()
+    }
+}
+
+/// What the project of a folder is recognised by, and what it could be called, the best name first.
+pub(crate) fn place(folder: &Path) -> (Place, Vec<String>) {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let Some(tree) = Tree::of(folder) else {
+        let folder = real(folder);
+        let place = Place { folder: folder.to_string_lossy().into_owned(), ..Place::default() };
+        return (place, names(&folder));
+    };
+    let origin = read(&tree.common.join("config"));
+    let origin = origin.as_deref().and_then(origin_of).and_then(host_and_path);
+    let root_commit = match origin {
+        Some(_) => None,
+        None => tree.ask(&["rev-list", "--max-parents=0", "HEAD"]),
+    };
+    // A history that was joined has several beginnings; the oldest is listed last.
+    let root_commit = root_commit.and_then(|all| all.lines().last().map(str::to_owned));
+    let folder = tree.common.to_string_lossy().into_owned();
+    (Place { origin, root_commit, folder }, names(&real(&tree.main())))
+}
+
+/// The folder's name, then the same with more and more of what is above it in front.
+fn names(folder: &Path) -> Vec<String> {
+    let parts: Vec<String> = folder
+        .components()
+        .filter(|part| matches!(part, std::path::Component::Normal(_)))
+        .map(|part| part.as_os_str().to_string_lossy().into_owned())
+        .collect();
+    if parts.is_empty() {
+        return vec!["default".to_owned()];
+    }
+    (1..=parts.len()).map(|count| parts[parts.len() - count..].join(".")).collect()
+}
+
+/// The URL of `origin` in a git config.
+fn origin_of(config: &str) -> Option<&str> {
+    let mut is_origin = false;
+    for line in config.lines().map(str::trim) {
+        if line.starts_with('[') {
+            is_origin = line.replace(' ', "") == "[remote\"origin\"]";
+        } else if is_origin
+            && let Some((name, value)) = line.split_once('=')
+            && name.trim().eq_ignore_ascii_case("url")
+        {
+            return Some(value.trim().trim_matches('"'));
+        }
+    }
+    None
+}
+
+/// Host and path of a URL, without scheme, user, password, port and `.git`.
+fn host_and_path(url: &str) -> Option<String> {
+    let (scheme, rest) = match url.split_once("://") {
+        Some((scheme, rest)) => (Some(scheme), rest),
+        None => (None, url),
+    };
+    let (host, path) = match scheme {
+        Some("file") => ("", rest),
+        Some(_) => rest.split_once('/')?,
+        // git@host:path; what has no colon is a folder.
+        None => match rest.split_once(':') {
+            Some((host, path)) if !host.contains('/') => (host, path),
+            _ => ("", rest),
+        },
+    };
+    let host = host.rsplit('@').next()?.split(':').next()?.to_lowercase();
+    let path = path.trim_matches('/');
+    let path = path.strip_suffix(".git").unwrap_or(path);
+    (!path.is_empty()).then(|| format!("{host}/{path}"))
+}
+
+/// The branch that is checked out in a folder, and whether there is none though it is a repository.
+pub(crate) fn branch(folder: &Path) -> (Option<String>, bool) {
+    let Some(tree) = Tree::of(folder) else { return (None, false) };
+    let Some(head) = read(&tree.git.join("HEAD")) else { return (None, false) };
+    if let Some(branch) = head.trim().strip_prefix("ref: refs/heads/") {
+        return (Some(branch.to_owned()), false);
+    }
+    // The commit of exactly one branch is that branch's.
+    let ask = ["for-each-ref", "--contains", "HEAD", "--format=%(refname:short)", "refs/heads"];
+    let found = tree.ask(&ask).unwrap_or_default();
+    let mut branches = found.lines();
+    match (branches.next(), branches.next()) {
+        (Some(only), None) => (Some(only.to_owned()), false),
+        _ => (None, true),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_origin_is_its_host_and_its_path() {
+        for (url, expected) in [
+            ("https://user:secret@example.com:8443/team/api.git", Some("example.com/team/api")),
+            ("git@Example.com:team/api.git", Some("example.com/team/api")),
+            ("ssh://git@example.com/team/api", Some("example.com/team/api")),
+            ("/srv/git/api.git", Some("/srv/git/api")),
+            ("file:///srv/git/api.git", Some("/srv/git/api")),
+            ("", None),
+        ] {
+            assert_eq!(host_and_path(url).as_deref(), expected, "{url}");
+        }
+        let config = "[core]\n\turl = no\n[remote \"origin\"]\n\turl = git@h:a/b\n";
+        assert_eq!(origin_of(config), Some("git@h:a/b"));
+        assert_eq!(origin_of("[remote \"other\"]\nurl = x\n"), None);
+    }
+
+    #[test]
+    fn a_name_that_is_taken_gets_more_of_its_path_in_front() {
+        assert_eq!(names(Path::new("/home/ada/clients/api"))[..2], ["api", "clients.api"]);
+        assert_eq!(names(Path::new("/")), ["default"]);
+    }
+}

@@ -1,0 +1,206 @@
+//! Which project and which plan is meant: a repository by what it is, not by its folder's name, and
+//! a plan by its file, however the path is written.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::support::{Place, Punch};
+
+fn git(folder: &Path, words: &[&str]) {
+    let mut git = Command::new("git");
+    git.arg("-C").arg(folder).args(["-c", "user.name=t", "-c", "user.email=t@example.com"]);
+    let ran = git.args(words).env("HOME", folder).env("GIT_CONFIG_NOSYSTEM", "1").output().unwrap();
+    assert!(ran.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&ran.stderr));
+}
+
+/// A repository with one commit, which says its own path.
+fn repository(place: &Place, path: &str) -> PathBuf {
+    let folder = place.home().join(path);
+    fs::create_dir_all(&folder).unwrap();
+    git(&folder, &["init", "-q", "-b", "main"]);
+    fs::write(folder.join("README"), path).unwrap();
+    fs::write(folder.join("plan.md"), "# Plan\n- [ ] a\n- [ ] b\n").unwrap();
+    git(&folder, &["add", "."]);
+    git(&folder, &["commit", "-q", "-m", path]);
+    folder
+}
+
+/// A command in a folder, on the store of the place, with no project named.
+fn at(place: &Place, folder: &Path, words: &[&str]) -> Punch {
+    place.bare(words.iter().copied()).words(["--db", &place.db()]).at(folder)
+}
+
+fn issues(place: &Place, folder: &Path) -> Vec<Value> {
+    let list = at(place, folder, &["issue", "list", "--json"]).answer();
+    list["issues"].as_array().unwrap().iter().map(|issue| issue["title"].clone()).collect()
+}
+
+fn project(place: &Place, folder: &Path) -> Value {
+    at(place, folder, &["status", "--json"]).answer()["project"].clone()
+}
+
+#[test]
+fn a_repository_is_a_project_whatever_its_folder_is_called() {
+    let place = Place::sqlite();
+    let (one, other) = (repository(&place, "work/api"), repository(&place, "clients/api"));
+    at(&place, &one, &["issue", "new", "Of work"]).said();
+    at(&place, &other, &["issue", "new", "Of clients"]).said();
+    assert_eq!(issues(&place, &one), ["Of work"]);
+    assert_eq!(issues(&place, &other), ["Of clients"]);
+    assert_eq!(project(&place, &one), "api");
+    assert_eq!(project(&place, &other), "clients.api");
+    // A worktree and a subfolder are the same project, also when it is moved.
+    let tree = place.home().join("somewhere");
+    git(&one, &["worktree", "add", "-q", "-b", "topic", tree.to_str().unwrap()]);
+    fs::create_dir(tree.join("below")).unwrap();
+    assert_eq!(issues(&place, &tree.join("below")), ["Of work"]);
+    let moved = place.home().join("moved");
+    fs::rename(place.home().join("clients/api"), &moved).unwrap();
+    assert_eq!(issues(&place, &moved), ["Of clients"]);
+    // The file of the project names it, and a flag goes before that.
+    fs::write(moved.join("punchlist.toml"), "project = \"api\"\n").unwrap();
+    assert_eq!(issues(&place, &moved), ["Of work"]);
+    let flagged = at(&place, &moved, &["issue", "list", "--json", "--project", "clients.api"]);
+    assert_eq!(flagged.answer()["issues"][0]["title"], "Of clients");
+}
+
+#[test]
+fn two_folders_of_one_name_outside_git_are_two_projects() {
+    let place = Place::sqlite();
+    let (one, other) = (place.home().join("a/notes"), place.home().join("b/notes"));
+    for folder in [&one, &other] {
+        fs::create_dir_all(folder).unwrap();
+        at(&place, folder, &["issue", "new", folder.to_str().unwrap()]).said();
+    }
+    for folder in [&one, &other] {
+        assert_eq!(issues(&place, folder), [json!(folder.to_str().unwrap())]);
+    }
+    assert_eq!(project(&place, &one), "notes");
+    assert_eq!(project(&place, &other), "b.notes");
+}
+
+/// A store from before: the first repository that writes to a name keeps it.
+#[test]
+fn a_project_from_before_belongs_to_the_first_that_writes_to_it() {
+    let place = Place::sqlite();
+    let (one, other) = (repository(&place, "work/api"), repository(&place, "clients/api"));
+    let db = place.db();
+    place.bare(["issue", "new", "From before", "--db", &db, "--project", "api"]).said();
+    assert_eq!(issues(&place, &other), ["From before"]);
+    at(&place, &one, &["issue", "new", "Mine now"]).said();
+    assert_eq!(issues(&place, &one), ["Mine now", "From before"]);
+    assert_eq!(issues(&place, &other), Vec::<Value>::new());
+}
+
+#[test]
+fn a_detached_head_is_the_branch_it_is_on_or_must_be_told() {
+    let place = Place::sqlite();
+    let folder = repository(&place, "api");
+    git(&folder, &["checkout", "-q", "--detach"]);
+    at(&place, &folder, &["plan", "import", "plan.md"]).said();
+    git(&folder, &["checkout", "-q", "main"]);
+    let tree = at(&place, &folder, &["plan", "tree", "plan.md", "--json"]).answer();
+    assert_eq!(tree["tasks"][0]["content"], "Plan", "one branch has the commit: that one");
+    git(&folder, &["branch", "topic"]);
+    git(&folder, &["checkout", "-q", "--detach"]);
+    for words in [["plan", "import", "plan.md", "--json"], ["plan", "tree", "plan.md", "--json"]] {
+        let refused = at(&place, &folder, &words).refusal(1);
+        assert_eq!(refused["code"], "no_branch", "{words:?}");
+        assert!(refused["hint"].as_str().unwrap().contains("--branch"));
+    }
+    at(&place, &folder, &["plan", "import", "plan.md", "--branch", "topic"]).said();
+}
+
+#[test]
+fn a_plan_is_one_plan_however_its_path_is_written() {
+    let place = Place::sqlite();
+    let folder = repository(&place, "api");
+    let below = folder.join("below");
+    fs::create_dir(&below).unwrap();
+    at(&place, &folder, &["plan", "import", "plan.md"]).said();
+    let absolute = folder.join("plan.md");
+    let absolute = absolute.to_str().unwrap();
+    for (from, path) in [
+        (&folder, "./plan.md"),
+        (&folder, ".//plan.md"),
+        (&folder, "below/../plan.md"),
+        (&folder, absolute),
+        (&below, "../plan.md"),
+        (&below, "plan.md"),
+        (&below, absolute),
+    ] {
+        let again = at(&place, from, &["plan", "import", path, "--json"]).answer();
+        assert_eq!(again["changes"]["added"], 0, "{path}");
+        let tree = at(&place, from, &["plan", "tree", path, "--json"]).answer();
+        assert!(tree["markdown"].as_str().unwrap().contains("(plan: plan.md)"), "{path}: {tree}");
+    }
+    // What is in the folder one stands in is meant before what is at the root.
+    fs::write(below.join("plan.md"), "# Below\n").unwrap();
+    at(&place, &below, &["plan", "import", "plan.md"]).said();
+    let tree = at(&place, &folder, &["plan", "tree", "below/plan.md", "--json"]).answer();
+    assert_eq!(tree["tasks"][0]["content"], "Below");
+    let outside = at(&place, &folder, &["plan", "import", "../plan.md", "--json"]).refusal(2);
+    assert_eq!(outside["code"], "bad_value");
+}
+
+#[test]
+fn a_plan_that_is_not_there_is_reported_with_the_branch_it_is_on() {
+    let place = Place::sqlite();
+    let folder = repository(&place, "api");
+    at(&place, &folder, &["plan", "import", "plan.md"]).said();
+    git(&folder, &["checkout", "-q", "-b", "topic"]);
+    for command in ["tree", "current", "render"] {
+        let words = ["plan", command, "plan.md", "--json"];
+        let refused = at(&place, &folder, &words).refusal(1);
+        assert_eq!(refused["code"], "unknown_plan", "{command}");
+        assert_eq!(refused["branches"], json!(["main"]));
+        assert_eq!(refused["hint"], "name its branch: --branch main");
+        let nowhere = at(&place, &folder, &["plan", command, "no.md", "--json"]).refusal(1);
+        assert_eq!(nowhere["code"], "unknown_plan", "{command}");
+    }
+    let next =
+        at(&place, &folder, &["todo", "next", "--plan-file", "plan.md", "--json"]).refusal(1);
+    assert_eq!(next["code"], "unknown_plan");
+    // A file that cannot be read is no refusal by a rule.
+    let unread = at(&place, &folder, &["plan", "import", "no.md", "--json"]).refusal(3);
+    assert_eq!(unread["code"], "io");
+}
+
+/// Three agents and a person in one repository with two worktrees: each write ends where it was
+/// addressed.
+#[test]
+fn each_write_ends_where_it_was_addressed() {
+    let place = Place::sqlite();
+    let secret = place.operator();
+    let main = repository(&place, "api");
+    let tree = place.home().join("tree");
+    git(&main, &["worktree", "add", "-q", "-b", "topic", tree.to_str().unwrap()]);
+    let person = |words: &[&str]| at(&place, &main, words).with(&secret);
+    for title in ["One", "Two", "Three"] {
+        person(&["issue", "new", title]).said();
+    }
+    let agents = [("a1", &main, "1"), ("a2", &tree, "2"), ("a3", &tree, "3")];
+    for (session, folder, number) in agents {
+        at(&place, folder, &["session", "start", session, "--external-id", session]).said();
+        at(&place, folder, &["session", "bind", number, "--session", session]).said();
+    }
+    for (session, folder, _) in agents {
+        let mine = at(&place, folder, &["todo", "add", session]).env("PUNCHLIST_SESSION", session);
+        mine.said();
+    }
+    at(&place, &tree, &["todo", "add", "by number", "--issue", "1"])
+        .env("PUNCHLIST_SESSION", "a3")
+        .said();
+    person(&["todo", "add", "by a person", "--issue", "2"]).said();
+    assert_eq!(person(&["todo", "add", "nowhere", "--json"]).refusal(1)["code"], "unbound");
+    let steps = |number: &str| -> Vec<Value> {
+        let shown = person(&["issue", "show", number, "--json"]).answer();
+        shown["steps"].as_array().unwrap().iter().map(|step| step["content"].clone()).collect()
+    };
+    assert_eq!(steps("1"), ["a1", "by number"]);
+    assert_eq!(steps("2"), ["a2", "by a person"]);
+    assert_eq!(steps("3"), ["a3"]);
+}
