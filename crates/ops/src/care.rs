@@ -134,6 +134,11 @@ impl Ops {
             Err(Error::Store(error)) if cannot_be_read(error.kind) => prove(facts)?,
             identified => identified?,
         };
+        // One that cannot be read has no rule.
+        match self.admits(proof) {
+            Err(Error::Store(error)) if cannot_be_read(error.kind) => {}
+            admitted => admitted?,
+        }
         for_the_whole_store(&actor, Action::Restore, "restore")?;
         Ok((actor, proof, true))
     }

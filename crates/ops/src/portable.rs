@@ -80,7 +80,8 @@ impl Ops {
     pub fn import(&self, asking: &Asking<'_>, from: &mut dyn BufRead) -> Result<Imported, Error> {
         // Before the store is opened: what is no export leaves no file behind.
         let source = Source::open(from)?;
-        let (actor, _) = self.identify(asking.facts.clone(), asking.token)?;
+        let (actor, proof) = self.identify(asking.facts.clone(), asking.token)?;
+        self.admits(proof)?;
         self.store()?.write_once(|tx| {
             if has_operator(tx)? {
                 for_the_whole_store(&actor, Action::Import, "import")?;
@@ -101,6 +102,7 @@ impl Ops {
             return Err(punchlist_store::Error::new(ErrorKind::Unreachable, detail).into());
         }
         let (actor, proof) = self.identify(asking.facts.clone(), asking.token)?;
+        self.admits(proof)?;
         for_the_whole_store(&actor, Action::Export, "export")?;
         if proof == Proof::Terminal {
             self.person_seen(asking.now)?;
