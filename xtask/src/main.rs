@@ -30,6 +30,8 @@ cargo xtask COMMAND
 
   test [--only STEP[,STEP]] [-- NEXTEST_ARGS…]
                            everything CI checks, set-up included; `test --help` lists the steps
+  attack                   the attacks of the test suite alone: every operation with every role and
+                           narrowed token, and the named ones over the binary, on both databases
   tidy                     lint the repository's files
   ledger [ID|RANGE|PREFIX…] [--json]
                            which requirements no test names; with arguments, exit 1 if one is missing
@@ -63,6 +65,7 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
     };
     match command.as_str() {
         "test" => test_command::run(rest)?,
+        "attack" => test_command::attack(rest)?,
         "tidy" => tidy::run(rest)?,
         "ledger" => ledger::run(rest)?,
         "bench" => bench::run(rest)?,

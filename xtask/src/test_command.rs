@@ -73,6 +73,14 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     Ok(())
 }
 
+/// `cargo xtask attack`: the tests that attack, which `test` runs among all others.
+pub(crate) fn attack(args: &[String]) -> Result<()> {
+    let attacks = "test(attack::) or test(attacks::) or test(identity::) or test(poison::) \
+                   or test(outside_files::) or test(permissions::)";
+    let only = ["--only", SERVER_USER_STEP, "--", "-E", attacks].map(str::to_owned);
+    run(&only.into_iter().chain(args.iter().cloned()).collect::<Vec<_>>())
+}
+
 fn parse(args: &[String]) -> Result<Request> {
     let mut only: Option<&str> = None;
     let mut rest = args.iter();

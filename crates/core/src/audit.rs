@@ -22,6 +22,8 @@ pub enum Suspicion {
     NoEvidence,
     /// Whoever completed it also created or claimed it.
     OwnWork,
+    /// An agent accepted what it had claimed itself.
+    SelfAccepted,
     /// One of many by the same actor within a minute.
     Burst,
 }
@@ -32,6 +34,7 @@ impl Suspicion {
         match self {
             Self::NoEvidence => "no_evidence",
             Self::OwnWork => "own_work",
+            Self::SelfAccepted => "self_accepted",
             Self::Burst => "burst",
         }
     }
@@ -45,6 +48,8 @@ pub struct Close<'a> {
     pub has_evidence: bool,
     /// The actor created or claimed the item.
     pub is_maker: bool,
+    /// The actor accepted its own claim.
+    pub is_self_accepted: bool,
 }
 
 /// What there is to say about each of them, in their own order.
@@ -55,7 +60,8 @@ pub fn judge(closes: &[Close<'_>]) -> Vec<Vec<Suspicion>> {
         .map(|close| {
             let no_evidence = (!close.has_evidence).then_some(Suspicion::NoEvidence);
             let own_work = close.is_maker.then_some(Suspicion::OwnWork);
-            no_evidence.into_iter().chain(own_work).collect()
+            let accepted = close.is_self_accepted.then_some(Suspicion::SelfAccepted);
+            no_evidence.into_iter().chain(own_work).chain(accepted).collect()
         })
         .collect();
     // Sorted by actor and time, a burst is a run of neighbours.
@@ -82,7 +88,7 @@ mod tests {
 
     fn close(actor: &str, second: i64) -> Close<'_> {
         let at = Time::from_micros(0).plus_seconds(second);
-        Close { actor, at, has_evidence: true, is_maker: false }
+        Close { actor, at, has_evidence: true, is_maker: false, is_self_accepted: false }
     }
 
     #[test]

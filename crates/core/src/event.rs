@@ -107,6 +107,9 @@ events! {
         started_at: Time,
         settled_at: Time,
         settled_by: SettledBy,
+        /// An agent accepted what it had claimed itself.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        self_accepted: bool,
     }
     /// Not to be done.
     TodoCancelled = "todo_cancelled" {

@@ -70,6 +70,8 @@ pub enum Refusal {
     CriterionNotStartable { title: String },
     /// Somebody else holds it.
     AlreadyTaken { todo_id: TodoId, title: String, holder: String, until: Time },
+    /// Another agent was assigned it.
+    AssignedToAnother { todo_id: TodoId, title: String, agent: AgentPath },
     /// The write named an epoch that is not the caller's current lease.
     StaleEpoch { todo_id: TodoId, epoch: i64, current: i64, holder: Option<String> },
     /// The item rests until a date.
@@ -238,7 +240,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// Every code there is, for the error table and its golden.
-    pub const CODES: [&'static str; 80] = [
+    pub const CODES: [&'static str; 81] = [
         "unknown_todo",
         "already_settled",
         "wrong_status",
@@ -258,6 +260,7 @@ impl Refusal {
         "criterion_not_startable",
         "bad_parent",
         "already_taken",
+        "assigned_to_another",
         "stale_epoch",
         "deferred",
         "out_of_reach",
@@ -353,6 +356,7 @@ impl Refusal {
             Self::CriterionNotStartable { .. } => "criterion_not_startable",
             Self::BadParent { .. } => "bad_parent",
             Self::AlreadyTaken { .. } => "already_taken",
+            Self::AssignedToAnother { .. } => "assigned_to_another",
             Self::StaleEpoch { .. } | Self::StaleDelegation { .. } | Self::StaleRun { .. } => {
                 "stale_epoch"
             }

@@ -214,6 +214,15 @@ pub struct Claim {
     pub evidence: Vec<Evidence>,
 }
 
+impl Todo {
+    /// Did an agent accept what it had claimed itself?
+    #[must_use]
+    pub fn is_self_accepted(&self) -> bool {
+        let (Some(by), Some(claim)) = (&self.settled_by, &self.claim) else { return false };
+        self.status == Status::Completed && by.role.is_agent() && by.principal == claim.by
+    }
+}
+
 /// Who settled an item: a model that cancels its own plan must stay visible.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -135,7 +135,7 @@ impl Ops {
             identified => identified?,
         };
         // One that cannot be read has no rule.
-        match self.admits(proof) {
+        match self.admits_writing(proof) {
             Err(Error::Store(error)) if cannot_be_read(error.kind) => {}
             admitted => admitted?,
         }

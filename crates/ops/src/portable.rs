@@ -81,7 +81,7 @@ impl Ops {
         // Before the store is opened: what is no export leaves no file behind.
         let source = Source::open(from)?;
         let (actor, proof) = self.identify(asking.facts.clone(), asking.token)?;
-        self.admits(proof)?;
+        self.admits_writing(proof)?;
         self.store()?.write_once(|tx| {
             if has_operator(tx)? {
                 for_the_whole_store(&actor, Action::Import, "import")?;

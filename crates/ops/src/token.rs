@@ -84,6 +84,14 @@ impl Ops {
         self.store()?.read(move |tx| needs_token(tx, proof))
     }
 
+    /// The same for what writes: where only some streams are a terminal, nobody can tell who does.
+    pub fn admits_writing(&self, proof: Proof) -> Result<(), Error> {
+        if proof == Proof::PartTerminal {
+            return Err(Error::IdentityUnclear);
+        }
+        self.admits(proof)
+    }
+
     /// May this actor have something done for everybody: start a worker or a server, make a backup?
     /// On an open store whoever brings no token may, for there everybody who can run `punch` as this
     /// user is trusted; one that brings a token is held to it.

@@ -80,7 +80,10 @@ impl Names {
             Event::TodoCreated(e) => e.todo.title.clone(),
             Event::TodoStarted(e) => self.name(&e.todo_id),
             Event::TodoYielded(e) => because(self.name(&e.todo_id), e.reason.as_deref()),
-            Event::TodoCompleted(e) => outcome(self.name(&e.todo_id), e.outcome.as_deref()),
+            Event::TodoCompleted(e) => {
+                let said = outcome(self.name(&e.todo_id), e.outcome.as_deref());
+                if e.self_accepted { format!("{said} (accepted its own claim)") } else { said }
+            }
             Event::TodoCancelled(e) => outcome(self.name(&e.todo_id), e.outcome.as_deref()),
             Event::TodoPromoted(e) => because(self.name(&e.todo_id), e.reason.as_deref()),
             Event::TodoDemoted(e) => because(self.name(&e.todo_id), e.reason.as_deref()),

@@ -35,6 +35,9 @@ pub(super) fn digest(answer: &Value, now: Time) -> String {
             if let Some(said) = deed["said"].as_str() {
                 what = format!("{what} → {}", line(said));
             }
+            if deed["setClock"] == true {
+                what.push_str(" (clock set)");
+            }
             vec![format!("  {}", text(deed, "deed")), ago(deed, "at", now), what]
         });
         shown.push_str(&aligned(rows.collect(), width()));
@@ -57,16 +60,22 @@ pub(super) fn audit(answer: &Value, now: Time) -> String {
     }
     let counts = &answer["counts"];
     shown.push_str(&format!(
-        "{YELLOW}{} without evidence, {} by whoever made the item, {} in a burst{YELLOW:#}\n",
+        "{YELLOW}{} without evidence, {} by whoever made the item, {} self-accepted, {} in a \
+         burst{YELLOW:#}\n",
         number(counts, "noEvidence"),
         number(counts, "ownWork"),
+        number(counts, "selfAccepted"),
         number(counts, "burst")
     ));
     let rows = closes.iter().map(|close| {
         let reasons: Vec<&str> = list(close, "reasons").iter().filter_map(Value::as_str).collect();
         let title = cut(&text(close, "title"), 60);
         let actor = text(close, "actor").into_owned();
-        vec![ago(close, "at", now), actor, reasons.join(", ").replace('_', " "), title]
+        let mut why = reasons.join(", ").replace('_', " ");
+        if close["setClock"] == true {
+            why.push_str(", clock set");
+        }
+        vec![ago(close, "at", now), actor, why, title]
     });
     shown.push_str(&aligned(rows.collect(), width()));
     if answer["more"] == true {

@@ -73,7 +73,11 @@ impl Draft<'_> {
     ) -> Result<(), Refused> {
         self.can(Move::Complete, todo_id)?;
         let outcome = self.outcome(outcome)?;
-        let started_at = self.todo(todo_id)?.started_at.unwrap_or(self.now);
+        let todo = self.todo(todo_id)?;
+        let started_at = todo.started_at.unwrap_or(self.now);
+        let own_claim = |claim: &crate::todo::Claim| claim.by == self.actor.principal;
+        let self_accepted =
+            self.actor.role.is_agent() && todo.claim.as_deref().is_some_and(own_claim);
         self.emit(TodoCompleted {
             todo_id,
             outcome,
@@ -81,6 +85,7 @@ impl Draft<'_> {
             started_at,
             settled_at: self.now,
             settled_by: self.settled_by(),
+            self_accepted,
         });
         Ok(())
     }

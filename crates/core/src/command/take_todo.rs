@@ -33,6 +33,8 @@ impl TakeTodo {
             return Ok(());
         }
         draft.workable(self.todo_id)?;
+        draft.not_assigned_to_another(self.todo_id)?;
+        draft.nothing_open_below(self.todo_id)?;
         draft.nobody_works(self.todo_id, self.clock)?;
         let todo = draft.todo(self.todo_id)?;
         let new_to_it = todo.assignee.as_ref() != Some(&draft.actor.agent);
@@ -74,6 +76,20 @@ impl Draft<'_> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// What another agent was assigned is its own. An assignment that was made by taking ends with
+    /// its lease: whoever held it has gone silent.
+    fn not_assigned_to_another(&self, id: TodoId) -> Result<(), Refused> {
+        let todo = self.todo(id)?;
+        let Some(agent) = todo.assignee.clone().filter(|_| self.policy().assigning_starts) else {
+            return Ok(());
+        };
+        let by_taking = self.state.leases.get(&id).is_some_and(|lease| lease.holder.is_some());
+        if agent == self.actor.agent || by_taking {
+            return Ok(());
+        }
+        Err(Refusal::AssignedToAnother { todo_id: id, title: todo.title.clone(), agent }.into())
     }
 
     /// Neither claimed, held nor resting.

@@ -59,6 +59,9 @@ impl Refusal {
             Self::AlreadyRatified { .. } => "there is nothing left to do about it".into(),
             Self::CriterionNotStartable { .. } => "claim it with `done` when it holds".into(),
             Self::AlreadyTaken { .. } => "take another, or wait until its lease ends".into(),
+            Self::AssignedToAnother { .. } => {
+                "take another; root or the operator can assign it anew".into()
+            }
             Self::StaleEpoch { holder: Some(_), .. } => {
                 "stop working on it: somebody else holds it now".into()
             }

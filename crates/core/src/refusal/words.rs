@@ -88,6 +88,9 @@ impl fmt::Display for Refusal {
             Self::AlreadyTaken { title, holder, until, .. } => {
                 write!(f, "`{title}` is held by {holder} until {until}")
             }
+            Self::AssignedToAnother { title, agent, .. } => {
+                write!(f, "`{title}` is assigned to {agent}")
+            }
             Self::StaleEpoch { epoch, current, holder, .. } => {
                 write!(f, "epoch {epoch} is not your current lease (it is at {current}, ")?;
                 match holder {

@@ -51,7 +51,10 @@ impl StartRun {
             _ => return Err(Refusal::MayNotRun { role: actor.role }.into()),
         }
         let plays = matches!(self.role, Role::Lead | Role::Owner);
-        if plays && !may_any(actor.role, Subject::Run, Action::Play) {
+        // Whoever leads sees the whole of a mission: a narrowed token does not make one.
+        let may_play =
+            may_any(actor.role, Subject::Run, Action::Play) && actor.reach.is_everything();
+        if plays && !may_play {
             return Err(Refusal::MayNotRun { role: actor.role }.into());
         }
         let may_choose = || self.held || !actor.fixed;

@@ -25,6 +25,7 @@ mod plan_position;
 mod plan_render;
 mod plan_todo_file;
 mod plan_world;
+mod run_limits;
 mod session_lists;
 mod sweep;
 mod wishes;

@@ -67,6 +67,7 @@ pub(crate) fn grown(markdown: &str) -> World {
                 let (started_at, settled_at) = (world.now, world.now);
                 let (outcome, evidence) = (None, vec![]);
                 let done = TodoCompleted {
+                    self_accepted: false,
                     todo_id,
                     outcome,
                     evidence,

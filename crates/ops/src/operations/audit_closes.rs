@@ -48,6 +48,7 @@ pub struct Output {
 pub struct Counts {
     pub no_evidence: u64,
     pub own_work: u64,
+    pub self_accepted: u64,
     pub burst: u64,
 }
 
@@ -61,6 +62,10 @@ pub struct CloseRow {
     pub at: Time,
     pub outcome: Option<String>,
     pub reasons: Vec<Suspicion>,
+    /// It was written under a clock that somebody had set.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(default)]
+    pub set_clock: bool,
 }
 
 #[derive(Debug)]
@@ -94,6 +99,7 @@ impl Define for AuditCloses {
                 at: done.at,
                 has_evidence: done.has_evidence,
                 is_maker: done.makers.contains(&done.actor),
+                is_self_accepted: done.is_self_accepted,
             })
             .collect();
         let reasons = judge(&closes);
@@ -110,6 +116,7 @@ impl Define for AuditCloses {
                 *match reason {
                     Suspicion::NoEvidence => &mut output.counts.no_evidence,
                     Suspicion::OwnWork => &mut output.counts.own_work,
+                    Suspicion::SelfAccepted => &mut output.counts.self_accepted,
                     Suspicion::Burst => &mut output.counts.burst,
                 } += 1;
             }
@@ -120,9 +127,9 @@ impl Define for AuditCloses {
                 output.more = true;
                 continue;
             }
-            let Completion { todo_id, title, actor, at, outcome, .. } = done;
+            let Completion { todo_id, title, actor, at, outcome, set_clock, .. } = done;
             let todo_id = todo_id.to_string();
-            output.closes.push(CloseRow { todo_id, title, actor, at, outcome, reasons });
+            output.closes.push(CloseRow { todo_id, title, actor, at, outcome, reasons, set_clock });
         }
         Ok(output)
     }
@@ -135,6 +142,8 @@ struct Completion {
     at: Time,
     outcome: Option<String>,
     has_evidence: bool,
+    is_self_accepted: bool,
+    set_clock: bool,
     /// Who created or claimed the item.
     makers: Vec<String>,
 }
@@ -155,6 +164,8 @@ fn completions(
                 at: recorded.at,
                 outcome: e.outcome,
                 has_evidence: !e.evidence.is_empty(),
+                is_self_accepted: e.self_accepted,
+                set_clock: recorded.is_under_set_clock(),
                 makers: Vec::new(),
             });
         }

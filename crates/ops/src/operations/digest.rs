@@ -95,6 +95,10 @@ pub struct Deed {
     pub said: Option<String>,
     #[schemars(with = "String")]
     pub at: Time,
+    /// It was written under a clock that somebody had set.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(default)]
+    pub set_clock: bool,
 }
 
 #[derive(Debug)]
@@ -132,7 +136,8 @@ impl Define for Digest {
                     total.add(deed);
                     doings.counts.add(deed);
                     if doings.newest.len() < NAMED_MAX {
-                        doings.newest.push((deed, todo_id, said, recorded.at));
+                        let set_clock = recorded.is_under_set_clock();
+                        doings.newest.push((deed, todo_id, said, (recorded.at, set_clock)));
                     }
                 }
             }
@@ -140,9 +145,10 @@ impl Define for Digest {
         let mut actors = Vec::new();
         for (actor, Doings { counts, newest }) in by_actor {
             let mut deeds = Vec::new();
-            for (deed, todo_id, said, at) in newest.into_iter().rev() {
+            for (deed, todo_id, said, (at, set_clock)) in newest.into_iter().rev() {
                 let title = call.tx().brief(todo_id)?.map_or(String::new(), |brief| brief.title);
-                deeds.push(Deed { deed, todo_id: todo_id.to_string(), title, said, at });
+                let todo_id = todo_id.to_string();
+                deeds.push(Deed { deed, todo_id, title, said, at, set_clock });
             }
             let more = counts.all() > deeds.len() as u64;
             actors.push(ActorRow { actor, counts, deeds, more });
@@ -152,10 +158,13 @@ impl Define for Digest {
     }
 }
 
+/// One deed: its kind, its item, what was said, and when; whether its clock was set.
+type Done = (Kind, TodoId, Option<String>, (Time, bool));
+
 #[derive(Default)]
 struct Doings {
     counts: Counts,
-    newest: Vec<(Kind, TodoId, Option<String>, Time)>,
+    newest: Vec<Done>,
 }
 
 /// What an event says somebody did, if it is one of the deeds.

@@ -43,6 +43,7 @@ impl Define for TodoTake {
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<TakenTodo, Error> {
         let (mut snapshot, todo_id) = call.todo_or_own(&input.todo_id)?;
+        call.bring_children(&mut snapshot, todo_id)?;
         let (lease_s, clock) = (input.lease_s.unwrap_or(LEASE_S), call.tx().clock()?);
         call.decide(&mut snapshot, TakeTodo { todo_id, lease_s, clock })?;
         TakenTodo::of(&snapshot, todo_id)

@@ -45,6 +45,10 @@ pub struct TodoView {
     pub started_at: Option<Time>,
     #[schemars(with = "Option<String>")]
     pub settled_at: Option<Time>,
+    /// True where an agent accepted what it had claimed itself.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(default)]
+    pub self_accepted: bool,
 }
 
 /// "Done", says the maker.
@@ -99,6 +103,7 @@ impl From<&Todo> for TodoView {
             updated_at: todo.updated_at,
             started_at: todo.started_at,
             settled_at: todo.settled_at,
+            self_accepted: todo.is_self_accepted(),
         }
     }
 }

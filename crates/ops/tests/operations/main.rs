@@ -18,6 +18,7 @@ mod mission_cycle;
 mod mission_desk;
 mod mission_work;
 mod missions;
+mod own_work;
 mod permissions;
 mod plan_files;
 mod plan_life;

@@ -52,7 +52,17 @@ pub struct Recorded {
     pub recorded_at: Time,
 }
 
+/// How far the two clocks of an event may be apart before one of them was set.
+const CLOCK_TOLERANCE_S: i64 = 60;
+
 impl Recorded {
+    /// Was it written under a clock that somebody had set (`PUNCHLIST_NOW`)?
+    #[must_use]
+    pub const fn is_under_set_clock(&self) -> bool {
+        let apart = self.at.micros().abs_diff(self.recorded_at.micros());
+        apart > CLOCK_TOLERANCE_S.unsigned_abs() * 1_000_000
+    }
+
     /// The event itself; `None` for a type this build does not know.
     pub fn event(&self) -> Result<Option<Event>, Error> {
         let mut reader = serde_json::Deserializer::from_str(&self.data);

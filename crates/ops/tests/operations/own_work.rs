@@ -1,0 +1,115 @@
+//! Work that is judged or taken by the wrong party: marked, or refused.
+
+use punchlist_core::{AgentPath, Role};
+use punchlist_ops::Envelope;
+use punchlist_testkit::{Backend, World, on_every_store};
+use serde_json::{Value, json};
+
+fn agent(world: &World, role: Role, path: &str) -> Envelope {
+    let mut envelope = world.envelope(role);
+    envelope.actor.agent = AgentPath::parse(path).unwrap();
+    envelope.actor.principal = format!("{role}:{path}");
+    envelope
+}
+
+/// A root that accepts its own claim on a plan is marked in the log, the item and the audit;
+/// somebody else's acceptance is not.
+fn a_self_accepted_claim_is_marked(backend: Backend) {
+    let world = World::new(backend);
+    let ids = world.plan(&["mine", "yours"]);
+    let (me, other) = (agent(&world, Role::Root, "primary"), agent(&world, Role::Root, "other"));
+    for id in &ids {
+        let claim = json!({ "todoId": id, "outcome": "done", "evidence": ["note:see"] });
+        world.call_in(&me, "todo_claim", claim).unwrap();
+    }
+    let accepted = world.call_in(&me, "todo_accept", json!({ "todoId": ids[0] })).unwrap();
+    assert_eq!(accepted["todo"]["selfAccepted"], true, "{accepted}");
+    let accepted = world.call_in(&other, "todo_accept", json!({ "todoId": ids[1] })).unwrap();
+    assert_eq!(accepted["todo"]["selfAccepted"], Value::Null, "{accepted}");
+    let completed: Vec<Value> = world
+        .log(0)
+        .into_iter()
+        .filter(|event| event["type"] == "todo_completed")
+        .map(|event| event["data"]["selfAccepted"].clone())
+        .collect();
+    assert_eq!(completed, [json!(true), Value::Null]);
+    let audit = world.call("audit_closes", json!({})).unwrap();
+    assert_eq!(audit["counts"]["selfAccepted"], 1, "{audit}");
+}
+
+/// No agent accepts a claim on an issue, its own least of all; what the operator does itself is
+/// accepted at once.
+fn no_agent_accepts_on_an_issue(backend: Backend) {
+    let world = World::new(backend);
+    let new = json!({ "title": "Log in fails", "criteria": ["A test covers it"] });
+    world.call("issue_create", new).unwrap();
+    let mut root = world.envelope(Role::Root);
+    root.context.issue = Some(1);
+    let done = json!({ "action": "done", "content": "A test covers it" });
+    world.call_in(&root, "todo", done.clone()).unwrap();
+    let shown = world.call("issue_show", json!({ "number": 1 })).unwrap();
+    assert_eq!(shown["criteria"][0]["acceptedAt"], Value::Null);
+    let mut operator = world.envelope(Role::Operator);
+    operator.context.issue = Some(1);
+    for role in [Role::Root, Role::Lead, Role::Owner, Role::Worker, Role::System] {
+        let mut caller = world.envelope(role);
+        caller.context.issue = Some(1);
+        let accept = json!({ "todoId": "A test covers it" });
+        assert!(world.call_in(&caller, "todo_accept", accept).is_err(), "{role}");
+    }
+    world.call_in(&operator, "todo", done).unwrap();
+    let shown = world.call("issue_show", json!({ "number": 1 })).unwrap();
+    assert!(shown["criteria"][0]["acceptedAt"].is_string(), "{shown}");
+}
+
+/// P-3: what another agent was assigned, or has open tasks below it, is not taken; what a worker
+/// took and left comes back with its lease, and with its release.
+fn a_task_of_another_is_not_taken(backend: Backend) {
+    let world = World::new(backend);
+    let ids = world.plan(&["assigned", "free"]);
+    for path in ["a.subagents.w", "b.subagents.w"] {
+        world.call("agent_register", json!({ "agent": path })).unwrap();
+    }
+    let a = agent(&world, Role::Worker, "a.subagents.w");
+    let b = agent(&world, Role::Worker, "b.subagents.w");
+    let assign = json!({ "taskId": ids[0], "agent": "a.subagents.w" });
+    world.call("task_assign", assign).unwrap();
+    let take = |caller: &Envelope, id: &str| {
+        world.call_in(caller, "todo_take", json!({ "todoId": id, "leaseS": 60 }))
+    };
+    let refused = take(&b, &ids[0]).unwrap_err();
+    assert_eq!(refused.code(), "assigned_to_another");
+    assert_eq!(refused.to_json()["error"]["agent"], "a.subagents.w");
+    take(&a, &ids[0]).unwrap();
+    // Taking assigns, and giving back ends that.
+    let taken = take(&b, &ids[1]).unwrap();
+    assert_eq!(take(&a, &ids[1]).unwrap_err().code(), "already_taken");
+    let release = json!({ "todoId": ids[1], "epoch": taken["epoch"] });
+    world.call_in(&b, "todo_release", release).unwrap();
+    take(&a, &ids[1]).unwrap();
+    let below = json!({ "parentId": ids[1], "content": "a part of it" });
+    world.call("task_add", below).unwrap();
+    world.call("task_release", json!({ "taskId": ids[1] })).unwrap();
+    assert_eq!(take(&b, &ids[1]).unwrap_err().code(), "open_children");
+}
+
+/// What was written under a set clock is found by the real one, and marked.
+fn a_set_clock_hides_nothing(backend: Backend) {
+    let mut world = World::new(backend);
+    let id = world.plan(&["done long ago"])[0].clone();
+    world.now = punchlist_core::Time::parse("2020-01-01T00:00:00Z").unwrap();
+    world.call("task_complete", json!({ "taskId": id, "outcome": "quietly" })).unwrap();
+    world.now = punchlist_core::Time::parse("2026-11-15T08:00:00Z").unwrap();
+    let digest = world.call("digest", json!({ "since": "24h" })).unwrap();
+    assert_eq!(digest["total"]["completed"], 1, "{digest}");
+    assert_eq!(digest["actors"][0]["deeds"][0]["setClock"], true, "{digest}");
+    let audit = world.call("audit_closes", json!({ "since": "24h" })).unwrap();
+    assert_eq!(audit["closes"][0]["setClock"], true, "{audit}");
+}
+
+on_every_store!(
+    a_self_accepted_claim_is_marked,
+    no_agent_accepts_on_an_issue,
+    a_task_of_another_is_not_taken,
+    a_set_clock_hides_nothing,
+);
