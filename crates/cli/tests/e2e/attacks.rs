@@ -377,6 +377,7 @@ fn removing_a_token_is_no_promotion(backend: Backend) {
         assert_eq!(desk.punch(&["status"]).answer()["role"], "root");
         assert_eq!(desk.operator(&["store", "identity", "tokens"])["rule"], "tokens");
     }
+    let greedy = desk.script("greedy.toml", GREEDY);
     for words in [
         &["status"][..],
         &["issue", "list"],
@@ -388,7 +389,7 @@ fn removing_a_token_is_no_promotion(backend: Backend) {
         &["call", "token_new", "{\"role\":\"operator\"}"],
         &["log"],
         &["wait", "--timeout", "1s"],
-        &["run", "go", "--model", "scripted:x"],
+        &["run", "go", "--model", &greedy],
     ] {
         assert_eq!(desk.punch(words).refusal(4)["code"], "token_required", "{words:?}");
     }

@@ -15,8 +15,8 @@ fn who_did_what_is_said_in_words() {
     assert_eq!((shown.exit, shown.remarks().as_str()), (Some(0), ""));
     let expected = "test  since 2026-11-15T07:00:00.000000Z: 1 completed, 1 cancelled\n\n\
                     root:primary  1 completed, 1 cancelled\n  \
-                    completed  now  Measure → 61 %\n  \
-                    cancelled  now  Guess → No need\n";
+                    completed  now  Measure → 61 % (clock set)\n  \
+                    cancelled  now  Guess → No need (clock set)\n";
     assert_eq!(shown.stdout, expected);
     let shown = place.punch(["audit", "closes"]).run();
     let expected = "test  since 2026-11-08T08:00:00.000000Z: 1 completed\n\

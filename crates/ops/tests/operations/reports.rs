@@ -157,7 +157,8 @@ fn the_audit_points_at_completions_and_says_why(backend: Backend) {
     }
     let answer = ask(&world, "audit_closes", json!({}));
     assert_eq!(answer["completions"], 9);
-    assert_eq!(answer["counts"], json!({ "noEvidence": 1, "ownWork": 2, "burst": 5 }));
+    let counts = json!({ "noEvidence": 1, "ownWork": 2, "selfAccepted": 1, "burst": 5 });
+    assert_eq!(answer["counts"], counts);
     let closes = answer["closes"].as_array().unwrap();
     let said: Vec<(&str, &Value)> =
         closes.iter().map(|close| (close["title"].as_str().unwrap(), &close["reasons"])).collect();
@@ -169,7 +170,7 @@ fn the_audit_points_at_completions_and_says_why(backend: Backend) {
     assert_eq!(reasons("sound"), json!(null));
     assert_eq!(reasons("bare"), json!(["no_evidence"]));
     assert_eq!(reasons("own"), json!(["own_work"]));
-    assert_eq!(reasons("claimed"), json!(["own_work"]));
+    assert_eq!(reasons("claimed"), json!(["own_work", "self_accepted"]));
     assert_eq!(reasons("quick 3"), json!(["burst"]));
     let expected = json!({
         "todoId": bare.to_string(), "title": "bare", "actor": "operator:primary",
@@ -197,7 +198,8 @@ fn a_long_log_is_read_as_far_as_it_must_be(backend: Backend) {
     assert_eq!(digest["actors"][0]["deeds"].as_array().unwrap().len(), 50);
     assert_eq!(digest["actors"][0]["more"], true);
     let audit = ask(&world, "audit_closes", json!({}));
-    assert_eq!(audit["counts"], json!({ "noEvidence": 60, "ownWork": 60, "burst": 60 }));
+    let counts = json!({ "noEvidence": 60, "ownWork": 60, "selfAccepted": 0, "burst": 60 });
+    assert_eq!(audit["counts"], counts);
 }
 
 #[test]
