@@ -204,6 +204,9 @@ fn a_run_is_one_object(backend: Backend) {
     let id = listed["runs"][0]["id"].as_str().unwrap();
     let shown = place.punch(["runs", "show", id]).said();
     assert!(shown.contains("ended: everything on the list is done"), "{shown}");
+    assert!(shown.contains("2,500 tokens in, 45 out, $0.0095\n"), "{shown}");
+    let shown = place.punch(["runs", "show", id, "--json"]).answer();
+    assert_eq!(shown["run"]["usage"]["costUsd"], 0.0095, "{shown}");
     let again = run(&place, &["--resume", id, "--json"]).answer();
     assert_eq!(again["stopReason"], "drained", "what is over stays so");
 }
@@ -451,6 +454,8 @@ fn the_demo_carries_a_todo_from_plan_to_completed() {
         .collect();
     assert!(wide.is_empty(), "{wide:#?}");
     assert!(story.contains("80 is not under 50"), "{story}");
+    // A strategy is not an open todo, and is told apart from one.
+    assert!(story.contains("→ strategy (active): Build each module"), "{story}");
     for line in commands.lines().filter(|line| line.trim().starts_with("punch ")) {
         let words: Vec<&str> = line.split('#').next().unwrap().split_whitespace().skip(1).collect();
         if words[0] != "run" {

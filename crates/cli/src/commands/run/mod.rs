@@ -127,7 +127,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let turn = Turn { globals, ops: &ops, tools: &tools, envelope, stop, view, id };
     let end = turn.execute()?;
     turn.view.close();
-    end.show(globals, &flags, &config)
+    end.show(globals, &flags)
 }
 
 /// The input of `run_start` that the flags make.
