@@ -173,6 +173,57 @@ fn a_task_is_named_by_its_number(backend: Backend) {
     assert_eq!(world.call("plan", input).unwrap_err().code(), "wrong_type");
 }
 
+/// O-21: an agent that says it is complete claims its open tasks; a reviewer completes them.
+fn the_status_complete_claims_the_agents_tasks(backend: Backend) {
+    let world = World::new(backend);
+    for agent in ["primary.subagents.a", "primary.subagents.b"] {
+        world.call("agent_register", json!({ "agent": agent })).unwrap();
+    }
+    let mut tasks = Vec::new();
+    for file in [FILE, "docs/plans/other.md"] {
+        let markdown = "# Auth\n- [ ] mine\n  - [ ] below\n- [ ] done\n- [ ] other\n";
+        let import = json!({ "planFile": file, "markdown": markdown });
+        let plan = world.call("plan_import", import).unwrap();
+        for (content, agent) in [("mine", "a"), ("done", "a"), ("other", "b")] {
+            let agent = format!("primary.subagents.{agent}");
+            let assign = json!({ "taskId": id(&plan, content), "agent": agent });
+            world.call("task_assign", assign).unwrap();
+            tasks.push((id(&plan, content), content));
+        }
+        world.call("task_complete", json!({ "taskId": id(&plan, "done") })).unwrap();
+    }
+    let status = |status: &str| {
+        let agent = "primary.subagents.a";
+        let input = json!({ "agent": agent, "status": status, "note": "Merged" });
+        world.call_in(&worker(&world, "a"), "agent_status", input).unwrap();
+    };
+    let shown = |id: &str| world.call("todo_show", json!({ "todoId": id })).unwrap();
+    let claimed = || -> Vec<&str> {
+        let is_claimed = |id: &str| shown(id)["todo"]["claim"].is_object();
+        tasks.iter().filter(|(id, _)| is_claimed(id)).map(|(_, content)| *content).collect()
+    };
+    status("busy");
+    assert!(claimed().is_empty());
+    status("complete");
+    assert_eq!(claimed(), ["mine", "mine"]);
+    let (mine, _) = &tasks[0];
+    let todo = &shown(mine)["todo"];
+    assert_eq!(todo["status"], "in_progress", "only claimed, with a task open below it: {todo}");
+    assert_eq!(todo["claim"]["outcome"], "Merged");
+    assert_eq!(todo["claim"]["by"], "worker:primary.subagents.a");
+    let events = world.log(1);
+    status("complete");
+    assert_eq!(world.log(events.len()).len(), events.len(), "a heartbeat claims nothing twice");
+    let accept = json!({ "todoId": mine });
+    let operator = world.envelope(Role::Operator);
+    let early = world.call_in(&operator, "todo_accept", accept.clone()).unwrap_err();
+    assert_eq!(early.code(), "open_children");
+    let plan = world.call("plan_tree", json!({ "planFile": FILE })).unwrap();
+    world.call("task_complete", json!({ "taskId": id(&plan, "below") })).unwrap();
+    world.call_in(&operator, "todo_accept", accept).unwrap();
+    assert_eq!(shown(mine)["todo"]["status"], "completed");
+}
+
 /// The operator completes a task with everything below it; to an agent it is refused.
 fn with_children_is_the_operators(backend: Backend) {
     let world = World::new(backend);
@@ -334,6 +385,7 @@ fn what_is_not_known_of_an_agent_is_refused(backend: Backend) {
 on_every_store!(
     a_plan_file_becomes_a_tree,
     a_task_is_named_by_its_number,
+    the_status_complete_claims_the_agents_tasks,
     with_children_is_the_operators,
     the_tool_does_each_by_its_action,
     a_plan_is_worked_and_told_as_the_seed_says,
