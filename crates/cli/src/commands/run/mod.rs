@@ -253,6 +253,7 @@ impl Turn<'_> {
         if self.stop.by() != Some(Asked::Person) {
             return;
         }
+        self.view.interrupted();
         self.view.remark("Stopping; once more ends it at once.");
         let input = json!({ "run": self.id.to_string(), "reason": "Ctrl-C" });
         let now = caller::ticking();
