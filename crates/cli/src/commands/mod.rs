@@ -135,4 +135,4 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
 }
 
 #[cfg(test)]
-mod mentions;
+mod tests;
