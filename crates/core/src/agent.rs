@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::authority::{Action, Subject, may};
 use crate::event::AgentChanged;
-use crate::{Actor, AgentPath, Refusal, Span, Time};
+use crate::{Actor, AgentPath, ListKind, Refusal, Span, Time, Todo, TodoKind};
 
 /// An agent that is busy and was not heard of for this long has gone silent.
 pub const SILENT_AFTER: Span = Span::seconds(300);
@@ -137,6 +137,18 @@ impl SetAgentStatus {
         let (status, note) = (self.status, self.note.clone());
         let agent = Agent { status, note, heartbeat_at: now, updated_at: now, ..before.clone() };
         Ok(heard(known, agent))
+    }
+
+    /// Does this status claim the plan task? An agent that is complete says that its open tasks are
+    /// done. It never completes them: their reviewer accepts or returns the claim.
+    #[must_use]
+    pub fn claims(&self, task: &Todo, actor: &Actor) -> bool {
+        let task_subject = Subject::Todo(ListKind::Plan, TodoKind::Step);
+        self.status == AgentStatus::Complete
+            && task.assignee.as_ref() == Some(&self.agent)
+            && !task.status.is_settled()
+            && task.claim.is_none()
+            && may(actor, task_subject, Action::Claim, || actor.agent == self.agent)
     }
 }
 

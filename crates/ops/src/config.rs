@@ -75,8 +75,6 @@ pub struct Config {
     pub tools: BTreeMap<String, UserTool>,
     /// MCP servers, by name.
     pub servers: BTreeMap<String, Server>,
-    /// What a model costs, by its name.
-    pub prices: BTreeMap<String, Price>,
     /// The project's name, where its file gives one.
     pub project: Option<String>,
     /// The file that each named table came from, e.g. `agents.coder`.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::Roster;
 
 /// What a surface knows about a request besides its input.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Envelope {
     pub actor: Actor,
     /// How the actor was proved.

@@ -232,3 +232,16 @@ pub fn named<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Er
 
     deserializer.deserialize_any(Named)
 }
+
+/// Reads an optional `named`: absent, null and white space mean none.
+pub fn maybe_named<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Maybe<Title>, D::Error> {
+    #[derive(Deserialize)]
+    struct Given(#[serde(deserialize_with = "named")] String);
+
+    let given = Option::<Given>::deserialize(deserializer)?;
+    match given.map(|Given(text)| Title::new(&text)) {
+        Some(Ok(text)) => Ok(Maybe(Some(text))),
+        None | Some(Err(TextFault::Blank)) => Ok(Maybe(None)),
+        Some(Err(fault)) => Err(D::Error::custom(fault)),
+    }
+}

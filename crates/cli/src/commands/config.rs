@@ -100,7 +100,7 @@ impl Shown {
         for (name, server) in &config.servers {
             tables.push(("mcp", name.clone(), lines(server, &origin(config, "mcp", name))));
         }
-        for (name, price) in &config.prices {
+        for (name, price) in config.agents.prices() {
             tables.push(("prices", name.clone(), lines(price, &origin(config, "prices", name))));
         }
         Self(tables)

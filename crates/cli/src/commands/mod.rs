@@ -133,3 +133,6 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         None => Err(Failure::usage("no command was given".to_owned())),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -75,8 +75,9 @@ fn pillar_block(pillar: &Value, with_gauges: bool, wide: usize) -> String {
     }
     shown.push_str(&metrics(list(pillar, "metrics"), wide));
     let strategies = list(pillar, "strategies").iter();
-    for strategy in strategies.filter(|strategy| strategy["status"] == "active") {
+    for strategy in strategies.filter(|strategy| strategy["status"] != "abandoned") {
         let said = clean(strategy["description"].as_str().unwrap_or_default());
+        let said = format!("strategy ({}): {said}", text(strategy, "status"));
         shown.push_str(&hanging("  → ", &format!("  {DIM}→{DIM:#} "), &said, wide));
     }
     shown
@@ -289,6 +290,7 @@ mod tests {
                   ],
                   "strategies": [
                     { "description": "Cache what does not change", "status": "active" },
+                    { "description": "Split the longest target", "status": "completed" },
                     { "description": "Buy machines", "status": "abandoned" },
                   ] },
                 { "name": "ドキュメントをだれにでも読めるようにする", "status": "paused",

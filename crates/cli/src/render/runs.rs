@@ -107,19 +107,21 @@ pub(crate) fn item_line(item: &Value) -> String {
     format!("{mark} {}{why}", text(item, "title"))
 }
 
-/// What it took.
+/// The calls and tokens of a run, and their cost where the model has a price.
 pub(crate) fn used(run: &Value) -> String {
     let count = |n: i64, one: &str| match n {
         1 => format!("1 {one}"),
         n => format!("{} {one}s", grouped(n)),
     };
     let usage = &run["usage"];
+    let cost = usage["costUsd"].as_f64().map(|cost| format!(", ${cost:.4}"));
     format!(
-        "{}, {}, {} tokens in, {} out",
+        "{}, {}, {} tokens in, {} out{}",
         count(number(run, "iterations"), "model call"),
         count(number(run, "continuations"), "continuation"),
         grouped(number(usage, "inputTokens")),
         grouped(number(usage, "outputTokens")),
+        cost.unwrap_or_default(),
     )
 }
 

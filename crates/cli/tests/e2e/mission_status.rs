@@ -27,7 +27,7 @@ fn the_dashboard_tells_where_a_mission_stands(backend: Backend) {
         "  backlog ░░░░░░░░░░░░░░░░░░░░ 0/3\n",
         "Build Performance  0 active, 0 in backlog\n",
         "  ○ Local build time  no reading  target < 60s\n",
-        "  → Cache what does not change\n",
+        "  → strategy (active): Cache what does not change\n",
         "\nOverdue\n  ! Draw it (in_progress, medium, due 2026-11-01, overdue) docs [",
         "\nWaits for your answer\n  ? TODO overdue: Draw it.",
         "    punch inbox answer ",

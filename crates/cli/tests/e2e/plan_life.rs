@@ -54,7 +54,7 @@ const LINE: &str = "Plan docs/plans/2025-12-24-auth.md: 2 of 12 tasks settled; c
                     Task 2: Add login endpoint (@backend, active)";
 
 /// How many lines the log has in the end.
-const LOG: usize = 50;
+const LOG: usize = 52;
 
 const MODEL: &str = "Task 1: Add user model";
 const LOGIN: &str = "Task 2: Add login endpoint";
@@ -156,6 +156,14 @@ fn a_plan_lives_over_mcp(backend: Backend) {
         status(agent, said);
         assert_eq!(plan.state(LOGIN), (state.to_owned(), needs), "{said}");
     }
+    // Saying `complete` claimed the task; its steps are open, so it goes back to the agent.
+    let login = |orchestrator: &Party| {
+        orchestrator.call("todo_show", json!({ "todoId": plan.id(LOGIN) }))["todo"].clone()
+    };
+    assert!(login(&orchestrator)["claim"].is_object());
+    let back = json!({ "todoId": plan.id(LOGIN), "feedback": "Its steps are open" });
+    orchestrator.call("todo_return", back);
+    assert!(login(&orchestrator)["claim"].is_null());
     let itself = Party::new(&place, &["--agent", agent, "--profile", "plan"], None);
     Plan(&itself).complete("Implementation");
     itself.end();

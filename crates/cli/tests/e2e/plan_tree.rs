@@ -47,6 +47,26 @@ fn the_tree_fits_into_narrow_and_wide_terminals() {
     }
 }
 
+/// The operator completes a task with everything below it; an agent is refused, with exit 4.
+#[test]
+fn complete_with_children_is_the_operators_flag() {
+    let place = Place::sqlite();
+    import(&place, "# Plan\n- [ ] a\n  - [ ] b\n    - [ ] c\n- [ ] d\n");
+    let tree = || place.punch(["plan", "tree", FILE]).said();
+    let before = tree();
+    let complete = ["plan", "complete", "t2", "--with-children", "--json"];
+    let agent = place.punch(complete).env("AI_AGENT", "1");
+    assert_eq!(agent.refusal(4)["code"], "not_permitted");
+    assert_eq!(tree(), before);
+    let done = place.punch(complete).on_terminal();
+    assert_eq!(done.exit, Some(0), "{done:?}");
+    let after = tree();
+    for line in ["[x] 2 a (completed)", "[x] 3 b (completed)", "[x] 4 c (completed)"] {
+        assert!(after.contains(line), "{after}");
+    }
+    assert!(after.contains("[ ] 5 d (pending)  <-- current"), "{after}");
+}
+
 /// O-22, P-23: what others do to a plan is seen while it happens.
 fn a_tree_is_followed(backend: Backend) {
     let place = Place::new(backend);

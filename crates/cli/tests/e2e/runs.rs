@@ -1,5 +1,6 @@
 //! `punch run` and `punch runs`: agents that play scripts, in real processes.
 
+use std::io::{Read, Write};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -204,6 +205,9 @@ fn a_run_is_one_object(backend: Backend) {
     let id = listed["runs"][0]["id"].as_str().unwrap();
     let shown = place.punch(["runs", "show", id]).said();
     assert!(shown.contains("ended: everything on the list is done"), "{shown}");
+    assert!(shown.contains("2,500 tokens in, 45 out, $0.0095\n"), "{shown}");
+    let shown = place.punch(["runs", "show", id, "--json"]).answer();
+    assert_eq!(shown["run"]["usage"]["costUsd"], 0.0095, "{shown}");
     let again = run(&place, &["--resume", id, "--json"]).answer();
     assert_eq!(again["stopReason"], "drained", "what is over stays so");
 }
@@ -275,6 +279,70 @@ fn ctrl_c_stops_it_cleanly(backend: Backend) {
     let shown = place.punch(["runs", "show", run["id"].as_str().unwrap(), "--json"]).answer();
     assert_eq!(titles(&shown["done"]), ["look completed"], "what was written stays");
     assert!(place.punch(["doctor", "--json"]).run().json()["store"]["ok"].as_bool().unwrap());
+}
+
+/// What a terminal shows after these bytes, as far as `punch run` uses its codes.
+fn screen(bytes: &[u8]) -> Vec<String> {
+    let (mut rows, mut row, mut column) = (vec![Vec::new()], 0_usize, 0_usize);
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\r' => column = 0,
+            '\n' => row += 1,
+            '\u{1b}' => {
+                assert_eq!(chars.next(), Some('['));
+                let mut number = String::new();
+                let code = chars.find(|c| {
+                    !c.is_ascii_digit() && *c != ';' || {
+                        number.push(*c);
+                        false
+                    }
+                });
+                match code.unwrap() {
+                    'A' => row -= number.parse::<usize>().unwrap(),
+                    'J' => {
+                        rows.truncate(row + 1);
+                        rows[row].truncate(column);
+                    }
+                    'm' => {}
+                    other => panic!("CSI {number}{other}"),
+                }
+            }
+            c => {
+                let cells = &mut rows[row];
+                cells.resize(cells.len().max(column + 1), ' ');
+                cells[column] = c;
+                column += 1;
+            }
+        }
+        rows.resize(rows.len().max(row + 1), Vec::new());
+    }
+    rows.into_iter().map(|row| row.into_iter().collect()).collect()
+}
+
+/// On a terminal, Ctrl-C leaves neither parts of the drawn plan nor the echoed ^C behind.
+#[test]
+fn ctrl_c_clears_what_was_drawn() {
+    let place = Place::sqlite();
+    script(&place, "slow.toml", SLOW);
+    let words = ["Do it", "--model", "scripted:slow.toml", "--agent", "coder"];
+    let mut child = run(&place, &words).env("TERM", "xterm").spawn_on_terminal();
+    let mut out = child.stdout.take().unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut seen = Vec::new();
+        out.read_to_end(&mut seen).unwrap();
+        seen
+    });
+    the_last_call(&place);
+    child.stdin.as_mut().unwrap().write_all(b"\x03").unwrap();
+    let seen = reader.join().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    let raw = String::from_utf8_lossy(&seen);
+    assert!(raw.contains('█') && raw.contains("^C"), "{raw:?}");
+    let shown = screen(&seen).join("\n");
+    assert!(!shown.contains(['█', '░']) && !shown.contains("^C"), "{shown}\n{raw:?}");
+    assert!(shown.contains("\nStopping; once more ends it at once.\n"), "{shown}\n{raw:?}");
 }
 
 /// A process that is killed, or asked to end by the machine, leaves the run to whoever comes next,
@@ -451,6 +519,8 @@ fn the_demo_carries_a_todo_from_plan_to_completed() {
         .collect();
     assert!(wide.is_empty(), "{wide:#?}");
     assert!(story.contains("80 is not under 50"), "{story}");
+    // A strategy is not an open todo, and is told apart from one.
+    assert!(story.contains("→ strategy (active): Build each module"), "{story}");
     for line in commands.lines().filter(|line| line.trim().starts_with("punch ")) {
         let words: Vec<&str> = line.split('#').next().unwrap().split_whitespace().skip(1).collect();
         if words[0] != "run" {

@@ -1,12 +1,13 @@
 //! What a plan's tasks come to, and where the work stands.
 
-use punchlist_core::command::{CompleteTodo, DeferTodo, HoldTodo, ReopenTodo};
+use punchlist_core::agent::SetAgentStatus;
+use punchlist_core::command::{ClaimTodo, CompleteTodo, DeferTodo, HoldTodo, ReopenTodo};
 use punchlist_core::plan::{
     Form, Need, Reason, State, Tree, badge, first_leaf_by_depth, need, position, render, state,
 };
 use punchlist_core::text::Body;
 use punchlist_core::todo::HoldKind;
-use punchlist_core::{AgentStatus, Agents, Role, Status};
+use punchlist_core::{Actor, AgentStatus, Agents, Role, Status};
 
 use crate::plan_world::{
     agent, assign, cancel, complete, grown, id, nobody_known, plan_world, worked_example,
@@ -132,6 +133,38 @@ fn the_state_follows_from_assignment_completion_hold_and_agent() {
     }
     let silent = Agents { silent: [agent("backend")].into(), ..backend(Busy) };
     assert_eq!(states(&silent), expected(State::Active, Some(Need::Reassignment)));
+}
+
+/// O-21: an agent that is complete claims its own open tasks, and no status completes any.
+#[test]
+fn only_the_status_complete_claims_and_only_open_tasks_of_that_agent() {
+    let mut world = grown("# T\n1. open\n2. claimed\n3. done\n4. other\n5. free\n");
+    for (title, to) in
+        [("open", "backend"), ("claimed", "backend"), ("done", "backend"), ("other", "frontend")]
+    {
+        assign(&mut world, title, to);
+    }
+    complete(&mut world, "done");
+    let todo_id = id(&world, "claimed");
+    world.ok(Role::Root, ClaimTodo { todo_id, outcome: None, evidence: vec![], clock: None });
+    let claimed = |status: AgentStatus, actor: &Actor| -> Vec<&str> {
+        let said = SetAgentStatus { agent: agent("backend"), status, note: None };
+        let tasks = world.state.todos.values().filter(|task| said.claims(task, actor));
+        tasks.map(|task| task.title.as_str()).collect()
+    };
+    for status in AgentStatus::ALL {
+        let expected: &[&str] = if status == AgentStatus::Complete { &["open"] } else { &[] };
+        assert_eq!(claimed(status, &Actor::new(Role::Root, agent("primary"))), expected);
+    }
+    for (role, path, expected) in [
+        (Role::Operator, "primary", &["open"][..]),
+        (Role::Worker, "backend", &["open"]),
+        (Role::Worker, "frontend", &[]),
+        (Role::System, "primary", &[]),
+    ] {
+        let actor = Actor::new(role, agent(path));
+        assert_eq!(claimed(AgentStatus::Complete, &actor), expected, "{role} {path}");
+    }
 }
 
 /// O-19: a circle can only come from an edit by hand. Nothing loops, and nothing is hidden: the

@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use punchlist_core::agent::{Heard, RegisterAgent, SetAgentStatus};
-use punchlist_core::command::ArchiveList;
+use punchlist_core::command::{ArchiveList, ClaimTodo};
 use punchlist_core::plan::{ArchivedPlan, Purge, PurgePlans, PurgedPlan, Tree, position};
 use punchlist_core::policy::policy;
 use punchlist_core::text::Title;
 use punchlist_core::{
-    Agent, AgentPath, Agents, ArchiveReason, Decision, ProjectId, Refusal, Scope, Snapshot, TodoId,
+    Agent, AgentPath, AgentStatus, Agents, ArchiveReason, Decision, ProjectId, Refusal, Scope,
+    Snapshot, TodoId,
 };
 use punchlist_store::Load;
 
@@ -166,7 +167,34 @@ impl Call<'_, '_> {
         };
         let heard = command.decide(known.as_ref(), &self.envelope.actor, self.envelope.now)?;
         let project = self.ensure_project()?;
-        self.record_agent(project, heard)
+        let agent = self.record_agent(project, heard)?;
+        self.claim_tasks(project, command)?;
+        Ok(agent)
+    }
+
+    /// Claims the agent's open tasks where its new status says so. Tasks in plans that the
+    /// caller's token does not reach stay as they are.
+    fn claim_tasks(&mut self, project: ProjectId, command: &SetAgentStatus) -> Result<(), Error> {
+        if command.status != AgentStatus::Complete {
+            return Ok(());
+        }
+        let actor = self.envelope.actor.clone();
+        for (id, scope) in self.tx.unclaimed_tasks_of(project, &command.agent)? {
+            match self.reach_scope(&scope) {
+                Err(Error::Refused(refusal)) if matches!(*refusal, Refusal::OutOfReach { .. }) => {
+                    continue;
+                }
+                reached => reached?,
+            }
+            let (mut snapshot, todo_id) = self.todo(&id.to_string())?;
+            // Another caller may have changed the task before it was locked.
+            if snapshot.todo(todo_id).is_some_and(|task| command.claims(task, &actor)) {
+                let (outcome, evidence) = (command.note.clone(), Vec::new());
+                let claim = ClaimTodo { todo_id, outcome, evidence, clock: None };
+                self.decide(&mut snapshot, claim)?;
+            }
+        }
+        Ok(())
     }
 
     /// The log keeps changes; a heartbeat is none.

@@ -85,7 +85,7 @@ pub(super) fn onto(
     }
     for (name, value) in entries(file, "prices")? {
         let path = join("prices", name);
-        read.prices.insert(name.clone(), table(&path, value)?);
+        roster.set_price(name.clone(), table(&path, value)?);
         read.origins.insert(path, origin);
     }
     read.agents.check()?;

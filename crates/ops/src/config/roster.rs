@@ -16,7 +16,7 @@ use super::drive::{
     CHECK_INTERVAL_MS_MAX, DriveFlags, DriveSettings, MAX_CONTINUATIONS_LIMIT, MAX_ITERATIONS,
     MAX_TOKENS_LIMIT,
 };
-use super::{Config, Effort, Origin, ToolPattern};
+use super::{Config, Effort, Origin, Price, ToolPattern};
 use crate::Error;
 use crate::catalogue::{self, Operation};
 use crate::explain::{Fault, nearest};
@@ -30,10 +30,11 @@ pub const PROVIDERS: [&str; 6] =
 pub(super) const ROOT_ONLY: [&str; 5] = ["todo", "issue", "checkpoint", "ask", "form"];
 
 /// The configured agents, by name, and what holds for all of them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Roster {
     agents: BTreeMap<String, AgentConfig>,
     session_lists: Option<bool>,
+    prices: BTreeMap<String, Price>,
 }
 
 /// What a caller says about a run, for this once.
@@ -220,6 +221,22 @@ impl Roster {
     #[must_use]
     pub fn of(&self, agent: &AgentPath) -> Option<&AgentConfig> {
         agent.as_str().rsplit('.').next().and_then(|name| self.agents.get(name))
+    }
+
+    /// The price of each model that has one, by the model's name.
+    #[must_use]
+    pub const fn prices(&self) -> &BTreeMap<String, Price> {
+        &self.prices
+    }
+
+    pub(super) fn set_price(&mut self, model: String, price: Price) {
+        self.prices.insert(model, price);
+    }
+
+    /// The cost of these tokens in US dollars; none if the model has no price.
+    #[must_use]
+    pub fn cost_usd(&self, model: &str, input: u64, output: u64) -> Option<f64> {
+        self.prices.get(model).map(|price| price.cost_usd(input, output))
     }
 
     /// May a session that is bound to no issue keep a list?

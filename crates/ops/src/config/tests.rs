@@ -433,7 +433,7 @@ fn a_schema_may_stand_in_a_file_beside() {
 #[test]
 fn a_price_tells_the_cost() {
     let config = project("[prices.\"a:b\"]\ninput_per_mtok = 3\noutput_per_mtok = 15.0").unwrap();
-    let cost = config.prices["a:b"].cost_usd(1_000_000, 100_000);
+    let cost = config.agents.cost_usd("a:b", 1_000_000, 100_000).unwrap();
     assert!((cost - 4.5).abs() < 1e-9, "{cost}");
 }
 

@@ -14,7 +14,8 @@ use crate::input::{Maybe, agent};
 use crate::views::agent::{AgentView, OneAgent};
 use crate::{Envelope, Error};
 
-/// Say how an agent is: its tasks are shown by it. Saying the same again is its heartbeat.
+/// Say how an agent is: its tasks are shown by it, and `complete` claims them for review. Saying
+/// the same again is its heartbeat.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {

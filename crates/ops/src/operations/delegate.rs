@@ -28,7 +28,8 @@ pub struct Input {
     #[serde(default, rename = "async")]
     pub is_async: Option<bool>,
     /// The todo; what it says comes before your words.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::input::maybe_named")]
+    #[schemars(with = "crate::input::Key")]
     pub todo_id: Maybe<Title>,
     /// Ignored.
     #[serde(default)]

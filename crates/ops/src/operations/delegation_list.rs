@@ -25,7 +25,8 @@ pub struct Input {
     #[serde(default, rename = "type")]
     pub kind: Maybe<Title>,
     /// Only about this todo.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::input::maybe_named")]
+    #[schemars(with = "crate::input::Key")]
     pub todo_id: Maybe<Title>,
     /// How many at most, from 1; absent: 50, more than 1,000 is cut to 1,000.
     #[serde(default)]

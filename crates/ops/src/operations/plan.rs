@@ -36,7 +36,8 @@ pub struct Input {
     #[serde(default)]
     pub markdown: Markdown,
     /// assign, complete: the task; add: the task above.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::input::maybe_named")]
+    #[schemars(with = "crate::input::Key")]
     pub task_id: Maybe<Title>,
     /// assign: to whom.
     #[serde(default)]

@@ -101,8 +101,11 @@ impl Define for RunShow {
             })
             .map(|message| message.text)
             .unwrap_or_default();
+        let mut view = RunView::from(&run);
+        let (input, output) = (run.counters.input_tokens, run.counters.output_tokens);
+        view.usage.cost_usd = call.envelope().agents.cost_usd(&view.model, input, output);
         Ok(Output {
-            run: RunView::from(&run),
+            run: view,
             text,
             done: done.into_iter().map(RunItem::from).collect(),
             left: left.into_iter().map(RunItem::from).collect(),

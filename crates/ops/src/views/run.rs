@@ -54,6 +54,9 @@ pub struct UsageView {
     pub cached_tokens: u64,
     #[schemars(with = "i64")]
     pub output_tokens: u64,
+    /// In US dollars; absent if the model has no price.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
 }
 
 /// What a run waits for.
@@ -113,6 +116,7 @@ impl From<&Run> for RunView {
                 input_tokens: counters.input_tokens,
                 cached_tokens: counters.cached_tokens,
                 output_tokens: counters.output_tokens,
+                cost_usd: None,
             },
             started_by: run.started_by.clone(),
             created_at: run.created_at.to_string(),

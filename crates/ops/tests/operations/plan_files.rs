@@ -88,7 +88,7 @@ fn a_path_out_of_the_project_is_refused(backend: Backend) {
         // What cannot be read is a fault of the file and not of the request.
         ("dangling.md", unread, "cannot read"),
         ("vanished.md", unread, "cannot read"),
-        ("docs", outside, "no file"),
+        ("docs", outside, "not a regular file"),
     ] {
         let error = import(&world, &me, path).unwrap_err();
         assert_eq!((error.code(), error.meaning().exit), code, "{path}: {error}");

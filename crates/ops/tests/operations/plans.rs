@@ -147,6 +147,110 @@ fn a_plan_file_becomes_a_tree(backend: Backend) {
     assert_eq!(world.call_in(&me, "plan", input).unwrap_err().meaning().exit, 4);
 }
 
+/// A task is named by its number, as an integer or as text, with or without its `t`.
+fn a_task_is_named_by_its_number(backend: Backend) {
+    let world = World::new(backend);
+    let markdown = "# Auth\n- [ ] a\n- [ ] b\n- [ ] c\n";
+    let input = json!({ "action": "import", "planFile": FILE, "markdown": markdown });
+    let plan = world.call("plan", input).unwrap();
+    for (content, form) in [("a", 0), ("b", 1), ("c", 2)] {
+        let shown = world.call("todo_show", json!({ "todoId": id(&plan, content) })).unwrap();
+        let seq = shown["todo"]["seq"].as_i64().unwrap();
+        let named = [json!(seq), json!(seq.to_string()), json!(format!("t{seq}"))][form].clone();
+        let order = json!({ "type": "coder", "mission": "Do it.", "todoId": named, "async": true });
+        let id = world.call("delegate", order).unwrap()["delegationId"].clone();
+        let listed = world.call("delegation_list", json!({ "todoId": named })).unwrap();
+        assert_eq!(listed["delegations"][0]["id"], id, "{named}: {listed}");
+        let done = world.call("plan", json!({ "action": "complete", "taskId": named })).unwrap();
+        let tasks = done["tasks"][0]["children"].as_array().unwrap();
+        assert_eq!(tasks[form]["state"], "completed", "{named}");
+    }
+    for nothing in [json!(null), json!(" ")] {
+        let input = json!({ "action": "complete", "taskId": nothing });
+        assert_eq!(world.call("plan", input).unwrap_err().code(), "missing_field");
+    }
+    let input = json!({ "action": "complete", "taskId": true });
+    assert_eq!(world.call("plan", input).unwrap_err().code(), "wrong_type");
+}
+
+/// O-21: an agent that says it is complete claims its open tasks; a reviewer completes them.
+fn the_status_complete_claims_the_agents_tasks(backend: Backend) {
+    let world = World::new(backend);
+    for agent in ["primary.subagents.a", "primary.subagents.b"] {
+        world.call("agent_register", json!({ "agent": agent })).unwrap();
+    }
+    let mut tasks = Vec::new();
+    for file in [FILE, "docs/plans/other.md"] {
+        let markdown = "# Auth\n- [ ] mine\n  - [ ] below\n- [ ] done\n- [ ] other\n";
+        let import = json!({ "planFile": file, "markdown": markdown });
+        let plan = world.call("plan_import", import).unwrap();
+        for (content, agent) in [("mine", "a"), ("done", "a"), ("other", "b")] {
+            let agent = format!("primary.subagents.{agent}");
+            let assign = json!({ "taskId": id(&plan, content), "agent": agent });
+            world.call("task_assign", assign).unwrap();
+            tasks.push((id(&plan, content), content));
+        }
+        world.call("task_complete", json!({ "taskId": id(&plan, "done") })).unwrap();
+    }
+    let status = |status: &str| {
+        let agent = "primary.subagents.a";
+        let input = json!({ "agent": agent, "status": status, "note": "Merged" });
+        world.call_in(&worker(&world, "a"), "agent_status", input).unwrap();
+    };
+    let shown = |id: &str| world.call("todo_show", json!({ "todoId": id })).unwrap();
+    let claimed = || -> Vec<&str> {
+        let is_claimed = |id: &str| shown(id)["todo"]["claim"].is_object();
+        tasks.iter().filter(|(id, _)| is_claimed(id)).map(|(_, content)| *content).collect()
+    };
+    status("busy");
+    assert!(claimed().is_empty());
+    status("complete");
+    assert_eq!(claimed(), ["mine", "mine"]);
+    let (mine, _) = &tasks[0];
+    let todo = &shown(mine)["todo"];
+    assert_eq!(todo["status"], "in_progress", "only claimed, with a task open below it: {todo}");
+    assert_eq!(todo["claim"]["outcome"], "Merged");
+    assert_eq!(todo["claim"]["by"], "worker:primary.subagents.a");
+    let events = world.log(1);
+    status("complete");
+    assert_eq!(world.log(events.len()).len(), events.len(), "a heartbeat claims nothing twice");
+    let accept = json!({ "todoId": mine });
+    let operator = world.envelope(Role::Operator);
+    let early = world.call_in(&operator, "todo_accept", accept.clone()).unwrap_err();
+    assert_eq!(early.code(), "open_children");
+    let plan = world.call("plan_tree", json!({ "planFile": FILE })).unwrap();
+    world.call("task_complete", json!({ "taskId": id(&plan, "below") })).unwrap();
+    world.call_in(&operator, "todo_accept", accept).unwrap();
+    assert_eq!(shown(mine)["todo"]["status"], "completed");
+}
+
+/// The operator completes a task with everything below it; to an agent it is refused.
+fn with_children_is_the_operators(backend: Backend) {
+    let world = World::new(backend);
+    let markdown = "# Auth\n- [ ] a\n  - [ ] a1\n    - [ ] a11\n  - [x] a2\n- [ ] b\n";
+    let import = json!({ "planFile": FILE, "markdown": markdown });
+    let before = world.call("plan_import", import).unwrap();
+    let input = json!({ "taskId": id(&before, "a"), "outcome": "Merged", "withChildren": true });
+    let seen = world.log(1);
+    let root = world.envelope(Role::Root);
+    let error = world.call_in(&root, "task_complete", input.clone()).unwrap_err();
+    assert_eq!((error.code(), error.meaning().exit), ("not_permitted", 4), "{error}");
+    let tree = || world.call("plan_tree", json!({ "planFile": FILE })).unwrap();
+    assert_eq!(tree()["tasks"], before["tasks"]);
+    assert_eq!(world.log(seen.len()).len(), seen.len(), "nothing was written");
+    let operator = world.envelope(Role::Operator);
+    world.call_in(&operator, "task_complete", input).unwrap();
+    let tasks = tree();
+    for (content, state) in
+        [("a", "completed"), ("a1", "completed"), ("a11", "completed"), ("b", "pending")]
+    {
+        let shown = world.call("todo_show", json!({ "todoId": id(&tasks, content) })).unwrap();
+        let (status, outcome) = (&shown["todo"]["status"], &shown["todo"]["outcome"]);
+        assert_eq!(status, state, "{content}");
+        assert_eq!(outcome == "Merged", state == "completed", "{content}: {shown}");
+    }
+}
+
 /// The tool `plan` does each of these by its action, and names what is missing.
 fn the_tool_does_each_by_its_action(backend: Backend) {
     let world = World::new(backend);
@@ -280,6 +384,9 @@ fn what_is_not_known_of_an_agent_is_refused(backend: Backend) {
 
 on_every_store!(
     a_plan_file_becomes_a_tree,
+    a_task_is_named_by_its_number,
+    the_status_complete_claims_the_agents_tasks,
+    with_children_is_the_operators,
     the_tool_does_each_by_its_action,
     a_plan_is_worked_and_told_as_the_seed_says,
     nothing_current_is_an_answer,

@@ -336,6 +336,30 @@ impl Tx<'_> {
         )
     }
 
+    /// The open, unclaimed tasks of a project's plans that are assigned to an agent. In the order
+    /// of their ids, so that callers lock them in the same order.
+    pub fn unclaimed_tasks_of(
+        &mut self,
+        project: ProjectId,
+        agent: &AgentPath,
+    ) -> Result<Vec<(TodoId, Scope)>, Error> {
+        let (project, kind) = (project.to_string(), ListKind::Plan);
+        self.query(
+            sql!(
+                "SELECT t.id, l.scope_outer, l.scope_inner \
+                 FROM todos AS t JOIN lists AS l ON l.id = t.list_id WHERE t.assignee = $1 \
+                 AND t.status IN ('backlog', 'pending', 'in_progress') AND t.claim IS NULL \
+                 AND t.removed_at IS NULL AND l.project_id = $2 AND l.kind = $3 \
+                 AND l.archived_at IS NULL ORDER BY t.id"
+            ),
+            &[agent.as_str().into(), (&project).into(), kind.name().into()],
+            |row| {
+                let id = word("todo id", &row.text(0)?, TodoId::parse)?;
+                Ok((id, Scope::from_keys(kind, row.text(1)?, row.text(2)?)))
+            },
+        )
+    }
+
     /// How many items of a list stand where, and the highest position; from the index alone.
     pub fn tally(&mut self, list: ListId) -> Result<(Tally, Option<i64>), Error> {
         let list = list.to_string();

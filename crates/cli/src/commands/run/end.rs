@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use punchlist_core::driver::StopReason;
-use punchlist_ops::config::Config;
 use serde_json::{Map, Value, json};
 
 use crate::args::Globals;
@@ -65,16 +64,11 @@ impl End {
     }
 
     /// Says it in the form that was asked for; work that is left is a failure.
-    pub(super) fn show(
-        &self,
-        globals: &Globals,
-        flags: &Flags,
-        config: &Config,
-    ) -> Result<(), Failure> {
+    pub(super) fn show(&self, globals: &Globals, flags: &Flags) -> Result<(), Failure> {
         if globals.json {
-            output::print(&output::json_text(&self.object(config)))?;
+            output::print(&output::json_text(&self.object()))?;
         } else if !globals.quiet {
-            let mut told = self.summary(config);
+            let mut told = self.summary();
             told.push_str(&self.next_step(flags));
             output::remark(&told);
         }
@@ -84,7 +78,7 @@ impl End {
         }
     }
 
-    fn object(&self, config: &Config) -> Value {
+    fn object(&self) -> Value {
         let run = self.run();
         let mut object = Map::new();
         let mut put = |name: &str, value: Value| drop(object.insert(name.to_owned(), value));
@@ -100,7 +94,7 @@ impl End {
         put("left", self.0["left"].clone());
         put("iterations", run["iterations"].clone());
         put("continuations", run["continuations"].clone());
-        put("usage", usage(run, config));
+        put("usage", usage(run));
         if let Some(error) = self.error() {
             put("error", error);
         }
@@ -118,7 +112,7 @@ impl End {
     }
 
     /// What was done, what is left and why, what it took (S-20, S-37).
-    fn summary(&self, config: &Config) -> String {
+    fn summary(&self) -> String {
         let (done, left) = (self.items("done"), self.items("left"));
         let total = done.len() + left.len();
         let width = output::remark_width();
@@ -153,8 +147,7 @@ impl End {
                 let _ = writeln!(text, "{mark}{line}{mark:#}");
             }
         }
-        let cost = cost(run, config).map(|cost| format!(", ${cost:.4}")).unwrap_or_default();
-        text.push_str(&hanging("", "", &format!("{}{cost}.", used(run)), width));
+        text.push_str(&hanging("", "", &format!("{}.", used(run)), width));
         text
     }
 
@@ -200,18 +193,10 @@ impl End {
 }
 
 /// The tokens of a run, and what they cost where the model has a price.
-fn usage(run: &Value, config: &Config) -> Value {
+fn usage(run: &Value) -> Value {
     let mut usage = Map::new();
-    for name in ["inputTokens", "outputTokens"] {
-        usage.insert(name.to_owned(), run["usage"][name].clone());
+    for name in ["inputTokens", "outputTokens", "costUsd"] {
+        usage.extend(run["usage"].get(name).map(|value| (name.to_owned(), value.clone())));
     }
-    usage.extend(cost(run, config).map(|cost| ("costUsd".to_owned(), cost.into())));
     Value::Object(usage)
-}
-
-/// In dollars.
-fn cost(run: &Value, config: &Config) -> Option<f64> {
-    let price = config.prices.get(run["model"].as_str()?)?;
-    let tokens = |name: &str| run["usage"][name].as_u64();
-    Some(price.cost_usd(tokens("inputTokens")?, tokens("outputTokens")?))
 }

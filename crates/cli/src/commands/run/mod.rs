@@ -127,7 +127,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let turn = Turn { globals, ops: &ops, tools: &tools, envelope, stop, view, id };
     let end = turn.execute()?;
     turn.view.close();
-    end.show(globals, &flags, &config)
+    end.show(globals, &flags)
 }
 
 /// The input of `run_start` that the flags make.
@@ -253,6 +253,7 @@ impl Turn<'_> {
         if self.stop.by() != Some(Asked::Person) {
             return;
         }
+        self.view.interrupted();
         self.view.remark("Stopping; once more ends it at once.");
         let input = json!({ "run": self.id.to_string(), "reason": "Ctrl-C" });
         let now = caller::ticking();

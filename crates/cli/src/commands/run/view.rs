@@ -251,6 +251,15 @@ impl<'a> View<'a> {
         output::remark(&lines.concat());
     }
 
+    /// Clears the drawn plan and the ^C that the terminal echoed below it.
+    pub(super) fn interrupted(&self) {
+        let mut seen = self.seen();
+        seen.erase();
+        if self.form == Form::Drawn && !seen.is_open {
+            output::remark_raw(b"\r\x1b[0J");
+        }
+    }
+
     /// Takes the drawn plan away, for what comes next.
     pub(super) fn close(&self) {
         self.seen().make_room();
@@ -265,7 +274,8 @@ impl<'a> View<'a> {
 impl Seen {
     fn erase(&mut self) {
         if self.drawn > 0 {
-            output::remark_raw(format!("\x1b[{}A\x1b[0J", self.drawn).as_bytes());
+            // From the left edge: the terminal echoes Ctrl-C as ^C and leaves the cursor behind it.
+            output::remark_raw(format!("\r\x1b[{}A\x1b[0J", self.drawn).as_bytes());
             self.drawn = 0;
         }
     }
