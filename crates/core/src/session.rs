@@ -23,8 +23,8 @@ use crate::event::{
     SessionBound, SessionEnded, SessionPaused, SessionResumed, SessionStarted, SessionUnbound,
 };
 use crate::{
-    Actor, ConversationId, Event, Issue, IssueId, ProjectId, Refusal, Refused, Role, SessionId,
-    Time, issue,
+    Actor, ConversationId, Event, Issue, IssueId, ProjectId, Reach, Refusal, Refused, Role,
+    SessionId, Time, issue,
 };
 
 /// Whether a session goes on.
@@ -74,6 +74,9 @@ pub struct Session {
     /// The role of whoever paused it, while it is paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused_by: Option<Role>,
+    /// How far whoever started it reaches: without an issue it is only theirs.
+    #[serde(default, skip_serializing_if = "Reach::is_everything")]
+    pub reach: Reach,
     pub started_by: String,
     pub created_at: Time,
     pub updated_at: Time,
@@ -165,6 +168,7 @@ pub(crate) mod tests {
             external_id: None,
             directory: None,
             paused_by: None,
+            reach: Reach::default(),
             started_by: "root:primary".into(),
             created_at: Time::from_micros(0),
             updated_at: Time::from_micros(0),

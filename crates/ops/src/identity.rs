@@ -90,7 +90,7 @@ pub fn prove_by(token: &Token, facts: Facts) -> Result<Actor, Error> {
     let own = token.agent.clone().unwrap_or_else(AgentPath::primary);
     let agent = match facts.agent {
         None => own,
-        Some(path) if path.is_within(&own) || may_carry(token.role, Role::Lead) => path,
+        Some(path) if path.is_within(&own) || may_carry(token.role, Role::Operator) => path,
         Some(path) => return Err(Error::AgentNotYours { wanted: path, own }),
     };
     let subagent = token.role == Role::Root && agent.is_subagent();

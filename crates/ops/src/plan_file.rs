@@ -106,7 +106,7 @@ fn root(envelope: &Envelope) -> PathBuf {
 /// The bytes of a file below a folder, not many more than a plan may have.
 fn bytes(root: &Path, file: &Path) -> Result<Vec<u8>, Error> {
     let unread = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::InvalidInput => bad(file, "which is no file"),
+        std::io::ErrorKind::InvalidInput => bad(file, "which is not a regular file"),
         _ => Error::Unreadable { file: file.display().to_string(), why: error.to_string() },
     };
     let meant = root.join(file).canonicalize().map_err(unread)?;

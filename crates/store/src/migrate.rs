@@ -87,6 +87,11 @@ pub const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("schema/sqlite/0012_places.sql"),
         postgres: include_str!("schema/postgres/0012_places.sql"),
     },
+    Migration {
+        version: 13,
+        sqlite: include_str!("schema/sqlite/0013_session_reach.sql"),
+        postgres: include_str!("schema/postgres/0013_session_reach.sql"),
+    },
 ];
 
 /// How a store's version stands to ours.

@@ -461,6 +461,19 @@ fn a_write_whose_writer_is_unclear_is_refused() {
     assert_eq!(listed["issues"].as_array().unwrap().len(), 1);
 }
 
+/// A token for one agent is no other agent, whatever its role; the operator's may name any.
+fn a_token_of_any_role_is_its_own_agent(backend: Backend) {
+    let desk = Desk::new(backend);
+    for role in ["lead", "owner", "root", "worker", "system"] {
+        let token = desk.token(&["--role", role, "--agent", "ag"]);
+        let refused = desk.punch(&["status", "--agent", "boss"]).with(&token).refusal(4);
+        assert_eq!(refused["code"], "not_permitted", "{role}");
+    }
+    let operator = desk.token(&["--role", "operator", "--agent", "ada"]);
+    let named = desk.punch(&["status", "--agent", "own1", "--as", "worker"]).with(&operator);
+    assert_eq!(named.answer()["role"], "worker");
+}
+
 /// 15.3: a pause of the operator's outlives whatever an agent says.
 fn an_agent_lifts_no_operators_pause(backend: Backend) {
     let desk = Desk::new(backend);
@@ -493,4 +506,5 @@ on_every_lasting_store!(
     removing_a_token_is_no_promotion,
     a_lost_operators_token_is_recovered_by_sql,
     an_agent_lifts_no_operators_pause,
+    a_token_of_any_role_is_its_own_agent,
 );

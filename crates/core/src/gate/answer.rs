@@ -8,7 +8,7 @@ use super::permission::Allow;
 use super::{Gate, GateKind, GateState, Purpose, form};
 use crate::authority::{Action, Subject, may_any};
 use crate::event::{GateAnswerRefused, GateAnswered};
-use crate::{Actor, Decision, Issue, Refusal, Refused, Snapshot, TodoKind};
+use crate::{Actor, Decision, Issue, Place, Refusal, Refused, Snapshot, TodoKind};
 
 /// What a person says to a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -81,7 +81,11 @@ impl AnswerGate {
         }
         if gate.kind == GateKind::Permission && self.decision == GateDecision::Resume {
             let faults = vec!["`allow` must be `once` or `always`".to_owned()];
-            Allow::of(self.response.as_ref()).ok_or(Refusal::BadResponse { faults })?;
+            let allow = Allow::of(self.response.as_ref()).ok_or(Refusal::BadResponse { faults })?;
+            // What is given always holds wherever the agent works.
+            if allow == Allow::Always && actor.reach.is_narrowed() {
+                return Err(Refusal::OutOfReach { missing: Place::project().words() }.into());
+            }
         }
         match issue {
             Some((issue, checklist))
@@ -192,6 +196,24 @@ mod tests {
         let operator = Actor::new(Role::Operator, AgentPath::primary());
         let checked = answer.check(gate, Some((issue, &Snapshot::empty(list))), &operator);
         checked.err().map(|refused| refused.refusal)
+    }
+
+    /// A permission that is given always holds for every run of the agent, so a token that was
+    /// narrowed to one issue gives it once at most.
+    #[test]
+    fn a_narrowed_operator_permits_nothing_always() {
+        let mut gate = asked(4, None);
+        (gate.kind, gate.purpose) = (GateKind::Permission, None);
+        let answer = |allow: &str| {
+            let response = serde_json::json!({ "allow": allow });
+            AnswerGate::plain(GateDecision::Resume, Some(response))
+        };
+        let mut operator = Actor::new(Role::Operator, AgentPath::primary());
+        assert!(answer("always").check(&gate, None, &operator).is_ok());
+        operator.reach.number = Some(1);
+        assert!(answer("once").check(&gate, None, &operator).is_ok());
+        let refused = answer("always").check(&gate, None, &operator).unwrap_err();
+        assert_eq!(refused.refusal.code(), "out_of_reach");
     }
 
     /// A yes covers what was seen: the issue as it was asked about, or the revision that the

@@ -128,6 +128,7 @@ fn judged_parts(checklist: &Snapshot, decided: &Decision) -> Vec<Part> {
             Event::TodoDescribed(e) => (&e.todo_id, &[Part::Criteria]),
             Event::TodoCancelled(e) => (&e.todo_id, &[Part::Criteria]),
             Event::TodoRemoved(e) => (&e.todo_id, &[Part::Criteria]),
+            Event::TodoHeld(e) => (&e.todo_id, &[Part::Criteria]),
             Event::TodoReopened(e) => (&e.todo_id, &[Part::Claims]),
             Event::TodoCompleted(e) => (&e.todo_id, &[Part::Claims]),
             Event::ClaimReturned(e) => (&e.todo_id, &[Part::Claims]),

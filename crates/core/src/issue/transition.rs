@@ -35,9 +35,10 @@ pub struct Closing<'a> {
 
 impl Closing<'_> {
     /// Has the operator signed off the issue as it stands, for this session and this end?
-    fn is_signed_off(&self, issue: &Issue, to: IssueStatus) -> bool {
+    fn is_signed_off(&self, issue: &Issue, to: IssueStatus, actor: &Actor) -> bool {
         self.sign_off.is_some_and(|gate| {
             gate.purpose == Some(Purpose::SignOff)
+                && gate.asked_by == actor.principal
                 && gate.state == GateState::Resumed
                 && gate.issue_id == Some(issue.id)
                 && gate.end.is_none_or(|end| end == to)
@@ -58,7 +59,7 @@ impl TransitionIssue {
         ids: &mut Ids,
     ) -> Result<Decision, Refused> {
         let (number, from, to, role) = (issue.number, issue.status, self.status, actor.role);
-        let granted = closing.is_signed_off(issue, to);
+        let granted = closing.is_signed_off(issue, to, actor);
         match may_move(role, from, to, granted) {
             MoveVerdict::Deny => {
                 let asked = closing.sign_off.map(|gate| gate.state);
@@ -210,13 +211,16 @@ mod tests {
         assert!(!attempt(&granted, &before, rejected));
         let old = Gate { end: None, ..granted.clone() };
         assert!(attempt(&old, &before, resolved) && attempt(&old, &before, rejected));
-        let steps_changed = Issue { revision: 9, ..before };
+        let steps_changed = Issue { revision: 9, ..before.clone() };
         assert!(attempt(&granted, &steps_changed, resolved));
         assert!(!attempt(&old, &steps_changed, resolved));
         for part in [Part::Title, Part::Body, Part::Criteria, Part::Claims, Part::Evidence] {
             let changed = Issue { judged: [(part, 6)].into(), ..steps_changed.clone() };
             assert!(!attempt(&granted, &changed, resolved), "{}", part.name());
         }
+        // Another agent that names the session is not the one that asked.
+        let asked_by = "root:other".to_owned();
+        assert!(!attempt(&Gate { asked_by, ..granted.clone() }, &before, resolved));
         // It was used, and the operator opened the issue again: it is not good a second time.
         let used = Issue { judged: [(Part::Status, 6)].into(), ..steps_changed };
         assert!(!attempt(&granted, &used, resolved));

@@ -36,6 +36,7 @@ impl StartSession {
             external_id: self.external_id.clone().map(Title::into_string),
             directory: self.directory.clone(),
             paused_by: None,
+            reach: actor.reach.clone(),
             started_by: actor.principal.clone(),
             created_at: now,
             updated_at: now,

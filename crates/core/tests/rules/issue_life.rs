@@ -341,6 +341,7 @@ fn session() -> Session {
         external_id: None,
         directory: None,
         paused_by: None,
+        reach: punchlist_core::Reach::default(),
         started_by: "root:primary".into(),
         created_at: Time::from_micros(0),
         updated_at: Time::from_micros(0),

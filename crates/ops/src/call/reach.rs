@@ -57,14 +57,8 @@ impl Call<'_, '_> {
         self.reach_if_narrowed(|call| call.place_of_run(run))
     }
 
-    /// A mission's own chat is also for those who reach one pillar of it.
     pub(crate) fn reach_conversation(&mut self, conversation: &Conversation) -> Result<(), Error> {
-        match &conversation.about {
-            Some(about) if about.pillar.is_none() => {
-                self.reach_part_of_mission(&about.mission_slug)
-            }
-            _ => self.reach_if_narrowed(|call| call.place_of_conversation(conversation)),
-        }
+        self.reach_if_narrowed(|call| call.place_of_conversation(conversation))
     }
 
     pub(crate) fn reach_scope(&mut self, scope: &Scope) -> Result<(), Error> {
@@ -116,8 +110,11 @@ impl Call<'_, '_> {
             Some(id) => self.tx.issue_number(id)?,
             None => None,
         };
-        let own =
-            session.bound_issue.is_none() && session.started_by == self.envelope.actor.principal;
+        // By the reach as well: tokens of one agent may be narrowed to different things.
+        let actor = &self.envelope.actor;
+        let own = session.bound_issue.is_none()
+            && session.started_by == actor.principal
+            && session.reach == actor.reach;
         Ok(Place { number, session: Some(session.id.to_string()), own, ..Place::default() })
     }
 

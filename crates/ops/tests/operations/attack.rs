@@ -167,6 +167,62 @@ fn a_narrowed_token_still_works_on_its_own() {
     assert!(log["events"].as_array().unwrap().len() > 4, "{log}");
 }
 
+/// A session that has no issue, or none any more, is only for the token that started it; another
+/// token of the same agent reads nothing of its chat.
+#[test]
+fn an_unbound_session_is_only_its_starters() {
+    let world = World::new(Backend::SqliteMemory);
+    for title in ["Mine to work on", "A secret one"] {
+        world.call("issue_create", json!({ "title": title })).unwrap();
+    }
+    let show = punchlist_ops::catalogue::find("issue_show").unwrap();
+    let wide = Reach { project: Some("test".to_owned()), ..Reach::default() };
+    let narrow = Reach { number: Some(1), ..wide.clone() };
+    let bearer = |reach: &Reach| {
+        let mut envelope = outsider(&world, show, Role::Root, reach);
+        envelope.context = punchlist_ops::Context::default();
+        envelope
+    };
+    let (wide, narrow) = (bearer(&wide), bearer(&narrow));
+    let started = world.call_in(&wide, "session_start", json!({ "externalId": "x" })).unwrap();
+    let (session, chat) = (&started["session"]["id"], &started["session"]["conversationId"]);
+    world.call_in(&wide, "session_bind", json!({ "session": session, "number": 2 })).unwrap();
+    let post = json!({ "conversationId": chat, "text": "the secret" });
+    world.call_in(&wide, "conversation_post", post).unwrap();
+    world.call_in(&wide, "session_unbind", json!({ "session": session })).unwrap();
+    for (name, input) in [
+        ("conversation_show", json!({ "conversationId": chat })),
+        ("conversation_post", json!({ "conversationId": chat, "text": "planted" })),
+        ("session_show", json!({ "session": session })),
+        ("session_end", json!({ "session": session })),
+        ("session_start", json!({ "externalId": "x" })),
+    ] {
+        let refused = world.call_in(&narrow, name, input).unwrap_err();
+        assert_eq!(refused.code(), "out_of_reach", "{name}");
+    }
+    let listed = world.call_in(&narrow, "conversation_list", json!({})).unwrap();
+    assert_eq!(listed["conversations"], json!([]));
+}
+
+/// A token for one pillar does not read the chat of the whole mission, where others' items stand.
+#[test]
+fn a_pillars_token_does_not_read_the_missions_chat() {
+    let world = World::new(Backend::SqliteMemory);
+    world.mission(punchlist_testkit::developer_experience(), None);
+    let operator = world.envelope(Role::Operator);
+    let slug = "developer-experience";
+    let status = world.call_in(&operator, "mission_status", json!({ "mission": slug })).unwrap();
+    let chat = json!({ "conversationId": status["mission"]["conversationId"] });
+    let text = |text: &str| Some(text.to_owned());
+    let mission = Reach { mission: text(slug), ..Reach::default() };
+    let pillar = Reach { pillar: text("build-performance"), ..mission.clone() };
+    let show = punchlist_ops::catalogue::find("conversation_show").unwrap();
+    let lead = |reach: &Reach| outsider(&world, show, Role::Lead, reach);
+    world.call_in(&lead(&mission), "conversation_show", chat.clone()).unwrap();
+    let refused = world.call_in(&lead(&pillar), "conversation_show", chat).unwrap_err();
+    assert_eq!(refused.code(), "out_of_reach");
+}
+
 mod sqlite {
     #[test]
     fn no_role_gets_around_the_table_or_its_reach() {

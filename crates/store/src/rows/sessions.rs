@@ -7,14 +7,14 @@ use punchlist_core::{
 
 use super::events::Stamp;
 use super::lists::Lock;
-use super::{opt_time, time, word};
+use super::{opt_time, reach, reach_text, time, word};
 use crate::sql::Row;
 use crate::{Error, Tx, sql};
 
 macro_rules! columns {
     () => {
         "id, project_id, title, state, bound_issue, conversation_id, host, external_id, \
-         directory, started_by, created_at, updated_at, ended_at, paused_by"
+         directory, started_by, created_at, updated_at, ended_at, paused_by, reach"
     };
 }
 
@@ -151,11 +151,12 @@ impl Tx<'_> {
         let (id, project) = (session.id.to_string(), session.project_id.to_string());
         let issue = session.bound_issue.map(|id| id.to_string());
         let conversation = session.conversation_id.to_string();
+        let reach = reach_text(&session.reach)?;
         self.write(
             sql!(
                 "INSERT INTO sessions (",
                 columns!(),
-                ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
+                ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
             ),
             &[
                 (&id).into(),
@@ -172,6 +173,7 @@ impl Tx<'_> {
                 session.updated_at.micros().into(),
                 session.ended_at.map(Time::micros).into(),
                 session.paused_by.map(Role::name).into(),
+                reach.as_deref().into(),
             ],
         )
     }
@@ -236,6 +238,7 @@ fn read(row: &Row<'_>) -> Result<Session, Error> {
         created_at: time(row, 10)?,
         updated_at: time(row, 11)?,
         ended_at: opt_time(row, 12)?,
+        reach: reach(row, 14)?,
         paused_by: row.opt_text(13)?.map(|role| word("role", &role, Role::parse)).transpose()?,
     })
 }

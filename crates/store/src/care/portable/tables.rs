@@ -161,7 +161,7 @@ pub(super) static TABLES: &[Table] = &[
         1 text "id", 2 text "project_id", 3 text "title", 4 text "state", 5 opt_text "bound_issue",
         6 text "conversation_id", 7 opt_text "host", 8 opt_text "external_id",
         9 opt_text "directory", 10 text "started_by", 11 int "created_at", 12 int "updated_at",
-        13 opt_int "ended_at", 14 opt_text "paused_by"),
+        13 opt_int "ended_at", 14 opt_text "paused_by", 15 opt_text "reach"),
     table!("bindings" by "issue_id, session_id, bound_at",
         1 text "session_id", 2 text "issue_id", 3 int "bound_at", 4 opt_int "unbound_at"),
     table!("gates" by "row",
