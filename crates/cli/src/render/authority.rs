@@ -22,7 +22,8 @@ pub(super) fn render(answer: &Value) -> String {
         shown.push_str(&format!("{BOLD}{kind}{BOLD:#}\n{rows}"));
         let own = text(table, "own");
         if !own.is_empty() {
-            shown.push_str(&format!("{DIM}own: {own}{DIM:#}\n"));
+            let what = if own.starts_with("granted: ") { "" } else { "own: " };
+            shown.push_str(&format!("{DIM}{what}{own}{DIM:#}\n"));
         }
         shown.push('\n');
     }

@@ -120,6 +120,7 @@ impl Names {
                 None => e.role.to_string(),
             },
             Event::TokenRevoked(e) => e.token_id.to_string(),
+            Event::StoreIdentitySet(e) => e.rule.clone(),
             Event::StoreRestored(e) => match e.lost {
                 Some(0) => format!("from {}", e.file),
                 Some(1) => format!("from {}; 1 event went", e.file),

@@ -10,11 +10,15 @@ use crate::output::{BOLD, DIM, width};
 
 pub(super) fn render(answer: &Value, now: Time) -> String {
     let at = |value: &Value| value.as_str().and_then(Time::parse);
-    let last = at(&answer["lastEventAt"]).map_or("nothing has happened yet".to_owned(), |t| {
-        format!("last change {}", relative(t, now))
-    });
+    let has_lists = answer["lists"].as_array().is_some_and(|lists| !lists.is_empty());
+    let last = match at(&answer["lastEventAt"]) {
+        Some(time) => format!("; last change {}", relative(time, now)),
+        // A narrowed token is not told when others did something.
+        None if has_lists => String::new(),
+        None => "; nothing has happened yet".to_owned(),
+    };
     let (project, actor) = (text(answer, "project"), text(answer, "actor"));
-    let mut shown = format!("{BOLD}{project}{BOLD:#}  {DIM}you are {actor}; {last}{DIM:#}\n");
+    let mut shown = format!("{BOLD}{project}{BOLD:#}  {DIM}you are {actor}{last}{DIM:#}\n");
     let lists = answer["lists"].as_array().map(Vec::as_slice).unwrap_or_default();
     if lists.is_empty() {
         shown.push_str("No lists yet. `punch demo` shows what they are for.\n");

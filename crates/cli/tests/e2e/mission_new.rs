@@ -47,10 +47,11 @@ fn a_mission_is_asked_for_step_by_step() {
         "Build performance", // there is one already
         "Docs",
         "",
-        "",  // another pillar, with nothing
-        "",  // no more
-        "",  // mission.json
-        "y", // make it
+        "",        // another pillar, with nothing
+        "",        // no more
+        "",        // mission.json
+        "perhaps", // neither yes nor no is asked again
+        "y",       // make it
     ];
     let ran = typing(&desk, &format!("{}\n", typed.join("\n")));
     assert_eq!(ran.exit, Some(0), "{ran:?}");
@@ -63,6 +64,7 @@ fn a_mission_is_asked_for_step_by_step() {
         "Give one of numeric, percentage",
         "Give <, <=, >, >= or = and a number",
         "There is a `build-performance` already.",
+        "Please answer yes or no.",
         "created mission `developer-experience`",
     ] {
         assert!(ran.stdout.contains(said), "{said}: {ran:?}");

@@ -353,3 +353,22 @@ fn a_new_item_comes_after_its_siblings() {
         assert_eq!(add(title, parent, position), expected, "{title}");
     }
 }
+
+/// Words that people read: the article fits every kind of list.
+#[test]
+fn a_refusal_names_every_kind_of_list_in_english() {
+    use punchlist_core::authority::{Action, Denial};
+    for list in punchlist_core::ListKind::ALL {
+        for denial in [Denial::Role, Denial::NotYours, Denial::NoSuchAct] {
+            let refusal = punchlist_core::Refusal::NotPermitted {
+                role: punchlist_core::Role::Worker,
+                action: Action::Take,
+                list,
+                todo_kind: punchlist_core::TodoKind::Step,
+                denial,
+            };
+            let said = refusal.to_string();
+            assert!(!said.contains(" a issue"), "{said}");
+        }
+    }
+}
