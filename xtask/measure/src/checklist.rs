@@ -14,6 +14,9 @@ use serde_json::{Value, json};
 
 use crate::table::{Line, Target, median, shown};
 
+/// The session the server is started for, as a host would name it.
+const SESSION: &str = "bench";
+
 /// How many steps the measured list has: what an agent's plan has.
 const STEPS: usize = 20;
 
@@ -21,8 +24,10 @@ const STEPS: usize = 20;
 pub(crate) fn over_mcp(programs: &Path, rounds: usize) -> Result<Line> {
     let folder = tempfile::tempdir()?;
     let mut server = Server::start(&programs.join("punch"), &folder.path().join("punch.db"))?;
-    server.call("session_start", &json!({ "title": "bench" }))?;
-    let promote = json!({ "title": "Measure it", "criteria": ["It is fast", "It is small"] });
+    server.call("session_start", &json!({ "title": "bench", "externalId": SESSION }))?;
+    let promote = json!({
+        "session": SESSION, "title": "Measure it", "criteria": ["It is fast", "It is small"],
+    });
     server.call("session_promote", &promote)?;
     let steps: Vec<String> = (0..STEPS).map(|n| format!("Step {n} of the plan")).collect();
     server.call("todo", &json!({ "action": "set", "items": steps }))?;
@@ -104,7 +109,7 @@ struct Server {
 impl Server {
     fn start(punch: &Path, store: &Path) -> Result<Self> {
         let mut child = Command::new(punch)
-            .args(["mcp", "--project", "bench", "--db"])
+            .args(["mcp", "--project", "bench", "--session", SESSION, "--db"])
             .arg(store)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
