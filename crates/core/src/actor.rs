@@ -147,7 +147,7 @@ pub struct Actor {
     pub pillar: Option<String>,
     /// What its token was narrowed to.
     pub reach: Reach,
-    /// A token says which agent it is; without one an agent is whoever it says.
+    /// A token fixes the agent. Without a token the caller may name any agent.
     pub fixed: bool,
 }
 

@@ -9,7 +9,7 @@ use punchlist_core::{ListKind, Refusal, Role, TodoKind};
 
 use crate::Error;
 
-/// Who may call an operation: whoever the authority table ever allows what it does.
+/// Which row of the authority table decides who may call an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// One of these, to a list of this kind.

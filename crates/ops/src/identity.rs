@@ -58,7 +58,7 @@ pub fn prove(facts: Facts) -> Result<(Actor, Proof), Error> {
     let person = match facts.terminal {
         _ if facts.agent_host || facts.agent.is_some() => false,
         Terminal::Person => true,
-        // Whoever says as whom it acts is taken at its word, and is no person then.
+        // A caller that names an agent or a role acts as that agent, not as a person.
         Terminal::Part => !named,
         Terminal::None => false,
     };

@@ -214,7 +214,7 @@ fn no_token_acts_as_lead_by_a_worker_of_its_own(backend: Backend) {
     }
 }
 
-/// 14.4: nobody goes on with a run of a role or an agent above its own.
+/// 14.4: a token cannot resume a run of a higher role or of another agent.
 fn a_run_of_the_lead_is_resumed_by_no_other_token(backend: Backend) {
     let place = Place::new(backend);
     World::on(TestStore::at(place.target())).mission(developer_experience(), None);

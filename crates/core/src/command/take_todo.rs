@@ -78,8 +78,8 @@ impl Draft<'_> {
         }
     }
 
-    /// What another agent was assigned is its own. An assignment that was made by taking ends with
-    /// its lease: whoever held it has gone silent.
+    /// Refuses a task that another agent was assigned. An assignment made by taking ends with its
+    /// lease, so a task whose lease has expired may be taken.
     fn not_assigned_to_another(&self, id: TodoId) -> Result<(), Refused> {
         let todo = self.todo(id)?;
         let Some(agent) = todo.assignee.clone().filter(|_| self.policy().assigning_starts) else {

@@ -75,7 +75,7 @@ pub struct WakeRun {
 /// A process takes a run over, with the settings that it would give it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigureRun<'a> {
-    /// Whoever started the process.
+    /// The actor that started the process.
     pub executor: &'a Actor,
     /// None: it has no model for the agent.
     pub settings: Option<Settings>,

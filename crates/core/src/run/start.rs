@@ -51,7 +51,7 @@ impl StartRun {
             _ => return Err(Refusal::MayNotRun { role: actor.role }.into()),
         }
         let plays = matches!(self.role, Role::Lead | Role::Owner);
-        // Whoever leads sees the whole of a mission: a narrowed token does not make one.
+        // A lead sees a whole mission, so a narrowed token cannot start a run as one.
         let may_play =
             may_any(actor.role, Subject::Run, Action::Play) && actor.reach.is_everything();
         if plays && !may_play {

@@ -24,7 +24,7 @@ impl Call<'_, '_> {
                 self.reach_issue(&issue)?;
                 Ok(issue)
             }
-            // Whether it is there is nothing that a narrowed token is told either.
+            // A narrowed token does not learn whether an issue outside its reach exists.
             None => {
                 self.reach(&Place::issue(number))?;
                 Err(unknown())

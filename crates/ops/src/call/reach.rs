@@ -126,7 +126,7 @@ impl Call<'_, '_> {
         }
     }
 
-    /// What was asked on an issue lies there, wherever its session went since.
+    /// A gate stays with the issue it was asked on, even if its session is bound elsewhere now.
     fn place_of_gate(&mut self, gate: &Gate) -> Result<Place, Error> {
         if let Some(todo) = gate.todo_id {
             return self.place_of_todo(todo);
@@ -188,7 +188,7 @@ impl Call<'_, '_> {
             Scope::Session { session_id } => {
                 self.place_of_session_id(SessionId::parse(session_id))?.unwrap_or_default()
             }
-            // A turn lies where the session does in whose chat it is.
+            // A turn belongs to the session whose chat it is in.
             Scope::Turn { conversation_id, .. } => {
                 let session = match ConversationId::parse(conversation_id) {
                     Some(id) => self.tx.session_of_conversation(id)?,
@@ -210,7 +210,7 @@ impl Call<'_, '_> {
         }
     }
 
-    /// Events name what they happened to by its id; which kind it is, its table tells.
+    /// An event names its subject by id only, so each table is asked whether it has that id.
     fn place_of_aggregate(&mut self, aggregate: &str) -> Result<Place, Error> {
         let Some(project) = self.project()? else { return Ok(Place::project()) };
         if let Some(list) = ListId::parse(aggregate).map(|id| self.tx.list_by_id(id)).transpose()?

@@ -48,7 +48,7 @@ impl Define for StoreIdentity {
         let Some(rule) = input.rule.filter(|rule| *rule != current) else {
             return Ok(Output { rule: current });
         };
-        // Nobody locks everybody out by accident.
+        // Without a valid operator token nobody could set the rule back.
         if rule == IdentityRule::Tokens && !has_operator_token(call)? {
             return Err(Refusal::NoOperatorToken.into());
         }
