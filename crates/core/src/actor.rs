@@ -7,7 +7,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Reach;
+use crate::{Reach, RunId, TokenId};
 
 /// What someone is in punchlist. The operator is the human.
 #[derive(
@@ -47,13 +47,13 @@ impl Role {
         }
     }
 
-    /// Reads a role by its name; `supervisor` is `root`.
     /// Is it an agent's role, and neither the person's nor the engine's own?
     #[must_use]
     pub const fn is_agent(self) -> bool {
         !matches!(self, Self::Operator | Self::System)
     }
 
+    /// Reads a role by its name; `supervisor` is `root`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         if text == "supervisor" {
@@ -149,6 +149,17 @@ pub struct Actor {
     pub reach: Reach,
     /// A token fixes the agent. Without a token the caller may name any agent.
     pub fixed: bool,
+    /// The token or run that proves it; none: it is known by its name alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Credential>,
+}
+
+/// What proves an agent, where it is that agent's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Credential {
+    Token(TokenId),
+    Run(RunId),
 }
 
 impl Actor {
@@ -164,6 +175,7 @@ impl Actor {
             pillar: None,
             reach: Reach::default(),
             fixed: false,
+            proof: None,
         }
     }
 

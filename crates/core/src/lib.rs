@@ -41,7 +41,7 @@ pub mod time;
 pub mod todo;
 pub mod transition;
 
-pub use actor::{Actor, AgentPath, Role};
+pub use actor::{Actor, AgentPath, Credential, Role};
 pub use agent::{Agent, AgentStatus, Agents};
 pub use command::{Command, decide};
 pub use decision::{Decision, Refused, Warning};

@@ -27,8 +27,8 @@ use crate::event::{
     RunWoken,
 };
 use crate::{
-    Actor, AgentPath, ConversationId, DelegationId, Event, ProjectId, Reach, Role, RunId, Scope,
-    SessionId, Time,
+    Actor, AgentPath, ConversationId, Credential, DelegationId, Event, ProjectId, Reach, Role,
+    RunId, Scope, SessionId, Time,
 };
 
 /// Whether a run goes on.
@@ -184,6 +184,7 @@ impl Run {
         actor.pillar.clone_from(&self.pillar);
         actor.reach.clone_from(&self.reach);
         actor.fixed = true;
+        actor.proof = Some(Credential::Run(self.id));
         actor
     }
 

@@ -264,7 +264,8 @@ impl<'a, 't> Call<'a, 't> {
         snapshot: &mut Snapshot,
         command: impl Into<Command>,
     ) -> Result<Decision, Error> {
-        let actor = self.envelope.actor.clone();
+        let actor =
+            Actor { proof: self.envelope.proof.credential(), ..self.envelope.actor.clone() };
         self.decide_as(&actor, snapshot, &command.into())
     }
 
