@@ -12,7 +12,7 @@ mod take;
 
 pub use change::{
     CancelRun, ConfigureRun, DriveRun, Driven, RecordReply, RecordResult, RecordStart,
-    RecordSummary, WakeRun,
+    RecordSummary, WakeRun, may_execute,
 };
 pub use history::{HISTORY_MAX, Kept, trim};
 pub use start::StartRun;

@@ -9,7 +9,7 @@ mod pause;
 mod promote;
 mod start;
 
-pub use bind::{BindSession, Bound, UnbindSession};
+pub use bind::{BindSession, Binding, Bound, UnbindSession};
 pub use end::EndSession;
 pub use pause::{PauseSession, ResumeSession};
 pub use promote::{PromoteSession, Step, steps};

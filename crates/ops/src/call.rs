@@ -26,6 +26,8 @@ pub(crate) use runs::{NewRun, Reply, ToolResult};
 pub(crate) use session_lists::scope_of as scope_of_session;
 pub(crate) use sessions::NewSession;
 
+use std::fmt;
+
 use punchlist_core::authority::{Action, Subject, Verdict, authority, may_any};
 use punchlist_core::command::Command;
 use punchlist_core::event::{CommandRefused, ListOpened, ProjectOpened};
@@ -33,8 +35,8 @@ use punchlist_core::issue::address::{self, Precision};
 use punchlist_core::policy::{Wip, policy};
 use punchlist_core::text::{TextFault, Title};
 use punchlist_core::{
-    Actor, Decision, Event, Ids, List, ListId, ProjectId, Refusal, Refused, Scope, Snapshot,
-    TodoId, TodoKind, decide,
+    Actor, By, Decide, Decision, Event, Ids, List, ListId, ProjectId, Refusal, Refused, Scope,
+    Snapshot, TodoId, TodoKind, decide,
 };
 use punchlist_store::rows::lists::{Lock, TodoKey};
 use punchlist_store::{Load, Stamp, Tx};
@@ -287,6 +289,34 @@ impl<'a, 't> Call<'a, 't> {
         }
     }
 
+    /// Asks the core about a command on what is no list, as the caller. A refusal that leaves a line
+    /// leaves it with the aggregate.
+    pub(crate) fn decided<C: Decide>(
+        &mut self,
+        command: &C,
+        on: C::On<'_>,
+        aggregate: (ProjectId, &dyn fmt::Display),
+    ) -> Result<C::Out, Error> {
+        self.decided_by(&self.envelope.actor, command, on, aggregate)
+    }
+
+    /// The caller, the time and fresh ids.
+    const fn by(&mut self) -> By<'_> {
+        By { actor: &self.envelope.actor, now: self.envelope.now, ids: &mut self.ids }
+    }
+
+    /// The same for what somebody else does, or what happens by policy.
+    pub(crate) fn decided_by<C: Decide>(
+        &mut self,
+        actor: &Actor,
+        command: &C,
+        on: C::On<'_>,
+        (project, id): (ProjectId, &dyn fmt::Display),
+    ) -> Result<C::Out, Error> {
+        let by = By { actor, ..self.by() };
+        command.decide(on, by).map_err(|refused| self.refuse(project, id, refused))
+    }
+
     /// Writes down that the caller tried to judge an item, where its role never may.
     pub(crate) fn keep_try(&mut self, action: Action, named: &str) -> Result<(), Error> {
         let Some(project) = self.project()? else { return Ok(()) };
@@ -303,7 +333,12 @@ impl<'a, 't> Call<'a, 't> {
     }
 
     /// Keeps the line a refusal leaves, if it leaves one.
-    fn refuse(&mut self, project: ProjectId, aggregate: &impl ToString, refused: Refused) -> Error {
+    fn refuse(
+        &mut self,
+        project: ProjectId,
+        aggregate: &dyn fmt::Display,
+        refused: Refused,
+    ) -> Error {
         self.audit = refused.audit.map(|event| (project, aggregate.to_string(), event));
         refused.refusal.into()
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Issue, keeper};
 use crate::authority::{Action, Subject};
 use crate::event::{IssueLinked, IssueUnlinked};
-use crate::{Actor, Decision, Ids, IssueId, LinkId, ProjectId, Refusal, Refused, Time};
+use crate::{By, Decide, Decision, IssueId, LinkId, ProjectId, Refusal, Refused, Time};
 
 /// How one issue stands to another.
 #[derive(
@@ -73,28 +73,35 @@ impl Link {
     }
 }
 
+/// Two issues, and the links between them, whichever way.
+#[derive(Clone, Copy, Debug)]
+pub struct Linking<'a> {
+    pub from: &'a Issue,
+    pub to: &'a Issue,
+    pub links: &'a [Link],
+}
+
 /// Link two issues.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkIssues {
     pub kind: LinkKind,
 }
 
 /// Take a link back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnlinkIssues {
     pub kind: LinkKind,
 }
 
-impl LinkIssues {
-    /// `links`: those between these two issues, whichever way.
-    pub fn decide(
-        self,
-        (from, to): (&Issue, &Issue),
-        links: &[Link],
-        actor: &Actor,
-        now: Time,
-        ids: &mut Ids,
-    ) -> Result<Decision, Refused> {
+impl Decide for LinkIssues {
+    type On<'a> = Linking<'a>;
+    type Out = Decision;
+
+    fn decide(
+        &self,
+        Linking { from, to, links }: Self::On<'_>,
+        By { actor, now, ids }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         keeper(actor, Subject::Issue, Action::Link, || true)?;
         if from.id == to.id {
             return Err(Refusal::SelfLink { number: from.number }.into());
@@ -117,13 +124,15 @@ impl LinkIssues {
     }
 }
 
-impl UnlinkIssues {
-    pub fn decide(
-        self,
-        (from, to): (&Issue, &Issue),
-        links: &[Link],
-        actor: &Actor,
-    ) -> Result<Decision, Refused> {
+impl Decide for UnlinkIssues {
+    type On<'a> = Linking<'a>;
+    type Out = Decision;
+
+    fn decide(
+        &self,
+        Linking { from, to, links }: Self::On<'_>,
+        By { actor, .. }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         keeper(actor, Subject::Issue, Action::Link, || true)?;
         let Some(link) = links.iter().find(|link| link.says(self.kind, from.id, to.id)) else {
             let (number, to) = (from.number, to.number);
@@ -138,13 +147,17 @@ impl UnlinkIssues {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decide::tests::decided;
     use crate::issue::tests::issue;
-    use crate::{AgentPath, Event, Role};
+    use crate::{Actor, AgentPath, Event, Ids, Role};
 
     fn link(kind: LinkKind, pair: (&Issue, &Issue), links: &[Link]) -> Result<Link, Refusal> {
         let (now, mut ids) = (Time::from_micros(3), Ids::new(Time::from_micros(3), 9));
         let actor = Actor::new(Role::Root, AgentPath::primary());
-        let decided = LinkIssues { kind }.decide(pair, links, &actor, now, &mut ids);
+        let decided = {
+            let on = Linking { from: pair.0, to: pair.1, links };
+            LinkIssues { kind }.decide(on, By { actor: &actor, now, ids: &mut ids })
+        };
         match decided.map_err(|refused| refused.refusal)?.events.as_slice() {
             [Event::IssueLinked(linked)] => Ok(linked.link.clone()),
             events => panic!("{events:?}"),
@@ -182,8 +195,15 @@ mod tests {
         let made = link(kind, (&a, &b), &[]).unwrap();
         let links = [made];
         let unlink = UnlinkIssues { kind };
-        assert_eq!(unlink.decide((&b, &a), &links, &actor).unwrap().events.len(), 1);
-        let refused = unlink.decide((&a, &b), &[], &actor).unwrap_err();
+        assert_eq!(
+            decided(&unlink, Linking { from: &b, to: &a, links: &links }, &actor)
+                .unwrap()
+                .events
+                .len(),
+            1
+        );
+        let refused =
+            decided(&unlink, Linking { from: &a, to: &b, links: &[] }, &actor).unwrap_err();
         assert_eq!(refused.refusal, Refusal::NotLinked { number: 1, kind, to: 2 });
     }
 }

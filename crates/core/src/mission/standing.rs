@@ -1,22 +1,31 @@
 //! Let a mission, or one pillar of it, rest or go on.
 
+use serde::{Deserialize, Serialize};
+
 use super::init::next_cycle;
 use super::{Mission, Standing};
 use crate::authority::{Action, Subject, may, owns_mission};
 use crate::event::MissionStandingChanged;
-use crate::{Actor, Decision, Refusal, Refused, Time};
+use crate::{Actor, By, Decide, Decision, Refusal, Refused};
 
 /// Pause or resume.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetStanding {
     pub pillar: Option<String>,
     /// Active or paused; archived comes from the mission's file.
     pub status: Standing,
 }
 
-impl SetStanding {
+impl Decide for SetStanding {
+    type On<'a> = &'a Mission;
+    type Out = Decision;
+
     /// Says nothing new where it stands so already.
-    pub fn decide(&self, mission: &Mission, actor: &Actor, now: Time) -> Result<Decision, Refused> {
+    fn decide(
+        &self,
+        mission: Self::On<'_>,
+        By { actor, now, .. }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         let action = match self.status {
             Standing::Paused => Action::Pause,
             Standing::Active | Standing::Archived => Action::Resume,

@@ -6,6 +6,7 @@ mod any_commands;
 mod any_edits;
 mod checklist;
 mod commands;
+mod commands_are_data;
 mod driver;
 mod edges;
 mod edit_checklist;

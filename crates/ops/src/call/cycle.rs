@@ -25,9 +25,8 @@ impl Call<'_, '_> {
     pub(crate) fn run_cycle(&mut self, slug: &str, if_due: bool) -> Result<Output, Error> {
         let mission = self.mission(slug, Lock::Row)?;
         self.reach(&Place::mission(&mission.slug))?;
-        let (actor, now) = (self.envelope.actor.clone(), self.envelope.now);
-        let decided = RunCycle { if_due }.decide(&mission, &actor, now);
-        let decided = decided.map_err(|r| self.refuse(mission.project_id, &mission.id, r))?;
+        let aggregate = (mission.project_id, &mission.id as _);
+        let decided = self.decided(&RunCycle { if_due }, &mission, aggregate)?;
         let next_cycle_at = mission.next_cycle_at;
         let Some(decision) = decided else {
             return Ok(Output { next_cycle_at, ..Output::default() });
@@ -106,13 +105,11 @@ impl Call<'_, '_> {
         todo_id: TodoId,
     ) -> Result<(), Error> {
         let Some(todo) = list.todo(todo_id).cloned() else { return Ok(()) };
-        let (actor, now, project_id) =
-            (self.envelope.actor.clone(), self.envelope.now, mission.project_id);
-        let ask =
-            Escalate { project_id, todo: &todo, mission: &mission.slug, pillar: &pillar.slug };
-        let decision = ask.decide(&actor, now, &mut self.ids);
+        let project_id = mission.project_id;
+        let ask = Escalate { mission: mission.slug.clone(), pillar: pillar.slug.clone() };
+        let decision = self.decided(&ask, (project_id, &todo), (project_id, &mission.id))?;
         for old in self.tx.open_gates_about(project_id, todo_id)? {
-            let decision = old.supersede(&actor);
+            let decision = old.supersede(&self.envelope.actor);
             self.record_gate(project_id, Some(old), &decision)?;
         }
         let gate = self.record_gate(project_id, None, &decision)?;

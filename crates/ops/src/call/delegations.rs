@@ -28,9 +28,7 @@ impl Call<'_, '_> {
     pub(crate) fn delegate(&mut self, command: &Delegate) -> Result<Delegation, Error> {
         let project = self.ensure_project()?;
         let session = self.session_to_delegate_in()?;
-        let (actor, now) = (self.envelope.actor.clone(), self.envelope.now);
-        let decided = command.decide(project, session.as_ref(), &actor, now, &mut self.ids);
-        let decision = decided.map_err(|refused| self.refuse(project, &project, refused))?;
+        let decision = self.decided(command, (project, session.as_ref()), (project, &project))?;
         let delegation = self.record_delegation(project, None, &decision)?;
         self.try_again(&delegation)?;
         if let Some(conversation) = delegation.conversation_id {
@@ -177,9 +175,8 @@ impl Call<'_, '_> {
         };
         let mut actor = system();
         actor.agent = delegation.parent_agent.clone();
-        let decided =
-            CancelDelegation { reason: Body::new(reason).ok() }.decide(&delegation, &actor);
-        let decision = decided.map_err(|r| self.refuse(project, &delegation.id, r))?;
+        let cancel = CancelDelegation { reason: Body::new(reason).ok() };
+        let decision = self.decided_by(&actor, &cancel, &delegation, (project, &id))?;
         let delegation = self.record_delegation(project, Some(delegation), &decision)?;
         self.stop_worker(&delegation)
     }
@@ -308,11 +305,9 @@ impl Call<'_, '_> {
                 None => continue,
             }
         };
-        let actor = self.envelope.actor.clone();
         let take = TakeDelegation { lease_s, clock };
-        let decided = take.decide(&delegation, lease.as_ref(), &actor);
         let (decision, lease) =
-            decided.map_err(|refused| self.refuse(project, &delegation.id, refused))?;
+            self.decided(&take, (&delegation, lease.as_ref()), (project, &delegation.id))?;
         let delegation = self.record_delegation(project, Some(delegation), &decision)?;
         self.tx.put_delegation_lease(delegation.id, &lease)?;
         Ok(Some((delegation, lease)))
@@ -327,7 +322,8 @@ impl Call<'_, '_> {
     ) -> Result<Option<Delegation>, Error> {
         let (id, project) = (delegation.id, delegation.project_id);
         let run = self.tx.run_of_delegation(id)?.filter(|run| !run.is_over());
-        let buried = BuryDelegation.decide(&delegation, lease, run.as_ref());
+        let on = (&delegation, lease, run.as_ref());
+        let buried = self.decided(&BuryDelegation, on, (project, &id))?;
         if let Some(run) = run {
             self.after_death(run)?;
         }
@@ -349,10 +345,9 @@ impl Call<'_, '_> {
         let (delegation, lease) = self.delegation_behind_its_issue(named)?;
         let (project, clock) = (delegation.project_id, self.tx.clock()?);
         let command = ReportDelegation { report, epoch, clock };
-        let decided = command.decide(&delegation, lease.as_ref(), &self.envelope.actor);
-        let (decision, lease) =
-            decided.map_err(|refused| self.refuse(project, &delegation.id, refused))?;
         let id = delegation.id;
+        let (decision, lease) =
+            self.decided(&command, (&delegation, lease.as_ref()), (project, &id))?;
         let delegation = self.record_delegation(project, Some(delegation), &decision)?;
         self.tx.put_delegation_lease(id, &lease)?;
         self.land(&delegation)?;
@@ -381,8 +376,8 @@ impl Call<'_, '_> {
         let (delegation, lease) = self.delegation(named, Lock::Row)?;
         let (project, clock) = (delegation.project_id, self.tx.clock()?);
         let command = HeartbeatDelegation { epoch, lease_s, clock };
-        let decided = command.decide(&delegation, lease.as_ref(), &self.envelope.actor);
-        let lease = decided.map_err(|refused| self.refuse(project, &delegation.id, refused))?;
+        let id = delegation.id;
+        let lease = self.decided(&command, (&delegation, lease.as_ref()), (project, &id))?;
         self.tx.put_delegation_lease(delegation.id, &lease)?;
         Ok(lease)
     }
@@ -393,9 +388,8 @@ impl Call<'_, '_> {
         command: &CancelDelegation,
     ) -> Result<Delegation, Error> {
         let (delegation, _) = self.delegation(named, Lock::Row)?;
-        let (actor, project) = (self.envelope.actor.clone(), delegation.project_id);
-        let decided = command.decide(&delegation, &actor);
-        let decision = decided.map_err(|refused| self.refuse(project, &delegation.id, refused))?;
+        let project = delegation.project_id;
+        let decision = self.decided(command, &delegation, (project, &delegation.id))?;
         let delegation = self.record_delegation(project, Some(delegation), &decision)?;
         self.stop_worker(&delegation)?;
         Ok(delegation)
@@ -419,9 +413,8 @@ impl Call<'_, '_> {
         command: &DecideProposal,
     ) -> Result<(Delegation, Vec<String>), Error> {
         let project = delegation.project_id;
-        let decided = command.decide(&delegation, actor);
         let (decision, items) =
-            decided.map_err(|refused| self.refuse(project, &delegation.id, refused))?;
+            self.decided_by(actor, command, &delegation, (project, &delegation.id))?;
         let (issue_id, origin_agent) = (delegation.issue_id, delegation.agent.clone());
         let delegation = self.record_delegation(project, Some(delegation), &decision)?;
         if items.is_empty() {

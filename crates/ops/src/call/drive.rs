@@ -77,8 +77,8 @@ impl Call<'_, '_> {
             work: &work,
             now,
         };
-        let driven = DriveRun { facts: &facts, detail, code }.decide(&run);
-        let driven = driven.map_err(|refused| self.refuse(project, &run.id, refused))?;
+        let ask = DriveRun { detail: detail.map(str::to_owned), code: code.map(str::to_owned) };
+        let driven = self.decided(&ask, (&run, &facts), (project, &run.id))?;
         let run = self.record_run(project, Some(run), &driven.decision)?;
         let mut said = None;
         match &driven.verdict {

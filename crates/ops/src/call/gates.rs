@@ -29,9 +29,9 @@ impl Call<'_, '_> {
             Some(issue) => self.checklist(issue)?,
             None => None,
         };
-        let actor = self.envelope.actor.clone();
         let id = session.as_ref().map(|session| session.id);
-        let earlier = self.tx.gates_asked(project_id, id, &actor.principal, EARLIER_MAX)?;
+        let asker = &self.envelope.actor.principal;
+        let earlier = self.tx.gates_asked(project_id, id, asker, EARLIER_MAX)?;
         let ground = Ground {
             project_id,
             session: session.as_ref(),
@@ -40,8 +40,7 @@ impl Call<'_, '_> {
             run_id: self.envelope.context.run,
             earlier: &earlier,
         };
-        let decided = command.decide(&ground, &actor, self.envelope.now, &mut self.ids);
-        let asked = decided.map_err(|refused| self.refuse(project_id, &project_id, refused))?;
+        let asked = self.decided(command, &ground, (project_id, &project_id))?;
         let known = |id: GateId| earlier.iter().find(|gate| gate.id == id).cloned();
         match asked {
             Asked::Standing(id) => known(id).ok_or_else(gone),
@@ -82,7 +81,7 @@ impl Call<'_, '_> {
             self.lock_mission_of(id)?;
         }
         let gate = self.gate(named, Lock::Row)?;
-        let (actor, project) = (self.envelope.actor.clone(), gate.project_id);
+        let project = gate.project_id;
         let checklist = match &issue {
             Some(issue) if gate.purpose == Some(Purpose::SignOff) => {
                 Some(self.open_checklist(issue)?)
@@ -90,7 +89,7 @@ impl Call<'_, '_> {
             _ => None,
         };
         let judged = issue.as_ref().zip(checklist.as_ref());
-        let checked = command.check(&gate, judged, &actor);
+        let checked = command.check(&gate, judged, &self.envelope.actor);
         checked.map_err(|refused| self.refuse(project, &gate.id, refused))?;
         let revision = match issue {
             Some(issue) if gate.purpose == Some(Purpose::SignOff) => {
@@ -101,8 +100,7 @@ impl Call<'_, '_> {
             Some(issue) => Some(issue.revision),
             None => None,
         };
-        let decided = command.decide(&gate, &actor, revision);
-        let decision = decided.map_err(|refused| self.refuse(project, &gate.id, refused))?;
+        let decision = self.decided(command, (&gate, revision), (project, &gate.id))?;
         let gate = self.record_gate(project, Some(gate), &decision)?;
         self.wake_asker(&gate)?;
         self.follow_permission(&gate)?;

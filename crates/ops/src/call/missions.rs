@@ -3,10 +3,7 @@
 use punchlist_core::authority::{Action, Subject, may_any};
 use punchlist_core::conversation::{MessageKind, Speaker};
 use punchlist_core::mission::{InitMission, Initialised, SetStanding};
-use punchlist_core::{
-    Actor, Decision, Event, Ids, Mission, Place, ProjectId, Refusal, Refused, Scope, Snapshot,
-    Tally, Time,
-};
+use punchlist_core::{Actor, Decision, Event, Mission, Place, Refusal, Scope, Snapshot, Tally};
 use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -58,33 +55,11 @@ impl Call<'_, '_> {
 
     /// Makes or updates a mission, with its chats.
     pub(crate) fn init_mission(&mut self, command: &InitMission) -> Result<Initialised, Error> {
-        self.make_mission(command, InitMission::decide)
-    }
-
-    /// Makes what a mission lacks, and leaves alone what it has.
-    pub(crate) fn complete_mission(&mut self, command: &InitMission) -> Result<Initialised, Error> {
-        self.make_mission(command, InitMission::decide_missing)
-    }
-
-    fn make_mission(
-        &mut self,
-        command: &InitMission,
-        decide: impl FnOnce(
-            &InitMission,
-            ProjectId,
-            Option<&Mission>,
-            &Actor,
-            Time,
-            &mut Ids,
-        ) -> Result<Initialised, Refused>,
-    ) -> Result<Initialised, Error> {
         let project = self.ensure_project()?;
         let slug = command.spec.slug().unwrap_or_default();
         self.reach(&Place::mission(&slug))?;
         let existing = self.tx.mission(project, &slug, Lock::Row)?;
-        let (actor, now) = (self.envelope.actor.clone(), self.envelope.now);
-        let decided = decide(command, project, existing.as_ref(), &actor, now, &mut self.ids);
-        let made = decided.map_err(|refused| self.refuse(project, &project, refused))?;
+        let made = self.decided(command, (project, existing.as_ref()), (project, &project))?;
         let mut state = existing;
         let stamp = self.stamp(project);
         self.tx.record_mission(&mut state, &made.decision, &stamp)?;
@@ -105,9 +80,8 @@ impl Call<'_, '_> {
             Some(pillar) => self.reach_pillar(&mission, pillar)?,
             None => self.reach(&Place::mission(&mission.slug))?,
         }
-        let (actor, now) = (self.envelope.actor.clone(), self.envelope.now);
-        let decided = command.decide(&mission, &actor, now);
-        let decision = decided.map_err(|r| self.refuse(mission.project_id, &mission.id, r))?;
+        let of = (mission.project_id, &mission.id as _);
+        let decision = self.decided(command, &mission, of)?;
         self.record_mission(mission, &decision)
     }
 

@@ -8,8 +8,8 @@ use punchlist_core::plan::{ArchivedPlan, Purge, PurgePlans, PurgedPlan, Tree, po
 use punchlist_core::policy::policy;
 use punchlist_core::text::Title;
 use punchlist_core::{
-    Agent, AgentPath, AgentStatus, Agents, ArchiveReason, Decision, ProjectId, Refusal, Scope,
-    Snapshot, TodoId,
+    Agent, AgentPath, AgentStatus, Agents, ArchiveReason, Decide, Decision, ProjectId, Refusal,
+    Scope, Snapshot, TodoId,
 };
 use punchlist_store::Load;
 
@@ -98,7 +98,7 @@ impl Call<'_, '_> {
 
     /// Deletes the tasks of what was archived long ago, as far as the core decides.
     pub(crate) fn purge_plans(&mut self, command: PurgePlans) -> Result<Vec<PurgedPlan>, Error> {
-        let (actor, now) = (self.envelope.actor.clone(), self.envelope.now);
+        let now = self.envelope.now;
         let mut archived = Vec::new();
         if let Some(project) = self.project()? {
             let until = command.archived_until(now);
@@ -108,7 +108,8 @@ impl Call<'_, '_> {
             }
         }
         let mut purged = Vec::new();
-        for Purge { list, plan, event } in command.decide(&archived, &actor, now)? {
+        let purges = command.decide(&archived, self.by()).map_err(|refused| refused.refusal)?;
+        for Purge { list, plan, event } in purges {
             let decision = Decision { events: vec![event], ..Decision::default() };
             self.record(&mut Snapshot::empty(list), &decision)?;
             purged.push(plan);
@@ -153,7 +154,7 @@ impl Call<'_, '_> {
         self.reach_agent(&command.agent)?;
         let project = self.ensure_project()?;
         let known = self.tx.agent(project, &command.agent)?;
-        let heard = command.decide(known.as_ref(), &self.envelope.actor, self.envelope.now)?;
+        let heard = command.decide(known.as_ref(), self.by()).map_err(|refused| refused.refusal)?;
         self.record_agent(project, heard)
     }
 
@@ -165,7 +166,7 @@ impl Call<'_, '_> {
             Some(project) => self.tx.agent(project, &command.agent)?,
             None => None,
         };
-        let heard = command.decide(known.as_ref(), &self.envelope.actor, self.envelope.now)?;
+        let heard = command.decide(known.as_ref(), self.by()).map_err(|refused| refused.refusal)?;
         let project = self.ensure_project()?;
         let agent = self.record_agent(project, heard)?;
         self.claim_tasks(project, command)?;

@@ -5,7 +5,7 @@
 //! down or by the next one.
 
 use punchlist_core::conversation::{Channel, Conversation, MessageKind, Part, SYNTHETIC, Speaker};
-use punchlist_core::driver::{Finish, Spent, Trigger, Ways};
+use punchlist_core::driver::{Finish, Spent, Trigger, Ways, of_calls};
 use punchlist_core::run::{
     ConfigureRun, RecordReply, RecordResult, RecordStart, RecordSummary, Settings, StartRun,
     TakeRun, Taken, WORKER_DIED,
@@ -88,9 +88,8 @@ impl Call<'_, '_> {
             names_model: new.names_model,
             held: new.held,
         };
-        let (actor, now) = (self.envelope.actor.clone(), self.envelope.now);
-        let decided = command.decide(project, &actor, now, &mut self.ids);
-        let mut decision = decided.map_err(|refused| self.refuse(project, &project, refused))?;
+        let now = self.envelope.now;
+        let mut decision = self.decided(&command, project, (project, &project))?;
         let effects = std::mem::take(&mut decision.effects);
         let run = self.record_run(project, None, &decision)?;
         for effect in &effects {
@@ -193,8 +192,8 @@ impl Call<'_, '_> {
         let over = Overrides { drives: Some(run.settings.drives), ..Overrides::default() };
         let settings = self.envelope.agents.settings(run.agent.as_str(), &over).ok();
         let settings = settings.map(|(settings, _)| settings);
-        let decided = ConfigureRun { executor, settings }.decide(&run);
-        let decision = decided.map_err(|r| self.refuse(run.project_id, &run.id, r))?;
+        let of = (run.project_id, &run.id as _);
+        let decision = self.decided_by(executor, &ConfigureRun { settings }, &run, of)?;
         match decision.events.is_empty() {
             true => Ok(run),
             false => self.record_run(run.project_id, Some(run), &decision),
@@ -204,7 +203,8 @@ impl Call<'_, '_> {
     /// The process that had a run died: that is remembered, or, where it is once too often, the run
     /// ends and the item it worked on is held.
     pub(super) fn after_death(&mut self, run: Run) -> Result<Run, Error> {
-        let detail = match (TakeRun { after_death: true }).decide(&run) {
+        let taken = TakeRun { after_death: true };
+        let detail = match self.decided(&taken, &run, (run.project_id, &run.id))? {
             Taken::GoesOn(decision) if decision.events.is_empty() => return Ok(run),
             Taken::GoesOn(decision) => {
                 return self.record_run(run.project_id, Some(run), &decision);
@@ -222,18 +222,13 @@ impl Call<'_, '_> {
     }
 
     pub(crate) fn record_reply(&mut self, run: Run, reply: Reply) -> Result<Run, Error> {
-        let (calls, has_calls) = match &reply.part {
-            Part::Reply { calls, .. } => {
-                // Ids are new every time.
-                let said: Vec<_> = calls.iter().map(|call| (&call.name, &call.input)).collect();
-                (said, !calls.is_empty())
-            }
-            Part::Result { .. } => (Vec::new(), false),
+        let calls = match &reply.part {
+            Part::Reply { calls, .. } => of_calls(calls),
+            Part::Result { .. } => None,
         };
         let (spent, window, heard) = (reply.spent, reply.window, reply.heard);
-        let command = RecordReply { spent, calls, has_calls, window, heard };
-        let decided = command.decide(&run);
-        let decision = decided.map_err(|r| self.refuse(run.project_id, &run.id, r))?;
+        let command = RecordReply { spent, calls, window, heard };
+        let decision = self.decided(&command, &run, (run.project_id, &run.id))?;
         let said = (Speaker::Assistant, MessageKind::Text);
         let (author, part) = (run.actor().principal, Some((run.id, Some(reply.part.clone()))));
         self.post_as(author, run.project_id, run.conversation_id, said, reply.text, part)?;
@@ -252,8 +247,8 @@ impl Call<'_, '_> {
             false => None,
         };
         let ToolResult { changed, touched_list, .. } = result;
-        let decided = RecordResult { changed, touched_list, failed_on }.decide(&run);
-        let (decision, given_up) = decided.map_err(|r| self.refuse(run.project_id, &run.id, r))?;
+        let command = RecordResult { changed, touched_list, failed_on };
+        let (decision, given_up) = self.decided(&command, &run, (run.project_id, &run.id))?;
         let said = (Speaker::User, MessageKind::Result);
         let error = is_error.then(|| result.text.clone());
         let (author, part) = (run.actor().principal, Some((run.id, Some(result.part))));
@@ -273,8 +268,8 @@ impl Call<'_, '_> {
         text: &str,
         spent: Spent,
     ) -> Result<Run, Error> {
-        let decided = RecordSummary { spent }.decide(&run);
-        let decision = decided.map_err(|r| self.refuse(run.project_id, &run.id, r))?;
+        let command = RecordSummary { spent };
+        let decision = self.decided(&command, &run, (run.project_id, &run.id))?;
         let said = (Speaker::User, MessageKind::Summary);
         let text = format!("{SYNTHETIC} {text}");
         let (author, part) = (run.actor().principal, Some((run.id, None)));
@@ -284,8 +279,8 @@ impl Call<'_, '_> {
 
     /// An outside tool is about to be called.
     pub(crate) fn record_start(&mut self, run: Run, call_id: String) -> Result<Run, Error> {
-        let decided = RecordStart { call_id }.decide(&run);
-        let decision = decided.map_err(|r| self.refuse(run.project_id, &run.id, r))?;
+        let command = RecordStart { call_id };
+        let decision = self.decided(&command, &run, (run.project_id, &run.id))?;
         self.record_run(run.project_id, Some(run), &decision)
     }
 

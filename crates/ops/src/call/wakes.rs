@@ -30,7 +30,7 @@ impl Call<'_, '_> {
         }
         // People, and what is filed for a chat, have spoken already.
         let said = news.is_some() || matches!(by, Trigger::UserMessage | Trigger::Tick);
-        if let Some(decision) = (WakeRun { by, said }).decide(&run) {
+        if let Some(decision) = self.decided(&WakeRun { by, said }, &run, (project, &run.id))? {
             self.record_run(project, Some(run), &decision)?;
         }
         Ok(true)
@@ -51,8 +51,8 @@ impl Call<'_, '_> {
         let (run, _) = self.run(named, Lock::Row)?;
         let project = run.project_id;
         let executed = self.is_executed(&run)?;
-        let decided = CancelRun { reason: reason.to_owned(), executed }.decide(&run, actor);
-        let decision = decided.map_err(|refused| self.refuse(project, &run.id, refused))?;
+        let cancel = CancelRun { reason: reason.to_owned(), executed };
+        let decision = self.decided_by(actor, &cancel, &run, (project, &run.id))?;
         let run = self.record_run(project, Some(run), &decision)?;
         for id in self.tx.in_flight(run.id)? {
             self.call_off(project, id, "the run that handed it on was stopped")?;
