@@ -179,6 +179,21 @@ impl Actor {
         }
     }
 
+    /// Acts by policy alone.
+    #[must_use]
+    pub fn system() -> Self {
+        Self::new(Role::System, AgentPath::primary())
+    }
+
+    /// Does the actor's token reach this agent? Agents are the project's; a narrowed token speaks for
+    /// its own. If not, what the token would need.
+    pub fn reaches_agent(&self, agent: &AgentPath) -> Result<(), String> {
+        match self.reach.is_narrowed() && !agent.is_within(&self.agent) {
+            true => Err(format!("agent `{agent}`")),
+            false => Ok(()),
+        }
+    }
+
     /// The second name for the log: the role carried, where it is not the one proved.
     #[must_use]
     pub fn carried(&self) -> Option<Role> {

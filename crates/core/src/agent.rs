@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::authority::{Action, Subject, may};
+use crate::command::ClaimTodo;
 use crate::event::AgentChanged;
 use crate::{Actor, AgentPath, By, Decide, ListKind, Refusal, Refused, Span, Time, Todo, TodoKind};
 
@@ -145,12 +146,26 @@ impl Decide for SetAgentStatus {
 }
 
 impl SetAgentStatus {
+    /// May this status claim tasks at all? Only then are they looked for.
+    #[must_use]
+    pub const fn may_claim(&self) -> bool {
+        matches!(self.status, AgentStatus::Complete)
+    }
+
+    /// The claim that this status makes on a plan task, if it makes one.
+    #[must_use]
+    pub fn claim(&self, task: &Todo, actor: &Actor) -> Option<ClaimTodo> {
+        let (todo_id, outcome, evidence) = (task.id, self.note.clone(), Vec::new());
+        let claims = self.claims(task, actor);
+        claims.then_some(ClaimTodo { todo_id, outcome, evidence, clock: None })
+    }
+
     /// Does this status claim the plan task? An agent that is complete says that its open tasks are
     /// done. It never completes them: their reviewer accepts or returns the claim.
     #[must_use]
     pub fn claims(&self, task: &Todo, actor: &Actor) -> bool {
         let task_subject = Subject::Todo(ListKind::Plan, TodoKind::Step);
-        self.status == AgentStatus::Complete
+        self.may_claim()
             && task.assignee.as_ref() == Some(&self.agent)
             && !task.status.is_settled()
             && task.claim.is_none()

@@ -22,6 +22,7 @@ pub mod duration;
 pub mod effect;
 pub mod event;
 pub mod evidence;
+pub mod follow;
 pub mod gate;
 pub mod id;
 pub mod issue;

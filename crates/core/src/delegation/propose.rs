@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Delegation;
 use crate::authority::{Action, Subject, may};
+use crate::command::NewTodo;
 use crate::event::ProposalDecided;
 use crate::issue::checklist::{Line, parse};
 use crate::text::{Content, Title};
@@ -36,6 +37,12 @@ pub struct ProposedItem {
     /// A step unless said otherwise.
     #[serde(default)]
     pub kind: TodoKind,
+}
+
+impl From<ProposedItem> for NewTodo {
+    fn from(item: ProposedItem) -> Self {
+        Self { kind: item.kind, phase: item.phase, ..Self::titled(item.content) }
+    }
 }
 
 /// What is said to a proposal.

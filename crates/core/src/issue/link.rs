@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Issue, keeper};
+use super::{Issue, IssueStatus, keeper};
 use crate::authority::{Action, Subject};
 use crate::event::{IssueLinked, IssueUnlinked};
 use crate::{By, Decide, Decision, IssueId, LinkId, ProjectId, Refusal, Refused, Time};
@@ -73,6 +73,13 @@ impl Link {
     }
 }
 
+/// Is an issue below this one, and open? Closing this one lists it and does not touch it (Q-K6).
+/// `outgoing`: the link is kept on this issue's side.
+#[must_use]
+pub const fn is_open_child(kind: LinkKind, outgoing: bool, status: IssueStatus) -> bool {
+    matches!(kind, LinkKind::ChildOf) && !outgoing && !status.is_closed()
+}
+
 /// Two issues, and the links between them, whichever way.
 #[derive(Clone, Copy, Debug)]
 pub struct Linking<'a> {
@@ -121,6 +128,15 @@ impl Decide for LinkIssues {
         };
         let linked = IssueLinked { link, number: from.number, to: to.number };
         Ok(Decision { events: vec![linked.into()], ..Decision::default() })
+    }
+}
+
+impl UnlinkIssues {
+    /// The issue whose events these are: a symmetric link may be kept on the other side.
+    #[must_use]
+    pub fn keeper<'a>(self, on: Linking<'a>) -> &'a Issue {
+        let is_here = |link: &Link| link.kind == self.kind && link.from_issue == on.from.id;
+        if on.links.iter().any(is_here) { on.from } else { on.to }
     }
 }
 

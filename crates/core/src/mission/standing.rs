@@ -4,9 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use super::init::next_cycle;
 use super::{Mission, Standing};
-use crate::authority::{Action, Subject, may, owns_mission};
+use crate::authority::{
+    Action, Denial, Subject, Verdict, authority, may, owns_mission, owns_pillar,
+};
 use crate::event::MissionStandingChanged;
-use crate::{Actor, By, Decide, Decision, Refusal, Refused};
+use crate::{Actor, By, Decide, Decision, ListKind, Refusal, Refused, TodoKind};
 
 /// Pause or resume.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,7 +58,28 @@ impl Decide for SetStanding {
     }
 }
 
+/// May the actor look at what stands in this pillar?
+pub fn may_view_pillar(actor: &Actor, mission: &str, pillar: &str) -> Result<(), Refusal> {
+    let (role, action, list) = (actor.role, Action::View, ListKind::Pillar);
+    let todo_kind = TodoKind::Step;
+    let owns = owns_pillar(actor, mission, pillar);
+    let denial = match authority(role, list, todo_kind, action, owns) {
+        Verdict::Allow => return Ok(()),
+        Verdict::Deny(denial) => denial,
+        Verdict::Claim | Verdict::Recommend => Denial::Role,
+    };
+    Err(Refusal::NotPermitted { role, action, list, todo_kind, denial })
+}
+
 impl Mission {
+    /// The refusal for an actor that may not look at it as a whole.
+    pub fn shows_itself_to(&self, actor: &Actor) -> Result<(), Refusal> {
+        match self.is_seen_by(actor) {
+            true => Ok(()),
+            false => Err(Refusal::MayNotLead { role: actor.role }),
+        }
+    }
+
     /// May this actor look at it as a whole?
     #[must_use]
     pub fn is_seen_by(&self, actor: &Actor) -> bool {

@@ -173,6 +173,15 @@ impl Decide for DriveRun {
     }
 }
 
+impl WakeRun {
+    /// Wakes a run with what it is told. People, and what is filed for a chat, have spoken already.
+    #[must_use]
+    pub const fn with(by: Trigger, news: Option<&str>) -> Self {
+        let said = news.is_some() || matches!(by, Trigger::UserMessage | Trigger::Tick);
+        Self { by, said }
+    }
+}
+
 impl Decide for WakeRun {
     type On<'a> = &'a Run;
     type Out = Option<Decision>;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Run, RunState};
 use crate::event::RunStepped;
-use crate::{By, Decide, Decision, Refused};
+use crate::{By, Decide, Decision, Refusal, Refused};
 
 /// The code of a run or delegation that ended because its workers died.
 pub const WORKER_DIED: &str = "worker_died";
@@ -47,6 +47,16 @@ impl Decide for TakeRun {
         counters.deaths = deaths;
         let stepped = RunStepped { run_id: run.id, counters };
         Ok(Taken::GoesOn(Decision { events: vec![stepped.into()], ..Decision::default() }))
+    }
+}
+
+impl Run {
+    /// Only the process that has a run writes to it. `epoch`: the one it names; `current`: the run's.
+    pub const fn fence(&self, epoch: i64, current: i64) -> Result<(), Refusal> {
+        match epoch == current {
+            true => Ok(()),
+            false => Err(Refusal::StaleRun { run: self.id, epoch, current }),
+        }
     }
 }
 

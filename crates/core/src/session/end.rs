@@ -6,11 +6,18 @@ use super::bind::unbound;
 use super::{Session, going, keeper};
 use crate::authority::Action;
 use crate::event::SessionEnded;
-use crate::{By, Decide, Decision, Issue, Refused};
+use crate::{By, Decide, Decision, Issue, Refused, Run, RunId};
 
 /// Say that a session is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndSession;
+
+/// The runs that end with their session: what waits in it would wait for ever, for nobody resumes what
+/// has ended. `own`: the run that ends it, which goes on to its own end.
+#[must_use]
+pub fn ends_with(runs: Vec<Run>, own: Option<RunId>) -> Vec<Run> {
+    runs.into_iter().filter(|run| Some(run.id) != own).collect()
+}
 
 impl Decide for EndSession {
     type On<'a> = (&'a Session, Option<&'a Issue>);

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{Session, going, keeper};
 use crate::authority::Action;
-use crate::command::NewTodo;
+use crate::command::{HoldTodo, NewTodo, StartTodo};
 use crate::select::ordered;
-use crate::text::{Content, normalised};
+use crate::text::{Body, Content, normalised};
 use crate::todo::Hold;
-use crate::{By, Decide, Issue, Refusal, Refused, Snapshot, Status, Todo};
+use crate::{By, Command, Decide, Issue, Refusal, Refused, Snapshot, Status, Todo, TodoKind};
 
 /// File an issue and bind the session to it. One that works on an issue already keeps it: what it
 /// found beside that is another issue, or one below.
@@ -45,6 +45,26 @@ pub struct Step {
     /// Why it cannot go on. What only waits for another item of the list needs no such word: it
     /// comes after it.
     pub hold: Option<Hold>,
+}
+
+impl Step {
+    /// What makes the new step on the checklist stand as the item did: held, or begun.
+    #[must_use]
+    pub fn command(&self, checklist: &Snapshot) -> Option<Command> {
+        let text = normalised(self.item.title.as_str());
+        let is_it = |todo: &&Todo| {
+            todo.kind == TodoKind::Step
+                && !todo.status.is_settled()
+                && normalised(&todo.title) == text
+        };
+        let todo_id = checklist.todos.values().find(is_it)?.id;
+        let held = self.hold.as_ref().and_then(|hold| {
+            let (kind, reason) = (hold.kind, Body::new(&hold.reason).ok()?);
+            Some(HoldTodo { todo_id, kind, reason, until: None }.into())
+        });
+        let begun = || StartTodo { todo_id, reason: None }.into();
+        held.or_else(|| self.is_begun.then(begun))
+    }
 }
 
 /// What is open, in the order in which it was to be done: a checklist is worked from the top. What

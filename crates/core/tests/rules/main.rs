@@ -10,6 +10,7 @@ mod commands_are_data;
 mod driver;
 mod edges;
 mod edit_checklist;
+mod follow;
 mod import_mission_todos;
 mod import_todos;
 mod issue_life;

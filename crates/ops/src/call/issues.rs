@@ -2,7 +2,7 @@
 
 use punchlist_core::issue::{
     CloseAsDuplicate, Closing, CommentIssue, CreateIssue, DeferIssue, Ground, LinkIssues, LinkKind,
-    Linking, TransitionIssue, UnlinkIssues,
+    Linking, TransitionIssue, UnlinkIssues, is_open_child,
 };
 use punchlist_core::{Decision, Issue, Place, ProjectId, Refusal};
 use punchlist_store::rows::links::Seen;
@@ -84,9 +84,7 @@ impl Call<'_, '_> {
     /// The open issues below this one, which closing it lists and does not touch (Q-K6).
     pub(crate) fn open_children(&mut self, issue: &Issue) -> Result<Vec<Seen>, Error> {
         let mut links = self.tx.links_of(issue.id)?;
-        links.retain(|link| {
-            link.kind == LinkKind::ChildOf && !link.outgoing && !link.status.is_closed()
-        });
+        links.retain(|link| is_open_child(link.kind, link.outgoing, link.status));
         Ok(links)
     }
 
@@ -107,17 +105,16 @@ impl Call<'_, '_> {
     pub(crate) fn unlink(
         &mut self,
         from: Issue,
-        to: Issue,
+        to: &Issue,
         kind: LinkKind,
     ) -> Result<Issue, Error> {
         let links = self.tx.links_between(from.id, to.id)?;
         let project = from.project_id;
-        let on = Linking { from: &from, to: &to, links: &links };
-        let decision = self.decided(&UnlinkIssues { kind }, on, (project, &from.id))?;
-        // A symmetric link may be kept on the other side; its events are that issue's.
-        let is_kept_here = links.iter().any(|l| l.kind == kind && l.from_issue == from.id);
-        let owner = if is_kept_here { from.clone() } else { to };
-        self.record_issue(project, Some(owner), &decision)?;
+        let on = Linking { from: &from, to, links: &links };
+        let unlink = UnlinkIssues { kind };
+        let decision = self.decided(&unlink, on, (project, &from.id))?;
+        let keeper = unlink.keeper(on).clone();
+        self.record_issue(project, Some(keeper), &decision)?;
         Ok(from)
     }
 

@@ -1,9 +1,9 @@
 //! The calls on what missions are measured by.
 
-use punchlist_core::authority::{Action, Denial, Verdict, authority, owns_pillar};
 use punchlist_core::metric::{CollectMetrics, FailCollection, Metric, Reading, RecordReading};
+use punchlist_core::mission::may_view_pillar;
 use punchlist_core::text::Title;
-use punchlist_core::{ListKind, Mission, Place, Refusal, TodoKind};
+use punchlist_core::{Mission, Place};
 use punchlist_store::rows::lists::Lock;
 
 use super::Call;
@@ -63,18 +63,8 @@ impl Call<'_, '_> {
 
     /// May the caller look at what stands in this pillar?
     pub(crate) fn views_pillar(&mut self, mission: &str, pillar: &str) -> Result<(), Error> {
-        let actor = &self.envelope.actor;
-        let (role, action, list) = (actor.role, Action::View, ListKind::Pillar);
-        let owns = owns_pillar(actor, mission, pillar);
-        let todo_kind = TodoKind::Step;
-        let denial = match authority(role, list, todo_kind, action, owns) {
-            Verdict::Allow => {
-                return self.reach(&Place::pillar(mission, pillar));
-            }
-            Verdict::Deny(denial) => denial,
-            Verdict::Claim | Verdict::Recommend => Denial::Role,
-        };
-        Err(Refusal::NotPermitted { role, action, list, todo_kind, denial }.into())
+        may_view_pillar(&self.envelope.actor, mission, pillar)?;
+        self.reach(&Place::pillar(mission, pillar))
     }
 
     /// Does the caller's token reach the pillar of this metric? One that is not there is said

@@ -1,9 +1,7 @@
 //! The calls on missions: found by slug, with the limits and terms their lists are decided under.
 
-use punchlist_core::authority::{Action, Subject, may_any};
-use punchlist_core::conversation::{MessageKind, Speaker};
 use punchlist_core::mission::{InitMission, Initialised, SetStanding};
-use punchlist_core::{Actor, Decision, Event, Mission, Place, Refusal, Scope, Snapshot, Tally};
+use punchlist_core::{Decision, Mission, Place, Refusal, Scope, Snapshot, Tally};
 use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -142,66 +140,8 @@ impl Call<'_, '_> {
         Ok(())
     }
 
-    /// What a change of an item means for what hangs on it: a question about its deadline is
-    /// answered by any new deadline and by its end, whoever works on it when it is cancelled is
-    /// stopped (F-2), and what is said to returned work stands in the chat it is worked in (M-51).
-    pub(super) fn follow_mission(
-        &mut self,
-        actor: &Actor,
-        snapshot: &Snapshot,
-        decided: &Decision,
-    ) -> Result<(), Error> {
-        if !matches!(snapshot.list.scope, Scope::Pillar { .. }) {
-            return Ok(());
-        }
-        let project = snapshot.list.project_id;
-        for event in &decided.events {
-            let todo_id = match event {
-                Event::ClaimReturned(e) => {
-                    if let Some(chat) = self.chat_of(e.todo_id)? {
-                        let person = may_any(actor.role, Subject::Conversation, Action::Instruct);
-                        let speaker = if person { Speaker::User } else { Speaker::Assistant };
-                        let said = (speaker, MessageKind::Text);
-                        // Who did it goes on with it; the words are its order.
-                        if !self.hand_back(project, e.todo_id, &e.feedback)? {
-                            self.post(project, chat, said, e.feedback.clone())?;
-                        }
-                    }
-                    continue;
-                }
-                Event::TodoRevised(e) => e.todo_id,
-                Event::TodoCompleted(e) => {
-                    self.stop_work_on(project, e.todo_id, "the todo was completed")?;
-                    e.todo_id
-                }
-                Event::TodoCancelled(e) => {
-                    self.stop_work_on(project, e.todo_id, "the todo was cancelled")?;
-                    e.todo_id
-                }
-                _ => continue,
-            };
-            for gate in self.tx.open_gates_about(project, todo_id)? {
-                let overdue = snapshot.todo(todo_id).and_then(|todo| {
-                    todo.overdue_notified_for.filter(|asked| Some(*asked) == todo.deadline)
-                });
-                // The deadline it was asked about still stands, and so does the question.
-                if overdue.is_some() && snapshot.todo(todo_id).is_some_and(|t| t.status.is_active())
-                {
-                    continue;
-                }
-                let decision = gate.supersede(actor);
-                self.record_gate(project, Some(gate), &decision)?;
-            }
-        }
-        Ok(())
-    }
-
     /// May this role see missions at large? Step 3 has asked the table; here it is asked for which.
     pub(crate) fn sees_mission(&self, mission: &Mission) -> Result<(), Error> {
-        let actor = &self.envelope.actor;
-        if mission.is_seen_by(actor) {
-            return Ok(());
-        }
-        Err(Refusal::MayNotLead { role: actor.role }.into())
+        Ok(mission.shows_itself_to(&self.envelope.actor)?)
     }
 }

@@ -1,9 +1,8 @@
 //! The calls on permissions: asked for one call of a tool, found again, given always, taken back.
 
+use punchlist_core::follow::gate as follow;
 use punchlist_core::gate::permission::{PermissionGround, Permitted};
-use punchlist_core::gate::{
-    AnswerGate, AskPermission, GateDecision, GateKind, GateState, RevokePermission,
-};
+use punchlist_core::gate::{AnswerGate, AskPermission, GateDecision, RevokePermission};
 use punchlist_core::{Gate, GateId};
 use punchlist_store::rows::lists::Lock;
 
@@ -50,23 +49,20 @@ impl Call<'_, '_> {
         }
     }
 
-    /// What was given always answers whoever waits for the same: nobody is asked twice.
+    /// What was given always answers whoever waits for the same.
     pub(super) fn follow_permission(&mut self, gate: &Gate) -> Result<(), Error> {
-        if gate.kind != GateKind::Permission || !gate.is_standing_permission() {
+        if !gate.is_standing_permission() {
             return Ok(());
         }
         let project = gate.project_id;
         let others = self.tx.permission_gates(project, &gate.agent, &gate.text, EARLIER_MAX)?;
-        let is_answered = |other: &&Gate| {
-            other.id != gate.id && other.state == GateState::Open && other.asks_for_the_same(gate)
-        };
         let command = AnswerGate::plain(GateDecision::Resume, None);
-        for other in others.iter().filter(is_answered) {
-            let Some(other) = self.tx.gate(project, other.id, Lock::Row)? else { continue };
+        for id in follow::answers_too(gate, &others) {
+            let Some(other) = self.tx.gate(project, id, Lock::Row)? else { continue };
             let on = (&other, other.revision);
             let decision = self.decided(&command, on, (project, &other.id))?;
             let other = self.record_gate(project, Some(other), &decision)?;
-            self.wake_asker(&other)?;
+            self.then(project, follow::answered(&other))?;
         }
         Ok(())
     }

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use punchlist_core::agent::{Heard, RegisterAgent, SetAgentStatus};
-use punchlist_core::command::{ArchiveList, ClaimTodo};
+use punchlist_core::command::ArchiveList;
 use punchlist_core::plan::{ArchivedPlan, Purge, PurgePlans, PurgedPlan, Tree, position};
 use punchlist_core::policy::policy;
 use punchlist_core::text::Title;
 use punchlist_core::{
-    Agent, AgentPath, AgentStatus, Agents, ArchiveReason, Decide, Decision, ProjectId, Refusal,
-    Scope, Snapshot, TodoId,
+    Agent, AgentPath, Agents, ArchiveReason, Decide, Decision, ProjectId, Refusal, Scope, Snapshot,
+    TodoId,
 };
 use punchlist_store::Load;
 
@@ -176,10 +176,9 @@ impl Call<'_, '_> {
     /// Claims the agent's open tasks where its new status says so. Tasks in plans that the
     /// caller's token does not reach stay as they are.
     fn claim_tasks(&mut self, project: ProjectId, command: &SetAgentStatus) -> Result<(), Error> {
-        if command.status != AgentStatus::Complete {
+        if !command.may_claim() {
             return Ok(());
         }
-        let actor = self.envelope.actor.clone();
         for (id, scope) in self.tx.unclaimed_tasks_of(project, &command.agent)? {
             match self.reach_scope(&scope) {
                 Err(Error::Refused(refusal)) if matches!(*refusal, Refusal::OutOfReach { .. }) => {
@@ -189,9 +188,9 @@ impl Call<'_, '_> {
             }
             let (mut snapshot, todo_id) = self.todo(&id.to_string())?;
             // Another caller may have changed the task before it was locked.
-            if snapshot.todo(todo_id).is_some_and(|task| command.claims(task, &actor)) {
-                let (outcome, evidence) = (command.note.clone(), Vec::new());
-                let claim = ClaimTodo { todo_id, outcome, evidence, clock: None };
+            let actor = &self.envelope.actor;
+            let claim = snapshot.todo(todo_id).and_then(|task| command.claim(task, actor));
+            if let Some(claim) = claim {
                 self.decide(&mut snapshot, claim)?;
             }
         }

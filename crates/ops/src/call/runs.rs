@@ -11,12 +11,11 @@ use punchlist_core::run::{
     TakeRun, Taken, WORKER_DIED,
 };
 use punchlist_core::{
-    AgentPath, ConversationId, Decision, Delegation, ProjectId, Reach, Refusal, Role, Run, RunId,
-    Scope, Session, TodoId,
+    Actor, AgentPath, ConversationId, Decision, Delegation, ProjectId, Reach, Refusal, Role, Run,
+    RunId, Scope, Session, TodoId,
 };
 use punchlist_store::rows::lists::Lock;
 
-use super::delegations::system;
 use super::{Call, host_id};
 use crate::Error;
 use crate::config::Overrides;
@@ -158,9 +157,7 @@ impl Call<'_, '_> {
     /// The run to write to, for the process that has it and no other.
     pub(crate) fn run_held(&mut self, named: &str, epoch: i64) -> Result<Run, Error> {
         let (run, current) = self.run(named, Lock::Row)?;
-        if current != epoch {
-            return Err(Refusal::StaleRun { run: run.id, epoch, current }.into());
-        }
+        run.fence(epoch, current)?;
         Ok(run)
     }
 
@@ -187,7 +184,7 @@ impl Call<'_, '_> {
     /// Gives a run that an agent queued the settings of this process, and ends one that this
     /// process may not play.
     fn configure_run(&mut self, run: Run) -> Result<Run, Error> {
-        let system = system();
+        let system = Actor::system();
         let executor = self.envelope.context.executor.as_ref().unwrap_or(&system);
         let over = Overrides { drives: Some(run.settings.drives), ..Overrides::default() };
         let settings = self.envelope.agents.settings(run.agent.as_str(), &over).ok();

@@ -5,15 +5,15 @@ use punchlist_core::driver::Trigger;
 use punchlist_core::issue::AssignIssue;
 use punchlist_core::session::{
     BindSession, Binding, EndSession, PauseSession, PromoteSession, ResumeSession, StartSession,
-    UnbindSession,
+    UnbindSession, ends_with,
 };
 use punchlist_core::text::Title;
 use punchlist_core::{
-    ConversationId, Decision, Issue, MessageId, ProjectId, Refusal, RunId, Session, SessionId,
+    Actor, ConversationId, Decision, Issue, MessageId, ProjectId, Refusal, RunId, Session,
+    SessionId,
 };
 use punchlist_store::rows::lists::Lock;
 
-use super::delegations::system;
 use super::{Call, host_id};
 use crate::Error;
 
@@ -143,11 +143,9 @@ impl Call<'_, '_> {
         let of = (session.project_id, &session.id as _);
         let decision = self.decided(&EndSession, (&session, issue.as_ref()), of)?;
         let session = self.let_go(session, issue, &decision)?;
-        // What waits in it would wait for ever: nobody resumes what has ended.
-        for run in self.tx.open_runs_of_session(session.id)? {
-            if Some(run.id) != self.envelope.context.run {
-                self.cancel_run_as(&system(), &run.id.to_string(), "its session ended")?;
-            }
+        let open = self.tx.open_runs_of_session(session.id)?;
+        for run in ends_with(open, self.envelope.context.run) {
+            self.cancel_run_as(&Actor::system(), &run.id.to_string(), "its session ended")?;
         }
         Ok(session)
     }
