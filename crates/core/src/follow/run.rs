@@ -2,6 +2,7 @@
 //! run.
 
 use super::Then;
+use crate::authority::{Action, may_ever};
 use crate::command::{HoldTodo, StartTodo};
 use crate::conversation::{Channel, Conversation};
 use crate::driver::{self, Trigger, Verdict, Ways, Work};
@@ -13,9 +14,12 @@ use crate::{ListKind, Role, Run, Scope, Session, Snapshot, Status, Todo, TodoId}
 const REASON_MAX: usize = 300;
 
 /// The lists that are live for a run, the most urgent first: that of its turn, of the issue its
-/// session is bound to, of the session, of the plan it works on.
+/// session is bound to, of the session, of the plan it works on. A worker has none (T-21).
 #[must_use]
 pub fn scopes(run: &Run, session: Option<&Session>) -> Vec<Scope> {
+    if !may_ever(run.role, ListKind::Turn, Action::View) {
+        return Vec::new();
+    }
     let (conversation_id, turn_id) = (run.conversation_id.to_string(), run.turn_id.clone());
     let mut scopes = vec![Scope::Turn { conversation_id, turn_id }];
     if let Some(session) = session {

@@ -92,6 +92,11 @@ impl Mission {
         owns_mission(actor, &self.slug)
     }
 
+    /// The pillars that a cycle looks after: those that do not rest.
+    pub fn pillars_at_work(&self) -> impl Iterator<Item = &super::Pillar> {
+        self.pillars.iter().filter(|pillar| pillar.status == Standing::Active)
+    }
+
     /// The pillar of a slug, where new work may go to it.
     pub fn takes_work(&self, slug: &str) -> Result<&super::Pillar, Refusal> {
         let pillar = self.pillar(slug).ok_or_else(|| self.unknown_pillar(slug))?;

@@ -3,7 +3,7 @@
 use punchlist_core::follow::Then;
 use punchlist_core::follow::mission::{self as follow, Told};
 use punchlist_core::metric::{self, TREND_READINGS};
-use punchlist_core::mission::{Escalate, Measured, Pillar, RunCycle, Shared, Standing, planning};
+use punchlist_core::mission::{Escalate, Measured, Pillar, RunCycle, Shared, planning};
 use punchlist_core::{Mission, Place, Scope, Snapshot, Status, Todo, TodoId};
 use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
@@ -28,14 +28,13 @@ impl Call<'_, '_> {
             return Ok(Output { next_cycle_at, ..Output::default() });
         };
         let mut output = Output { ran: true, ..Output::default() };
-        let going = |pillar: &&Pillar| pillar.status == Standing::Active;
-        for pillar in mission.pillars.iter().filter(going) {
+        for pillar in mission.pillars_at_work() {
             self.sweep(&mission, pillar, &mut output)?;
         }
         let open = self.open_todos(&mission)?;
         let claimed = open.iter().filter(|(_, todo)| todo.claim.is_some());
         output.review_queue = claimed.map(|(_, todo)| todo.title.clone()).collect();
-        for pillar in mission.pillars.iter().filter(going) {
+        for pillar in mission.pillars_at_work() {
             self.ask_to_plan(&mission, pillar, &open)?;
             output.planned.push(pillar.slug.clone());
         }

@@ -1,6 +1,5 @@
 //! The driver at work: what it looks at, what follows from its verdict, and the words it leaves.
 
-use punchlist_core::authority::{Action, may_ever};
 use punchlist_core::command::StartTodo;
 use punchlist_core::conversation::{MessageKind, SYNTHETIC, Speaker};
 use punchlist_core::driver::{self, Facts, Trigger, Verdict, Ways, Work};
@@ -10,7 +9,7 @@ use punchlist_core::follow::run as follow;
 use punchlist_core::mission;
 use punchlist_core::run::DriveRun;
 use punchlist_core::session::SessionState;
-use punchlist_core::{ListKind, Run, Session, Snapshot, TodoId};
+use punchlist_core::{Run, Session, Snapshot, TodoId};
 use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
 
@@ -193,16 +192,13 @@ impl Call<'_, '_> {
         Ok(Work::of(&lists, self.envelope.now).next.map(|next| next.id))
     }
 
-    /// The lists that are live for a run, the most urgent first. A worker has none (T-21).
+    /// The lists that are live for a run, the most urgent first.
     pub(crate) fn lists_of(
         &mut self,
         run: &Run,
         session: Option<&Session>,
         load: Load,
     ) -> Result<Vec<Snapshot>, Error> {
-        if !may_ever(run.role, ListKind::Turn, Action::View) {
-            return Ok(Vec::new());
-        }
         let mut lists = Vec::new();
         for scope in follow::scopes(run, session) {
             lists.extend(self.look(&scope, load)?);

@@ -1,5 +1,6 @@
 //! Doing what follows: each thing the core names, in the commit of its cause.
 
+use punchlist_core::conversation::MessageKind;
 use punchlist_core::follow::Then;
 use punchlist_core::{ProjectId, Snapshot};
 
@@ -40,7 +41,7 @@ impl Call<'_, '_> {
                 Then::HandBack { todo_id, speaker, feedback } => {
                     let Some(chat) = self.chat_of(todo_id)? else { continue };
                     if !self.hand_back(project, todo_id, &feedback)? {
-                        let said = (speaker, punchlist_core::conversation::MessageKind::Text);
+                        let said = (speaker, MessageKind::Text);
                         self.post(project, chat, said, feedback)?;
                     }
                 }

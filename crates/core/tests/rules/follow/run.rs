@@ -76,6 +76,9 @@ fn a_run_has_its_turn_then_its_plan() {
     assert_eq!(follow::scopes(&run, None), vec![turn.clone()]);
     run.plan = Some(plan.clone());
     assert_eq!(follow::scopes(&run, None), vec![turn, plan]);
+    run.role = Role::Worker;
+    assert_eq!(follow::scopes(&run, None), vec![], "T-21");
+    run.role = Role::Root;
     assert_eq!(follow::owned_pillar(&run), None);
     (run.mission, run.pillar) = (Some("m".to_owned()), Some("p".to_owned()));
     assert_eq!(follow::owned_pillar(&run), None, "root owns no pillar");
