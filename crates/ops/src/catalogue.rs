@@ -3,6 +3,8 @@
 //! Adding an operation is one file in `operations`, one line here, and accepting the goldens.
 //! The command line, `punch call`, the MCP tools and (later) HTTP and OpenAPI are loops over it.
 
+use std::fmt::Debug;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -10,7 +12,8 @@ use serde_json::Value;
 
 use crate::access::Access;
 use crate::call::Call;
-use crate::{Envelope, Error, dispatch, operations, schema};
+use crate::request::{self, Request};
+use crate::{Envelope, Error, operations, schema};
 
 /// Every operation there is.
 pub static CATALOGUE: &[Operation] = &[
@@ -129,7 +132,7 @@ pub static CATALOGUE: &[Operation] = &[
 
 /// What defines an operation. The doc comments of the input are product text: they become the
 /// tool's description, the JSON Schema and the help.
-pub trait Define {
+pub trait Define: 'static {
     const NAME: &'static str;
     const ACCESS: Access;
     const EFFECT: Effect;
@@ -144,8 +147,8 @@ pub trait Define {
     /// Does it judge by itself whether a store without an operator is open to the caller?
     const BOOTSTRAPS: bool = false;
 
-    type Input: DeserializeOwned + JsonSchema + Send + Sync + 'static;
-    type Output: Serialize + JsonSchema;
+    type Input: Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static;
+    type Output: Serialize + DeserializeOwned + JsonSchema + Debug + Send + 'static;
 
     /// What can be refused without looking at the store: it is not even opened then, so that a
     /// malformed request leaves no file behind.
@@ -211,7 +214,7 @@ impl Profile {
     }
 }
 
-type Prepare = fn(&Operation, &Envelope, Value) -> Result<dispatch::Ready, Error>;
+type Parse = fn(&Operation, &mut Value) -> Result<Box<dyn Request>, Error>;
 
 /// An operation as the surfaces see it.
 #[derive(Clone, Copy, Debug)]
@@ -228,11 +231,11 @@ pub struct Operation {
     pub(crate) bootstraps: bool,
     pub input_schema: fn() -> Value,
     pub output_schema: fn() -> Value,
-    pub(crate) prepare: Prepare,
+    pub(crate) parse: Parse,
 }
 
 impl Operation {
-    const fn of<D: Define>() -> Self {
+    pub(crate) const fn of<D: Define>() -> Self {
         Self {
             name: D::NAME,
             access: D::ACCESS,
@@ -244,7 +247,7 @@ impl Operation {
             bootstraps: D::BOOTSTRAPS,
             input_schema: schema::of_input::<D::Input>,
             output_schema: schema::of_output::<D::Output>,
-            prepare: dispatch::prepare::<D>,
+            parse: request::parse::<D>,
         }
     }
 

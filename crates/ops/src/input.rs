@@ -10,11 +10,12 @@ use punchlist_core::evidence::Evidence;
 use punchlist_core::text::{Body, Content, TextFault, Title};
 use punchlist_core::{AgentPath, Span, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
+use serde::{Deserialize, Serialize};
 
 /// An optional text: absent, null and white space all mean none.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
 pub struct Maybe<T>(pub Option<T>);
 
 impl<T> Default for Maybe<T> {

@@ -10,13 +10,13 @@ use punchlist_core::plan::{BYTES_MAX, Plan, PlanFault, parse, text};
 use punchlist_core::text::Title;
 use punchlist_store::outside;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::explain::Fault;
 use crate::{Envelope, Error};
 
 /// The text of a plan, where a request brings it along; else its file is read.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Markdown {
     given: Option<String>,

@@ -5,7 +5,7 @@ use punchlist_core::agent::SetAgentStatus;
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::text::Body;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
 use crate::call::Call;
@@ -16,7 +16,7 @@ use crate::{Envelope, Error};
 
 /// Say how an agent is: its tasks are shown by it, and `complete` claims them for review. Saying
 /// the same again is its heartbeat.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its path.

@@ -20,7 +20,7 @@ const NAMED_MAX: usize = 200;
 const DEFAULT: Span = Span::days(7);
 
 /// List completions without evidence, by whoever made the item, or in bursts.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// How far back, e.g. 24h or 7d, or an RFC 3339 time; absent: 7d.
@@ -28,7 +28,7 @@ pub struct Input {
     pub since: Option<String>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub project: String,
     #[schemars(with = "String")]
@@ -43,7 +43,7 @@ pub struct Output {
 }
 
 /// How many were pointed at for each reason.
-#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
     pub no_evidence: u64,
@@ -52,7 +52,7 @@ pub struct Counts {
     pub burst: u64,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CloseRow {
     pub todo_id: String,

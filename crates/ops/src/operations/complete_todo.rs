@@ -14,7 +14,7 @@ use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::{Envelope, Error};
 
 /// Settle one of this turn's todo items, with what came of it.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Id from create_todo or list_todo.
@@ -27,14 +27,14 @@ pub struct Input {
 }
 
 /// How an item ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Settled {
     Completed,
     Cancelled,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub id: String,

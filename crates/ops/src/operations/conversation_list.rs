@@ -16,7 +16,7 @@ use crate::views::ConversationView;
 use crate::{Envelope, Error};
 
 /// List the chats you may read, the oldest first.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// Only of this mission, by its slug.
@@ -40,7 +40,7 @@ pub struct Input {
     pub cursor: Maybe<Title>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub conversations: Vec<ConversationView>,

@@ -13,7 +13,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::views::MessageView;
 
 /// Write into a chat. In a mission's chat, "extend to 2026-12-01" or "cancel" answers what was escalated there.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id.
@@ -22,7 +22,7 @@ pub struct Input {
     pub text: Body,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub message: MessageView,
     /// Whom it is for: who reads it at the next turn.

@@ -13,7 +13,7 @@ use crate::views::{ConversationView, MessageView};
 use crate::{Envelope, Error};
 
 /// Show a chat: its messages, the oldest first.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id.
@@ -27,7 +27,7 @@ pub struct Input {
     pub limit: Option<i64>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub conversation: ConversationView,
     pub messages: Vec<MessageView>,

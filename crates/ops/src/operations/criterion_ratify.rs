@@ -7,7 +7,7 @@ use punchlist_core::issue::address::{Precision, find_criterion};
 use punchlist_core::text::Content;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -16,7 +16,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::operations::issue_show;
 
 /// Ratify a criterion that an agent proposed: it belongs to the definition of done.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// The issue's number.

@@ -13,7 +13,7 @@ use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::input::Maybe;
 
 /// Hand work to a specialist. It sees only what you write here.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The specialist, e.g. coder.
@@ -36,7 +36,7 @@ pub struct Input {
     pub caller_agent_id: Maybe<Title>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub delegation_id: String,

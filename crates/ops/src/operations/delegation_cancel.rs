@@ -4,7 +4,7 @@ use punchlist_core::authority::{Action, Subject};
 use punchlist_core::delegation::CancelDelegation;
 use punchlist_core::text::Body;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -14,7 +14,7 @@ use crate::input::Maybe;
 use crate::views::OneDelegation;
 
 /// Call a delegation off. What its worker still reports is refused.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id.

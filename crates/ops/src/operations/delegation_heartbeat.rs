@@ -14,7 +14,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::range;
 
 /// Hold a delegation longer: the work goes on.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id.
@@ -27,7 +27,7 @@ pub struct Input {
     pub lease_s: Option<i64>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub epoch: i64,

@@ -15,7 +15,7 @@ use crate::views::DelegationView;
 use crate::{Envelope, Error};
 
 /// List the delegations of this project, the oldest first.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Only delegations that stand here; absent: all.
@@ -37,7 +37,7 @@ pub struct Input {
     pub cursor: Maybe<Title>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub delegations: Vec<DelegationView>,

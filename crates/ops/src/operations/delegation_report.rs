@@ -4,7 +4,7 @@ use punchlist_core::authority::{Action, Subject};
 use punchlist_core::delegation::{Proposal, Report};
 use punchlist_core::text::Body;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
 use crate::call::Call;
@@ -15,7 +15,7 @@ use crate::views::OneDelegation;
 use crate::{Envelope, Error};
 
 /// Report on a delegation you hold: its result, or what went wrong. A proposal is for whoever delegated.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id.

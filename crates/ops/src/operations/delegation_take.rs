@@ -16,7 +16,7 @@ use crate::input::{Maybe, range, up_to};
 use crate::views::DelegationView;
 
 /// Take the next delegation in the queue, and hold it for a while.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Only of these types; absent: any.
@@ -35,7 +35,7 @@ pub struct Input {
     pub lease_s: Option<i64>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     /// Null: there is nothing to take.

@@ -19,7 +19,7 @@ const NAMED_MAX: usize = 50;
 const DEFAULT: Span = Span::hours(24);
 
 /// Say who did what in this project: completed, cancelled, returned, held, claimed.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// How far back, e.g. 90m, 24h or 7d, or an RFC 3339 time; absent: 24h.
@@ -27,7 +27,7 @@ pub struct Input {
     pub since: Option<String>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub project: String,
     #[schemars(with = "String")]
@@ -38,7 +38,7 @@ pub struct Output {
 }
 
 /// How often each kind of deed was done.
-#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
     pub completed: u64,
     pub cancelled: u64,
@@ -64,7 +64,7 @@ impl Counts {
 }
 
 /// What was done to an item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     Completed,
@@ -74,7 +74,7 @@ pub enum Kind {
     Claimed,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ActorRow {
     pub actor: String,
     pub counts: Counts,
@@ -84,7 +84,7 @@ pub struct ActorRow {
     pub more: bool,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Deed {
     pub deed: Kind,

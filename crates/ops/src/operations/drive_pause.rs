@@ -5,7 +5,7 @@ use punchlist_core::session::PauseSession;
 use punchlist_core::text::{Body, Title};
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -15,7 +15,7 @@ use crate::input::Maybe;
 use crate::views::OneSession;
 
 /// Keep a session from going on by itself. It stays so through messages and restarts, until it is resumed.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The session; absent: the one you are in.

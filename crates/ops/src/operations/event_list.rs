@@ -16,7 +16,7 @@ use crate::input::limit;
 use crate::{Envelope, Error};
 
 /// Show what happened in this project, oldest first.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Only events with a higher number, which must be that of an event you have seen, or 0 for
@@ -33,14 +33,14 @@ pub struct Input {
 }
 
 /// Whose events to show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Visibility {
     Project,
     Own,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub events: Vec<EventRow>,
@@ -49,7 +49,7 @@ pub struct Output {
     pub next_cursor: Option<i64>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct EventRow {
     pub seq: i64,
     /// The version of the data's shape.

@@ -15,7 +15,7 @@ use crate::input::up_to;
 use crate::views::GateView;
 
 /// Answer a gate: let its session go on, or refuse. A refused sign-off opens criteria again.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The gate's id.
@@ -37,7 +37,7 @@ pub struct Input {
     pub accept_unclaimed: Option<bool>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub gate: GateView,
 }

@@ -18,7 +18,7 @@ use crate::views::todo::ClaimView;
 use crate::{Envelope, Error};
 
 /// List the gates of this project, the oldest first: what waits for a person, and what was said.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Only gates that stand here; absent: all.
@@ -42,12 +42,12 @@ pub struct Input {
     pub cursor: Maybe<Title>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub gates: Vec<GateView>,
     /// What its maker says is done and no gate speaks of: it waits for its reviewer.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reviews: Vec<ReviewView>,
     /// Give this as `cursor` to read on; absent: there is no more.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,7 +55,7 @@ pub struct Output {
 }
 
 /// An item that waits for its reviewer.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReviewView {
     pub todo_id: String,

@@ -19,7 +19,7 @@ use crate::input::{Maybe, up_to};
 use crate::views::IssueView;
 
 /// Use the issue tracker: file what you find, read, comment, move, link. Closing needs a sign-off (checkpoint).
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     pub action: IssueAction,
@@ -63,7 +63,7 @@ pub struct Input {
 }
 
 /// What to do in the tracker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IssueAction {
     Create,
@@ -74,7 +74,7 @@ pub enum IssueAction {
     Link,
 }
 
-#[derive(Debug, Default, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,10 +83,10 @@ pub struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checklist: Option<String>,
     /// view: other issues, as this one sees them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<issue_show::LinkView>,
     /// view: comments and decisions, the oldest first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub updates: Vec<issue_show::UpdateView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issues: Option<Vec<IssueView>>,

@@ -7,7 +7,7 @@ use punchlist_core::command::{Basis, EditChecklist};
 use punchlist_core::issue::checklist::{Line, MARKDOWN_LIMIT, parse};
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::issue_show;
 use crate::access::Access;
@@ -18,7 +18,7 @@ use crate::{Envelope, Error};
 
 /// Replace an issue's checklist by markdown: lines left alone keep their items, a line that is
 /// gone is removed from view.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The issue's number.

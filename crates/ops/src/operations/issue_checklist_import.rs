@@ -15,7 +15,7 @@ use crate::explain::Fault;
 use crate::{Envelope, Error};
 
 /// Put a markdown checklist into an issue's: what is new goes in, and what is ticked becomes a claim, no completion.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// The number.
@@ -24,7 +24,7 @@ pub struct Input {
     pub markdown: String,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub number: i64,
     /// How many items are new.

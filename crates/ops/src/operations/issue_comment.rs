@@ -5,7 +5,7 @@ use punchlist_core::issue::CommentIssue;
 use punchlist_core::text::Body;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -14,7 +14,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::views::OneIssue;
 
 /// Comment on an issue: what was found, what was decided.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// The issue's number.

@@ -7,7 +7,7 @@ use punchlist_core::text::{Body, Content, Title};
 use punchlist_core::{Issue, IssueId, TodoKind};
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -17,7 +17,7 @@ use crate::input::{Maybe, up_to};
 use crate::views::OneIssue;
 
 /// File an issue. One that looks like an open issue is refused, and that one named.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// What it is about, in one line.

@@ -5,7 +5,7 @@ use punchlist_core::issue::DeferIssue;
 use punchlist_core::text::Title;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -15,7 +15,7 @@ use crate::input::{Maybe, when};
 use crate::views::OneIssue;
 
 /// Let an issue rest until a time; it comes back by itself.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// The issue's number.

@@ -20,7 +20,7 @@ use crate::views::issue::IssueView;
 use crate::{Envelope, Error};
 
 /// List the issues of this project, newest first.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// Only issues that stand here; absent: all.
@@ -38,7 +38,7 @@ pub struct Input {
     pub cursor: Option<i64>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub issues: Vec<IssueView>,

@@ -1,5 +1,7 @@
 //! `issue_show`: one issue and all that hangs on it.
 
+use std::borrow::Cow;
+
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::gate::{GateKind, GateState, Purpose};
 use punchlist_core::issue::checklist::{Notes, markdown};
@@ -19,14 +21,14 @@ use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::views::{IssueRef, IssueView, ItemView, SessionView};
 
 /// Show one issue: its text, its criteria and steps, and what belongs to it.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// The issue's number.
     pub number: i64,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub issue: IssueView,
@@ -37,7 +39,7 @@ pub struct Output {
     /// Comments, and the decisions that must be seen; the oldest first.
     pub updates: Vec<UpdateView>,
     /// Sign-offs that were granted; the oldest first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sign_offs: Vec<SignOffView>,
     /// The sessions that have worked on it.
     pub sessions: Vec<SessionView>,
@@ -50,26 +52,31 @@ pub struct Output {
 }
 
 /// A link as one of its issues sees it.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct LinkView {
     /// As it reads from this issue.
     pub kind: String,
     pub number: i64,
     pub title: String,
     /// "out": this issue says so; "in": the other one does.
-    pub direction: &'static str,
+    pub direction: Cow<'static, str>,
 }
 
 impl From<Seen> for LinkView {
     fn from(seen: Seen) -> Self {
         let kind = if seen.outgoing { seen.kind.name() } else { seen.kind.inverse() };
         let direction = if seen.outgoing { "out" } else { "in" };
-        Self { kind: kind.to_owned(), number: seen.number, title: seen.title, direction }
+        Self {
+            kind: kind.to_owned(),
+            number: seen.number,
+            title: seen.title,
+            direction: direction.into(),
+        }
     }
 }
 
 /// A sign-off that was granted.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SignOffView {
     pub gate_id: String,
@@ -106,7 +113,7 @@ fn sign_offs(call: &mut Call<'_, '_>, issue: &Issue) -> Result<Vec<SignOffView>,
 }
 
 /// A line of the ledger.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UpdateView {
     pub id: String,

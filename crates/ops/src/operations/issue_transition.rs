@@ -16,7 +16,7 @@ use crate::input::Maybe;
 use crate::views::{IssueRef, IssueView};
 
 /// Move an issue to another status. The operator closes and reopens; an agent closes after a sign-off.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// The issue's number.
@@ -31,12 +31,12 @@ pub struct Input {
     pub confirm: Option<bool>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub issue: IssueView,
     /// Issues below it that are open, where it was closed; they stop nothing.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open_children: Vec<IssueRef>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,

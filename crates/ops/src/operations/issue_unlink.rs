@@ -3,7 +3,7 @@
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::issue::LinkKind;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -12,7 +12,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::views::OneIssue;
 
 /// Take a link between two issues back.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// The issue's number.

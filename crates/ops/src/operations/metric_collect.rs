@@ -13,7 +13,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 
 /// Have metrics read by their collectors. It is queued; `punch worker` does it.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// The mission's slug.
@@ -23,7 +23,7 @@ pub struct Input {
     pub metric: Maybe<Title>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     /// The slugs of what will be read.
     pub queued: Vec<String>,

@@ -13,7 +13,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::views::metric::CollectionView;
 
 /// Say that a metric could not be read. Collectors do, and nobody else.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The mission's slug.
@@ -29,7 +29,7 @@ pub struct Input {
     pub gives_up: Option<bool>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     /// How its collection goes; null: nothing reads it any more.
     pub collection: Option<CollectionView>,

@@ -15,7 +15,7 @@ use crate::views::{MetricView, ReadingView};
 use crate::{Envelope, Error};
 
 /// Show a metric: what it is, what it should be, where it goes, and its readings, newest first.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// The mission's slug.
@@ -31,7 +31,7 @@ pub struct Input {
     pub cursor: Option<i64>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub mission: String,

@@ -16,7 +16,7 @@ use crate::views::{MetricView, ReadingView};
 use crate::{Envelope, Error};
 
 /// Write down what a metric is now, or was at some time.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// The mission's slug.
@@ -30,7 +30,7 @@ pub struct Input {
     pub at: Maybe<Title>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     /// How it stands now.
     pub metric: MetricView,

@@ -11,7 +11,7 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 
 /// Run one cycle of a mission now: look after what is late, stale or settled, and ask each pillar to plan.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its slug.
@@ -21,7 +21,7 @@ pub struct Input {
     pub if_due: Option<bool>,
 }
 
-#[derive(Debug, Default, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     /// False: it rests, or is not due.

@@ -19,7 +19,7 @@ use crate::input::{Maybe, when};
 use crate::{Envelope, Error};
 
 /// Bring in missions kept elsewhere. What is here stays as it is; what was completed there becomes a claim.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The missions with their pillars and todos.
@@ -30,7 +30,7 @@ pub struct Input {
 }
 
 /// A mission as it stood elsewhere.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct OldMission {
     /// What people call it.
@@ -49,7 +49,7 @@ pub struct OldMission {
 }
 
 /// A pillar as it stood elsewhere.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct OldPillar {
     /// What people call it.
@@ -65,7 +65,7 @@ pub struct OldPillar {
 }
 
 /// A todo as it stood elsewhere.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct OldItem {
     /// The id it had; the same id again is passed over.
@@ -106,13 +106,13 @@ pub struct OldItem {
     pub completed_at: Maybe<Title>,
 }
 
-#[derive(Debug, Default, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub missions: Vec<Imported>,
 }
 
 /// What came of one mission.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Imported {
     pub slug: String,
@@ -130,7 +130,7 @@ pub struct Imported {
     pub skipped: usize,
     pub counts: Counts,
     /// What is over a limit; it stays, and nothing new goes in until there is room.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 

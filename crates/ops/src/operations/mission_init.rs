@@ -3,7 +3,7 @@
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::mission::{InitMission, MissionSpec};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
 use crate::call::Call;
@@ -12,7 +12,7 @@ use crate::explain::Fault;
 use crate::views::MissionView;
 use crate::{Envelope, Error};
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub mission: MissionView,
     /// What changed, in words; empty: the file says what is.

@@ -14,7 +14,7 @@ use crate::input::Maybe;
 use crate::views::MissionView;
 
 /// Let a mission, or one pillar of it, rest: no cycle, no collection. Its todos stay.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// Its slug.
@@ -24,7 +24,7 @@ pub struct Input {
     pub pillar: Maybe<Title>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub mission: MissionView,
 }

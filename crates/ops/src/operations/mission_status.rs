@@ -15,14 +15,14 @@ use crate::views::mission::{MetricStanding, Recommendation, StrategyView, strate
 use crate::views::{MissionTodoView, MissionView};
 
 /// Show where a mission stands: counts, metrics, what waits for review, what is overdue.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// Its slug.
     pub mission: String,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub mission: MissionView,
@@ -40,7 +40,7 @@ pub struct Output {
 }
 
 /// A pillar and how it stands.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PillarStanding {
     pub slug: String,
     pub name: String,
@@ -51,7 +51,7 @@ pub struct PillarStanding {
 }
 
 /// A question about an overdue item.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Escalation {
     pub gate_id: String,

@@ -16,7 +16,7 @@ use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::views::MissionTodoView;
 
 /// Complete a todo in progress, after review. Metrics it may have moved are measured again.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The mission.
@@ -30,7 +30,7 @@ pub struct Input {
     pub metrics_impacted: Option<Vec<String>>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub todo: MissionTodoView,

@@ -20,7 +20,7 @@ use crate::views::MissionTodoView;
 use crate::{Envelope, Error};
 
 /// Create a todo for a pillar. A full active list spills into the backlog; a full backlog refuses.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The mission.
@@ -60,14 +60,14 @@ pub struct Input {
 }
 
 /// Where a new item wants to stand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetStatus {
     Pending,
     Backlog,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub todo: MissionTodoView,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -16,7 +16,7 @@ use crate::views::MissionTodoView;
 use crate::{Envelope, Error};
 
 /// List the todos of a mission, the oldest first.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The mission.
@@ -39,7 +39,7 @@ pub struct Input {
     pub cursor: Maybe<Title>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub todos: Vec<MissionTodoView>,

@@ -23,7 +23,7 @@ use crate::views::MissionTodoView;
 use crate::{Envelope, Error};
 
 /// Move a todo. An owner may cancel; its other wishes are recommendations.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The mission.
@@ -44,7 +44,7 @@ pub struct Input {
 }
 
 /// What to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Act {
     Promote,
@@ -55,7 +55,7 @@ pub enum Act {
     Reprioritize,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub todo: MissionTodoView,
     pub counts: Counts,

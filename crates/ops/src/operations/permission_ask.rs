@@ -23,7 +23,7 @@ const DEFINITION_MAX: usize = 16 << 10;
 
 /// Ask whether an agent may call an outside tool, this once: allowed, denied, or open until the
 /// operator answers. Asked again for the same call it is the same question.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The tool's name.
@@ -45,7 +45,7 @@ pub struct Input {
 }
 
 /// Whether a call may be made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Nobody has answered yet.
@@ -54,7 +54,7 @@ pub enum Verdict {
     Denied,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub permission: Verdict,

@@ -16,7 +16,7 @@ use crate::input::{Maybe, limit, page};
 use crate::{Envelope, Error};
 
 /// List what was permitted always, the oldest first: which tools agents call without asking.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// Only of this tool.
@@ -31,7 +31,7 @@ pub struct Input {
     pub cursor: Maybe<Title>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub permissions: Vec<PermissionView>,
@@ -41,7 +41,7 @@ pub struct Output {
 }
 
 /// A standing permission.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionView {
     /// The gate that was answered so.

@@ -11,14 +11,14 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 
 /// Take back what was permitted always: from now on you are asked again.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// Its id, as permission_list shows it.
     pub id: String,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub permission: PermissionView,
 }

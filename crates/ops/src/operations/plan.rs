@@ -21,7 +21,7 @@ use crate::{Envelope, Error};
 
 /// Work on a plan: a tree of tasks from a file. An agent completes and splits its own task;
 /// whoever keeps the plan imports, assigns and adds.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// What to do.
@@ -54,7 +54,7 @@ pub struct Input {
 }
 
 /// What to do with a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanAction {
     Import,
@@ -66,7 +66,7 @@ pub enum PlanAction {
     Render,
 }
 
-#[derive(Debug, Default, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub tasks: Vec<TaskView>,
     /// The task the work stands at.

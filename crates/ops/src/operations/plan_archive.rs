@@ -4,7 +4,7 @@ use punchlist_core::authority::Action;
 use punchlist_core::text::Title;
 use punchlist_core::{ArchiveReason, ListKind};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -14,7 +14,7 @@ use crate::input::Maybe;
 use crate::views::PlanArchived;
 
 /// Archive a plan: it leaves every list, whatever is open in it. Nothing is deleted; importing its file brings it back.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The plan's file.

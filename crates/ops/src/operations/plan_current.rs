@@ -15,7 +15,7 @@ use crate::input::Maybe;
 use crate::views::task::{TaskView, one};
 
 /// Say where the work on a plan stands: the one current task, or why there is none.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The plan's file.
@@ -25,7 +25,7 @@ pub struct Input {
     pub branch: Maybe<Title>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     /// Null: nothing is current.
     pub current: Option<TaskView>,

@@ -4,7 +4,7 @@ use punchlist_core::authority::Action;
 use punchlist_core::text::Title;
 use punchlist_core::{ArchiveReason, ListKind};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -14,7 +14,7 @@ use crate::input::Maybe;
 use crate::views::PlanArchived;
 
 /// Finish a plan whose branch was merged: it is archived. Refused while tasks are open, unless confirmed.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The plan's file.

@@ -22,7 +22,7 @@ use crate::{Envelope, Error};
 
 /// Open a plan from a line of TODO.md: its root task is that line, which the plan remembers. The
 /// file is not touched.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The line: its number, its text, or a part of it.
@@ -40,7 +40,7 @@ pub struct Input {
     pub branch: Maybe<Title>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     /// Where the plan belongs.

@@ -20,7 +20,7 @@ use crate::{Envelope, Error};
 
 /// Import a plan file: new tasks are added, moved ones moved, lost ones archived. The same file
 /// twice changes nothing.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The plan's file, from the project's folder on.
@@ -33,7 +33,7 @@ pub struct Input {
     pub branch: Maybe<Title>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub tasks: Vec<TaskView>,
     /// The task the work stands at.
@@ -45,7 +45,7 @@ pub struct Output {
 }
 
 /// What an import did, in tasks.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ChangesView {
     pub added: usize,
     pub moved: usize,

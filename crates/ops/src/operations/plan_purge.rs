@@ -14,7 +14,7 @@ use crate::views::PurgedPlanView;
 use crate::{Envelope, Error};
 
 /// Delete the tasks of plans archived long ago, for good. The log keeps who did what, and when.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// How long ago at least, e.g. 12h or 7d.
@@ -24,7 +24,7 @@ pub struct Input {
     pub confirm: Option<bool>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     /// What is gone, who was archived first comes first.
     pub plans: Vec<PurgedPlanView>,

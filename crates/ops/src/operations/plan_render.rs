@@ -14,7 +14,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::{Maybe, range};
 
 /// Render a plan for an agent that wakes: the current tasks, the whole tree, or one line.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The plan's file.
@@ -34,7 +34,7 @@ pub struct Input {
     pub budget: Option<i64>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub text: String,

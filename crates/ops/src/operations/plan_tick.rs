@@ -19,7 +19,7 @@ use crate::input::Maybe;
 
 /// Find the line of TODO.md that a plan came from, to tick it: only when told, and only that very
 /// line. `punch plan tick` does both.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The plan's file.
@@ -34,7 +34,7 @@ pub struct Input {
     pub file: Maybe<Title>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub plan_file: String,

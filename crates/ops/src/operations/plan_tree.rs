@@ -4,7 +4,7 @@ use punchlist_core::ListKind;
 use punchlist_core::authority::Action;
 use punchlist_core::text::Title;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -14,7 +14,7 @@ use crate::input::Maybe;
 use crate::views::PlanView;
 
 /// Show a plan: its tasks as a tree, with their states and agents, and where the work stands.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The plan's file.

@@ -3,6 +3,8 @@
 //! Its name. Issues, todos and links are the operator's and stay (K-61), and with them sessions,
 //! gates and the log, which speak of nothing else.
 
+use std::borrow::Cow;
+
 use punchlist_core::authority::{Action, Subject};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,19 +15,19 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 
 /// Show the portable part of this project: no issues, todos or links.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {}
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
-    pub format: &'static str,
+    pub format: Cow<'static, str>,
     pub version: u32,
     pub project: Portable,
 }
 
 /// The project itself.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Portable {
     pub name: String,
 }
@@ -45,6 +47,6 @@ impl Define for ProjectExport {
 
     fn run(call: &mut Call<'_, '_>, _: &Input) -> Result<Output, Error> {
         let project = Portable { name: call.envelope().project.clone() };
-        Ok(Output { format: "punchlist-project", version: 1, project })
+        Ok(Output { format: "punchlist-project".into(), version: 1, project })
     }
 }

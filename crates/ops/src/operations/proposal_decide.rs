@@ -13,7 +13,7 @@ use crate::input::up_to;
 use crate::views::DelegationView;
 
 /// Decide on what a worker proposed for the checklist. Only what you take in is stored.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The delegation that came back with it.
@@ -26,7 +26,7 @@ pub struct Input {
     pub items: Option<Vec<ProposedItem>>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub delegation: DelegationView,
     /// What the list said already.

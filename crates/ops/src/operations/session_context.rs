@@ -20,7 +20,7 @@ use crate::input::{Maybe, range};
 const GATES_MAX: i64 = 20;
 
 /// What an agent should know at the start, after a pause or after compaction: open and closed items, holds, gates.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// Its id, or its host's; absent: the caller's own, or --issue.
@@ -32,7 +32,7 @@ pub struct Input {
     pub budget: Option<i64>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     /// Empty: there is nothing to know.
     pub text: String,

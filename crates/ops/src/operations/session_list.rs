@@ -15,7 +15,7 @@ use crate::views::SessionView;
 use crate::{Envelope, Error};
 
 /// List the sessions of this project, newest first.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Only sessions that stand here; absent: all.
@@ -30,7 +30,7 @@ pub struct Input {
     pub cursor: Maybe<Title>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub sessions: Vec<SessionView>,

@@ -17,7 +17,7 @@ use crate::views::{IssueView, SessionView};
 
 /// File an issue from a session that has none, and bind it: both or neither. Open todos of the
 /// session become its steps.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its host's; absent: the caller's own.
@@ -34,7 +34,7 @@ pub struct Input {
     pub criteria: Option<Vec<Content>>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub session: SessionView,
     pub issue: IssueView,

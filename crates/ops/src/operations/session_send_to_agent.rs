@@ -5,7 +5,7 @@ use punchlist_core::conversation::{MessageKind, Speaker, first_message};
 use punchlist_core::text::{Body, Title};
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -16,7 +16,7 @@ use crate::input::Maybe;
 use crate::views::OneSession;
 
 /// Send an issue to an agent: a new session, bound to it, whose first message names it.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The issue's number.

@@ -18,11 +18,11 @@ use crate::catalogue::{Define, Effect, Surfaces};
 const LISTS_SHOWN: i64 = 10;
 
 /// Show where this project stands: its newest lists and what is open in them.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {}
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub project: String,
@@ -38,7 +38,7 @@ pub struct Output {
     pub last_event_at: Option<Time>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListRow {
     pub id: String,

@@ -14,7 +14,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::token::{IdentityRule, identity_rule, set_identity_rule};
 
 /// Show or set how callers are told apart: open (the terminal where there is no token) or tokens.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// open: without a token, a person at a terminal is the operator. tokens: every command needs
@@ -23,7 +23,7 @@ pub struct Input {
     pub rule: Option<IdentityRule>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub rule: IdentityRule,
 }

@@ -5,7 +5,7 @@ use punchlist_core::authority::Action;
 use punchlist_core::command::{CreateTodos, NewTodo};
 use punchlist_core::text::Content;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -14,7 +14,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::views::PlanView;
 
 /// Add a task under another: whoever keeps the plan may, and an agent under its own task.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The task above: its id, or its number.

@@ -4,7 +4,7 @@ use punchlist_core::ListKind;
 use punchlist_core::authority::Action;
 use punchlist_core::command::AssignTodo;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
 use crate::call::Call;
@@ -14,7 +14,7 @@ use crate::views::PlanView;
 use crate::{Envelope, Error};
 
 /// Assign a task to an agent: it is active from now on. What another agent had of it stays in the record.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number.

@@ -5,7 +5,7 @@ use punchlist_core::authority::Action;
 use punchlist_core::command::CancelTodo;
 use punchlist_core::text::Body;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -14,7 +14,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::views::PlanView;
 
 /// Cancel a task: it stays in the record, with why.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number.

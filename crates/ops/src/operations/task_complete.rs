@@ -5,7 +5,7 @@ use punchlist_core::command::{CompleteTodo, HeartbeatTodo};
 use punchlist_core::text::Body;
 use punchlist_core::{ListKind, Refusal, TodoKind, plan};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -15,7 +15,7 @@ use crate::input::Maybe;
 use crate::views::PlanView;
 
 /// Complete a task: its agent may, and whoever keeps the plan. Nothing above it is completed by that.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number.

@@ -5,7 +5,7 @@ use punchlist_core::authority::Action;
 use punchlist_core::command::ReleaseTodo;
 use punchlist_core::text::Body;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -15,7 +15,7 @@ use crate::input::Maybe;
 use crate::views::PlanView;
 
 /// Release a task: nobody has it any more, and it is pending.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number.

@@ -31,7 +31,7 @@ use crate::views::todo::HoldView;
 /// Keep your checklist. Steps are your plan: one is in progress, the next is promoted when it is
 /// done. A criterion is the operator's definition of done: `done` on it is a claim. Tasks are
 /// addressed by their exact text. Every action returns the whole list.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// set replaces the steps, add appends; start, done, drop, note, block, unblock name one task.
@@ -60,7 +60,7 @@ pub struct Input {
 }
 
 /// What to do to the checklist.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TodoAction {
     View,
@@ -74,7 +74,7 @@ pub enum TodoAction {
     Unblock,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub items: Vec<Item>,
     /// The list as a checklist.
@@ -86,7 +86,7 @@ pub struct Output {
 }
 
 /// One task.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Item {
     pub content: String,
@@ -101,7 +101,7 @@ pub struct Item {
 }
 
 /// How far the list is.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     pub total: usize,
     pub open: usize,

@@ -4,7 +4,7 @@ use punchlist_core::authority::Action;
 use punchlist_core::command::ClaimTodo;
 use punchlist_core::text::Body;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -14,7 +14,7 @@ use crate::input::{count, evidence};
 use crate::views::OneTodo;
 
 /// Say that a todo is done, for its reviewer to accept or return.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number where it has one.

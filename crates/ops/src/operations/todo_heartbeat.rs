@@ -4,7 +4,7 @@ use punchlist_core::authority::Action;
 use punchlist_core::command::HeartbeatTodo;
 use punchlist_core::lease::{LEASE_S, LEASE_S_MAX};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -14,7 +14,7 @@ use crate::input::range;
 use crate::views::TakenTodo;
 
 /// Keep hold of a todo you took; refused when the lease is not yours any more.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number where it has one.

@@ -5,7 +5,7 @@ use punchlist_core::command::HoldTodo;
 use punchlist_core::text::{Body, Title};
 use punchlist_core::todo::HoldKind;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -15,7 +15,7 @@ use crate::input::{Maybe, when};
 use crate::views::OneTodo;
 
 /// Put a todo on hold with a reason: still open, but nobody's work.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number where it has one.

@@ -10,7 +10,7 @@ use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
 use punchlist_store::rows::take::Look;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
 use crate::call::{Call, scope_of_session};
@@ -24,7 +24,7 @@ use crate::{Envelope, Error};
 const LOOKS_MAX: u32 = 8;
 
 /// Take the next todo of an issue, a plan or a session: what you hold already, else the first free one.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The issue.

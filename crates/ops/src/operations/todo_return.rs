@@ -4,7 +4,7 @@ use punchlist_core::authority::Action;
 use punchlist_core::command::ReturnTodo;
 use punchlist_core::text::Body;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -13,7 +13,7 @@ use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::views::OneTodo;
 
 /// Return a claimed todo to its maker, with what is missing. Whoever it was handed to goes on with it.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id or number.

@@ -19,7 +19,7 @@ const DELEGATIONS: i64 = 50;
 const MESSAGES: i64 = 1_000;
 
 /// Show a todo whole: where it stands, its notes, who was asked to do it, and what was said while they did.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number where it has one.
@@ -28,7 +28,7 @@ pub struct Input {
     pub todo_id: String,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub todo: TodoView,
@@ -47,7 +47,7 @@ pub struct Output {
 }
 
 /// Where an item is kept.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListView {
     pub kind: ListKind,
@@ -62,7 +62,7 @@ pub struct ListView {
 }
 
 /// A result that came too late.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct LateReport {
     pub by: String,
     /// What was done, says its maker.
@@ -72,7 +72,7 @@ pub struct LateReport {
 }
 
 /// A note on an item.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct NoteView {
     pub author: String,
     pub text: String,

@@ -4,7 +4,7 @@ use punchlist_core::authority::Action;
 use punchlist_core::command::TakeTodo;
 use punchlist_core::lease::{LEASE_S, LEASE_S_MAX};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -14,7 +14,7 @@ use crate::input::range;
 use crate::views::TakenTodo;
 
 /// Take a todo: hold it by a lease and start it. Taking what you hold changes nothing.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number where it has one.

@@ -3,7 +3,7 @@
 use punchlist_core::authority::Action;
 use punchlist_core::command::UnholdTodo;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -12,7 +12,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::views::OneTodo;
 
 /// Let a held todo go on.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number where it has one.

@@ -7,7 +7,7 @@ use punchlist_core::todo::Priority;
 use punchlist_core::{ListKind, Refusal, Status};
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
 use crate::call::Call;
@@ -18,7 +18,7 @@ use crate::{Envelope, Error};
 
 /// Write your whole todo list for this session: it replaces the last one, in this order. The same
 /// id is the same todo; what you leave out is cancelled. At most one is in_progress.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// All todos, also those that are done.
@@ -28,7 +28,7 @@ pub struct Input {
 }
 
 /// One todo.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Item {
     /// Your own; absent: one is made.
@@ -49,7 +49,7 @@ pub struct Item {
 }
 
 /// Where a todo stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WrittenStatus {
     Pending,
@@ -59,7 +59,7 @@ pub enum WrittenStatus {
 }
 
 /// How much a todo matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WrittenPriority {
     High,

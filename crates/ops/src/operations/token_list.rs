@@ -13,7 +13,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::limit;
 
 /// Show the tokens of this store, newest first; never their secrets.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// How many at most, from 1; absent: 50.
@@ -25,7 +25,7 @@ pub struct Input {
     pub cursor: Option<String>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub tokens: Vec<TokenRow>,
@@ -34,7 +34,7 @@ pub struct Output {
 }
 
 /// A token as people see it.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenRow {
     pub id: String,

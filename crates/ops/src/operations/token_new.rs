@@ -24,7 +24,7 @@ use crate::token::{
 use crate::{Envelope, Error, Proof};
 
 /// Make a token that proves a role; its secret is shown once.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The role it proves.
@@ -56,7 +56,7 @@ pub struct Input {
     pub expires: Maybe<Title>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub id: String,

@@ -13,14 +13,14 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 
 /// Take a token back: from now on it proves nothing.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// Its id, as token_list shows it; not the secret.
     pub id: String,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub token: TokenRow,
 }

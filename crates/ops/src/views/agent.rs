@@ -2,10 +2,10 @@
 
 use punchlist_core::{Agent, AgentStatus, Time};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// An agent.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentView {
     pub agent: String,
@@ -22,7 +22,7 @@ pub struct AgentView {
 }
 
 /// An answer that is one agent.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct OneAgent {
     pub agent: AgentView,
 }

@@ -3,10 +3,10 @@
 use punchlist_core::Time;
 use punchlist_core::conversation::{Channel, Conversation, Message, MessageKind, Speaker};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A chat.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConversationView {
     pub id: String,
@@ -19,7 +19,7 @@ pub struct ConversationView {
 }
 
 /// The mission, and the pillar, a chat belongs to.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
     pub channel: Channel,
@@ -32,7 +32,7 @@ pub struct Metadata {
 }
 
 /// A message of a chat.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageView {
     pub id: String,

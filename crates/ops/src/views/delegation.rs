@@ -3,10 +3,10 @@
 use punchlist_core::delegation::{DelegationState, Mode, Proposal, ProposalDecision, Review};
 use punchlist_core::{Delegation, Time};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Work handed to another agent.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DelegationView {
     pub id: String,
@@ -40,7 +40,7 @@ pub struct DelegationView {
 }
 
 /// An answer that is one delegation.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct OneDelegation {
     pub delegation: DelegationView,
 }

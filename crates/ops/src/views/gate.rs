@@ -5,7 +5,7 @@ use punchlist_core::select::ordered;
 use punchlist_core::{Gate, IssueStatus, Time, TodoKind};
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::issue::{IssueRef, ItemView};
@@ -13,7 +13,7 @@ use crate::Error;
 use crate::call::Call;
 
 /// A pause for a person.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GateView {
     pub id: String,
@@ -65,15 +65,15 @@ pub struct GateView {
     #[schemars(with = "Option<String>")]
     pub answered_at: Option<Time>,
     /// Of a sign-off: the criteria with their claims and evidence.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub criteria: Vec<ItemView>,
     /// Of a sign-off: issues below this one that are open; they stop nothing.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open_children: Vec<IssueRef>,
 }
 
 /// What asking answers.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AskedView {
     pub gate_id: String,

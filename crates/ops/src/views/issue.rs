@@ -4,12 +4,12 @@ use punchlist_core::issue::checklist::{Notes, shown_status};
 use punchlist_core::{Issue, IssueStatus, Status, Time, Todo, TodoKind};
 use punchlist_store::rows::links::Seen;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::todo::{ClaimView, HoldView};
 
 /// An issue.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IssueView {
     pub id: String,
@@ -50,13 +50,13 @@ impl From<Issue> for IssueView {
 }
 
 /// An answer that is one issue.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct OneIssue {
     pub issue: IssueView,
 }
 
 /// Another issue, in brief.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct IssueRef {
     pub number: i64,
     pub title: String,
@@ -70,7 +70,7 @@ impl From<Seen> for IssueRef {
 }
 
 /// A criterion or a step of an issue.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ItemView {
     pub id: String,
@@ -98,7 +98,7 @@ pub struct ItemView {
 }
 
 /// The words for an item of an issue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ItemStatus {
     Pending,

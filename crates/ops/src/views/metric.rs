@@ -7,10 +7,10 @@ use punchlist_core::metric::{
 };
 use punchlist_store::rows::metrics::Collection;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A metric.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MetricView {
     pub slug: String,
@@ -32,7 +32,7 @@ pub struct MetricView {
 }
 
 /// What a metric should be.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetView {
     pub operator: Operator,
@@ -46,7 +46,7 @@ pub struct TargetView {
 }
 
 /// One figure at one moment.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ReadingView {
     #[schemars(with = "f64")]
     pub value: Figure,
@@ -57,7 +57,7 @@ pub struct ReadingView {
 }
 
 /// How the collection of a metric goes.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CollectionView {
     pub cron: Option<String>,

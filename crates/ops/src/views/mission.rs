@@ -8,13 +8,13 @@ use punchlist_core::mission::{Cadence, Mission, Pillar, Settings, Standing, Stra
 use punchlist_core::todo::{Priority, Wish};
 use punchlist_core::{Status, Time, Todo};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::todo::{ClaimView, HoldView};
 
 /// A mission.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MissionView {
     pub id: String,
@@ -41,7 +41,7 @@ pub struct MissionView {
 }
 
 /// A pillar of a mission.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PillarView {
     pub id: String,
@@ -55,7 +55,7 @@ pub struct PillarView {
 }
 
 /// The two chats of a pillar.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PillarChats {
     /// Where its owner plans.
     pub pillar: String,
@@ -64,7 +64,7 @@ pub struct PillarChats {
 }
 
 /// What a metric is.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MetricSetup {
     pub id: String,
@@ -80,7 +80,7 @@ pub struct MetricSetup {
     pub cron: Option<String>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct StrategyView {
     pub id: String,
     pub description: String,
@@ -152,7 +152,7 @@ impl From<&Mission> for MissionView {
 }
 
 /// A metric and how it stands.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MetricStanding {
     pub slug: String,
@@ -173,7 +173,7 @@ pub struct MetricStanding {
 }
 
 /// An item of a mission.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MissionTodoView {
     pub id: String,
@@ -210,7 +210,7 @@ pub struct MissionTodoView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub defer_until: Option<Time>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub related_pillars: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
@@ -252,7 +252,7 @@ impl MissionTodoView {
 }
 
 /// A change an owner wants; the lead makes it with the ordinary call.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Recommendation {
     pub todo_id: String,

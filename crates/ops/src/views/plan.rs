@@ -3,10 +3,10 @@
 use punchlist_core::plan::PurgedPlan;
 use punchlist_core::{Snapshot, Time};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A plan that was put away.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanArchived {
     pub plan_file: String,
@@ -34,7 +34,7 @@ impl PlanArchived {
 }
 
 /// A plan whose tasks were deleted.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PurgedPlanView {
     pub plan_file: String,

@@ -3,7 +3,7 @@
 use punchlist_core::session::SessionState;
 use punchlist_core::{Session, Time};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::call::Call;
@@ -11,7 +11,7 @@ use punchlist_core::gate::GateState;
 use punchlist_store::rows::gates::WantedGates;
 
 /// A session.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionView {
     pub id: String,
@@ -34,7 +34,7 @@ pub struct SessionView {
 }
 
 /// An answer that is one session.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct OneSession {
     pub session: SessionView,
 }

@@ -4,18 +4,18 @@ use punchlist_core::issue::progress;
 use punchlist_core::todo::Priority;
 use punchlist_core::{Snapshot, Status, Todo, Warning};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::todo::HoldView;
 
 /// The answer of `todo_write` and `todo_read`.
-#[derive(Debug, Default, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct SessionListView {
     /// In the order of the list; what was cancelled comes last.
     pub todos: Vec<SessionTodoView>,
     pub summary: SessionListSummary,
     /// What was passed over or held, and why.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// What was given up.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -23,7 +23,7 @@ pub struct SessionListView {
 }
 
 /// One item.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SessionTodoView {
     /// The id it was written with, else ours.
     pub id: String,
@@ -36,7 +36,7 @@ pub struct SessionTodoView {
 }
 
 /// How many items stand where.
-#[derive(Debug, Default, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionListSummary {
     pub total: usize,

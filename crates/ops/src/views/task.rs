@@ -3,13 +3,13 @@
 use punchlist_core::plan::{self, Tree};
 use punchlist_core::{Agents, Snapshot, Time};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::call::Call;
 
 /// A task of a plan, with what hangs under it.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskView {
     pub id: String,
@@ -32,7 +32,7 @@ pub struct TaskView {
 }
 
 /// A plan: its tree, where the work stands, and both as text.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanView {
     pub tasks: Vec<TaskView>,

@@ -5,12 +5,12 @@ use punchlist_core::evidence::Evidence;
 use punchlist_core::todo::{Claim, Hold, HoldKind, Priority};
 use punchlist_core::{Lease, Snapshot, Status, Time, Todo, TodoId, TodoKind};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
 /// An item, whole.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TodoView {
     pub id: String,
@@ -52,7 +52,7 @@ pub struct TodoView {
 }
 
 /// "Done", says the maker.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ClaimView {
     pub by: String,
     #[schemars(with = "String")]
@@ -63,7 +63,7 @@ pub struct ClaimView {
 }
 
 /// Why an open item is not actionable.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct HoldView {
     pub kind: HoldKind,
     pub reason: String,
@@ -123,7 +123,7 @@ impl From<&Hold> for HoldView {
 }
 
 /// An answer that is one item.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct OneTodo {
     pub todo: TodoView,
 }
@@ -136,7 +136,7 @@ impl OneTodo {
 }
 
 /// An answer that is an item somebody holds now, or nothing to take.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TakenTodo {
     /// Null: there is nothing to take.
