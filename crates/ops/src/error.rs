@@ -1,7 +1,7 @@
-//! Every error a caller can meet, and the one table that says what a code means on a surface.
+//! Every error that a caller can get, and the one table that maps a code to each surface.
 //!
-//! Surfaces match on nothing but this table. A message says what happened, a hint what to do
-//! next, and the facts what is true now.
+//! Surfaces match on nothing but this table. A message says what happened, a hint says what to do
+//! next, and the facts say what is true now.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -15,52 +15,51 @@ use serde_json::{Map, Value, json};
 
 use crate::explain::Fault;
 
-/// Why an operation did not happen. Nothing changed.
+/// Why an operation failed. Nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// A rule said no.
+    /// A rule refused it.
     Refused(Box<Refusal>),
-    /// The role may not call this operation.
+    /// The caller's role may not call this operation.
     OperationNotPermitted { operation: &'static str, role: Role },
-    /// There is no such operation.
     UnknownOperation { name: String, nearest: Option<&'static str> },
-    /// The input does not fit the operation.
+    /// The input does not match the operation's schema.
     Input(Box<Fault>),
-    /// The operation works on a turn, and the caller gave none.
+    /// The operation needs context, such as a turn, that the caller did not give.
     MissingContext { missing: Vec<&'static str> },
-    /// A file that should be read cannot be.
+    /// A file could not be read.
     Unreadable { file: String, why: String },
-    /// The key was used before, with another input.
+    /// The key was used before with another input.
     IdempotencyConflict { key: String },
-    /// The token proves nothing.
+    /// The token is invalid.
     BadToken { fault: TokenFault },
-    /// The store works with tokens alone, and none was given.
+    /// The store requires a token, and none was given.
     TokenRequired,
-    /// Some streams are a terminal and others are not: nobody can tell who would write.
+    /// Only some of the standard streams are a terminal, so it is unclear who is writing.
     IdentityUnclear,
-    /// `--agent` names another than the token's agent.
+    /// `--agent` names an agent that the token does not cover.
     AgentNotYours { wanted: AgentPath, own: AgentPath },
-    /// `--as` reaches above the caller's own role.
+    /// `--as` names a role above the caller's own.
     RoleNotYours { wanted: Role, proved: Role },
-    /// A server's own tools do this.
+    /// Not available on PostgreSQL, which has its own tools for this.
     NotForPostgres { what: &'static str },
-    /// No file is overwritten unasked; what to do instead.
+    /// The file exists and is not overwritten; `instead` says what to do.
     FileExists { file: PathBuf, instead: &'static str },
-    /// Nothing was imported.
+    /// The import failed; nothing was imported.
     Import(Box<BadImport>),
-    /// The store has what the backup has not.
+    /// The store has events that the backup does not contain.
     WouldLose { loss: Loss },
-    /// Nothing of what was waited for has happened.
+    /// No matching event arrived in time.
     Timeout { after: Span, cursor: i64 },
-    /// The log does not go on from where the caller stands; its newest event, where one can tell.
+    /// The log does not continue from the caller's position. `last_seq` is its newest event, if
+    /// known.
     ResetRequired { after: i64, last_seq: Option<i64> },
     /// The store failed.
     Store(Box<store::Error>),
-    /// A fault of ours; nothing was kept.
+    /// A bug in punchlist; nothing was stored.
     Internal { detail: String },
 }
 
-/// What is wrong with a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenFault {
     Empty,
@@ -70,7 +69,7 @@ pub enum TokenFault {
     Revoked { at: Time },
 }
 
-/// What a code means outside.
+/// How a code appears on each surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meaning {
     pub code: &'static str,
@@ -78,7 +77,7 @@ pub struct Meaning {
     pub exit: u8,
     /// The HTTP status.
     pub http: u16,
-    /// Would the same request help later?
+    /// Could the same request succeed later?
     pub retryable: bool,
 }
 
@@ -86,7 +85,8 @@ const fn meaning(code: &'static str, exit: u8, http: u16, retryable: bool) -> Me
     Meaning { code, exit, http, retryable }
 }
 
-/// The one error table: exit 1 refused by a rule, 2 malformed, 3 store or I/O, 4 not permitted.
+/// The one error table. Exit codes: 1 refused by a rule, 2 malformed, 3 store or I/O, 4 not
+/// permitted.
 pub const TABLE: &[Meaning] = &[
     meaning("unknown_todo", 1, 404, false),
     meaning("already_settled", 1, 409, false),
@@ -254,7 +254,7 @@ impl Error {
         }
     }
 
-    /// What the code means on the surfaces.
+    /// The row of the table for this error's code.
     #[must_use]
     pub fn meaning(&self) -> Meaning {
         let code = self.code();
@@ -351,7 +351,7 @@ impl Error {
     fn facts(&self) -> Map<String, Value> {
         let facts = match self {
             Self::Refused(refusal) => match serde_json::to_value(refusal) {
-                // The refusal is tagged by its code; its fields are the facts.
+                // The refusal is tagged with its code; its fields are the facts.
                 Ok(Value::Object(tagged)) => tagged.into_iter().next().map(|(_, facts)| facts),
                 _ => None,
             },
@@ -403,7 +403,7 @@ impl Error {
         }
     }
 
-    /// The error object of every surface: code, message, hint, and the facts beside them.
+    /// The error object on every surface: code, message and hint, with the facts as further fields.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let mut error = Map::new();
