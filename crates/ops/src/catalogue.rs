@@ -231,6 +231,8 @@ pub struct Operation {
     pub(crate) bootstraps: bool,
     pub input_schema: fn() -> Value,
     pub output_schema: fn() -> Value,
+    pub(crate) input_type: schema::Generate,
+    pub(crate) output_type: schema::Generate,
     pub(crate) parse: Parse,
 }
 
@@ -247,6 +249,8 @@ impl Operation {
             bootstraps: D::BOOTSTRAPS,
             input_schema: schema::of_input::<D::Input>,
             output_schema: schema::of_output::<D::Output>,
+            input_type: <D::Input as JsonSchema>::json_schema,
+            output_type: <D::Output as JsonSchema>::json_schema,
             parse: request::parse::<D>,
         }
     }

@@ -4,9 +4,14 @@
 //! is optional is simply not required; in an output a field that may be null says so, because
 //! clients check answers against it.
 
-use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value};
+
+use crate::catalogue::CATALOGUE;
+
+/// Makes the schema of a type; what it contains goes into the generator's definitions.
+pub(crate) type Generate = fn(&mut SchemaGenerator) -> Schema;
 
 /// The schema of what is read.
 #[must_use]
@@ -33,6 +38,37 @@ fn settings() -> SchemaSettings {
 
 fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
     settings.into_generator().into_root_schema_for::<T>().to_value()
+}
+
+/// The schemas of all operations, where each shared type is written once and referred to by name.
+#[derive(Debug)]
+pub struct Shared {
+    /// Name, input and output of each operation, in the order of the catalogue.
+    pub operations: Vec<(&'static str, Value, Value)>,
+    /// The types that inputs share.
+    pub inputs: Map<String, Value>,
+    /// The types that outputs share: the views.
+    pub outputs: Map<String, Value>,
+}
+
+/// The schemas of the whole catalogue with `$ref`, for people who review them.
+#[must_use]
+pub fn shared() -> Shared {
+    let mut readers = SchemaSettings::draft2020_12().into_generator();
+    let mut writers = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let operations = CATALOGUE.iter().map(|operation| {
+        let mut input = (operation.input_type)(&mut readers).to_value();
+        let mut output = (operation.output_type)(&mut writers).to_value();
+        plain(&mut input, true);
+        plain(&mut output, false);
+        (operation.name, input, output)
+    });
+    let operations = operations.collect();
+    let (mut inputs, mut outputs) =
+        (readers.take_definitions(true), writers.take_definitions(true));
+    inputs.values_mut().for_each(|schema| plain(schema, true));
+    outputs.values_mut().for_each(|schema| plain(schema, false));
+    Shared { operations, inputs, outputs }
 }
 
 /// The text of a schema's own doc comment.

@@ -1,22 +1,23 @@
 //! What holds for every operation of the catalogue, asked of each by itself.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use punchlist_core::{Refusal, Role};
 use punchlist_ops::catalogue::{CATALOGUE, Effect, Operation, find};
 use punchlist_ops::config::{Origin, Roster};
 use punchlist_ops::error::TABLE;
-use punchlist_ops::{Envelope, Error};
+use punchlist_ops::{Envelope, Error, schema};
 use punchlist_testkit::{Backend, World, developer_experience};
 use serde_json::{Value, json};
 
-/// An input of this operation that works in this world: its example, with ids that exist here.
 /// A mission with one pillar.
 fn mission() -> Value {
     let init = find("mission_init").unwrap();
     serde_json::from_str(init.example).unwrap()
 }
 
+/// An input of this operation that works in this world: its example, with ids that exist here.
 pub(crate) fn working_input(world: &World, operation: &Operation) -> Value {
     let mut input: Value = serde_json::from_str(operation.example).unwrap();
     if operation.name == "complete_todo" {
@@ -417,17 +418,33 @@ fn the_access_matrix_is_as_the_golden_file_says() {
     insta::assert_snapshot!("access", matrix);
 }
 
+/// One file for each operation, and one for the types they share: a change shows where it matters.
 #[test]
-fn the_schemas_are_as_the_golden_file_says() {
-    let mut all = Vec::new();
-    for operation in CATALOGUE {
-        all.push(json!({
-            "name": operation.name,
-            "input": (operation.input_schema)(),
-            "output": (operation.output_schema)(),
-        }));
-    }
-    insta::assert_json_snapshot!("schemas", all);
+fn the_schemas_are_as_the_golden_files_say() {
+    let shared = schema::shared();
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("snapshots/schemas");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.bind(|| {
+        for (name, input, output) in shared.operations {
+            insta::assert_json_snapshot!(name, json!({ "input": input, "output": output }));
+        }
+        insta::assert_json_snapshot!("shared.inputs", shared.inputs);
+        insta::assert_json_snapshot!("shared.outputs", shared.outputs);
+    });
+}
+
+/// An operation that is gone leaves no golden file behind.
+#[test]
+fn every_golden_schema_belongs_to_an_operation() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/operations/snapshots/schemas");
+    let found: BTreeSet<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    let shared = ["shared.inputs", "shared.outputs"];
+    let names = CATALOGUE.iter().map(|operation| operation.name).chain(shared);
+    assert_eq!(found, names.map(|name| format!("{name}.snap")).collect());
 }
 
 #[test]
