@@ -1,4 +1,4 @@
-//! `metric_record`: write a reading down.
+//! `metric_record`: record a reading.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::metric::RecordReading;
@@ -15,7 +15,7 @@ use crate::input::{Maybe, when};
 use crate::views::{MetricView, ReadingView};
 use crate::{Envelope, Error};
 
-/// Write down what a metric is now, or was at some time.
+/// Record the value of a metric, now or at an earlier time.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -23,7 +23,7 @@ pub struct Input {
     pub mission: Title,
     /// The metric's slug.
     pub metric: Title,
-    /// The figure: a number, true or false, or a text such as 12.5% or 1m12s.
+    /// The value: a number, true or false, or a text such as 12.5% or 1m12s.
     pub value: Value,
     /// When it was read, in RFC 3339; absent: now.
     #[serde(default)]
@@ -32,7 +32,7 @@ pub struct Input {
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
-    /// How it stands now.
+    /// The metric with this reading.
     pub metric: MetricView,
     pub reading: ReadingView,
 }
