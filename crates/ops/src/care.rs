@@ -79,7 +79,7 @@ impl Ops {
         let backup = care::backup(store, &file, self.options(), progress)?;
         let deleted = match (folder, keep) {
             (Some(folder), Some(keep)) => names::retain(folder, store, keep).map_err(|error| {
-                let detail = format!("{}: an old backup cannot go: {error}", folder.display());
+                let detail = format!("{}: cannot delete an old backup: {error}", folder.display());
                 punchlist_store::Error::new(ErrorKind::Backend, detail)
             })?,
             _ => Vec::new(),

@@ -143,9 +143,7 @@ fn from_environment<T>(
             Some(value) => return Some((value, Source::Environment(name))),
             None => {
                 let shown: String = text.chars().take(60).collect();
-                notes.push(format!(
-                    "{name} is `{shown}`, which is not {expected}: it does not count"
-                ));
+                notes.push(format!("ignored {name}, which is `{shown}`: expected {expected}"));
             }
         }
     }

@@ -79,7 +79,7 @@ impl<'de> Deserialize<'de> for ToolPattern {
         let text = <Cow<'de, str>>::deserialize(deserializer)?;
         Self::parse(&text).ok_or_else(|| {
             let spelling = Self::SPELLING;
-            serde::de::Error::custom(format!("`{text}` names no tool: give {spelling}"))
+            serde::de::Error::custom(format!("`{text}` is not a tool name: give {spelling}"))
         })
     }
 }

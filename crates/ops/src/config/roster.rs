@@ -179,7 +179,7 @@ impl AgentConfig {
             }
         }
         if self.todo_continuation.as_ref().is_some_and(|text| text.trim().is_empty()) {
-            let expected = "the words an agent is sent on with; absent: the usual ones".to_owned();
+            let expected = "a continuation message; absent: the default".to_owned();
             return Err(bad("todo_continuation", "", expected));
         }
         Ok(())
@@ -344,7 +344,7 @@ impl Roster {
             let above = self.above(name);
             if above == Some(name) {
                 let (path, found) = (format!("agents.{name}.subagents"), format!("`{name}`"));
-                let expected = "other agents: none is below itself".to_owned();
+                let expected = "other agents: an agent cannot be below itself".to_owned();
                 return Err(Fault::BadValue { path, found, expected });
             }
             let role = match agent.role {
@@ -359,11 +359,11 @@ impl Roster {
                         |above| format!("{name} is a subagent of {above}"),
                     );
                     format!(
-                        "what it may use: {why}, and only a root agent has this tool; \
-                         a subagent proposes in its return"
+                        "a tool it may use: {why}, and only a root agent has this one; \
+                         a subagent proposes in its report"
                     )
                 } else if catalogue::find(tool).is_ok_and(|found| !found.access.allows(role)) {
-                    format!("what it may use: {name} acts as {role}, which never may call this")
+                    format!("a tool it may use: {name} acts as {role}, which may never call it")
                 } else {
                     continue;
                 };

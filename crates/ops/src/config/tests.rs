@@ -234,7 +234,7 @@ fn every_wrong_value_is_refused_by_name() {
         (
             tool("schema = { type = \"object\", required = 3 }"),
             "invalid_input",
-            &["tools.lint.schema", "no JSON Schema"],
+            &["tools.lint.schema", "not a JSON Schema"],
         ),
         (tool("schema = \"x\""), "wrong_type", &["tools.lint.schema", "an object"]),
         (

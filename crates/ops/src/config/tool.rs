@@ -97,9 +97,9 @@ impl ToolTable {
         if !is_name(name) || is_operation || name.starts_with("mcp__") {
             let found = format!("`{}`", name.chars().take(60).collect::<String>());
             let expected = if is_operation {
-                "called otherwise: an operation of the catalogue has this name".to_owned()
+                "another name: an operation of the catalogue has this one".to_owned()
             } else if name.starts_with("mcp__") {
-                "called otherwise: `mcp__…` are the tools of servers".to_owned()
+                "another name: `mcp__…` are the tools of servers".to_owned()
             } else {
                 format!("called with {NAME}")
             };
@@ -135,7 +135,7 @@ impl ToolTable {
             return Err(Fault::BadValue { path, found, expected });
         }
         if let Err(error) = jsonschema::validator_for(&schema) {
-            return Err(Fault::Other { path, detail: format!("it is no JSON Schema: {error}") });
+            return Err(Fault::Other { path, detail: format!("it is not a JSON Schema: {error}") });
         }
         Ok(schema)
     }
@@ -184,7 +184,7 @@ pub(super) fn environment(path: &str, names: Vec<String>) -> Result<Vec<String>,
         None => Ok(names),
         Some(name) => {
             let expected = if name == SECRET {
-                "anything but our own token: whoever has it can answer gates".to_owned()
+                "anything but our own token, which can answer gates".to_owned()
             } else {
                 "names of variables, whose values are taken from the environment".to_owned()
             };

@@ -73,7 +73,7 @@ fn report(input: &Input) -> Result<Report, Error> {
         (None, Some(error)) => Ok(Report::Failed { error: error.clone() }),
         (None, None) => Err(Fault::MissingField { path: "result".to_owned() }.into()),
         (Some(_), Some(_)) => {
-            let (path, found) = ("error".to_owned(), "given beside a result".to_owned());
+            let (path, found) = ("error".to_owned(), "given together with a result".to_owned());
             let expected = "either result or error".to_owned();
             Err(Fault::BadValue { path, found, expected }.into())
         }

@@ -86,7 +86,7 @@ fn command(envelope: &Envelope, input: &Input) -> Result<RecordReading, Error> {
     }
     let at = input.at.0.as_ref().map(|text| when("at", text.as_str())).transpose()?;
     if let Some(at) = at.filter(|at| *at > envelope.now) {
-        return Err(bad("at", format!("`{at}`"), "a time that is not ahead of us"));
+        return Err(bad("at", format!("`{at}`"), "a time that is not in the future"));
     }
     let (metric, value) = (input.metric.as_str().to_owned(), input.value.clone());
     Ok(RecordReading { metric, value, at })

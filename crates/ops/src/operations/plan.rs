@@ -21,7 +21,7 @@ use crate::views::{PlanView, TaskView};
 use crate::{Envelope, Error};
 
 /// Work on a plan: a tree of tasks from a file. An agent completes and splits its own task; the
-/// plan's keeper imports, assigns and adds.
+/// orchestrator imports, assigns and adds.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {

@@ -14,7 +14,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 use crate::views::PlanView;
 
-/// Complete a task. Its agent may, and the plan's keeper. Its parents are not completed by that.
+/// Complete a task. Its agent may, and the orchestrator. Its parents are not completed by that.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {

@@ -160,7 +160,8 @@ fn which(input: &Input) -> Result<Which, Error> {
         (None, None, Some(session)) => Ok(Which::Session(session.into_string())),
         (None, None, None) => Err(Fault::MissingField { path: "number".to_owned() }.into()),
         _ => {
-            let (path, found) = ("number".to_owned(), "given beside another list".to_owned());
+            let (path, found) =
+                ("number".to_owned(), "given together with another list".to_owned());
             let expected = "one of number, planFile and session".to_owned();
             Err(Fault::BadValue { path, found, expected }.into())
         }

@@ -215,7 +215,7 @@ fn expiry(input: &Input, clock: Time) -> Result<Option<Time>, Error> {
         .or_else(|| Time::parse(text.as_str()))
         .filter(|at| *at > clock);
     at.map(Some)
-        .ok_or_else(|| bad("expires", text, "a time to come (RFC 3339) or a duration such as 12h"))
+        .ok_or_else(|| bad("expires", text, "a future time (RFC 3339) or a duration such as 12h"))
 }
 
 fn bad(path: &str, found: &Title, expected: &str) -> Error {

@@ -63,8 +63,8 @@ fn a_number_that_no_event_has_is_refused(backend: Backend) {
     let expected = json!({ "error": {
         "code": "reset_required",
         "message": format!(
-            "the log does not go on from event {}: the store was restored, or its log cut, since \
-             that number was given out", log[4] + 1
+            "the log does not continue from event {}: the store was restored, or its log cut, \
+             since then", log[4] + 1
         ),
         "hint": "read the state again, then the log with --after 0",
         "after": log[4] + 1, "lastSeq": 0,
