@@ -136,7 +136,7 @@ pub trait Define: 'static {
     const NAME: &'static str;
     const ACCESS: Access;
     const EFFECT: Effect;
-    /// Where the operation is offered, besides `punch call`.
+    /// The surfaces that offer it, besides `punch call`.
     const SURFACES: Surfaces;
     /// A valid input, as JSON.
     const EXAMPLE: &'static str;
@@ -159,7 +159,7 @@ pub trait Define: 'static {
     fn run(call: &mut Call<'_, '_>, input: &Self::Input) -> Result<Self::Output, Error>;
 }
 
-/// What an operation does to the store.
+/// The effect of an operation on the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Does not use the store.
@@ -170,7 +170,7 @@ pub enum Effect {
     Write,
 }
 
-/// Where an operation is offered.
+/// The surfaces that offer an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Surfaces {
     /// The MCP profiles that list it as a tool; empty: it is not a tool.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::Roster;
 
-/// What a surface knows about a request besides its input.
+/// The facts that a surface knows about a request besides its input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Envelope {
     pub actor: Actor,
@@ -54,7 +54,7 @@ impl Place {
     }
 }
 
-/// What proves the caller's identity.
+/// The proof of the caller's identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
     /// A person at a terminal of this machine.

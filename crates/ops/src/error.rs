@@ -298,7 +298,7 @@ impl Error {
         found.copied().unwrap_or(meaning(code, 1, 500, false))
     }
 
-    /// What to do next.
+    /// The hint: what to do next.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         Some(match self {

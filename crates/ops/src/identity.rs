@@ -1,5 +1,4 @@
-//! Who the caller is: proved by a token if there is one, otherwise by the facts the surface
-//! collected.
+//! Identifies the caller: by a token if there is one, otherwise by the facts the surface collected.
 //!
 //! Without a token, a person at a terminal is the operator; every other caller is an agent: `root`,
 //! or `worker` if its path is dotted (ADR 0005). The surface collects the facts and this file

@@ -32,7 +32,7 @@ pub const ENABLED_VARIABLES: [&str; 2] =
 pub const CONTINUATIONS_VARIABLES: [&str; 2] =
     ["PUNCHLIST_MAX_TODO_CONTINUATIONS", "SUPEROPENCODE_MAX_TODO_CONTINUATIONS"];
 
-/// Where a value came from.
+/// The source of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {

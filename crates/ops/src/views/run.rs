@@ -61,7 +61,7 @@ pub struct UsageView {
     pub cost_usd: Option<f64>,
 }
 
-/// What a run waits for.
+/// The reason why a run waits.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WaitView {

@@ -134,7 +134,7 @@ fn no_role_gets_around_the_table_or_its_reach(backend: Backend) {
     assert_eq!(faults, Vec::<String>::new());
 }
 
-/// The same caller gets an answer with a token of the right role that is not narrowed. So the test
+/// With a token of the right role that is not narrowed, the caller gets an answer. So the test
 /// above is refused because of the token and not because of the input.
 #[test]
 fn the_attacked_inputs_work_for_permitted_callers() {

@@ -24,7 +24,7 @@ fn another_input_under_the_same_key_is_a_conflict(backend: Backend) {
     let first = world.call_in(&envelope, "create_todo", plan("a")).unwrap();
     let conflict = Err(Error::IdempotencyConflict { key: "k".to_owned() });
     assert_eq!(world.call_in(&envelope, "create_todo", plan("b")), conflict);
-    // The same input in another turn is another request.
+    // An equal input in another turn is another request.
     let mut elsewhere = envelope.clone();
     elsewhere.context.turn = Some("t2".to_owned());
     assert_eq!(world.call_in(&elsewhere, "create_todo", plan("a")), conflict);

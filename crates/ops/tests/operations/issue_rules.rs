@@ -1,4 +1,4 @@
-//! What issues refuse: look-alikes, unknown transitions, and transitions without authority.
+//! Refusals of issues: look-alikes, unknown transitions, and transitions without authority.
 
 use punchlist_core::Role;
 use punchlist_core::issue::{IssueStatus, MoveVerdict, may_move};

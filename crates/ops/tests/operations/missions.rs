@@ -91,7 +91,7 @@ fn twenty_at_once_never_exceed_the_limits(backend: Backend) {
     assert_eq!((count("pending"), count("backlog"), count("backlog_full")), (2, 3, 15));
     let status = desk.status();
     assert_eq!((&status["counts"]["active"], &status["counts"]["backlog"]), (&json!(5), &json!(3)));
-    // The same with twenty concurrent promotions into one free place.
+    // Now twenty concurrent promotions into one free place.
     desk.update(&desk.lead(), &desk.todos()[0]["id"], "cancel");
     let waiting: Vec<Value> =
         desk.todos().into_iter().filter(|t| t["status"] == "backlog").collect();

@@ -67,7 +67,7 @@ fn an_agents_status_is_watched_and_shows_in_its_task(backend: Backend) {
         assert_eq!((&mine["state"], &mine["needs"]), (&json!(state), &needs), "{status}");
         assert_eq!((&other["state"], &other["needs"]), (&json!("pending"), &Value::Null));
     }
-    // A busy agent that is no longer heard from shows, too.
+    // The task also shows that a busy agent is no longer heard from.
     world.now = world.now.plus_seconds(301);
     assert_eq!(child(&tree(&world), "a")["needs"], "reassignment");
     assert!(render(&world, "tasks").contains("(@backend, needs reassignment)"));

@@ -67,7 +67,7 @@ impl Held {
         self.world.ops.call_in_run(create, (&agent, &self.system()), (self.run, epoch), input, step)
     }
 
-    /// What the model would see of its list, and the number of results in the chat.
+    /// The list as the model would see it, and the number of results in the chat.
     fn seen(&self) -> (Option<String>, usize) {
         let look = self.world.ops.look_at_run(&self.system(), self.run, 10, None).unwrap();
         let is_result = |kind: MessageKind| kind == MessageKind::Result;

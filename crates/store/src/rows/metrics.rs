@@ -26,7 +26,7 @@ pub struct Collection {
     pub last_error_at: Option<Time>,
 }
 
-/// Where a metric belongs: its project's name, its mission's slug and its own slug.
+/// The home of a metric: its project's name, its mission's slug and its own slug.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Home {
     pub project: String,
