@@ -359,7 +359,7 @@ fn no_operation_on_plans_writes_a_file() {
     let mut tried = 0;
     for operation in CATALOGUE.iter().filter(about_plans) {
         let world = World::new(Backend::SqliteMemory);
-        // TODO.md itself can be imported as a plan, too.
+        // The file TODO.md itself can be imported as a plan, too.
         let plan = json!({ "planFile": "TODO.md", "action": "import" });
         let mut me = caller(&world, operation);
         me.context.directory = Some(folder.path().display().to_string());
