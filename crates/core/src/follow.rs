@@ -18,17 +18,17 @@ use crate::{Actor, Command, ConversationId, RunId, SessionId, TodoId};
 pub enum Then {
     /// A message is written into a chat, in the name of the caller.
     Post { chat: ConversationId, speaker: Speaker, kind: MessageKind, text: String },
-    /// The agent that is spoken to in a chat answers.
+    /// The agent that a chat addresses answers in it.
     CallUpon(ConversationId),
     /// An item is changed. What the rules of its list refuse does not happen.
     Change { actor: Box<Actor>, todo_id: TodoId, command: Box<Command> },
-    /// A run that waits goes on, and is told the news.
+    /// A waiting run is resumed, with the news as a message.
     Wake { run: RunId, by: Trigger, news: Option<String> },
-    /// Every run of a session that waits goes on.
+    /// Every waiting run of a session is resumed.
     WakeSession { session: SessionId, by: Trigger },
     /// A run ends.
     EndRun { actor: Box<Actor>, run: RunId, reason: &'static str },
-    /// Whoever works on an item is stopped.
+    /// The agents that work on an item are stopped.
     StopWork { todo_id: TodoId, reason: &'static str },
     /// Work that was returned goes back to the agent of ours that did it; where there is none, the
     /// words are said in the chat the item is worked in.

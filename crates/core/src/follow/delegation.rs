@@ -24,7 +24,7 @@ pub fn in_own_session(actor: &Actor, names_one: bool) -> Result<bool, Refusal> {
     }
 }
 
-/// Work was handed on: the order stands in the chat it is worked in (M-49).
+/// Work was handed on: the order is posted in the chat where the agent works (M-49).
 #[must_use]
 pub fn handed_on(delegation: &Delegation) -> Option<Then> {
     let (speaker, kind) = (Speaker::Assistant, MessageKind::Text);
@@ -59,7 +59,7 @@ pub fn reported(delegation: &Delegation, on: &Reported<'_>) -> Vec<Then> {
         // A report, or an error, lands in the chat the work was handed out in (M-60, M-62).
         let (speaker, kind) = (Speaker::Assistant, MessageKind::Report);
         then.push(Then::Post { chat, speaker, kind, text: delegation.report_text(on.title) });
-        // Whoever leads reads it there (M-61), unless it waits for it on the spot.
+        // The lead reads it there (M-61), unless its call waits for the result.
         if delegation.mode == Mode::Async && delegation.state.is_over() {
             then.push(Then::CallUpon(chat));
         }
@@ -110,8 +110,8 @@ pub fn completes(delegation: &Delegation) -> Option<TodoId> {
     delegation.todo_id.filter(|_| is_asked)
 }
 
-/// The run that handed work on is told what came of it. Who waits for it on the spot has it as the
-/// result of its call.
+/// The run that handed the work on is resumed with the result. A synchronous call already returns
+/// the result, so no message is needed.
 fn told(delegation: &Delegation) -> Option<Then> {
     let run = delegation.run_id.filter(|_| delegation.state.is_over())?;
     let news = (delegation.mode == Mode::Async).then(|| delegation.news());
@@ -126,7 +126,8 @@ pub fn adopts_at_once(delegation: &Delegation) -> bool {
         && delegation.issue_id.is_some()
 }
 
-/// Calls work off by policy, for whoever delegated it; what is over stays as it is.
+/// The command that cancels work by policy, in the name of the delegating agent. None if the work is
+/// over.
 #[must_use]
 pub fn call_off(delegation: &Delegation, reason: &str) -> Option<(Actor, CancelDelegation)> {
     if delegation.state.is_over() {
@@ -136,7 +137,7 @@ pub fn call_off(delegation: &Delegation, reason: &str) -> Option<(Actor, CancelD
     Some((actor, CancelDelegation { reason: Body::new(reason).ok() }))
 }
 
-/// Work was called off: the run it is worked on in ends, and whoever waits for it is told.
+/// Work was cancelled: its run ends, and the run that waits for it is resumed.
 #[must_use]
 pub fn called_off(delegation: &Delegation, run: Option<&Run>) -> Vec<Then> {
     let ended = run.filter(|run| !run.is_over()).map(|run| Then::EndRun {
@@ -147,8 +148,8 @@ pub fn called_off(delegation: &Delegation, run: Option<&Run>) -> Vec<Then> {
     ended.into_iter().chain(told(delegation)).collect()
 }
 
-/// Returned work goes to the agent of ours that did it, with what is missing (M-51). Whoever has
-/// workers of its own hands it on itself. `last`: the last delegation of the item; `is_ours`: it was
+/// Returned work goes back to the agent that did it in a run of ours, with the feedback (M-51). An
+/// agent with workers of its own delegates again itself. `last`: the last delegation of the item; `is_ours`: it was
 /// worked on in a run.
 #[must_use]
 pub fn hand_back(

@@ -94,7 +94,7 @@ pub fn overdue(gate: &Gate, answer: &AnswerGate) -> Result<Option<(TodoId, Comma
     Ok(Some((todo_id, command)))
 }
 
-/// Permission that was given always answers whoever waits for the same: nobody is asked twice.
+/// A permission that is given always also answers the open questions about the same call.
 /// `others`: the gates about this agent and this tool.
 #[must_use]
 pub fn answers_too(gate: &Gate, others: &[Gate]) -> Vec<GateId> {

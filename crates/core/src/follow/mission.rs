@@ -1,14 +1,14 @@
-//! What follows from a change of a pillar's items: for questions about their deadlines, for whoever
-//! works on them, for the chats; and from a sweep of a cycle.
+//! What follows from a change of a pillar's items: for questions about their deadlines, for the agents
+//! that work on them, for the chats; and from the sweep of a cycle.
 
 use super::Then;
 use crate::conversation::{MessageKind, Speaker, instructs, synthetic};
 use crate::mission::{Pillar, called_off, warning};
 use crate::{Actor, ConversationId, Decision, Event, ListKind, Snapshot, Status, Todo, TodoId};
 
-/// A question about a deadline is answered by any new deadline and by the end of its item; whoever
-/// works on an item when it is settled is stopped (F-2); and what is said to returned work stands in
-/// the chat it is worked in (M-51). `list`: as it is after the change.
+/// A new deadline, or the end of the item, closes the question about its deadline. Agents that work on
+/// an item that is settled are stopped (F-2). Feedback on returned work is posted in the chat where the
+/// agents work (M-51). `list`: as it is after the change.
 #[must_use]
 pub fn changed(list: &Snapshot, decided: &Decision, actor: &Actor) -> Vec<Then> {
     if list.list.kind() != ListKind::Pillar {
@@ -44,7 +44,7 @@ pub fn changed(list: &Snapshot, decided: &Decision, actor: &Actor) -> Vec<Then> 
     then
 }
 
-/// Does the deadline that was asked about still stand? Then so does the question.
+/// Is the deadline still the one that a person was asked about? Then the question stays open.
 fn is_asked_about(todo: &Todo) -> bool {
     todo.status.is_active()
         && todo.overdue_notified_for.is_some()
@@ -102,8 +102,8 @@ pub fn swept(
     swept
 }
 
-/// A person was asked about a late item: the question stands in the mission's chat, and whoever works
-/// on it is warned in the pillar's.
+/// A person was asked about a late item: the question is posted in the mission's chat, and an agent
+/// that works on the item is warned in the pillar's.
 #[must_use]
 pub fn escalated(todo: &Todo, question: &str, chat: ConversationId, pillar: &Pillar) -> Vec<Then> {
     let mut then = vec![said(chat, question)];
@@ -113,13 +113,14 @@ pub fn escalated(todo: &Todo, question: &str, chat: ConversationId, pillar: &Pil
     then
 }
 
-/// The planning prompt of a cycle stands in the chat of a pillar (M-65), and its owner answers.
+/// The planning prompt of a cycle is posted in the chat of a pillar (M-65), and its owner answers.
 #[must_use]
 pub fn asked_to_plan(pillar: &Pillar, prompt: &str) -> [Then; 2] {
     [said(pillar.conversation_id, prompt), Then::CallUpon(pillar.conversation_id)]
 }
 
-/// The owner of a pillar has planned: whoever leads the mission hears of it (M-84).
+/// The owner of a pillar has planned: the report is posted in the chat of the mission, and the lead
+/// answers (M-84).
 #[must_use]
 pub fn planned(chat: ConversationId, report: &str) -> [Then; 2] {
     [said(chat, report), Then::CallUpon(chat)]

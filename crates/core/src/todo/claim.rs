@@ -60,7 +60,8 @@ mod tests {
     use super::*;
     use crate::{Ids, Role, RunId, TokenId};
 
-    /// Issue 15: the maker is whoever has its name, its token or its run, or can name its agent.
+    /// Issue 15: an accepter with the name, the token or the run of the maker is the maker, and so is one
+    /// that can name its agent.
     #[test]
     fn a_claim_is_the_makers_under_any_of_its_names() {
         let mut ids = Ids::new(Time::from_micros(0), 1);

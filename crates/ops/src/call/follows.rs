@@ -56,8 +56,8 @@ impl Call<'_, '_> {
         Ok(())
     }
 
-    /// Changes an item of a list that is loaded. What its rules refuse does not happen: the cause
-    /// stands without it.
+    /// Changes an item of a loaded list. A refusal by the rules of the list is ignored, and the cause is
+    /// recorded without this change.
     pub(super) fn change(&mut self, list: &mut Snapshot, then: Then) -> Result<bool, Error> {
         let Then::Change { actor, command, .. } = then else { return Ok(false) };
         match self.decide_as(&actor, list, &command) {

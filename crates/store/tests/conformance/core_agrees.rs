@@ -1,5 +1,5 @@
 //! SQL that repeats a rule of the core for speed gives what the core gives, on any list: who may take
-//! what next (`rows/take.rs`), and where the work of a plan stands (`rows/places.rs`).
+//! what next (`rows/take.rs`), and which task of a plan is current (`rows/places.rs`).
 //!
 //! The lists are made by commands, so that they are such as can be; each store holds many at once.
 
@@ -267,7 +267,7 @@ fn each_list(backend: Backend, check: impl Fn(&Fixture, &List)) {
         .unwrap();
 }
 
-/// Whoever asks for its next task gets the one that the core's rules give it, and may take it.
+/// An agent that asks for its next task gets the one that the core's rules give it, and may take it.
 fn the_next_item_is_the_cores(backend: Backend) {
     each_list(backend, |fixture, list| {
         let now = fixture.now;

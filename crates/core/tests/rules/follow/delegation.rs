@@ -81,7 +81,7 @@ fn wake(news: Option<String>) -> Then {
 }
 
 /// M-60 to M-62, S-25, F-7, F-8: a report lands in its chat and is claimed for the reviewer, a failure
-/// holds the item, and the run that handed the work on is told.
+/// holds the item, and the run that handed the work on is resumed.
 #[test]
 fn what_follows_from_a_report() {
     let (todo_id, evidence) = (item(), Vec::new());
@@ -226,7 +226,7 @@ fn what_follows_from_calling_off() {
 
 /// M-51: returned work goes back to the agent of ours that did it last, and to no other.
 #[test]
-fn returned_work_goes_to_whoever_of_ours_did_it() {
+fn returned_work_goes_back_to_the_agent_that_did_it() {
     let done = Delegation { conversation_id: Some(chat()), ..came_back() };
     let order = Delegate {
         kind: Title::new("coder").unwrap(),

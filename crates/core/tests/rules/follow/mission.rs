@@ -30,8 +30,8 @@ fn cancelled(todo_id: TodoId, by: &Actor) -> TodoCancelled {
     TodoCancelled { todo_id, outcome: None, settled_at: Time::from_micros(9), settled_by }
 }
 
-/// F-2, M-51, M-74: work on what is settled stops, a question stands as long as its deadline does,
-/// and returned work goes back with the words.
+/// F-2, M-51, M-74: work on what is settled stops, a question stays open as long as its deadline is
+/// the same, and returned work goes back with the feedback.
 #[test]
 fn what_follows_from_a_change_of_an_item() {
     let mut world = World::new(ListKind::Pillar);
@@ -120,7 +120,7 @@ fn what_follows_from_a_sweep() {
     assert_eq!(follow::swept(&before, &after, &decided, chat), expected);
 }
 
-/// Whoever works on a late item is warned; nobody else is.
+/// An agent that works on a late item is warned; nobody else is.
 #[test]
 fn only_who_works_on_a_late_item_is_warned() {
     let (mission, mut world) = (mission(), World::new(ListKind::Pillar));

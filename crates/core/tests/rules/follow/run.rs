@@ -86,7 +86,7 @@ fn a_run_has_its_turn_then_its_plan() {
     assert_eq!(follow::owned_pillar(&run), Some(("m", "p")));
 }
 
-/// S-25: the reason is the error on one line, cut, and the model is told to go on.
+/// S-25: the reason is the error on one line, cut, and the model is asked to go on.
 #[test]
 fn an_item_whose_tools_fail_is_held() {
     let lists = list(&["a"]);
