@@ -10,11 +10,13 @@ use std::sync::Arc;
 
 use punchlist_core::effect::Effect;
 use punchlist_core::{Actor, AgentPath, Role, Time};
-use punchlist_ops::catalogue::find;
+use punchlist_ops::input::{Maybe, text};
+use punchlist_ops::operations::metric_failed::{self, MetricFailed};
+use punchlist_ops::operations::metric_record::{self, MetricRecord};
 use punchlist_ops::{Context, Envelope, Error, Ops, Proof};
 use punchlist_store::rows::metrics::Home;
 use punchlist_store::rows::outbox::Work;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::Done;
 use crate::collect::{self, Fault};
@@ -52,7 +54,7 @@ impl Handler for Collector<'_> {
             return Ok(());
         };
         match collect::read(&metric, source, &|| (self.is_stopped)()) {
-            Ok(value) => self.record(work, &home, &value),
+            Ok(value) => self.record(work, &home, value),
             Err(Fault::Stopped) => Err(Setback::Stopped),
             Err(Fault::Failed(error)) => self.fail(work, &home, error),
         }
@@ -60,16 +62,18 @@ impl Handler for Collector<'_> {
 }
 
 impl Collector<'_> {
-    fn record(&self, work: &Work, home: &Home, value: &Value) -> Result<(), Setback> {
-        let input = json!({ "mission": home.mission, "metric": home.metric, "value": value });
-        let key = format!("collect:{}", work.id);
-        match self.call("metric_record", home, input, key) {
+    fn record(&self, work: &Work, home: &Home, value: Value) -> Result<(), Setback> {
+        let (mission, metric, at) = (&home.mission, &home.metric, Maybe(None));
+        let recorded = text("mission", mission).and_then(|mission| {
+            let input =
+                metric_record::Input { mission, metric: text("metric", metric)?, value, at };
+            let envelope = self.envelope(home, format!("collect:{}", work.id));
+            self.ops.run::<MetricRecord>(&envelope, input)
+        });
+        match recorded {
             Ok(answer) => {
                 let Home { project, mission, metric } = home.clone();
-                let value = match &answer["metric"]["shown"] {
-                    Value::String(shown) => shown.clone(),
-                    other => other.to_string(),
-                };
+                let value = answer.metric.shown.unwrap_or_default();
                 (self.report)(Done::MetricCollected { project, mission, metric, value });
                 Ok(())
             }
@@ -81,12 +85,14 @@ impl Collector<'_> {
 
     fn fail(&self, work: &Work, home: &Home, error: String) -> Result<(), Setback> {
         let (attempt, gives_up) = (work.attempt, work.attempt >= TRIES);
-        let input = json!({
-            "mission": home.mission, "metric": home.metric, "error": error, "attempt": attempt,
-            "givesUp": gives_up,
+        let failed = text("mission", &home.mission).and_then(|mission| {
+            let (metric, error) = (text("metric", &home.metric)?, text("error", &error)?);
+            let gives_up = Some(gives_up);
+            let input = metric_failed::Input { mission, metric, error, attempt, gives_up };
+            let envelope = self.envelope(home, format!("collect:{}:{attempt}", work.id));
+            self.ops.run::<MetricFailed>(&envelope, input)
         });
-        let key = format!("collect:{}:{attempt}", work.id);
-        match self.call("metric_failed", home, input, key) {
+        match failed {
             Ok(_) | Err(Error::IdempotencyConflict { .. }) => {}
             Err(error) => return settle(&error),
         }
@@ -97,16 +103,9 @@ impl Collector<'_> {
         Err(if gives_up { Setback::GiveUp(error) } else { Setback::Retry(error) })
     }
 
-    fn call(
-        &self,
-        operation: &str,
-        home: &Home,
-        input: Value,
-        key: String,
-    ) -> Result<Value, Error> {
-        let mut envelope = system("collector", &home.project, (self.clock)());
-        envelope.idempotency_key = Some(key);
-        self.ops.call(find(operation)?, &envelope, input)
+    fn envelope(&self, home: &Home, key: String) -> Envelope {
+        let envelope = system("collector", &home.project, (self.clock)());
+        Envelope { idempotency_key: Some(key), ..envelope }
     }
 }
 

@@ -12,12 +12,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use punchlist_core::effect::Effect;
 use punchlist_core::metric::Schedule;
 use punchlist_core::{Mission, Time};
-use punchlist_ops::catalogue::find;
 use punchlist_ops::config::Roster;
+use punchlist_ops::operations::mission_cycle::{self, MissionCycle};
 use punchlist_ops::{Envelope, Error, Ops, clock};
 use punchlist_store::rows::metrics::{DueMetric, Home};
 use punchlist_store::rows::missions::Due;
-use serde_json::json;
 
 use crate::Done;
 use crate::collector::system;
@@ -103,14 +102,12 @@ impl<'a> Scheduler<'a> {
         }
         let envelope =
             Envelope { agents: Arc::clone(&self.agents), ..system("scheduler", &project, now) };
-        let input = json!({ "mission": mission, "ifDue": true });
-        let called = find("mission_cycle").and_then(|cycle| self.ops.call(cycle, &envelope, input));
-        match called {
+        let input = mission_cycle::Input { mission: mission.clone(), if_due: Some(true) };
+        match self.ops.run::<MissionCycle>(&envelope, input) {
             Ok(answer) => {
                 failed.remove(&key);
-                // Not if somebody else was quicker, or it has come to rest.
-                let ran = answer["ran"].as_bool().unwrap_or(true);
-                Ok(ran.then_some(Done::CycleRun { project, mission }))
+                // False: another process was quicker, or the mission is paused now.
+                Ok(answer.ran.then_some(Done::CycleRun { project, mission }))
             }
             Err(error) if error.meaning().retryable || error.meaning().exit == 3 => Err(error),
             Err(error) => {

@@ -13,8 +13,9 @@ use serde_json::Value;
 pub use crate::call::Scene;
 
 use crate::call::Call;
-use crate::catalogue::{Operation, find};
+use crate::catalogue::{Define, Operation};
 use crate::dispatch::{Given, new_ids};
+use crate::operations::run_step::{self, RunStep, Step};
 use crate::token::needs_token;
 use crate::{Envelope, Error, Ops};
 
@@ -35,11 +36,11 @@ pub struct Look {
     pub issue: Option<i64>,
 }
 
-/// What came of a call that was made in a run, and of the step that wrote it down.
+/// The answer of a call that was made in a run, and of the step that recorded it.
 #[derive(Debug)]
 pub struct Stepped {
     pub answer: Value,
-    pub step: Value,
+    pub step: run_step::Output,
 }
 
 /// Why a call and its step were both undone.
@@ -75,37 +76,35 @@ impl Ops {
         })
     }
 
-    /// Makes a call of a run and writes down what came of it, in one transaction: no process that
-    /// dies can leave one without the other. `step` makes the input of `run_step`
-    /// from the answer.
+    /// Makes a tool call of a run and records what came of it, in one transaction: a process that
+    /// dies cannot leave one without the other. `steps` says what to record for an answer.
     ///
-    /// The inner error is the call's own: then nothing was written down of it. The outer one is the
-    /// run's, or the store's.
+    /// The inner error is the call's own, and then nothing is recorded. The outer one is the run's, or
+    /// the store's.
     pub fn call_in_run(
         &self,
         operation: &Operation,
         (agent, system): (&Envelope, &Envelope),
         (run, epoch): (RunId, i64),
         input: Value,
-        step: impl Fn(&Value) -> Value + Send + 'static,
+        steps: impl Fn(&Value) -> Vec<Step> + Send + 'static,
     ) -> Result<Result<Stepped, Error>, Error> {
         let ready = match self.admit(operation, agent, Given::Json(input)) {
             Ok(ready) => ready,
             Err(error) => return Ok(Err(error)),
         };
-        let (run_step, ids, system) = (find("run_step")?, new_ids(system)?, system.clone());
+        let (ids, system) = (new_ids(system)?, system.clone());
         let job = move |tx: &mut Tx<'_>| {
             // The run's row is locked before anything that the call is about.
-            let mut fence = Call::new(tx, &system, "run_step", ids.clone());
+            let mut fence = Call::new(tx, &system, RunStep::NAME, ids.clone());
             fence.run_held(&run.to_string(), epoch).map_err(Undone::Step)?;
             let answer = match ready(tx).map_err(Undone::Call)? {
                 Ok(answer) => answer.to_json().map_err(Undone::Call)?,
                 Err(refused) => return Ok(Err(refused)),
             };
-            let request = (run_step.parse)(run_step, &mut step(&answer)).map_err(Undone::Step)?;
-            let mut call = Call::new(tx, &system, run_step.name, ids.clone());
-            let written = request.run(&mut call).and_then(|answer| answer.to_json());
-            let step = written.map_err(Undone::Step)?;
+            let mut call = Call::new(tx, &system, RunStep::NAME, ids.clone());
+            let held = call.run_held(&run.to_string(), epoch).map_err(Undone::Step)?;
+            let step = run_step::record(&mut call, held, &steps(&answer)).map_err(Undone::Step)?;
             Ok(Ok(Stepped { answer, step }))
         };
         match self.store()?.write(job) {

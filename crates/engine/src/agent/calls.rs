@@ -4,24 +4,27 @@
 //! transaction. One from outside is marked before it begins, since nothing undoes it.
 
 use punchlist_core::conversation::ToolCall;
+use punchlist_core::delegation::Mode;
 use punchlist_core::driver::Trigger;
 use punchlist_core::{DelegationId, Run};
 use punchlist_ops::Error;
 use punchlist_ops::catalogue::Operation;
+use punchlist_ops::operations::delegate;
+use punchlist_ops::operations::run_step::{Output as Stepped, Step, ToolResult};
 use serde_json::Value;
 
 use super::Live;
 use super::history;
 use super::runner::{Flow, Hands, Outcome};
 use super::tools::{Answer, Said, Toolset, cut, own_result};
-use super::wire::{drive_input, result_input};
+use super::wire::question;
 use crate::model::Input;
 
 /// What became of a call.
 pub(super) enum Made {
     Done(Said),
-    /// And it is written down; with what the step answered.
-    Written(Said, Value),
+    /// Its result is recorded already; this is what the step answered.
+    Recorded(Said, Stepped),
     /// A person has to permit it first.
     Asked,
     /// It waits for work that was handed on.
@@ -42,13 +45,10 @@ impl Hands<'_, '_> {
             }
             // After the last one the driver is asked in the same breath.
             let last = index + 1 == calls.len();
-            let mut step = self.input();
-            if last {
-                step["drive"] = drive_input(tools, Trigger::ToolsDone, None);
-            }
-            let (said, answer) = match self.one(run, tools, call, &step)? {
+            let drive = last.then(|| Step::Drive(question(tools, Trigger::ToolsDone)));
+            let (said, answer) = match self.one(run, tools, call, drive.as_ref())? {
                 Made::Done(said) => (said, None),
-                Made::Written(said, answer) => (said, Some(answer)),
+                Made::Recorded(said, answer) => (said, Some(answer)),
                 Made::Asked => return self.lie_down(run, tools, Trigger::ToolsDone),
                 Made::Handed => return self.lie_down(run, tools, Trigger::Handed),
             };
@@ -61,13 +61,10 @@ impl Hands<'_, '_> {
             (self.crew.told)(&Live::Returned { run, call_id, tool, text, is_error });
             let answer = match answer {
                 Some(answer) => answer,
-                None => {
-                    step["result"] = result_input(call, &said);
-                    self.crew.step(self.project, step)?
-                }
+                None => self.step(result_steps(call, said, drive))?,
             };
             if last {
-                return self.heed(run, tools, &answer);
+                return self.heed(run, tools, answer);
             }
         }
         Ok(Flow::Again)
@@ -83,36 +80,37 @@ impl Hands<'_, '_> {
         input: Value,
     ) -> Result<Made, Error> {
         let envelope = self.crew.envelope(self.project, run, Some(call));
-        let answer = match own_result(self.crew.ops.call(operation, &envelope, input))? {
+        let answer = match own_result(self.crew.ops.answer(operation, &envelope, input))? {
             Ok(answer) => answer,
             Err(said) => return Ok(Made::Done(said)),
         };
-        let id = answer["delegationId"].as_str();
-        if let Some(delegation) = id.and_then(DelegationId::parse) {
+        if let Some(made) = answer.output::<delegate::Output>()
+            && let Some(delegation) = DelegationId::parse(&made.delegation_id)
+        {
             (self.crew.told)(&Live::Delegates { run, delegation });
+            if made.mode == Mode::Sync {
+                return self.crew.await_delegation(self.project, run, delegation, &self.cancel);
+            }
         }
-        match id.filter(|_| answer["mode"] == "sync") {
-            Some(id) => self.crew.await_delegation(self.project, run, id, &self.cancel),
-            None => Ok(Made::Done(Said::answered(operation, &answer))),
-        }
+        Ok(Made::Done(Said::answered(operation, &answer.to_json()?)))
     }
 
     /// A call has no result yet. Where what it waits for has come meanwhile it is made again: the
     /// model is not called before.
     fn lie_down(&self, run: &Run, tools: &Toolset, trigger: Trigger) -> Result<Flow, Error> {
-        match self.ask(run, tools, trigger, None)? {
+        match self.ask(run, tools, trigger)? {
             Flow::GoOn(_) => Ok(Flow::Again),
             flow => Ok(flow),
         }
     }
 
-    /// Makes one call. `step` is what is written down with its result.
+    /// Makes one call. `drive` is recorded with its result.
     fn one(
         &self,
         run: &Run,
         tools: &Toolset,
         call: &ToolCall,
-        step: &Value,
+        drive: Option<&Step>,
     ) -> Result<Made, Error> {
         let input = match history::read(&call.input) {
             Input::Json(input) => input,
@@ -129,7 +127,7 @@ impl Hands<'_, '_> {
                 return self.delegate(run, operation, call, input);
             }
             let held = (self.id, self.epoch);
-            return self.crew.call_own(self.project, (run, held), operation, call, input, step);
+            return self.crew.call_own(self.project, (run, held), operation, (call, input), drive);
         }
         if !tools.listed.iter().any(|tool| tool.name == call.name) {
             let known = tools.names().join(", ");
@@ -141,14 +139,18 @@ impl Hands<'_, '_> {
                         is not known: look before you call it again";
             return Ok(Made::Done(Said { outside: true, ..Said::error(told) }));
         }
-        let begin = || -> Result<(), Error> {
-            let mut input = self.input();
-            input["starts"] = Value::String(call.id.clone());
-            self.crew.step(self.project, input).map(|_| ())
-        };
+        let begin = || self.step(vec![Step::Start(call.id.clone())]).map(drop);
         match self.crew.outside.call(self.project, run, call, &input, &self.cancel, &begin)? {
             Answer::Done(said) => Ok(Made::Done(Said { text: cut(said.text), ..said })),
             Answer::Asked => Ok(Made::Asked),
         }
     }
+}
+
+/// The steps that record the result of a call.
+pub(super) fn result_steps(call: &ToolCall, said: Said, drive: Option<Step>) -> Vec<Step> {
+    let Said { text, is_error, changed, touched_list, outside } = said;
+    let (call_id, name) = (call.id.clone(), call.name.clone());
+    let result = ToolResult { call_id, name, text, is_error, changed, touched_list, outside };
+    std::iter::once(Step::Result(result)).chain(drive).collect()
 }

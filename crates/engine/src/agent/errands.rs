@@ -6,13 +6,20 @@
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use punchlist_core::delegation::LEASE_S;
+use punchlist_core::delegation::{DelegationState, LEASE_S};
 use punchlist_core::driver::StopReason;
 use punchlist_core::run::RunState;
 use punchlist_core::{Actor, AgentPath, DelegationId, Role, Run, RunId};
-use punchlist_ops::catalogue::find;
+use punchlist_ops::input::{Maybe, text};
+use punchlist_ops::operations::delegate;
+use punchlist_ops::operations::delegation_heartbeat::{self, DelegationHeartbeat};
+use punchlist_ops::operations::delegation_report::{self, DelegationReport};
+use punchlist_ops::operations::delegation_show::{self, DelegationShow};
+use punchlist_ops::operations::delegation_take::{self, DelegationTake, Output as Taken};
+use punchlist_ops::operations::run_begin::{self, RunBegin};
+use punchlist_ops::operations::run_show::{self, RunShow};
+use punchlist_ops::views::DelegationView;
 use punchlist_ops::{Envelope, Error};
-use serde_json::{Value, json};
 
 use super::Crew;
 use super::calls::Made;
@@ -35,13 +42,26 @@ fn worker() -> Actor {
     Actor::new(Role::Worker, path)
 }
 
+/// A delegation that this process holds.
+struct Held {
+    id: String,
+    epoch: i64,
+}
+
 impl Crew<'_> {
     fn as_worker(&self, project: &str) -> Envelope {
         Envelope { actor: worker(), ..self.system(project) }
     }
 
-    fn call_as_worker(&self, project: &str, name: &str, input: Value) -> Result<Value, Error> {
-        self.ops.call(find(name)?, &self.as_worker(project), input)
+    fn take(&self, project: &str, wanted: delegation_take::Input) -> Result<Taken, Error> {
+        self.ops.run::<DelegationTake>(&self.as_worker(project), wanted)
+    }
+
+    /// Holds a delegation for so long from now; 0 gives it back.
+    fn renew(&self, project: &str, held: &Held, lease_s: i64) -> Result<(), Error> {
+        let (delegation_id, epoch) = (held.id.clone(), held.epoch);
+        let input = delegation_heartbeat::Input { delegation_id, epoch, lease_s: Some(lease_s) };
+        self.ops.run::<DelegationHeartbeat>(&self.as_worker(project), input).map(drop)
     }
 
     /// Who does work of a type here: the agent of that name, or whoever plays owner where the work
@@ -68,106 +88,113 @@ impl Crew<'_> {
         if types.is_empty() {
             return Ok(false);
         }
-        let owns = self.player(Role::Owner).is_some();
-        let input = json!({ "types": types, "inChats": owns, "leaseS": LEASE_S });
-        let taken = self.call_as_worker(project, "delegation_take", input)?;
-        self.do_taken(project, &taken)
+        let types = types.into_iter().map(|name| text("types", name)).collect::<Result<_, _>>()?;
+        let wanted = delegation_take::Input {
+            types: Some(types),
+            in_chats: Some(self.player(Role::Owner).is_some()),
+            lease_s: Some(LEASE_S),
+            ..delegation_take::Input::default()
+        };
+        let taken = self.take(project, wanted)?;
+        self.do_taken(project, taken)
     }
 
-    fn do_taken(&self, project: &str, taken: &Value) -> Result<bool, Error> {
-        let delegation = &taken["delegation"];
-        let (Some(id), Some(epoch)) = (delegation["id"].as_str(), taken["epoch"].as_i64()) else {
+    fn do_taken(&self, project: &str, taken: Taken) -> Result<bool, Error> {
+        let (Some(delegation), Some(epoch)) = (taken.delegation, taken.epoch) else {
             return Ok(false);
         };
-        let kind = delegation["type"].as_str().unwrap_or_default();
-        let in_chat = delegation["conversationId"].is_string();
-        let Some(agent) = self.doer(kind, in_chat) else {
-            self.let_go(project, id, epoch);
+        let agent = self.doer(&delegation.kind, delegation.conversation_id.is_some());
+        let held = Held { id: delegation.id, epoch };
+        let Some(agent) = agent else {
+            self.let_go(project, &held);
             return Ok(false);
         };
-        let input = json!({ "agent": agent, "delegationId": id });
-        let begun = self.ops.call(find("run_begin")?, &self.system(project), input);
-        let run = match begun {
-            Ok(begun) => begun["run"]["id"].as_str().and_then(RunId::parse),
+        let begin = run_begin::Input {
+            agent: text("agent", &agent)?,
+            conversation_id: Maybe(None),
+            delegation_id: Maybe(Some(text("delegationId", &held.id)?)),
+        };
+        let run = match self.ops.run::<RunBegin>(&self.system(project), begin) {
+            Ok(begun) => begun.run.and_then(|run| RunId::parse(&run.id)),
             Err(error) if error.meaning().retryable || error.meaning().exit == 3 => {
                 return Err(error);
             }
             // It cannot be done as it is: that is a result, too.
             Err(error) => {
-                let said = json!({ "error": error.to_string() });
-                self.report(project, id, epoch, &said)?;
+                self.report(project, held, Err(error.to_string()))?;
                 return Ok(true);
             }
         };
         let Some(run) = run else { return Ok(false) };
         let cancel = Cancel::default();
         let outcome =
-            self.held(project, (id, epoch), &cancel, || self.drive_with(project, run, &cancel))?;
+            self.held(project, &held, &cancel, || self.drive_with(project, run, &cancel))?;
         match outcome {
             Outcome::Ended(reason) => {
                 let said = self.said(project, run, reason)?;
-                self.report(project, id, epoch, &said)?;
+                self.report(project, held, said)?;
             }
             // Whoever comes next may go on at once.
-            Outcome::Waiting | Outcome::Stopped => self.let_go(project, id, epoch),
+            Outcome::Waiting | Outcome::Stopped => self.let_go(project, &held),
             Outcome::Lost => {}
         }
         Ok(true)
     }
 
-    /// What is reported of a run that ended.
-    fn said(&self, project: &str, run: RunId, reason: StopReason) -> Result<Value, Error> {
-        let input = json!({ "run": run.to_string() });
-        let shown = self.ops.call(find("run_show")?, &self.system(project), input)?;
-        let text = shown["text"].as_str().unwrap_or_default().trim();
-        if reason.is_drained() && !text.is_empty() {
-            return Ok(json!({ "result": text }));
+    /// What is reported of a run that ended: its result, or its error.
+    fn said(
+        &self,
+        project: &str,
+        run: RunId,
+        reason: StopReason,
+    ) -> Result<Result<String, String>, Error> {
+        let input = run_show::Input { run: text("run", &run.to_string())? };
+        let shown = self.ops.run::<RunShow>(&self.system(project), input)?;
+        let said = shown.text.trim();
+        if reason.is_drained() {
+            return Ok(match said {
+                "" => Err("it said nothing".to_owned()),
+                said => Ok(said.to_owned()),
+            });
         }
-        let detail = shown["run"]["stopDetail"].as_str().unwrap_or_default();
-        let error = if reason.is_drained() {
-            "it said nothing".to_owned()
-        } else if detail.is_empty() {
-            format!("{}: {}", reason.code(), reason.words())
-        } else {
-            format!("{}: {detail}", reason.code())
-        };
-        Ok(json!({ "error": error }))
+        Ok(Err(match shown.run.stop_detail.as_deref().unwrap_or_default() {
+            "" => format!("{}: {}", reason.code(), reason.words()),
+            detail => format!("{}: {detail}", reason.code()),
+        }))
     }
 
     /// Reports; who has lost the work meanwhile, or comes too late, says nothing.
-    fn report(&self, project: &str, id: &str, epoch: i64, said: &Value) -> Result<(), Error> {
-        let mut input = json!({ "delegationId": id, "epoch": epoch });
-        if let (Some(input), Some(said)) = (input.as_object_mut(), said.as_object()) {
-            input.extend(said.clone());
-        }
-        match self.call_as_worker(project, "delegation_report", input) {
+    fn report(&self, project: &str, held: Held, said: Result<String, String>) -> Result<(), Error> {
+        let (result, error) = match said {
+            Ok(result) => (Some(text("result", &result)?), None),
+            Err(error) => (None, Some(text("error", &error)?)),
+        };
+        let input = delegation_report::Input {
+            delegation_id: held.id,
+            epoch: held.epoch,
+            result: Maybe(result),
+            error: Maybe(error),
+            proposal: None,
+        };
+        match self.ops.run::<DelegationReport>(&self.as_worker(project), input) {
             Ok(_) | Err(Error::Refused(_)) => Ok(()),
             Err(error) => Err(error),
         }
     }
 
     /// Gives work back. If that fails the lease ends by itself, and looks like a death.
-    fn let_go(&self, project: &str, id: &str, epoch: i64) {
-        let input = json!({ "delegationId": id, "epoch": epoch, "leaseS": 0 });
-        drop(self.call_as_worker(project, "delegation_heartbeat", input));
+    fn let_go(&self, project: &str, held: &Held) {
+        drop(self.renew(project, held, 0));
     }
 
     /// Holds on to the work while it is done. A lease that is lost, or work that was called off,
     /// ends the run.
-    fn held<T>(
-        &self,
-        project: &str,
-        (id, epoch): (&str, i64),
-        cancel: &Cancel,
-        job: impl FnOnce() -> T,
-    ) -> T {
+    fn held<T>(&self, project: &str, held: &Held, cancel: &Cancel, job: impl FnOnce() -> T) -> T {
         std::thread::scope(|scope| {
             let (done, is_done) = channel::<()>();
             scope.spawn(move || {
                 while is_done.recv_timeout(HEARTBEAT) == Err(RecvTimeoutError::Timeout) {
-                    let input = json!({ "delegationId": id, "epoch": epoch, "leaseS": LEASE_S });
-                    let kept = self.call_as_worker(project, "delegation_heartbeat", input);
-                    if let Err(Error::Refused(_)) = kept {
+                    if let Err(Error::Refused(_)) = self.renew(project, held, LEASE_S) {
                         cancel.cancel();
                     }
                 }
@@ -184,41 +211,38 @@ impl Crew<'_> {
         &self,
         project: &str,
         run: &Run,
-        id: &str,
+        id: DelegationId,
         cancel: &Cancel,
     ) -> Result<Made, Error> {
         let envelope = Envelope { actor: run.actor(), ..self.system(project) };
-        let show = || {
-            let input = json!({ "delegationId": id });
-            let shown = self.ops.call(find("delegation_show")?, &envelope, input)?;
-            Ok::<Value, Error>(shown["delegation"].clone())
-        };
         let since = Instant::now();
         loop {
-            let delegation = show()?;
-            let state = delegation["state"].as_str().unwrap_or_default();
-            if matches!(state, "returned" | "failed" | "cancelled") {
-                return Ok(Made::Done(came_back(&delegation)));
+            let input = delegation_show::Input { delegation_id: id.to_string() };
+            let delegation = self.ops.run::<DelegationShow>(&envelope, input)?.delegation;
+            let state = delegation.state;
+            if state.is_over() {
+                return Ok(Made::Done(came_back(delegation)?));
             }
             if cancel.is_cancelled() {
                 return Ok(Made::Done(Said::error("it was not waited for: the run was stopped")));
             }
-            let kind = delegation["type"].as_str().unwrap_or_default();
-            if self.doer(kind, delegation["conversationId"].is_string()).is_some() {
-                let input = json!({ "delegationId": id, "leaseS": LEASE_S });
-                let taken = self.call_as_worker(project, "delegation_take", input)?;
-                if self.do_taken(project, &taken)? {
+            if self.doer(&delegation.kind, delegation.conversation_id.is_some()).is_some() {
+                let wanted = delegation_take::Input {
+                    delegation_id: Maybe(Some(text("delegationId", &id.to_string())?)),
+                    lease_s: Some(LEASE_S),
+                    ..delegation_take::Input::default()
+                };
+                let taken = self.take(project, wanted)?;
+                if self.do_taken(project, taken)? {
                     continue;
                 }
             }
             // Who does it waits for a person, perhaps for days: then so do we, and not here.
-            let waits = DelegationId::parse(id).map_or(Ok(None), |id| {
-                self.ops.store()?.read(move |tx| Ok::<_, Error>(tx.run_of_delegation(id)?))
-            })?;
+            let waits = self.ops.store()?.read(move |tx| tx.run_of_delegation(id))?;
             if waits.is_some_and(|run| run.state == RunState::Waiting) {
                 return Ok(Made::Handed);
             }
-            if state == "queued" && since.elapsed() >= PATIENCE {
+            if state == DelegationState::Queued && since.elapsed() >= PATIENCE {
                 return Ok(Made::Handed);
             }
             std::thread::sleep(LOOK);
@@ -227,20 +251,10 @@ impl Crew<'_> {
 }
 
 /// The result of a call of `delegate` that was waited for.
-fn came_back(delegation: &Value) -> Said {
-    let state = delegation["state"].as_str().unwrap_or_default();
-    let mut told = json!({ "delegationId": delegation["id"], "mode": "sync", "state": state });
-    for field in ["result", "error", "proposal"] {
-        if !delegation[field].is_null() {
-            told[field] = delegation[field].clone();
-        }
-    }
-    let is_error = state != "returned";
-    Said {
-        text: told.to_string(),
-        is_error,
-        changed: !is_error,
-        touched_list: false,
-        outside: true,
-    }
+fn came_back(delegation: DelegationView) -> Result<Said, Error> {
+    let DelegationView { id: delegation_id, mode, state, result, error, proposal, .. } = delegation;
+    let answer = delegate::Output { delegation_id, mode, state, result, error, proposal };
+    let is_error = state != DelegationState::Returned;
+    let text = serde_json::to_string(&answer).map_err(punchlist_store::Error::from)?;
+    Ok(Said { text, is_error, changed: !is_error, touched_list: false, outside: true })
 }

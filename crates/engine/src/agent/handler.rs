@@ -3,9 +3,9 @@
 use punchlist_core::effect::Effect;
 use punchlist_core::{ConversationId, Role, RunId};
 use punchlist_ops::Error;
-use punchlist_ops::catalogue::find;
+use punchlist_ops::input::{Maybe, text};
+use punchlist_ops::operations::run_begin::{self, RunBegin};
 use punchlist_store::rows::outbox::Work;
-use serde_json::json;
 
 use super::{Crew, Outcome};
 use crate::Collector;
@@ -53,15 +53,29 @@ impl<'a> Errand<'a> {
         let store = self.crew.ops.store().map_err(|error| again(&error))?;
         let home = store.read(move |tx| tx.home_of_conversation(conversation));
         let Some(project) = home.map_err(|error| again(&error))? else { return Ok(()) };
-        let input = json!({ "agent": agent, "conversationId": conversation.to_string() });
-        let begin = find("run_begin").map_err(|error| again(&error))?;
-        match self.crew.ops.call(begin, &self.crew.system(&project), input) {
-            Ok(answer) if answer["atWork"] == true => {
+        match self.begin(&project, &agent, conversation) {
+            Ok(begun) if begun.at_work => {
                 Err(Setback::Retry("an agent is at work in the chat".to_owned()))
             }
             Ok(_) => Ok(()),
             Err(error) => settle(&error),
         }
+    }
+}
+
+impl Errand<'_> {
+    fn begin(
+        &self,
+        project: &str,
+        agent: &str,
+        conversation: ConversationId,
+    ) -> Result<run_begin::Output, Error> {
+        let input = run_begin::Input {
+            agent: text("agent", agent)?,
+            conversation_id: Maybe(Some(text("conversationId", &conversation.to_string())?)),
+            delegation_id: Maybe(None),
+        };
+        self.crew.ops.run::<RunBegin>(&self.crew.system(project), input)
     }
 }
 

@@ -4,18 +4,20 @@
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use punchlist_core::driver::{self, Finish, StopReason, Trigger, Wait};
+use punchlist_core::driver::{self, Finish, StopReason, Trigger, Verdict, Wait};
 use punchlist_core::run::{Completion, RunState};
 use punchlist_core::{Refusal, Run, RunId, Time};
 use punchlist_ops::Error;
-use punchlist_ops::catalogue::find;
+use punchlist_ops::operations::run_step::{
+    self, Output as Stepped, Question, RunStep, Step, Summary,
+};
+use punchlist_ops::operations::run_take::{self, Entry, RunTake};
 use punchlist_ops::runs::{Look, Scene};
 use punchlist_store::rows::outbox::Work;
-use serde_json::{Value, json};
 
 use super::history::{self, Next};
 use super::tools::Toolset;
-use super::wire::{calls_of, code_of, drive_input, failed_input, finish, reply_input};
+use super::wire::{code_of, failure, question, recorded, spent};
 use super::{Crew, Live};
 use crate::model::{Cancel, Fault, FaultKind, Message, Model, Reply, Request, Told};
 
@@ -73,7 +75,7 @@ impl Crew<'_> {
 
     /// The same; it also ends when `cancel` says so.
     pub fn drive_with(&self, project: &str, id: RunId, cancel: &Cancel) -> Result<Outcome, Error> {
-        self.take_and_drive(project, id, json!({ "run": id.to_string() }), cancel)
+        self.take_and_drive(project, id, None, cancel)
     }
 
     /// The same for an entry of the outbox; who does not hold it any more gets nothing.
@@ -83,20 +85,20 @@ impl Crew<'_> {
         id: RunId,
         work: &Work,
     ) -> Result<Outcome, Error> {
-        let entry = json!({ "id": work.id, "epoch": work.epoch });
-        let taking = json!({ "run": id.to_string(), "entry": entry });
-        lost(self.take_and_drive(project, id, taking, &Cancel::default()))
+        let entry = Entry { id: work.id.clone(), epoch: work.epoch };
+        lost(self.take_and_drive(project, id, Some(entry), &Cancel::default()))
     }
 
     fn take_and_drive(
         &self,
         project: &str,
-        id: RunId,
-        taking: Value,
+        run: RunId,
+        entry: Option<Entry>,
         cancel: &Cancel,
     ) -> Result<Outcome, Error> {
-        let taken = self.step(project, taking)?;
-        let epoch = taken["epoch"].as_i64().unwrap_or_default();
+        let take = run_take::Input { run, entry };
+        let epoch = self.ops.run::<RunTake>(&self.system(project), take)?.epoch;
+        let id = run;
         let hands = Hands { crew: self, project, id, epoch, cancel: cancel.clone() };
         let outcome = std::thread::scope(|scope| {
             let (done, is_done) = channel::<()>();
@@ -127,13 +129,15 @@ impl Crew<'_> {
             Ok(outcome) => Ok(outcome),
         }
     }
-
-    pub(super) fn step(&self, project: &str, input: Value) -> Result<Value, Error> {
-        self.ops.call(find("run_step")?, &self.system(project), input)
-    }
 }
 
 impl Hands<'_, '_> {
+    /// Records what happened.
+    pub(super) fn step(&self, steps: Vec<Step>) -> Result<Stepped, Error> {
+        let input = run_step::Input { run: self.id, epoch: self.epoch, steps };
+        self.crew.ops.run::<RunStep>(&self.crew.system(self.project), input)
+    }
+
     fn go(&self) -> Result<Outcome, Error> {
         let look = self.look(None)?;
         let run = &look.run;
@@ -175,9 +179,7 @@ impl Hands<'_, '_> {
     /// A step that is refused would be refused again: the run ends with that, or nobody would ever
     /// go on with it.
     fn give_up(&self, error: Error) -> Result<Outcome, Error> {
-        let mut input = self.input();
-        input["drive"] = failed_input(error.code(), &error.to_string());
-        match self.crew.step(self.project, input) {
+        match self.step(vec![failure(error.code(), &error.to_string())]) {
             Ok(_) => {
                 self.tell_end(StopReason::Error, None);
                 Ok(Outcome::Ended(StopReason::Error))
@@ -215,7 +217,7 @@ impl Hands<'_, '_> {
             Next::ToolsDone => Trigger::ToolsDone,
             Next::Stopped(finish) => Trigger::Stopped(finish),
         };
-        self.ask(run, tools, trigger, None)
+        self.ask(run, tools, trigger)
     }
 
     fn look(&self, scene: Option<Scene>) -> Result<Look, Error> {
@@ -271,22 +273,15 @@ impl Hands<'_, '_> {
         let Reply { text, usage, stop, id, .. } = &reply;
         let (usage, stop, id) = (*usage, *stop, id.as_deref());
         (self.crew.told)(&Live::Replied { run: &run, text, usage, stop, id });
-        let finish = finish(&reply);
-        let mut input = self.input();
-        input["reply"] = reply_input(&reply, finish);
-        input["reply"]["window"] = model.window().into();
-        input["reply"]["heard"] = run.counters.heard.into();
-        input["reply"]["seen"] = seen.into();
-        let ends = finish != Finish::ToolUse;
-        if ends {
-            input["drive"] = drive_input(tools, Trigger::Stopped(finish), None);
+        let reply = recorded(reply, &run, model.window(), seen);
+        let (finish, calls) = (reply.finish, reply.calls.clone());
+        let mut steps = vec![Step::Reply(reply)];
+        if finish != Finish::ToolUse {
+            steps.push(Step::Drive(question(tools, Trigger::Stopped(finish))));
+            let answer = self.step(steps)?;
+            return self.heed(&run, tools, answer);
         }
-        // As they are written down, so that whoever takes over makes the same.
-        let calls = calls_of(&input["reply"]);
-        let answer = self.crew.step(self.project, input)?;
-        if ends {
-            return self.heed(&run, tools, &answer);
-        }
+        self.step(steps)?;
         if calls.is_empty() {
             return Ok(Flow::Again);
         }
@@ -315,13 +310,8 @@ impl Hands<'_, '_> {
         (self.crew.told)(&Live::Asks { run, provider: model.provider() });
         match model.respond(&request, &self.cancel, &mut |_| {}) {
             Ok(reply) => {
-                let mut input = self.input();
-                input["summary"] = json!({
-                    "text": format!("Summary of what was said so far:\n\n{}", reply.text),
-                    "inputTokens": reply.usage.input, "cachedTokens": reply.usage.cached,
-                    "outputTokens": reply.usage.output,
-                });
-                self.crew.step(self.project, input)?;
+                let text = format!("Summary of what was said so far:\n\n{}", reply.text);
+                self.step(vec![Step::Summary(Summary { text, spent: spent(reply.usage) })])?;
                 let (usage, stop, id) = (reply.usage, reply.stop, reply.id.as_deref());
                 (self.crew.told)(&Live::Compacted { run, usage, stop, id });
                 Ok(Flow::GoOn(None))
@@ -340,55 +330,46 @@ impl Hands<'_, '_> {
             FaultKind::Context => Finish::Context,
             _ => Finish::Error,
         };
-        let mut input = self.input();
-        input["drive"] = drive_input(tools, Trigger::Stopped(finish), Some(&fault.message));
-        input["drive"]["code"] = code_of(fault.kind).into();
-        let answer = self.crew.step(self.project, input)?;
-        self.heed(run, tools, &answer)
+        let (detail, code) = (Some(fault.message.clone()), Some(code_of(fault.kind).to_owned()));
+        let question = question(tools, Trigger::Stopped(finish));
+        let answer = self.step(vec![Step::Drive(Question { detail, code, ..question })])?;
+        self.heed(run, tools, answer)
     }
 
     pub(super) fn cancelled(&self, run: &Run, tools: &Toolset) -> Result<Flow, Error> {
         if (self.crew.is_stopped)() {
             return Ok(Flow::Over(Outcome::Stopped));
         }
-        self.ask(run, tools, Trigger::Stopped(Finish::Cancelled), None)
+        self.ask(run, tools, Trigger::Stopped(Finish::Cancelled))
     }
 
     /// Asks the driver.
-    pub(super) fn ask(
-        &self,
-        run: &Run,
-        tools: &Toolset,
-        trigger: Trigger,
-        detail: Option<&str>,
-    ) -> Result<Flow, Error> {
-        let mut input = self.input();
-        input["drive"] = drive_input(tools, trigger, detail);
-        let answer = self.crew.step(self.project, input)?;
-        self.heed(run, tools, &answer)
+    pub(super) fn ask(&self, run: &Run, tools: &Toolset, trigger: Trigger) -> Result<Flow, Error> {
+        let answer = self.step(vec![Step::Drive(question(tools, trigger))])?;
+        self.heed(run, tools, answer)
     }
 
-    /// Does what the driver says.
-    pub(super) fn heed(&self, run: &Run, tools: &Toolset, answer: &Value) -> Result<Flow, Error> {
-        let verdict = &answer["verdict"];
-        let said = answer["said"].as_str();
-        if verdict["goesOn"] == true {
-            if let Some(said) = said {
-                (self.crew.told)(&Live::Continues { run, said });
+    /// Does what the driver decided.
+    pub(super) fn heed(&self, run: &Run, tools: &Toolset, answer: Stepped) -> Result<Flow, Error> {
+        let Stepped { verdict, said, scene, .. } = answer;
+        match verdict {
+            None => Ok(Flow::Again),
+            Some(Verdict::Continue { .. }) => {
+                if let Some(said) = &said {
+                    (self.crew.told)(&Live::Continues { run, said });
+                }
+                Ok(Flow::GoOn(scene))
             }
-            let scene = serde_json::from_value(answer["scene"].clone()).ok();
-            return Ok(Flow::GoOn(scene));
+            Some(Verdict::Stop(reason)) => {
+                self.tell_end(reason, said.as_deref());
+                Ok(Flow::Over(Outcome::Ended(reason)))
+            }
+            Some(Verdict::Wait(Wait::Cooldown(until))) => self.rest(run, tools, until),
+            Some(Verdict::Wait(wait)) => {
+                (self.crew.told)(&Live::Waits { run, kind: wait.name() });
+                Ok(Flow::Over(Outcome::Waiting))
+            }
         }
-        if let Some(reason) = serde_json::from_value(verdict["stopReason"].clone()).ok().flatten() {
-            self.tell_end(reason, said);
-            return Ok(Flow::Over(Outcome::Ended(reason)));
-        }
-        let waits = &verdict["waitsFor"];
-        if let Some(until) = waits["until"].as_str().and_then(Time::parse) {
-            return self.rest(run, tools, until);
-        }
-        (self.crew.told)(&Live::Waits { run, kind: waits["kind"].as_str().unwrap_or_default() });
-        Ok(Flow::Over(Outcome::Waiting))
     }
 
     /// The pause between two continuations; it can be ended at any moment (Q-S1).
@@ -404,11 +385,7 @@ impl Hands<'_, '_> {
             }
             std::thread::sleep(Duration::from_micros(left).min(Duration::from_millis(50)));
         }
-        self.ask(run, tools, Trigger::Tick, None)
-    }
-
-    pub(super) fn input(&self) -> Value {
-        json!({ "run": self.id.to_string(), "epoch": self.epoch })
+        self.ask(run, tools, Trigger::Tick)
     }
 
     fn tell(&self, run: &Run, told: Told<'_>) {

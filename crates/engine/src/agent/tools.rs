@@ -9,13 +9,13 @@ use punchlist_core::{Role, Run, RunId};
 use punchlist_ops::access::Access;
 use punchlist_ops::catalogue::{CATALOGUE, Effect, Operation, Profile};
 use punchlist_ops::config::{AgentConfig, ToolPattern};
+use punchlist_ops::operations::run_step::Step;
 use punchlist_ops::runs::Stepped;
 use punchlist_ops::{Context, Envelope, Error, Proof};
 use serde_json::Value;
 
 use super::Crew;
-use super::calls::Made;
-use super::wire::result_input;
+use super::calls::{Made, result_steps};
 use crate::model::{Cancel, Tool};
 
 /// The longest result a model gets to see, in bytes.
@@ -208,20 +208,19 @@ impl Crew<'_> {
         project: &str,
         (run, held): (&Run, (RunId, i64)),
         operation: &'static Operation,
-        call: &ToolCall,
-        input: Value,
-        step: &Value,
+        (call, input): (&ToolCall, Value),
+        drive: Option<&Step>,
     ) -> Result<Made, Error> {
         let envelopes = (&self.envelope(project, run, None), &self.system(project));
-        let (written, template) = (call.clone(), step.clone());
-        let step = move |answer: &Value| {
-            let mut step = template.clone();
-            step["result"] = result_input(&written, &Said::answered(operation, answer));
-            step
+        let (call, drive) = (call.clone(), drive.cloned());
+        let steps = move |answer: &Value| {
+            result_steps(&call, Said::answered(operation, answer), drive.clone())
         };
-        let made = self.ops.call_in_run(operation, envelopes, held, input, step)?;
+        let made = self.ops.call_in_run(operation, envelopes, held, input, steps)?;
         Ok(match own_result(made)? {
-            Ok(Stepped { answer, step }) => Made::Written(Said::answered(operation, &answer), step),
+            Ok(Stepped { answer, step }) => {
+                Made::Recorded(Said::answered(operation, &answer), step)
+            }
             Err(said) => Made::Done(said),
         })
     }

@@ -1,11 +1,12 @@
-//! Replies, results and questions to the driver, as `run_step` takes them.
+//! What the model said, as `run_step` records it, and the questions to the driver.
 
+use punchlist_core::Run;
 use punchlist_core::conversation::ToolCall;
-use punchlist_core::driver::{Finish, Trigger};
-use serde_json::{Value, json};
+use punchlist_core::driver::{Finish, Spent, Trigger};
+use punchlist_ops::operations::run_step::{Question, Reply as RecordedReply, Step};
 
-use super::tools::{Said, Toolset};
-use crate::model::{FaultKind, Input, Reply, Stop};
+use super::tools::Toolset;
+use crate::model::{FaultKind, Input, Reply, Stop, Usage};
 
 /// The longest text of one reply that is kept.
 const TEXT_MAX: usize = 1 << 20;
@@ -28,73 +29,71 @@ pub const fn code_of(kind: FaultKind) -> &'static str {
 }
 
 /// The question to the driver that ends a run with an error.
-pub(super) fn failed_input(code: &str, detail: &str) -> Value {
-    json!({
-        "trigger": "stopped", "finish": Finish::Error, "hasTodoTool": false, "code": code,
-        "detail": detail,
+pub(super) fn failure(code: &str, detail: &str) -> Step {
+    Step::Drive(Question {
+        trigger: Trigger::Stopped(Finish::Error),
+        has_todo_tool: false,
+        can_hold: false,
+        can_ask: false,
+        detail: Some(detail.to_owned()),
+        code: Some(code.to_owned()),
     })
 }
 
-pub(super) fn drive_input(tools: &Toolset, trigger: Trigger, detail: Option<&str>) -> Value {
+/// A question to the driver about an agent with these tools.
+pub(super) fn question(tools: &Toolset, trigger: Trigger) -> Question {
     let ways = tools.ways();
-    let (trigger, finish) = match trigger {
-        Trigger::Stopped(finish) => (json!("stopped"), Some(finish)),
-        other => (json!(other), None),
-    };
-    json!({
-        "trigger": trigger, "finish": finish, "hasTodoTool": tools.has_todo_tool(), "canHold": ways.hold,
-        "canAsk": ways.ask, "detail": detail,
-    })
+    Question {
+        trigger,
+        has_todo_tool: tools.has_todo_tool(),
+        can_hold: ways.hold,
+        can_ask: ways.ask,
+        detail: None,
+        code: None,
+    }
 }
 
-pub(super) fn reply_input(reply: &Reply, finish: Finish) -> Value {
-    let calls: Vec<Value> = reply
-        .calls
-        .iter()
-        .map(|call| {
-            let input = match &call.input {
-                Input::Json(input) => input.to_string(),
-                Input::Broken(text) => text.clone(),
-            };
-            json!({ "id": call.id, "name": call.name, "input": input })
-        })
-        .collect();
-    json!({
-        "text": shortened(&reply.text), "calls": calls, "raw": reply.raw, "finish": finish,
-        "inputTokens": reply.usage.input, "cachedTokens": reply.usage.cached,
-        "outputTokens": reply.usage.output,
-    })
+/// A model's reply to the history of a run, whose newest message is `seen`.
+pub(super) fn recorded(
+    reply: Reply,
+    run: &Run,
+    window: u64,
+    seen: Option<String>,
+) -> RecordedReply {
+    let finish = finish(&reply);
+    let calls = reply.calls.into_iter().map(|call| {
+        let input = match call.input {
+            Input::Json(input) => input.to_string(),
+            Input::Broken(text) => text,
+        };
+        ToolCall { id: call.id, name: call.name, input }
+    });
+    RecordedReply {
+        calls: calls.collect(),
+        text: shortened(reply.text),
+        raw: reply.raw,
+        finish,
+        window: Some(window),
+        heard: Some(run.counters.heard),
+        spent: spent(reply.usage),
+        seen,
+    }
 }
 
-pub(super) fn result_input(call: &ToolCall, said: &Said) -> Value {
-    json!({
-        "callId": call.id, "name": call.name, "text": said.text, "isError": said.is_error,
-        "changed": said.changed, "touchedList": said.touched_list, "outside": said.outside,
-    })
+pub(super) const fn spent(usage: Usage) -> Spent {
+    Spent { input: usage.input, cached: usage.cached, output: usage.output }
 }
 
-/// The calls of a reply, as they are written down.
-pub(super) fn calls_of(reply: &Value) -> Vec<ToolCall> {
-    let word = |call: &Value, field: &str| call[field].as_str().unwrap_or_default().to_owned();
-    let calls = reply["calls"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let call = |call: &Value| ToolCall {
-        id: word(call, "id"),
-        name: word(call, "name"),
-        input: word(call, "input"),
-    };
-    calls.iter().map(call).collect()
-}
-
-fn shortened(text: &str) -> String {
+fn shortened(text: String) -> String {
     match text.char_indices().map(|(at, _)| at).find(|at| *at > TEXT_MAX) {
         Some(end) => format!("{}… (cut: it was longer)", &text[..end]),
-        None => text.to_owned(),
+        None => text,
     }
 }
 
 /// How a reply ended. One that calls tools goes on, whatever its maker says; one whose maker wants
 /// to go on with it is called again.
-pub(super) fn finish(reply: &Reply) -> Finish {
+fn finish(reply: &Reply) -> Finish {
     match reply.stop {
         _ if !reply.calls.is_empty() => Finish::ToolUse,
         Stop::Paused => Finish::ToolUse,
@@ -107,25 +106,28 @@ pub(super) fn finish(reply: &Reply) -> Finish {
 
 #[cfg(test)]
 mod tests {
-    use punchlist_core::Role;
+    use punchlist_core::{Role, RunId};
+    use punchlist_ops::operations::run_step::{self, RunStep};
+    use punchlist_ops::operations::run_take::{self, RunTake};
     use punchlist_testkit::{Backend, World};
+    use serde_json::json;
 
     use super::*;
 
-    /// A step that is refused ends the run: `run_step` can parse what is sent then, and the run
-    /// says why.
+    /// A refused step ends the run with the error's code and words.
     #[test]
     fn a_run_is_ended_with_the_code_and_the_words_of_an_error() {
         let world = World::new(Backend::SqliteMemory);
         let start = json!({ "prompt": "Do it", "model": "scripted:x" });
-        let run = world.call("run_start", start).unwrap()["run"]["id"].clone();
+        let started = world.call("run_start", start).unwrap();
+        let run = RunId::parse(started["run"]["id"].as_str().unwrap()).unwrap();
         let system = world.envelope(Role::System);
-        let taken = world.call_in(&system, "run_step", json!({ "run": run })).unwrap();
-        let drive = failed_input("already_settled", "the item is settled");
-        let step = json!({ "run": run, "epoch": taken["epoch"], "drive": drive });
-        let ended = world.call_in(&system, "run_step", step).unwrap();
-        assert_eq!(ended["state"], "ended");
-        let shown = world.call("run_show", json!({ "run": run })).unwrap();
+        let take = run_take::Input { run, entry: None };
+        let epoch = world.ops.run::<RunTake>(&system, take).unwrap().epoch;
+        let steps = vec![failure("already_settled", "the item is settled")];
+        let ended = world.ops.run::<RunStep>(&system, run_step::Input { run, epoch, steps });
+        assert_eq!(ended.unwrap().state, punchlist_core::run::RunState::Ended);
+        let shown = world.call("run_show", json!({ "run": run.to_string() })).unwrap();
         let told = ["stopReason", "stopCode", "stopDetail"].map(|name| &shown["run"][name]);
         assert_eq!(told, ["error", "already_settled", "the item is settled"]);
     }

@@ -2,10 +2,11 @@
 //! person's answers stand in the store.
 
 use punchlist_core::AgentPath;
-use punchlist_ops::catalogue::find;
 use punchlist_ops::config::Permission;
+use punchlist_ops::input::{Maybe, text};
+use punchlist_ops::operations::permission_ask::{self, PermissionAsk, Verdict as Permitted};
 use punchlist_ops::{Envelope, Error, Ops};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::Toolbox;
 
@@ -57,24 +58,27 @@ impl Guard<'_> {
             }
             Permission::Ask => {}
         }
-        let question = json!({
-            "tool": tool, "input": input, "definition": about.definition,
-            "agent": agent.as_str(), "run": run, "call": call,
-        });
-        let asked = self.ops.call(find("permission_ask")?, envelope, question)?;
-        let gate = asked["gateId"].as_str().unwrap_or_default().to_owned();
-        Ok(match asked["permission"].as_str() {
-            Some("allowed") => Verdict::Allowed,
-            Some("denied") => Verdict::Denied(denied(&asked["response"])),
-            _ => Verdict::Ask(gate),
+        let question = permission_ask::Input {
+            tool: text("tool", tool)?,
+            input: Some(input.clone()),
+            definition: about.definition.as_object().cloned(),
+            agent: Maybe(Some(text("agent", agent.as_str())?)),
+            run: text("run", run)?,
+            call: text("call", call)?,
+        };
+        let asked = self.ops.run::<PermissionAsk>(envelope, question)?;
+        Ok(match asked.permission {
+            Permitted::Allowed => Verdict::Allowed,
+            Permitted::Denied => Verdict::Denied(denied(asked.response.as_ref())),
+            Permitted::Open => Verdict::Ask(asked.gate_id),
         })
     }
 }
 
 /// What the operator said, if anything.
-fn denied(response: &Value) -> String {
+fn denied(response: Option<&Value>) -> String {
     match response {
-        Value::String(words) => format!("denied by the operator: {words}"),
+        Some(Value::String(words)) => format!("denied by the operator: {words}"),
         _ => "denied by the operator".to_owned(),
     }
 }

@@ -14,6 +14,7 @@ on_every_lasting_store!(
     other_work_goes_on_meanwhile,
     long_work_is_resumed_from_its_history,
     a_report_is_heard_by_who_is_speaking,
+    a_pillars_work_of_an_unconfigured_type_is_done_by_its_owner,
 );
 
 const AGENTS: &str = r#"
@@ -251,4 +252,19 @@ text = "There it is."
     let told = said(&stage, &chat);
     assert_eq!(told.last().unwrap(), "lead:boss: There it is.", "{told:#?}");
     assert_eq!(stage.call("run_list", json!({ "state": "running" })).unwrap()["runs"], json!([]));
+}
+
+/// Work on a pillar's todo that is handed to a type nobody is configured for goes to the agent that
+/// plays owner.
+fn a_pillars_work_of_an_unconfigured_type_is_done_by_its_owner(backend: Backend) {
+    let lead = LEAD.replace("input.type = \"pillar-owner\"", "input.type = \"profiler\"");
+    let (stage, _) = stage(backend, &[&lead, REVIEW], &[PLAN, OWNER]);
+    cycle(&stage);
+    stage.work();
+    assert_eq!(
+        brief(&stage),
+        ["Profile the build: completed", "Evaluate esbuild-loader: pending"],
+        "{:#?}",
+        stage.told()
+    );
 }
