@@ -9,6 +9,7 @@ pub mod agent;
 pub mod collect;
 pub mod collector;
 pub mod done;
+mod keep_alive;
 pub mod model;
 mod process;
 pub mod pump;

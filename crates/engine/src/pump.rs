@@ -4,11 +4,12 @@
 //! what the dead one says later changes nothing. A failed effect comes back after a growing
 //! pause, or is given up, and is never dropped silently: its last error stands in the outbox.
 
-use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use punchlist_store::rows::outbox::Work;
 use punchlist_store::{Error, Store};
+
+use crate::keep_alive::keep_alive;
 
 /// Does one kind of work. It runs outside any transaction and may run more than once for the
 /// same effect, so it must be able to.
@@ -112,23 +113,16 @@ impl Pump {
         Ok(report)
     }
 
-    /// Holds on to the lease while the work is done.
+    /// Renews the lease while the work is done.
     fn held<T>(&self, store: &Store, work: &Work, job: impl FnOnce() -> T) -> T {
         let lease_s = self.lease_s;
         let pause = Duration::from_secs(u64::try_from(lease_s / 3).unwrap_or(0).max(1));
-        std::thread::scope(|scope| {
-            let (done, is_done) = channel::<()>();
-            scope.spawn(move || {
-                while is_done.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
-                    let work = work.clone();
-                    // A lease that is lost is noticed when the work is put away.
-                    let _ = store.write(move |tx| tx.extend_work(&work, lease_s));
-                }
-            });
-            let made = job();
-            drop(done);
-            made
-        })
+        let renew = || {
+            let work = work.clone();
+            // A lost lease is noticed when the work is finished.
+            let _ = store.write(move |tx| tx.extend_work(&work, lease_s));
+        };
+        keep_alive(pause, renew, job)
     }
 
     fn pause(&self, attempt: i64) -> i64 {

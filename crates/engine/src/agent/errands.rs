@@ -3,7 +3,6 @@
 //! A worker that dies loses its lease and somebody else goes on with the same run. A result is
 //! reported once: who comes too late is refused and ends.
 
-use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use punchlist_core::delegation::{DelegationState, LEASE_S};
@@ -25,6 +24,7 @@ use super::Crew;
 use super::calls::Made;
 use super::runner::Outcome;
 use super::tools::Said;
+use crate::keep_alive::keep_alive;
 use crate::model::Cancel;
 
 /// How often a lease is renewed.
@@ -190,19 +190,12 @@ impl Crew<'_> {
     /// Holds on to the work while it is done. A lease that is lost, or work that was called off,
     /// ends the run.
     fn held<T>(&self, project: &str, held: &Held, cancel: &Cancel, job: impl FnOnce() -> T) -> T {
-        std::thread::scope(|scope| {
-            let (done, is_done) = channel::<()>();
-            scope.spawn(move || {
-                while is_done.recv_timeout(HEARTBEAT) == Err(RecvTimeoutError::Timeout) {
-                    if let Err(Error::Refused(_)) = self.renew(project, held, LEASE_S) {
-                        cancel.cancel();
-                    }
-                }
-            });
-            let made = job();
-            drop(done);
-            made
-        })
+        let renew = || {
+            if let Err(Error::Refused(_)) = self.renew(project, held, LEASE_S) {
+                cancel.cancel();
+            }
+        };
+        keep_alive(HEARTBEAT, renew, job)
     }
 
     /// Waits for work that was handed on and is needed before the run can go on. Where this process

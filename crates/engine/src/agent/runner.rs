@@ -1,7 +1,6 @@
 //! The loop: the model is called, its calls are made, their results go back, until the driver says
 //! that it is enough.
 
-use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use punchlist_core::driver::{self, Finish, StopReason, Trigger, Verdict, Wait};
@@ -19,6 +18,7 @@ use super::history::{self, Next};
 use super::tools::Toolset;
 use super::wire::{code_of, failure, question, recorded, spent};
 use super::{Crew, Live};
+use crate::keep_alive::keep_alive;
 use crate::model::{Cancel, Fault, FaultKind, Message, Model, Reply, Request, Told};
 
 /// How often it is asked whether the run is still wanted.
@@ -100,22 +100,14 @@ impl Crew<'_> {
         let epoch = self.ops.run::<RunTake>(&self.system(project), take)?.epoch;
         let id = run;
         let hands = Hands { crew: self, project, id, epoch, cancel: cancel.clone() };
-        let outcome = std::thread::scope(|scope| {
-            let (done, is_done) = channel::<()>();
-            let watched = &hands;
-            scope.spawn(move || {
-                while is_done.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-                    let wanted = watched.crew.ops.is_run_wanted(watched.project, id, epoch);
-                    // A store that does not answer is no reason to throw work away.
-                    if (watched.crew.is_stopped)() || wanted.is_ok_and(|wanted| !wanted) {
-                        watched.cancel.cancel();
-                    }
-                }
-            });
-            let outcome = hands.go();
-            drop(done);
-            outcome
-        });
+        let watch = || {
+            let wanted = self.ops.is_run_wanted(project, id, epoch);
+            // A database error is no reason to cancel the work.
+            if (self.is_stopped)() || wanted.is_ok_and(|wanted| !wanted) {
+                cancel.cancel();
+            }
+        };
+        let outcome = keep_alive(LOOK, watch, || hands.go());
         match outcome {
             Err(Error::Refused(refusal)) => match &*refusal {
                 Refusal::StaleRun { .. } => Ok(Outcome::Lost),
