@@ -23,25 +23,35 @@ pub use patient::{Patience, Patient};
 pub use scripted::Scripted;
 pub use shelf::Shelf;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Asks to stop; may be shared and asked for at any moment.
+/// A request to stop, shared between threads.
 #[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<AtomicBool>);
+pub struct Cancel(Arc<(Mutex<bool>, Condvar)>);
 
 impl Cancel {
     pub fn cancel(&self) {
-        self.0.store(true, Ordering::SeqCst);
+        let (is_cancelled, changed) = &*self.0;
+        *is_cancelled.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        changed.notify_all();
     }
 
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
+        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until it is cancelled, for so long at most. False: it was not.
+    #[must_use]
+    pub fn is_cancelled_within(&self, timeout: Duration) -> bool {
+        let (is_cancelled, changed) = &*self.0;
+        let waiting = is_cancelled.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = changed.wait_timeout_while(waiting, timeout, |is_cancelled| !*is_cancelled);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
     }
 }
 

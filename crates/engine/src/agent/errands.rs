@@ -33,8 +33,11 @@ const HEARTBEAT: Duration = Duration::from_secs(10);
 /// How long whoever waits for work that nobody takes goes on waiting in its process.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How often it looks whether the work is done.
-const LOOK: Duration = Duration::from_millis(100);
+/// How often it looks at the work even if nothing was written: a lease may have ended.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How often a wait checks whether the run was cancelled.
+const TICK: Duration = Duration::from_millis(200);
 
 /// The principal of those who take work from the queue here.
 fn worker() -> Actor {
@@ -209,6 +212,7 @@ impl Crew<'_> {
     ) -> Result<Made, Error> {
         let envelope = Envelope { actor: run.actor(), ..self.system(project) };
         let since = Instant::now();
+        let mut watch = None;
         loop {
             let input = delegation_show::Input { delegation_id: id.to_string() };
             let delegation = self.ops.run::<DelegationShow>(&envelope, input)?.delegation;
@@ -238,7 +242,16 @@ impl Crew<'_> {
             if state == DelegationState::Queued && since.elapsed() >= PATIENCE {
                 return Ok(Made::Handed);
             }
-            std::thread::sleep(LOOK);
+            let watch = match &mut watch {
+                Some(watch) => watch,
+                // It has seen nothing yet: look once more, so that no change is missed.
+                none => {
+                    *none = Some(self.ops.store()?.watch()?);
+                    continue;
+                }
+            };
+            let until = Instant::now() + LOOK;
+            while !cancel.is_cancelled() && Instant::now() < until && !watch.wait(TICK)? {}
         }
     }
 }

@@ -367,15 +367,17 @@ impl Hands<'_, '_> {
     /// The pause between two continuations; it can be ended at any moment (Q-S1).
     fn rest(&self, run: &Run, tools: &Toolset, until: Time) -> Result<Flow, Error> {
         loop {
-            if self.cancel.is_cancelled() || (self.crew.is_stopped)() {
+            if (self.crew.is_stopped)() {
                 return self.cancelled(run, tools);
             }
             let left = until.micros().saturating_sub((self.crew.clock)().micros());
-            let Ok(left) = u64::try_from(left) else { break };
-            if left == 0 {
+            let left = Duration::from_micros(u64::try_from(left).unwrap_or(0));
+            if self.cancel.is_cancelled_within(left) {
+                return self.cancelled(run, tools);
+            }
+            if left.is_zero() {
                 break;
             }
-            std::thread::sleep(Duration::from_micros(left).min(Duration::from_millis(50)));
         }
         self.ask(run, tools, Trigger::Tick)
     }

@@ -1,6 +1,6 @@
 //! Tries again where that may help, and only there.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::{Cancel, Fault, Model, Reply, Request, Told};
 
@@ -49,7 +49,7 @@ impl std::fmt::Debug for Patient {
 impl Patient {
     #[must_use]
     pub fn new(model: Box<dyn Model>, patience: Patience) -> Self {
-        Self { model, patience, wait: Box::new(wait) }
+        Self { model, patience, wait: Box::new(|pause, cancel| !cancel.is_cancelled_within(pause)) }
     }
 
     /// With another way to wait.
@@ -117,24 +117,6 @@ impl Model for Patient {
             }
             attempt += 1;
         }
-    }
-}
-
-/// How long a wait may last after it was cancelled.
-const TICK: Duration = Duration::from_millis(50);
-
-/// Sleeps; gives false when it was cancelled.
-pub(super) fn wait(pause: Duration, cancel: &Cancel) -> bool {
-    let until = Instant::now() + pause;
-    loop {
-        if cancel.is_cancelled() {
-            return false;
-        }
-        let rest = until.saturating_duration_since(Instant::now());
-        if rest.is_zero() {
-            return true;
-        }
-        std::thread::sleep(rest.min(TICK));
     }
 }
 

@@ -19,7 +19,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::patient::wait;
 use super::{Call, CallResult, Cancel, Fault, FaultKind, Input, Message, Model, Reply, Request};
 use super::{Stop, Told, Usage, input};
 use file::{Planned, Script, Step, StopWord};
@@ -249,7 +248,7 @@ impl Model for Scripted {
         let start = self.take_failed(&failed).unwrap_or(start);
         let index = self.step_from(start, &failed.newest)?;
         let step = &self.steps[index];
-        if !wait(Duration::from_millis(step.delay_ms.into()), cancel) {
+        if cancel.is_cancelled_within(Duration::from_millis(step.delay_ms.into())) {
             return Err(Fault::cancelled());
         }
         if let Some(status) = step.fail {
