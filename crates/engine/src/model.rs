@@ -14,6 +14,7 @@ mod input;
 mod openai_chat;
 mod openai_responses;
 mod patient;
+mod remote;
 mod scripted;
 mod shelf;
 mod sse;
@@ -143,8 +144,6 @@ pub struct CallResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told<'a> {
     Text(&'a str),
-    /// A call has begun to arrive.
-    Call(&'a str),
     /// It failed and is tried again after this pause.
     Retry {
         attempt: u32,

@@ -385,7 +385,6 @@ impl Hands<'_, '_> {
     fn tell(&self, run: &Run, told: Told<'_>) {
         match told {
             Told::Text(text) => (self.crew.told)(&Live::Text { run, text }),
-            Told::Call(_) => {}
             Told::Retry { attempt, pause, fault } => {
                 let error = &*fault.message;
                 (self.crew.told)(&Live::Retries { run, attempt, pause, error });

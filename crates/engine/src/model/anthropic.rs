@@ -4,8 +4,8 @@ mod stream;
 
 use serde_json::{Map, Value, json};
 
-use super::exchange::Endpoint;
-use super::{Cancel, Fault, Message, Model, Reply, Request, Told, Tool, input};
+use super::remote::Format;
+use super::{Message, Request, Tool, input};
 use stream::Stream;
 
 pub(super) const VERSION: &str = "2023-06-01";
@@ -13,45 +13,16 @@ pub(super) const VERSION: &str = "2023-06-01";
 /// Under this name a reply's whole content is kept for Anthropic, signatures and all.
 const RAW: &str = "anthropic";
 
-/// A model of Anthropic's, or of a server that speaks like one.
+/// The Messages API, of Anthropic or of a server that speaks it.
 #[derive(Debug)]
-pub(super) struct Anthropic {
-    pub(super) name: String,
-    pub(super) model: String,
-    pub(super) window: u64,
-    pub(super) effort: Option<String>,
-    pub(super) endpoint: Endpoint,
-}
+pub(super) struct Anthropic;
 
-impl Model for Anthropic {
-    fn name(&self) -> &str {
-        &self.name
-    }
+impl Format for Anthropic {
+    type Stream = Stream;
 
-    fn provider(&self) -> &'static str {
-        "anthropic"
-    }
-
-    fn window(&self) -> u64 {
-        self.window
-    }
-
-    fn respond(
-        &self,
-        request: &Request<'_>,
-        cancel: &Cancel,
-        told: &mut dyn FnMut(Told<'_>),
-    ) -> Result<Reply, Fault> {
-        let mut stream = Stream::default();
-        self.endpoint.post(&self.body(request), &mut stream, cancel, told)?;
-        Ok(stream.reply())
-    }
-}
-
-impl Anthropic {
-    fn body(&self, request: &Request<'_>) -> Value {
+    fn body(&self, model: &str, effort: Option<&str>, request: &Request<'_>) -> Value {
         let mut body = json!({
-            "model": self.model,
+            "model": model,
             "max_tokens": request.max_tokens,
             "stream": true,
             "messages": messages(request.messages, request.context),
@@ -62,10 +33,14 @@ impl Anthropic {
         if !request.tools.is_empty() {
             body["tools"] = tools(request.tools);
         }
-        if let Some(effort) = &self.effort {
+        if let Some(effort) = effort {
             body["output_config"] = json!({"effort": effort});
         }
         body
+    }
+
+    fn stream(&self, _: &Request<'_>) -> Stream {
+        Stream::default()
     }
 }
 

@@ -7,6 +7,7 @@ use super::anthropic::{self, Anthropic};
 use super::exchange::{Endpoint, Key, Limits};
 use super::openai_chat::OpenAiChat;
 use super::openai_responses::OpenAiResponses;
+use super::remote::{Format, Remote};
 use super::scripted::Scripted;
 use super::{Fault, FaultKind, Model};
 
@@ -117,30 +118,18 @@ impl Choice<'_> {
         ];
         let address = format!("{base}/v1/messages");
         let endpoint = self.endpoint("ANTHROPIC_BASE_URL", &address, headers, Some(key))?;
-        Ok(Box::new(Anthropic {
-            name: self.spec.to_owned(),
-            model: self.name.to_owned(),
-            window: self.window(window(self.name)),
-            effort: self.settings.effort.clone(),
-            endpoint,
-        }))
+        Ok(self.remote("anthropic", window(self.name), endpoint, Anthropic))
     }
 
     fn openai_responses(&self) -> Result<Box<dyn Model>, Fault> {
         let (endpoint, _) = self.openai("responses")?;
-        Ok(Box::new(OpenAiResponses {
-            name: self.spec.to_owned(),
-            model: self.name.to_owned(),
-            window: self.window(window(self.name)),
-            effort: self.settings.effort.clone(),
-            endpoint,
-        }))
+        Ok(self.remote("openai", window(self.name), endpoint, OpenAiResponses))
     }
 
     fn openai_chat(&self) -> Result<Box<dyn Model>, Fault> {
         let (endpoint, is_openai) = self.openai("chat/completions")?;
         let limit_field = if is_openai { "max_completion_tokens" } else { "max_tokens" };
-        Ok(self.chat("openai", limit_field, window(self.name), endpoint))
+        Ok(self.remote("openai", window(self.name), endpoint, OpenAiChat { limit_field }))
     }
 
     fn ollama(&self) -> Result<Box<dyn Model>, Fault> {
@@ -148,7 +137,8 @@ impl Choice<'_> {
         let address = format!("{}/v1/chat/completions", ollama_base(&host));
         let endpoint = self.endpoint("OLLAMA_HOST", &address, Vec::new(), None)?;
         let said = (self.env)("OLLAMA_CONTEXT_LENGTH").and_then(|said| said.trim().parse().ok());
-        Ok(self.chat("ollama", "max_tokens", said.unwrap_or(32_768), endpoint))
+        let format = OpenAiChat { limit_field: "max_tokens" };
+        Ok(self.remote("ollama", said.unwrap_or(32_768), endpoint, format))
     }
 
     fn scripted(&self) -> Result<Box<dyn Model>, Fault> {
@@ -156,21 +146,21 @@ impl Choice<'_> {
         Ok(Box::new(script.with_window(self.window(WINDOW))))
     }
 
-    fn chat(
+    fn remote(
         &self,
         provider: &'static str,
-        limit_field: &'static str,
         window: u64,
         endpoint: Endpoint,
+        format: impl Format + 'static,
     ) -> Box<dyn Model> {
-        Box::new(OpenAiChat {
+        Box::new(Remote {
             name: self.spec.to_owned(),
             provider,
             model: self.name.to_owned(),
             window: self.window(window),
             effort: self.settings.effort.clone(),
-            limit_field,
             endpoint,
+            format,
         })
     }
 

@@ -15,7 +15,7 @@ use ureq::{Agent, Body};
 
 use super::fault::{is_page, page, quoted, without_key};
 use super::sse::{Bad, EVENT_MAX, Event, Reader};
-use super::{Cancel, Fault, FaultKind, Told};
+use super::{Cancel, Fault, FaultKind, Reply, Told};
 use crate::web;
 
 /// How often a waiting call looks whether it should stop.
@@ -57,6 +57,18 @@ pub(super) trait Wire {
     /// The stream is over, and nothing had said so: is the reply whole?
     fn is_whole(&self) -> bool {
         false
+    }
+
+    /// The reply, once it is whole.
+    fn reply(self) -> Reply
+    where
+        Self: Sized;
+}
+
+/// Passes on a piece of text as it arrives.
+pub(super) fn tell(text: &str, told: &mut dyn FnMut(Told<'_>)) {
+    if !text.is_empty() {
+        told(Told::Text(text));
     }
 }
 

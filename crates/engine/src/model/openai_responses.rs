@@ -4,55 +4,26 @@ use std::ops::ControlFlow;
 
 use serde_json::{Value, json};
 
-use super::exchange::{Endpoint, Wire, json};
+use super::exchange::{Wire, json, tell};
+use super::remote::Format;
 use super::sse::Event;
-use super::{Call, Cancel, Fault, FaultKind, Message, Model, Reply, Request, Stop, Told, Usage};
-use super::{Tool, input};
+use super::{Call, Fault, FaultKind, Message, Reply, Request, Stop, Told, Tool, Usage, input};
 
 /// Under this name a reply's items are kept for OpenAI, encrypted reasoning and all.
 const RAW: &str = "openai_responses";
 
-/// A model of OpenAI's, or of a server that speaks like one.
+/// The Responses API, of OpenAI or of a server that speaks it.
 #[derive(Debug)]
-pub(super) struct OpenAiResponses {
-    pub(super) name: String,
-    pub(super) model: String,
-    pub(super) window: u64,
-    pub(super) effort: Option<String>,
-    pub(super) endpoint: Endpoint,
-}
+pub(super) struct OpenAiResponses;
 
-impl Model for OpenAiResponses {
-    fn name(&self) -> &str {
-        &self.name
-    }
+impl Format for OpenAiResponses {
+    type Stream = Stream;
 
-    fn provider(&self) -> &'static str {
-        "openai"
-    }
-
-    fn window(&self) -> u64 {
-        self.window
-    }
-
-    fn respond(
-        &self,
-        request: &Request<'_>,
-        cancel: &Cancel,
-        told: &mut dyn FnMut(Told<'_>),
-    ) -> Result<Reply, Fault> {
-        let mut stream = Stream::default();
-        self.endpoint.post(&self.body(request), &mut stream, cancel, told)?;
-        Ok(stream.reply())
-    }
-}
-
-impl OpenAiResponses {
-    fn body(&self, request: &Request<'_>) -> Value {
+    fn body(&self, model: &str, effort: Option<&str>, request: &Request<'_>) -> Value {
         let context = request.context.map(|text| json!({"role": "user", "content": text}));
         let input: Vec<Value> = request.messages.iter().flat_map(items).chain(context).collect();
         let mut body = json!({
-            "model": self.model,
+            "model": model,
             "input": input,
             "max_output_tokens": request.max_tokens,
             "stream": true,
@@ -64,19 +35,23 @@ impl OpenAiResponses {
         if !request.tools.is_empty() {
             body["tools"] = request.tools.iter().map(tool).collect();
         }
-        if self.reasons() {
+        if reasons(model) {
             body["include"] = json!(["reasoning.encrypted_content"]);
         }
-        if let Some(effort) = &self.effort {
+        if let Some(effort) = effort {
             body["reasoning"] = json!({"effort": effort});
         }
         body
     }
 
-    /// The older models refuse to be asked for reasoning that they do not have.
-    fn reasons(&self) -> bool {
-        !["gpt-3", "gpt-4", "chatgpt-"].iter().any(|older| self.model.starts_with(older))
+    fn stream(&self, _: &Request<'_>) -> Stream {
+        Stream::default()
     }
+}
+
+/// The older models refuse to be asked for reasoning that they do not have.
+fn reasons(model: &str) -> bool {
+    !["gpt-3", "gpt-4", "chatgpt-"].iter().any(|older| model.starts_with(older))
 }
 
 /// Not strict: strict wants every field required, and ours have optional ones.
@@ -120,7 +95,7 @@ fn items(message: &Message) -> Vec<Value> {
 
 /// What has come of a reply.
 #[derive(Debug, Default)]
-struct Stream {
+pub(super) struct Stream {
     /// Text as it came, for servers whose last word does not repeat it.
     text: String,
     items: Vec<Value>,
@@ -143,7 +118,6 @@ impl Wire for Stream {
                 self.text.push_str(delta);
                 tell(delta, told);
             }
-            "response.output_item.added" => tell_call(&data["item"], told),
             "response.output_item.done" => self.items.push(data["item"].take()),
             "response.completed" | "response.incomplete" | "response.failed" => {
                 self.end(data["response"].take())?;
@@ -159,31 +133,8 @@ impl Wire for Stream {
     fn whole(&mut self, body: Value, told: &mut dyn FnMut(Told<'_>)) -> Result<(), Fault> {
         self.end(body)?;
         for item in &self.items {
-            tell_call(item, told);
             parts(item).for_each(|(text, _)| tell(text, told));
         }
-        Ok(())
-    }
-}
-
-impl Stream {
-    /// Takes the last word, which repeats all items; some servers leave them out.
-    fn end(&mut self, mut response: Value) -> Result<(), Fault> {
-        let status = response.get("status").and_then(Value::as_str);
-        match status.unwrap_or_default() {
-            "completed" | "incomplete" => {}
-            "failed" => return Err(Fault::of_error(&response["error"])),
-            "cancelled" => {
-                return Err(Fault::new(FaultKind::Server, "cancelled its reply"));
-            }
-            _ => return Err(Fault::garbled("ended its reply without a status")),
-        }
-        if let Value::Array(items) = response["output"].take()
-            && !items.is_empty()
-        {
-            self.items = items;
-        }
-        self.response = response;
         Ok(())
     }
 
@@ -210,6 +161,28 @@ impl Stream {
     }
 }
 
+impl Stream {
+    /// Takes the last word, which repeats all items; some servers leave them out.
+    fn end(&mut self, mut response: Value) -> Result<(), Fault> {
+        let status = response.get("status").and_then(Value::as_str);
+        match status.unwrap_or_default() {
+            "completed" | "incomplete" => {}
+            "failed" => return Err(Fault::of_error(&response["error"])),
+            "cancelled" => {
+                return Err(Fault::new(FaultKind::Server, "cancelled its reply"));
+            }
+            _ => return Err(Fault::garbled("ended its reply without a status")),
+        }
+        if let Value::Array(items) = response["output"].take()
+            && !items.is_empty()
+        {
+            self.items = items;
+        }
+        self.response = response;
+        Ok(())
+    }
+}
+
 /// Nothing is stored there, so reasoning that came without its content means nothing to it.
 fn is_of_use(item: &Value) -> bool {
     item["type"] != "reasoning" || item["encrypted_content"].is_string()
@@ -232,18 +205,6 @@ fn call(item: &Value) -> Option<Call> {
         name: word("name").to_owned(),
         input: input::read(word("arguments")),
     })
-}
-
-fn tell(text: &str, told: &mut dyn FnMut(Told<'_>)) {
-    if !text.is_empty() {
-        told(Told::Text(text));
-    }
-}
-
-fn tell_call(item: &Value, told: &mut dyn FnMut(Told<'_>)) {
-    if item["type"] == "function_call" {
-        told(Told::Call(item["name"].as_str().unwrap_or_default()));
-    }
 }
 
 /// What came from a cache is part of the input here.

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use super::exchange::tell;
 use super::{Call, CallResult, Cancel, Fault, FaultKind, Input, Message, Model, Reply, Request};
 use super::{Stop, Told, Usage, input};
 use file::{Planned, Script, Step, StopWord};
@@ -258,12 +259,7 @@ impl Model for Scripted {
             return Err(Fault { message: format!("the script {} {fault}", self.name), ..fault });
         }
         let reply = self.play(index, note)?;
-        if !reply.text.is_empty() {
-            told(Told::Text(&reply.text));
-        }
-        for call in &reply.calls {
-            told(Told::Call(&call.name));
-        }
+        tell(&reply.text, told);
         Ok(reply)
     }
 }

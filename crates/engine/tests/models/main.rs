@@ -51,7 +51,6 @@ fn ask(model: &dyn Model, request: &Request<'_>, cancel: &Cancel) -> (Result<Rep
     let reply = model.respond(request, cancel, &mut |told| {
         heard.push(match told {
             Told::Text(text) => text.to_owned(),
-            Told::Call(name) => format!("call {name}"),
             Told::Retry { attempt, fault, .. } => format!("retry {attempt}: {fault}"),
         });
     });

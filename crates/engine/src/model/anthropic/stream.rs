@@ -5,13 +5,13 @@ use std::ops::ControlFlow;
 use serde_json::{Value, json};
 
 use super::RAW;
-use crate::model::exchange::{Wire, json};
+use crate::model::exchange::{Wire, json, tell};
 use crate::model::sse::Event;
 use crate::model::{Call, Fault, Input, Reply, Stop, Told, Usage, input};
 
 /// What has come of a reply.
 #[derive(Debug, Default)]
-pub(super) struct Stream {
+pub(in crate::model) struct Stream {
     id: Option<String>,
     blocks: Vec<Block>,
     usage: Value,
@@ -62,61 +62,8 @@ impl Wire for Stream {
         self.stop = body;
         Ok(())
     }
-}
 
-impl Stream {
-    fn start(&mut self, message: &Value) {
-        self.id = message["id"].as_str().map(str::to_owned);
-        merge(&mut self.usage, &message["usage"]);
-    }
-
-    fn begin(&mut self, data: &Value, told: &mut dyn FnMut(Told<'_>)) -> Result<(), Fault> {
-        if data["index"].as_u64() != Some(self.blocks.len() as u64) {
-            return Err(Fault::garbled("sent a block out of order"));
-        }
-        self.push(data["content_block"].clone(), told)
-    }
-
-    fn push(&mut self, content: Value, told: &mut dyn FnMut(Told<'_>)) -> Result<(), Fault> {
-        if !content.is_object() {
-            return Err(Fault::garbled("sent a block that is no object"));
-        }
-        match content["type"].as_str().unwrap_or_default() {
-            "tool_use" => told(Told::Call(content["name"].as_str().unwrap_or_default())),
-            "text" => tell(content["text"].as_str().unwrap_or_default(), told),
-            _ => {}
-        }
-        self.blocks.push(Block { content, input: None });
-        Ok(())
-    }
-
-    fn add(&mut self, data: &Value, told: &mut dyn FnMut(Told<'_>)) -> Result<(), Fault> {
-        let index = data["index"].as_u64().and_then(|index| usize::try_from(index).ok());
-        let Some(block) = index.and_then(|index| self.blocks.get_mut(index)) else {
-            return Err(Fault::garbled("sent a part of a block that it had not begun"));
-        };
-        let delta = &data["delta"];
-        let part = |name: &str| delta[name].as_str().unwrap_or_default();
-        match delta["type"].as_str().unwrap_or_default() {
-            "text_delta" => {
-                tell(part("text"), told);
-                append(&mut block.content["text"], part("text"));
-            }
-            "input_json_delta" => {
-                block.input.get_or_insert_default().push_str(part("partial_json"));
-            }
-            "thinking_delta" => append(&mut block.content["thinking"], part("thinking")),
-            "signature_delta" => append(&mut block.content["signature"], part("signature")),
-            "citations_delta" => match &mut block.content["citations"] {
-                Value::Array(citations) => citations.push(delta["citation"].clone()),
-                citations => *citations = json!([delta["citation"]]),
-            },
-            _ => {}
-        }
-        Ok(())
-    }
-
-    pub(super) fn reply(self) -> Reply {
+    fn reply(self) -> Reply {
         let (mut text, mut calls, mut content) = (String::new(), Vec::new(), Vec::new());
         for mut block in self.blocks {
             match block.content["type"].as_str().unwrap_or_default() {
@@ -147,6 +94,57 @@ impl Stream {
     }
 }
 
+impl Stream {
+    fn start(&mut self, message: &Value) {
+        self.id = message["id"].as_str().map(str::to_owned);
+        merge(&mut self.usage, &message["usage"]);
+    }
+
+    fn begin(&mut self, data: &Value, told: &mut dyn FnMut(Told<'_>)) -> Result<(), Fault> {
+        if data["index"].as_u64() != Some(self.blocks.len() as u64) {
+            return Err(Fault::garbled("sent a block out of order"));
+        }
+        self.push(data["content_block"].clone(), told)
+    }
+
+    fn push(&mut self, content: Value, told: &mut dyn FnMut(Told<'_>)) -> Result<(), Fault> {
+        if !content.is_object() {
+            return Err(Fault::garbled("sent a block that is no object"));
+        }
+        if content["type"] == "text" {
+            tell(content["text"].as_str().unwrap_or_default(), told);
+        }
+        self.blocks.push(Block { content, input: None });
+        Ok(())
+    }
+
+    fn add(&mut self, data: &Value, told: &mut dyn FnMut(Told<'_>)) -> Result<(), Fault> {
+        let index = data["index"].as_u64().and_then(|index| usize::try_from(index).ok());
+        let Some(block) = index.and_then(|index| self.blocks.get_mut(index)) else {
+            return Err(Fault::garbled("sent a part of a block that it had not begun"));
+        };
+        let delta = &data["delta"];
+        let part = |name: &str| delta[name].as_str().unwrap_or_default();
+        match delta["type"].as_str().unwrap_or_default() {
+            "text_delta" => {
+                tell(part("text"), told);
+                append(&mut block.content["text"], part("text"));
+            }
+            "input_json_delta" => {
+                block.input.get_or_insert_default().push_str(part("partial_json"));
+            }
+            "thinking_delta" => append(&mut block.content["thinking"], part("thinking")),
+            "signature_delta" => append(&mut block.content["signature"], part("signature")),
+            "citations_delta" => match &mut block.content["citations"] {
+                Value::Array(citations) => citations.push(delta["citation"].clone()),
+                citations => *citations = json!([delta["citation"]]),
+            },
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
 /// Reads the input of a call, and leaves an object in its block: the maker takes nothing else back.
 fn call(block: &mut Block) -> Call {
     let read = match (&block.input, &block.content["input"]) {
@@ -157,12 +155,6 @@ fn call(block: &mut Block) -> Call {
     block.content["input"] = input::object(&read);
     let word = |name: &str| block.content[name].as_str().unwrap_or_default().to_owned();
     Call { id: word("id"), name: word("name"), input: read }
-}
-
-fn tell(text: &str, told: &mut dyn FnMut(Told<'_>)) {
-    if !text.is_empty() {
-        told(Told::Text(text));
-    }
 }
 
 fn stop(reason: &str, has_calls: bool) -> Stop {

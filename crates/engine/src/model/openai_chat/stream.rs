@@ -4,13 +4,13 @@ use std::ops::ControlFlow;
 
 use serde_json::Value;
 
-use crate::model::exchange::{Wire, json};
+use crate::model::exchange::{Wire, json, tell};
 use crate::model::sse::Event;
 use crate::model::{Call, Fault, FaultKind, Reply, Stop, Told, Usage, input};
 
 /// What has come of a reply.
 #[derive(Debug)]
-pub(super) struct Stream {
+pub(in crate::model) struct Stream {
     /// How long the history is: makes ids where a server gives none.
     turn: usize,
     id: Option<String>,
@@ -61,6 +61,23 @@ impl Wire for Stream {
     fn is_whole(&self) -> bool {
         self.finish.is_some()
     }
+
+    fn reply(self) -> Reply {
+        let stop = match self.finish.as_deref() {
+            Some("length") => Stop::MaxTokens,
+            Some("content_filter") => Stop::Refusal,
+            _ if !self.calls.is_empty() => Stop::ToolUse,
+            _ if self.is_refusal => Stop::Refusal,
+            _ => Stop::EndTurn,
+        };
+        let turn = self.turn;
+        let call = |(n, call): (usize, Growing)| {
+            let id = if call.id.is_empty() { format!("call_{turn}_{n}") } else { call.id };
+            Call { id, name: call.name, input: input::read(&call.arguments) }
+        };
+        let calls = self.calls.into_iter().enumerate().map(call).collect();
+        Reply { text: self.text, calls, raw: None, stop, usage: self.usage, id: self.id }
+    }
 }
 
 impl Stream {
@@ -87,7 +104,7 @@ impl Stream {
         self.add_text(&said["content"], told);
         self.is_refusal |= self.add_text(&said["refusal"], told);
         for call in said["tool_calls"].as_array().into_iter().flatten() {
-            self.add_call(call, told)?;
+            self.add_call(call)?;
         }
         match choice["finish_reason"].as_str() {
             Some("error") => Err(Fault::new(FaultKind::Server, "ended its reply with an error")),
@@ -101,14 +118,12 @@ impl Stream {
 
     fn add_text(&mut self, text: &Value, told: &mut dyn FnMut(Told<'_>)) -> bool {
         let text = text.as_str().unwrap_or_default();
-        if !text.is_empty() {
-            self.text.push_str(text);
-            told(Told::Text(text));
-        }
+        self.text.push_str(text);
+        tell(text, told);
         !text.is_empty()
     }
 
-    fn add_call(&mut self, part: &Value, told: &mut dyn FnMut(Told<'_>)) -> Result<(), Fault> {
+    fn add_call(&mut self, part: &Value) -> Result<(), Fault> {
         let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let function = &part["function"];
         let (index, id, name) =
@@ -120,7 +135,6 @@ impl Stream {
                 return Err(Fault::garbled("sent a part of a call that it had not begun"));
             }
             None => {
-                told(Told::Call(&name));
                 self.calls.push(Growing { index, id, name, arguments: String::new() });
                 let last = self.calls.len() - 1;
                 &mut self.calls[last]
@@ -148,23 +162,6 @@ impl Stream {
             self.calls[at].id != id
         };
         (!is_other).then_some(at)
-    }
-
-    pub(super) fn reply(self) -> Reply {
-        let stop = match self.finish.as_deref() {
-            Some("length") => Stop::MaxTokens,
-            Some("content_filter") => Stop::Refusal,
-            _ if !self.calls.is_empty() => Stop::ToolUse,
-            _ if self.is_refusal => Stop::Refusal,
-            _ => Stop::EndTurn,
-        };
-        let turn = self.turn;
-        let call = |(n, call): (usize, Growing)| {
-            let id = if call.id.is_empty() { format!("call_{turn}_{n}") } else { call.id };
-            Call { id, name: call.name, input: input::read(&call.arguments) }
-        };
-        let calls = self.calls.into_iter().enumerate().map(call).collect();
-        Reply { text: self.text, calls, raw: None, stop, usage: self.usage, id: self.id }
     }
 }
 
