@@ -5,13 +5,12 @@ use std::sync::Arc;
 use punchlist_core::conversation::ToolCall;
 use punchlist_core::driver::Ways;
 use punchlist_core::run::Completion;
-use punchlist_core::{Role, Run, RunId};
+use punchlist_core::{Run, RunId};
 use punchlist_ops::access::Access;
-use punchlist_ops::catalogue::{CATALOGUE, Effect, Operation, Profile};
-use punchlist_ops::config::{AgentConfig, ToolPattern};
+use punchlist_ops::catalogue::{Effect, Operation};
 use punchlist_ops::operations::run_step::Step;
 use punchlist_ops::runs::Stepped;
-use punchlist_ops::{Context, Envelope, Error, Proof};
+use punchlist_ops::{Context, Envelope, Error, Proof, tools};
 use serde_json::Value;
 
 use super::Crew;
@@ -105,16 +104,15 @@ pub(super) struct Toolset {
 
 impl Toolset {
     pub(super) fn of(crew: &Crew<'_>, run: &Run, has_issue: bool) -> Self {
-        let mut own = own(run, has_issue);
+        let mut own = tools::of_run(run, has_issue);
         if run.settings.completion == Completion::Verified {
             own.retain(|operation| operation.name != "complete_todo");
         }
         let mut listed: Vec<Tool> = own
             .iter()
-            .map(|operation| Tool {
-                name: operation.name.to_owned(),
-                description: operation.description(),
-                input: (operation.input_schema)(),
+            .map(|operation| {
+                let (description, input) = tools::shown(operation);
+                Tool { name: operation.name.to_owned(), description, input }
             })
             .collect();
         listed.extend(crew.outside.tools(run));
@@ -148,34 +146,6 @@ impl Toolset {
     pub(super) fn ways(&self) -> Ways {
         Ways { hold: self.has("todo") || self.has("todo_hold"), ask: self.has("ask") }
     }
-}
-
-/// The operations an agent sees as tools: what its configuration names, else what fits its work.
-fn own(run: &Run, has_issue: bool) -> Vec<&'static Operation> {
-    let may = |operation: &&Operation| operation.access.allows(run.role);
-    if let Some(patterns) = &run.settings.tools {
-        let tools = patterns.iter().filter_map(|pattern| ToolPattern::parse(pattern)).collect();
-        let agent = AgentConfig { tools: Some(tools), ..AgentConfig::default() };
-        return CATALOGUE.iter().filter(may).filter(|o| agent.offers(o)).collect();
-    }
-    let profile = match run.role {
-        Role::Lead | Role::Owner => Profile::Mission,
-        // A worker sees no list (T-21).
-        Role::Worker | Role::Operator | Role::System => return Vec::new(),
-        Role::Root if has_issue => Profile::Issue,
-        Role::Root => Profile::Turn,
-    };
-    let extra: &[&str] = match profile {
-        Profile::Turn => &["ask", "todo_hold", "todo_unhold"],
-        _ => &[],
-    };
-    let plan: &[&str] = if run.plan.is_some() { &["plan"] } else { &[] };
-    let fits = |operation: &&Operation| {
-        operation.surfaces.profiles.contains(&profile)
-            || extra.contains(&operation.name)
-            || plan.contains(&operation.name)
-    };
-    CATALOGUE.iter().filter(fits).filter(may).collect()
 }
 
 impl Crew<'_> {
