@@ -21,7 +21,7 @@ pub mod tools;
 mod web;
 pub mod worker;
 
-pub use agent::Crew;
+pub use agent::Runtime;
 pub use collector::Collector;
 pub use done::Done;
 pub use pump::{Handler, Pump, Report, Setback};

@@ -72,7 +72,7 @@ pub trait Model: Send + Sync {
         &self,
         request: &Request<'_>,
         cancel: &Cancel,
-        told: &mut dyn FnMut(Told<'_>),
+        observer: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Reply, Fault>;
 }
 
@@ -142,7 +142,7 @@ pub struct CallResult {
 
 /// What is told while a reply arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told<'a> {
+pub enum Progress<'a> {
     Text(&'a str),
     /// It failed and is tried again after this pause.
     Retry {

@@ -13,12 +13,12 @@ use punchlist_core::{Actor, Time};
 use punchlist_ops::config::Roster;
 use punchlist_ops::{Error, Ops};
 
-use crate::agent::{Errand, Live, Models, Outside};
+use crate::agent::{EffectHandler, Live, Models, OutsideTools};
 use crate::pump::Handler as _;
-use crate::{Collector, Crew, Done, Pump, Scheduler};
+use crate::{Collector, Done, Pump, Runtime, Scheduler};
 
 /// How many pieces of work are done at once, unless somebody says otherwise.
-pub const HANDS: usize = 8;
+pub const JOBS: usize = 8;
 
 /// The longest sleep, so that a due thing whose hint was lost is not late.
 const SLEEP_MAX: Duration = Duration::from_secs(5);
@@ -37,14 +37,14 @@ pub struct Worker<'a> {
     pub executor: Option<&'a Actor>,
     /// Who answers for the agents, and with which tools.
     pub models: &'a dyn Models,
-    pub outside: &'a dyn Outside,
+    pub outside: &'a dyn OutsideTools,
     pub pump: Pump,
     /// How many pieces of work are done at once.
-    pub hands: usize,
+    pub jobs: usize,
     pub clock: &'a (dyn Fn() -> Time + Sync),
     pub is_stopped: &'a (dyn Fn() -> bool + Sync),
     pub report: &'a (dyn Fn(Done) + Sync),
-    pub told: &'a (dyn Fn(&Live<'_>) + Sync),
+    pub observer: &'a (dyn Fn(&Live<'_>) + Sync),
 }
 
 impl std::fmt::Debug for Worker<'_> {
@@ -65,12 +65,12 @@ impl Worker<'_> {
         let scheduler = Scheduler::new(self.ops, Arc::clone(&self.agents));
         scheduler.tick((self.clock)())?.into_iter().for_each(self.report);
         std::thread::scope(|scope| {
-            let hands: Vec<_> =
-                (0..self.hands).map(|_| scope.spawn(|| self.work(self.is_stopped))).collect();
+            let jobs: Vec<_> =
+                (0..self.jobs).map(|_| scope.spawn(|| self.work(self.is_stopped))).collect();
             let mut result = Ok(());
-            for hand in hands {
+            for job in jobs {
                 let crashed = |_| Err(Error::Internal { detail: "a worker crashed".to_owned() });
-                result = result.and(hand.join().unwrap_or_else(crashed));
+                result = result.and(job.join().unwrap_or_else(crashed));
             }
             result
         })
@@ -82,8 +82,8 @@ impl Worker<'_> {
         // What ends us ends the hands, too.
         let is_stopped = || halted.load(Ordering::SeqCst) || (self.is_stopped)();
         std::thread::scope(|scope| {
-            let lend_a_hand = || {
-                if busy.fetch_add(1, Ordering::SeqCst) >= self.hands {
+            let start_job = || {
+                if busy.fetch_add(1, Ordering::SeqCst) >= self.jobs {
                     busy.fetch_sub(1, Ordering::SeqCst);
                     return;
                 }
@@ -94,25 +94,25 @@ impl Worker<'_> {
                     busy.fetch_sub(1, Ordering::SeqCst);
                 });
             };
-            let result = self.watch(&lend_a_hand);
+            let result = self.watch(&start_job);
             halted.store(true, Ordering::SeqCst);
             result
         })
     }
 
-    fn watch(&self, lend_a_hand: &dyn Fn()) -> Result<(), Error> {
+    fn watch(&self, start_job: &dyn Fn()) -> Result<(), Error> {
         let scheduler = Scheduler::new(self.ops, Arc::clone(&self.agents));
         let mut watch = self.ops.store()?.watch()?;
-        let mut is_away = false;
+        let mut is_unreachable = false;
         while !(self.is_stopped)() {
-            let sleep = match self.turn(&scheduler, lend_a_hand) {
+            let sleep = match self.turn(&scheduler, start_job) {
                 Ok(sleep) => {
-                    is_away = false;
+                    is_unreachable = false;
                     sleep
                 }
                 Err(error) if error.meaning().retryable => {
-                    // Said once.
-                    if !std::mem::replace(&mut is_away, true) {
+                    // ToolOutput once.
+                    if !std::mem::replace(&mut is_unreachable, true) {
                         (self.report)(Done::StoreTrouble { error: error.to_string() });
                     }
                     std::thread::sleep(PATIENCE);
@@ -135,7 +135,7 @@ impl Worker<'_> {
     }
 
     /// One look, and what it calls for; says how long to sleep then.
-    fn turn(&self, scheduler: &Scheduler<'_>, lend_a_hand: &dyn Fn()) -> Result<Duration, Error> {
+    fn turn(&self, scheduler: &Scheduler<'_>, start_job: &dyn Fn()) -> Result<Duration, Error> {
         let look = self.look()?;
         let mut sleep = look.scheduled.min(look.work).min(SLEEP_MAX);
         if look.scheduled.is_zero() {
@@ -145,7 +145,7 @@ impl Worker<'_> {
             done.into_iter().for_each(self.report);
         }
         if look.work.is_zero() {
-            lend_a_hand();
+            start_job();
             sleep = sleep.max(PATIENCE);
         }
         Ok(sleep)
@@ -153,9 +153,9 @@ impl Worker<'_> {
 
     fn look(&self) -> Result<Look, Error> {
         let store = self.ops.store()?;
-        let kinds = self.errand(self.is_stopped).kinds().to_owned();
-        let crew = self.crew(self.is_stopped);
-        let (types, in_chats) = crew.plays();
+        let kinds = self.effect_handler(self.is_stopped).kinds().to_owned();
+        let runtime = self.runtime(self.is_stopped);
+        let (types, in_chats) = runtime.types_done_here();
         let (scheduled, work, handed, database_now) = store.read(move |tx| {
             let (work, clock) = tx.work_due_at(&kinds)?;
             let handed = match types.trim() {
@@ -174,11 +174,11 @@ impl Worker<'_> {
 
     /// One hand: piece after piece until nothing is due.
     fn work(&self, is_stopped: &(dyn Fn() -> bool + Sync)) -> Result<(), Error> {
-        let errand = self.errand(is_stopped);
+        let handler = self.effect_handler(is_stopped);
         let store = self.ops.store()?;
         while !is_stopped() {
-            let done = self.pump.step(store, &errand)?.is_some_and(|report| !report.stopped);
-            if !done && !self.handed_on(&errand.crew)? {
+            let done = self.pump.step(store, &handler)?.is_some_and(|report| !report.stopped);
+            if !done && !self.work_on_delegation(&handler.runtime)? {
                 break;
             }
         }
@@ -186,8 +186,8 @@ impl Worker<'_> {
     }
 
     /// Does one piece of work that was handed on, of any project.
-    fn handed_on(&self, crew: &Crew<'_>) -> Result<bool, Error> {
-        let (types, in_chats) = crew.plays();
+    fn work_on_delegation(&self, runtime: &Runtime<'_>) -> Result<bool, Error> {
+        let (types, in_chats) = runtime.types_done_here();
         if types.trim().is_empty() {
             return Ok(false);
         }
@@ -196,15 +196,15 @@ impl Worker<'_> {
             tx.delegations_due(&types, in_chats, clock)
         })?;
         for project in projects {
-            if crew.errand(&project)? {
+            if runtime.work_on_delegation(&project)? {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    fn crew<'c>(&'c self, is_stopped: &'c (dyn Fn() -> bool + Sync)) -> Crew<'c> {
-        Crew {
+    fn runtime<'c>(&'c self, is_stopped: &'c (dyn Fn() -> bool + Sync)) -> Runtime<'c> {
+        Runtime {
             ops: self.ops,
             agents: &self.agents,
             executor: self.executor,
@@ -212,13 +212,16 @@ impl Worker<'_> {
             outside: self.outside,
             clock: self.clock,
             is_stopped,
-            told: self.told,
+            observer: self.observer,
         }
     }
 
-    fn errand<'c>(&'c self, is_stopped: &'c (dyn Fn() -> bool + Sync)) -> Errand<'c> {
+    fn effect_handler<'c>(
+        &'c self,
+        is_stopped: &'c (dyn Fn() -> bool + Sync),
+    ) -> EffectHandler<'c> {
         let collector =
             Collector { ops: self.ops, clock: self.clock, is_stopped, report: self.report };
-        Errand::new(collector, self.crew(is_stopped))
+        EffectHandler::new(collector, self.runtime(is_stopped))
     }
 }

@@ -15,23 +15,23 @@ use serde_json::Value;
 
 use super::Live;
 use super::history;
-use super::runner::{Flow, Hands, Outcome};
-use super::tools::{Answer, Said, Toolset, cut, own_result};
-use super::wire::question;
+use super::records::question;
+use super::runner::{Flow, Outcome, RunExecutor};
+use super::tools::{Answer, ToolOutput, Toolset, cut, own_result};
 use crate::model::Input;
 
 /// What became of a call.
-pub(super) enum Made {
-    Done(Said),
+pub(super) enum CallOutcome {
+    Done(ToolOutput),
     /// Its result is recorded already; this is what the step answered.
-    Recorded(Said, Stepped),
+    Recorded(ToolOutput, Stepped),
     /// A person has to permit it first.
     Asked,
     /// It waits for work that was handed on.
     Handed,
 }
 
-impl Hands<'_, '_> {
+impl RunExecutor<'_, '_> {
     /// Makes the calls that have no result yet, one after another (T-34).
     pub(super) fn execute(
         &self,
@@ -47,30 +47,31 @@ impl Hands<'_, '_> {
             let last = index + 1 == calls.len();
             let drive = last.then(|| Step::Drive(question(tools, Trigger::ToolsDone)));
             let (said, answer) = match self.one(run, tools, call, drive.as_ref())? {
-                Made::Done(said) => (said, None),
-                Made::Recorded(said, answer) => (said, Some(answer)),
-                Made::Asked => return self.lie_down(run, tools, Trigger::ToolsDone),
-                Made::Handed => return self.lie_down(run, tools, Trigger::Handed),
+                CallOutcome::Done(said) => (said, None),
+                CallOutcome::Recorded(said, answer) => (said, Some(answer)),
+                CallOutcome::Asked => return self.suspend(run, tools, Trigger::ToolsDone),
+                CallOutcome::Handed => return self.suspend(run, tools, Trigger::Handed),
             };
-            let is_moot = self.cancel.is_cancelled() && (self.crew.is_stopped)() && !said.changed;
+            let is_moot =
+                self.cancel.is_cancelled() && (self.runtime.is_stopped)() && !said.changed;
             if answer.is_none() && is_moot {
                 return Ok(Flow::Over(Outcome::Stopped));
             }
             let (call_id, tool, text, is_error) =
                 (&*call.id, &*call.name, &*said.text, said.is_error);
-            (self.crew.told)(&Live::Returned { run, call_id, tool, text, is_error });
+            (self.runtime.observer)(&Live::Returned { run, call_id, tool, text, is_error });
             let answer = match answer {
                 Some(answer) => answer,
                 None => self.step(result_steps(call, said, drive))?,
             };
             if last {
-                return self.heed(run, tools, answer);
+                return self.follow(run, tools, answer);
             }
         }
         Ok(Flow::Again)
     }
 
-    /// Hands work on. Where it is waited for the call has no result yet; it is made again then, and
+    /// RunExecutor work on. Where it is waited for the call has no result yet; it is made again then, and
     /// its key makes it happen once.
     fn delegate(
         &self,
@@ -78,26 +79,26 @@ impl Hands<'_, '_> {
         operation: &Operation,
         call: &ToolCall,
         input: Value,
-    ) -> Result<Made, Error> {
-        let envelope = self.crew.envelope(self.project, run, Some(call));
-        let answer = match own_result(self.crew.ops.answer(operation, &envelope, input))? {
+    ) -> Result<CallOutcome, Error> {
+        let envelope = self.runtime.envelope(self.project, run, Some(call));
+        let answer = match own_result(self.runtime.ops.answer(operation, &envelope, input))? {
             Ok(answer) => answer,
-            Err(said) => return Ok(Made::Done(said)),
+            Err(said) => return Ok(CallOutcome::Done(said)),
         };
         if let Some(made) = answer.output::<delegate::Output>()
             && let Some(delegation) = DelegationId::parse(&made.delegation_id)
         {
-            (self.crew.told)(&Live::Delegates { run, delegation });
+            (self.runtime.observer)(&Live::Delegates { run, delegation });
             if made.mode == Mode::Sync {
-                return self.crew.await_delegation(self.project, run, delegation, &self.cancel);
+                return self.runtime.await_delegation(self.project, run, delegation, &self.cancel);
             }
         }
-        Ok(Made::Done(Said::answered(operation, &answer.to_json()?)))
+        Ok(CallOutcome::Done(ToolOutput::answered(operation, &answer.to_json()?)))
     }
 
     /// A call has no result yet. Where what it waits for has come meanwhile it is made again: the
     /// model is not called before.
-    fn lie_down(&self, run: &Run, tools: &Toolset, trigger: Trigger) -> Result<Flow, Error> {
+    fn suspend(&self, run: &Run, tools: &Toolset, trigger: Trigger) -> Result<Flow, Error> {
         match self.ask(run, tools, trigger)? {
             Flow::GoOn(_) => Ok(Flow::Again),
             flow => Ok(flow),
@@ -111,45 +112,53 @@ impl Hands<'_, '_> {
         tools: &Toolset,
         call: &ToolCall,
         drive: Option<&Step>,
-    ) -> Result<Made, Error> {
+    ) -> Result<CallOutcome, Error> {
         let input = match history::read(&call.input) {
             Input::Json(input) => input,
             Input::Broken(text) => {
                 let shown: String = text.chars().take(200).collect();
-                let told = format!("the arguments of {} are no JSON object: {shown}", call.name);
-                return Ok(Made::Done(Said::error(told)));
+                let text = format!("the arguments of {} are no JSON object: {shown}", call.name);
+                return Ok(CallOutcome::Done(ToolOutput::error(text)));
             }
         };
         let (call_id, tool) = (&*call.id, &*call.name);
-        (self.crew.told)(&Live::Calls { run, call_id, tool, input: &input });
+        (self.runtime.observer)(&Live::Calls { run, call_id, tool, input: &input });
         if let Some(operation) = tools.own.iter().find(|operation| operation.name == call.name) {
             if operation.name == "delegate" {
                 return self.delegate(run, operation, call, input);
             }
             let held = (self.id, self.epoch);
-            return self.crew.call_own(self.project, (run, held), operation, (call, input), drive);
+            return self.runtime.call_own(
+                self.project,
+                (run, held),
+                operation,
+                (call, input),
+                drive,
+            );
         }
         if !tools.listed.iter().any(|tool| tool.name == call.name) {
             let known = tools.names().join(", ");
-            let told = format!("there is no tool {}; there are: {known}", call.name);
-            return Ok(Made::Done(Said::error(told)));
+            let text = format!("there is no tool {}; there are: {known}", call.name);
+            return Ok(CallOutcome::Done(ToolOutput::error(text)));
         }
         if run.counters.started.as_deref() == Some(call.id.as_str()) {
-            let told = "it had begun when the process that called it ended; whether it took effect \
+            let text = "it had begun when the process that called it ended; whether it took effect \
                         is not known: look before you call it again";
-            return Ok(Made::Done(Said { outside: true, ..Said::error(told) }));
+            return Ok(CallOutcome::Done(ToolOutput { outside: true, ..ToolOutput::error(text) }));
         }
         let begin = || self.step(vec![Step::Start(call.id.clone())]).map(drop);
-        match self.crew.outside.call(self.project, run, call, &input, &self.cancel, &begin)? {
-            Answer::Done(said) => Ok(Made::Done(Said { text: cut(said.text), ..said })),
-            Answer::Asked => Ok(Made::Asked),
+        match self.runtime.outside.call(self.project, run, call, &input, &self.cancel, &begin)? {
+            Answer::Done(said) => {
+                Ok(CallOutcome::Done(ToolOutput { text: cut(said.text), ..said }))
+            }
+            Answer::Asked => Ok(CallOutcome::Asked),
         }
     }
 }
 
 /// The steps that record the result of a call.
-pub(super) fn result_steps(call: &ToolCall, said: Said, drive: Option<Step>) -> Vec<Step> {
-    let Said { text, is_error, changed, touched_list, outside } = said;
+pub(super) fn result_steps(call: &ToolCall, said: ToolOutput, drive: Option<Step>) -> Vec<Step> {
+    let ToolOutput { text, is_error, changed, touched_list, outside } = said;
     let (call_id, name) = (call.id.clone(), call.name.clone());
     let result = ToolResult { call_id, name, text, is_error, changed, touched_list, outside };
     std::iter::once(Step::Result(result)).chain(drive).collect()

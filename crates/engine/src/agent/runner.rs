@@ -15,11 +15,11 @@ use punchlist_ops::runs::{Look, Scene};
 use punchlist_store::rows::outbox::Work;
 
 use super::history::{self, Next};
+use super::records::{code_of, failure, question, recorded, spent};
 use super::tools::Toolset;
-use super::wire::{code_of, failure, question, recorded, spent};
-use super::{Crew, Live};
+use super::{Live, Runtime};
 use crate::keep_alive::keep_alive;
-use crate::model::{Cancel, Fault, FaultKind, Message, Model, Reply, Request, Told};
+use crate::model::{Cancel, Fault, FaultKind, Message, Model, Progress, Reply, Request};
 
 /// How often it is asked whether the run is still wanted.
 const LOOK: Duration = Duration::from_millis(500);
@@ -50,8 +50,8 @@ pub enum Outcome {
 }
 
 /// A run in the hands of this process.
-pub(super) struct Hands<'a, 'c> {
-    pub(super) crew: &'a Crew<'c>,
+pub(super) struct RunExecutor<'a, 'c> {
+    pub(super) runtime: &'a Runtime<'c>,
     pub(super) project: &'a str,
     pub(super) id: RunId,
     pub(super) epoch: i64,
@@ -67,7 +67,7 @@ pub(super) enum Flow {
     Over(Outcome),
 }
 
-impl Crew<'_> {
+impl Runtime<'_> {
     /// Goes on with a run until it ends, waits, or is not ours any more.
     pub fn drive(&self, project: &str, id: RunId) -> Result<Outcome, Error> {
         self.drive_with(project, id, &Cancel::default())
@@ -86,7 +86,7 @@ impl Crew<'_> {
         work: &Work,
     ) -> Result<Outcome, Error> {
         let entry = Entry { id: work.id.clone(), epoch: work.epoch };
-        lost(self.take_and_drive(project, id, Some(entry), &Cancel::default()))
+        lost_if_stale(self.take_and_drive(project, id, Some(entry), &Cancel::default()))
     }
 
     fn take_and_drive(
@@ -99,7 +99,7 @@ impl Crew<'_> {
         let take = run_take::Input { run, entry };
         let epoch = self.ops.run::<RunTake>(&self.system(project), take)?.epoch;
         let id = run;
-        let hands = Hands { crew: self, project, id, epoch, cancel: cancel.clone() };
+        let executor = RunExecutor { runtime: self, project, id, epoch, cancel: cancel.clone() };
         let watch = || {
             let wanted = self.ops.is_run_wanted(project, id, epoch);
             // A database error is no reason to cancel the work.
@@ -107,51 +107,51 @@ impl Crew<'_> {
                 cancel.cancel();
             }
         };
-        let outcome = keep_alive(LOOK, watch, || hands.go());
+        let outcome = keep_alive(LOOK, watch, || executor.run());
         match outcome {
             Err(Error::Refused(refusal)) => match &*refusal {
                 Refusal::StaleRun { .. } => Ok(Outcome::Lost),
                 // Somebody ended it at this very moment.
                 Refusal::RunOver { reason, .. } => Ok(Outcome::Ended(*reason)),
-                _ => hands.give_up(Error::Refused(refusal)),
+                _ => executor.give_up(Error::Refused(refusal)),
             },
             // The store is away: the run stays as it is, and somebody goes on with it later.
             Err(error) if error.meaning().retryable || error.meaning().exit == 3 => Err(error),
-            Err(error) => hands.give_up(error),
+            Err(error) => executor.give_up(error),
             Ok(outcome) => Ok(outcome),
         }
     }
 }
 
-impl Hands<'_, '_> {
+impl RunExecutor<'_, '_> {
     /// Records what happened.
     pub(super) fn step(&self, steps: Vec<Step>) -> Result<Stepped, Error> {
         let input = run_step::Input { run: self.id, epoch: self.epoch, steps };
-        self.crew.ops.run::<RunStep>(&self.crew.system(self.project), input)
+        self.runtime.ops.run::<RunStep>(&self.runtime.system(self.project), input)
     }
 
-    fn go(&self) -> Result<Outcome, Error> {
+    fn run(&self) -> Result<Outcome, Error> {
         let look = self.look(None)?;
         let run = &look.run;
-        (self.crew.told)(&Live::Begins { run });
-        let outcome = lost(self.go_on(&look));
-        (self.crew.told)(&Live::Leaves { run, outcome: outcome.as_ref().copied() });
+        (self.runtime.observer)(&Live::Begins { run });
+        let outcome = lost_if_stale(self.execute_from(&look));
+        (self.runtime.observer)(&Live::Leaves { run, outcome: outcome.as_ref().copied() });
         outcome
     }
 
-    fn go_on(&self, look: &Look) -> Result<Outcome, Error> {
+    fn execute_from(&self, look: &Look) -> Result<Outcome, Error> {
         match look.run.state {
             RunState::Ended => {
                 return Ok(Outcome::Ended(look.run.stop_reason.unwrap_or(StopReason::Error)));
             }
-            RunState::Waiting if !self.rests(&look.run) => return Ok(Outcome::Waiting),
+            RunState::Waiting if !self.is_cooling_down(&look.run) => return Ok(Outcome::Waiting),
             _ => {}
         }
-        let tools = Toolset::of(self.crew, &look.run, look.has_issue);
-        let model = match self.crew.open_model(&look.run) {
+        let tools = Toolset::of(self.runtime, &look.run, look.has_issue);
+        let model = match self.runtime.open_model(&look.run) {
             Ok(model) => model,
             Err(fault) => {
-                (self.crew.told)(&Live::Fails { run: &look.run, fault: &fault });
+                (self.runtime.observer)(&Live::Fails { run: &look.run, fault: &fault });
                 return match self.no_reply(&look.run, &tools, &fault)? {
                     Flow::Over(outcome) => Ok(outcome),
                     Flow::GoOn(_) | Flow::Again => Ok(Outcome::Waiting),
@@ -185,12 +185,12 @@ impl Hands<'_, '_> {
     fn tell_end(&self, reason: StopReason, detail: Option<&str>) {
         if let Ok(Look { run, issue, .. }) = self.look(None) {
             let project = self.project;
-            (self.crew.told)(&Live::Ends { run: &run, reason, detail, project, issue });
+            (self.runtime.observer)(&Live::Ends { run: &run, reason, detail, project, issue });
         }
     }
 
     /// Is it only between two continuations?
-    fn rests(&self, run: &Run) -> bool {
+    fn is_cooling_down(&self, run: &Run) -> bool {
         matches!(run.waits_for, Some(Wait::Cooldown(_)))
     }
 
@@ -198,7 +198,7 @@ impl Hands<'_, '_> {
     fn decide(&self, look: &Look, tools: &Toolset) -> Result<Flow, Error> {
         let run = &look.run;
         if let Some(Wait::Cooldown(until)) = run.waits_for {
-            return self.rest(run, tools, until);
+            return self.cool_down(run, tools, until);
         }
         let trigger = match history::next(run, &look.messages) {
             Next::Execute(calls) => return self.execute(run, tools, &calls),
@@ -213,8 +213,8 @@ impl Hands<'_, '_> {
     }
 
     fn look(&self, scene: Option<Scene>) -> Result<Look, Error> {
-        let system = self.crew.system(self.project);
-        let look = self.crew.ops.look_at_run(&system, self.id, LOOKED_AT, scene)?;
+        let system = self.runtime.system(self.project);
+        let look = self.runtime.ops.look_at_run(&system, self.id, LOOKED_AT, scene)?;
         if look.epoch != self.epoch {
             let (run, epoch, current) = (self.id, self.epoch, look.epoch);
             return Err(Refusal::StaleRun { run, epoch, current }.into());
@@ -250,10 +250,10 @@ impl Hands<'_, '_> {
             tools: &tools.listed,
             max_tokens: run.settings.max_tokens,
         };
-        (self.crew.told)(&Live::Asks { run: &run, provider: model.provider() });
+        (self.runtime.observer)(&Live::Asks { run: &run, provider: model.provider() });
         let answer = model.respond(&request, &self.cancel, &mut |told| self.tell(&run, told));
         if let Err(fault) = &answer {
-            (self.crew.told)(&Live::Fails { run: &run, fault });
+            (self.runtime.observer)(&Live::Fails { run: &run, fault });
         }
         let reply = match answer {
             Ok(reply) => reply,
@@ -264,14 +264,14 @@ impl Hands<'_, '_> {
         };
         let Reply { text, usage, stop, id, .. } = &reply;
         let (usage, stop, id) = (*usage, *stop, id.as_deref());
-        (self.crew.told)(&Live::Replied { run: &run, text, usage, stop, id });
+        (self.runtime.observer)(&Live::Replied { run: &run, text, usage, stop, id });
         let reply = recorded(reply, &run, model.window(), seen);
         let (finish, calls) = (reply.finish, reply.calls.clone());
         let mut steps = vec![Step::Reply(reply)];
         if finish != Finish::ToolUse {
             steps.push(Step::Drive(question(tools, Trigger::Stopped(finish))));
             let answer = self.step(steps)?;
-            return self.heed(&run, tools, answer);
+            return self.follow(&run, tools, answer);
         }
         self.step(steps)?;
         if calls.is_empty() {
@@ -299,17 +299,17 @@ impl Hands<'_, '_> {
             tools: &[],
             max_tokens: run.settings.max_tokens,
         };
-        (self.crew.told)(&Live::Asks { run, provider: model.provider() });
+        (self.runtime.observer)(&Live::Asks { run, provider: model.provider() });
         match model.respond(&request, &self.cancel, &mut |_| {}) {
             Ok(reply) => {
                 let text = format!("Summary of what was said so far:\n\n{}", reply.text);
                 self.step(vec![Step::Summary(Summary { text, spent: spent(reply.usage) })])?;
                 let (usage, stop, id) = (reply.usage, reply.stop, reply.id.as_deref());
-                (self.crew.told)(&Live::Compacted { run, usage, stop, id });
+                (self.runtime.observer)(&Live::Compacted { run, usage, stop, id });
                 Ok(Flow::GoOn(None))
             }
             Err(fault) => {
-                (self.crew.told)(&Live::Fails { run, fault: &fault });
+                (self.runtime.observer)(&Live::Fails { run, fault: &fault });
                 self.no_reply(run, tools, &fault)
             }
         }
@@ -325,11 +325,11 @@ impl Hands<'_, '_> {
         let (detail, code) = (Some(fault.message.clone()), Some(code_of(fault.kind).to_owned()));
         let question = question(tools, Trigger::Stopped(finish));
         let answer = self.step(vec![Step::Drive(Question { detail, code, ..question })])?;
-        self.heed(run, tools, answer)
+        self.follow(run, tools, answer)
     }
 
     pub(super) fn cancelled(&self, run: &Run, tools: &Toolset) -> Result<Flow, Error> {
-        if (self.crew.is_stopped)() {
+        if (self.runtime.is_stopped)() {
             return Ok(Flow::Over(Outcome::Stopped));
         }
         self.ask(run, tools, Trigger::Stopped(Finish::Cancelled))
@@ -338,17 +338,22 @@ impl Hands<'_, '_> {
     /// Asks the driver.
     pub(super) fn ask(&self, run: &Run, tools: &Toolset, trigger: Trigger) -> Result<Flow, Error> {
         let answer = self.step(vec![Step::Drive(question(tools, trigger))])?;
-        self.heed(run, tools, answer)
+        self.follow(run, tools, answer)
     }
 
     /// Does what the driver decided.
-    pub(super) fn heed(&self, run: &Run, tools: &Toolset, answer: Stepped) -> Result<Flow, Error> {
+    pub(super) fn follow(
+        &self,
+        run: &Run,
+        tools: &Toolset,
+        answer: Stepped,
+    ) -> Result<Flow, Error> {
         let Stepped { verdict, said, scene, .. } = answer;
         match verdict {
             None => Ok(Flow::Again),
             Some(Verdict::Continue { .. }) => {
                 if let Some(said) = &said {
-                    (self.crew.told)(&Live::Continues { run, said });
+                    (self.runtime.observer)(&Live::Continues { run, said });
                 }
                 Ok(Flow::GoOn(scene))
             }
@@ -356,21 +361,21 @@ impl Hands<'_, '_> {
                 self.tell_end(reason, said.as_deref());
                 Ok(Flow::Over(Outcome::Ended(reason)))
             }
-            Some(Verdict::Wait(Wait::Cooldown(until))) => self.rest(run, tools, until),
+            Some(Verdict::Wait(Wait::Cooldown(until))) => self.cool_down(run, tools, until),
             Some(Verdict::Wait(wait)) => {
-                (self.crew.told)(&Live::Waits { run, kind: wait.name() });
+                (self.runtime.observer)(&Live::Waits { run, kind: wait.name() });
                 Ok(Flow::Over(Outcome::Waiting))
             }
         }
     }
 
     /// The pause between two continuations; it can be ended at any moment (Q-S1).
-    fn rest(&self, run: &Run, tools: &Toolset, until: Time) -> Result<Flow, Error> {
+    fn cool_down(&self, run: &Run, tools: &Toolset, until: Time) -> Result<Flow, Error> {
         loop {
-            if (self.crew.is_stopped)() {
+            if (self.runtime.is_stopped)() {
                 return self.cancelled(run, tools);
             }
-            let left = until.micros().saturating_sub((self.crew.clock)().micros());
+            let left = until.micros().saturating_sub((self.runtime.clock)().micros());
             let left = Duration::from_micros(u64::try_from(left).unwrap_or(0));
             if self.cancel.is_cancelled_within(left) {
                 return self.cancelled(run, tools);
@@ -382,19 +387,19 @@ impl Hands<'_, '_> {
         self.ask(run, tools, Trigger::Tick)
     }
 
-    fn tell(&self, run: &Run, told: Told<'_>) {
+    fn tell(&self, run: &Run, told: Progress<'_>) {
         match told {
-            Told::Text(text) => (self.crew.told)(&Live::Text { run, text }),
-            Told::Retry { attempt, pause, fault } => {
+            Progress::Text(text) => (self.runtime.observer)(&Live::Text { run, text }),
+            Progress::Retry { attempt, pause, fault } => {
                 let error = &*fault.message;
-                (self.crew.told)(&Live::Retries { run, attempt, pause, error });
+                (self.runtime.observer)(&Live::Retries { run, attempt, pause, error });
             }
         }
     }
 }
 
-/// Who was overtaken has lost the run, and that is all.
-fn lost(outcome: Result<Outcome, Error>) -> Result<Outcome, Error> {
+/// Another process has taken the run over: that is an outcome, not an error.
+fn lost_if_stale(outcome: Result<Outcome, Error>) -> Result<Outcome, Error> {
     match outcome {
         Err(Error::Refused(refusal)) if refusal.code() == "stale_epoch" => Ok(Outcome::Lost),
         other => other,

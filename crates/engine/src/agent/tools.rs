@@ -13,15 +13,15 @@ use punchlist_ops::runs::Stepped;
 use punchlist_ops::{Context, Envelope, Error, Proof, tools};
 use serde_json::Value;
 
-use super::Crew;
-use super::calls::{Made, result_steps};
+use super::Runtime;
+use super::calls::{CallOutcome, result_steps};
 use crate::model::{Cancel, Tool};
 
 /// The longest result a model gets to see, in bytes.
 const RESULT_MAX: usize = 256 << 10;
 
 /// Tools that are not punchlist's own.
-pub trait Outside: Sync {
+pub trait OutsideTools: Sync {
     /// What this run has of them.
     fn tools(&self, run: &Run) -> Vec<Tool>;
 
@@ -39,7 +39,7 @@ pub trait Outside: Sync {
 }
 
 /// No tools at all.
-impl Outside for () {
+impl OutsideTools for () {
     fn tools(&self, _: &Run) -> Vec<Tool> {
         Vec::new()
     }
@@ -53,21 +53,21 @@ impl Outside for () {
         _: &Cancel,
         _: &dyn Fn() -> Result<(), Error>,
     ) -> Result<Answer, Error> {
-        Ok(Answer::Done(Said::error(format!("there is no tool {}", call.name))))
+        Ok(Answer::Done(ToolOutput::error(format!("there is no tool {}", call.name))))
     }
 }
 
 /// What came of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    Done(Said),
+    Done(ToolOutput),
     /// A person has to permit it first; a gate is open.
     Asked,
 }
 
 /// The result of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct ToolOutput {
     pub text: String,
     pub is_error: bool,
     /// It changed something.
@@ -76,7 +76,7 @@ pub struct Said {
     pub outside: bool,
 }
 
-impl Said {
+impl ToolOutput {
     /// What a tool of punchlist's own answered.
     pub(super) fn answered(operation: &Operation, answer: &Value) -> Self {
         let changed = operation.effect == Effect::Write;
@@ -103,7 +103,7 @@ pub(super) struct Toolset {
 }
 
 impl Toolset {
-    pub(super) fn of(crew: &Crew<'_>, run: &Run, has_issue: bool) -> Self {
+    pub(super) fn of(runtime: &Runtime<'_>, run: &Run, has_issue: bool) -> Self {
         let mut own = tools::of_run(run, has_issue);
         if run.settings.completion == Completion::Verified {
             own.retain(|operation| operation.name != "complete_todo");
@@ -115,7 +115,7 @@ impl Toolset {
                 Tool { name: operation.name.to_owned(), description, input }
             })
             .collect();
-        listed.extend(crew.outside.tools(run));
+        listed.extend(runtime.outside.tools(run));
         Self { own, listed }
     }
 
@@ -148,7 +148,7 @@ impl Toolset {
     }
 }
 
-impl Crew<'_> {
+impl Runtime<'_> {
     /// The envelope an agent acts under in a run. With a call it has a key, which makes one that is
     /// made twice happen once.
     pub(super) fn envelope(&self, project: &str, run: &Run, call: Option<&ToolCall>) -> Envelope {
@@ -180,29 +180,29 @@ impl Crew<'_> {
         operation: &'static Operation,
         (call, input): (&ToolCall, Value),
         drive: Option<&Step>,
-    ) -> Result<Made, Error> {
+    ) -> Result<CallOutcome, Error> {
         let envelopes = (&self.envelope(project, run, None), &self.system(project));
         let (call, drive) = (call.clone(), drive.cloned());
         let steps = move |answer: &Value| {
-            result_steps(&call, Said::answered(operation, answer), drive.clone())
+            result_steps(&call, ToolOutput::answered(operation, answer), drive.clone())
         };
         let made = self.ops.call_in_run(operation, envelopes, held, input, steps)?;
         Ok(match own_result(made)? {
             Ok(Stepped { answer, step }) => {
-                Made::Recorded(Said::answered(operation, &answer), step)
+                CallOutcome::Recorded(ToolOutput::answered(operation, &answer), step)
             }
-            Err(said) => Made::Done(said),
+            Err(said) => CallOutcome::Done(said),
         })
     }
 }
 
 /// What a tool of punchlist's own answered, or how it refused. Where the store is away the run is,
 /// too, and somebody goes on with it later.
-pub(super) fn own_result<T>(made: Result<T, Error>) -> Result<Result<T, Said>, Error> {
+pub(super) fn own_result<T>(made: Result<T, Error>) -> Result<Result<T, ToolOutput>, Error> {
     match made {
         Ok(answer) => Ok(Ok(answer)),
         Err(error) if error.meaning().retryable || error.meaning().exit == 3 => Err(error),
-        Err(error) => Ok(Err(Said::error(error.to_json().to_string()))),
+        Err(error) => Ok(Err(ToolOutput::error(error.to_json().to_string()))),
     }
 }
 

@@ -15,7 +15,7 @@ use ureq::{Agent, Body};
 
 use super::fault::{is_page, page, quoted, without_key};
 use super::sse::{Bad, EVENT_MAX, Event, Reader};
-use super::{Cancel, Fault, FaultKind, Reply, Told};
+use super::{Cancel, Fault, FaultKind, Progress, Reply};
 use crate::web;
 
 /// How often a waiting call looks whether it should stop.
@@ -48,11 +48,11 @@ pub(super) trait Wire {
     fn event(
         &mut self,
         event: &Event,
-        told: &mut dyn FnMut(Told<'_>),
+        observer: &mut dyn FnMut(Progress<'_>),
     ) -> Result<ControlFlow<()>, Fault>;
 
     /// Takes a reply that came in one piece, from a server that does not stream.
-    fn whole(&mut self, body: Value, told: &mut dyn FnMut(Told<'_>)) -> Result<(), Fault>;
+    fn whole(&mut self, body: Value, observer: &mut dyn FnMut(Progress<'_>)) -> Result<(), Fault>;
 
     /// The stream is over, and nothing had said so: is the reply whole?
     fn is_whole(&self) -> bool {
@@ -66,9 +66,9 @@ pub(super) trait Wire {
 }
 
 /// Passes on a piece of text as it arrives.
-pub(super) fn tell(text: &str, told: &mut dyn FnMut(Told<'_>)) {
+pub(super) fn tell(text: &str, observer: &mut dyn FnMut(Progress<'_>)) {
     if !text.is_empty() {
-        told(Told::Text(text));
+        observer(Progress::Text(text));
     }
 }
 
@@ -139,14 +139,14 @@ impl Endpoint {
         body: &Value,
         wire: &mut dyn Wire,
         cancel: &Cancel,
-        told: &mut dyn FnMut(Told<'_>),
+        observer: &mut dyn FnMut(Progress<'_>),
     ) -> Result<(), Fault> {
         if cancel.is_cancelled() {
             return Err(Fault::cancelled());
         }
         let until = Instant::now() + self.limits.whole;
         let coming = Coming { parts: self.send(body)?, cancel, idle: self.limits.idle, until };
-        let done = self.read(&coming, wire, told);
+        let done = self.read(&coming, wire, observer);
         done.map_err(
             |fault| if cancel.is_cancelled() { Fault::cancelled() } else { self.named(&fault) },
         )
@@ -177,7 +177,7 @@ impl Endpoint {
         &self,
         coming: &Coming<'_>,
         wire: &mut dyn Wire,
-        told: &mut dyn FnMut(Told<'_>),
+        observer: &mut dyn FnMut(Progress<'_>),
     ) -> Result<(), Fault> {
         // Finding and reaching the host have their own limits, which the sender keeps.
         let connect = self.limits.connect * 2;
@@ -191,7 +191,7 @@ impl Endpoint {
         }
         let kind = headers.get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or("");
         if kind.starts_with("application/json") {
-            return one_piece(&coming.whole_body()?, wire, told);
+            return one_piece(&coming.whole_body()?, wire, observer);
         }
         if kind.starts_with("text/html") {
             let text = coming.error_body();
@@ -199,7 +199,7 @@ impl Endpoint {
             let what = if is_page(&text) { page(&text) } else { quoted(&text) };
             return Err(Fault::garbled(format!("answered with no reply but {what}")));
         }
-        stream(coming, wire, told)
+        stream(coming, wire, observer)
     }
 
     /// Puts the host's name in front, takes a key out, and says what to do.
@@ -313,7 +313,7 @@ impl Coming<'_> {
 fn stream(
     coming: &Coming<'_>,
     wire: &mut dyn Wire,
-    told: &mut dyn FnMut(Told<'_>),
+    observer: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(), Fault> {
     let (mut reader, mut events, mut length) = (Reader::new(EVENT_MAX), Vec::new(), 0);
     loop {
@@ -322,7 +322,7 @@ fn stream(
                 length += bytes.len();
                 let read = reader.feed(&bytes, &mut events);
                 for event in events.drain(..) {
-                    if wire.event(&event, told)?.is_break() {
+                    if wire.event(&event, observer)?.is_break() {
                         return Ok(());
                     }
                 }
@@ -343,12 +343,12 @@ fn stream(
 fn one_piece(
     body: &[u8],
     wire: &mut dyn Wire,
-    told: &mut dyn FnMut(Told<'_>),
+    observer: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(), Fault> {
     let body = serde_json::from_slice(body).ok().filter(Value::is_object);
     let body = body.ok_or_else(|| Fault::garbled("answered with JSON that cannot be read"))?;
     match &body["error"] {
-        Value::Null => wire.whole(body, told),
+        Value::Null => wire.whole(body, observer),
         error => Err(Fault::of_error(error)),
     }
 }

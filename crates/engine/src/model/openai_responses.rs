@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::exchange::{Wire, json, tell};
 use super::remote::Format;
 use super::sse::Event;
-use super::{Call, Fault, FaultKind, Message, Reply, Request, Stop, Told, Tool, Usage, input};
+use super::{Call, Fault, FaultKind, Message, Progress, Reply, Request, Stop, Tool, Usage, input};
 
 /// Under this name a reply's items are kept for OpenAI, encrypted reasoning and all.
 const RAW: &str = "openai_responses";
@@ -106,7 +106,7 @@ impl Wire for Stream {
     fn event(
         &mut self,
         event: &Event,
-        told: &mut dyn FnMut(Told<'_>),
+        observer: &mut dyn FnMut(Progress<'_>),
     ) -> Result<ControlFlow<()>, Fault> {
         if event.data == "[DONE]" {
             return Ok(ControlFlow::Continue(()));
@@ -116,7 +116,7 @@ impl Wire for Stream {
             "response.output_text.delta" | "response.refusal.delta" => {
                 let delta = data["delta"].as_str().unwrap_or_default();
                 self.text.push_str(delta);
-                tell(delta, told);
+                tell(delta, observer);
             }
             "response.output_item.done" => self.items.push(data["item"].take()),
             "response.completed" | "response.incomplete" | "response.failed" => {
@@ -130,10 +130,10 @@ impl Wire for Stream {
         Ok(ControlFlow::Continue(()))
     }
 
-    fn whole(&mut self, body: Value, told: &mut dyn FnMut(Told<'_>)) -> Result<(), Fault> {
+    fn whole(&mut self, body: Value, observer: &mut dyn FnMut(Progress<'_>)) -> Result<(), Fault> {
         self.end(body)?;
         for item in &self.items {
-            parts(item).for_each(|(text, _)| tell(text, told));
+            parts(item).for_each(|(text, _)| tell(text, observer));
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Cancel, Fault, Model, Reply, Request, Told};
+use super::{Cancel, Fault, Model, Progress, Reply, Request};
 
 /// How often it is tried, and how long is waited in between.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +33,7 @@ type Wait = Box<dyn Fn(Duration, &Cancel) -> bool + Send + Sync>;
 /// A model that is asked again after a passing fault.
 ///
 /// Text that has been told is told anew by the next try: whoever shows it starts over at
-/// [`Told::Retry`].
+/// [`Progress::Retry`].
 pub struct Patient {
     model: Box<dyn Model>,
     patience: Patience,
@@ -96,11 +96,11 @@ impl Model for Patient {
         &self,
         request: &Request<'_>,
         cancel: &Cancel,
-        told: &mut dyn FnMut(Told<'_>),
+        observer: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Reply, Fault> {
         let mut attempt = 1;
         loop {
-            let fault = match self.model.respond(request, cancel, told) {
+            let fault = match self.model.respond(request, cancel, observer) {
                 Err(fault) if fault.kind.is_passing() => fault,
                 done => return done,
             };
@@ -111,7 +111,7 @@ impl Model for Patient {
                     return Err(Fault { message: format!("{} ({why})", fault.message), ..fault });
                 }
             };
-            told(Told::Retry { attempt, pause, fault: &fault });
+            observer(Progress::Retry { attempt, pause, fault: &fault });
             if !(self.wait)(pause, cancel) {
                 return Err(Fault::cancelled());
             }

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::exchange::{Endpoint, Wire};
-use super::{Cancel, Fault, Model, Reply, Request, Told};
+use super::{Cancel, Fault, Model, Progress, Reply, Request};
 
 /// The requests and responses of one API.
 pub(super) trait Format: Send + Sync {
@@ -48,11 +48,11 @@ impl<F: Format> Model for Remote<F> {
         &self,
         request: &Request<'_>,
         cancel: &Cancel,
-        told: &mut dyn FnMut(Told<'_>),
+        observer: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Reply, Fault> {
         let body = self.format.body(&self.model, self.effort.as_deref(), request);
         let mut stream = self.format.stream(request);
-        self.endpoint.post(&body, &mut stream, cancel, told)?;
+        self.endpoint.post(&body, &mut stream, cancel, observer)?;
         Ok(stream.reply())
     }
 }

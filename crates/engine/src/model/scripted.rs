@@ -21,7 +21,7 @@ use sha2::{Digest, Sha256};
 
 use super::exchange::tell;
 use super::{Call, CallResult, Cancel, Fault, FaultKind, Input, Message, Model, Reply, Request};
-use super::{Stop, Told, Usage, input};
+use super::{Progress, Stop, Usage, input};
 use file::{Planned, Script, Step, StopWord};
 use template::{Found, Place};
 
@@ -233,7 +233,7 @@ impl Model for Scripted {
         &self,
         request: &Request<'_>,
         cancel: &Cancel,
-        told: &mut dyn FnMut(Told<'_>),
+        observer: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Reply, Fault> {
         let messages = request.messages;
         let (start, mut note) = match self.note(messages) {
@@ -259,7 +259,7 @@ impl Model for Scripted {
             return Err(Fault { message: format!("the script {} {fault}", self.name), ..fault });
         }
         let reply = self.play(index, note)?;
-        tell(&reply.text, told);
+        tell(&reply.text, observer);
         Ok(reply)
     }
 }

@@ -59,14 +59,14 @@ impl Telemetry {
         }
     }
 
-    /// Hears of what somebody else is told, too.
+    /// An observer that tells telemetry first, then another observer.
     pub fn beside<'a>(
         &'a self,
-        told: impl Fn(&Live<'_>) + Sync + 'a,
+        observer: impl Fn(&Live<'_>) + Sync + 'a,
     ) -> impl Fn(&Live<'_>) + Sync + 'a {
         move |live| {
             self.watch(live);
-            told(live);
+            observer(live);
         }
     }
 }

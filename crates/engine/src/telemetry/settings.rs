@@ -59,7 +59,7 @@ impl Settings {
     /// says wrongly is warned of and left out.
     #[must_use]
     pub fn read(env: Environment<'_>, warn: &dyn Fn(&str)) -> Option<Self> {
-        let said = Said { env, warn };
+        let said = ToolOutput { env, warn };
         if said.flag("OTEL_SDK_DISABLED") {
             return None;
         }
@@ -82,12 +82,12 @@ impl Settings {
     }
 }
 
-struct Said<'a> {
+struct ToolOutput<'a> {
     env: Environment<'a>,
     warn: &'a dyn Fn(&str),
 }
 
-impl Said<'_> {
+impl ToolOutput<'_> {
     /// An empty value is none.
     fn get(&self, name: &str) -> Option<String> {
         let value = (self.env)(name)?;

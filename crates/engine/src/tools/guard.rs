@@ -8,7 +8,7 @@ use punchlist_ops::operations::permission_ask::{self, PermissionAsk, Verdict as 
 use punchlist_ops::{Envelope, Error, Ops};
 use serde_json::Value;
 
-use super::Toolbox;
+use super::AgentTools;
 
 /// A call that an agent wants to make.
 #[derive(Clone, Copy, Debug)]
@@ -32,23 +32,17 @@ pub enum Verdict {
 }
 
 /// Decides on calls of outside tools. Operations are decided on by their own authority.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Guard<'a> {
     pub ops: &'a Ops,
-    pub toolbox: &'a dyn Toolbox,
-}
-
-impl std::fmt::Debug for Guard<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Guard").finish_non_exhaustive()
-    }
+    pub tools: &'a AgentTools,
 }
 
 impl Guard<'_> {
     /// May it be called now? `envelope` is the runner's, in the project and the session of the run.
     pub fn judge(&self, envelope: &Envelope, wanted: &Wanted<'_>) -> Result<Verdict, Error> {
         let Wanted { agent, run, call, tool, input } = *wanted;
-        let Some(about) = self.toolbox.about(tool) else {
+        let Some(about) = self.tools.about(tool) else {
             return Ok(Verdict::Denied(format!("there is no tool `{tool}`")));
         };
         match about.permission {

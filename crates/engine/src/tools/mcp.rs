@@ -24,7 +24,7 @@ use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::user::ENVIRONMENT;
-use super::{ANSWER_MAX, ToolAnswer, cut};
+use super::{ToolAnswer, cut};
 use crate::model::{Cancel, Tool};
 use crate::process::{Fault, Group, Patience, Program, TICK, Tap, ended};
 
@@ -435,13 +435,11 @@ async fn cancelled(cancel: &Cancel) {
 /// A result as a model gets it: texts as they are, of all else what it is.
 fn answer(result: CallToolResult) -> ToolAnswer {
     let parts: Vec<String> = result.content.iter().map(part).collect();
-    let structured = result.structured_content;
-    let text = match (&structured, parts.is_empty()) {
+    let text = match (&result.structured_content, parts.is_empty()) {
         (Some(structured), true) => structured.to_string(),
         _ => parts.join("\n"),
     };
-    let structured = structured.filter(|found| found.to_string().len() <= ANSWER_MAX);
-    ToolAnswer { text: cut(text), structured, is_error: result.is_error == Some(true) }
+    ToolAnswer { text: cut(text), is_error: result.is_error == Some(true) }
 }
 
 fn part(content: &ContentBlock) -> String {

@@ -69,8 +69,7 @@ fn answer(name: &str, ran: Ran) -> ToolAnswer {
         let output = text(ran.output.clone(), ran.is_cut);
         return ToolAnswer::error(format!("{name} {}\n{output}", ran.ending()).trim_end());
     }
-    let structured = (!ran.is_cut).then(|| serde_json::from_slice(&ran.output).ok()).flatten();
-    ToolAnswer { text: text(ran.output, ran.is_cut), structured, is_error: false }
+    ToolAnswer { text: text(ran.output, ran.is_cut), is_error: false }
 }
 
 /// What it said, as text: whole characters, and a note where it was too long.

@@ -19,7 +19,7 @@ struct Desk {
 impl Desk {
     fn judge(&self, tools: &str, tool: &str, call: &str) -> Verdict {
         let boxed = toolbox(tools, self.folder.path());
-        let guard = Guard { ops: &self.world.ops, toolbox: &boxed };
+        let guard = Guard { ops: &self.world.ops, tools: &boxed };
         let (agent, input) = (AgentPath::parse("coder").unwrap(), json!({ "to": "staging" }));
         let wanted = Wanted { agent: &agent, run: "r", call, tool, input: &input };
         guard.judge(&self.world.envelope(Role::System), &wanted).unwrap()

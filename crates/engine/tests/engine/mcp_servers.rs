@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use punchlist_engine::model::Cancel;
-use punchlist_engine::tools::{Outside, ToolAnswer, Toolbox};
-use serde_json::{Value, json};
+use punchlist_engine::tools::{AgentTools, ToolAnswer};
+use serde_json::json;
 use tempfile::TempDir;
 
 use crate::user_tools::{gone, toolbox};
@@ -39,7 +39,7 @@ while IFS= read -r line; do
 done
 "#;
 
-fn server(folder: &Path, more: &str) -> Outside {
+fn server(folder: &Path, more: &str) -> AgentTools {
     std::fs::write(folder.join("server.sh"), SERVER).unwrap();
     toolbox(&format!("{more}\n"), folder)
 }
@@ -50,11 +50,11 @@ fn place() -> TempDir {
     tempfile::tempdir().unwrap()
 }
 
-fn names(boxed: &Outside) -> Vec<String> {
+fn names(boxed: &AgentTools) -> Vec<String> {
     boxed.list(&Cancel::default()).into_iter().map(|tool| tool.name).collect()
 }
 
-fn call(boxed: &Outside, tool: &str) -> ToolAnswer {
+fn call(boxed: &AgentTools, tool: &str) -> ToolAnswer {
     boxed.call(&format!("mcp__s__{tool}"), &json!({}), &Cancel::default())
 }
 
@@ -81,7 +81,6 @@ fn a_servers_tools_are_listed_and_called() {
     assert_eq!(call(&boxed, "fail"), ToolAnswer::error("no such file"));
     assert_eq!(call(&boxed, "refuse"), ToolAnswer::error("the server s refused it: bad path"));
     let rich = call(&boxed, "rich");
-    assert_eq!(rich.structured, Some(json!({ "n": 1 })));
     assert_eq!(rich.text, "a\n[an image of type image/png, 4 bytes of base64, left out]");
     assert!(call(&boxed, "nothing").is_error);
     let odd = boxed.call("mcp__s__say", &json!("text"), &Cancel::default());
@@ -219,8 +218,6 @@ fn a_long_answer_is_cut() {
     let answer = call(&boxed, "say");
     let (text, note) = answer.text.split_once('\n').unwrap();
     assert!(text.len() <= 1 << 20 && text.ends_with('é') && note.contains("cut here"), "{note}");
-    let none: Option<Value> = None;
-    assert_eq!(answer.structured, none);
 }
 
 /// A list without an end, and an answer without one: both are heard so far and no further.

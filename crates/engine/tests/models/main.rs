@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use fake::{Act, serve};
 use punchlist_engine::model::{
-    Cancel, Fault, Message, Model, Reply, Request, Settings, Told, open,
+    Cancel, Fault, Message, Model, Progress, Reply, Request, Settings, open,
 };
 use serde_json::{Value, json};
 
@@ -50,8 +50,8 @@ fn ask(model: &dyn Model, request: &Request<'_>, cancel: &Cancel) -> (Result<Rep
     let mut heard = Vec::new();
     let reply = model.respond(request, cancel, &mut |told| {
         heard.push(match told {
-            Told::Text(text) => text.to_owned(),
-            Told::Retry { attempt, fault, .. } => format!("retry {attempt}: {fault}"),
+            Progress::Text(text) => text.to_owned(),
+            Progress::Retry { attempt, fault, .. } => format!("retry {attempt}: {fault}"),
         });
     });
     (reply, heard)

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs};
 
 use punchlist_core::{Role, Time};
-use punchlist_engine::agent::Toolshed;
+use punchlist_engine::agent::ConfiguredTools;
 use punchlist_engine::model::{Scripted, Shelf};
 use punchlist_engine::{Pump, Worker};
 use punchlist_ops::catalogue::find;
@@ -84,7 +84,7 @@ impl Site {
 
     fn work(&self, folder: &Path) {
         let clock: &(dyn Fn() -> Time + Sync) = &clock::now;
-        let tools = Toolshed::new(&self.ops, &self.config, folder.to_owned(), clock);
+        let tools = ConfiguredTools::new(&self.ops, &self.config, folder.to_owned(), clock);
         let worker = Worker {
             executor: None,
             ops: &self.ops,
@@ -92,11 +92,11 @@ impl Site {
             models: &self.shelf,
             outside: &tools,
             pump: Pump::default(),
-            hands: 1,
+            jobs: 1,
             clock,
             is_stopped: &|| false,
             report: &|_| {},
-            told: &|_| {},
+            observer: &|_| {},
         };
         worker.once().unwrap();
     }

@@ -1,11 +1,11 @@
-//! A stage: a world with configured agents whose models play scripts, and a crew that executes.
+//! A stage: a world with configured agents whose models play scripts, and a runtime that executes.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use punchlist_core::{Role, RunId, Time};
-use punchlist_engine::agent::{Crew, Live, Outcome};
+use punchlist_engine::agent::{Live, Outcome, Runtime};
 use punchlist_engine::model::{Scripted, Shelf};
 use punchlist_engine::{Pump, Worker};
 use punchlist_ops::config::{Origin, Roster};
@@ -66,17 +66,17 @@ impl Stage {
 
     /// Executes it.
     pub(crate) fn drive(&self, run: RunId) -> Outcome {
-        self.crew(&|| false, |crew| crew.drive("test", run).unwrap())
+        self.runtime(&|| false, |runtime| runtime.drive("test", run).unwrap())
     }
 
-    pub(crate) fn crew<T>(
+    pub(crate) fn runtime<T>(
         &self,
         is_stopped: &(dyn Fn() -> bool + Sync),
-        job: impl FnOnce(&Crew<'_>) -> T,
+        job: impl FnOnce(&Runtime<'_>) -> T,
     ) -> T {
         let clock = || -> Time { self.world.now };
         let told = |live: &Live<'_>| self.told.lock().unwrap().extend(words(live));
-        job(&Crew {
+        job(&Runtime {
             executor: None,
             ops: &self.world.ops,
             agents: &self.agents,
@@ -84,7 +84,7 @@ impl Stage {
             outside: &(),
             clock: &clock,
             is_stopped,
-            told: &told,
+            observer: &told,
         })
     }
 
@@ -119,8 +119,8 @@ impl Stage {
     /// The same; when this happens for the first time, something else does, too.
     pub(crate) fn work_and(&self, when: &str, then: impl Fn() + Sync) {
         let happened = AtomicBool::new(false);
-        let hear = |told: &str| {
-            if told == when && !happened.swap(true, Ordering::SeqCst) {
+        let hear = |words: &str| {
+            if words == when && !happened.swap(true, Ordering::SeqCst) {
                 then();
             }
         };
@@ -144,8 +144,8 @@ impl Stage {
         // Whoever waits in vain fails, and does not hang.
         let until = Instant::now() + Duration::from_secs(60);
         let is_stopped = || has_happened() || Instant::now() > until;
-        let hear = |told: &str| {
-            if told == when {
+        let hear = |words: &str| {
+            if words == when {
                 seen.fetch_add(1, Ordering::SeqCst);
             }
         };
@@ -173,11 +173,11 @@ impl Stage {
             models: &self.shelf,
             outside: &(),
             pump: Pump::default(),
-            hands: 1,
+            jobs: 1,
             clock: &clock,
             is_stopped,
             report: &|_| {},
-            told: &hear,
+            observer: &hear,
         };
         job(&worker).unwrap();
     }

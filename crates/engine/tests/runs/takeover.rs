@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use punchlist_core::conversation::ToolCall;
 use punchlist_core::driver::StopReason;
 use punchlist_core::{Run, RunId};
-use punchlist_engine::agent::{Answer, Crew, Errand, Live, Outcome, Outside, Said};
+use punchlist_engine::agent::{
+    Answer, EffectHandler, Live, Outcome, OutsideTools, Runtime, ToolOutput,
+};
 use punchlist_engine::model::{Cancel, Tool};
 use punchlist_engine::{Collector, Pump};
 use punchlist_ops::Error;
@@ -53,7 +55,7 @@ struct Counting {
     calls: AtomicUsize,
 }
 
-impl Outside for Counting {
+impl OutsideTools for Counting {
     fn tools(&self, _: &Run) -> Vec<Tool> {
         let input = json!({ "type": "object" });
         vec![Tool { name: "count".to_owned(), description: "Counts.".to_owned(), input }]
@@ -72,20 +74,20 @@ impl Outside for Counting {
         self.calls.fetch_add(1, Ordering::SeqCst);
         let text = "one".to_owned();
         let (is_error, changed, touched_list, outside) = (false, true, false, true);
-        Ok(Answer::Done(Said { text, is_error, changed, touched_list, outside }))
+        Ok(Answer::Done(ToolOutput { text, is_error, changed, touched_list, outside }))
     }
 }
 
 /// Executes a run in a process that is killed at its n-th sign of life; says whether it was.
-fn killed_at(stage: &Stage, outside: &dyn Outside, run: RunId, nth: usize) -> bool {
+fn killed_at(stage: &Stage, outside: &dyn OutsideTools, run: RunId, nth: usize) -> bool {
     let signs = AtomicUsize::new(0);
     let told = |_: &Live<'_>| {
         assert!(signs.fetch_add(1, Ordering::SeqCst) + 1 != nth, "killed");
     };
     let life = || {
-        stage.crew(&|| false, |crew| {
-            let crew = Crew { told: &told, outside, ..*crew };
-            crew.drive("test", run).unwrap()
+        stage.runtime(&|| false, |runtime| {
+            let runtime = Runtime { observer: &told, outside, ..*runtime };
+            runtime.drive("test", run).unwrap()
         })
     };
     catch_unwind(AssertUnwindSafe(life)).is_err()
@@ -144,7 +146,7 @@ fn a_process_that_dies_anywhere_changes_nothing(backend: Backend) {
 /// A tool from outside whose process died in the middle of it.
 fn a_tool_that_had_begun_is_not_begun_again(backend: Backend) {
     struct Deadly(Counting);
-    impl Outside for Deadly {
+    impl OutsideTools for Deadly {
         fn tools(&self, run: &Run) -> Vec<Tool> {
             self.0.tools(run)
         }
@@ -193,7 +195,9 @@ fn who_is_stopped_in_a_call_ends_soon(backend: Backend) {
         };
         std::thread::scope(|scope| {
             let driven = scope.spawn(|| {
-                stage.crew(&|| false, |crew| Crew { told: &told, ..*crew }.drive("test", run))
+                stage.runtime(&|| false, |runtime| {
+                    Runtime { observer: &told, ..*runtime }.drive("test", run)
+                })
             });
             is_asked.recv().unwrap();
             let since = Instant::now();
@@ -242,7 +246,8 @@ fn of_two_processes_one_wins(backend: Backend) {
             assert_eq!(stage.drive(run), Outcome::Ended(StopReason::NoPlan));
         }
     };
-    let first = stage.crew(&|| false, |crew| Crew { told: &told, ..*crew }.drive("test", run));
+    let first = stage
+        .runtime(&|| false, |runtime| Runtime { observer: &told, ..*runtime }.drive("test", run));
     assert_eq!(first.unwrap(), Outcome::Lost);
     let kinds: Vec<String> = stage.chat(run).into_iter().map(|(_, kind, _)| kind).collect();
     assert_eq!(kinds, ["text", "text", "result", "text"], "nothing is there twice");
@@ -259,10 +264,10 @@ fn who_lost_its_entry_takes_no_run(backend: Backend) {
     let clock = || stage.world.now;
     let is_stopped = || false;
     let report = |_| {};
-    stage.crew(&is_stopped, |crew| {
+    stage.runtime(&is_stopped, |runtime| {
         let (clock, report) = (&clock, &report);
-        let collector = Collector { ops: crew.ops, clock, is_stopped: &is_stopped, report };
-        let errand = Errand::new(collector, *crew);
+        let collector = Collector { ops: runtime.ops, clock, is_stopped: &is_stopped, report };
+        let errand = EffectHandler::new(collector, *runtime);
         let pump = Pump::default();
         let done = pump.work(store, &errand, late).unwrap();
         assert_eq!((done.done, done.lost), (1, 1), "too late, and said so");

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use punchlist_core::conversation::ToolCall;
 use punchlist_core::driver::StopReason;
 use punchlist_core::{Role, Run};
-use punchlist_engine::agent::{Answer, Crew, Outcome, Outside, Said, Toolshed};
+use punchlist_engine::agent::{
+    Answer, ConfiguredTools, Outcome, OutsideTools, Runtime, ToolOutput,
+};
 use punchlist_engine::model::{Cancel, Tool};
 use punchlist_ops::Error;
 use punchlist_ops::config::{Config, Origin};
@@ -28,7 +30,7 @@ struct Double<F> {
     calls: AtomicUsize,
 }
 
-impl<F: Fn(&Run, usize) -> Answer + Sync> Outside for Double<F> {
+impl<F: Fn(&Run, usize) -> Answer + Sync> OutsideTools for Double<F> {
     fn tools(&self, _: &Run) -> Vec<Tool> {
         let input = json!({ "type": "object" });
         vec![Tool { name: "deploy".to_owned(), description: "Deploys.".to_owned(), input }]
@@ -57,11 +59,11 @@ const fn double<F: Fn(&Run, usize) -> Answer + Sync>(answer: F) -> Double<F> {
 
 fn said(text: &str, is_error: bool) -> Answer {
     let (text, changed) = (text.to_owned(), !is_error);
-    Answer::Done(Said { text, is_error, changed, touched_list: false, outside: true })
+    Answer::Done(ToolOutput { text, is_error, changed, touched_list: false, outside: true })
 }
 
-fn drive(stage: &Stage, outside: &dyn Outside, run: punchlist_core::RunId) -> Outcome {
-    stage.crew(&|| false, |crew| Crew { outside, ..*crew }.drive("test", run).unwrap())
+fn drive(stage: &Stage, outside: &dyn OutsideTools, run: punchlist_core::RunId) -> Outcome {
+    stage.runtime(&|| false, |runtime| Runtime { outside, ..*runtime }.drive("test", run).unwrap())
 }
 
 /// S-25, S-32, D-19: one retry, then the item is held as failed and the next one goes on; the end
@@ -182,7 +184,7 @@ fn who_waits_for_one_that_waits_lies_down_too(backend: Backend) {
     let text = format!("{agents}{tool}");
     let config = Config::default().read(&text, Origin::User, folder.path()).unwrap();
     let clock = || stage.world.now;
-    let tools = Toolshed::new(&stage.world.ops, &config, folder.path().to_owned(), &clock);
+    let tools = ConfiguredTools::new(&stage.world.ops, &config, folder.path().to_owned(), &clock);
     let run = stage.start("Have it copied.");
     assert_eq!(drive(&stage, &tools, run), Outcome::Waiting, "{:?}", stage.told());
     assert_eq!(stage.show(run)["run"]["waitsFor"]["kind"], json!("delegations"));
@@ -195,7 +197,9 @@ fn who_waits_for_one_that_waits_lies_down_too(backend: Backend) {
     // The lease of who parked has ended.
     let ended = sql!("UPDATE delegations SET lease_until = 0");
     stage.world.ops.store().unwrap().write(|tx| tx.write(ended, &[])).unwrap();
-    let did = stage.crew(&|| false, |crew| Crew { outside: &tools, ..*crew }.errand("test"));
+    let did = stage.runtime(&|| false, |runtime| {
+        Runtime { outside: &tools, ..*runtime }.work_on_delegation("test")
+    });
     assert!(did.unwrap(), "{:?}", stage.told());
     assert_eq!(
         drive(&stage, &tools, run),

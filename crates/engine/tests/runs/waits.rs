@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use punchlist_core::driver::StopReason;
 use punchlist_core::{Role, RunId};
-use punchlist_engine::agent::{Crew, Live, Outcome};
+use punchlist_engine::agent::{Live, Outcome, Runtime};
 use punchlist_store::sql;
 use punchlist_testkit::{Backend, on_every_lasting_store};
 use serde_json::{Value, json};
@@ -35,7 +35,9 @@ pub(crate) fn drive_while(
             meanwhile();
         }
     };
-    stage.crew(&|| false, |crew| Crew { told: &told, ..*crew }.drive("test", run).unwrap())
+    stage.runtime(&|| false, |runtime| {
+        Runtime { observer: &told, ..*runtime }.drive("test", run).unwrap()
+    })
 }
 
 fn open_gate(stage: &Stage) -> Value {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::RAW;
 use crate::model::exchange::{Wire, json, tell};
 use crate::model::sse::Event;
-use crate::model::{Call, Fault, Input, Reply, Stop, Told, Usage, input};
+use crate::model::{Call, Fault, Input, Progress, Reply, Stop, Usage, input};
 
 /// What has come of a reply.
 #[derive(Debug, Default)]
@@ -29,13 +29,13 @@ impl Wire for Stream {
     fn event(
         &mut self,
         event: &Event,
-        told: &mut dyn FnMut(Told<'_>),
+        observer: &mut dyn FnMut(Progress<'_>),
     ) -> Result<ControlFlow<()>, Fault> {
         let data = json(event)?;
         match data["type"].as_str().unwrap_or(&event.name) {
             "message_start" => self.start(&data["message"]),
-            "content_block_start" => self.begin(&data, told)?,
-            "content_block_delta" => self.add(&data, told)?,
+            "content_block_start" => self.begin(&data, observer)?,
+            "content_block_delta" => self.add(&data, observer)?,
             "message_delta" => {
                 merge(&mut self.usage, &data["usage"]);
                 merge(&mut self.stop, &data["delta"]);
@@ -51,12 +51,12 @@ impl Wire for Stream {
         Ok(ControlFlow::Continue(()))
     }
 
-    fn whole(&mut self, body: Value, told: &mut dyn FnMut(Told<'_>)) -> Result<(), Fault> {
+    fn whole(&mut self, body: Value, observer: &mut dyn FnMut(Progress<'_>)) -> Result<(), Fault> {
         let Some(content) = body["content"].as_array() else {
             return Err(Fault::garbled("answered with JSON that is no message"));
         };
         for block in content {
-            self.push(block.clone(), told)?;
+            self.push(block.clone(), observer)?;
         }
         self.start(&body);
         self.stop = body;
@@ -100,25 +100,29 @@ impl Stream {
         merge(&mut self.usage, &message["usage"]);
     }
 
-    fn begin(&mut self, data: &Value, told: &mut dyn FnMut(Told<'_>)) -> Result<(), Fault> {
+    fn begin(&mut self, data: &Value, observer: &mut dyn FnMut(Progress<'_>)) -> Result<(), Fault> {
         if data["index"].as_u64() != Some(self.blocks.len() as u64) {
             return Err(Fault::garbled("sent a block out of order"));
         }
-        self.push(data["content_block"].clone(), told)
+        self.push(data["content_block"].clone(), observer)
     }
 
-    fn push(&mut self, content: Value, told: &mut dyn FnMut(Told<'_>)) -> Result<(), Fault> {
+    fn push(
+        &mut self,
+        content: Value,
+        observer: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<(), Fault> {
         if !content.is_object() {
             return Err(Fault::garbled("sent a block that is no object"));
         }
         if content["type"] == "text" {
-            tell(content["text"].as_str().unwrap_or_default(), told);
+            tell(content["text"].as_str().unwrap_or_default(), observer);
         }
         self.blocks.push(Block { content, input: None });
         Ok(())
     }
 
-    fn add(&mut self, data: &Value, told: &mut dyn FnMut(Told<'_>)) -> Result<(), Fault> {
+    fn add(&mut self, data: &Value, observer: &mut dyn FnMut(Progress<'_>)) -> Result<(), Fault> {
         let index = data["index"].as_u64().and_then(|index| usize::try_from(index).ok());
         let Some(block) = index.and_then(|index| self.blocks.get_mut(index)) else {
             return Err(Fault::garbled("sent a part of a block that it had not begun"));
@@ -127,7 +131,7 @@ impl Stream {
         let part = |name: &str| delta[name].as_str().unwrap_or_default();
         match delta["type"].as_str().unwrap_or_default() {
             "text_delta" => {
-                tell(part("text"), told);
+                tell(part("text"), observer);
                 append(&mut block.content["text"], part("text"));
             }
             "input_json_delta" => {

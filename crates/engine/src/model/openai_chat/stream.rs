@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::model::exchange::{Wire, json, tell};
 use crate::model::sse::Event;
-use crate::model::{Call, Fault, FaultKind, Reply, Stop, Told, Usage, input};
+use crate::model::{Call, Fault, FaultKind, Progress, Reply, Stop, Usage, input};
 
 /// What has come of a reply.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl Wire for Stream {
     fn event(
         &mut self,
         event: &Event,
-        told: &mut dyn FnMut(Told<'_>),
+        observer: &mut dyn FnMut(Progress<'_>),
     ) -> Result<ControlFlow<()>, Fault> {
         if event.data.trim() == "[DONE]" {
             if self.finish.is_none() && self.text.is_empty() && self.calls.is_empty() {
@@ -46,15 +46,15 @@ impl Wire for Stream {
         if !chunk["error"].is_null() {
             return Err(Fault::of_error(&chunk["error"]));
         }
-        self.take(&chunk, "delta", told)?;
+        self.take(&chunk, "delta", observer)?;
         Ok(ControlFlow::Continue(()))
     }
 
-    fn whole(&mut self, body: Value, told: &mut dyn FnMut(Told<'_>)) -> Result<(), Fault> {
+    fn whole(&mut self, body: Value, observer: &mut dyn FnMut(Progress<'_>)) -> Result<(), Fault> {
         if !body["choices"][0]["message"].is_object() {
             return Err(Fault::garbled("answered with JSON that is no chat completion"));
         }
-        self.take(&body, "message", told)
+        self.take(&body, "message", observer)
     }
 
     /// Not every server says `[DONE]`.
@@ -91,7 +91,7 @@ impl Stream {
         &mut self,
         chunk: &Value,
         said: &str,
-        told: &mut dyn FnMut(Told<'_>),
+        observer: &mut dyn FnMut(Progress<'_>),
     ) -> Result<(), Fault> {
         if let Some(id) = chunk["id"].as_str().filter(|id| !id.is_empty()) {
             self.id = Some(id.to_owned());
@@ -101,8 +101,8 @@ impl Stream {
         }
         let choice = &chunk["choices"][0];
         let said = &choice[said];
-        self.add_text(&said["content"], told);
-        self.is_refusal |= self.add_text(&said["refusal"], told);
+        self.add_text(&said["content"], observer);
+        self.is_refusal |= self.add_text(&said["refusal"], observer);
         for call in said["tool_calls"].as_array().into_iter().flatten() {
             self.add_call(call)?;
         }
@@ -116,10 +116,10 @@ impl Stream {
         }
     }
 
-    fn add_text(&mut self, text: &Value, told: &mut dyn FnMut(Told<'_>)) -> bool {
+    fn add_text(&mut self, text: &Value, observer: &mut dyn FnMut(Progress<'_>)) -> bool {
         let text = text.as_str().unwrap_or_default();
         self.text.push_str(text);
-        tell(text, told);
+        tell(text, observer);
         !text.is_empty()
     }
 

@@ -10,7 +10,7 @@ use punchlist_testkit::Backend;
 
 use super::listener::Listener;
 use super::seen::spans;
-use super::{Said, drive, open, settings};
+use super::{ToolOutput, drive, open, settings};
 use crate::stage::Stage;
 
 /// Traces alone, so that it is known which request is which.
@@ -26,7 +26,7 @@ fn run(stage: &Stage, telemetry: &Telemetry) {
     assert_eq!(drive(stage, telemetry, run), Outcome::Ended(StopReason::NoPlan));
 }
 
-fn said(said: &Said) -> Vec<String> {
+fn said(said: &ToolOutput) -> Vec<String> {
     said.lock().unwrap().clone()
 }
 

@@ -234,7 +234,7 @@ fn runs_of(stage: &Stage, run: RunId) -> Vec<Run> {
         }
     });
     let clock = || stage.world.now;
-    let crew = punchlist_engine::Crew {
+    let runtime = punchlist_engine::Runtime {
         executor: None,
         ops: &stage.world.ops,
         agents: &stage.agents,
@@ -242,9 +242,9 @@ fn runs_of(stage: &Stage, run: RunId) -> Vec<Run> {
         outside: &(),
         clock: &clock,
         is_stopped: &|| false,
-        told: &told,
+        observer: &told,
     };
-    crew.drive("test", run).unwrap();
+    runtime.drive("test", run).unwrap();
     drop(told);
     begun.into_inner().unwrap()
 }

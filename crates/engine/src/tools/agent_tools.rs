@@ -9,20 +9,20 @@ use serde_json::Value;
 
 use super::mcp::Client;
 use super::user::Prepared;
-use super::{About, ToolAnswer, Toolbox};
+use super::{About, ToolAnswer};
 use crate::model::{Cancel, Tool};
 
 /// What an agent can call outside. Its servers are started when they are first needed, and ended
 /// with it.
 #[derive(Debug)]
-pub struct Outside {
+pub struct AgentTools {
     agent: AgentConfig,
     tools: BTreeMap<String, Prepared>,
     servers: Vec<Client>,
     faults: Mutex<Vec<String>>,
 }
 
-impl Outside {
+impl AgentTools {
     /// The tools that this agent has; none: nothing is configured about it, and it has all of them.
     /// Programs run in `folder`, the project's.
     #[must_use]
@@ -62,8 +62,9 @@ impl Outside {
     }
 }
 
-impl Toolbox for Outside {
-    fn list(&self, cancel: &Cancel) -> Vec<Tool> {
+impl AgentTools {
+    /// The tools there are now, each under its own name.
+    pub fn list(&self, cancel: &Cancel) -> Vec<Tool> {
         let mut listed = Vec::new();
         for (name, prepared) in &self.tools {
             if prepared.tool.permission != Permission::Deny {
@@ -93,7 +94,9 @@ impl Toolbox for Outside {
         listed
     }
 
-    fn about(&self, name: &str) -> Option<About> {
+    /// What is known of a tool; none: there is no such tool.
+    #[must_use]
+    pub fn about(&self, name: &str) -> Option<About> {
         if let Some(prepared) = self.tools.get(name) {
             let tool = &prepared.tool;
             let (permission, definition) = (tool.permission, tool.definition());
@@ -104,7 +107,9 @@ impl Toolbox for Outside {
         Some(About { permission: client.server.permission, definition, mutates })
     }
 
-    fn call(&self, name: &str, input: &Value, cancel: &Cancel) -> ToolAnswer {
+    /// Calls it. An error is an answer that says so. The caller has asked the [`Guard`](super::Guard).
+    #[must_use]
+    pub fn call(&self, name: &str, input: &Value, cancel: &Cancel) -> ToolAnswer {
         if let Some(prepared) = self.tools.get(name) {
             return prepared.call(name, input, cancel);
         }

@@ -20,10 +20,10 @@ use punchlist_ops::operations::run_show::{self, RunShow};
 use punchlist_ops::views::DelegationView;
 use punchlist_ops::{Envelope, Error};
 
-use super::Crew;
-use super::calls::Made;
+use super::Runtime;
+use super::calls::CallOutcome;
 use super::runner::Outcome;
-use super::tools::Said;
+use super::tools::ToolOutput;
 use crate::keep_alive::keep_alive;
 use crate::model::Cancel;
 
@@ -51,7 +51,7 @@ struct Held {
     epoch: i64,
 }
 
-impl Crew<'_> {
+impl Runtime<'_> {
     fn as_worker(&self, project: &str) -> Envelope {
         Envelope { actor: worker(), ..self.system(project) }
     }
@@ -70,7 +70,7 @@ impl Crew<'_> {
     /// Who does work of a type here: the agent of that name, or whoever plays owner where the work
     /// is a pillar's.
     #[must_use]
-    pub fn doer(&self, kind: &str, in_chat: bool) -> Option<String> {
+    pub fn agent_for(&self, kind: &str, in_chat: bool) -> Option<String> {
         if self.agents.has_model(kind) {
             return Some(kind.to_owned());
         }
@@ -80,13 +80,13 @@ impl Crew<'_> {
     /// The types of work that are done here, each between two spaces, and whether that of pillars
     /// is, whatever its type.
     #[must_use]
-    pub fn plays(&self) -> (String, bool) {
+    pub fn types_done_here(&self) -> (String, bool) {
         let types: Vec<&str> = self.agents.with_model().collect();
         (format!(" {} ", types.join(" ")), self.player(Role::Owner).is_some())
     }
 
     /// Takes one piece of work of a project and does it; false: there was none for us.
-    pub fn errand(&self, project: &str) -> Result<bool, Error> {
+    pub fn work_on_delegation(&self, project: &str) -> Result<bool, Error> {
         let types: Vec<&str> = self.agents.with_model().collect();
         if types.is_empty() {
             return Ok(false);
@@ -106,10 +106,10 @@ impl Crew<'_> {
         let (Some(delegation), Some(epoch)) = (taken.delegation, taken.epoch) else {
             return Ok(false);
         };
-        let agent = self.doer(&delegation.kind, delegation.conversation_id.is_some());
+        let agent = self.agent_for(&delegation.kind, delegation.conversation_id.is_some());
         let held = Held { id: delegation.id, epoch };
         let Some(agent) = agent else {
-            self.let_go(project, &held);
+            self.give_back(project, &held);
             return Ok(false);
         };
         let begin = run_begin::Input {
@@ -138,7 +138,7 @@ impl Crew<'_> {
                 self.report(project, held, said)?;
             }
             // Whoever comes next may go on at once.
-            Outcome::Waiting | Outcome::Stopped => self.let_go(project, &held),
+            Outcome::Waiting | Outcome::Stopped => self.give_back(project, &held),
             Outcome::Lost => {}
         }
         Ok(true)
@@ -186,7 +186,7 @@ impl Crew<'_> {
     }
 
     /// Gives work back. If that fails the lease ends by itself, and looks like a death.
-    fn let_go(&self, project: &str, held: &Held) {
+    fn give_back(&self, project: &str, held: &Held) {
         drop(self.renew(project, held, 0));
     }
 
@@ -209,7 +209,7 @@ impl Crew<'_> {
         run: &Run,
         id: DelegationId,
         cancel: &Cancel,
-    ) -> Result<Made, Error> {
+    ) -> Result<CallOutcome, Error> {
         let envelope = Envelope { actor: run.actor(), ..self.system(project) };
         let since = Instant::now();
         let mut watch = None;
@@ -218,12 +218,14 @@ impl Crew<'_> {
             let delegation = self.ops.run::<DelegationShow>(&envelope, input)?.delegation;
             let state = delegation.state;
             if state.is_over() {
-                return Ok(Made::Done(came_back(delegation)?));
+                return Ok(CallOutcome::Done(returned(delegation)?));
             }
             if cancel.is_cancelled() {
-                return Ok(Made::Done(Said::error("it was not waited for: the run was stopped")));
+                return Ok(CallOutcome::Done(ToolOutput::error(
+                    "it was not waited for: the run was stopped",
+                )));
             }
-            if self.doer(&delegation.kind, delegation.conversation_id.is_some()).is_some() {
+            if self.agent_for(&delegation.kind, delegation.conversation_id.is_some()).is_some() {
                 let wanted = delegation_take::Input {
                     delegation_id: Maybe(Some(text("delegationId", &id.to_string())?)),
                     lease_s: Some(LEASE_S),
@@ -237,10 +239,10 @@ impl Crew<'_> {
             // Who does it waits for a person, perhaps for days: then so do we, and not here.
             let waits = self.ops.store()?.read(move |tx| tx.run_of_delegation(id))?;
             if waits.is_some_and(|run| run.state == RunState::Waiting) {
-                return Ok(Made::Handed);
+                return Ok(CallOutcome::Handed);
             }
             if state == DelegationState::Queued && since.elapsed() >= PATIENCE {
-                return Ok(Made::Handed);
+                return Ok(CallOutcome::Handed);
             }
             let watch = match &mut watch {
                 Some(watch) => watch,
@@ -257,10 +259,10 @@ impl Crew<'_> {
 }
 
 /// The result of a call of `delegate` that was waited for.
-fn came_back(delegation: DelegationView) -> Result<Said, Error> {
+fn returned(delegation: DelegationView) -> Result<ToolOutput, Error> {
     let DelegationView { id: delegation_id, mode, state, result, error, proposal, .. } = delegation;
     let answer = delegate::Output { delegation_id, mode, state, result, error, proposal };
     let is_error = state != DelegationState::Returned;
     let text = serde_json::to_string(&answer).map_err(punchlist_store::Error::from)?;
-    Ok(Said { text, is_error, changed: !is_error, touched_list: false, outside: true })
+    Ok(ToolOutput { text, is_error, changed: !is_error, touched_list: false, outside: true })
 }

@@ -7,40 +7,40 @@ use punchlist_ops::input::{Maybe, text};
 use punchlist_ops::operations::run_begin::{self, RunBegin};
 use punchlist_store::rows::outbox::Work;
 
-use super::{Crew, Outcome};
+use super::{Outcome, Runtime};
 use crate::Collector;
 use crate::pump::{Handler, Setback};
 
 /// Does what stands in the outbox.
 #[derive(Debug)]
-pub struct Errand<'a> {
+pub struct EffectHandler<'a> {
     pub collector: Collector<'a>,
-    pub crew: Crew<'a>,
+    pub runtime: Runtime<'a>,
     kinds: String,
 }
 
-impl<'a> Errand<'a> {
+impl<'a> EffectHandler<'a> {
     /// Chats are answered for the roles that an agent is configured for.
     #[must_use]
-    pub fn new(collector: Collector<'a>, crew: Crew<'a>) -> Self {
+    pub fn new(collector: Collector<'a>, runtime: Runtime<'a>) -> Self {
         let mut kinds = String::from(" collect_metric drive ");
         for (role, kind) in [
             (Role::Lead, "answer_lead "),
             (Role::Owner, "answer_owner "),
             (Role::Root, "answer_root "),
         ] {
-            if crew.player(role).is_some() {
+            if runtime.player(role).is_some() {
                 kinds.push_str(kind);
             }
         }
-        Self { collector, crew, kinds }
+        Self { collector, runtime, kinds }
     }
 
     fn drive(&self, id: RunId, work: &Work) -> Result<(), Setback> {
-        let store = self.crew.ops.store().map_err(|error| again(&error))?;
+        let store = self.runtime.ops.store().map_err(|error| again(&error))?;
         let home = store.read(move |tx| tx.home_of_run(id)).map_err(|error| again(&error))?;
         let Some((_, project)) = home else { return Ok(()) };
-        match self.crew.drive_entry(&project, id, work) {
+        match self.runtime.drive_entry(&project, id, work) {
             Ok(Outcome::Ended(_) | Outcome::Waiting | Outcome::Lost) => Ok(()),
             Ok(Outcome::Stopped) => Err(Setback::Stopped),
             Err(error) => settle(&error),
@@ -49,8 +49,8 @@ impl<'a> Errand<'a> {
 
     /// Begins a run for whoever is spoken to; it stands in the outbox then, like any other.
     fn answer(&self, conversation: ConversationId, role: Role) -> Result<(), Setback> {
-        let Some(agent) = self.crew.player(role) else { return Ok(()) };
-        let store = self.crew.ops.store().map_err(|error| again(&error))?;
+        let Some(agent) = self.runtime.player(role) else { return Ok(()) };
+        let store = self.runtime.ops.store().map_err(|error| again(&error))?;
         let home = store.read(move |tx| tx.home_of_conversation(conversation));
         let Some(project) = home.map_err(|error| again(&error))? else { return Ok(()) };
         match self.begin(&project, &agent, conversation) {
@@ -63,7 +63,7 @@ impl<'a> Errand<'a> {
     }
 }
 
-impl Errand<'_> {
+impl EffectHandler<'_> {
     fn begin(
         &self,
         project: &str,
@@ -75,11 +75,11 @@ impl Errand<'_> {
             conversation_id: Maybe(Some(text("conversationId", &conversation.to_string())?)),
             delegation_id: Maybe(None),
         };
-        self.crew.ops.run::<RunBegin>(&self.crew.system(project), input)
+        self.runtime.ops.run::<RunBegin>(&self.runtime.system(project), input)
     }
 }
 
-impl Handler for Errand<'_> {
+impl Handler for EffectHandler<'_> {
     fn kinds(&self) -> &str {
         &self.kinds
     }
