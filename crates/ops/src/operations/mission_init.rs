@@ -1,4 +1,4 @@
-//! `mission_init`: make a mission of its file, or bring one up to its file.
+//! `mission_init`: create a mission from its file, or update it to match its file.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::mission::{InitMission, MissionSpec};
@@ -15,7 +15,7 @@ use crate::{Envelope, Error};
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub mission: MissionView,
-    /// What changed, in words; empty: the file says what is.
+    /// The changes, in words; empty: the mission already matches its file.
     pub changes: Vec<String>,
 }
 

@@ -23,7 +23,7 @@ pub struct RunView {
     pub session_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delegation_id: Option<String>,
-    /// Does it go on by itself while its lists are open?
+    /// Does it continue automatically while its lists are open?
     pub drives: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<WaitView>,
@@ -31,10 +31,10 @@ pub struct RunView {
     pub stop_reason: Option<StopReason>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_detail: Option<String>,
-    /// The stable code of an error.
+    /// The error's stable code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_code: Option<String>,
-    /// Calls of the model.
+    /// Model calls.
     pub iterations: u32,
     pub continuations: u32,
     pub usage: UsageView,
@@ -51,7 +51,7 @@ pub struct RunView {
 pub struct UsageView {
     #[schemars(with = "i64")]
     pub input_tokens: u64,
-    /// Of these, from the maker's cache.
+    /// How many of these came from the provider's cache.
     #[schemars(with = "i64")]
     pub cached_tokens: u64,
     #[schemars(with = "i64")]
@@ -61,7 +61,7 @@ pub struct UsageView {
     pub cost_usd: Option<f64>,
 }
 
-/// What a run waits for.
+/// The reason why a run waits.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WaitView {
