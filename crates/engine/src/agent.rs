@@ -27,8 +27,8 @@ use punchlist_core::{Actor, Role, Run, Time};
 use punchlist_ops::config::Roster;
 use punchlist_ops::{Envelope, Ops};
 
-use crate::collector::system;
 use crate::model::{Fault, FaultKind, Model};
+use crate::system::system;
 
 /// Opens models by the name they are configured by.
 pub trait Models: Sync {

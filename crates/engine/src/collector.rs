@@ -6,14 +6,12 @@
 //! the metric, and the next success clears it. One queued collection makes one reading at most,
 //! however often it is done: the work's id is the idempotency key.
 
-use std::sync::Arc;
-
+use punchlist_core::Time;
 use punchlist_core::effect::Effect;
-use punchlist_core::{Actor, AgentPath, Role, Time};
 use punchlist_ops::input::{Maybe, text};
 use punchlist_ops::operations::metric_failed::{self, MetricFailed};
 use punchlist_ops::operations::metric_record::{self, MetricRecord};
-use punchlist_ops::{Context, Envelope, Error, Ops, Proof};
+use punchlist_ops::{Envelope, Error, Ops};
 use punchlist_store::rows::metrics::Home;
 use punchlist_store::rows::outbox::Work;
 use serde_json::Value;
@@ -21,6 +19,7 @@ use serde_json::Value;
 use crate::Done;
 use crate::collect::{self, Fault};
 use crate::pump::{Handler, Setback};
+use crate::system::{again, is_temporary, system};
 
 /// How often one queued collection is tried.
 pub const TRIES: i64 = 5;
@@ -109,27 +108,7 @@ impl Collector<'_> {
     }
 }
 
-/// The envelope of the system itself.
-pub(crate) fn system(agent: &str, project: &str, now: Time) -> Envelope {
-    let agent = AgentPath::parse(agent).unwrap_or_else(AgentPath::primary);
-    Envelope {
-        actor: Actor::new(Role::System, agent),
-        proof: Proof::Engine,
-        project: project.to_owned(),
-        context: Context::default(),
-        idempotency_key: None,
-        agents: Arc::default(),
-        now,
-    }
-}
-
-/// What a report that was not taken means: the store is away for a moment, or the metric is not
-/// measured any more, and then there is nothing left to do.
+/// A report failed. If the metric is not measured any more, there is nothing left to do.
 fn settle(error: &Error) -> Result<(), Setback> {
-    let meaning = error.meaning();
-    if meaning.retryable || meaning.exit == 3 { Err(again(error)) } else { Ok(()) }
-}
-
-fn again(error: &impl ToString) -> Setback {
-    Setback::Retry(error.to_string())
+    if is_temporary(error) { Err(again(error)) } else { Ok(()) }
 }

@@ -16,6 +16,7 @@ pub mod pump;
 pub mod scheduler;
 #[cfg(unix)]
 pub mod strays;
+mod system;
 pub mod telemetry;
 pub mod tools;
 mod web;

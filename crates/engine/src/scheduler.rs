@@ -19,7 +19,7 @@ use punchlist_store::rows::metrics::{DueMetric, Home};
 use punchlist_store::rows::missions::Due;
 
 use crate::Done;
-use crate::collector::system;
+use crate::system::{is_temporary, system};
 
 /// How many due rows one transaction takes.
 const BATCH: i64 = 100;
@@ -109,7 +109,7 @@ impl<'a> Scheduler<'a> {
                 // False: another process was quicker, or the mission is paused now.
                 Ok(answer.ran.then_some(Done::CycleRun { project, mission }))
             }
-            Err(error) if error.meaning().retryable || error.meaning().exit == 3 => Err(error),
+            Err(error) if is_temporary(&error) => Err(error),
             Err(error) => {
                 let (_, pause) = failed.get(&key).copied().unwrap_or((now, PAUSE_S));
                 let next = (pause * 2).min(PAUSE_S_MAX);

@@ -36,13 +36,6 @@ pub struct Look {
     pub issue: Option<i64>,
 }
 
-/// The answer of a call that was made in a run, and of the step that recorded it.
-#[derive(Debug)]
-pub struct Stepped {
-    pub answer: Value,
-    pub step: run_step::Output,
-}
-
 /// Why a call and its step were both undone.
 enum Undone {
     Call(Error),
@@ -77,18 +70,19 @@ impl Ops {
     }
 
     /// Makes a tool call of a run and records what came of it, in one transaction: a process that
-    /// dies cannot leave one without the other. `steps` says what to record for an answer.
+    /// dies cannot leave one without the other. `record` says what to
+    /// record for an answer, and what to give the caller beside it.
     ///
     /// The inner error is the call's own, and then nothing is recorded. The outer one is the run's, or
     /// the store's.
-    pub fn call_in_run(
+    pub fn call_in_run<T: Send + 'static>(
         &self,
         operation: &Operation,
         (agent, system): (&Envelope, &Envelope),
         (run, epoch): (RunId, i64),
         input: Value,
-        steps: impl Fn(&Value) -> Vec<Step> + Send + 'static,
-    ) -> Result<Result<Stepped, Error>, Error> {
+        record: impl Fn(&Value) -> (T, Vec<Step>) + Send + 'static,
+    ) -> Result<Result<(T, run_step::Output), Error>, Error> {
         let ready = match self.admit(operation, agent, Given::Json(input)) {
             Ok(ready) => ready,
             Err(error) => return Ok(Err(error)),
@@ -104,8 +98,9 @@ impl Ops {
             };
             let mut call = Call::new(tx, &system, RunStep::NAME, ids.clone());
             let held = call.run_held(&run.to_string(), epoch).map_err(Undone::Step)?;
-            let step = run_step::record(&mut call, held, &steps(&answer)).map_err(Undone::Step)?;
-            Ok(Ok(Stepped { answer, step }))
+            let (made, steps) = record(&answer);
+            let step = run_step::record(&mut call, held, &steps).map_err(Undone::Step)?;
+            Ok(Ok((made, step)))
         };
         match self.store()?.write(job) {
             Ok(made) => Ok(made),

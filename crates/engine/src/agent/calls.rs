@@ -3,22 +3,25 @@
 //! A tool of punchlist's own changes the store, and what came of it is written in the same
 //! transaction. One from outside is marked before it begins, since nothing undoes it.
 
+use std::sync::Arc;
+
 use punchlist_core::conversation::ToolCall;
 use punchlist_core::delegation::Mode;
 use punchlist_core::driver::Trigger;
 use punchlist_core::{DelegationId, Run};
-use punchlist_ops::Error;
 use punchlist_ops::catalogue::Operation;
 use punchlist_ops::operations::delegate;
 use punchlist_ops::operations::run_step::{Output as Stepped, Step, ToolResult};
+use punchlist_ops::{Context, Envelope, Error, Proof};
 use serde_json::Value;
 
 use super::Live;
 use super::history;
 use super::records::question;
 use super::runner::{Flow, Outcome, RunExecutor};
-use super::tools::{Answer, ToolOutput, Toolset, cut, own_result};
+use super::tools::{Answer, ToolOutput, Toolset, cut};
 use crate::model::Input;
+use crate::system::is_temporary;
 
 /// What became of a call.
 pub(super) enum CallOutcome {
@@ -80,7 +83,7 @@ impl RunExecutor<'_, '_> {
         call: &ToolCall,
         input: Value,
     ) -> Result<CallOutcome, Error> {
-        let envelope = self.runtime.envelope(self.project, run, Some(call));
+        let envelope = self.envelope(run, Some(call));
         let answer = match own_result(self.runtime.ops.answer(operation, &envelope, input))? {
             Ok(answer) => answer,
             Err(said) => return Ok(CallOutcome::Done(said)),
@@ -94,6 +97,51 @@ impl RunExecutor<'_, '_> {
             }
         }
         Ok(CallOutcome::Done(ToolOutput::answered(operation, &answer.to_json()?)))
+    }
+
+    /// Calls one of punchlist's own tools, and records its result in the same transaction.
+    fn call_own(
+        &self,
+        run: &Run,
+        operation: &'static Operation,
+        (call, input): (&ToolCall, Value),
+        drive: Option<&Step>,
+    ) -> Result<CallOutcome, Error> {
+        let (agent, system) = (self.envelope(run, None), self.runtime.system(self.project));
+        let (call, drive) = (call.clone(), drive.cloned());
+        let record = move |answer: &Value| {
+            let output = ToolOutput::answered(operation, answer);
+            let steps = result_steps(&call, output.clone(), drive.clone());
+            (output, steps)
+        };
+        let (ops, held) = (self.runtime.ops, (self.id, self.epoch));
+        let made = ops.call_in_run(operation, (&agent, &system), held, input, record)?;
+        Ok(match own_result(made)? {
+            Ok((output, answer)) => CallOutcome::Recorded(output, answer),
+            Err(output) => CallOutcome::Done(output),
+        })
+    }
+
+    /// The envelope an agent acts under. A call that may be made twice gets a key, so that it takes
+    /// effect once.
+    fn envelope(&self, run: &Run, call: Option<&ToolCall>) -> Envelope {
+        let calls = run.counters.calls;
+        Envelope {
+            actor: run.actor(),
+            proof: Proof::Run(run.id),
+            project: self.project.to_owned(),
+            context: Context {
+                session: run.session_id.map(|id| id.to_string()),
+                conversation: Some(run.conversation_id.to_string()),
+                turn: Some(run.turn_id.clone()),
+                run: Some(run.id),
+                branch: run.plan.as_ref().map(|plan| plan.keys().0.to_owned()),
+                ..Context::default()
+            },
+            idempotency_key: call.map(|call| format!("run:{}:{calls}:{}", run.id, call.id)),
+            agents: Arc::clone(self.runtime.agents),
+            now: (self.runtime.clock)(),
+        }
     }
 
     /// A call has no result yet. Where what it waits for has come meanwhile it is made again: the
@@ -127,14 +175,7 @@ impl RunExecutor<'_, '_> {
             if operation.name == "delegate" {
                 return self.delegate(run, operation, call, input);
             }
-            let held = (self.id, self.epoch);
-            return self.runtime.call_own(
-                self.project,
-                (run, held),
-                operation,
-                (call, input),
-                drive,
-            );
+            return self.call_own(run, operation, (call, input), drive);
         }
         if !tools.listed.iter().any(|tool| tool.name == call.name) {
             let known = tools.names().join(", ");
@@ -157,9 +198,19 @@ impl RunExecutor<'_, '_> {
 }
 
 /// The steps that record the result of a call.
-pub(super) fn result_steps(call: &ToolCall, said: ToolOutput, drive: Option<Step>) -> Vec<Step> {
+fn result_steps(call: &ToolCall, said: ToolOutput, drive: Option<Step>) -> Vec<Step> {
     let ToolOutput { text, is_error, changed, touched_list, outside } = said;
     let (call_id, name) = (call.id.clone(), call.name.clone());
     let result = ToolResult { call_id, name, text, is_error, changed, touched_list, outside };
     std::iter::once(Step::Result(result)).chain(drive).collect()
+}
+
+/// What one of punchlist's own tools answered, or how it refused. An error that passes by itself is the
+/// run's: a process goes on with it later.
+fn own_result<T>(made: Result<T, Error>) -> Result<Result<T, ToolOutput>, Error> {
+    match made {
+        Ok(answer) => Ok(Ok(answer)),
+        Err(error) if is_temporary(&error) => Err(error),
+        Err(error) => Ok(Err(ToolOutput::error(error.to_json().to_string()))),
+    }
 }

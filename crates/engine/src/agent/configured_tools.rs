@@ -11,8 +11,8 @@ use punchlist_ops::{Context, Envelope, Error, Ops};
 use serde_json::Value;
 
 use super::tools::{Answer, OutsideTools, ToolOutput};
-use crate::collector::system;
 use crate::model::{Cancel, Tool};
+use crate::system::system;
 use crate::tools::{AgentTools, Guard, Verdict, Wanted};
 
 /// The outside tools of every configured agent. A server is started when its agent first needs it,

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use punchlist_core::delegation::{DelegationState, LEASE_S};
 use punchlist_core::driver::StopReason;
 use punchlist_core::run::RunState;
+use punchlist_core::text::Body;
 use punchlist_core::{Actor, AgentPath, DelegationId, Role, Run, RunId};
 use punchlist_ops::input::{Maybe, text};
 use punchlist_ops::operations::delegate;
@@ -26,6 +27,7 @@ use super::runner::Outcome;
 use super::tools::ToolOutput;
 use crate::keep_alive::keep_alive;
 use crate::model::Cancel;
+use crate::system::is_temporary;
 
 /// How often a lease is renewed.
 const HEARTBEAT: Duration = Duration::from_secs(10);
@@ -38,6 +40,9 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// How often a wait checks whether the run was cancelled.
 const TICK: Duration = Duration::from_millis(200);
+
+/// The end of a report that was too long.
+const CUT: &str = "\n[cut here: a report has at most 64 KiB]";
 
 /// The principal of those who take work from the queue here.
 fn worker() -> Actor {
@@ -119,9 +124,7 @@ impl Runtime<'_> {
         };
         let run = match self.ops.run::<RunBegin>(&self.system(project), begin) {
             Ok(begun) => begun.run.and_then(|run| RunId::parse(&run.id)),
-            Err(error) if error.meaning().retryable || error.meaning().exit == 3 => {
-                return Err(error);
-            }
+            Err(error) if is_temporary(&error) => return Err(error),
             // It cannot be done as it is: that is a result, too.
             Err(error) => {
                 self.report(project, held, Err(error.to_string()))?;
@@ -169,8 +172,8 @@ impl Runtime<'_> {
     /// Reports; who has lost the work meanwhile, or comes too late, says nothing.
     fn report(&self, project: &str, held: Held, said: Result<String, String>) -> Result<(), Error> {
         let (result, error) = match said {
-            Ok(result) => (Some(text("result", &result)?), None),
-            Err(error) => (None, Some(text("error", &error)?)),
+            Ok(result) => (Some(body(&result)?), None),
+            Err(error) => (None, Some(body(&error)?)),
         };
         let input = delegation_report::Input {
             delegation_id: held.id,
@@ -256,6 +259,16 @@ impl Runtime<'_> {
             while !cancel.is_cancelled() && Instant::now() < until && !watch.wait(TICK)? {}
         }
     }
+}
+
+/// The text of a report, cut where it is longer than a report may be.
+fn body(said: &str) -> Result<Body, Error> {
+    let mut said = said.replace('\0', "\u{fffd}");
+    if said.len() > Body::LIMIT {
+        said.truncate(said.floor_char_boundary(Body::LIMIT - CUT.len()));
+        said.push_str(CUT);
+    }
+    text("report", &said)
 }
 
 /// The result of a call of `delegate` that was waited for.

@@ -10,6 +10,7 @@ use punchlist_store::rows::outbox::Work;
 use super::{Outcome, Runtime};
 use crate::Collector;
 use crate::pump::{Handler, Setback};
+use crate::system::{again, is_temporary};
 
 /// Does what stands in the outbox.
 #[derive(Debug)]
@@ -61,9 +62,7 @@ impl<'a> EffectHandler<'a> {
             Err(error) => settle(&error),
         }
     }
-}
 
-impl EffectHandler<'_> {
     fn begin(
         &self,
         project: &str,
@@ -93,15 +92,7 @@ impl Handler for EffectHandler<'_> {
     }
 }
 
-/// A store that is away for a moment is asked again; anything else would be the same again.
+/// An error that does not pass by itself would be the same again.
 fn settle(error: &Error) -> Result<(), Setback> {
-    let meaning = error.meaning();
-    if meaning.retryable || meaning.exit == 3 {
-        return Err(again(error));
-    }
-    Err(Setback::GiveUp(error.to_string()))
-}
-
-fn again(error: &impl ToString) -> Setback {
-    Setback::Retry(error.to_string())
+    Err(if is_temporary(error) { again(error) } else { Setback::GiveUp(error.to_string()) })
 }

@@ -20,6 +20,7 @@ use super::tools::Toolset;
 use super::{Live, Runtime};
 use crate::keep_alive::keep_alive;
 use crate::model::{Cancel, Fault, FaultKind, Message, Model, Progress, Reply, Request};
+use crate::system::is_temporary;
 
 /// How often it is asked whether the run is still wanted.
 const LOOK: Duration = Duration::from_millis(500);
@@ -115,8 +116,8 @@ impl Runtime<'_> {
                 Refusal::RunOver { reason, .. } => Ok(Outcome::Ended(*reason)),
                 _ => executor.give_up(Error::Refused(refusal)),
             },
-            // The store is away: the run stays as it is, and somebody goes on with it later.
-            Err(error) if error.meaning().retryable || error.meaning().exit == 3 => Err(error),
+            // The run stays as it is, and a process goes on with it later.
+            Err(error) if is_temporary(&error) => Err(error),
             Err(error) => executor.give_up(error),
             Ok(outcome) => Ok(outcome),
         }

@@ -1,20 +1,15 @@
 //! The tools of a run: the catalogue by authority, and what is configured beside it.
 
-use std::sync::Arc;
-
+use punchlist_core::Run;
 use punchlist_core::conversation::ToolCall;
 use punchlist_core::driver::Ways;
 use punchlist_core::run::Completion;
-use punchlist_core::{Run, RunId};
 use punchlist_ops::access::Access;
 use punchlist_ops::catalogue::{Effect, Operation};
-use punchlist_ops::operations::run_step::Step;
-use punchlist_ops::runs::Stepped;
-use punchlist_ops::{Context, Envelope, Error, Proof, tools};
+use punchlist_ops::{Error, tools};
 use serde_json::Value;
 
 use super::Runtime;
-use super::calls::{CallOutcome, result_steps};
 use crate::model::{Cancel, Tool};
 
 /// The longest result a model gets to see, in bytes.
@@ -148,74 +143,11 @@ impl Toolset {
     }
 }
 
-impl Runtime<'_> {
-    /// The envelope an agent acts under in a run. With a call it has a key, which makes one that is
-    /// made twice happen once.
-    pub(super) fn envelope(&self, project: &str, run: &Run, call: Option<&ToolCall>) -> Envelope {
-        let branch = run.plan.as_ref().map(|plan| plan.keys().0.to_owned());
-        let calls = run.counters.calls;
-        Envelope {
-            actor: run.actor(),
-            proof: Proof::Run(run.id),
-            project: project.to_owned(),
-            context: Context {
-                session: run.session_id.map(|id| id.to_string()),
-                conversation: Some(run.conversation_id.to_string()),
-                turn: Some(run.turn_id.clone()),
-                run: Some(run.id),
-                branch,
-                ..Context::default()
-            },
-            idempotency_key: call.map(|call| format!("run:{}:{calls}:{}", run.id, call.id)),
-            agents: Arc::clone(self.agents),
-            now: (self.clock)(),
-        }
-    }
-
-    /// Calls a tool of punchlist's own; what came of it is written down with it.
-    pub(super) fn call_own(
-        &self,
-        project: &str,
-        (run, held): (&Run, (RunId, i64)),
-        operation: &'static Operation,
-        (call, input): (&ToolCall, Value),
-        drive: Option<&Step>,
-    ) -> Result<CallOutcome, Error> {
-        let envelopes = (&self.envelope(project, run, None), &self.system(project));
-        let (call, drive) = (call.clone(), drive.cloned());
-        let steps = move |answer: &Value| {
-            result_steps(&call, ToolOutput::answered(operation, answer), drive.clone())
-        };
-        let made = self.ops.call_in_run(operation, envelopes, held, input, steps)?;
-        Ok(match own_result(made)? {
-            Ok(Stepped { answer, step }) => {
-                CallOutcome::Recorded(ToolOutput::answered(operation, &answer), step)
-            }
-            Err(said) => CallOutcome::Done(said),
-        })
-    }
-}
-
-/// What a tool of punchlist's own answered, or how it refused. Where the store is away the run is,
-/// too, and somebody goes on with it later.
-pub(super) fn own_result<T>(made: Result<T, Error>) -> Result<Result<T, ToolOutput>, Error> {
-    match made {
-        Ok(answer) => Ok(Ok(answer)),
-        Err(error) if error.meaning().retryable || error.meaning().exit == 3 => Err(error),
-        Err(error) => Ok(Err(ToolOutput::error(error.to_json().to_string()))),
-    }
-}
-
-/// Cut on a boundary of characters, and said so.
+/// Cuts a text that is too long between two characters, with a note.
 pub(super) fn cut(mut text: String) -> String {
-    if text.len() <= RESULT_MAX {
-        return text;
+    if text.len() > RESULT_MAX {
+        text.truncate(text.floor_char_boundary(RESULT_MAX));
+        text.push_str("\n… (cut: the result was longer)");
     }
-    let mut end = RESULT_MAX;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.truncate(end);
-    text.push_str("\n… (cut: the result was longer)");
     text
 }

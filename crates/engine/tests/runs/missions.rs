@@ -15,6 +15,7 @@ on_every_lasting_store!(
     long_work_is_resumed_from_its_history,
     a_report_is_heard_by_who_is_speaking,
     a_pillars_work_of_an_unconfigured_type_is_done_by_its_owner,
+    a_result_longer_than_a_report_is_cut,
 );
 
 const AGENTS: &str = r#"
@@ -266,5 +267,21 @@ fn a_pillars_work_of_an_unconfigured_type_is_done_by_its_owner(backend: Backend)
         ["Profile the build: completed", "Evaluate esbuild-loader: pending"],
         "{:#?}",
         stage.told()
+    );
+}
+
+fn a_result_longer_than_a_report_is_cut(backend: Backend) {
+    let script = format!("[[steps]]\ntext = \"{}\"", "é".repeat(40_000));
+    let config = "[agents.coder]\nmodel = \"scripted:worker\"";
+    let stage = Stage::new(backend, config, &[("worker", &script)]);
+    let order = json!({ "type": "coder", "mission": "Write a lot.", "async": true });
+    let made = stage.world.call_in(&stage.envelope(Role::Root), "delegate", order).unwrap();
+    stage.work();
+    let id = json!({ "delegationId": made["delegationId"] });
+    let shown = stage.call("delegation_show", id).unwrap()["delegation"].clone();
+    let result = shown["result"].as_str().unwrap();
+    assert_eq!(shown["state"], "returned");
+    assert!(
+        result.len() <= 65_536 && result.ends_with("é\n[cut here: a report has at most 64 KiB]")
     );
 }

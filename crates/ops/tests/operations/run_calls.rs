@@ -4,8 +4,7 @@ use punchlist_core::conversation::MessageKind;
 use punchlist_core::run::RunState;
 use punchlist_core::{Role, RunId};
 use punchlist_ops::catalogue::find;
-use punchlist_ops::operations::run_step::{Step, ToolResult};
-use punchlist_ops::runs::Stepped;
+use punchlist_ops::operations::run_step::{self, Step, ToolResult};
 use punchlist_ops::{Context, Envelope, Error};
 use punchlist_testkit::{Backend, World, on_every_store};
 use serde_json::{Value, json};
@@ -46,7 +45,11 @@ impl Held {
     }
 
     /// Calls `create_todo` as the agent of the run, and records the result.
-    fn create(&self, epoch: i64, items: &Value) -> Result<Result<Stepped, Error>, Error> {
+    fn create(
+        &self,
+        epoch: i64,
+        items: &Value,
+    ) -> Result<Result<(Value, run_step::Output), Error>, Error> {
         let look = self.world.ops.look_at_run(&self.system(), self.run, 10, None).unwrap();
         let context = Context {
             conversation: Some(look.run.conversation_id.to_string()),
@@ -55,8 +58,8 @@ impl Held {
             ..Context::default()
         };
         let agent = Envelope { actor: look.run.actor(), context, ..self.system() };
-        let step = |answer: &Value| {
-            vec![Step::Result(ToolResult {
+        let record = |answer: &Value| {
+            let result = ToolResult {
                 call_id: "c1".to_owned(),
                 name: "create_todo".to_owned(),
                 text: answer.to_string(),
@@ -64,11 +67,18 @@ impl Held {
                 changed: true,
                 touched_list: true,
                 outside: false,
-            })]
+            };
+            (answer.clone(), vec![Step::Result(result)])
         };
         let create = find("create_todo").unwrap();
         let input = json!({ "items": items });
-        self.world.ops.call_in_run(create, (&agent, &self.system()), (self.run, epoch), input, step)
+        self.world.ops.call_in_run(
+            create,
+            (&agent, &self.system()),
+            (self.run, epoch),
+            input,
+            record,
+        )
     }
 
     /// The list as the model would see it, and the number of results in the chat.
@@ -82,9 +92,9 @@ impl Held {
 
 fn a_call_and_its_result_come_together(backend: Backend) {
     let held = Held::new(backend);
-    let made = held.create(held.epoch, &json!([{ "title": "dig" }])).unwrap().unwrap();
-    assert_eq!(made.answer["created"][0]["title"], "dig", "{}", made.answer);
-    assert_eq!(made.step.state, RunState::Running);
+    let (answer, step) = held.create(held.epoch, &json!([{ "title": "dig" }])).unwrap().unwrap();
+    assert_eq!(answer["created"][0]["title"], "dig", "{}", answer);
+    assert_eq!(step.state, RunState::Running);
     let (context, results) = held.seen();
     assert_eq!(results, 1);
     assert!(context.is_some_and(|text| text.contains("dig")));
