@@ -1,8 +1,8 @@
-//! The agents: who executes runs, and how.
+//! The agents: how runs are executed.
 //!
-//! A [`Runtime`] goes on with runs. It holds nothing in memory that is not written down before it is
-//! acted on: what is next follows from the stored messages alone, so another process can go on
-//! where this one was killed. What the driver says is law here; no rule lives in this folder.
+//! A [`Runtime`] executes runs. It records everything before it acts on it: the next step follows from
+//! the stored messages alone, so another process can continue where this one was killed. The core's
+//! driver decides; no rule lives in this folder.
 
 mod calls;
 mod configured_tools;
@@ -38,17 +38,17 @@ pub trait Models: Sync {
 /// No models at all.
 impl Models for () {
     fn open(&self, spec: &str, _: Option<&str>) -> Result<Arc<dyn Model>, Fault> {
-        let message = format!("no model answers here, {spec} neither");
+        let message = format!("no models are configured; cannot use {spec}");
         Err(Fault { kind: FaultKind::BadRequest, message, status: None, retry_after: None })
     }
 }
 
-/// Executes runs and does work that was handed on.
+/// Executes runs and works on delegations.
 #[derive(Clone, Copy)]
 pub struct Runtime<'a> {
     pub ops: &'a Ops,
     pub agents: &'a Arc<Roster>,
-    /// Whoever started this process; nothing is played beyond what that may do. None: the engine.
+    /// The actor that started this process: no run may do more than it may. None: the engine itself.
     pub executor: Option<&'a Actor>,
     pub models: &'a dyn Models,
     /// Tools that are not punchlist's own.

@@ -1,10 +1,9 @@
-//! The handler that reads metrics: it does what the mission's file says, and reports back as an
-//! operation, as the system.
+//! The handler that collects metrics as the mission's file says, and reports back by an operation.
 //!
-//! A collector that fails is tried five times in all, with growing pauses; then it rests until the
-//! metric's next time, or until somebody asks for it. Every failure stands in the log and beside
-//! the metric, and the next success clears it. One queued collection makes one reading at most,
-//! however often it is done: the work's id is the idempotency key.
+//! A collection that fails is tried five times in all, with growing pauses, and then again at the
+//! metric's next time or on request. Every failure is logged and shown with the metric until the next
+//! success. One queued collection makes at most one reading, however often it is tried: the work's id is
+//! the idempotency key.
 
 use punchlist_core::Time;
 use punchlist_core::effect::Effect;
@@ -47,7 +46,7 @@ impl Handler for Collector<'_> {
         let Effect::CollectMetric { metric_id, .. } = work.effect else { return Ok(()) };
         let store = self.ops.store().map_err(|error| again(&error))?;
         let found = store.read(move |tx| tx.metric_to_collect(metric_id));
-        // It is gone, or nothing reads it any more: then there is nothing to do.
+        // The metric is gone, or no longer has a collector.
         let Some((home, metric)) = found.map_err(|error| again(&error))? else { return Ok(()) };
         let Some(source) = metric.collect.as_ref().filter(|_| metric.archived_at.is_none()) else {
             return Ok(());
@@ -76,7 +75,7 @@ impl Collector<'_> {
                 (self.report)(Done::MetricCollected { project, mission, metric, value });
                 Ok(())
             }
-            // Somebody was quicker with the same work, and read another figure.
+            // Another worker did the same work first, and read another figure.
             Err(Error::IdempotencyConflict { .. }) => Ok(()),
             Err(error) => settle(&error),
         }

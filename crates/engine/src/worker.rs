@@ -1,9 +1,8 @@
 //! A worker: the scheduler and the pump together, until stopped.
 //!
-//! It sleeps until something is due or the store says that something was written, and never longer
-//! than five seconds. A look is one read; only where something is due is anything written. Slow
-//! work (a collector that takes its minute) holds up neither the schedule nor other work: it is
-//! done by one of a few hands.
+//! It sleeps until something is due or the store reports a change, for five seconds at most. A look is
+//! one read; it writes only when something is due. Slow work (a collector that takes a minute) delays
+//! neither the schedule nor other work: each piece runs on one of a few threads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,25 +16,25 @@ use crate::agent::{EffectHandler, Live, Models, OutsideTools};
 use crate::pump::Handler as _;
 use crate::{Collector, Done, Pump, Runtime, Scheduler};
 
-/// How many pieces of work are done at once, unless somebody says otherwise.
+/// How many pieces of work are done at once by default.
 pub const JOBS: usize = 8;
 
-/// The longest sleep, so that a due thing whose hint was lost is not late.
+/// The longest sleep: a lost hint delays due work by no more than this.
 const SLEEP_MAX: Duration = Duration::from_secs(5);
 
-/// How often it is asked whether to go on.
+/// How often it checks whether it was stopped.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// The pause where what is due must wait.
+/// The pause when something is due that cannot be done yet.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Runs what is due and what is queued, of every project of a store.
 pub struct Worker<'a> {
     pub ops: &'a Ops,
     pub agents: Arc<Roster>,
-    /// Whoever started it; none: the engine.
+    /// The actor that started it; none: the engine itself.
     pub executor: Option<&'a Actor>,
-    /// Who answers for the agents, and with which tools.
+    /// The models and the outside tools of the agents.
     pub models: &'a dyn Models,
     pub outside: &'a dyn OutsideTools,
     pub pump: Pump,
@@ -53,7 +52,7 @@ impl std::fmt::Debug for Worker<'_> {
     }
 }
 
-/// How long until something is to be done, as far as one look tells.
+/// How long until scheduled work and queued work are due.
 struct Look {
     scheduled: Duration,
     work: Duration,
@@ -76,10 +75,10 @@ impl Worker<'_> {
         })
     }
 
-    /// Goes on until stopped. A store that is away for a moment is waited for.
+    /// Runs until stopped. While the database is unreachable it waits.
     pub fn run(&self) -> Result<(), Error> {
         let (busy, halted) = (AtomicUsize::new(0), AtomicBool::new(false));
-        // What ends us ends the hands, too.
+        // An error that ends the watch also stops the jobs.
         let is_stopped = || halted.load(Ordering::SeqCst) || (self.is_stopped)();
         std::thread::scope(|scope| {
             let start_job = || {
@@ -111,7 +110,7 @@ impl Worker<'_> {
                     sleep
                 }
                 Err(error) if error.meaning().retryable => {
-                    // ToolOutput once.
+                    // Reported once, not at every try.
                     if !std::mem::replace(&mut is_unreachable, true) {
                         (self.report)(Done::StoreTrouble { error: error.to_string() });
                     }
@@ -134,13 +133,13 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// One look, and what it calls for; says how long to sleep then.
+    /// Looks once and starts what is due. Returns how long to sleep.
     fn turn(&self, scheduler: &Scheduler<'_>, start_job: &dyn Fn()) -> Result<Duration, Error> {
         let look = self.look()?;
         let mut sleep = look.scheduled.min(look.work).min(SLEEP_MAX);
         if look.scheduled.is_zero() {
             let done = scheduler.tick((self.clock)())?;
-            // Something is due that cannot be done now: it is not asked for at once again.
+            // Something is due that cannot be done now: pause before the next try.
             sleep = if done.is_empty() { PAUSE } else { Duration::ZERO };
             done.into_iter().for_each(self.report);
         }
@@ -172,7 +171,7 @@ impl Worker<'_> {
         Ok(Look { scheduled: until(scheduled, (self.clock)()), work: until(work, database_now) })
     }
 
-    /// One hand: piece after piece until nothing is due.
+    /// One job: does piece after piece until nothing is due.
     fn work(&self, is_stopped: &(dyn Fn() -> bool + Sync)) -> Result<(), Error> {
         let handler = self.effect_handler(is_stopped);
         let store = self.ops.store()?;
@@ -185,7 +184,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Does one piece of work that was handed on, of any project.
+    /// Does one delegation, of any project.
     fn work_on_delegation(&self, runtime: &Runtime<'_>) -> Result<bool, Error> {
         let (types, in_chats) = runtime.types_done_here();
         if types.trim().is_empty() {

@@ -1,5 +1,5 @@
-//! What a process that executes a run does between its steps: it looks, and it makes the calls of the
-//! run's own tools. A look writes nothing, so it is no operation; a call is two of them at once.
+//! What a process that executes a run does between its steps: it reads the run, and makes the run's tool
+//! calls. Reading is not an operation of the catalogue; a tool call is two operations in one transaction.
 
 use std::sync::Arc;
 
@@ -19,16 +19,16 @@ use crate::operations::run_step::{self, RunStep, Step};
 use crate::token::needs_token;
 use crate::{Envelope, Error, Ops};
 
-/// A run, and all that its next step rests on.
+/// A run, and all that its next step depends on.
 #[derive(Clone, Debug)]
 pub struct Look {
     pub run: Run,
-    /// Who has it.
+    /// The epoch of the process that has it.
     pub epoch: i64,
-    /// The newest messages of its chat, the oldest of them first; the one that began the turn and the
-    /// last reply are always among them.
+    /// The newest messages of its chat, oldest first. They always include the message that began the turn,
+    /// and the last reply.
     pub messages: Vec<Message>,
-    /// The lists as they stand, for before the next call of the model (T-31).
+    /// The current lists, for the next model call (T-31).
     pub scene: Scene,
     /// Is its session bound to an issue?
     pub has_issue: bool,
@@ -57,7 +57,7 @@ impl store::Failure for Undone {
 }
 
 impl Ops {
-    /// May whoever started this process go on with a run? Asked before anything of it is taken.
+    /// May the caller execute a run? Checked before the run is taken.
     pub fn may_execute(&self, envelope: &Envelope, run: RunId) -> Result<(), Error> {
         let (envelope, ids) = (envelope.clone(), new_ids(envelope)?);
         self.store()?.read(move |tx| {
@@ -89,7 +89,7 @@ impl Ops {
         };
         let (ids, system) = (new_ids(system)?, system.clone());
         let job = move |tx: &mut Tx<'_>| {
-            // The run's row is locked before anything that the call is about.
+            // Lock the run's row before any row of the call.
             let mut fence = Call::new(tx, &system, RunStep::NAME, ids.clone());
             fence.run_held(&run.to_string(), epoch).map_err(Undone::Step)?;
             let answer = match ready(tx).map_err(Undone::Call)? {
@@ -109,8 +109,8 @@ impl Ops {
         }
     }
 
-    /// Looks at a run; `limit`: how many messages, at most. A `scene` that a step answered with a
-    /// moment ago is not made again.
+    /// Reads a run, with `limit` messages at most. A `scene` from the last step is used instead of being
+    /// loaded again.
     pub fn look_at_run(
         &self,
         envelope: &Envelope,
@@ -140,7 +140,7 @@ impl Ops {
                 None => None,
             };
             let mut messages = call.tx().newest_messages(run.conversation_id, limit)?;
-            // Its last reply is always among them: what is next follows from that.
+            // The last reply must be among them: the next step follows from it.
             let is_reply = |message: &Message| {
                 message.run_id == Some(id) && matches!(message.part, Some(Part::Reply { .. }))
             };
@@ -162,7 +162,7 @@ impl Ops {
         })
     }
 
-    /// Has somebody asked a run to end, or taken it over?
+    /// Is a run still this process's: neither cancelled nor taken over?
     pub fn is_run_wanted(&self, project: &str, id: RunId, epoch: i64) -> Result<bool, Error> {
         let project = project.to_owned();
         self.store()?.read(move |tx| {

@@ -1,7 +1,7 @@
-//! The calls a reply makes, one after another, each written down before the next (T-34).
+//! The tool calls of a reply, one after another, each recorded before the next begins (T-34).
 //!
-//! A tool of punchlist's own changes the store, and what came of it is written in the same
-//! transaction. One from outside is marked before it begins, since nothing undoes it.
+//! A call of punchlist's own tools and its result are one transaction. A call of an outside tool is
+//! recorded before it begins, because it cannot be undone.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(super) enum CallOutcome {
     Recorded(ToolOutput, Stepped),
     /// A person has to permit it first.
     Asked,
-    /// It waits for work that was handed on.
+    /// It waits for a delegation.
     Handed,
 }
 
@@ -46,7 +46,7 @@ impl RunExecutor<'_, '_> {
             if self.cancel.is_cancelled() {
                 return self.cancelled(run, tools);
             }
-            // After the last one the driver is asked in the same breath.
+            // The result of the last call and the question to the driver are one step.
             let last = index + 1 == calls.len();
             let drive = last.then(|| Step::Drive(question(tools, Trigger::ToolsDone)));
             let (said, answer) = match self.one(run, tools, call, drive.as_ref())? {
@@ -74,8 +74,8 @@ impl RunExecutor<'_, '_> {
         Ok(Flow::Again)
     }
 
-    /// RunExecutor work on. Where it is waited for the call has no result yet; it is made again then, and
-    /// its key makes it happen once.
+    /// Delegates work. While a synchronous delegation is not done, the call has no result. The call is
+    /// made again later; its idempotency key keeps it from delegating twice.
     fn delegate(
         &self,
         run: &Run,
@@ -144,8 +144,8 @@ impl RunExecutor<'_, '_> {
         }
     }
 
-    /// A call has no result yet. Where what it waits for has come meanwhile it is made again: the
-    /// model is not called before.
+    /// Suspends the run, because a call has no result yet. If the driver says to go on, the call is
+    /// made again before the model is called.
     fn suspend(&self, run: &Run, tools: &Toolset, trigger: Trigger) -> Result<Flow, Error> {
         match self.ask(run, tools, trigger)? {
             Flow::GoOn(_) => Ok(Flow::Again),

@@ -1,4 +1,4 @@
-//! The outside tools of the configuration, for runs: what each agent has, behind its guard.
+//! The outside tools of the configuration, for runs: each agent's tools, behind its guard.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -15,12 +15,12 @@ use crate::model::{Cancel, Tool};
 use crate::system::system;
 use crate::tools::{AgentTools, Guard, Verdict, Wanted};
 
-/// The outside tools of every configured agent. A server is started when its agent first needs it,
-/// and ends with this.
+/// The outside tools of every configured agent. A server is started when its agent first needs it, and
+/// ends when this is dropped.
 pub struct ConfiguredTools<'a> {
     pub ops: &'a Ops,
     pub config: &'a Config,
-    /// The project's, where programs run.
+    /// The project's folder, where programs run.
     pub folder: PathBuf,
     pub clock: &'a (dyn Fn() -> Time + Sync),
     opened: Mutex<HashMap<String, Arc<AgentTools>>>,

@@ -1,7 +1,7 @@
-//! Work that was handed on: taken from the queue by lease, done by the agent it is for, reported.
+//! Delegations: taken from the queue by lease, done by a run of the right agent, and reported.
 //!
-//! A worker that dies loses its lease and somebody else goes on with the same run. A result is
-//! reported once: who comes too late is refused and ends.
+//! When a worker dies, its lease ends and another worker continues the same run. A result is reported
+//! once: a late report is refused.
 
 use std::time::{Duration, Instant};
 
@@ -32,10 +32,10 @@ use crate::system::is_temporary;
 /// How often a lease is renewed.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
-/// How long whoever waits for work that nobody takes goes on waiting in its process.
+/// How long a run waits in its process for a delegation that no worker takes.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How often it looks at the work even if nothing was written: a lease may have ended.
+/// How often it looks at a delegation even if nothing was written: a lease may have ended.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// How often a wait checks whether the run was cancelled.
@@ -44,7 +44,7 @@ const TICK: Duration = Duration::from_millis(200);
 /// The end of a report that was too long.
 const CUT: &str = "\n[cut here: a report has at most 64 KiB]";
 
-/// The principal of those who take work from the queue here.
+/// The actor that takes delegations from the queue.
 fn worker() -> Actor {
     let path = AgentPath::parse("worker").unwrap_or_else(AgentPath::primary);
     Actor::new(Role::Worker, path)
@@ -65,15 +65,15 @@ impl Runtime<'_> {
         self.ops.run::<DelegationTake>(&self.as_worker(project), wanted)
     }
 
-    /// Holds a delegation for so long from now; 0 gives it back.
+    /// Renews the lease of a delegation, in seconds from now; 0 gives the delegation back.
     fn renew(&self, project: &str, held: &Held, lease_s: i64) -> Result<(), Error> {
         let (delegation_id, epoch) = (held.id.clone(), held.epoch);
         let input = delegation_heartbeat::Input { delegation_id, epoch, lease_s: Some(lease_s) };
         self.ops.run::<DelegationHeartbeat>(&self.as_worker(project), input).map(drop)
     }
 
-    /// Who does work of a type here: the agent of that name, or whoever plays owner where the work
-    /// is a pillar's.
+    /// The agent that does work of a type: the one of that name, or for a pillar's work the one that
+    /// plays owner.
     #[must_use]
     pub fn agent_for(&self, kind: &str, in_chat: bool) -> Option<String> {
         if self.agents.has_model(kind) {
@@ -82,15 +82,15 @@ impl Runtime<'_> {
         in_chat.then(|| self.player(Role::Owner)).flatten()
     }
 
-    /// The types of work that are done here, each between two spaces, and whether that of pillars
-    /// is, whatever its type.
+    /// The types of delegations that are done here, each between two spaces; and whether the work of
+    /// pillars is done here, of any type.
     #[must_use]
     pub fn types_done_here(&self) -> (String, bool) {
         let types: Vec<&str> = self.agents.with_model().collect();
         (format!(" {} ", types.join(" ")), self.player(Role::Owner).is_some())
     }
 
-    /// Takes one piece of work of a project and does it; false: there was none for us.
+    /// Takes one delegation of a project and does it. False: there was none.
     pub fn work_on_delegation(&self, project: &str) -> Result<bool, Error> {
         let types: Vec<&str> = self.agents.with_model().collect();
         if types.is_empty() {
@@ -125,7 +125,7 @@ impl Runtime<'_> {
         let run = match self.ops.run::<RunBegin>(&self.system(project), begin) {
             Ok(begun) => begun.run.and_then(|run| RunId::parse(&run.id)),
             Err(error) if is_temporary(&error) => return Err(error),
-            // It cannot be done as it is: that is a result, too.
+            // It cannot be done: report that.
             Err(error) => {
                 self.report(project, held, Err(error.to_string()))?;
                 return Ok(true);
@@ -140,14 +140,14 @@ impl Runtime<'_> {
                 let said = self.said(project, run, reason)?;
                 self.report(project, held, said)?;
             }
-            // Whoever comes next may go on at once.
+            // Another worker may continue at once.
             Outcome::Waiting | Outcome::Stopped => self.give_back(project, &held),
             Outcome::Lost => {}
         }
         Ok(true)
     }
 
-    /// What is reported of a run that ended: its result, or its error.
+    /// The report of a run that ended: its result, or its error.
     fn said(
         &self,
         project: &str,
@@ -169,7 +169,7 @@ impl Runtime<'_> {
         }))
     }
 
-    /// Reports; who has lost the work meanwhile, or comes too late, says nothing.
+    /// Reports. A refusal means that the lease was lost, and is ignored.
     fn report(&self, project: &str, held: Held, said: Result<String, String>) -> Result<(), Error> {
         let (result, error) = match said {
             Ok(result) => (Some(body(&result)?), None),
@@ -188,13 +188,13 @@ impl Runtime<'_> {
         }
     }
 
-    /// Gives work back. If that fails the lease ends by itself, and looks like a death.
+    /// Gives a delegation back. If that fails, its lease ends by itself.
     fn give_back(&self, project: &str, held: &Held) {
         drop(self.renew(project, held, 0));
     }
 
-    /// Holds on to the work while it is done. A lease that is lost, or work that was called off,
-    /// ends the run.
+    /// Renews the lease while the job runs. Cancels the run if the lease is lost or the delegation was
+    /// cancelled.
     fn held<T>(&self, project: &str, held: &Held, cancel: &Cancel, job: impl FnOnce() -> T) -> T {
         let renew = || {
             if let Err(Error::Refused(_)) = self.renew(project, held, LEASE_S) {
@@ -204,8 +204,8 @@ impl Runtime<'_> {
         keep_alive(HEARTBEAT, renew, job)
     }
 
-    /// Waits for work that was handed on and is needed before the run can go on. Where this process
-    /// can do it, it does it itself, so that nobody waits for a hand that waits.
+    /// Waits for a synchronous delegation. If this process can do the work, it does: this avoids a
+    /// deadlock when every worker is waiting.
     pub(super) fn await_delegation(
         &self,
         project: &str,
@@ -225,7 +225,7 @@ impl Runtime<'_> {
             }
             if cancel.is_cancelled() {
                 return Ok(CallOutcome::Done(ToolOutput::error(
-                    "it was not waited for: the run was stopped",
+                    "the run was stopped before the delegation returned",
                 )));
             }
             if self.agent_for(&delegation.kind, delegation.conversation_id.is_some()).is_some() {
@@ -239,7 +239,7 @@ impl Runtime<'_> {
                     continue;
                 }
             }
-            // Who does it waits for a person, perhaps for days: then so do we, and not here.
+            // The worker is blocked on a person, perhaps for days, so this run is suspended.
             let waits = self.ops.store()?.read(move |tx| tx.run_of_delegation(id))?;
             if waits.is_some_and(|run| run.state == RunState::Waiting) {
                 return Ok(CallOutcome::Handed);
@@ -249,7 +249,7 @@ impl Runtime<'_> {
             }
             let watch = match &mut watch {
                 Some(watch) => watch,
-                // It has seen nothing yet: look once more, so that no change is missed.
+                // Look once more after the watch begins, so that no change is missed.
                 none => {
                     *none = Some(self.ops.store()?.watch()?);
                     continue;
@@ -271,7 +271,7 @@ fn body(said: &str) -> Result<Body, Error> {
     text("report", &said)
 }
 
-/// The result of a call of `delegate` that was waited for.
+/// The tool output of a synchronous `delegate` call.
 fn returned(delegation: DelegationView) -> Result<ToolOutput, Error> {
     let DelegationView { id: delegation_id, mode, state, result, error, proposal, .. } = delegation;
     let answer = delegate::Output { delegation_id, mode, state, result, error, proposal };

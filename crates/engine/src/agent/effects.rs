@@ -1,4 +1,4 @@
-//! The handler of everything an engine does: metrics are read, runs go on, chats are answered.
+//! The handler of every effect: it collects metrics, executes runs and answers in chats.
 
 use punchlist_core::effect::Effect;
 use punchlist_core::{ConversationId, Role, RunId};
@@ -12,7 +12,7 @@ use crate::Collector;
 use crate::pump::{Handler, Setback};
 use crate::system::{again, is_temporary};
 
-/// Does what stands in the outbox.
+/// Handles the effects of the outbox.
 #[derive(Debug)]
 pub struct EffectHandler<'a> {
     pub collector: Collector<'a>,
@@ -21,7 +21,7 @@ pub struct EffectHandler<'a> {
 }
 
 impl<'a> EffectHandler<'a> {
-    /// Chats are answered for the roles that an agent is configured for.
+    /// Answers in chats for the roles that have a configured agent.
     #[must_use]
     pub fn new(collector: Collector<'a>, runtime: Runtime<'a>) -> Self {
         let mut kinds = String::from(" collect_metric drive ");
@@ -48,7 +48,7 @@ impl<'a> EffectHandler<'a> {
         }
     }
 
-    /// Begins a run for whoever is spoken to; it stands in the outbox then, like any other.
+    /// Begins a run for the agent that a message is for. The run is queued in the outbox.
     fn answer(&self, conversation: ConversationId, role: Role) -> Result<(), Setback> {
         let Some(agent) = self.runtime.player(role) else { return Ok(()) };
         let store = self.runtime.ops.store().map_err(|error| again(&error))?;
@@ -92,7 +92,7 @@ impl Handler for EffectHandler<'_> {
     }
 }
 
-/// An error that does not pass by itself would be the same again.
+/// Gives up on an error that would only repeat.
 fn settle(error: &Error) -> Result<(), Setback> {
     Err(if is_temporary(error) { again(error) } else { Setback::GiveUp(error.to_string()) })
 }

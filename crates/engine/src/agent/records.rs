@@ -8,7 +8,7 @@ use punchlist_ops::operations::run_step::{Question, Reply as RecordedReply, Step
 use super::tools::Toolset;
 use crate::model::{FaultKind, Input, Reply, Stop, Usage};
 
-/// The longest text of one reply that is kept.
+/// The longest text of a reply that is stored, in bytes.
 const TEXT_MAX: usize = 1 << 20;
 
 /// The stable code of a fault, for programs.
@@ -91,8 +91,8 @@ fn shortened(text: String) -> String {
     }
 }
 
-/// How a reply ended. One that calls tools goes on, whatever its maker says; one whose maker wants
-/// to go on with it is called again.
+/// How a reply ended. A reply with calls counts as tool use, whatever its maker says. So does a paused
+/// one: the model is called again.
 fn finish(reply: &Reply) -> Finish {
     match reply.stop {
         _ if !reply.calls.is_empty() => Finish::ToolUse,

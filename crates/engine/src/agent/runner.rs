@@ -1,5 +1,5 @@
-//! The loop: the model is called, its calls are made, their results go back, until the driver says
-//! that it is enough.
+//! The loop of a run: call the model, make its tool calls, send the results back, until the driver
+//! decides to wait or to stop.
 
 use std::time::Duration;
 
@@ -22,16 +22,16 @@ use crate::keep_alive::keep_alive;
 use crate::model::{Cancel, Fault, FaultKind, Message, Model, Progress, Reply, Request};
 use crate::system::is_temporary;
 
-/// How often it is asked whether the run is still wanted.
+/// How often it checks whether the run was cancelled or taken over.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Of the model's window: from here on what was said is summed up.
+/// How full the model's window is, in percent, when the conversation is summed up.
 const FULL_PERCENT: u64 = 75;
 
-/// Fewer messages are not summed up.
+/// A shorter conversation is not summed up.
 const SUMMED_MIN: usize = 6;
 
-/// How many messages are read for one step: more than are ever shown.
+/// How many messages are read for one step: more than the model ever gets.
 const LOOKED_AT: i64 = 80;
 
 const SUMMARY: &str = "Sum up this conversation for yourself, so that the work can go on from your \
@@ -46,11 +46,11 @@ pub enum Outcome {
     Waiting,
     /// Another process has it now.
     Lost,
-    /// We were asked to stop; whoever comes next goes on.
+    /// This process was asked to stop; another one continues the run.
     Stopped,
 }
 
-/// A run in the hands of this process.
+/// Executes one run, which this process has taken.
 pub(super) struct RunExecutor<'a, 'c> {
     pub(super) runtime: &'a Runtime<'c>,
     pub(super) project: &'a str,
@@ -61,25 +61,25 @@ pub(super) struct RunExecutor<'a, 'c> {
 
 /// What is next.
 pub(super) enum Flow {
-    /// The driver says: call the model, and shows what there is to do.
+    /// Call the model. The driver may have loaded the lists already.
     GoOn(Option<Scene>),
-    /// Look again.
+    /// Read the run again and decide.
     Again,
     Over(Outcome),
 }
 
 impl Runtime<'_> {
-    /// Goes on with a run until it ends, waits, or is not ours any more.
+    /// Executes a run until it ends, waits, or is taken over by another process.
     pub fn drive(&self, project: &str, id: RunId) -> Result<Outcome, Error> {
         self.drive_with(project, id, &Cancel::default())
     }
 
-    /// The same; it also ends when `cancel` says so.
+    /// Like `drive`, but ends when it is cancelled.
     pub fn drive_with(&self, project: &str, id: RunId, cancel: &Cancel) -> Result<Outcome, Error> {
         self.take_and_drive(project, id, None, cancel)
     }
 
-    /// The same for an entry of the outbox; who does not hold it any more gets nothing.
+    /// Like `drive`, for an entry of the outbox. Does nothing if the entry's lease was lost.
     pub(super) fn drive_entry(
         &self,
         project: &str,
@@ -112,7 +112,7 @@ impl Runtime<'_> {
         match outcome {
             Err(Error::Refused(refusal)) => match &*refusal {
                 Refusal::StaleRun { .. } => Ok(Outcome::Lost),
-                // Somebody ended it at this very moment.
+                // It was ended while the step was on its way.
                 Refusal::RunOver { reason, .. } => Ok(Outcome::Ended(*reason)),
                 _ => executor.give_up(Error::Refused(refusal)),
             },
@@ -169,8 +169,8 @@ impl RunExecutor<'_, '_> {
         }
     }
 
-    /// A step that is refused would be refused again: the run ends with that, or nobody would ever
-    /// go on with it.
+    /// Ends the run with an error. A refused step would be refused again, so the run could never
+    /// continue.
     fn give_up(&self, error: Error) -> Result<Outcome, Error> {
         match self.step(vec![failure(error.code(), &error.to_string())]) {
             Ok(_) => {
@@ -181,8 +181,7 @@ impl RunExecutor<'_, '_> {
         }
     }
 
-    /// Tells whoever watches how it ended, with the run as it is now. One that cannot be read
-    /// has still ended.
+    /// Tells the observer how the run ended. If the run cannot be read, it has still ended.
     fn tell_end(&self, reason: StopReason, detail: Option<&str>) {
         if let Ok(Look { run, issue, .. }) = self.look(None) {
             let project = self.project;
@@ -190,12 +189,12 @@ impl RunExecutor<'_, '_> {
         }
     }
 
-    /// Is it only between two continuations?
+    /// Is it in the pause between two continuations?
     fn is_cooling_down(&self, run: &Run) -> bool {
         matches!(run.waits_for, Some(Wait::Cooldown(_)))
     }
 
-    /// What follows from what is stored: calls without results are made, else the driver is asked.
+    /// Decides from what is stored: makes the calls that have no result, or asks the driver.
     fn decide(&self, look: &Look, tools: &Toolset) -> Result<Flow, Error> {
         let run = &look.run;
         if let Some(Wait::Cooldown(until)) = run.waits_for {
@@ -223,8 +222,8 @@ impl RunExecutor<'_, '_> {
         Ok(look)
     }
 
-    /// Calls the model once and writes down what it says; where that was its last word, the driver
-    /// is asked in the same breath.
+    /// Calls the model once and records its reply. If the reply calls no tools, the same step asks the
+    /// driver.
     fn call_model(&self, look: Look, model: &dyn Model, tools: &Toolset) -> Result<Flow, Error> {
         let all = tools;
         let Look { run, messages, scene: Scene { context, has_open }, .. } = look;
@@ -283,7 +282,7 @@ impl RunExecutor<'_, '_> {
         self.execute(&run, all, &calls)
     }
 
-    /// Sums up what was said, so that there is room again. The chat itself stays as it is.
+    /// Sums up the conversation to make room in the window. The chat itself stays as it is.
     fn compact(
         &self,
         run: &Run,
@@ -316,7 +315,7 @@ impl RunExecutor<'_, '_> {
         }
     }
 
-    /// There is no reply: we were asked to stop, or the model failed.
+    /// Handles a missing reply: the run was cancelled, or the model failed.
     fn no_reply(&self, run: &Run, tools: &Toolset, fault: &Fault) -> Result<Flow, Error> {
         let finish = match fault.kind {
             FaultKind::Cancelled => return self.cancelled(run, tools),
@@ -370,7 +369,7 @@ impl RunExecutor<'_, '_> {
         }
     }
 
-    /// The pause between two continuations; it can be ended at any moment (Q-S1).
+    /// Waits between two continuations; cancelling ends the wait at once (Q-S1).
     fn cool_down(&self, run: &Run, tools: &Toolset, until: Time) -> Result<Flow, Error> {
         loop {
             if (self.runtime.is_stopped)() {

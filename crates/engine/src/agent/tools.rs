@@ -1,4 +1,4 @@
-//! The tools of a run: the catalogue by authority, and what is configured beside it.
+//! The tools of a run: operations, and the outside tools of its agent.
 
 use punchlist_core::Run;
 use punchlist_core::conversation::ToolCall;
@@ -17,11 +17,11 @@ const RESULT_MAX: usize = 256 << 10;
 
 /// Tools that are not punchlist's own.
 pub trait OutsideTools: Sync {
-    /// What this run has of them.
+    /// The outside tools of this run.
     fn tools(&self, run: &Run) -> Vec<Tool>;
 
-    /// Calls one. `begin` is called when it is permitted and right before it begins: what began is
-    /// not begun again by whoever takes the run over.
+    /// Calls one. Calls `begin` once the call is permitted, right before it starts: a process that takes
+    /// the run over does not start the call a second time.
     fn call(
         &self,
         project: &str,
@@ -56,7 +56,7 @@ impl OutsideTools for () {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     Done(ToolOutput),
-    /// A person has to permit it first; a gate is open.
+    /// A person has to permit it first; the gate is open.
     Asked,
 }
 
@@ -72,7 +72,7 @@ pub struct ToolOutput {
 }
 
 impl ToolOutput {
-    /// What a tool of punchlist's own answered.
+    /// The answer of one of punchlist's own tools.
     pub(super) fn answered(operation: &Operation, answer: &Value) -> Self {
         let changed = operation.effect == Effect::Write;
         let list = matches!(operation.access, Access::List(..) | Access::Todo(_));
@@ -114,8 +114,8 @@ impl Toolset {
         Self { own, listed }
     }
 
-    /// Between two items of a plan whose reports complete it, an agent sees no more than it needs to
-    /// hand the next one on (F-7).
+    /// The few tools an agent needs to delegate the next item of a plan that is completed by its workers'
+    /// reports (F-7).
     pub(super) fn narrowed(&self) -> Self {
         const NARROW: [&str; 4] = ["list_todo", "delegate", "todo_hold", "ask"];
         let own = self.own.iter().filter(|o| NARROW.contains(&o.name)).copied().collect();

@@ -1,4 +1,4 @@
-//! Anthropic's Messages: what is asked. How the answer is read is in `stream`.
+//! Anthropic's Messages API: requests. Responses are read in `stream`.
 
 mod stream;
 
@@ -10,7 +10,7 @@ use stream::Stream;
 
 pub(super) const VERSION: &str = "2023-06-01";
 
-/// Under this name a reply's whole content is kept for Anthropic, signatures and all.
+/// The name under which a reply's whole content is kept, with its signatures.
 const RAW: &str = "anthropic";
 
 /// The Messages API, of Anthropic or of a server that speaks it.
@@ -44,7 +44,7 @@ impl Format for Anthropic {
     }
 }
 
-/// What stands before this mark is kept by the maker and costs a tenth the next time.
+/// Marks a block: the maker caches everything up to it, and charges a tenth for it the next time.
 fn cached(mut block: Value) -> Value {
     block["cache_control"] = json!({"type": "ephemeral"});
     block
@@ -59,7 +59,7 @@ fn tools(tools: &[Tool]) -> Value {
     Value::Array(tools)
 }
 
-/// One message for all that one side says in a row: results must come first in the very next one.
+/// Merges consecutive messages of one side: results must come first in the message after their calls.
 fn messages(messages: &[Message], context: Option<&str>) -> Value {
     let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
     for message in messages {
@@ -74,18 +74,18 @@ fn messages(messages: &[Message], context: Option<&str>) -> Value {
             _ => turns.push((role, blocks)),
         }
     }
-    // The history so far is the longest thing that the next call repeats.
+    // The next call repeats the whole history, so cache it.
     if let Some(("user", blocks)) = turns.last_mut()
         && let Some(last) = blocks.pop()
     {
         blocks.push(cached(last));
-        // After the mark: it is another every time.
+        // The context changes every time, so it goes after the mark.
         blocks.extend(context.and_then(text_block));
     }
     turns.into_iter().map(|(role, content)| json!({"role": role, "content": content})).collect()
 }
 
-/// Empty texts are refused.
+/// The API refuses empty texts.
 fn text_block(text: &str) -> Option<Value> {
     (!text.is_empty()).then(|| json!({"type": "text", "text": text}))
 }

@@ -1,5 +1,5 @@
-//! Chat Completions: what is asked. Spoken by OpenAI, Ollama and nearly every server there is. How
-//! the answer is read is in `stream`.
+//! The Chat Completions API of OpenAI, Ollama and most other servers: requests. Responses are read in
+//! `stream`.
 
 mod stream;
 
@@ -12,7 +12,7 @@ use stream::Stream;
 /// The Chat Completions API.
 #[derive(Debug)]
 pub(super) struct OpenAiChat {
-    /// What the limit of a reply is called: OpenAI has renamed it, others have not.
+    /// The field that limits a reply's length: OpenAI has renamed it, others have not.
     pub(super) limit_field: &'static str,
 }
 

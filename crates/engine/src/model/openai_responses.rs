@@ -1,4 +1,4 @@
-//! OpenAI's Responses: what is asked, without anything stored there, and how the answer is read.
+//! OpenAI's Responses API: requests, which store nothing there, and how responses are read.
 
 use std::ops::ControlFlow;
 
@@ -9,7 +9,7 @@ use super::remote::Format;
 use super::sse::Event;
 use super::{Call, Fault, FaultKind, Message, Progress, Reply, Request, Stop, Tool, Usage, input};
 
-/// Under this name a reply's items are kept for OpenAI, encrypted reasoning and all.
+/// The name under which a reply's items are kept, with their encrypted reasoning.
 const RAW: &str = "openai_responses";
 
 /// The Responses API, of OpenAI or of a server that speaks it.
@@ -49,12 +49,12 @@ impl Format for OpenAiResponses {
     }
 }
 
-/// The older models refuse to be asked for reasoning that they do not have.
+/// Older models refuse requests for reasoning.
 fn reasons(model: &str) -> bool {
     !["gpt-3", "gpt-4", "chatgpt-"].iter().any(|older| model.starts_with(older))
 }
 
-/// Not strict: strict wants every field required, and ours have optional ones.
+/// Strict mode requires every field; ours has optional ones.
 fn tool(tool: &Tool) -> Value {
     json!({
         "type": "function",
@@ -93,10 +93,10 @@ fn items(message: &Message) -> Vec<Value> {
     }
 }
 
-/// What has come of a reply.
+/// The part of a reply that has arrived.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
-    /// Text as it came, for servers whose last word does not repeat it.
+    /// The text so far, for servers whose last event does not repeat it.
     text: String,
     items: Vec<Value>,
     response: Value,
@@ -162,7 +162,7 @@ impl Wire for Stream {
 }
 
 impl Stream {
-    /// Takes the last word, which repeats all items; some servers leave them out.
+    /// Takes the last event. It repeats all items, but some servers leave them out.
     fn end(&mut self, mut response: Value) -> Result<(), Fault> {
         let status = response.get("status").and_then(Value::as_str);
         match status.unwrap_or_default() {
@@ -183,7 +183,7 @@ impl Stream {
     }
 }
 
-/// Nothing is stored there, so reasoning that came without its content means nothing to it.
+/// We store nothing there, so reasoning without its content cannot be sent back.
 fn is_of_use(item: &Value) -> bool {
     item["type"] != "reasoning" || item["encrypted_content"].is_string()
 }
@@ -207,7 +207,7 @@ fn call(item: &Value) -> Option<Call> {
     })
 }
 
-/// What came from a cache is part of the input here.
+/// Here `input_tokens` includes the cached ones.
 fn usage(counts: &Value) -> Usage {
     let count = |count: &Value| count.as_u64().unwrap_or(0);
     let details = &counts["input_tokens_details"];

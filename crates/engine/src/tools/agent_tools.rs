@@ -1,4 +1,4 @@
-//! The tools of the configuration that one agent has.
+//! The outside tools of one agent.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,8 +12,8 @@ use super::user::Prepared;
 use super::{About, ToolAnswer};
 use crate::model::{Cancel, Tool};
 
-/// What an agent can call outside. Its servers are started when they are first needed, and ended
-/// with it.
+/// The outside tools of one agent. MCP servers are started when they are first needed, and end when this
+/// is dropped.
 #[derive(Debug)]
 pub struct AgentTools {
     agent: AgentConfig,
@@ -23,8 +23,8 @@ pub struct AgentTools {
 }
 
 impl AgentTools {
-    /// The tools that this agent has; none: nothing is configured about it, and it has all of them.
-    /// Programs run in `folder`, the project's.
+    /// The tools of an agent; an agent without configuration has all of them. Programs run in `folder`,
+    /// the project's.
     #[must_use]
     pub fn new(config: &Config, agent: Option<&AgentConfig>, folder: &Path) -> Self {
         let agent = agent.cloned().unwrap_or_default();
@@ -41,13 +41,13 @@ impl AgentTools {
         Self { agent, tools, servers, faults: Mutex::default() }
     }
 
-    /// What went wrong when the tools were last listed: servers that did not start.
+    /// The servers that did not start when the tools were last listed, with reasons.
     #[must_use]
     pub fn faults(&self) -> Vec<String> {
         self.faults.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The server and its own name of a tool.
+    /// The server of a tool, the server's name for it, and whether it changes anything.
     fn of_server(&self, name: &str) -> Option<(&Client, String, bool)> {
         let client = self.servers.iter().find(|client| {
             client.server.permission != Permission::Deny
@@ -75,7 +75,7 @@ impl AgentTools {
         }
         let wanted: Vec<&Client> =
             self.servers.iter().filter(|one| one.server.permission != Permission::Deny).collect();
-        // All at once: each may take its time to start.
+        // In parallel: a server may be slow to start.
         let offered: Vec<_> = std::thread::scope(|scope| {
             let started: Vec<_> =
                 wanted.iter().map(|client| scope.spawn(|| client.offered(cancel))).collect();

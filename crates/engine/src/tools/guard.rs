@@ -1,5 +1,5 @@
-//! May this call be made? The configuration says yes, no, or that a person is to be asked; the
-//! person's answers stand in the store.
+//! Decides whether a call of an outside tool is allowed: by the configuration, or by asking a person.
+//! The person's answers are kept in the store.
 
 use punchlist_core::AgentPath;
 use punchlist_ops::config::Permission;
@@ -15,23 +15,23 @@ use super::AgentTools;
 pub struct Wanted<'a> {
     pub agent: &'a AgentPath,
     pub run: &'a str,
-    /// The id of the call: asked again, it is the same question.
+    /// The id of the call. Asking again with the same id is the same question.
     pub call: &'a str,
     pub tool: &'a str,
     pub input: &'a Value,
 }
 
-/// Whether it may.
+/// Whether a call is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Allowed,
-    /// This gate waits for the operator.
+    /// The gate that the operator has to answer.
     Ask(String),
-    /// What the model is told.
+    /// The reason, as the model sees it.
     Denied(String),
 }
 
-/// Decides on calls of outside tools. Operations are decided on by their own authority.
+/// Decides on calls of outside tools. Operations check their own authority.
 #[derive(Clone, Copy, Debug)]
 pub struct Guard<'a> {
     pub ops: &'a Ops,
@@ -39,7 +39,7 @@ pub struct Guard<'a> {
 }
 
 impl Guard<'_> {
-    /// May it be called now? `envelope` is the runner's, in the project and the session of the run.
+    /// May it be called now? `envelope` is the system's, in the project and session of the run.
     pub fn judge(&self, envelope: &Envelope, wanted: &Wanted<'_>) -> Result<Verdict, Error> {
         let Wanted { agent, run, call, tool, input } = *wanted;
         let Some(about) = self.tools.about(tool) else {
@@ -69,7 +69,7 @@ impl Guard<'_> {
     }
 }
 
-/// What the operator said, if anything.
+/// The refusal, with the operator's words if there are any.
 fn denied(response: Option<&Value>) -> String {
     match response {
         Some(Value::String(words)) => format!("denied by the operator: {words}"),

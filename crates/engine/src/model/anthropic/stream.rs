@@ -1,4 +1,4 @@
-//! Anthropic's Messages: how an answer is read.
+//! Anthropic's Messages API: responses.
 
 use std::ops::ControlFlow;
 
@@ -9,7 +9,7 @@ use crate::model::exchange::{Wire, json, tell};
 use crate::model::sse::Event;
 use crate::model::{Call, Fault, Input, Progress, Reply, Stop, Usage, input};
 
-/// What has come of a reply.
+/// The part of a reply that has arrived.
 #[derive(Debug, Default)]
 pub(in crate::model) struct Stream {
     id: Option<String>,
@@ -18,7 +18,7 @@ pub(in crate::model) struct Stream {
     stop: Value,
 }
 
-/// A block of content, and the input that is written into it bit by bit.
+/// A block of content, and the input that arrives in pieces.
 #[derive(Debug)]
 struct Block {
     content: Value,
@@ -45,7 +45,7 @@ impl Wire for Stream {
             }
             "message_stop" => return Ok(ControlFlow::Break(())),
             "error" => return Err(Fault::of_error(&data["error"])),
-            // `ping`, `content_block_stop`, and what there may be one day.
+            // `ping`, `content_block_stop`, and events we do not know.
             _ => {}
         }
         Ok(ControlFlow::Continue(()))
@@ -69,7 +69,7 @@ impl Wire for Stream {
             match block.content["type"].as_str().unwrap_or_default() {
                 "text" => {
                     let part = block.content["text"].as_str().unwrap_or_default();
-                    // It would be refused when it goes back.
+                    // The API would refuse an empty text when it is sent back.
                     if part.is_empty() {
                         continue;
                     }
@@ -149,7 +149,7 @@ impl Stream {
     }
 }
 
-/// Reads the input of a call, and leaves an object in its block: the maker takes nothing else back.
+/// Reads the input of a call, and leaves an object in its block: the API accepts nothing else.
 fn call(block: &mut Block) -> Call {
     let read = match (&block.input, &block.content["input"]) {
         (Some(text), _) => input::read(text),
@@ -172,7 +172,7 @@ fn stop(reason: &str, has_calls: bool) -> Stop {
     }
 }
 
-/// Each count is cumulative: the last one said stands.
+/// Each count is cumulative, so the last value replaces earlier ones.
 fn merge(counts: &mut Value, more: &Value) {
     let Value::Object(more) = more else { return };
     for (name, count) in more.iter().filter(|(_, count)| !count.is_null()) {

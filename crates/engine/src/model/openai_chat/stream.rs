@@ -1,4 +1,4 @@
-//! Chat Completions: how an answer is read.
+//! The Chat Completions API: responses.
 
 use std::ops::ControlFlow;
 
@@ -8,10 +8,10 @@ use crate::model::exchange::{Wire, json, tell};
 use crate::model::sse::Event;
 use crate::model::{Call, Fault, FaultKind, Progress, Reply, Stop, Usage, input};
 
-/// What has come of a reply.
+/// The part of a reply that has arrived.
 #[derive(Debug)]
 pub(in crate::model) struct Stream {
-    /// How long the history is: makes ids where a server gives none.
+    /// The length of the history; used to make ids if the server gives none.
     turn: usize,
     id: Option<String>,
     text: String,
@@ -21,7 +21,7 @@ pub(in crate::model) struct Stream {
     usage: Usage,
 }
 
-/// A call that is still being written.
+/// A call that is still arriving.
 #[derive(Debug, Default)]
 struct Growing {
     index: Option<u64>,
@@ -57,7 +57,7 @@ impl Wire for Stream {
         self.take(&body, "message", observer)
     }
 
-    /// Not every server says `[DONE]`.
+    /// Not every server sends `[DONE]`.
     fn is_whole(&self) -> bool {
         self.finish.is_some()
     }
@@ -149,8 +149,8 @@ impl Stream {
         Ok(())
     }
 
-    /// Which call a part belongs to. Servers that send whole calls give them all the same index,
-    /// or none: there, another id or a name begins another call.
+    /// Which call a part belongs to. Servers that send whole calls give them all the same index or none;
+    /// there, a new id or a name begins a new call.
     fn position(&self, index: Option<u64>, id: &str, name: &str) -> Option<usize> {
         let at = match index {
             Some(_) => self.calls.iter().rposition(|call| call.index == index),
