@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_not_known_is_told_what_there_is() {
+    fn an_unknown_model_name_is_refused_with_the_known_ones() {
         let known = "`anthropic:`, `openai:`, `openai-chat:`, `ollama:`, `scripted:`";
         let cases = [
             ("gpt-5", format!("there is no model `gpt-5`; a model's name begins with {known}")),

@@ -1,4 +1,4 @@
-//! Servers of tools: a real process that speaks MCP, and each way in which it can go wrong.
+//! MCP servers: a real process, and each way in which it can fail.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -116,8 +116,7 @@ fn only_what_both_lists_let_through_is_there() {
     assert_eq!(starts(&folder).len(), before, "a server that nobody may use is not started");
 }
 
-/// A server that ends by itself is started once more, then given up; what was under way is not done
-/// a second time.
+/// A server that crashes is restarted once, then given up; a call that was under way is not repeated.
 #[test]
 fn a_server_that_crashes_is_started_once_more() {
     let folder = place();
@@ -154,7 +153,7 @@ fn a_server_that_does_not_answer_is_not_waited_for() {
     was_told(&folder);
 }
 
-/// Waits, for a bounded time, until the server has heard that a call is not wanted any more.
+/// Waits, for a bounded time, until the server has got the cancellation of a call.
 fn was_told(folder: &TempDir) {
     let until = Instant::now() + Duration::from_secs(20);
     while !folder.path().join("cancelled").exists() {
@@ -164,7 +163,7 @@ fn was_told(folder: &TempDir) {
 }
 
 #[test]
-fn a_call_that_nobody_wants_any_more_ends() {
+fn a_cancelled_call_ends() {
     let folder = place();
     let boxed = server(folder.path(), TABLE);
     boxed.list(&Cancel::default());
@@ -201,7 +200,7 @@ fn a_server_that_does_not_start_says_why_and_the_others_are_there() {
     assert_eq!(boxed.list(&cancel), Vec::new(), "nor is it waited for when nobody wants it");
 }
 
-/// What a server sends in a flood is cut, and its structure left out.
+/// An answer that is too long is cut.
 #[test]
 fn a_long_answer_is_cut() {
     let folder = place();
@@ -220,7 +219,7 @@ fn a_long_answer_is_cut() {
     assert!(text.len() <= 1 << 20 && text.ends_with('é') && note.contains("cut here"), "{note}");
 }
 
-/// A list without an end, and an answer without one: both are heard so far and no further.
+/// An endless list and an endless answer are both read up to a limit.
 #[test]
 fn a_server_that_never_ends_is_not_listened_to_for_ever() {
     let folder = place();

@@ -50,7 +50,7 @@ fn a_program_gets_its_input_and_what_it_says_is_the_answer() {
 }
 
 #[test]
-fn no_shell_reads_its_words() {
+fn a_program_runs_without_a_shell() {
     let folder = place();
     let answer =
         called(&folder, &["printf", "%s", "$(touch made); `touch made` | cat"], "", &json!({}));
@@ -136,7 +136,7 @@ fn all_that_a_program_started_ends_when_its_time_is_over() {
 }
 
 #[test]
-fn a_call_that_nobody_wants_any_more_ends() {
+fn a_cancelled_call_ends() {
     let folder = place();
     let boxed = toolbox(
         &tool(&["sh", "-c", "sleep 600 & echo $! > pid.new; mv pid.new pid; wait"], ""),
@@ -215,8 +215,8 @@ fn an_agent_has_what_its_file_lists() {
     assert_eq!(boxed.about("lint_all"), Some(expected));
 }
 
-/// A session of its own, a parent that is gone, an environment without our mark: what a tool leaves
-/// ends with it all the same.
+/// Processes that a tool leaves behind are killed, also in a session of their own, without their parent,
+/// or without our mark.
 #[test]
 fn what_leaves_its_process_group_ends_too() {
     let ways = [

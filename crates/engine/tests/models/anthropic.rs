@@ -117,7 +117,7 @@ fn each_stop_reason_is_known() {
 }
 
 #[test]
-fn an_input_that_is_no_object_is_handed_on_as_broken() {
+fn an_input_that_is_not_an_object_is_passed_on_as_broken() {
     for broken in ["{\"a\": ", "[1]", "nonsense"] {
         let mut events = vec![
             start(0, &json!({"type": "tool_use", "id": "t", "name": "read", "input": {}})),

@@ -20,7 +20,7 @@ use punchlist_engine::model::{
 };
 use serde_json::{Value, json};
 
-/// Long enough for whoever answers, on a machine that is busy.
+/// Long enough for a server on a busy machine.
 const LONG: Duration = Duration::from_secs(30);
 
 const KEY: &str = "test-key-0123456789";
@@ -43,7 +43,7 @@ fn with(address: &str, spec: &str, settings: &Settings) -> Box<dyn Model> {
     open(spec, settings, &env).unwrap()
 }
 
-/// Everything that was told, in words.
+/// Everything that was observed, as text.
 type Heard = Vec<String>;
 
 fn ask(model: &dyn Model, request: &Request<'_>, cancel: &Cancel) -> (Result<Reply, Fault>, Heard) {

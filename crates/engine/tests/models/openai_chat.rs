@@ -75,7 +75,7 @@ fn text_and_parallel_calls_make_one_reply() {
 }
 
 #[test]
-fn calls_are_told_apart_where_a_server_does_not_number_them() {
+fn calls_are_kept_apart_if_a_server_does_not_number_them() {
     let whole = |id: &Value, index: &Value, name: &str| {
         let function = json!({"name": name, "arguments": "{}"});
         json!({"index": index, "id": id, "function": function})
@@ -128,7 +128,7 @@ fn each_finish_reason_is_known() {
 }
 
 #[test]
-fn an_input_that_is_no_object_is_handed_on_as_broken() {
+fn an_input_that_is_not_an_object_is_passed_on_as_broken() {
     for broken in ["{\"a\": ", "[1]", "nonsense"] {
         let part = json!([{"index": 0, "id": "a", "function": {"name": "f", "arguments": broken}}]);
         let (reply, _) = read(&[calls(&part), finish("length")]);

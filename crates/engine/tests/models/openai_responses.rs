@@ -116,7 +116,7 @@ fn each_way_to_end_is_known() {
 }
 
 #[test]
-fn an_input_that_is_no_object_is_handed_on_as_broken() {
+fn an_input_that_is_not_an_object_is_passed_on_as_broken() {
     for broken in ["{\"a\": ", "[1]", "nonsense"] {
         let output = json!([function_call("c", "f", broken)]);
         let response = json!({"status": "incomplete", "output": output});

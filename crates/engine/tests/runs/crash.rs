@@ -1,8 +1,7 @@
 //! A process that dies at any store call of a delegation loses nothing and doubles nothing.
 //!
-//! The test starts itself again as a child that works on the same store and ends without a word at
-//! the n-th call, for every n there is. Then another worker goes on, as it would when the leases of
-//! the dead one have run out.
+//! The test starts itself as a child that works on the same store and exits at the n-th store call, for
+//! every n. Then another worker continues, as it would after the leases of the dead one have ended.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -149,7 +148,7 @@ impl Site {
     }
 }
 
-/// Dies at the call that the environment names, without a word to anybody.
+/// Exits at the store call that the environment names.
 fn die_there() {
     static CALLS: AtomicUsize = AtomicUsize::new(0);
     let at: Option<usize> = env::var(AT).ok().and_then(|at| at.parse().ok());

@@ -1,4 +1,4 @@
-//! What the driver costs: nothing where it has nothing to say, and no more with every continuation.
+//! The cost of the driver: none without a continuation, and the same for every continuation.
 
 use std::sync::{Arc, Mutex};
 

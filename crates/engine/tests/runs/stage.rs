@@ -116,7 +116,7 @@ impl Stage {
         self.worker(&|| false, &|_| {}, |worker| worker.once());
     }
 
-    /// The same; when this happens for the first time, something else does, too.
+    /// Like `work`, but calls `then` the first time this happens.
     pub(crate) fn work_and(&self, when: &str, then: impl Fn() + Sync) {
         let happened = AtomicBool::new(false);
         let hear = |words: &str| {
@@ -128,7 +128,7 @@ impl Stage {
         assert!(happened.load(Ordering::SeqCst), "{:#?}", self.told());
     }
 
-    /// The same; work of this type is taken by somebody else as soon as it is handed on.
+    /// Like `work`, but another worker takes the delegation of this type at once.
     pub(crate) fn work_and_take(&self, kind: &str) -> Value {
         let taken = Mutex::new(Value::Null);
         self.work_and("delegate returned", || *taken.lock().unwrap() = self.take(kind));
@@ -137,11 +137,11 @@ impl Stage {
         taken
     }
 
-    /// Goes on, and waits for what is not due yet, until this has happened so often.
+    /// Works, also on what becomes due later, until this has happened so many times.
     pub(crate) fn work_until(&self, when: &str, times: usize) {
         let seen = AtomicUsize::new(0);
         let has_happened = || seen.load(Ordering::SeqCst) >= times;
-        // Whoever waits in vain fails, and does not hang.
+        // The test fails instead of hanging.
         let until = Instant::now() + Duration::from_secs(60);
         let is_stopped = || has_happened() || Instant::now() > until;
         let hear = |words: &str| {
@@ -182,13 +182,13 @@ impl Stage {
         job(&worker).unwrap();
     }
 
-    /// Somebody outside takes work.
+    /// A worker outside takes a delegation.
     pub(crate) fn take(&self, kind: &str) -> Value {
         let worker = self.envelope(Role::Worker);
         self.world.call_in(&worker, "delegation_take", json!({ "types": [kind] })).unwrap()
     }
 
-    /// And says what came of it.
+    /// The worker outside reports.
     pub(crate) fn report(&self, taken: &Value, said: &Value) {
         let (id, epoch) = (&taken["delegation"]["id"], &taken["epoch"]);
         let mut input = json!({ "delegationId": id, "epoch": epoch });

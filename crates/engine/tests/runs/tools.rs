@@ -19,9 +19,9 @@ use crate::stage::Stage;
 
 on_every_lasting_store!(
     what_fails_twice_is_held_and_the_next_goes_on,
-    what_fails_once_is_only_told,
+    a_single_failure_is_only_reported,
     a_tool_that_asks_is_called_after_the_answer,
-    who_waits_for_one_that_waits_lies_down_too,
+    a_run_is_suspended_while_its_delegate_waits,
 );
 
 /// A tool that does what a test says.
@@ -105,7 +105,7 @@ text = "One is done."
 }
 
 /// S-32: a failure that passes leaves no trace on the item.
-fn what_fails_once_is_only_told(backend: Backend) {
+fn a_single_failure_is_only_reported(backend: Backend) {
     let script = r#"
 [[steps]]
 calls = [ { tool = "create_todo", input = { items = [ { title = "deploy" } ] }, save = "plan" } ]
@@ -132,8 +132,8 @@ text = "Done."
     );
 }
 
-/// S-31, S-34: the call has no result before the person answered, and is made then; also where the answer
-/// comes while the process is about to lie down.
+/// S-31, S-34: the call is made only after the person's answer, also if the answer comes while the run is
+/// being suspended.
 fn a_tool_that_asks_is_called_after_the_answer(backend: Backend) {
     let script = "[[steps]]\ncalls = [ { tool = \"deploy\" } ]\n[[steps]]\ntext = \"Deployed.\"";
     for at_once in [false, true] {
@@ -168,9 +168,9 @@ fn a_tool_that_asks_is_called_after_the_answer(backend: Backend) {
     }
 }
 
-/// S-31, X-15, X-16: a worker that needs leave parks, and so does whoever waits for it; the answer
-/// brings both to their end, and the tool is called once.
-fn who_waits_for_one_that_waits_lies_down_too(backend: Backend) {
+/// S-31, X-15, X-16: a worker that needs permission is suspended, and so is the run that waits for it; the
+/// answer lets both end, and the tool is called once.
+fn a_run_is_suspended_while_its_delegate_waits(backend: Backend) {
     let agents = "[agents.primary]\nmodel = \"scripted:p\"\n\
                   [agents.coder]\nmodel = \"scripted:c\"\nrole = \"worker\"\n";
     let tool = "[tools.copy]\ncommand = [\"cat\"]\ndescription = \"copies\"\n\
@@ -194,7 +194,7 @@ fn who_waits_for_one_that_waits_lies_down_too(backend: Backend) {
     let once =
         json!({ "gateId": gate["id"], "decision": "resume", "response": { "allow": "once" } });
     stage.call("gate_answer", once).unwrap();
-    // The lease of who parked has ended.
+    // The lease of the suspended worker has ended.
     let ended = sql!("UPDATE delegations SET lease_until = 0");
     stage.world.ops.store().unwrap().write(|tx| tx.write(ended, &[])).unwrap();
     let did = stage.runtime(&|| false, |runtime| {

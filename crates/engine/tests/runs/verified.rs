@@ -1,4 +1,4 @@
-//! Where a report completes an item, the agent that keeps the plan cannot say it (F-7).
+//! If a worker's report completes an item, the agent that keeps the plan cannot complete it itself (F-7).
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,4 @@
-//! What a collector hears of runs, and that no run minds whether it listens.
+//! What a collector gets of runs, and that runs do not depend on it.
 
 mod delivery;
 mod listener;
