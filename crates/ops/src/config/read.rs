@@ -68,6 +68,14 @@ pub(super) fn onto(
         }
         let agent: AgentConfig = table(&path, value)?;
         agent.check(&path, origin)?;
+        let agent = match roster.get(name) {
+            Some(user)
+                if read.origins.get(&path) == Some(&Origin::User) && origin == Origin::Project =>
+            {
+                agent.within(user)
+            }
+            _ => agent,
+        };
         roster.insert(name.clone(), agent);
         read.origins.insert(path, origin);
     }

@@ -138,6 +138,58 @@ impl AgentConfig {
         self.tools.as_ref().is_none_or(|tools| tools.iter().any(may))
     }
 
+    /// This table of a project's file, for an agent that the user's file configures, too. An agent can
+    /// edit a project's file, so it only restricts further: it lifts no limit, adds no tool and
+    /// inherits no role above root. What the user's file leaves open the project's file may set.
+    pub(super) fn within(self, user: &Self) -> Self {
+        fn lower<T: Ord>(own: Option<T>, user: Option<T>) -> Option<T> {
+            match (own, user) {
+                (Some(own), Some(user)) => Some(own.min(user)),
+                (own, user) => own.or(user),
+            }
+        }
+        let role = user
+            .role
+            .filter(|role| may_any(*role, Subject::Configuration, Action::FromProjectFile));
+        let tools = match (self.tools, &user.tools) {
+            (Some(own), Some(allowed)) => {
+                let is_allowed = |entry: &ToolPattern| {
+                    let covers = |name| allowed.iter().any(|allowed| allowed.matches(name));
+                    allowed.contains(entry) || entry.exact().is_some_and(covers)
+                };
+                Some(own.into_iter().filter(is_allowed).collect())
+            }
+            (own, allowed) => own.or_else(|| allowed.clone()),
+        };
+        Self {
+            model: self.model.or_else(|| user.model.clone()),
+            // The lower role counts; roles are ordered from the operator down.
+            role: self.role.max(role),
+            tools,
+            subagents: if self.subagents.is_empty() {
+                user.subagents.clone()
+            } else {
+                self.subagents
+            },
+            instructions: self.instructions.or_else(|| user.instructions.clone()),
+            reasoning_effort: self.reasoning_effort.or_else(|| user.reasoning_effort.clone()),
+            todo_review: match user.todo_review {
+                Some(Review::Review) => user.todo_review,
+                _ => self.todo_review.or(user.todo_review),
+            },
+            completion: match user.completion {
+                Some(Completion::Verified) => user.completion,
+                _ => self.completion.or(user.completion),
+            },
+            todo_driven_execution: self.todo_driven_execution.or(user.todo_driven_execution),
+            max_todo_continuations: lower(self.max_todo_continuations, user.max_todo_continuations),
+            todo_continuation: self.todo_continuation.or_else(|| user.todo_continuation.clone()),
+            todo_check_interval_ms: self.todo_check_interval_ms.max(user.todo_check_interval_ms),
+            max_iterations: lower(self.max_iterations, user.max_iterations),
+            max_tokens: lower(self.max_tokens, user.max_tokens),
+        }
+    }
+
     /// Checks what does not depend on other agents.
     pub(super) fn check(&self, path: &str, origin: Origin) -> Result<(), Fault> {
         let bad = |field: &str, found: &str, expected: String| Fault::BadValue {

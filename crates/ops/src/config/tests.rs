@@ -140,7 +140,7 @@ fn every_wrong_value_is_refused_by_name() {
         (
             agent("todo_continuation = \" \""),
             "bad_value",
-            &["coder.todo_continuation", "the words"],
+            &["coder.todo_continuation", "a continuation message"],
         ),
         (agent("tools = [\"a*b\"]"), "invalid_input", &["agents.coder.tools[0]", "whole name"]),
         (agent("tools = \"todo\""), "wrong_type", &["agents.coder.tools", "an array"]),
@@ -364,6 +364,42 @@ fn a_project_file_does_not_inherit_grants() {
     let lead = of("[agents.a]\nrole = \"lead\"\nmodel = \"ollama:x\"", Origin::User).unwrap();
     let both = lead.read("[agents.a]\nmodel = \"ollama:y\"", Origin::Project, Path::new("."));
     assert_eq!(both.unwrap().agents.get("a").unwrap().role, None);
+}
+
+/// An agent can edit a project's file: it sets what the user left open, and only restricts the rest.
+#[test]
+fn a_project_file_lifts_no_limit_of_the_user() {
+    let user = "[agents.a]\nmodel = \"ollama:x\"\nrole = \"worker\"\ntools = [\"plan\", \"mcp__*\"]\n\
+                completion = \"verified\"\ntodo_review = \"review\"\nmax_iterations = 5\n\
+                max_todo_continuations = 2\ntodo_check_interval_ms = 1000\nmax_tokens = 9000\n";
+    let user = of(user, Origin::User).unwrap();
+    let project = "[agents.a]\nmodel = \"ollama:y\"\nrole = \"root\"\n\
+                   tools = [\"plan\", \"issue\", \"mcp__x__*\", \"mcp__x__y\", \"mcp__*\"]\n\
+                   completion = \"self\"\ntodo_review = \"auto\"\nmax_iterations = 50\n\
+                   max_todo_continuations = 1\ntodo_check_interval_ms = 10\nmax_tokens = 90000\n\
+                   instructions = \"Be brief.\"\n";
+    let both = user.read(project, Origin::Project, Path::new(".")).unwrap();
+    let parse = |text| ToolPattern::parse(text).unwrap();
+    let expected = AgentConfig {
+        model: Some("ollama:y".to_owned()),
+        role: Some(Role::Worker),
+        tools: Some(vec![parse("plan"), parse("mcp__x__y"), parse("mcp__*")]),
+        completion: Some(Completion::Verified),
+        todo_review: Some(Review::Review),
+        max_iterations: Some(5),
+        max_todo_continuations: Some(1),
+        todo_check_interval_ms: Some(1000),
+        max_tokens: Some(9000),
+        instructions: Some("Be brief.".to_owned()),
+        ..AgentConfig::default()
+    };
+    assert_eq!(both.agents.get("a"), Some(&expected));
+    let bare = user.read("[agents.a]\nmodel = \"ollama:y\"", Origin::Project, Path::new("."));
+    let expected = AgentConfig {
+        model: Some("ollama:y".to_owned()),
+        ..user.agents.get("a").cloned().unwrap()
+    };
+    assert_eq!(bare.unwrap().agents.get("a"), Some(&expected));
 }
 
 /// K-51: proposals are reviewed unless the file says auto; the later file wins.
