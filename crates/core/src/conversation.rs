@@ -111,11 +111,13 @@ pub enum Part {
 }
 
 /// A call of a tool, as a model made it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct ToolCall {
+    /// The model's id of the call.
     pub id: String,
+    /// The tool.
     pub name: String,
-    /// JSON, or whatever came instead of it.
+    /// Its input as JSON text, or what the model sent instead of JSON.
     pub input: String,
 }
 

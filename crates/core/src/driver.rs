@@ -45,6 +45,19 @@ pub enum Finish {
     Cancelled,
 }
 
+impl Wait {
+    /// The name that callers see.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Gate(_) => "gate",
+            Self::Delegations(_) => "delegations",
+            Self::Cooldown(_) => "cooldown",
+            Self::Pause => "pause",
+        }
+    }
+}
+
 impl Finish {
     pub const ALL: [Self; 8] = [
         Self::EndTurn,
@@ -103,7 +116,8 @@ pub struct Facts<'a> {
 }
 
 /// What is to be done.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Call the model again; where an item is named, the continuation prompt goes with it.
     Continue {

@@ -1,5 +1,6 @@
 //! What a run may use up, and what it has used.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Work;
@@ -66,11 +67,18 @@ impl Budget {
 }
 
 /// The tokens of one call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Spent {
+    /// Tokens that went in.
+    #[schemars(with = "i64")]
     pub input: u64,
+    /// Of these, the ones read from the maker's cache.
+    #[serde(default)]
+    #[schemars(with = "i64")]
     pub cached: u64,
+    /// Tokens that came out.
+    #[schemars(with = "i64")]
     pub output: u64,
 }
 

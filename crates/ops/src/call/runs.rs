@@ -19,6 +19,7 @@ use punchlist_store::rows::lists::Lock;
 use super::{Call, host_id};
 use crate::Error;
 use crate::config::Overrides;
+use crate::operations::run_step::{Reply, ToolResult};
 
 /// How long others leave a new run to the process that began it.
 const HELD_S: i64 = 30;
@@ -41,27 +42,6 @@ pub(crate) struct NewRun {
     pub held: bool,
 }
 
-/// A reply of a model.
-#[derive(Clone, Debug)]
-pub(crate) struct Reply {
-    pub text: String,
-    pub part: Part,
-    pub spent: Spent,
-    pub window: Option<u64>,
-    /// How much had been said to the run when the model was called.
-    pub heard: Option<u32>,
-}
-
-/// What came of a call.
-#[derive(Clone, Debug)]
-pub(crate) struct ToolResult {
-    pub text: String,
-    pub part: Part,
-    pub changed: bool,
-    pub touched_list: bool,
-    /// A tool from outside: where it fails twice on an item, the item is held (S-25, S-32).
-    pub outside: bool,
-}
 impl Call<'_, '_> {
     /// Begins a run that answers a message.
     pub(crate) fn start_run(
@@ -218,17 +198,16 @@ impl Call<'_, '_> {
         Ok(driven.run)
     }
 
-    pub(crate) fn record_reply(&mut self, run: Run, reply: Reply) -> Result<Run, Error> {
-        let calls = match &reply.part {
-            Part::Reply { calls, .. } => of_calls(calls),
-            Part::Result { .. } => None,
-        };
+    pub(crate) fn record_reply(&mut self, run: Run, reply: &Reply) -> Result<Run, Error> {
+        let calls = of_calls(&reply.calls);
         let (spent, window, heard) = (reply.spent, reply.window, reply.heard);
         let command = RecordReply { spent, calls, window, heard };
         let decision = self.decided(&command, &run, (run.project_id, &run.id))?;
         let said = (Speaker::Assistant, MessageKind::Text);
-        let (author, part) = (run.actor().principal, Some((run.id, Some(reply.part.clone()))));
-        self.post_as(author, run.project_id, run.conversation_id, said, reply.text, part)?;
+        let Reply { text, calls, raw, finish, seen, .. } = reply.clone();
+        let part = Part::Reply { calls, raw, finish, seen };
+        let (author, part) = (run.actor().principal, Some((run.id, Some(part))));
+        self.post_as(author, run.project_id, run.conversation_id, said, text, part)?;
         self.record_run(run.project_id, Some(run), &decision)
     }
 
@@ -236,23 +215,23 @@ impl Call<'_, '_> {
     pub(crate) fn record_result(
         &mut self,
         run: Run,
-        result: ToolResult,
+        result: &ToolResult,
     ) -> Result<(Run, Option<TodoId>), Error> {
-        let is_error = matches!(result.part, Part::Result { is_error: true, .. });
-        let failed_on = match result.outside && is_error {
+        let ToolResult { call_id, name, text, is_error, changed, touched_list, outside } =
+            result.clone();
+        let failed_on = match outside && is_error {
             true => self.next_item(&run)?,
             false => None,
         };
-        let ToolResult { changed, touched_list, .. } = result;
         let command = RecordResult { changed, touched_list, failed_on };
         let (decision, given_up) = self.decided(&command, &run, (run.project_id, &run.id))?;
         let said = (Speaker::User, MessageKind::Result);
-        let error = is_error.then(|| result.text.clone());
-        let (author, part) = (run.actor().principal, Some((run.id, Some(result.part))));
-        self.post_as(author, run.project_id, run.conversation_id, said, result.text, part)?;
+        let part = Part::Result { call_id, name, is_error };
+        let (author, part) = (run.actor().principal, Some((run.id, Some(part))));
+        self.post_as(author, run.project_id, run.conversation_id, said, text, part)?;
         let run = self.record_run(run.project_id, Some(run), &decision)?;
-        let held = match (given_up, error) {
-            (Some(todo), Some(error)) => self.hold_failed(&run, todo, &error)?,
+        let held = match given_up {
+            Some(todo) if is_error => self.hold_failed(&run, todo, &result.text)?,
             _ => None,
         };
         Ok((run, held))
