@@ -124,6 +124,19 @@ pub struct ToolCall {
 /// How every message begins that punchlist writes by itself.
 pub const SYNTHETIC: &str = "[synthetic · punchlist]";
 
+/// A message that punchlist writes by itself. A heading begins a line of its own.
+#[must_use]
+pub fn synthetic(text: &str) -> String {
+    let gap = if text.starts_with('#') { "\n\n" } else { " " };
+    format!("{SYNTHETIC}{gap}{text}")
+}
+
+/// Does the actor speak to agents as a person, who they answer?
+#[must_use]
+pub fn instructs(actor: &Actor) -> bool {
+    may_any(actor.role, Subject::Conversation, Action::Instruct)
+}
+
 impl Conversation {
     /// Whom a person speaks to here: who plans and reviews, or who owns the pillar (F-5).
     #[must_use]
@@ -146,7 +159,7 @@ impl Conversation {
         if !self.is_of(actor) {
             return Err(Refusal::UnknownConversation { conversation: self.id.to_string() });
         }
-        match (may_any(actor.role, Subject::Conversation, Action::Instruct), at_work) {
+        match (instructs(actor), at_work) {
             (true, Some(agent)) => {
                 let (conversation, agent) = (self.id, agent.clone());
                 Err(Refusal::AgentAtWork { conversation, agent })

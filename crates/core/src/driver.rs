@@ -9,6 +9,7 @@
 //! continuation or a person begins a new one, and continuations are counted and have to bear fruit.
 
 mod budget;
+mod fingerprint;
 mod prompt;
 mod reason;
 mod work;
@@ -16,6 +17,7 @@ mod work;
 pub use budget::{
     Budget, CONTINUATIONS, Counters, FAILURES_MAX, ITERATIONS, ITERATIONS_WITH_PLAN, Spent,
 };
+pub use fingerprint::of_calls;
 pub use prompt::{
     UNHEARD, Ways, between, context, continuation, incomplete, planning_section, system,
 };

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use punchlist_core::conversation::{Message, Part};
-use punchlist_core::run::ConfigureRun;
+use punchlist_core::run::may_execute;
 use punchlist_core::{MessageId, Run, RunId};
 use punchlist_store::rows::lists::Lock;
 use punchlist_store::{self as store, Load, Tx};
@@ -64,8 +64,7 @@ impl Ops {
             needs_token(tx, envelope.proof)?;
             let mut call = Call::new(tx, &envelope, "run", ids.clone());
             let (run, _) = call.run(&run.to_string(), Lock::No)?;
-            let executor = &envelope.actor;
-            ConfigureRun { executor, settings: None }.check(&run).map_err(|r| r.refusal.into())
+            may_execute(&run, &envelope.actor).map_err(|refused| refused.refusal.into())
         })
     }
 

@@ -5,18 +5,17 @@
 //! down or by the next one.
 
 use punchlist_core::conversation::{Channel, Conversation, MessageKind, Part, SYNTHETIC, Speaker};
-use punchlist_core::driver::{Finish, Spent, Trigger, Ways};
+use punchlist_core::driver::{Finish, Spent, Trigger, Ways, of_calls};
 use punchlist_core::run::{
     ConfigureRun, RecordReply, RecordResult, RecordStart, RecordSummary, Settings, StartRun,
     TakeRun, Taken, WORKER_DIED,
 };
 use punchlist_core::{
-    AgentPath, ConversationId, Decision, Delegation, ProjectId, Reach, Refusal, Role, Run, RunId,
-    Scope, Session, TodoId,
+    Actor, AgentPath, ConversationId, Decision, Delegation, ProjectId, Reach, Refusal, Role, Run,
+    RunId, Scope, Session, TodoId,
 };
 use punchlist_store::rows::lists::Lock;
 
-use super::delegations::system;
 use super::{Call, host_id};
 use crate::Error;
 use crate::config::Overrides;
@@ -68,9 +67,8 @@ impl Call<'_, '_> {
             names_model: new.names_model,
             held: new.held,
         };
-        let (actor, now) = (self.envelope.actor.clone(), self.envelope.now);
-        let decided = command.decide(project, &actor, now, &mut self.ids);
-        let mut decision = decided.map_err(|refused| self.refuse(project, &project, refused))?;
+        let now = self.envelope.now;
+        let mut decision = self.decided(&command, project, (project, &project))?;
         let effects = std::mem::take(&mut decision.effects);
         let run = self.record_run(project, None, &decision)?;
         for effect in &effects {
@@ -139,9 +137,7 @@ impl Call<'_, '_> {
     /// The run to write to, for the process that has it and no other.
     pub(crate) fn run_held(&mut self, named: &str, epoch: i64) -> Result<Run, Error> {
         let (run, current) = self.run(named, Lock::Row)?;
-        if current != epoch {
-            return Err(Refusal::StaleRun { run: run.id, epoch, current }.into());
-        }
+        run.fence(epoch, current)?;
         Ok(run)
     }
 
@@ -168,13 +164,13 @@ impl Call<'_, '_> {
     /// Gives a run that an agent queued the settings of this process, and ends one that this
     /// process may not play.
     fn configure_run(&mut self, run: Run) -> Result<Run, Error> {
-        let system = system();
+        let system = Actor::system();
         let executor = self.envelope.context.executor.as_ref().unwrap_or(&system);
         let over = Overrides { drives: Some(run.settings.drives), ..Overrides::default() };
         let settings = self.envelope.agents.settings(run.agent.as_str(), &over).ok();
         let settings = settings.map(|(settings, _)| settings);
-        let decided = ConfigureRun { executor, settings }.decide(&run);
-        let decision = decided.map_err(|r| self.refuse(run.project_id, &run.id, r))?;
+        let of = (run.project_id, &run.id as _);
+        let decision = self.decided_by(executor, &ConfigureRun { settings }, &run, of)?;
         match decision.events.is_empty() {
             true => Ok(run),
             false => self.record_run(run.project_id, Some(run), &decision),
@@ -184,7 +180,8 @@ impl Call<'_, '_> {
     /// The process that had a run died: that is remembered, or, where it is once too often, the run
     /// ends and the item it worked on is held.
     pub(super) fn after_death(&mut self, run: Run) -> Result<Run, Error> {
-        let detail = match (TakeRun { after_death: true }).decide(&run) {
+        let taken = TakeRun { after_death: true };
+        let detail = match self.decided(&taken, &run, (run.project_id, &run.id))? {
             Taken::GoesOn(decision) if decision.events.is_empty() => return Ok(run),
             Taken::GoesOn(decision) => {
                 return self.record_run(run.project_id, Some(run), &decision);
@@ -202,13 +199,10 @@ impl Call<'_, '_> {
     }
 
     pub(crate) fn record_reply(&mut self, run: Run, reply: &Reply) -> Result<Run, Error> {
-        // Ids are new every time.
-        let calls: Vec<_> = reply.calls.iter().map(|call| (&call.name, &call.input)).collect();
-        let has_calls = !calls.is_empty();
+        let calls = of_calls(&reply.calls);
         let (spent, window, heard) = (reply.spent, reply.window, reply.heard);
-        let command = RecordReply { spent, calls, has_calls, window, heard };
-        let decided = command.decide(&run);
-        let decision = decided.map_err(|r| self.refuse(run.project_id, &run.id, r))?;
+        let command = RecordReply { spent, calls, window, heard };
+        let decision = self.decided(&command, &run, (run.project_id, &run.id))?;
         let said = (Speaker::Assistant, MessageKind::Text);
         let Reply { text, calls, raw, finish, seen, .. } = reply.clone();
         let part = Part::Reply { calls, raw, finish, seen };
@@ -229,8 +223,8 @@ impl Call<'_, '_> {
             true => self.next_item(&run)?,
             false => None,
         };
-        let decided = RecordResult { changed, touched_list, failed_on }.decide(&run);
-        let (decision, given_up) = decided.map_err(|r| self.refuse(run.project_id, &run.id, r))?;
+        let command = RecordResult { changed, touched_list, failed_on };
+        let (decision, given_up) = self.decided(&command, &run, (run.project_id, &run.id))?;
         let said = (Speaker::User, MessageKind::Result);
         let part = Part::Result { call_id, name, is_error };
         let (author, part) = (run.actor().principal, Some((run.id, Some(part))));
@@ -250,8 +244,8 @@ impl Call<'_, '_> {
         text: &str,
         spent: Spent,
     ) -> Result<Run, Error> {
-        let decided = RecordSummary { spent }.decide(&run);
-        let decision = decided.map_err(|r| self.refuse(run.project_id, &run.id, r))?;
+        let command = RecordSummary { spent };
+        let decision = self.decided(&command, &run, (run.project_id, &run.id))?;
         let said = (Speaker::User, MessageKind::Summary);
         let text = format!("{SYNTHETIC} {text}");
         let (author, part) = (run.actor().principal, Some((run.id, None)));
@@ -261,8 +255,8 @@ impl Call<'_, '_> {
 
     /// An outside tool is about to be called.
     pub(crate) fn record_start(&mut self, run: Run, call_id: String) -> Result<Run, Error> {
-        let decided = RecordStart { call_id }.decide(&run);
-        let decision = decided.map_err(|r| self.refuse(run.project_id, &run.id, r))?;
+        let command = RecordStart { call_id };
+        let decision = self.decided(&command, &run, (run.project_id, &run.id))?;
         self.record_run(run.project_id, Some(run), &decision)
     }
 
