@@ -5,6 +5,7 @@
 use punchlist_core::authority::Action;
 use punchlist_core::{Actor, Time};
 use punchlist_store::migrate::IDENTITY_TO_COME;
+use punchlist_store::rows::tokens::Token;
 use punchlist_store::{Target, Tx};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -63,13 +64,7 @@ impl Ops {
         let (found, clock) = self
             .store()?
             .read(move |tx| Ok::<_, Error>((tx.token_by_digest(&digest)?, tx.clock()?)))?;
-        let token = found.ok_or(Error::BadToken { fault: TokenFault::Unknown })?;
-        if let Some(at) = token.revoked_at {
-            return Err(Error::BadToken { fault: TokenFault::Revoked { at } });
-        }
-        if let Some(at) = token.expires_at.filter(|at| *at <= clock) {
-            return Err(Error::BadToken { fault: TokenFault::Expired { at } });
-        }
+        let token = valid(found, clock)?;
         Ok((prove_by(&token, facts)?, Proof::Token(token.id)))
     }
 
@@ -82,6 +77,18 @@ impl Ops {
             return Ok(());
         }
         self.store()?.read(move |tx| needs_token(tx, proof))
+    }
+
+    /// Does a proof that was good when a process started still hold? For everything that goes on by
+    /// itself: it asks again at every round, so that revoking a token ends it.
+    pub fn still_admits(&self, proof: Proof) -> Result<(), Error> {
+        self.store()?.read(move |tx| {
+            if let Proof::Token(id) = proof {
+                let clock = tx.clock()?;
+                valid(tx.token(id)?, clock)?;
+            }
+            needs_token(tx, proof)
+        })
     }
 
     /// Like `admits`, for writes: if only some streams are a terminal, it is unclear who is
@@ -118,6 +125,18 @@ impl Ops {
         }
         Ok(store.write(move |tx| operator_seen(tx, now))?)
     }
+}
+
+/// A token as it was found, if it is valid now.
+fn valid(found: Option<Token>, clock: Time) -> Result<Token, Error> {
+    let token = found.ok_or(Error::BadToken { fault: TokenFault::Unknown })?;
+    if let Some(at) = token.revoked_at {
+        return Err(Error::BadToken { fault: TokenFault::Revoked { at } });
+    }
+    if let Some(at) = token.expires_at.filter(|at| *at <= clock) {
+        return Err(Error::BadToken { fault: TokenFault::Expired { at } });
+    }
+    Ok(token)
 }
 
 /// The stored fact with the identity rule.
