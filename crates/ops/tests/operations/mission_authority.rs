@@ -254,10 +254,10 @@ fn a_narrowed_token_sees_only_its_mission_or_pillar(backend: Backend) {
     let (other, elsewhere) = (desk.owner("onboarding"), desk.tied(Role::Lead, "other", None));
     for who in [&other, &elsewhere] {
         assert_eq!(listed(who, json!({})), Ok(vec![]));
-        assert_eq!(listed(who, json!({ "todoId": id })), Err("out_of_reach"));
+        assert_eq!(listed(who, json!({ "todoId": id })), Err("unknown_todo"));
         for name in ["delegation_show", "delegation_cancel"] {
             let refused = desk.refused(who, name, json!({ "delegationId": made }));
-            assert_eq!(refused.code(), "out_of_reach", "{name}");
+            assert_eq!(refused.code(), "unknown_delegation", "{name}");
         }
     }
     let none = desk.call(&other, "delegation_take", json!({}));
