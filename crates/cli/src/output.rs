@@ -125,7 +125,9 @@ pub(crate) fn warn(text: &str) {
 /// An error on standard error: what happened, and what to do next.
 pub(crate) fn fail(code: &str, message: &str, hint: &str) {
     let mut err = AutoStream::auto(io::stderr().lock());
-    let message = clean(message);
+    // A message quotes texts of others, which must not make lines of their own.
+    let message: Vec<&str> = message.lines().map(str::trim).collect();
+    let message = line(&message.join(" "));
     drop(writeln!(err, "{RED}error{RED:#} [{code}]: {message}"));
     if !hint.is_empty() {
         drop(writeln!(err, "{}", indent(&clean(hint))));
