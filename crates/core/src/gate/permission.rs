@@ -125,6 +125,7 @@ impl AskPermission {
                 "definition": self.definition,
             }),
             asked_by: actor.principal.clone(),
+            reach: actor.reach.clone(),
             agent: self.agent.clone(),
             created_at: now,
             revision: ground.issue.map(|issue| issue.revision),

@@ -40,6 +40,7 @@ impl Escalate<'_> {
                 "options": ["extend to YYYY-MM-DD", "cancel"],
             }),
             asked_by: actor.principal.clone(),
+            reach: actor.reach.clone(),
             agent: actor.agent.clone(),
             created_at: now,
             revision: None,
