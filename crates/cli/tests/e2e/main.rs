@@ -11,6 +11,7 @@
 )]
 
 mod attacks;
+mod attacks_outside;
 mod backlog;
 mod backup;
 mod bad_input;
