@@ -12,7 +12,7 @@ mod take;
 
 pub use change::{
     CancelRun, ConfigureRun, DriveRun, Driven, RecordReply, RecordResult, RecordStart,
-    RecordSummary, WakeRun,
+    RecordSummary, WakeRun, may_execute,
 };
 pub use history::{HISTORY_MAX, Kept, trim};
 pub use start::StartRun;
@@ -28,8 +28,8 @@ use crate::event::{
 };
 use crate::named::named;
 use crate::{
-    Actor, AgentPath, ConversationId, DelegationId, Event, ProjectId, Reach, Role, RunId, Scope,
-    SessionId, Time,
+    Actor, AgentPath, ConversationId, Credential, DelegationId, Event, ProjectId, Reach, Role,
+    RunId, Scope, SessionId, Time,
 };
 
 named! {
@@ -168,6 +168,7 @@ impl Run {
         actor.pillar.clone_from(&self.pillar);
         actor.reach.clone_from(&self.reach);
         actor.fixed = true;
+        actor.proof = Some(Credential::Run(self.id));
         actor
     }
 

@@ -9,8 +9,8 @@ mod pause;
 mod promote;
 mod start;
 
-pub use bind::{BindSession, Bound, UnbindSession};
-pub use end::EndSession;
+pub use bind::{BindSession, Binding, Bound, UnbindSession};
+pub use end::{EndSession, ends_with};
 pub use pause::{PauseSession, ResumeSession};
 pub use promote::{PromoteSession, Step, steps};
 pub use start::StartSession;
@@ -65,6 +65,17 @@ pub struct Session {
     pub created_at: Time,
     pub updated_at: Time,
     pub ended_at: Option<Time>,
+}
+
+impl Session {
+    /// Is it the actor's alone, for it has no issue yet? By the reach as well: tokens of one agent may
+    /// be narrowed to different things.
+    #[must_use]
+    pub fn is_only_of(&self, actor: &Actor) -> bool {
+        self.bound_issue.is_none()
+            && self.started_by == actor.principal
+            && self.reach == actor.reach
+    }
 }
 
 /// Folds one event into a session; says whether its row changed. Infallible, as `apply` is.
