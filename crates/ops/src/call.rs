@@ -23,6 +23,7 @@ mod wakes;
 
 pub use drive::Scene;
 pub(crate) use missions::Counts;
+pub(crate) use reach::or_unknown;
 pub(crate) use runs::NewRun;
 pub(crate) use session_lists::scope_of as scope_of_session;
 pub(crate) use sessions::NewSession;
@@ -110,7 +111,7 @@ impl<'a, 't> Call<'a, 't> {
             Some(key) => self.tx.list_of(project, key)?.ok_or_else(unknown)?,
             None => self.find_by_text(named)?.ok_or_else(unknown)?,
         };
-        self.reach_scope(&list.scope)?;
+        or_unknown(self.reach_scope(&list.scope), unknown)?;
         Ok((list, id))
     }
 

@@ -14,6 +14,9 @@ use crate::catalogue::{Operation, find};
 use crate::explain::{Fault, nearest};
 use crate::{Envelope, Error, Ops};
 
+/// How long a follower waits before it asks again whether its token is still valid.
+const ROUND: Duration = Duration::from_secs(1);
+
 /// How many events one read requests.
 const PAGE: i64 = 1_000;
 
@@ -68,6 +71,8 @@ impl<'o> Follow<'o> {
                     input["visibility"] = self.visibility.clone();
                 }
                 let mut answer = self.ops.call(self.operation, &self.envelope, input)?;
+                // After the read: what was written after a revocation is not shown.
+                self.ops.still_admits(self.envelope.proof)?;
                 // There is more than one page: read the rest without waiting.
                 self.look = answer["nextCursor"].is_i64();
                 if let Value::Array(events) = answer["events"].take()
@@ -78,12 +83,15 @@ impl<'o> Follow<'o> {
                 }
             }
             let left = deadline.saturating_duration_since(Instant::now());
-            self.look = self.watch.wait(left)?;
+            self.look = self.watch.wait(left.min(ROUND))?;
             if self.watch.is_astray() {
                 return Err(Error::ResetRequired { after: self.cursor, last_seq: None });
             }
-            if !self.look && Instant::now() >= deadline {
-                return Ok(Vec::new());
+            if !self.look {
+                self.ops.still_admits(self.envelope.proof)?;
+                if Instant::now() >= deadline {
+                    return Ok(Vec::new());
+                }
             }
         }
     }

@@ -64,8 +64,7 @@ impl Ops {
         let (found, clock) = self
             .store()?
             .read(move |tx| Ok::<_, Error>((tx.token_by_digest(&digest)?, tx.clock()?)))?;
-        let token = found.ok_or(Error::BadToken { fault: TokenFault::Unknown })?;
-        is_valid(&token, clock)?;
+        let token = valid(found, clock)?;
         let mut actor = prove_by(&token, facts)?;
         actor.reach.token = Some(token.id.to_string());
         Ok((actor, Proof::Token(token.id)))
@@ -80,6 +79,18 @@ impl Ops {
             return Ok(());
         }
         self.store()?.read(move |tx| needs_token(tx, proof))
+    }
+
+    /// Does a proof that was good when a process started still hold? For everything that goes on by
+    /// itself: it asks again at every round, so that revoking a token ends it.
+    pub fn still_admits(&self, proof: Proof) -> Result<(), Error> {
+        self.store()?.read(move |tx| {
+            if let Proof::Token(id) = proof {
+                let clock = tx.clock()?;
+                valid(tx.token(id)?, clock)?;
+            }
+            needs_token(tx, proof)
+        })
     }
 
     /// Like `admits`, for writes: if only some streams are a terminal, it is unclear who is
@@ -118,25 +129,24 @@ impl Ops {
     }
 }
 
-/// Refuses a token that was revoked or has expired, by the database's clock.
-fn is_valid(token: &Token, clock: Time) -> Result<(), Error> {
+/// A token as it was found, if it is valid now.
+fn valid(found: Option<Token>, clock: Time) -> Result<Token, Error> {
+    let token = found.ok_or(Error::BadToken { fault: TokenFault::Unknown })?;
     if let Some(at) = token.revoked_at {
         return Err(Error::BadToken { fault: TokenFault::Revoked { at } });
     }
     if let Some(at) = token.expires_at.filter(|at| *at <= clock) {
         return Err(Error::BadToken { fault: TokenFault::Expired { at } });
     }
-    Ok(())
+    Ok(token)
 }
 
 /// Is the token that a run was started with still valid? Asked at every step that acts, so that
 /// revoking a token also stops the runs that were started with it.
 pub(crate) fn holds(tx: &mut Tx<'_>, reach: &Reach) -> Result<(), Error> {
     let Some(id) = reach.token.as_deref().and_then(TokenId::parse) else { return Ok(()) };
-    match tx.token(id)? {
-        Some(token) => is_valid(&token, tx.clock()?),
-        None => Err(Error::BadToken { fault: TokenFault::Unknown }),
-    }
+    let found = tx.token(id)?;
+    valid(found, tx.clock()?).map(drop)
 }
 
 /// The stored fact with the identity rule.

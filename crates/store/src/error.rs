@@ -101,6 +101,7 @@ impl From<rusqlite::Error> for Error {
             Some(ErrorCode::DiskFull) => ErrorKind::Full,
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => ErrorKind::Corrupt,
             Some(ErrorCode::CannotOpen) => ErrorKind::Unreachable,
+            Some(ErrorCode::OperationInterrupted) => ErrorKind::Stopped,
             _ => ErrorKind::Backend,
         };
         Self::new(kind, error.to_string())

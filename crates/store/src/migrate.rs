@@ -92,6 +92,11 @@ pub const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("schema/sqlite/0013_session_reach.sql"),
         postgres: include_str!("schema/postgres/0013_session_reach.sql"),
     },
+    Migration {
+        version: 22,
+        sqlite: include_str!("schema/sqlite/0022_gate_reach.sql"),
+        postgres: include_str!("schema/postgres/0022_gate_reach.sql"),
+    },
 ];
 
 /// How a store's version compares with ours.

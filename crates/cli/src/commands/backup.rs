@@ -113,6 +113,11 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         return Ok(());
     };
     while !stop.wait(Duration::from_secs(every.as_seconds())) {
+        // What fails now may work again next time, but a token that was revoked will not.
+        match ops.still_admits(proof) {
+            Err(error) if error.meaning().exit == 4 => return Err(error.into()),
+            _ => {}
+        }
         match once() {
             Ok(backed_up) => show(globals, "backup", &backed_up)?,
             // The first one worked: what fails now may work again next time.

@@ -4,7 +4,7 @@ use punchlist_core::Time;
 use serde_json::Value;
 
 use super::checklist::sections;
-use super::columns::{aligned, hanging};
+use super::columns::{aligned, hanging, wrapped};
 use super::{ago, list, number, sessions, text};
 use crate::output::{BOLD, CYAN, DIM, GREEN, YELLOW, clean, line, width};
 
@@ -80,7 +80,7 @@ pub(super) fn tool(answer: &Value, now: Time) -> String {
 
 pub(super) fn shown(answer: &Value, now: Time) -> String {
     let mut page = head(answer, now);
-    page.push_str(&part(answer["issue"]["body"].as_str()));
+    page.push_str(&body(answer["issue"]["body"].as_str()));
     let items = items(answer, now);
     if !items.is_empty() {
         page.push_str(&format!("\n{items}"));
@@ -188,6 +188,19 @@ fn part(text: Option<&str>) -> String {
     }
 }
 
+/// What somebody wrote, marked at each line: it must not pass for a section of the page.
+fn body(text: Option<&str>) -> String {
+    match text.map(str::trim_end) {
+        None | Some("") => String::new(),
+        Some(text) => {
+            let lines = wrapped(&clean(text), width().saturating_sub(2));
+            let marked: String =
+                lines.iter().map(|line| format!("│ {line}").trim_end().to_owned() + "\n").collect();
+            format!("\n{marked}")
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -212,7 +225,7 @@ mod tests {
         let page = anstream::adapter::strip_str(&page).to_string();
         let own = "filed 1 h ago by root:primary, changed 3 min ago, revision 1";
         assert!(page.contains(own), "{page}");
-        assert!(page.contains("\n\nb\u{fffd}\nc\n\nSteps\n"), "{page}");
+        assert!(page.contains("\n\n│ b\u{fffd}\n│ c\n\nSteps\n"), "{page}");
         assert!(page.ends_with(" d e\n      note: f\u{fffd}\n            g\n"), "{page}");
     }
 }

@@ -161,7 +161,7 @@ pub(crate) fn agents(answer: &Value, now: Time) -> String {
     }
     let line = |agent: &Value| {
         let (path, status) = (text(agent, "agent"), text(agent, "status"));
-        let note = agent["note"].as_str().map(|note| format!(": {}", clean(note)));
+        let note = agent["note"].as_str().map(|note| format!(": {}", output::line(note)));
         let heard = ago(&agent["heartbeatAt"], now);
         let note = note.unwrap_or_default();
         format!("{path}  {BOLD}{status}{BOLD:#}{note}  {DIM}heard of {heard}{DIM:#}\n")

@@ -55,7 +55,7 @@ impl Call<'_, '_> {
         let unknown = || Error::from(Refusal::UnknownSession { session: named.to_owned() });
         let project = self.project()?.ok_or_else(unknown)?;
         let session = self.tx.session(project, named, lock)?.ok_or_else(unknown)?;
-        self.reach_session(&session)?;
+        super::or_unknown(self.reach_session(&session), unknown)?;
         Ok(session)
     }
 

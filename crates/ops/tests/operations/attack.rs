@@ -39,8 +39,18 @@ const HARMLESS: &[(&str, Shows)] = &[
 ];
 
 /// The codes of a refusal. They include the codes for missing things, which reveal nothing.
-const REFUSED: [&str; 5] =
-    ["not_permitted", "out_of_reach", "unknown_conversation", "unbound", "agent_at_work"];
+const REFUSED: [&str; 10] = [
+    "not_permitted",
+    "out_of_reach",
+    "unknown_conversation",
+    "unknown_delegation",
+    "unknown_gate",
+    "unknown_run",
+    "unknown_session",
+    "unknown_todo",
+    "unbound",
+    "agent_at_work",
+];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shows {
@@ -190,15 +200,19 @@ fn an_unbound_session_is_only_usable_by_its_starter() {
     let post = json!({ "conversationId": chat, "text": "the secret" });
     world.call_in(&wide, "conversation_post", post).unwrap();
     world.call_in(&wide, "session_unbind", json!({ "session": session })).unwrap();
-    for (name, input) in [
-        ("conversation_show", json!({ "conversationId": chat })),
-        ("conversation_post", json!({ "conversationId": chat, "text": "planted" })),
-        ("session_show", json!({ "session": session })),
-        ("session_end", json!({ "session": session })),
-        ("session_start", json!({ "externalId": "x" })),
+    for (name, input, code) in [
+        ("conversation_show", json!({ "conversationId": chat }), "unknown_conversation"),
+        (
+            "conversation_post",
+            json!({ "conversationId": chat, "text": "planted" }),
+            "unknown_conversation",
+        ),
+        ("session_show", json!({ "session": session }), "unknown_session"),
+        ("session_end", json!({ "session": session }), "unknown_session"),
+        ("session_start", json!({ "externalId": "x" }), "out_of_reach"),
     ] {
         let refused = world.call_in(&narrow, name, input).unwrap_err();
-        assert_eq!(refused.code(), "out_of_reach", "{name}");
+        assert_eq!(refused.code(), code, "{name}");
     }
     let listed = world.call_in(&narrow, "conversation_list", json!({})).unwrap();
     assert_eq!(listed["conversations"], json!([]));
@@ -220,7 +234,7 @@ fn a_token_for_a_pillar_cannot_read_the_missions_chat() {
     let lead = |reach: &Reach| outsider(&world, show, Role::Lead, reach);
     world.call_in(&lead(&mission), "conversation_show", chat.clone()).unwrap();
     let refused = world.call_in(&lead(&pillar), "conversation_show", chat).unwrap_err();
-    assert_eq!(refused.code(), "out_of_reach");
+    assert_eq!(refused.code(), "unknown_conversation");
 }
 
 mod sqlite {

@@ -170,7 +170,7 @@ pub(super) static TABLES: &[Table] = &[
         10 text "asked_by", 11 text "agent", 12 int "created_at", 13 opt_int "revision",
         14 opt_text "response", 15 opt_text "answered_by", 16 opt_int "answered_at",
         17 opt_int "collected_at", 18 opt_text "todo_id", 19 opt_text "run_id",
-        20 opt_text "closes_as"),
+        20 opt_text "closes_as", 21 opt_text "reach"),
     table!("delegations" by "id",
         1 text "id", 2 text "project_id", 3 text "type", 4 text "mission", 5 opt_text "rationale",
         6 text "mode", 7 text "state", 8 text "review", 9 opt_text "todo_id",
