@@ -114,8 +114,8 @@ pub(crate) fn of_server(code: &str, said: String) -> Error {
         "23505" | "40001" | "40P01" => ErrorKind::Conflict,
         "25006" => ErrorKind::ReadOnly,
         "53100" => ErrorKind::Full,
-        // A lock that is not to be had, and no room for one more connection.
-        "55P03" | "53300" => ErrorKind::Busy,
+        // A lock that is not to be had, no room for one more connection, a statement that took too long.
+        "55P03" | "53300" | "57014" => ErrorKind::Busy,
         // It shuts down, has crashed, is starting; no such password, user or database.
         "57P01" | "57P02" | "57P03" | "28P01" | "28000" | "3D000" => ErrorKind::Unreachable,
         _ => ErrorKind::Backend,

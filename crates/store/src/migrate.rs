@@ -197,10 +197,14 @@ pub(crate) fn postgres(
         Found::Newer(version) => return Err(newer(version, migrations)),
         Found::Fresh | Found::Older(_) => {}
     }
-    connection.batch("BEGIN")?;
-    let result = postgres_locked(connection, migrations);
-    connection.batch(if result.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
-    result
+    connection.begin("BEGIN");
+    match postgres_locked(connection, migrations) {
+        Ok(()) => connection.commit(),
+        Err(error) => {
+            connection.rollback()?;
+            Err(error)
+        }
+    }
 }
 
 fn postgres_locked(connection: &mut PgConnection, migrations: &[Migration]) -> Result<(), Error> {

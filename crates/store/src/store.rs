@@ -79,7 +79,7 @@ impl Store {
         match &self.target {
             Target::File(path) => Watch::file(path, Options::default()),
             Target::Memory => Watch::memory(self),
-            Target::Postgres(url) => Watch::server(url),
+            Target::Postgres(url) => Watch::server(self, url),
         }
     }
 

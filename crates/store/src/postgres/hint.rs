@@ -7,9 +7,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use postgres_protocol::message::backend::Message;
-
-use super::wire::Wire;
+use super::line::Line;
 use super::{Address, PgConnection};
 use crate::Error;
 
@@ -93,33 +91,34 @@ impl Hints {
 
 /// A connection that only listens.
 pub(crate) struct Listener {
-    wire: Wire,
+    line: Line,
     schema: String,
 }
 
 impl Listener {
-    pub(crate) fn new(url: &str) -> Result<Self, Error> {
-        let mut connection = PgConnection::connect(&Address::parse(url)?)?;
+    /// None: a pooler is in between, and nobody could be heard through it.
+    pub(crate) fn new(url: &str) -> Result<Option<Self>, Error> {
+        let address = Address::parse(url)?;
+        if address.is_pooler {
+            return Ok(None);
+        }
+        let mut connection = PgConnection::connect(&address)?;
         let rows = connection.query("SELECT current_schema()::text", &[])?;
         let schema = rows.first().map_or(Ok(None), |row| row.text(0))?.unwrap_or_default();
         connection.batch("LISTEN punchlist_events")?;
-        Ok(Self { wire: connection.into_wire(), schema })
+        Ok(Some(Self { line: connection.into_line(), schema }))
     }
 
     /// Waits for a hint about this store. Several that came at once are one.
     pub(crate) fn wait(&mut self, timeout: Duration) -> Result<bool, Error> {
         let deadline = Instant::now() + timeout;
-        let mut ours = false;
         loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            match self.wire.message_within(if ours { Duration::ZERO } else { left })? {
-                Some(Message::NotificationResponse(hint)) => {
-                    ours |= hint.message().is_ok_and(|schema| schema == self.schema);
-                }
-                Some(Message::ErrorResponse(body)) => return Err(self.wire.said(&body)),
-                Some(_) => {}
-                None if ours || left.is_zero() => return Ok(ours),
-                None => {}
+            let heard = self.line.listen(deadline)?;
+            if heard.contains(&self.schema) {
+                return Ok(true);
+            }
+            if heard.is_empty() {
+                return Ok(false);
             }
         }
     }

@@ -1,17 +1,24 @@
 //! PostgreSQL: a pool of blocking connections, one transaction on one of them per job.
 //!
+//! The library `tokio-postgres` speaks with the server (ADR 0023). What it lacks of what a URL may say
+//! is in `address`, `reach` and `tls`; `socket` and `line` let it run without an async runtime.
+//!
 //! Rules hold through row locks taken in one fixed order, not through a global lock. Two
 //! transactions that collide all the same (a unique key, a deadlock) are tried again here.
 //! Connections block whoever uses them.
 
 mod address;
 mod connection;
+mod fault;
+mod frames;
 mod hint;
-mod pipeline;
+mod line;
 mod pool;
+mod reach;
+mod request;
 mod row;
-mod startup;
-mod wire;
+mod socket;
+mod tls;
 
 use crate::{Error, ErrorKind, Failure, Options, Tx, migrate};
 use address::Address;
@@ -34,7 +41,7 @@ pub(crate) fn in_view<T>(
     connection: &mut PgConnection,
     job: impl FnOnce(&mut Tx<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    connection.batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
+    connection.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     let answer = job(&mut Tx::postgres(connection));
     connection.rollback()?;
     answer
