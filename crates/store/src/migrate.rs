@@ -5,11 +5,12 @@
 //! migration is never edited; a change is a new one.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
 use crate::postgres::PgConnection;
-use crate::{Error, ErrorKind, Tx, sql};
+use crate::{Error, ErrorKind, Options, Tx, sql};
 
 /// One step of the schema, in both dialects.
 #[derive(Clone, Copy, Debug)]
@@ -101,6 +102,8 @@ pub(crate) enum Found {
     Older(i64),
     Current,
     Newer(i64),
+    /// A copy into it has not been finished.
+    Unfinished,
 }
 
 /// The version of the schema that this build makes.
@@ -112,7 +115,11 @@ fn latest(migrations: &[Migration]) -> i64 {
     migrations.last().map_or(0, |migration| migration.version)
 }
 
+/// While a store is copied into, its version has a minus: whoever else opens it keeps off.
 pub(crate) fn compare(version: i64, migrations: &[Migration]) -> Found {
+    if version < 0 {
+        return Found::Unfinished;
+    }
     match version.cmp(&latest(migrations)) {
         std::cmp::Ordering::Equal => Found::Current,
         std::cmp::Ordering::Greater => Found::Newer(version),
@@ -125,6 +132,11 @@ pub(crate) fn newer(version: i64, migrations: &[Migration]) -> Error {
     let ours = latest(migrations);
     let detail = format!("its schema is version {version}, this punch knows {ours}; update punch");
     Error::new(ErrorKind::Newer, detail)
+}
+
+pub(crate) fn unfinished() -> Error {
+    let detail = "a copy into it is not finished: repeat `punch store copy FROM TO`";
+    Error::new(ErrorKind::Busy, detail)
 }
 
 /// Brings a SQLite file forward. Of several processes that try at once, one does it.
@@ -152,6 +164,7 @@ fn sqlite_locked(
     match compare(version, migrations) {
         Found::Current => return Ok(()),
         Found::Newer(version) => return Err(newer(version, migrations)),
+        Found::Unfinished => return Err(unfinished()),
         Found::Older(version) => {
             if let Some(path) = path {
                 back_up(path, version)?;
@@ -186,19 +199,19 @@ fn free_name(path: &Path, version: i64) -> PathBuf {
 }
 
 /// Brings a PostgreSQL schema forward, under an advisory lock.
-pub(crate) fn postgres(
-    connection: &mut PgConnection,
-    migrations: &[Migration],
-) -> Result<(), Error> {
+pub(crate) fn postgres(connection: &mut PgConnection, options: Options) -> Result<(), Error> {
+    let migrations = options.migrations;
     // The quick look keeps the common case free of locks and writes.
     let version = postgres_version(&mut Tx::postgres(connection))?;
     match compare(version, migrations) {
         Found::Current => return Ok(()),
         Found::Newer(version) => return Err(newer(version, migrations)),
+        Found::Unfinished if options.is_copied_into => return Ok(()),
+        Found::Unfinished => return Err(unfinished()),
         Found::Fresh | Found::Older(_) => {}
     }
     connection.begin("BEGIN");
-    match postgres_locked(connection, migrations) {
+    match postgres_locked(connection, options) {
         Ok(()) => connection.commit(),
         Err(error) => {
             connection.rollback()?;
@@ -207,16 +220,20 @@ pub(crate) fn postgres(
     }
 }
 
-fn postgres_locked(connection: &mut PgConnection, migrations: &[Migration]) -> Result<(), Error> {
-    // Locked per schema, so that stores in different schemas do not wait for one another.
+fn postgres_locked(connection: &mut PgConnection, options: Options) -> Result<(), Error> {
+    let migrations = options.migrations;
+    alone(&mut Tx::postgres(connection), options)?;
+    // A migration takes as long as it takes, but does not queue for a table that others use: those who
+    // come later would queue behind it.
     connection.batch(
-        "SELECT pg_advisory_xact_lock(1346586700, hashtext(current_schema())); \
+        "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '30s'; \
          CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)",
     )?;
     let version = postgres_version(&mut Tx::postgres(connection))?;
     match compare(version, migrations) {
         Found::Current => return Ok(()),
         Found::Newer(version) => return Err(newer(version, migrations)),
+        Found::Unfinished => return Err(unfinished()),
         Found::Fresh | Found::Older(_) => {}
     }
     let mut tx = Tx::postgres(connection);
@@ -228,6 +245,46 @@ fn postgres_locked(connection: &mut PgConnection, migrations: &[Migration]) -> R
     )?;
     if version == 0 && latest(migrations) >= IDENTITY_SINCE {
         tx.put_fact(IDENTITY_TO_COME, "tokens")?;
+    }
+    Ok(())
+}
+
+/// How often somebody who waits for a migration looks whether it is done.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Waits until nobody else migrates this schema. The lock belongs to the transaction, so it works
+/// through a pooler, and ends with whoever holds it.
+fn alone(tx: &mut Tx<'_>, options: Options) -> Result<(), Error> {
+    // Locked per schema, so that stores in different schemas do not wait for one another.
+    let lock = sql!(
+        "SELECT CASE WHEN pg_try_advisory_xact_lock(1346586700, hashtext(current_schema())) \
+         THEN 'mine' END"
+    );
+    let deadline = Instant::now() + Duration::from_millis(options.busy_ms.into());
+    let mut has_told = false;
+    while tx.first(lock, &[], |row| row.opt_text(0))?.flatten().is_none() {
+        let who = tx.first(
+            sql!(
+                "SELECT 'process ' || l.pid || coalesce(' (' || a.application_name || ')', '') \
+                 FROM pg_locks AS l LEFT JOIN pg_stat_activity AS a ON a.pid = l.pid \
+                 WHERE l.locktype = 'advisory' AND l.classid = 1346586700 AND l.granted \
+                 AND l.objid::bigint = hashtext(current_schema())::bigint & 4294967295 \
+                 AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+            ),
+            &[],
+            |row| row.text(0),
+        )?;
+        let who = who.unwrap_or_else(|| "another process".to_owned());
+        if Instant::now() >= deadline {
+            let detail =
+                format!("{who} is bringing the store's schema forward; try again when it is done");
+            return Err(Error::new(ErrorKind::Busy, detail));
+        }
+        if let (false, Some(tell)) = (has_told, options.notice) {
+            tell(&format!("waiting: {who} is bringing the store's schema forward"));
+        }
+        has_told = true;
+        std::thread::sleep(LOOK_EVERY);
     }
     Ok(())
 }
@@ -250,6 +307,31 @@ pub(crate) fn postgres_version(tx: &mut Tx<'_>) -> Result<i64, Error> {
     let version =
         tx.first(sql!("SELECT max(version) FROM schema_version"), &[], |r| r.opt_int(0))?;
     Ok(version.flatten().unwrap_or(0))
+}
+
+impl Tx<'_> {
+    /// Marks a store as one that is copied into, or as finished.
+    pub(crate) fn mark_version(&mut self, is_finished: bool) -> Result<(), Error> {
+        let version = if is_finished { known() } else { -known() };
+        match self.dialect() {
+            crate::Dialect::Sqlite => self.batch(&format!("PRAGMA user_version = {version}")),
+            crate::Dialect::Postgres => {
+                self.write(sql!("UPDATE schema_version SET version = $1"), &[version.into()])
+            }
+        }
+    }
+
+    /// A copy into this store was begun and not finished.
+    pub(crate) fn is_unfinished(&mut self) -> Result<bool, Error> {
+        let version = match self.dialect() {
+            crate::Dialect::Sqlite => {
+                let asked = sql!("SELECT user_version FROM pragma_user_version");
+                self.first(asked, &[], |row| row.int(0))?.unwrap_or_default()
+            }
+            crate::Dialect::Postgres => postgres_version(self)?,
+        };
+        Ok(version < 0)
+    }
 }
 
 /// Runs the steps above `version` and checks that no row was lost on the way.

@@ -34,6 +34,10 @@ pub struct Options {
     pub busy_ms: u32,
     /// The most connections to hold at once to a server.
     pub connections_max: usize,
+    /// Open also a store into which a copy was begun: to finish it.
+    pub is_copied_into: bool,
+    /// Told, once, why opening takes long: somebody else is migrating the store.
+    pub notice: Option<fn(&str)>,
     /// Called before each write begins and after it is committed: where tests kill the process.
     pub around_writes: Option<fn()>,
 }
@@ -45,6 +49,8 @@ impl Default for Options {
             make_folder: false,
             busy_ms: 30_000,
             connections_max: 16,
+            is_copied_into: false,
+            notice: None,
             around_writes: None,
         }
     }

@@ -59,7 +59,8 @@ while :; do
     "$@" "$bin/postgres" -D "$dir/data" -p "$port" \
         -c listen_addresses=127.0.0.1 -c "unix_socket_directories=${PUNCHLIST_POSTGRES_SOCKETS:+$dir}" \
         -c max_connections=200 -c logging_collector=off \
-        -c "fsync=$durable" -c "synchronous_commit=$durable" -c "full_page_writes=$durable" \
+        -c "synchronous_commit=$durable" -c "full_page_writes=$durable" \
+        -c max_wal_size=4GB -c checkpoint_timeout=1h \
         3<&- >>"$log" 2>&1 &
     server=$!
 

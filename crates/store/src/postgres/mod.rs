@@ -58,7 +58,7 @@ impl Postgres {
     pub(crate) fn open(url: &str, options: Options) -> Result<Self, Error> {
         let pool = Pool::new(url, options.connections_max)?;
         let mut connection = pool.take()?;
-        migrate::postgres(&mut connection, options.migrations)?;
+        migrate::postgres(&mut connection, options)?;
         pool.give_back(connection);
         Ok(Self { pool, hints: Hints::default() })
     }
