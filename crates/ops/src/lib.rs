@@ -7,6 +7,7 @@
 pub mod access;
 pub mod call;
 pub mod care;
+pub mod care_copy;
 pub mod catalogue;
 pub mod clock;
 pub mod compact;
