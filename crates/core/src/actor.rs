@@ -8,58 +8,34 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Reach;
+use crate::named::named;
 
-/// What someone is in punchlist. The operator is the human.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// The human: may do everything, and the log says so.
-    Operator,
-    /// The agent that leads a mission.
-    Lead,
-    /// The agent that owns a pillar of a mission.
-    Owner,
-    /// The agent that owns a session, a turn or a plan; also spelled supervisor.
-    #[serde(alias = "supervisor")]
-    Root,
-    /// A subagent: works, proposes, and sees no list of others.
-    Worker,
-    /// The scheduler and the driver: act only by policy.
-    System,
+named! {
+    /// What someone is in punchlist. The operator is the human.
+    #[derive(
+        Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    )]
+    pub enum Role {
+        /// The human: may do everything, and the log says so.
+        Operator = "operator",
+        /// The agent that leads a mission.
+        Lead = "lead",
+        /// The agent that owns a pillar of a mission.
+        Owner = "owner",
+        /// The agent that owns a session, a turn or a plan; also spelled supervisor.
+        Root = "root" | "supervisor",
+        /// A subagent: works, proposes, and sees no list of others.
+        Worker = "worker",
+        /// The scheduler and the driver: act only by policy.
+        System = "system",
+    }
 }
 
 impl Role {
-    /// Every role, in the order of the authority table's columns.
-    pub const ALL: [Self; 6] =
-        [Self::Operator, Self::Lead, Self::Owner, Self::Root, Self::Worker, Self::System];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Operator => "operator",
-            Self::Lead => "lead",
-            Self::Owner => "owner",
-            Self::Root => "root",
-            Self::Worker => "worker",
-            Self::System => "system",
-        }
-    }
-
-    /// Reads a role by its name; `supervisor` is `root`.
     /// Is it an agent's role, and neither the person's nor the engine's own?
     #[must_use]
     pub const fn is_agent(self) -> bool {
         !matches!(self, Self::Operator | Self::System)
-    }
-
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        if text == "supervisor" {
-            return Some(Self::Root);
-        }
-        Self::ALL.into_iter().find(|role| role.name() == text)
     }
 }
 

@@ -8,44 +8,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::authority::{Action, Subject, may};
 use crate::event::AgentChanged;
+use crate::named::named;
 use crate::{Actor, AgentPath, ListKind, Refusal, Span, Time, Todo, TodoKind};
 
 /// An agent that is busy and was not heard of for this long has gone silent.
 pub const SILENT_AFTER: Span = Span::seconds(300);
 
-/// What an agent says of itself (O-23).
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum AgentStatus {
-    Idle,
-    Busy,
-    Blocked,
-    Failed,
-    Complete,
-    Archived,
-}
-
-impl AgentStatus {
-    pub const ALL: [Self; 6] =
-        [Self::Idle, Self::Busy, Self::Blocked, Self::Failed, Self::Complete, Self::Archived];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Idle => "idle",
-            Self::Busy => "busy",
-            Self::Blocked => "blocked",
-            Self::Failed => "failed",
-            Self::Complete => "complete",
-            Self::Archived => "archived",
-        }
-    }
-
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.name() == text)
+named! {
+    /// What an agent says of itself (O-23).
+    #[derive(
+        Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    )]
+    pub enum AgentStatus {
+        Idle = "idle",
+        Busy = "busy",
+        Blocked = "blocked",
+        Failed = "failed",
+        Complete = "complete",
+        Archived = "archived",
     }
 }
 

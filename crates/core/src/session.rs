@@ -22,36 +22,20 @@ use crate::authority::{Action, Subject};
 use crate::event::{
     SessionBound, SessionEnded, SessionPaused, SessionResumed, SessionStarted, SessionUnbound,
 };
+use crate::named::named;
 use crate::{
     Actor, ConversationId, Event, Issue, IssueId, ProjectId, Reach, Refusal, Refused, Role,
     SessionId, Time, issue,
 };
 
-/// Whether a session goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SessionState {
-    Active,
-    /// Waits: for a person, or until somebody lets it go on.
-    Paused,
-    Ended,
-}
-
-impl SessionState {
-    pub const ALL: [Self; 3] = [Self::Active, Self::Paused, Self::Ended];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Paused => "paused",
-            Self::Ended => "ended",
-        }
-    }
-
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.name() == text)
+named! {
+    /// Whether a session goes on.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum SessionState {
+        Active = "active",
+        /// Waits: for a person, or until somebody lets it go on.
+        Paused = "paused",
+        Ended = "ended",
     }
 }
 

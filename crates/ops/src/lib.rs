@@ -1,10 +1,12 @@
 //! The operations: everything punchlist can do, each defined exactly once.
 //!
-//! A surface (CLI, MCP, later HTTP and pages) builds an [`Envelope`] and hands it with an input
-//! to [`Ops::call`]; the nine steps of a change follow from there. Surfaces are loops over
-//! [`catalogue::CATALOGUE`]. No transport lives here, no SQL, and no rule.
+//! A surface (CLI, MCP, later HTTP and pages) builds an [`Envelope`] and passes it with an input
+//! to [`Ops::answer`] as JSON, or to [`Ops::run`] with the operation's own types; the nine steps of
+//! a change follow from there. Surfaces are loops over [`catalogue::CATALOGUE`]. No transport lives
+//! here, no SQL, and no rule.
 
 pub mod access;
+pub mod answer;
 pub mod call;
 pub mod care;
 pub mod care_copy;
@@ -24,12 +26,14 @@ pub mod operations;
 mod place;
 mod plan_file;
 pub mod portable;
+mod request;
 pub mod runs;
 pub mod schema;
 pub mod token;
 pub mod views;
 pub mod written;
 
+pub use answer::Answer;
 pub use catalogue::{CATALOGUE, Operation};
 pub use dispatch::Ops;
 pub use envelope::{Context, Envelope, Place, Proof};

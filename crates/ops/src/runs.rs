@@ -14,7 +14,7 @@ pub use crate::call::Scene;
 
 use crate::call::Call;
 use crate::catalogue::{Operation, find};
-use crate::dispatch::new_ids;
+use crate::dispatch::{Given, new_ids};
 use crate::token::needs_token;
 use crate::{Envelope, Error, Ops};
 
@@ -36,7 +36,7 @@ pub struct Look {
 }
 
 /// What came of a call that was made in a run, and of the step that wrote it down.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Stepped {
     pub answer: Value,
     pub step: Value,
@@ -76,7 +76,8 @@ impl Ops {
     }
 
     /// Makes a call of a run and writes down what came of it, in one transaction: no process that
-    /// dies can leave one without the other. `step` makes the input of `run_step` from the answer.
+    /// dies can leave one without the other. `step` makes the input of `run_step`
+    /// from the answer.
     ///
     /// The inner error is the call's own: then nothing was written down of it. The outer one is the
     /// run's, or the store's.
@@ -88,7 +89,7 @@ impl Ops {
         input: Value,
         step: impl Fn(&Value) -> Value + Send + 'static,
     ) -> Result<Result<Stepped, Error>, Error> {
-        let ready = match self.admit(operation, agent, input) {
+        let ready = match self.admit(operation, agent, Given::Json(input)) {
             Ok(ready) => ready,
             Err(error) => return Ok(Err(error)),
         };
@@ -98,11 +99,13 @@ impl Ops {
             let mut fence = Call::new(tx, &system, "run_step", ids.clone());
             fence.run_held(&run.to_string(), epoch).map_err(Undone::Step)?;
             let answer = match ready(tx).map_err(Undone::Call)? {
-                Ok(answer) => answer,
+                Ok(answer) => answer.to_json().map_err(Undone::Call)?,
                 Err(refused) => return Ok(Err(refused)),
             };
-            let written = (run_step.prepare)(run_step, &system, step(&answer));
-            let step = written.and_then(|written| written(tx)?).map_err(Undone::Step)?;
+            let request = (run_step.parse)(run_step, &mut step(&answer)).map_err(Undone::Step)?;
+            let mut call = Call::new(tx, &system, run_step.name, ids.clone());
+            let written = request.run(&mut call).and_then(|answer| answer.to_json());
+            let step = written.map_err(Undone::Step)?;
             Ok(Ok(Stepped { answer, step }))
         };
         match self.store()?.write(job) {

@@ -6,34 +6,24 @@ use serde::{Deserialize, Serialize};
 use super::{Issue, keeper};
 use crate::authority::{Action, Subject};
 use crate::event::{IssueLinked, IssueUnlinked};
+use crate::named::named;
 use crate::{Actor, Decision, Ids, IssueId, LinkId, ProjectId, Refusal, Refused, Time};
 
-/// How one issue stands to another.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum LinkKind {
-    ChildOf,
-    DuplicateOf,
-    BlockedBy,
-    /// The same from both sides.
-    RelatesTo,
+named! {
+    /// How one issue stands to another.
+    #[derive(
+        Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    )]
+    pub enum LinkKind {
+        ChildOf = "child_of",
+        DuplicateOf = "duplicate_of",
+        BlockedBy = "blocked_by",
+        /// The same from both sides.
+        RelatesTo = "relates_to",
+    }
 }
 
 impl LinkKind {
-    pub const ALL: [Self; 4] = [Self::ChildOf, Self::DuplicateOf, Self::BlockedBy, Self::RelatesTo];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::ChildOf => "child_of",
-            Self::DuplicateOf => "duplicate_of",
-            Self::BlockedBy => "blocked_by",
-            Self::RelatesTo => "relates_to",
-        }
-    }
-
     /// How it reads from the other issue: computed, never stored (K-42).
     #[must_use]
     pub const fn inverse(self) -> &'static str {
@@ -43,11 +33,6 @@ impl LinkKind {
             Self::BlockedBy => "blocks",
             Self::RelatesTo => "relates_to",
         }
-    }
-
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == text)
     }
 }
 

@@ -10,13 +10,13 @@ use punchlist_core::{
 use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Call;
 use crate::Error;
 
 /// How full a mission is, as far as its limits count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
     pub active: i64,

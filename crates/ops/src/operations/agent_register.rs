@@ -1,10 +1,10 @@
-//! `agent_register`: write an agent down.
+//! `agent_register`: register an agent.
 
 use punchlist_core::agent::RegisterAgent;
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::text::Title;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
 use crate::call::Call;
@@ -13,8 +13,8 @@ use crate::input::{Maybe, agent};
 use crate::views::agent::{AgentView, OneAgent};
 use crate::{Envelope, Error};
 
-/// Register an agent, or say that it is there again. A worker registers itself alone.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// Register an agent, or report that it is back. A worker may only register itself.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its path, e.g. primary.subagents.backend.

@@ -5,7 +5,7 @@ use punchlist_core::authority::{Action, Subject};
 use punchlist_core::gate::{GateKind, OpenGate};
 use punchlist_core::text::{Body, Title};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::Error;
@@ -16,7 +16,7 @@ use crate::input::up_to;
 use crate::views::AskedView;
 
 /// Ask the operator a question. Call it again in the same words for the answer.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// The question.

@@ -1,4 +1,6 @@
-//! `authority_show`: the authority table, as the rules read it.
+//! `authority_show`: the authority table that the rules use.
+
+use std::borrow::Cow;
 
 use punchlist_core::authority::{Action, Cell, Subject, rows_of};
 use punchlist_core::{ListKind, Role, TodoKind};
@@ -11,7 +13,7 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 
 /// Show who may do what: role, subject, action.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// Only this kind of list; absent: everything.
@@ -19,7 +21,7 @@ pub struct Input {
     pub list: Option<ListKind>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub roles: Vec<Role>,
     pub tables: Vec<Table>,
@@ -27,24 +29,24 @@ pub struct Output {
     pub legend: Vec<String>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Table {
-    /// What the acts are done to.
+    /// The subject of the actions.
     pub subject: String,
-    /// Of items: the kind of their list.
+    /// For items: the kind of their list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list: Option<ListKind>,
-    /// Of items: their kind.
+    /// For items: their kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub todo_kind: Option<TodoKind>,
     /// What `own` or `granted` means here.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub own: Option<&'static str>,
+    pub own: Option<Cow<'static, str>>,
     pub rows: Vec<Row>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Row {
     pub action: String,
     /// One cell for each role, in the order of `roles`.
@@ -93,7 +95,7 @@ fn table(subject: Subject) -> Table {
         subject: subject.name().to_owned(),
         list,
         todo_kind,
-        own: subject.own_means(),
+        own: subject.own_means().map(Cow::Borrowed),
         rows: rows_of(subject).iter().map(row).collect(),
     }
 }

@@ -5,7 +5,7 @@ use punchlist_core::authority::{Action, Subject};
 use punchlist_core::gate::{GateKind, OpenGate, Purpose};
 use punchlist_core::text::Body;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::Error;
@@ -16,21 +16,21 @@ use crate::views::AskedView;
 
 /// Pause for the operator. When every criterion is claimed it asks for sign-off. Call it again in
 /// the same words for the answer.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// Why, e.g. "acceptance criteria met, requesting sign-off".
     pub reason: Body,
-    /// absent: sign_off when all criteria are claimed, else pause.
+    /// Absent: sign_off when all criteria are claimed, else pause.
     #[serde(default)]
     pub purpose: Option<Purpose>,
-    /// Of a sign-off: how the issue is to end, resolved or rejected; absent: resolved.
+    /// For a sign-off: how the issue ends, resolved or rejected; absent: resolved.
     #[serde(default)]
     pub end: Option<End>,
 }
 
 /// How an issue ends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
     #[default]

@@ -1,4 +1,4 @@
-//! `complete_todo`: settle one item of the turn's plan, done or given up.
+//! `complete_todo`: complete or cancel one item of the turn's plan.
 
 use punchlist_core::authority::Action;
 use punchlist_core::command;
@@ -13,8 +13,8 @@ use crate::call::{Call, turn};
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::{Envelope, Error};
 
-/// Settle one of this turn's todo items, with what came of it.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// Complete or cancel one of this turn's items.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Id from create_todo or list_todo.
@@ -27,14 +27,14 @@ pub struct Input {
 }
 
 /// How an item ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Settled {
     Completed,
     Cancelled,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub id: String,
@@ -43,7 +43,7 @@ pub struct Output {
     pub outcome: String,
     #[schemars(with = "String")]
     pub completed_at: Time,
-    /// Items of this turn that are pending or in progress now.
+    /// Items of this turn that are pending or in progress.
     pub remaining: u64,
 }
 

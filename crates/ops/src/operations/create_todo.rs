@@ -15,7 +15,7 @@ use crate::input::{Maybe, count, range};
 use crate::{Envelope, Error};
 
 /// Plan this turn: add todo items. Put the whole plan into one call.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     #[schemars(length(min = 1, max = 200))]
@@ -24,7 +24,7 @@ pub struct Input {
 }
 
 /// One item of the plan.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Item {
     /// What to do, short.
@@ -44,15 +44,15 @@ pub struct Item {
     pub order: Option<i64>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub created: Vec<Created>,
-    /// Items of this turn that are pending now.
+    /// Items of this turn that are pending.
     pub total_pending: u64,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Created {
     pub id: String,
     pub title: String,

@@ -13,13 +13,13 @@ use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::input::Maybe;
 
 /// Hand work to a specialist. It sees only what you write here.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The specialist, e.g. coder.
     #[serde(rename = "type")]
     pub kind: Title,
-    /// What is to be done, and all it needs to know.
+    /// The work, with everything the specialist needs to know.
     pub mission: Body,
     /// Why.
     #[serde(default)]
@@ -27,7 +27,7 @@ pub struct Input {
     /// Do not wait for it.
     #[serde(default, rename = "async")]
     pub is_async: Option<bool>,
-    /// The todo; what it says comes before your words.
+    /// The todo; its text comes before yours.
     #[serde(default, deserialize_with = "crate::input::maybe_named")]
     #[schemars(with = "crate::input::Key")]
     pub todo_id: Maybe<Title>,
@@ -36,7 +36,7 @@ pub struct Input {
     pub caller_agent_id: Maybe<Title>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub delegation_id: String,
@@ -89,7 +89,8 @@ impl Define for DelegateOp {
             mode: if is_async { Mode::Async } else { Mode::Sync },
             todo_id,
             conversation_id,
-            // A report in a chat is read there; who waits for any other is woken by it.
+            // The caller reads an asynchronous report in its chat. Outside a chat, the report wakes
+            // the run.
             run_id: run.filter(|_| !is_async || !in_chat),
         })?;
         Ok(Output {

@@ -1,10 +1,10 @@
-//! `delegation_cancel`: call a delegation off.
+//! `delegation_cancel`: cancel a delegation.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::delegation::CancelDelegation;
 use punchlist_core::text::Body;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -13,8 +13,8 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 use crate::views::OneDelegation;
 
-/// Call a delegation off. What its worker still reports is refused.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// Cancel a delegation. Later reports of its worker are refused.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id.

@@ -3,7 +3,7 @@
 use punchlist_core::authority::{Action, Subject};
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -11,8 +11,8 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::views::OneDelegation;
 
-/// Show a delegation: where it stands, what came back, and what it proposes.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// Show a delegation: its state, its result and its proposal.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id.

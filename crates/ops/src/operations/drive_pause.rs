@@ -1,11 +1,11 @@
-//! `drive_pause`: keep a session from going on by itself.
+//! `drive_pause`: stop a session from continuing automatically.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::session::PauseSession;
 use punchlist_core::text::{Body, Title};
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -14,8 +14,9 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 use crate::views::OneSession;
 
-/// Keep a session from going on by itself. It stays so through messages and restarts, until it is resumed.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// Stop a session from continuing automatically. It stays paused through messages and restarts,
+/// until resumed.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The session; absent: the one you are in.

@@ -1,10 +1,10 @@
-//! `drive_resume`: let a paused session go on.
+//! `drive_resume`: let a paused session continue.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::text::Title;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -13,8 +13,8 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 use crate::views::OneSession;
 
-/// Let a paused session go on, with what waits in it.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// Let a paused session continue, with everything that is waiting in it.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The session; absent: the one you are in.

@@ -5,7 +5,7 @@ use punchlist_core::authority::{Action, Subject};
 use punchlist_core::gate::{GateKind, OpenGate};
 use punchlist_core::text::Body;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::Error;
@@ -15,7 +15,7 @@ use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::views::AskedView;
 
 /// Ask the operator to fill in a form. Call it again in the same words for the answer.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// What it is about.

@@ -1,10 +1,10 @@
-//! `issue_close_as_duplicate`: reject an issue because another says the same (K-44).
+//! `issue_close_as_duplicate`: reject an issue as a duplicate of another (K-44).
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::issue::CloseAsDuplicate;
 use punchlist_core::text::Body;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -14,7 +14,7 @@ use crate::input::Maybe;
 use crate::views::OneIssue;
 
 /// Close an issue as a duplicate of another: linked, rejected and noted in one step.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// The issue's number.

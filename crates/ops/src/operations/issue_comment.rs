@@ -1,11 +1,11 @@
-//! `issue_comment`: say something about an issue.
+//! `issue_comment`: comment on an issue.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::issue::CommentIssue;
 use punchlist_core::text::Body;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -14,12 +14,12 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::views::OneIssue;
 
 /// Comment on an issue: what was found, what was decided.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// The issue's number.
     pub number: i64,
-    /// What to say.
+    /// The comment.
     pub text: Body,
 }
 

@@ -3,7 +3,7 @@
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::issue::LinkKind;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -11,13 +11,13 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::views::OneIssue;
 
-/// Link an issue to another. Links gate nothing.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// Link an issue to another. Links do not block anything.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// The issue's number.
     pub number: i64,
-    /// How it stands to the other.
+    /// Its relation to the other issue.
     pub kind: LinkKind,
     /// The other issue's number.
     pub to: i64,

@@ -1,9 +1,9 @@
-//! `issue_unlink`: take a link back.
+//! `issue_unlink`: remove a link.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::issue::LinkKind;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -11,13 +11,13 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::views::OneIssue;
 
-/// Take a link between two issues back.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// Remove a link between two issues.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// The issue's number.
     pub number: i64,
-    /// How it stands to the other.
+    /// Its relation to the other issue.
     pub kind: LinkKind,
     /// The other issue's number.
     pub to: i64,

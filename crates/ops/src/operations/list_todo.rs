@@ -1,4 +1,4 @@
-//! `list_todo`: what is left of the turn's plan, or all of it.
+//! `list_todo`: the open items of the turn's plan, or all of them.
 
 use punchlist_core::authority::Action;
 use punchlist_core::{ListKind, Status, Tally, Time, Todo, select};
@@ -12,7 +12,7 @@ use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::{Envelope, Error};
 
 /// Show this turn's todo items: what remains, or by status.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// Absent: pending and in progress.
@@ -21,7 +21,7 @@ pub struct Input {
 }
 
 /// Which items to show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Filter {
     Pending,
@@ -31,13 +31,13 @@ pub enum Filter {
     All,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub items: Vec<Item>,
     pub summary: Summary,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Item {
     pub id: String,
@@ -57,8 +57,8 @@ pub struct Item {
     pub completed_at: Option<Time>,
 }
 
-/// Counts over the whole turn, whatever is shown.
-#[derive(Debug, Serialize, JsonSchema)]
+/// Counts for the whole turn, whatever the filter.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
     pub total: u64,

@@ -1,9 +1,9 @@
-//! `mission_init`: make a mission of its file, or bring one up to its file.
+//! `mission_init`: create a mission from its file, or update it to match its file.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::mission::{InitMission, MissionSpec};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
 use crate::call::Call;
@@ -12,10 +12,10 @@ use crate::explain::Fault;
 use crate::views::MissionView;
 use crate::{Envelope, Error};
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub mission: MissionView,
-    /// What changed, in words; empty: the file says what is.
+    /// The changes, in words; empty: the mission already matches its file.
     pub changes: Vec<String>,
 }
 

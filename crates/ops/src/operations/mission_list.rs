@@ -13,17 +13,17 @@ use crate::call::{Call, Counts};
 use crate::catalogue::{Define, Effect, Surfaces};
 
 /// List the missions of this project.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {}
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub missions: Vec<Row>,
 }
 
 /// A mission at a glance.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Row {
     pub id: String,

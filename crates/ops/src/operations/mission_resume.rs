@@ -1,4 +1,4 @@
-//! `mission_resume`: let a paused mission, or one pillar of it, go on.
+//! `mission_resume`: resume a paused mission or pillar.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::mission::{SetStanding, Standing};
@@ -13,8 +13,8 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 use crate::views::MissionView;
 
-/// Let a paused mission, or one pillar of it, go on.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// Resume a paused mission or pillar.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// Its slug.
@@ -24,7 +24,7 @@ pub struct Input {
     pub pillar: Maybe<Title>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub mission: MissionView,
 }

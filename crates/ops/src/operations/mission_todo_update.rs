@@ -1,4 +1,4 @@
-//! `mission_todo_update`: move an item of a mission, with a reason.
+//! `mission_todo_update`: change an item of a mission, with a reason.
 
 use punchlist_core::ListKind;
 use punchlist_core::authority::Action;
@@ -22,8 +22,8 @@ use crate::input::Maybe;
 use crate::views::MissionTodoView;
 use crate::{Envelope, Error};
 
-/// Move a todo. An owner may cancel; its other wishes are recommendations.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// Change a todo. An owner may cancel; its other changes are recommendations.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The mission.
@@ -44,7 +44,7 @@ pub struct Input {
 }
 
 /// What to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Act {
     Promote,
@@ -55,16 +55,16 @@ pub enum Act {
     Reprioritize,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub todo: MissionTodoView,
     pub counts: Counts,
-    /// Nothing changed: it is kept for the lead.
+    /// Nothing changed: it was recorded as a recommendation to the lead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recommended: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
-    /// Of a start: the words to delegate it with.
+    /// After start: the text to delegate it with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order: Option<String>,
 }

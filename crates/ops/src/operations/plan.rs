@@ -1,4 +1,5 @@
-//! `plan`: the plan at hand, one tool with an action: each is the operation of that name.
+//! `plan`: the current plan, one tool with an action; each action calls the operation with that
+//! name.
 
 use punchlist_core::ListKind;
 use punchlist_core::authority::Action;
@@ -19,9 +20,9 @@ use crate::plan_file::Markdown;
 use crate::views::{PlanView, TaskView};
 use crate::{Envelope, Error};
 
-/// Work on a plan: a tree of tasks from a file. An agent completes and splits its own task;
-/// whoever keeps the plan imports, assigns and adds.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// Work on a plan: a tree of tasks from a file. An agent completes and splits its own task; the
+/// orchestrator imports, assigns and adds.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// What to do.
@@ -32,29 +33,29 @@ pub struct Input {
     /// Its branch; absent: the caller's.
     #[serde(default)]
     pub branch: Maybe<Title>,
-    /// import: its text; absent: the file is read.
+    /// import: its text; absent: read from the file.
     #[serde(default)]
     pub markdown: Markdown,
-    /// assign, complete: the task; add: the task above.
+    /// assign, complete: the task; add: the parent task.
     #[serde(default, deserialize_with = "crate::input::maybe_named")]
     #[schemars(with = "crate::input::Key")]
     pub task_id: Maybe<Title>,
-    /// assign: to whom.
+    /// assign: the agent.
     #[serde(default)]
     pub agent: Maybe<Title>,
-    /// add: what is to be done.
+    /// add: what to do.
     #[serde(default)]
     pub content: Maybe<Content>,
     /// complete: what was done.
     #[serde(default)]
     pub outcome: Maybe<Body>,
-    /// render: tasks unless said.
+    /// render; absent: tasks.
     #[serde(default)]
     pub form: Option<Form>,
 }
 
 /// What to do with a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanAction {
     Import,
@@ -66,10 +67,10 @@ pub enum PlanAction {
     Render,
 }
 
-#[derive(Debug, Default, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub tasks: Vec<TaskView>,
-    /// The task the work stands at.
+    /// The current task.
     pub current: Option<TaskView>,
     /// The plan as text.
     pub markdown: String,

@@ -1,10 +1,10 @@
-//! `plan_archive`: put a plan away.
+//! `plan_archive`: archive a plan.
 
 use punchlist_core::authority::Action;
 use punchlist_core::text::Title;
 use punchlist_core::{ArchiveReason, ListKind};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -13,8 +13,9 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 use crate::views::PlanArchived;
 
-/// Archive a plan: it leaves every list, whatever is open in it. Nothing is deleted; importing its file brings it back.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// Archive a plan: it leaves every list, even with open tasks. Nothing is deleted; importing its
+/// file restores it.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The plan's file.

@@ -1,10 +1,10 @@
-//! `plan_finish`: the work on a plan is over.
+//! `plan_finish`: finish a plan.
 
 use punchlist_core::authority::Action;
 use punchlist_core::text::Title;
 use punchlist_core::{ArchiveReason, ListKind};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -13,8 +13,9 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 use crate::views::PlanArchived;
 
-/// Finish a plan whose branch was merged: it is archived. Refused while tasks are open, unless confirmed.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// Finish a plan whose branch was merged: archive it. Refused while tasks are open, unless
+/// confirmed.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The plan's file.
@@ -22,7 +23,7 @@ pub struct Input {
     /// Its branch; absent: the caller's, else main.
     #[serde(default)]
     pub branch: Maybe<Title>,
-    /// Finish it though tasks are open; they stay as they are.
+    /// Finish it even if tasks are open; they stay as they are.
     #[serde(default)]
     pub confirm: Option<bool>,
 }

@@ -4,7 +4,7 @@ use punchlist_core::ListKind;
 use punchlist_core::authority::Action;
 use punchlist_core::text::Title;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -13,8 +13,8 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 use crate::views::PlanView;
 
-/// Show a plan: its tasks as a tree, with their states and agents, and where the work stands.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// Show a plan: its tasks as a tree, with states, agents and the current task.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The plan's file.
@@ -22,7 +22,7 @@ pub struct Input {
     /// Its branch; absent: the caller's, else main.
     #[serde(default)]
     pub branch: Maybe<Title>,
-    /// Also if it is archived.
+    /// Also if archived.
     #[serde(default)]
     pub include_archived: Option<bool>,
 }

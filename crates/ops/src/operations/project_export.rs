@@ -1,7 +1,9 @@
-//! `project_export`: what of a project is portable.
+//! `project_export`: the portable part of a project.
 //!
-//! Its name. Issues, todos and links are the operator's and stay (K-61), and with them sessions,
-//! gates and the log, which speak of nothing else.
+//! This is only its name. Issues, todos and links belong to the operator and are not exported
+//! (K-61). Sessions, gates and the log refer to them, so they are not exported either.
+
+use std::borrow::Cow;
 
 use punchlist_core::authority::{Action, Subject};
 use schemars::JsonSchema;
@@ -13,19 +15,19 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 
 /// Show the portable part of this project: no issues, todos or links.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {}
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
-    pub format: &'static str,
+    pub format: Cow<'static, str>,
     pub version: u32,
     pub project: Portable,
 }
 
 /// The project itself.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Portable {
     pub name: String,
 }
@@ -45,6 +47,6 @@ impl Define for ProjectExport {
 
     fn run(call: &mut Call<'_, '_>, _: &Input) -> Result<Output, Error> {
         let project = Portable { name: call.envelope().project.clone() };
-        Ok(Output { format: "punchlist-project", version: 1, project })
+        Ok(Output { format: "punchlist-project".into(), version: 1, project })
     }
 }

@@ -21,7 +21,7 @@ use crate::views::run::RunView;
 const RECENT: i64 = 200;
 
 /// Let a configured agent answer in a chat, or do work that was handed on. Workers do, and nobody else.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The agent, by its name in punchlist.toml.
@@ -34,7 +34,7 @@ pub struct Input {
     pub delegation_id: Maybe<Title>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     /// The run to go on with; null: there is nothing to answer.

@@ -15,7 +15,7 @@ use crate::views::run::RunView;
 use crate::{Envelope, Error};
 
 /// List the runs of this project, the newest first.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Only runs that stand here; absent: all.
@@ -33,7 +33,7 @@ pub struct Input {
     pub cursor: Maybe<Title>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub runs: Vec<RunView>,

@@ -20,14 +20,14 @@ use crate::views::run::RunView;
 const RECENT: i64 = 50;
 
 /// Show a run: what it said last, what is done, what is left, what it used.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id.
     pub run: Title,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub run: RunView,
     /// The last words of the agent.
@@ -37,7 +37,7 @@ pub struct Output {
 }
 
 /// An item of the lists of a run.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunItem {
     pub id: String,

@@ -20,7 +20,7 @@ use crate::input::Maybe;
 use crate::views::run::RunView;
 
 /// Let an agent answer a message. Workers execute it; `punch run` does it by itself.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// What you say to it.
@@ -60,7 +60,7 @@ pub struct Input {
     pub held: Option<bool>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub run: RunView,
 }

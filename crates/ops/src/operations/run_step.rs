@@ -16,7 +16,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::views::run::WaitView;
 
 /// Write down what a run did. Whoever executes it does, and nobody else.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The run.
@@ -45,7 +45,7 @@ pub struct Input {
 }
 
 /// An entry of the outbox.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct EntryInput {
     /// Its id.
@@ -55,7 +55,7 @@ pub struct EntryInput {
 }
 
 /// What the model said.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ReplyInput {
     /// Its words.
@@ -93,7 +93,7 @@ pub struct ReplyInput {
 }
 
 /// A call of a tool.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct CallInput {
     /// The model's id of it.
@@ -105,7 +105,7 @@ pub struct CallInput {
 }
 
 /// What came of a call.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ResultInput {
     /// The model's id of the call.
@@ -129,7 +129,7 @@ pub struct ResultInput {
 }
 
 /// What stands for all that was said before.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct SummaryInput {
     /// The words.
@@ -147,7 +147,7 @@ pub struct SummaryInput {
 }
 
 /// Ask the driver.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct DriveInput {
     /// What happened.
@@ -172,7 +172,7 @@ pub struct DriveInput {
 }
 
 /// What happened that calls for a decision.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Happened {
     Stopped,
@@ -200,7 +200,7 @@ impl DriveInput {
     }
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub epoch: i64,
@@ -222,7 +222,7 @@ pub struct Output {
 }
 
 /// What the driver says.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VerdictView {
     /// Call the model again.

@@ -13,7 +13,7 @@ use crate::input::Maybe;
 use crate::views::run::RunView;
 
 /// Ask a run to end, with all that it handed on. What it wrote stays.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id.
@@ -23,7 +23,7 @@ pub struct Input {
     pub reason: Maybe<Body>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub run: RunView,
 }

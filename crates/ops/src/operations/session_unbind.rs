@@ -1,10 +1,10 @@
-//! `session_unbind`: let a session go of its issue.
+//! `session_unbind`: unbind a session from its issue.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::text::Title;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -14,10 +14,10 @@ use crate::input::Maybe;
 use crate::views::OneSession;
 
 /// Unbind a session from its issue. The checklist stays as it is.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// Its id, or its host's; absent: the caller's own.
+    /// Its id, or its host's id; absent: the caller's session.
     #[serde(default)]
     pub session: Maybe<Title>,
 }

@@ -1,11 +1,11 @@
-//! `task_cancel`: say that a task will not be done.
+//! `task_cancel`: cancel a task.
 
 use punchlist_core::ListKind;
 use punchlist_core::authority::Action;
 use punchlist_core::command::CancelTodo;
 use punchlist_core::text::Body;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -13,8 +13,8 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::views::PlanView;
 
-/// Cancel a task: it stays in the record, with why.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// Cancel a task. It stays in the record, with the reason.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number.

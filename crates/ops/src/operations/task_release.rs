@@ -1,11 +1,11 @@
-//! `task_release`: take a task back.
+//! `task_release`: release a task.
 
 use punchlist_core::ListKind;
 use punchlist_core::authority::Action;
 use punchlist_core::command::ReleaseTodo;
 use punchlist_core::text::Body;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -14,8 +14,8 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 use crate::views::PlanView;
 
-/// Release a task: nobody has it any more, and it is pending.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// Release a task: it has no agent and is pending again.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number.

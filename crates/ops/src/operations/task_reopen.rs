@@ -1,11 +1,11 @@
-//! `task_reopen`: take back that a task is settled.
+//! `task_reopen`: reopen a settled task.
 
 use punchlist_core::ListKind;
 use punchlist_core::authority::Action;
 use punchlist_core::command::ReopenTodo;
 use punchlist_core::text::Body;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -13,8 +13,8 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::views::PlanView;
 
-/// Reopen a task that was completed or cancelled; nobody has it then.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// Reopen a completed or cancelled task, without an agent.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number.

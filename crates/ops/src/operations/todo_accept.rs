@@ -1,10 +1,10 @@
-//! `todo_accept`: the reviewer says that a claim holds.
+//! `todo_accept`: the reviewer accepts a claim.
 
 use punchlist_core::authority::Action;
 use punchlist_core::command::AcceptTodo;
 use punchlist_core::text::Body;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -13,15 +13,15 @@ use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::input::Maybe;
 use crate::views::OneTodo;
 
-/// Accept a claimed todo: it is completed.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// Accept a claimed todo, which completes it.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id or number.
     #[serde(deserialize_with = "crate::input::named")]
     #[schemars(with = "crate::input::Key")]
     pub todo_id: String,
-    /// Your words; absent: the maker's.
+    /// Outcome; absent: as claimed.
     #[serde(default)]
     pub outcome: Maybe<Body>,
 }

@@ -1,10 +1,10 @@
-//! `todo_read`: the list of a session as it stands.
+//! `todo_read`: the current list of a session.
 
 use punchlist_core::ListKind;
 use punchlist_core::authority::Action;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -13,7 +13,7 @@ use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::views::SessionListView;
 
 /// Read the todo list of this session.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {}
 

@@ -1,10 +1,10 @@
-//! `todo_return`: the reviewer says that a claim does not hold yet.
+//! `todo_return`: the reviewer returns a claim.
 
 use punchlist_core::authority::Action;
 use punchlist_core::command::ReturnTodo;
 use punchlist_core::text::Body;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
@@ -12,8 +12,8 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::views::OneTodo;
 
-/// Return a claimed todo to its maker, with what is missing. Whoever it was handed to goes on with it.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// Return a claimed todo with what is missing. The agent it was delegated to continues with it.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id or number.

@@ -1,4 +1,4 @@
-//! `token_revoke`: from now on a token proves nothing.
+//! `token_revoke`: revoke a token.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::event::TokenRevoked;
@@ -12,15 +12,15 @@ use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 
-/// Take a token back: from now on it proves nothing.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// Revoke a token. It stops working at once.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// Its id, as token_list shows it; not the secret.
     pub id: String,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub token: TokenRow,
 }
@@ -46,7 +46,7 @@ impl Define for TokenRevoke {
         if !call.envelope().actor.reach.contains(&token.reach) {
             return Err(Refusal::OutOfReach { missing: token.reach.words() }.into());
         }
-        // Taking back twice is no mistake; the first time counts.
+        // Revoking twice is not an error; the first time is kept.
         if token.revoked_at.is_none() {
             let now = call.envelope().now;
             call.tx().revoke_token(id, now)?;

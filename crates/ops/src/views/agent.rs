@@ -2,10 +2,10 @@
 
 use punchlist_core::{Agent, AgentStatus, Time};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// An agent.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentView {
     pub agent: String,
@@ -21,8 +21,8 @@ pub struct AgentView {
     pub updated_at: Time,
 }
 
-/// An answer that is one agent.
-#[derive(Debug, Serialize, JsonSchema)]
+/// An answer with one agent.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct OneAgent {
     pub agent: AgentView,
 }

@@ -3,22 +3,22 @@
 use punchlist_core::delegation::{DelegationState, Mode, Proposal, ProposalDecision, Review};
 use punchlist_core::{Delegation, Time};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-/// Work handed to another agent.
-#[derive(Debug, Serialize, JsonSchema)]
+/// Work delegated to another agent.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DelegationView {
     pub id: String,
-    /// The specialist it is for.
+    /// The specialist.
     #[serde(rename = "type")]
     pub kind: String,
-    /// What is to be done.
+    /// The work.
     pub mission: String,
     pub rationale: Option<String>,
     pub mode: Mode,
     pub state: DelegationState,
-    /// What becomes of a proposal.
+    /// How a proposal is handled.
     pub review: Review,
     pub todo_id: Option<String>,
     pub session: Option<String>,
@@ -29,7 +29,7 @@ pub struct DelegationView {
     pub result: Option<String>,
     pub error: Option<String>,
     pub proposal: Option<Proposal>,
-    /// What was said to the proposal.
+    /// The decision on the proposal.
     pub decision: Option<ProposalDecision>,
     #[schemars(with = "String")]
     pub created_at: Time,
@@ -39,8 +39,8 @@ pub struct DelegationView {
     pub finished_at: Option<Time>,
 }
 
-/// An answer that is one delegation.
-#[derive(Debug, Serialize, JsonSchema)]
+/// An answer with one delegation.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct OneDelegation {
     pub delegation: DelegationView,
 }

@@ -1,13 +1,15 @@
 //! A run as callers see it.
 
+use std::borrow::Cow;
+
 use punchlist_core::driver::{StopReason, Wait};
 use punchlist_core::run::RunState;
 use punchlist_core::{Role, Run};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One execution of an agent's loop.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunView {
     pub id: String,
@@ -21,7 +23,7 @@ pub struct RunView {
     pub session_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delegation_id: Option<String>,
-    /// Does it go on by itself while its lists are open?
+    /// Does it continue automatically while its lists are open?
     pub drives: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<WaitView>,
@@ -29,10 +31,10 @@ pub struct RunView {
     pub stop_reason: Option<StopReason>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_detail: Option<String>,
-    /// The stable code of an error.
+    /// The error's stable code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_code: Option<String>,
-    /// Calls of the model.
+    /// Model calls.
     pub iterations: u32,
     pub continuations: u32,
     pub usage: UsageView,
@@ -44,12 +46,12 @@ pub struct RunView {
 }
 
 /// The tokens of a run.
-#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageView {
     #[schemars(with = "i64")]
     pub input_tokens: u64,
-    /// Of these, from the maker's cache.
+    /// How many of these came from the provider's cache.
     #[schemars(with = "i64")]
     pub cached_tokens: u64,
     #[schemars(with = "i64")]
@@ -59,15 +61,15 @@ pub struct UsageView {
     pub cost_usd: Option<f64>,
 }
 
-/// What a run waits for.
-#[derive(Debug, Serialize, JsonSchema)]
+/// The reason why a run waits.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WaitView {
     /// `gate`, `delegations`, `cooldown` or `pause`.
-    pub kind: &'static str,
+    pub kind: Cow<'static, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate_id: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub delegation_ids: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
@@ -76,15 +78,15 @@ pub struct WaitView {
 impl From<&Wait> for WaitView {
     fn from(wait: &Wait) -> Self {
         let mut view =
-            Self { kind: "pause", gate_id: None, delegation_ids: Vec::new(), until: None };
+            Self { kind: "pause".into(), gate_id: None, delegation_ids: Vec::new(), until: None };
         match wait {
-            Wait::Gate(id) => (view.kind, view.gate_id) = ("gate", Some(id.to_string())),
+            Wait::Gate(id) => (view.kind, view.gate_id) = ("gate".into(), Some(id.to_string())),
             Wait::Delegations(ids) => {
-                view.kind = "delegations";
+                view.kind = "delegations".into();
                 view.delegation_ids = ids.iter().map(ToString::to_string).collect();
             }
             Wait::Cooldown(until) => {
-                (view.kind, view.until) = ("cooldown", Some(until.to_string()));
+                (view.kind, view.until) = ("cooldown".into(), Some(until.to_string()));
             }
             Wait::Pause => {}
         }

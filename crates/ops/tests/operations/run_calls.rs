@@ -1,4 +1,4 @@
-//! A call that a run makes, and what is written down of it: both or neither.
+//! A tool call of a run, and the record of its result: both are stored or neither is.
 
 use punchlist_core::conversation::MessageKind;
 use punchlist_core::{Role, RunId};
@@ -8,7 +8,7 @@ use punchlist_ops::{Context, Envelope, Error};
 use punchlist_testkit::{Backend, World, on_every_store};
 use serde_json::{Value, json};
 
-/// A run in the hands of somebody, and how many took it.
+/// A run that a process holds, and how often it was taken.
 struct Held {
     world: World,
     run: RunId,
@@ -46,7 +46,7 @@ impl Held {
         self.world.call_in(&self.system(), "run_step", what).unwrap();
     }
 
-    /// Calls `create_todo` as the agent of the run, and writes down what came of it.
+    /// Calls `create_todo` as the agent of the run, and records the result.
     fn create(&self, epoch: i64, items: &Value) -> Result<Result<Stepped, Error>, Error> {
         let look = self.world.ops.look_at_run(&self.system(), self.run, 10, None).unwrap();
         let context = Context {
@@ -67,7 +67,7 @@ impl Held {
         self.world.ops.call_in_run(create, (&agent, &self.system()), (self.run, epoch), input, step)
     }
 
-    /// What the model would be shown of its list, and how many results stand in the chat.
+    /// The list as the model would see it, and the number of results in the chat.
     fn seen(&self) -> (Option<String>, usize) {
         let look = self.world.ops.look_at_run(&self.system(), self.run, 10, None).unwrap();
         let is_result = |kind: MessageKind| kind == MessageKind::Result;
@@ -86,8 +86,8 @@ fn a_call_and_its_result_come_together(backend: Backend) {
     assert!(context.is_some_and(|text| text.contains("dig")));
 }
 
-/// Whoever was overtaken changes nothing any more, by no tool either.
-fn a_process_that_was_overtaken_calls_nothing(backend: Backend) {
+/// A process that lost the run to another can change nothing, not even through a tool.
+fn a_process_that_lost_the_run_can_call_nothing(backend: Backend) {
     let held = Held::new(backend);
     held.take();
     let stale = held.create(held.epoch, &json!([{ "title": "dig" }])).unwrap_err();
@@ -95,7 +95,7 @@ fn a_process_that_was_overtaken_calls_nothing(backend: Backend) {
     assert_eq!(held.seen(), (None, 0));
 }
 
-/// A call that is refused is the model's affair: nothing is written down for it here.
+/// A refused call is the model's to handle: nothing is recorded here.
 fn a_call_that_is_refused_leaves_the_result_to_the_caller(backend: Backend) {
     let held = Held::new(backend);
     let refused = held.create(held.epoch, &json!([])).unwrap().unwrap_err();
@@ -105,6 +105,6 @@ fn a_call_that_is_refused_leaves_the_result_to_the_caller(backend: Backend) {
 
 on_every_store!(
     a_call_and_its_result_come_together,
-    a_process_that_was_overtaken_calls_nothing,
+    a_process_that_lost_the_run_can_call_nothing,
     a_call_that_is_refused_leaves_the_result_to_the_caller,
 );

@@ -1,0 +1,103 @@
+//! What an operation answers, before anybody asks for JSON.
+//!
+//! Our own code takes the operation's output type; a surface that speaks JSON serialises it. One
+//! answer goes both ways, so no caller has to look fields up by name.
+
+use std::any::Any;
+use std::fmt::Debug;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::Error;
+
+/// The output of some operation.
+#[derive(Debug)]
+pub struct Answer(Box<dyn Output>);
+
+/// A type-erased output that can still be serialised.
+trait Output: Any + Debug + Send {
+    fn to_json(&self) -> serde_json::Result<Value>;
+}
+
+impl<T: Serialize + Debug + Send + 'static> Output for T {
+    fn to_json(&self) -> serde_json::Result<Value> {
+        serde_json::to_value(self)
+    }
+}
+
+impl Answer {
+    pub(crate) fn new<T: Serialize + Debug + Send + 'static>(output: T) -> Self {
+        Self(Box::new(output))
+    }
+
+    /// An answer that was kept as text. One that an older version kept in another shape stays JSON.
+    pub(crate) fn kept<T>(text: &str) -> Result<Self, Error>
+    where
+        T: Serialize + DeserializeOwned + Debug + Send + 'static,
+    {
+        if let Ok(output) = serde_json::from_str::<T>(text) {
+            return Ok(Self::new(output));
+        }
+        let json: Value = serde_json::from_str(text).map_err(punchlist_store::Error::from)?;
+        Ok(Self::new(json))
+    }
+
+    /// The output, if this is the answer of an operation with that output type.
+    #[must_use]
+    pub fn output<T: 'static>(&self) -> Option<&T> {
+        let erased: &dyn Any = &*self.0;
+        erased.downcast_ref()
+    }
+
+    /// The output itself. An answer that is JSON (an old stored one) is parsed.
+    pub(crate) fn into_output<T: DeserializeOwned + 'static>(self) -> Result<T, Error> {
+        let erased: Box<dyn Any> = self.0;
+        let erased = match erased.downcast::<T>() {
+            Ok(output) => return Ok(*output),
+            Err(erased) => erased,
+        };
+        let json = erased.downcast::<Value>().map_err(|_| Error::Internal {
+            detail: "an operation answered with another operation's output".to_owned(),
+        })?;
+        serde_json::from_value(*json).map_err(|error| punchlist_store::Error::from(error).into())
+    }
+
+    pub fn to_json(&self) -> Result<Value, Error> {
+        self.0.to_json().map_err(|error| punchlist_store::Error::from(error).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Made {
+        number: i64,
+    }
+
+    #[test]
+    fn one_answer_is_its_type_and_its_json() {
+        let answer = Answer::new(Made { number: 3 });
+        assert_eq!(answer.output::<Made>(), Some(&Made { number: 3 }));
+        assert_eq!(answer.output::<String>(), None);
+        assert_eq!(answer.to_json(), Ok(json!({ "number": 3 })));
+        assert_eq!(answer.into_output::<Made>(), Ok(Made { number: 3 }));
+    }
+
+    #[test]
+    fn kept_answer_of_another_version_stays_readable_as_json() {
+        let kept = Answer::kept::<Made>(r#"{"number":3}"#).unwrap();
+        assert_eq!(kept.output::<Made>(), Some(&Made { number: 3 }));
+        let old = Answer::kept::<Made>(r#"{"id":"a"}"#).unwrap();
+        assert_eq!(old.output::<Made>(), None);
+        assert_eq!(old.to_json(), Ok(json!({ "id": "a" })));
+        assert!(old.into_output::<Made>().is_err());
+        assert!(Answer::kept::<Made>("{").is_err());
+    }
+}

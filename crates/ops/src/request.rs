@@ -1,0 +1,171 @@
+//! One request of an operation: parsed input, ready for its transaction.
+//!
+//! Everything that depends on an operation's types is in [`Request`], which is small on purpose:
+//! it is compiled once for each operation. What happens around it is compiled once.
+
+use punchlist_store::Tx;
+use punchlist_store::rows::answers::Answer as Kept;
+use serde::Deserialize;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::answer::Answer;
+use crate::call::{Call, host_id};
+use crate::catalogue::{Define, Effect, Operation};
+use crate::dispatch::new_ids;
+use crate::explain::{Fault, drop_context, explain};
+use crate::token::needs_token;
+use crate::{Envelope, Error};
+
+/// A parsed input together with its operation's handler.
+pub(crate) trait Request: Send + Sync {
+    /// Refuses what can be refused without the store.
+    fn check(&self, envelope: &Envelope) -> Result<(), Error>;
+    fn run(&self, call: &mut Call<'_, '_>) -> Result<Answer, Error>;
+    /// Reads an answer that was kept for an idempotency key.
+    fn kept(&self, text: &str) -> Result<Answer, Error>;
+    /// The input as JSON.
+    fn to_json(&self) -> Result<Value, Error>;
+}
+
+/// The input of an operation that our own code made, or that was parsed.
+pub(crate) struct Parsed<D: Define>(pub(crate) D::Input);
+
+impl<D: Define> Request for Parsed<D> {
+    fn check(&self, envelope: &Envelope) -> Result<(), Error> {
+        D::check(envelope, &self.0)
+    }
+
+    fn run(&self, call: &mut Call<'_, '_>) -> Result<Answer, Error> {
+        D::run(call, &self.0).map(Answer::new)
+    }
+
+    fn kept(&self, text: &str) -> Result<Answer, Error> {
+        Answer::kept::<D::Output>(text)
+    }
+
+    fn to_json(&self) -> Result<Value, Error> {
+        serde_json::to_value(&self.0).map_err(|error| punchlist_store::Error::from(error).into())
+    }
+}
+
+/// Parses strictly; what does not fit is explained by the operation's own schema (ADR 0007).
+pub(crate) fn parse<D: Define>(
+    operation: &Operation,
+    input: &mut Value,
+) -> Result<Box<dyn Request>, Error> {
+    if let Ok(parsed) = D::Input::deserialize(&*input) {
+        return Ok(Box::new(Parsed::<D>(parsed)));
+    }
+    let schema = (operation.input_schema)();
+    drop_context(&schema, input);
+    match serde_path_to_error::deserialize(&*input) {
+        Ok(parsed) => Ok(Box::new(Parsed::<D>(parsed))),
+        Err(error) => Err(explain(&schema, input)
+            .unwrap_or_else(|| Fault::Other {
+                path: error.path().to_string(),
+                detail: error.inner().to_string(),
+            })
+            .into()),
+    }
+}
+
+/// A call that only needs a transaction; it may run more than once. The inner result is the caller's
+/// answer; the outer one decides whether the transaction stays.
+pub(crate) type Ready = Box<dyn Fn(&mut Tx<'_>) -> Result<Result<Answer, Error>, Error> + Send>;
+
+/// Makes a request ready for its transaction. `input` is the JSON it was parsed from; absent: its own.
+pub(crate) fn prepare(
+    operation: &Operation,
+    envelope: &Envelope,
+    request: Box<dyn Request>,
+    input: Option<&Value>,
+) -> Result<Ready, Error> {
+    request.check(envelope)?;
+    let (cause, ids, envelope) = (operation.name, new_ids(envelope)?, envelope.clone());
+    if operation.effect != Effect::Write {
+        let looks = operation.effect == Effect::Read;
+        return Ok(Box::new(move |tx| {
+            if looks {
+                needs_token(tx, envelope.proof)?;
+            }
+            Ok(Ok(request.run(&mut Call::new(tx, &envelope, cause, ids.clone()))?))
+        }));
+    }
+    let key = host_id("idempotencyKey", envelope.idempotency_key.as_deref())?;
+    if key.is_some() && !operation.keeps_answers {
+        let (path, found) = ("idempotencyKey".to_owned(), "given here".to_owned());
+        let expected = "absent: this answer holds a secret and is never stored".to_owned();
+        return Err(Fault::BadValue { path, found, expected }.into());
+    }
+    let key = match (key, input) {
+        (None, _) => None,
+        (Some(key), Some(input)) => Some((key, digest(cause, &envelope, input))),
+        (Some(key), None) => Some((key, digest(cause, &envelope, &request.to_json()?))),
+    };
+    Ok(Box::new(move |tx| {
+        needs_token(tx, envelope.proof)?;
+        let mut call = Call::new(tx, &envelope, cause, ids.clone());
+        write(&mut call, &*request, key.as_ref())
+    }))
+}
+
+/// Runs a write. A refusal that leaves a line in the log is kept for that line alone.
+fn write(
+    call: &mut Call<'_, '_>,
+    request: &dyn Request,
+    key: Option<&(String, String)>,
+) -> Result<Result<Answer, Error>, Error> {
+    let (principal, now) = (call.envelope().actor.principal.clone(), call.envelope().now);
+    if let Some((key, digest)) = key
+        && let Some(kept) = call.tx().answer(&principal, key, now)?
+    {
+        if kept.request != *digest {
+            return Err(Error::IdempotencyConflict { key: key.clone() });
+        }
+        return Ok(Ok(request.kept(&kept.answer)?));
+    }
+    let answer = match request.run(call) {
+        Ok(answer) => answer,
+        Err(error) if call.record_audit()? => return Ok(Err(error)),
+        Err(error) => return Err(error),
+    };
+    if let Some((key, digest)) = key {
+        let kept = Kept { request: digest.clone(), answer: answer.to_json()?.to_string() };
+        call.tx().keep_answer(&principal, key, &kept, now)?;
+    }
+    Ok(Ok(answer))
+}
+
+/// What makes two requests the same: operation, context and input, whatever the order of fields.
+fn digest(operation: &str, envelope: &Envelope, input: &Value) -> String {
+    let context = &envelope.context;
+    let mut hash = Sha256::new();
+    for part in [
+        operation,
+        &envelope.project,
+        // An answer that was kept for a wider token, or another role, is not for this one.
+        envelope.actor.role.name(),
+        &serde_json::to_string(&envelope.actor.reach).unwrap_or_default(),
+        context.session.as_deref().unwrap_or_default(),
+        context.conversation.as_deref().unwrap_or_default(),
+        context.turn.as_deref().unwrap_or_default(),
+        &sorted(input).to_string(),
+    ] {
+        hash.update(part.as_bytes());
+        hash.update([0]);
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(object) => {
+            let mut fields: Vec<(&String, &Value)> = object.iter().collect();
+            fields.sort_by_key(|(name, _)| *name);
+            fields.into_iter().map(|(name, value)| (name.clone(), sorted(value))).collect()
+        }
+        Value::Array(items) => items.iter().map(sorted).collect(),
+        other => other.clone(),
+    }
+}
