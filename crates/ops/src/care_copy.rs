@@ -9,8 +9,8 @@ use crate::portable::Asking;
 use crate::{Error, Ops};
 
 impl Ops {
-    /// Copies this store into another one, which must be empty or hold a part of this copy. Whoever may
-    /// export this store may copy it: tokens go along as digests, for the same people.
+    /// Copies this store into another one, which must be empty or hold a part of this copy. A caller
+    /// who may export this store may copy it. Tokens are copied as digests.
     pub fn copy_to(
         &self,
         asking: &Asking<'_>,

@@ -249,11 +249,11 @@ fn postgres_locked(connection: &mut PgConnection, options: Options) -> Result<()
     Ok(())
 }
 
-/// How often somebody who waits for a migration looks whether it is done.
+/// How often a waiting process checks whether the migration is done.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Waits until nobody else migrates this schema. The lock belongs to the transaction, so it works
-/// through a pooler, and ends with whoever holds it.
+/// Waits until no other process migrates this schema. The lock belongs to the transaction, so it works
+/// through a pooler, and ends with the process that holds it.
 fn alone(tx: &mut Tx<'_>, options: Options) -> Result<(), Error> {
     // Locked per schema, so that stores in different schemas do not wait for one another.
     let lock = sql!(

@@ -1,5 +1,5 @@
-//! A pgbouncer in transaction mode before a throwaway server. It ends as the server does: with
-//! whoever started it.
+//! A pgbouncer in transaction mode before a throwaway server. Like the server, it ends with the process
+//! that started it.
 
 use std::net::TcpStream;
 use std::os::unix::process::CommandExt;

@@ -18,7 +18,7 @@ pub(crate) fn copy_command() -> Command {
         .long_about(
             "Copy the store FROM into the empty store TO.\n\n\
              Each is a path or a postgres:// URL. Everything is copied, tokens and kept answers \
-             included, and compared at the end by its rows and its digest. Nobody can open TO \
+             included, and compared at the end by its rows and its digest. TO cannot be opened \
              before that. A copy that was cut off goes on when it is repeated. FROM is only read; \
              stop those who write to it first, or what they write during the copy stays behind. \
              It is the operator's, as an export is.",

@@ -1,7 +1,7 @@
-//! What the examination asks a PostgreSQL server about itself: its version and settings, room for
-//! connections, copies that lag, tables that are not tidied, transactions that stay open.
+//! The checks of a PostgreSQL server itself: version, settings, connections, replication lag, dead rows
+//! and long transactions.
 //!
-//! What a role may not see counts as not there: a check says what it saw.
+//! A role without `pg_monitor` does not see everything; a check reports what it can see.
 
 use super::disk;
 use super::doctor::{Check, named};
@@ -11,7 +11,7 @@ use crate::{Error, Tx, sql};
 const VERSION_MIN: i64 = 130_000;
 /// A transaction open for so long keeps the server from tidying its tables: an hour.
 const OPEN_MAX_S: i64 = 3_600;
-/// So much of its log a server keeps or sends late before somebody should look: 1 GiB.
+/// A replica or slot that is further behind than this is a fault: 1 GiB.
 const LAG_MAX: i64 = 1 << 30;
 /// A table is bloated when it has so many dead rows, and more of them than of living ones.
 const DEAD_MIN: i64 = 100_000;

@@ -1,6 +1,6 @@
-//! What a URL says: options as libpq's users know them, and ours. The library reads most of them;
-//! those it does not know are read here and taken out before it reads the rest. A server is spoken
-//! of without its password, or not at all.
+//! The options of a URL: those of libpq, and our own. The library parses most of them; the others are
+//! parsed here and removed before the library sees the URL. Messages name a server without its
+//! password, or not at all.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::{Error, ErrorKind, outside};
 
 /// How long a statement may run unless the URL says otherwise.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
-/// How much longer the answer of a server may take than its statement.
+/// How much longer than `statement_timeout` we wait for the server's answer.
 const GRACE: Duration = Duration::from_secs(2);
 /// How long reaching a server may take unless the URL says otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
@@ -47,8 +47,8 @@ pub(super) struct Address {
     pub(super) config: Config,
     pub(super) tls: tls::Wanted,
     pub(super) kind: Kind,
-    /// Between us and the server is a pooler that gives each transaction another connection: no named
-    /// statements, no settings of a session, and nobody to listen to.
+    /// A pooler in transaction mode is in between: no named statements, no session settings, and no
+    /// LISTEN.
     pub(super) is_pooler: bool,
     /// Zero: for ever.
     pub(super) statement_timeout: Duration,
@@ -109,13 +109,13 @@ impl Address {
         asked.filter(|timeout| !timeout.is_zero()).unwrap_or(CONNECT_TIMEOUT)
     }
 
-    /// What is said to a pooler at the beginning of each transaction, where a session would keep it.
+    /// Settings that go with every BEGIN, because a pooler does not keep session settings.
     pub(super) fn settings(&self) -> Option<String> {
         let limit = self.statement_timeout.as_millis();
         self.is_pooler.then(|| format!("SET LOCAL statement_timeout = {limit}"))
     }
 
-    /// Why it could not be reached, with which server that is.
+    /// Adds the server's name to a connection error.
     pub(super) fn unreached(&self, error: Error) -> Error {
         let Error { kind, detail } = error;
         match &self.shown {
@@ -124,8 +124,7 @@ impl Address {
         }
     }
 
-    /// The password for one of the hosts, from the file that libpq's users keep them in. An error says
-    /// why the file does not count.
+    /// The password for one host from the password file. An error says why the file is ignored.
     pub(super) fn password_for(&self, host: &Host, port: u16) -> Result<Option<String>, String> {
         let named = self.passwords.clone();
         let named = named.or_else(|| std::env::var_os("PGPASSFILE").map(PathBuf::from));
@@ -135,10 +134,12 @@ impl Address {
         };
         let name = file.display();
         if !tls::is_private(&file) {
-            return Err(format!("{name} does not count: others may read it; chmod 600 '{name}'"));
+            return Err(format!(
+                "{name} is ignored because others may read it; chmod 600 '{name}'"
+            ));
         }
         let text = outside::text(&file, PASSWORDS_MAX)
-            .map_err(|error| format!("{name} does not count: {error}"))?;
+            .map_err(|error| format!("{name} is ignored: {error}"))?;
         let hosts = match host {
             Host::Tcp(host) => vec![host.clone()],
             #[cfg(unix)]

@@ -1,12 +1,12 @@
 //! One connection, and the one transaction on it.
 //!
-//! A round trip costs more than a statement. The BEGIN goes out with the first statement that is
-//! waited for, and writes whose outcome nobody needs at once with whatever comes next, at the latest
-//! with the COMMIT; the first of them that fails is the error of whatever they were sent with.
+//! A round trip costs more than a statement. The BEGIN is sent with the first statement. Writes whose
+//! result is not needed at once are sent with the next statement, at the latest with the COMMIT; if one
+//! of them fails, the statement they were sent with reports its error.
 //!
-//! Each request is answered by itself, so two rules keep a transaction whole: only what reads goes
-//! out with a BEGIN, for without it a write would be kept; and once a statement has failed nothing is
-//! committed.
+//! The server answers each request separately, so two rules keep a transaction atomic: only reads are
+//! sent together with a BEGIN, because a write would be kept if the BEGIN failed; and after a statement
+//! has failed nothing is committed.
 
 use std::time::{Duration, Instant};
 
@@ -19,8 +19,8 @@ use crate::{Dialect, Error, ErrorKind};
 
 const CLOCK: &str = Dialect::Postgres.clock().postgres;
 
-/// How many statements and bytes wait to be sent before they should go out by themselves. What a
-/// server answers to so many writes has room on the way, so that nobody waits for the other to read.
+/// The most statements and bytes that are queued before they are sent. The answers to so many writes
+/// fit into the socket's buffers, so that the two sides cannot block each other.
 const QUEUED_MAX: usize = 200;
 const QUEUED_BYTES_MAX: usize = 256 * 1024;
 /// The longest that statements without a limit of their own may take: migrations.
@@ -65,7 +65,7 @@ impl PgConnection {
         })
     }
 
-    /// The line beneath, for somebody who only listens.
+    /// The connection below, for a listener.
     pub(super) fn into_line(self) -> Line {
         self.line
     }
@@ -94,7 +94,7 @@ impl PgConnection {
         }
         match self.clock {
             Some(micros) => Ok(micros),
-            None => Ok(told(&self.query(CLOCK, &[])?, 0)?.unwrap_or_default()),
+            None => Ok(clock_of(&self.query(CLOCK, &[])?, 0)?.unwrap_or_default()),
         }
     }
 
@@ -120,7 +120,7 @@ impl PgConnection {
         self.queue(sql, params);
         let rows = self.run().map(rows)?;
         if self.clock.is_none() {
-            self.clock = told(&rows, column)?;
+            self.clock = clock_of(&rows, column)?;
         }
         Ok(rows)
     }
@@ -185,12 +185,12 @@ impl PgConnection {
     }
 
     fn finish(&mut self, behind: Option<&'static str>) -> Result<bool, Error> {
-        // Never BEGIN and COMMIT at once: a job the server has not heard of is run again.
+        // Never send BEGIN and COMMIT together: a job that the server has not seen is run again.
         if !self.has_begun && !self.queued.is_empty() {
             self.flush()?;
         }
         if self.has_failed {
-            // Somebody took an error for no error: nothing of the transaction is kept.
+            // The job ignored an error: nothing of the transaction is kept.
             let detail = "a statement had failed before, and the transaction was undone";
             return Err(Error::new(ErrorKind::Backend, detail));
         }
@@ -305,7 +305,7 @@ fn rows(done: Done) -> Vec<PgRow> {
     done.rows.into_iter().map(PgRow).collect()
 }
 
-/// The clock as an answer tells it.
-fn told(rows: &[PgRow], column: usize) -> Result<Option<i64>, Error> {
+/// The clock in this column of the first row.
+fn clock_of(rows: &[PgRow], column: usize) -> Result<Option<i64>, Error> {
     rows.first().map_or(Ok(None), |row| row.int(column))
 }

@@ -1,4 +1,4 @@
-//! What went wrong with a server, in its words or about the connection to it.
+//! Errors of a server and of the connection to it.
 
 use std::io;
 
@@ -42,7 +42,7 @@ pub(super) fn said(error: &tokio_postgres::Error) -> Error {
     }
 }
 
-/// A server, or a pooler in between, may repeat what it was told.
+/// Removes the password from an error: a server or pooler may repeat it.
 pub(super) fn masked(error: Error, secret: Option<&str>) -> Error {
     match secret {
         Some(secret) => Error::new(error.kind, error.detail.replace(secret, "[password]")),

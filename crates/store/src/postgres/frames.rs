@@ -1,12 +1,12 @@
-//! The messages in what a server sends, looked at before the library sees them: none may be too long,
-//! and a password is not told in the clear where others may listen.
+//! Checks the messages of a server before the library sees them: their length, and that a server does
+//! not ask for the password in clear text over an unencrypted connection.
 
 use std::io;
 
 /// The longest message: many times the largest row there is.
 const MESSAGE_MAX: u32 = 64 << 20;
 
-/// Where one message ends and the next begins.
+/// Tracks where one message ends and the next begins.
 #[derive(Debug, Default)]
 pub(super) struct Frames {
     head: [u8; 9],
@@ -18,11 +18,11 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    /// A kind and a length; of a question for a password also which one.
+    /// Type and length; for an authentication request also its code.
     const HEAD: usize = 5;
     const ASKED: usize = 9;
 
-    /// Whether a password may be told here.
+    /// `is_private`: the password may be sent in clear text.
     pub(super) fn new(is_private: bool) -> Self {
         Self { is_private, ..Self::default() }
     }
@@ -49,7 +49,7 @@ impl Frames {
         Ok(())
     }
 
-    /// Judges a head that is complete.
+    /// Checks a complete header.
     fn judge(&mut self) -> io::Result<()> {
         let [kind, a, b, c, d, code @ ..] = self.head;
         let length = u32::from_be_bytes([a, b, c, d]);
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_told_apart_however_they_are_cut() {
+    fn message_boundaries_are_found_however_the_bytes_arrive() {
         let all = [
             message(b'R', &10_u32.to_be_bytes()),
             message(b'R', b"\0\0\0\x0bmore of it"),
@@ -104,14 +104,14 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_is_too_long_is_refused_at_its_head() {
+    fn a_message_that_is_too_long_is_refused_by_its_header() {
         for head in [&b"D\x7f\0\0\0"[..], b"D\0\0\0\x03"] {
             assert!(Frames::default().look(head).is_err());
         }
     }
 
     #[test]
-    fn a_password_is_told_in_the_clear_only_where_nobody_listens() {
+    fn a_clear_text_password_is_allowed_only_on_a_private_connection() {
         let question = message(b'R', &3_u32.to_be_bytes());
         let error = Frames::default().look(&question).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);

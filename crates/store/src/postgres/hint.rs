@@ -12,7 +12,7 @@ use super::{Address, PgConnection};
 use crate::Error;
 
 /// One channel for a database; the payload names the schema, for several stores may share it.
-/// A hint that a crash loses is no loss, so nobody waits for the disk.
+/// Losing a hint in a crash does no harm, so it does not wait for the disk.
 const NOTIFY: &str = "SELECT set_config('synchronous_commit', 'off', true), \
     pg_notify('punchlist_events', current_schema()::text)";
 
@@ -38,11 +38,11 @@ impl Hints {
 
     /// Commits a job that has written events, and says so. The hint goes out right behind the
     /// COMMIT where none is on its way; false: the connection failed at it and should not be used
-    /// again, though the commit stands.
+    /// again, although the commit was kept.
     pub(super) fn commit(&self, connection: &mut PgConnection) -> Result<bool, Error> {
         if !self.takes_its_turn() {
             connection.commit()?;
-            // Whoever has a hint on its way now looks again before it goes home.
+            // The writer that is sending a hint checks again before it finishes.
             return Ok(!self.takes_its_turn() || self.send_on(connection));
         }
         match connection.commit_and(Some(NOTIFY)) {
@@ -54,7 +54,7 @@ impl Hints {
         }
     }
 
-    /// Is it this writer who sends? Else whoever does is told that one more is wanted.
+    /// Does this writer send the hint? If not, the writer that is sending is asked for one more.
     fn takes_its_turn(&self) -> bool {
         let mut state = self.state();
         let first = !state.on_its_way;
@@ -96,7 +96,7 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// None: a pooler is in between, and nobody could be heard through it.
+    /// None behind a pooler: notifications do not come through.
     pub(crate) fn new(url: &str) -> Result<Option<Self>, Error> {
         let address = Address::parse(url)?;
         if address.is_pooler {
@@ -113,11 +113,11 @@ impl Listener {
     pub(crate) fn wait(&mut self, timeout: Duration) -> Result<bool, Error> {
         let deadline = Instant::now() + timeout;
         loop {
-            let heard = self.line.listen(deadline)?;
-            if heard.contains(&self.schema) {
+            let notified = self.line.listen(deadline)?;
+            if notified.contains(&self.schema) {
                 return Ok(true);
             }
-            if heard.is_empty() {
+            if notified.is_empty() {
                 return Ok(false);
             }
         }

@@ -1,8 +1,8 @@
-//! The library's client over one socket, driven by whoever uses it: requests go out together, and
+//! The library's client over one socket. The calling thread drives it: requests are sent together, and
 //! the thread waits for their answers.
 //!
-//! A statement that is used a second time is prepared beside that use, at no further round trip; the
-//! first use, and every use through a pooler, sends its text.
+//! A statement is prepared together with its second use, without an extra round trip. The first use,
+//! and every use through a pooler, sends the statement's text.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -36,9 +36,9 @@ pub(super) struct Line {
     is_named: bool,
     limit: Duration,
     lost: Option<Error>,
-    /// What notifications said that came meanwhile.
-    heard: Vec<String>,
-    /// What no error may repeat: the password.
+    /// Payloads of notifications that have arrived.
+    notified: Vec<String>,
+    /// The password, which no error may contain.
     secret: Option<String>,
 }
 
@@ -72,7 +72,7 @@ impl Line {
                     is_named,
                     limit: Duration::ZERO,
                     lost: None,
-                    heard: Vec::new(),
+                    notified: Vec::new(),
                     secret,
                 })
             }
@@ -141,7 +141,7 @@ impl Line {
         let landed = Driver {
             connection: &mut self.connection,
             control: &self.control,
-            heard: &mut self.heard,
+            notified: &mut self.notified,
             lost: &mut self.lost,
         }
         .land(flights);
@@ -178,16 +178,16 @@ impl Line {
         let mut driver = Driver {
             connection: &mut self.connection,
             control: &self.control,
-            heard: &mut self.heard,
+            notified: &mut self.notified,
             lost: &mut self.lost,
         };
         driver.step(Wait::Never);
-        while driver.heard.is_empty() && driver.lost.is_none() && !driver.control.is_late() {
+        while driver.notified.is_empty() && driver.lost.is_none() && !driver.control.is_late() {
             driver.step(Wait::Once);
         }
         match &self.lost {
-            Some(lost) if self.heard.is_empty() => Err(lost.clone()),
-            _ => Ok(std::mem::take(&mut self.heard)),
+            Some(lost) if self.notified.is_empty() => Err(lost.clone()),
+            _ => Ok(std::mem::take(&mut self.notified)),
         }
     }
 }
@@ -208,7 +208,7 @@ impl Drop for Line {
 struct Driver<'d> {
     connection: &'d mut Connection<Socket, Socket>,
     control: &'d Control,
-    heard: &'d mut Vec<String>,
+    notified: &'d mut Vec<String>,
     lost: &'d mut Option<Error>,
 }
 
@@ -263,7 +263,7 @@ impl Driver<'_> {
         loop {
             match self.connection.poll_message(&mut context) {
                 Poll::Ready(Some(Ok(AsyncMessage::Notification(notification)))) => {
-                    self.heard.push(notification.payload().to_owned());
+                    self.notified.push(notification.payload().to_owned());
                 }
                 Poll::Ready(Some(Ok(_))) => {}
                 Poll::Ready(Some(Err(error))) => {

@@ -1,11 +1,11 @@
 //! PostgreSQL: a pool of blocking connections, one transaction on one of them per job.
 //!
-//! The library `tokio-postgres` speaks with the server (ADR 0023). What it lacks of what a URL may say
-//! is in `address`, `reach` and `tls`; `socket` and `line` let it run without an async runtime.
+//! `tokio-postgres` implements the protocol (ADR 0023). The URL options that it lacks are implemented in
+//! `address`, `reach` and `tls`; `socket` and `line` let it run without an async runtime.
 //!
 //! Rules hold through row locks taken in one fixed order, not through a global lock. Two
 //! transactions that collide all the same (a unique key, a deadlock) are tried again here.
-//! Connections block whoever uses them.
+//! A connection blocks the thread that uses it.
 
 mod address;
 mod connection;
@@ -166,7 +166,7 @@ fn is_dead<T, E: Failure>(connection: &Taken<'_>, answer: &Result<T, E>) -> bool
         && !connection.has_begun()
 }
 
-/// When others are told that there is something new.
+/// When a hint is sent to subscribers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tell {
     /// If events were appended.

@@ -1,9 +1,8 @@
-//! The socket below the library: it blocks, keeps a deadline, and looks at what a server sends.
+//! The blocking socket that the library reads from and writes to, with a deadline.
 //!
-//! The library is written for an async runtime but needs none: it reads and writes through this type
-//! alone. Reading happens only when the caller allows it to wait ([`Control::wait`]), so one thread
-//! sends, then waits, then goes on. A message that is too long and a request for the password in the
-//! clear end the connection before the library sees them.
+//! The library is written for an async runtime but does not need one: it only uses this type. A read
+//! blocks only when the caller allows it ([`Control::wait`]), so one thread sends, waits and continues.
+//! `frames` checks every message before the library sees it.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -51,7 +50,7 @@ impl Plain {
         }
     }
 
-    /// The other end is a process on this machine, and nobody can listen on the way.
+    /// The other end is a process on this machine, so the traffic cannot be intercepted.
     pub(super) const fn is_local(&self) -> bool {
         match self {
             Self::Tcp(_) => false,
@@ -121,7 +120,7 @@ pub(super) enum Wait {
     Always,
 }
 
-/// How the owner of a connection steers the socket that the library holds.
+/// Lets the owner of a connection control the socket that the library holds.
 #[derive(Debug)]
 pub(super) struct Control(Mutex<State>);
 

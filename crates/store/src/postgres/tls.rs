@@ -1,5 +1,5 @@
-//! TLS as libpq's users know it: how far a server's certificate is checked, against which
-//! authorities, and which certificate is shown to the server.
+//! TLS with libpq's options: how strictly a server's certificate is checked, which authorities are
+//! trusted, and which certificate we present.
 
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -26,11 +26,11 @@ pub(super) enum Mode {
     /// Encrypted if the server can.
     #[default]
     Prefer,
-    /// Encrypted, by whomever.
+    /// Encrypted, with any certificate.
     Require,
-    /// By a server that an authority vouches for.
+    /// The certificate must be signed by a known authority.
     VerifyCa,
-    /// And for that very name.
+    /// And it must be for the host's name.
     VerifyFull,
 }
 
@@ -220,7 +220,7 @@ fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
     }
 }
 
-/// The key of our own certificate, which nobody else may read.
+/// The key of our own certificate; only its owner may be able to read it.
 fn private_key(file: &Path) -> Result<PrivateKeyDer<'static>, Error> {
     if !is_private(file) {
         let file = file.display();
@@ -299,7 +299,7 @@ fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
 #[derive(Debug)]
 struct Verifier {
     provider: Arc<CryptoProvider>,
-    /// None: whoever it is.
+    /// None: any certificate is accepted.
     verifier: Option<Arc<WebPkiServerVerifier>>,
     is_name_checked: bool,
 }

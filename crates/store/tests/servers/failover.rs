@@ -49,7 +49,7 @@ fn a_store_goes_on_at_the_standby_that_takes_over() {
         written(&store).unwrap(),
         ["before the copy", "on the new primary", "on the primary"]
     );
-    let nobody = refused(&url("standby"));
-    assert_eq!(nobody.kind, ErrorKind::Unreachable, "{nobody:?}");
+    let none_left = refused(&url("standby"));
+    assert_eq!(none_left.kind, ErrorKind::Unreachable, "{none_left:?}");
     open(&url("prefer-standby")).unwrap();
 }

@@ -13,7 +13,7 @@ use super::{open, refused, write, written};
 
 const WRITERS: usize = 6;
 
-/// Writes until it is told to stop; the names of what was confirmed, and of what may have been kept.
+/// Writes until `stop` is set; returns the names that were confirmed, and those with an unknown outcome.
 fn keep_writing(
     store: &Store,
     writer: usize,
@@ -55,7 +55,7 @@ fn what_was_confirmed_survives_restarts_under_load_and_writers_go_on() {
         let (from, deadline) =
             (done.load(Ordering::Relaxed), Instant::now() + Duration::from_secs(30));
         while done.load(Ordering::Relaxed) < from + more {
-            assert!(Instant::now() < deadline, "nobody writes any more");
+            assert!(Instant::now() < deadline, "no writer makes progress");
             thread::yield_now();
         }
     };

@@ -12,8 +12,7 @@ use super::{ask, open, write, written};
 const WRITERS: usize = 8;
 const WRITES: usize = 25;
 
-/// Contract, "PostgreSQL": `?pooler=true` needs no named statements, no settings of a session and
-/// nobody to listen to.
+/// Contract, "PostgreSQL": `?pooler=true` uses no named statements, no session settings and no LISTEN.
 #[test]
 fn a_store_behind_a_pooler_shares_few_connections_and_leaves_nothing_on_them() {
     let server = OwnServer::start();

@@ -77,7 +77,7 @@ fn a_server_is_trusted_as_far_as_the_url_says_and_no_further() {
     let server = Server::start();
     let over_tls = sql!("SELECT ssl::text FROM pg_stat_ssl WHERE pid = pg_backend_pid()");
 
-    // Without TLS the server takes nobody; with it, everybody who asks for no more.
+    // The server refuses connections without TLS and accepts every mode with it.
     says(&refused(&server.url("punchlist", "sslmode=disable")), "no encryption");
     for options in [
         "",
@@ -136,7 +136,7 @@ fn a_server_is_trusted_as_far_as_the_url_says_and_no_further() {
     says(&refused(&server.url("punchlist_scram:wrong", bound)), "password authentication failed");
     // A server that does without is not enough.
     says(&refused(&server.url("punchlist", bound)), "channel binding");
-    // A password may be told over TLS and over a Unix socket.
+    // A clear-text password is allowed over TLS and over a Unix socket.
     open(&server.url("punchlist_plain:told", "sslmode=require")).unwrap();
     let folder = server.0.folder().display().to_string().replace('/', "%2F");
     let port = server.0.port();

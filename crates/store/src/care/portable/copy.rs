@@ -3,7 +3,7 @@
 //! The lines of the export go into the target a thousand at a time, each part in a transaction that
 //! also writes down how far the copy is and a digest of all lines so far. A copy that was cut off goes
 //! on after the last part if the source's lines still have that digest, and else begins anew. Until
-//! everything is there, and the target gives the same bytes as the source, nobody else can open it.
+//! all rows are copied and the target gives the same bytes as the source, the target cannot be opened.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -48,7 +48,7 @@ fn everything() -> impl Iterator<Item = &'static Table> {
 }
 
 /// Copies a store into another one, which must be empty or hold a part of this very copy. The target
-/// is opened with [`crate::Options::is_copied_into`]. `go_on` is told how many rows are there.
+/// is opened with [`crate::Options::is_copied_into`]. `go_on` gets the number of rows copied so far.
 pub fn copy(from: &Store, to: &Store, go_on: &mut GoOn<'_>) -> Result<Copied, BadImport> {
     let found = to.write_once(begin)?;
     let resumed = Sink::new(to, found.clone(), go_on).take_in(from);
