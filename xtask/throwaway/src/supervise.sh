@@ -52,15 +52,15 @@ if [ -n "${PUNCHLIST_POSTGRES_SETUP:-}" ]; then
 fi
 
 # Tests need speed; measurements need commits that cost what they cost.
-durable=${PUNCHLIST_POSTGRES_DURABLE:-off}
+promise="-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c punchlist.disposable=on"
+[ "${PUNCHLIST_POSTGRES_DURABLE:-off}" = off ] || promise=
 
 while :; do
     # A Unix socket only where it is asked for: its path would be too long under a long TMPDIR.
     "$@" "$bin/postgres" -D "$dir/data" -p "$port" \
         -c listen_addresses=127.0.0.1 -c "unix_socket_directories=${PUNCHLIST_POSTGRES_SOCKETS:+$dir}" \
         -c max_connections=200 -c logging_collector=off \
-        -c "synchronous_commit=$durable" -c "full_page_writes=$durable" \
-        -c max_wal_size=4GB -c checkpoint_timeout=1h \
+        $promise \
         3<&- >>"$log" 2>&1 &
     server=$!
 

@@ -53,15 +53,18 @@ fn settings(tx: &mut Tx<'_>) -> Result<Check, Error> {
     let asked = sql!(
         "SELECT current_setting('fsync'), current_setting('autovacuum'), \
          current_setting('server_encoding'), current_setting('synchronous_commit'), \
-         current_setting('full_page_writes')"
+         current_setting('full_page_writes'), \
+         coalesce(current_setting('punchlist.disposable', true), '')"
     );
-    let found = tx.first(asked, &[], |row| (0..5).map(|n| row.text(n)).collect())?;
+    let found = tx.first(asked, &[], |row| (0..6).map(|n| row.text(n)).collect())?;
     let found: Vec<String> = found.unwrap_or_default();
-    let [fsync, autovacuum, encoding, synchronous, full_pages] = found.as_slice() else {
+    let [fsync, autovacuum, encoding, synchronous, full_pages, disposable] = found.as_slice()
+    else {
         return Ok(Check::bad("settings", "the server does not tell them", "look at its log"));
     };
     let mut faults = Vec::new();
-    if fsync != "on" {
+    // A server for tests says that it may lose everything.
+    if fsync != "on" && disposable != "on" {
         faults.push("fsync is off: a crash may destroy the store".to_owned());
     }
     if autovacuum != "on" {
@@ -74,6 +77,7 @@ fn settings(tx: &mut Tx<'_>) -> Result<Check, Error> {
         return Ok(Check::bad("settings", named(&faults), "change them in postgresql.conf"));
     }
     let promise = match (synchronous.as_str(), full_pages.as_str()) {
+        _ if disposable == "on" => "its data may be lost, as punchlist.disposable says",
         ("off", _) => "a crash may lose the last commits (synchronous_commit is off)",
         (_, "off") => "a crash may tear pages (full_page_writes is off)",
         _ => "what is confirmed survives a crash",

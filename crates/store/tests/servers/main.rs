@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up should stop")]
 
+mod doctor;
 mod failover;
 mod outage;
 mod pooler;

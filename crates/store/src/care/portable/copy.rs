@@ -1,6 +1,6 @@
 //! Moving a store to another database: an export and an import at once, in parts.
 //!
-//! The lines of the export go into the target a thousand at a time, each part in a transaction that
+//! The lines of the export go into the target five hundred at a time, each part in a transaction that
 //! also writes down how far the copy is and a digest of all lines so far. A copy that was cut off goes
 //! on after the last part if the source's lines still have that digest, and else begins anew. Until
 //! all rows are copied and the target gives the same bytes as the source, the target cannot be opened.
@@ -17,7 +17,7 @@ use super::tables::{KEPT_BY_A_COPY, TABLES, Table};
 use crate::{Error, ErrorKind, Store, Tx, sql};
 
 /// Lines of one part.
-const PART_LINES: u64 = 1_000;
+const PART_LINES: u64 = 500;
 
 /// The fact that says how far a copy is.
 const COPY: &str = "copy";

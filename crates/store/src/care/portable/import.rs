@@ -184,7 +184,9 @@ impl<'r> Source<'r> {
                 return Err(self.fault(format!("there is no table `{table}`")));
             };
             self.row(tx, table, &row, unsure, imported)?;
-            if tx.dialect() == Dialect::Sqlite || self.line + 1 - unsure >= UNSURE_MAX {
+            // A copy comes from a store, and need not be blamed line by line.
+            let unsure_max = if self.is_copy { u64::MAX } else { UNSURE_MAX };
+            if tx.dialect() == Dialect::Sqlite || self.line + 1 - unsure >= unsure_max {
                 tx.flush().map_err(|error| self.does_not_fit(unsure, error))?;
                 unsure = self.line + 1;
             }
