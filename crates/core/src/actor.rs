@@ -7,8 +7,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Reach;
 use crate::named::named;
+use crate::{Reach, RunId, TokenId};
 
 named! {
     /// What someone is in punchlist. The operator is the human.
@@ -125,6 +125,17 @@ pub struct Actor {
     pub reach: Reach,
     /// A token fixes the agent. Without a token the caller may name any agent.
     pub fixed: bool,
+    /// The token or run that proves it; none: it is known by its name alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Credential>,
+}
+
+/// What proves an agent, where it is that agent's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Credential {
+    Token(TokenId),
+    Run(RunId),
 }
 
 impl Actor {
@@ -140,6 +151,22 @@ impl Actor {
             pillar: None,
             reach: Reach::default(),
             fixed: false,
+            proof: None,
+        }
+    }
+
+    /// Acts by policy alone.
+    #[must_use]
+    pub fn system() -> Self {
+        Self::new(Role::System, AgentPath::primary())
+    }
+
+    /// Does the actor's token reach this agent? Agents are the project's; a narrowed token speaks for
+    /// its own. If not, what the token would need.
+    pub fn reaches_agent(&self, agent: &AgentPath) -> Result<(), String> {
+        match self.reach.is_narrowed() && !agent.is_within(&self.agent) {
+            true => Err(format!("agent `{agent}`")),
+            false => Ok(()),
         }
     }
 

@@ -111,16 +111,31 @@ pub enum Part {
 }
 
 /// A call of a tool, as a model made it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct ToolCall {
+    /// The model's id of the call.
     pub id: String,
+    /// The tool.
     pub name: String,
-    /// JSON, or whatever came instead of it.
+    /// Its input as JSON text, or what the model sent instead of JSON.
     pub input: String,
 }
 
 /// How every message begins that punchlist writes by itself.
 pub const SYNTHETIC: &str = "[synthetic · punchlist]";
+
+/// A message that punchlist writes by itself. A heading begins a line of its own.
+#[must_use]
+pub fn synthetic(text: &str) -> String {
+    let gap = if text.starts_with('#') { "\n\n" } else { " " };
+    format!("{SYNTHETIC}{gap}{text}")
+}
+
+/// Does the actor speak to agents as a person, who they answer?
+#[must_use]
+pub fn instructs(actor: &Actor) -> bool {
+    may_any(actor.role, Subject::Conversation, Action::Instruct)
+}
 
 impl Conversation {
     /// Whom a person speaks to here: who plans and reviews, or who owns the pillar (F-5).
@@ -144,7 +159,7 @@ impl Conversation {
         if !self.is_of(actor) {
             return Err(Refusal::UnknownConversation { conversation: self.id.to_string() });
         }
-        match (may_any(actor.role, Subject::Conversation, Action::Instruct), at_work) {
+        match (instructs(actor), at_work) {
             (true, Some(agent)) => {
                 let (conversation, agent) = (self.id, agent.clone());
                 Err(Refusal::AgentAtWork { conversation, agent })

@@ -26,7 +26,7 @@ pub use defer::DeferIssue;
 pub use duplicate::CloseAsDuplicate;
 pub use ledger::{CommentIssue, IssueUpdate, UpdateKind};
 pub use likeness::Likeness;
-pub use link::{Link, LinkIssues, LinkKind, UnlinkIssues};
+pub use link::{Link, LinkIssues, LinkKind, Linking, UnlinkIssues, is_open_child};
 pub use transition::{Closing, TransitionIssue};
 
 use std::collections::BTreeMap;

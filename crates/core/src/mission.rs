@@ -19,13 +19,15 @@ mod template;
 pub use cycle::RunCycle;
 pub use escalate::Escalate;
 pub use init::{InitMission, Initialised};
-pub use prompt::{Measured, Shared, called_off, escalation, order, planned, planning, warning};
+pub use prompt::{
+    Measured, Shared, called_off, escalation, order, order_with, planned, planning, warning,
+};
 pub use slug::slug_of;
 pub use spec::{
     CadenceSpec, CollectSpec, MetricSpec, MissionSpec, PillarSpec, SpecFault, StrategySpec,
     TargetSpec, TemplateSpec, TodoSpec,
 };
-pub use standing::SetStanding;
+pub use standing::{SetStanding, may_view_pillar};
 pub use template::{BUILT_IN, Template, fill};
 
 use jiff::tz::TimeZone;

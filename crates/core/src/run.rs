@@ -12,7 +12,7 @@ mod take;
 
 pub use change::{
     CancelRun, ConfigureRun, DriveRun, Driven, RecordReply, RecordResult, RecordStart,
-    RecordSummary, WakeRun,
+    RecordSummary, WakeRun, may_execute,
 };
 pub use history::{HISTORY_MAX, Kept, trim};
 pub use start::StartRun;
@@ -28,8 +28,8 @@ use crate::event::{
 };
 use crate::named::named;
 use crate::{
-    Actor, AgentPath, ConversationId, DelegationId, Event, ProjectId, Reach, Role, RunId, Scope,
-    SessionId, Time,
+    Actor, AgentPath, ConversationId, Credential, DelegationId, Event, ProjectId, Reach, Role,
+    RunId, Scope, SessionId, Time,
 };
 
 named! {
@@ -132,7 +132,7 @@ pub struct Run {
     pub delegation_id: Option<DelegationId>,
     pub settings: Settings,
     /// How far it reaches: no further than whoever started it.
-    #[serde(default, skip_serializing_if = "Reach::is_everything")]
+    #[serde(default, skip_serializing_if = "Reach::is_default")]
     pub reach: Reach,
     /// Whose choice the settings are.
     #[serde(default, skip_serializing_if = "SettingsOf::is_run")]
@@ -168,6 +168,7 @@ impl Run {
         actor.pillar.clone_from(&self.pillar);
         actor.reach.clone_from(&self.reach);
         actor.fixed = true;
+        actor.proof = Some(Credential::Run(self.id));
         actor
     }
 

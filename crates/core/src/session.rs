@@ -9,8 +9,8 @@ mod pause;
 mod promote;
 mod start;
 
-pub use bind::{BindSession, Bound, UnbindSession};
-pub use end::EndSession;
+pub use bind::{BindSession, Binding, Bound, UnbindSession};
+pub use end::{EndSession, ends_with};
 pub use pause::{PauseSession, ResumeSession};
 pub use promote::{PromoteSession, Step, steps};
 pub use start::StartSession;
@@ -59,12 +59,23 @@ pub struct Session {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused_by: Option<Role>,
     /// How far whoever started it reaches: without an issue it is only theirs.
-    #[serde(default, skip_serializing_if = "Reach::is_everything")]
+    #[serde(default, skip_serializing_if = "Reach::is_default")]
     pub reach: Reach,
     pub started_by: String,
     pub created_at: Time,
     pub updated_at: Time,
     pub ended_at: Option<Time>,
+}
+
+impl Session {
+    /// Is it the actor's alone, for it has no issue yet? By the reach as well: tokens of one agent may
+    /// be narrowed to different things.
+    #[must_use]
+    pub fn is_only_of(&self, actor: &Actor) -> bool {
+        self.bound_issue.is_none()
+            && self.started_by == actor.principal
+            && self.reach == actor.reach
+    }
 }
 
 /// Folds one event into a session; says whether its row changed. Infallible, as `apply` is.

@@ -3,6 +3,10 @@
 //! A claim, a hold and a deferral are facts, never more statuses. What follows from them is
 //! derived by `actionable` and never stored.
 
+mod claim;
+
+pub use claim::Claim;
+
 use std::fmt;
 
 use jiff::tz::TimeZone;
@@ -136,22 +140,13 @@ impl Hold {
     }
 }
 
-/// "I say this is done": who, when, on what evidence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Claim {
-    pub by: String,
-    pub at: Time,
-    pub outcome: Option<String>,
-    pub evidence: Vec<Evidence>,
-}
-
 impl Todo {
     /// Did an agent accept what it had claimed itself?
     #[must_use]
     pub fn is_self_accepted(&self) -> bool {
         let (Some(by), Some(claim)) = (&self.settled_by, &self.claim) else { return false };
-        self.status == Status::Completed && by.role.is_agent() && by.principal == claim.by
+        let is_own = by.principal == claim.by || claim.accepted_by_maker;
+        self.status == Status::Completed && by.role.is_agent() && is_own
     }
 }
 

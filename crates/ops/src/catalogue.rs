@@ -55,6 +55,7 @@ pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::run_list::RunList>(),
     Operation::of::<operations::run_stop::RunStop>(),
     Operation::of::<operations::run_begin::RunBegin>(),
+    Operation::of::<operations::run_take::RunTake>(),
     Operation::of::<operations::run_step::RunStep>(),
     Operation::of::<operations::todo_write::TodoWrite>(),
     Operation::of::<operations::todo_read::TodoRead>(),

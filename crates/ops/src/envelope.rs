@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use punchlist_core::{Actor, RunId, Time, TokenId};
+use punchlist_core::{Actor, Credential, RunId, Time, TokenId};
 use serde::{Deserialize, Serialize};
 
 use crate::config::Roster;
@@ -75,6 +75,16 @@ impl Proof {
     #[must_use]
     pub const fn is_token(self) -> bool {
         matches!(self, Self::Token(_))
+    }
+
+    /// The part of it that is the caller's own, as the rules look at it.
+    #[must_use]
+    pub const fn credential(self) -> Option<Credential> {
+        match self {
+            Self::Token(id) => Some(Credential::Token(id)),
+            Self::Run(id) => Some(Credential::Run(id)),
+            Self::Terminal | Self::PartTerminal | Self::Nothing | Self::Engine => None,
+        }
     }
 }
 

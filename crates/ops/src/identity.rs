@@ -5,7 +5,7 @@
 //! judges them; the catalogue sees only the result.
 
 use punchlist_core::authority::may_carry;
-use punchlist_core::{Actor, AgentPath, Reach, Role};
+use punchlist_core::{Actor, AgentPath, Role};
 use punchlist_store::rows::tokens::Token;
 
 use crate::{Error, Proof};
@@ -80,8 +80,8 @@ pub fn prove(facts: Facts) -> Result<(Actor, Proof), Error> {
         (true, _) => Proof::Terminal,
         (false, _) => Proof::Nothing,
     };
-    let (reach, fixed) = (Reach::default(), false);
-    Ok((Actor { principal, role, proved, agent, mission, pillar, reach, fixed }, proof))
+    let actor = Actor { principal, role, mission, pillar, ..Actor::new(proved, agent) };
+    Ok((actor, proof))
 }
 
 /// The actor that a token proves. The token's limits override what the caller says. A caller may
@@ -97,14 +97,12 @@ pub fn prove_by(token: &Token, facts: Facts) -> Result<Actor, Error> {
     let proved = if subagent { Role::Worker } else { token.role };
     let role = carried(proved, facts.carry)?;
     Ok(Actor {
-        principal: format!("{proved}:{agent}"),
         role,
-        proved,
-        agent,
         mission: token.reach.mission.clone().or(facts.mission),
         pillar: token.reach.pillar.clone().or(facts.pillar),
         reach: token.reach.clone(),
         fixed: true,
+        ..Actor::new(proved, agent)
     })
 }
 
@@ -119,6 +117,7 @@ fn carried(proved: Role, carry: Option<Role>) -> Result<Role, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punchlist_core::Reach;
 
     fn facts(terminal: bool, agent_host: bool, agent: Option<&str>) -> Facts {
         let terminal = if terminal { Terminal::Person } else { Terminal::None };

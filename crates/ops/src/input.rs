@@ -133,6 +133,14 @@ pub fn page<T, K>(found: &mut Vec<T>, limit: i64, key: impl Fn(&T) -> K) -> Opti
     found.last().map(key)
 }
 
+/// A text of our own code that becomes part of an input.
+pub fn text<T: Clean>(path: &str, text: &str) -> Result<T, crate::Error> {
+    T::clean(text).map_err(|fault| {
+        let (path, detail) = (path.to_owned(), fault.to_string());
+        crate::explain::Fault::Other { path, detail }.into()
+    })
+}
+
 /// Parses a time in RFC 3339.
 pub fn when(path: &str, text: &str) -> Result<Time, crate::Error> {
     Time::parse(text).ok_or_else(|| {

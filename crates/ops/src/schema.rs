@@ -41,6 +41,30 @@ fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
     settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
+/// Says an enum whose variants are objects of one property as one object of which one property is
+/// given: weak clients do not understand `oneOf`.
+pub(crate) fn one_property(schema: &mut schemars::Schema) {
+    let Some(Value::Array(options)) = schema.remove("oneOf") else { return };
+    let mut properties = Map::new();
+    for mut option in options {
+        let description = option.get("description").cloned();
+        let Some(Value::Object(found)) = option.get_mut("properties").map(Value::take) else {
+            continue;
+        };
+        for (name, mut property) in found {
+            if let (Some(text), Some(property)) = (&description, property.as_object_mut()) {
+                property.insert("description".into(), text.clone());
+            }
+            properties.insert(name, property);
+        }
+    }
+    schema.insert("type".into(), "object".into());
+    schema.insert("properties".into(), properties.into());
+    schema.insert("additionalProperties".into(), false.into());
+    schema.insert("minProperties".into(), 1.into());
+    schema.insert("maxProperties".into(), 1.into());
+}
+
 /// The schemas of all operations; each shared type is written once and referred to by name.
 #[derive(Debug)]
 pub struct Shared {

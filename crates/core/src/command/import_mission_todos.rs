@@ -99,8 +99,7 @@ impl Draft<'_> {
         let outcome = old.outcome.as_ref().map_or(NO_WORDS, Body::as_str).to_owned();
         match old.status {
             OldStatus::Completed => {
-                let (by, at) = (self.actor.principal.clone(), self.now);
-                let claim = Claim { by, at, outcome: Some(outcome.clone()), evidence: Vec::new() };
+                let claim = Claim::new(self.actor, self.now, Some(outcome.clone()), Vec::new());
                 self.emit(TodoClaimed { todo_id: id, claim });
                 let when =
                     old.completed_at.map(|at| format!("Completed at {at}, before the import."));

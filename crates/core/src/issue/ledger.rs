@@ -12,8 +12,8 @@ use crate::event::{ChecklistChanged, IssueUpdated};
 use crate::named::named;
 use crate::text::Body;
 use crate::{
-    Actor, Command, Decision, Event, Ids, IssueId, Refused, Snapshot, Time, Todo, TodoId, TodoKind,
-    UpdateId,
+    Actor, By, Command, Decide, Decision, Event, Ids, IssueId, Refused, Snapshot, Time, Todo,
+    TodoId, TodoKind, UpdateId,
 };
 
 named! {
@@ -38,19 +38,20 @@ pub struct IssueUpdate {
 }
 
 /// Say something about an issue.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommentIssue {
     pub text: Body,
 }
 
-impl CommentIssue {
-    pub fn decide(
+impl Decide for CommentIssue {
+    type On<'a> = &'a Issue;
+    type Out = Decision;
+
+    fn decide(
         &self,
-        issue: &Issue,
-        actor: &Actor,
-        now: Time,
-        ids: &mut Ids,
-    ) -> Result<Decision, Refused> {
+        issue: Self::On<'_>,
+        By { actor, now, ids }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         keeper(actor, Subject::Issue, Action::Comment, || true)?;
         let text = self.text.as_str().to_owned();
         let event = line(issue.id, UpdateKind::Comment, text, actor, now, ids);

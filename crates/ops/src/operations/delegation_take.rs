@@ -16,7 +16,7 @@ use crate::input::{Maybe, range, up_to};
 use crate::views::DelegationView;
 
 /// Take the next delegation in the queue and hold it by a lease.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Only of these types; absent: any.

@@ -42,6 +42,6 @@ impl Define for IssueUnlink {
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneIssue, Error> {
         let (from, to) = call.two_issues(input.number, input.to)?;
-        Ok(OneIssue { issue: call.unlink(from, to, input.kind)?.into() })
+        Ok(OneIssue { issue: call.unlink(from, &to, input.kind)?.into() })
     }
 }

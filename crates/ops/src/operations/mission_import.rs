@@ -185,7 +185,8 @@ impl Define for MissionImport {
 
 fn import(call: &mut Call<'_, '_>, old: &OldMission, accept: bool) -> Result<Imported, Error> {
     let directory = call.envelope().context.directory.clone();
-    let made = call.complete_mission(&InitMission { spec: old.spec(), directory })?;
+    let made =
+        call.init_mission(&InitMission { spec: old.spec(), directory, only_missing: true })?;
     let mission = made.mission;
     let (mut events, mut warned) = (Vec::new(), 0);
     for (old, spec) in old.pillars.iter().zip(old.spec().pillars) {

@@ -55,7 +55,8 @@ impl Define for MissionInit {
 
     fn run(call: &mut Call<'_, '_>, spec: &MissionSpec) -> Result<Output, Error> {
         let directory = call.envelope().context.directory.clone();
-        let made = call.init_mission(&InitMission { spec: spec.clone(), directory })?;
+        let made =
+            call.init_mission(&InitMission { spec: spec.clone(), directory, only_missing: false })?;
         Ok(Output { mission: MissionView::from(&made.mission), changes: made.changes })
     }
 }

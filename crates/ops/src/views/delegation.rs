@@ -22,6 +22,8 @@ pub struct DelegationView {
     pub review: Review,
     pub todo_id: Option<String>,
     pub session: Option<String>,
+    /// The chat it is worked on in, where it belongs to a pillar.
+    pub conversation_id: Option<String>,
     pub delegated_by: String,
     /// The worker's path.
     pub agent: String,
@@ -63,6 +65,7 @@ impl From<Delegation> for DelegationView {
             review: delegation.review,
             todo_id: delegation.todo_id.map(|id| id.to_string()),
             session: delegation.session_id.map(|id| id.to_string()),
+            conversation_id: delegation.conversation_id.map(|id| id.to_string()),
             delegated_by: delegation.delegated_by,
             agent: delegation.agent.to_string(),
             attempts: delegation.attempts,

@@ -77,17 +77,18 @@ pub struct WaitView {
 
 impl From<&Wait> for WaitView {
     fn from(wait: &Wait) -> Self {
-        let mut view =
-            Self { kind: "pause".into(), gate_id: None, delegation_ids: Vec::new(), until: None };
+        let mut view = Self {
+            kind: wait.name().into(),
+            gate_id: None,
+            delegation_ids: Vec::new(),
+            until: None,
+        };
         match wait {
-            Wait::Gate(id) => (view.kind, view.gate_id) = ("gate".into(), Some(id.to_string())),
+            Wait::Gate(id) => view.gate_id = Some(id.to_string()),
             Wait::Delegations(ids) => {
-                view.kind = "delegations".into();
                 view.delegation_ids = ids.iter().map(ToString::to_string).collect();
             }
-            Wait::Cooldown(until) => {
-                (view.kind, view.until) = ("cooldown".into(), Some(until.to_string()));
-            }
+            Wait::Cooldown(until) => view.until = Some(until.to_string()),
             Wait::Pause => {}
         }
         view

@@ -50,10 +50,11 @@ impl PlanView {
     pub(crate) fn of(call: &mut Call<'_, '_>, snapshot: &Snapshot) -> Result<Self, Error> {
         let (agents, now) = (call.known_agents()?, call.envelope().now);
         let tree = Tree::of(snapshot);
-        let current = plan::position(&tree, now).current.map(|at| one(&tree, at, &agents));
-        let rendered = plan::render(snapshot, &agents, plan::Form::Tree, None, now);
+        let place = plan::position(&tree, now);
+        let current = place.current.map(|at| one(&tree, at, &agents));
+        let markdown = plan::render_whole(&tree, place, &agents, &snapshot.list.scope, now);
         let (tasks, archived_at) = (nested(&tree, &agents), snapshot.list.archived_at);
-        Ok(Self { tasks, current, markdown: rendered.text, archived_at })
+        Ok(Self { tasks, current, markdown, archived_at })
     }
 
     /// The view of a missing plan.

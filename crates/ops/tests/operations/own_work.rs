@@ -1,7 +1,7 @@
 //! Work that the wrong agent judges or takes: marked or refused.
 
-use punchlist_core::{AgentPath, Role};
-use punchlist_ops::Envelope;
+use punchlist_core::{AgentPath, Role, TokenId};
+use punchlist_ops::{Envelope, Proof};
 use punchlist_testkit::{Backend, World, on_every_store};
 use serde_json::{Value, json};
 
@@ -35,6 +35,47 @@ fn a_self_accepted_claim_is_marked(backend: Backend) {
     assert_eq!(completed, [json!(true), Value::Null]);
     let audit = world.call("audit_closes", json!({})).unwrap();
     assert_eq!(audit["counts"]["selfAccepted"], 1, "{audit}");
+}
+
+/// Issue 15: an agent that claims under the name of its own subagent, or with the same token, and
+/// then accepts has accepted its own claim. Two tokens of the operator's are two parties.
+fn a_claim_through_ones_own_subagent_is_marked(backend: Backend) {
+    let world = World::new(backend);
+    let tokens = [
+        TokenId::parse("01JCQ0000000000000000000AA"),
+        TokenId::parse("01JCQ0000000000000000000AB"),
+    ];
+    let by = |role: Role, path: &str, token: Option<usize>| {
+        let mut envelope = agent(&world, role, path);
+        let token = token.map(|at| tokens[at].unwrap());
+        envelope.proof = token.map_or(Proof::Nothing, Proof::Token);
+        envelope
+    };
+    let (root, worker, x) = (Role::Root, Role::Worker, "primary.subagents.x");
+    let table = [
+        ("below", (worker, x, None), (root, "primary", None), json!(true)),
+        ("below, one token", (worker, x, Some(0)), (root, "primary", Some(0)), json!(true)),
+        ("below, two tokens", (worker, x, Some(1)), (root, "primary", Some(0)), Value::Null),
+        ("beside, one token", (root, "other", Some(0)), (root, "primary", Some(0)), json!(true)),
+        ("beside", (root, "other", None), (root, "primary", None), Value::Null),
+        ("above", (root, "primary", None), (root, "primary.lead", None), Value::Null),
+    ];
+    let titles: Vec<&str> = table.iter().map(|row| row.0).collect();
+    let ids = world.plan(&titles);
+    world.call("agent_register", json!({ "agent": x })).unwrap();
+    for ((title, claimer, accepter, marked), id) in table.into_iter().zip(&ids) {
+        if claimer.0 == worker {
+            world.call("task_assign", json!({ "taskId": id, "agent": x })).unwrap();
+        }
+        let (claimer, accepter) =
+            (by(claimer.0, claimer.1, claimer.2), by(accepter.0, accepter.1, accepter.2));
+        let claim = json!({ "todoId": id, "outcome": "done", "evidence": ["note:see"] });
+        world.call_in(&claimer, "todo_claim", claim).unwrap();
+        let accepted = world.call_in(&accepter, "todo_accept", json!({ "todoId": id })).unwrap();
+        assert_eq!(accepted["todo"]["selfAccepted"], marked, "{title}: {accepted}");
+    }
+    let audit = world.call("audit_closes", json!({})).unwrap();
+    assert_eq!(audit["counts"]["selfAccepted"], 3, "{audit}");
 }
 
 /// No agent can accept a claim on an issue, least of all its own; the operator's own completions
@@ -109,6 +150,7 @@ fn an_overridden_clock_hides_nothing(backend: Backend) {
 
 on_every_store!(
     a_self_accepted_claim_is_marked,
+    a_claim_through_ones_own_subagent_is_marked,
     no_agent_accepts_on_an_issue,
     a_task_of_another_agent_cannot_be_taken,
     an_overridden_clock_hides_nothing,

@@ -5,7 +5,7 @@ use std::thread;
 
 use punchlist_core::issue::{Closing, CreateIssue, Ground, TransitionIssue, apply_issue};
 use punchlist_core::text::{Body, Title};
-use punchlist_core::{Event, Issue, IssueId, IssueStatus};
+use punchlist_core::{By, Decide, Event, Issue, IssueId, IssueStatus};
 use punchlist_store::rows::issues::Wanted;
 use punchlist_store::rows::lists::Lock;
 use punchlist_store::{Error, ErrorKind, Stamp, Store, Tx, sql};
@@ -27,7 +27,7 @@ pub(crate) fn file(
         let last_number = tx.lock_last_issue(stamp.project)?;
         let ground = Ground { project_id: stamp.project, last_number, neighbours: Vec::new() };
         let decision = command
-            .decide(&ground, &stamp.actor, stamp.at, &mut ids(seed))
+            .decide(&ground, By { actor: &stamp.actor, now: stamp.at, ids: &mut ids(seed) })
             .map_err(|no| refused(&no))?;
         let mut state = None;
         tx.record_issue(&mut state, &decision, &stamp)?;
@@ -46,7 +46,8 @@ fn go(fixture: &Fixture, number: i64, status: IssueStatus) -> Issue {
         let command = TransitionIssue { status, reason: None, confirm: false };
         let issue = state.as_ref().ok_or_else(|| Error::new(ErrorKind::Backend, "no issue"))?;
         let (closing, mut ids) = (Closing::default(), ids(77));
-        let decided = command.decide(issue, &stamp.actor, closing, stamp.at, &mut ids);
+        let decided = command
+            .decide((issue, closing), By { actor: &stamp.actor, now: stamp.at, ids: &mut ids });
         let decision = decided.map_err(|no| refused(&no))?;
         tx.record_issue(&mut state, &decision, &stamp)?;
         state.ok_or_else(|| Error::new(ErrorKind::Backend, "no issue"))

@@ -5,6 +5,7 @@
 
 mod answers;
 mod copies;
+mod core_agrees;
 mod doctor;
 mod events;
 mod fixture;

@@ -8,7 +8,7 @@ use punchlist_core::metric::{Figure, Reading};
 use punchlist_core::mission::{InitMission, RunCycle, SetStanding, Standing};
 use punchlist_core::text::{Body, Title};
 use punchlist_core::todo::Priority;
-use punchlist_core::{Decision, ListKind, Mission, Status, Todo};
+use punchlist_core::{By, Decide, Decision, ListKind, Mission, Status, Todo};
 use punchlist_store::care::{Report, examine};
 use punchlist_store::rows::lists::Lock;
 use punchlist_store::sql::Sql;
@@ -50,12 +50,16 @@ fn init(fixture: &Fixture, name: &str, seed: u128) -> Mission {
             { "name": "Other" },
         ],
     }));
-    let command = InitMission { spec: spec.unwrap(), directory: Some("project".into()) };
+    let command =
+        InitMission { spec: spec.unwrap(), directory: Some("project".into()), only_missing: false };
     let (project, stamp) = (fixture.list.project_id, fixture.stamp());
     let made = fixture.store.write(move |tx| {
         let mut state = tx.mission(project, "outer", Lock::Row)?;
         let mut ids = ids(seed);
-        let made = command.decide(project, state.as_ref(), &stamp.actor, stamp.at, &mut ids);
+        let made = {
+            let by = By { actor: &stamp.actor, now: stamp.at, ids: &mut ids };
+            command.decide((project, state.as_ref()), by)
+        };
         let made = made.unwrap();
         tx.record_mission(&mut state, &made.decision, &stamp)?;
         for conversation in &made.conversations {
@@ -224,11 +228,16 @@ fn folding_the_log_gives_a_mission(backend: Backend) {
             ] {
                 let command = SetStanding { pillar: pillar.map(str::to_owned), status };
                 let before = state.clone().unwrap();
-                let decision = command.decide(&before, &stamp.actor, stamp.at).unwrap();
+                let decision = command
+                    .decide(&before, By { actor: &stamp.actor, now: stamp.at, ids: &mut ids(8) })
+                    .unwrap();
                 tx.record_mission(&mut state, &decision, &stamp)?;
             }
             let before = state.clone().unwrap();
-            let cycle = RunCycle { if_due: false }.decide(&before, &stamp.actor, stamp.at);
+            let cycle = {
+                let by = By { actor: &stamp.actor, now: stamp.at, ids: &mut ids(9) };
+                RunCycle { if_due: false }.decide(&before, by)
+            };
             tx.record_mission(&mut state, &cycle.unwrap().unwrap(), &stamp)
         });
         lived.unwrap();

@@ -8,7 +8,9 @@ use punchlist_core::deadline::Deadline;
 use punchlist_core::evidence::Evidence;
 use punchlist_core::text::Body;
 use punchlist_core::todo::{Claim, Hold, HoldKind, Priority, SettledBy, Wish};
-use punchlist_core::{AgentPath, ListKind, Role, Status, Tally, Todo, TodoId, TodoKind};
+use punchlist_core::{
+    AgentPath, Credential, ListKind, Role, Status, Tally, Todo, TodoId, TodoKind, TokenId,
+};
 use punchlist_store::rows::lists::Lock;
 use punchlist_store::{Error, ErrorKind, Load, sql};
 use punchlist_testkit::{Backend, on_every_store};
@@ -45,6 +47,9 @@ fn every_field_of_a_todo_comes_back(backend: Backend) {
             at,
             outcome: Some("ok".into()),
             evidence: vec![Evidence::parse("commit:0123abc").unwrap()],
+            agent: AgentPath::parse("primary.subagents.x"),
+            proof: Some(Credential::Token(TokenId::from(ids(8).ulid()))),
+            accepted_by_maker: true,
         })),
         hold: Some(Box::new(Hold {
             kind: HoldKind::Failed,

@@ -1,0 +1,127 @@
+//! The outside tools of the configuration, for runs: each agent's tools, behind its guard.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use punchlist_core::conversation::ToolCall;
+use punchlist_core::{Run, Time};
+use punchlist_ops::config::{Config, Server, outside_name};
+use punchlist_ops::input::{Maybe, text};
+use punchlist_ops::operations::permission_ask::{self, PermissionAsk, Verdict as Permitted};
+use punchlist_ops::{Context, Envelope, Error, Ops};
+use serde_json::Value;
+
+use super::tools::{Answer, OutsideTools, ToolOutput};
+use crate::model::{Cancel, Tool};
+use crate::system::system;
+use crate::tools::{AgentTools, Guard, Verdict, Wanted};
+
+/// The outside tools of every configured agent. A server is started when its agent first needs it, and
+/// ends when this is dropped.
+pub struct ConfiguredTools<'a> {
+    pub ops: &'a Ops,
+    pub config: &'a Config,
+    /// The project's folder, where programs run.
+    pub folder: PathBuf,
+    pub clock: &'a (dyn Fn() -> Time + Sync),
+    opened: Mutex<HashMap<(String, String), Arc<AgentTools>>>,
+}
+
+impl std::fmt::Debug for ConfiguredTools<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ConfiguredTools").field("folder", &self.folder).finish_non_exhaustive()
+    }
+}
+
+impl<'a> ConfiguredTools<'a> {
+    #[must_use]
+    pub fn new(
+        ops: &'a Ops,
+        config: &'a Config,
+        folder: PathBuf,
+        clock: &'a (dyn Fn() -> Time + Sync),
+    ) -> Self {
+        Self { ops, config, folder, clock, opened: Mutex::default() }
+    }
+
+    fn tools_of(&self, project: &str, run: &Run) -> Arc<AgentTools> {
+        let name = run.agent.as_str().rsplit('.').next().unwrap_or_default();
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = || {
+            let config = self.config.in_project(project);
+            Arc::new(AgentTools::new(config, config.agents.of(&run.agent), &self.folder))
+        };
+        Arc::clone(opened.entry((project.to_owned(), name.to_owned())).or_insert_with(open))
+    }
+
+    /// May this server be started for this run? A project's file can be edited by an agent, so the
+    /// operator is asked about a program that it names before the program runs for the first time.
+    /// Until then the run goes on without the server's tools.
+    fn may_start(&self, project: &str, run: &Run, name: &str, server: &Server) -> bool {
+        if !server.from_project {
+            return true;
+        }
+        let asked = || -> Result<bool, Error> {
+            let question = permission_ask::Input {
+                tool: text("tool", &outside_name(name, "start"))?,
+                input: None,
+                definition: server.start().as_object().cloned(),
+                agent: Maybe(Some(text("agent", run.agent.as_str())?)),
+                run: text("run", &run.id.to_string())?,
+                call: text("call", &format!("start:{name}"))?,
+            };
+            let asked = self.ops.run::<PermissionAsk>(&self.envelope(project, run), question)?;
+            Ok(asked.permission == Permitted::Allowed)
+        };
+        asked().unwrap_or(false)
+    }
+
+    fn envelope(&self, project: &str, run: &Run) -> Envelope {
+        let context = Context {
+            session: run.session_id.map(|id| id.to_string()),
+            run: Some(run.id),
+            ..Context::default()
+        };
+        let agents = Arc::clone(&self.config.in_project(project).agents);
+        Envelope { context, agents, ..system("driver", project, (self.clock)()) }
+    }
+}
+
+impl OutsideTools for ConfiguredTools<'_> {
+    fn tools(&self, project: &str, run: &Run) -> Vec<Tool> {
+        let may_start = |name: &str, server: &Server| self.may_start(project, run, name, server);
+        self.tools_of(project, run).list(&Cancel::default(), &may_start)
+    }
+
+    fn call(
+        &self,
+        project: &str,
+        run: &Run,
+        call: &ToolCall,
+        input: &Value,
+        cancel: &Cancel,
+        begin: &dyn Fn() -> Result<(), Error>,
+    ) -> Result<Answer, Error> {
+        let tools = self.tools_of(project, run);
+        let guard = Guard { ops: self.ops, tools: &tools };
+        let (id, name) = (run.id.to_string(), call.name.as_str());
+        let key = format!("{}:{}", run.counters.calls, call.id);
+        let wanted = Wanted { agent: &run.agent, run: &id, call: &key, tool: name, input };
+        match guard.judge(&self.envelope(project, run), &wanted)? {
+            Verdict::Allowed => {}
+            Verdict::Ask(_) => return Ok(Answer::Asked),
+            Verdict::Denied(why) => return Ok(Answer::Done(ToolOutput::error(why))),
+        }
+        begin()?;
+        let mutates = tools.about(name).is_some_and(|about| about.mutates);
+        let answer = tools.call(name, input, cancel);
+        Ok(Answer::Done(ToolOutput {
+            changed: mutates && !answer.is_error,
+            text: answer.text,
+            is_error: answer.is_error,
+            touched_list: false,
+            outside: true,
+        }))
+    }
+}
