@@ -30,8 +30,8 @@ pub(crate) fn ops(globals: &Globals) -> Result<Ops, Failure> {
         Some(db) => Target::parse(db),
         None => Target::File(default_store()?),
     };
-    let options = Options { make_folder: named.is_none(), ..Options::default() };
-    Ok(Ops::new(target, options))
+    let (make_folder, notice) = (named.is_none(), Some(warn as fn(&str)));
+    Ok(Ops::new(target, Options { make_folder, notice, ..Options::default() }))
 }
 
 /// A URL of a kind we do not know must not be taken for a path: the file would be made under its

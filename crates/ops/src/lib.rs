@@ -9,6 +9,7 @@ pub mod access;
 pub mod answer;
 pub mod call;
 pub mod care;
+pub mod care_copy;
 pub mod catalogue;
 pub mod clock;
 pub mod compact;

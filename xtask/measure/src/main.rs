@@ -72,7 +72,9 @@ fn all(programs: &Path, quick: bool, only: Option<&str>) -> Result<()> {
     }
     if wanted("takers") {
         lines.push(takers::next_of(if quick { 100_000 } else { 1_000_000 })?);
-        lines.push(takers::on_postgres(if quick { 5 } else { 11 })?);
+        for sslmode in ["disable", "require"] {
+            lines.push(takers::on_postgres(if quick { 5 } else { 11 }, sslmode)?);
+        }
     }
     print!("{}", table::render(&lines));
     let missed = lines.iter().filter(|line| !line.holds()).count();

@@ -25,6 +25,7 @@ mod plan_watch;
 mod prompt;
 mod run;
 mod secret_file;
+mod store;
 mod worker;
 
 use clap::{ArgMatches, Command};
@@ -77,6 +78,9 @@ pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
         "restore" => Some(backup::restore_command()),
         "export" => Some(export::command()),
         "import" => Some(import::command()),
+        "store" => {
+            operation::command(name, second).map(|group| group.subcommand(store::copy_command()))
+        }
         "completions" => Some(completions::command()),
         _ => operation::command(name, second),
     }
@@ -128,6 +132,9 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         Some(("restore", matches)) => backup::restore(globals, matches),
         Some(("export", matches)) => export::run(globals, matches),
         Some(("import", matches)) => import::run(globals, matches),
+        Some(("store", matches)) if let Some(("copy", matches)) = matches.subcommand() => {
+            store::copy(globals, matches)
+        }
         Some(("completions", matches)) => completions::run(matches),
         Some((name, matches)) => operation::run(globals, name, matches),
         None => Err(Failure::usage("no command was given".to_owned())),

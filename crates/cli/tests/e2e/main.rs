@@ -40,6 +40,7 @@ mod mission_import;
 mod mission_life;
 mod mission_new;
 mod mission_status;
+mod moving;
 mod outside_files;
 mod papercuts;
 mod party;
