@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::access::Access;
+use crate::answer::Answer;
 use crate::call::Call;
 use crate::request::{self, Request};
 use crate::{Envelope, Error, operations, schema};
@@ -230,8 +231,12 @@ pub struct Operation {
     pub private: bool,
     pub(crate) bootstraps: bool,
     pub input_schema: fn() -> Value,
+    /// The same with everything that is accepted: null, and formats. For documents that
+    /// generated clients are held to.
+    pub request_schema: fn() -> Value,
     pub output_schema: fn() -> Value,
     pub(crate) parse: Parse,
+    pub(crate) read_answer: fn(&str) -> Result<Answer, Error>,
 }
 
 impl Operation {
@@ -246,8 +251,10 @@ impl Operation {
             private: D::PRIVATE,
             bootstraps: D::BOOTSTRAPS,
             input_schema: schema::of_input::<D::Input>,
+            request_schema: schema::of_request::<D::Input>,
             output_schema: schema::of_output::<D::Output>,
             parse: request::parse::<D>,
+            read_answer: Answer::kept::<D::Output>,
         }
     }
 

@@ -63,6 +63,8 @@ pub enum Proof {
     PartTerminal,
     /// A process of this machine without a token.
     Nothing,
+    /// A request over HTTP without a token.
+    Http,
     /// A token.
     Token(TokenId),
     /// The agent of a run, which its starter answers for.
@@ -84,6 +86,7 @@ impl fmt::Display for Proof {
         match self {
             Self::Terminal | Self::PartTerminal => f.write_str("terminal"),
             Self::Nothing => f.write_str("none"),
+            Self::Http => f.write_str("http"),
             Self::Token(id) => write!(f, "token:{id}"),
             Self::Run(id) => write!(f, "run:{id}"),
             Self::Engine => f.write_str("engine"),
@@ -114,4 +117,6 @@ pub struct Context {
     pub place: Option<Place>,
     /// The issue the caller names. It is obeyed or refused, and goes before the session's.
     pub issue: Option<i64>,
+    /// The caller's files are on another machine: none of its paths is opened here.
+    pub is_remote: bool,
 }

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::catalogue::{Operation, find};
 use crate::explain::{Fault, nearest};
+use crate::remote::Hints;
 use crate::{Envelope, Error, Ops};
 
 /// How many events one look asks for.
@@ -23,10 +24,33 @@ pub struct Follow<'o> {
     operation: &'static Operation,
     envelope: Envelope,
     visibility: Value,
-    watch: Watch<'o>,
+    watch: Eye<'o>,
     cursor: i64,
     /// There may be something that was not looked at yet.
     look: bool,
+}
+
+/// What says that something may have been written.
+#[derive(Debug)]
+enum Eye<'o> {
+    Store(Watch<'o>),
+    Remote(Box<dyn Hints>),
+}
+
+impl Eye<'_> {
+    fn wait(&mut self, timeout: Duration) -> Result<bool, Error> {
+        match self {
+            Self::Store(watch) => Ok(watch.wait(timeout)?),
+            Self::Remote(hints) => hints.wait(timeout),
+        }
+    }
+
+    fn is_astray(&self) -> bool {
+        match self {
+            Self::Store(watch) => watch.is_astray(),
+            Self::Remote(_) => false,
+        }
+    }
 }
 
 impl<'o> Follow<'o> {
@@ -41,7 +65,10 @@ impl<'o> Follow<'o> {
         let visibility = input["visibility"].clone();
         let after = input["after"].as_i64();
         // The watch first, or what is written between the two would be missed.
-        let watch = ops.store()?.watch()?;
+        let watch = match ops.remote() {
+            Some(remote) => Eye::Remote(remote.watch(envelope)?),
+            None => Eye::Store(ops.store()?.watch()?),
+        };
         let answer = ops.call(operation, envelope, input)?;
         let last = answer["events"].as_array().and_then(|events| events.last());
         let cursor = last.and_then(|event| event["seq"].as_i64()).or(after).unwrap_or(0);

@@ -10,6 +10,9 @@ impl Ops {
     /// the best first. A repository that is known keeps its name, wherever it lies; a name that
     /// another one has is not taken.
     pub fn project_at(&self, place: &Place, names: &[String]) -> Result<String, Error> {
+        if let Some(remote) = self.remote() {
+            return remote.project_at(place, names);
+        }
         let first = names.first().cloned().unwrap_or_else(|| "default".to_owned());
         // Looking makes no store.
         if matches!(self.target(), Target::File(file) if !file.exists()) {

@@ -50,7 +50,11 @@ impl Ops {
     /// nothing any more.
     pub fn identify(&self, facts: Facts, token: Option<&str>) -> Result<(Actor, Proof), Error> {
         let Some(secret) = token.map(str::trim) else {
-            return prove(facts);
+            return match self.remote() {
+                // A terminal here proves nothing there.
+                Some(remote) => remote.identify(&facts, None),
+                None => prove(facts),
+            };
         };
         // A token that is set but empty was meant to be one: it is never taken for none.
         if secret.is_empty() {
@@ -58,6 +62,9 @@ impl Ops {
         }
         if !is_well_formed(secret) {
             return Err(Error::BadToken { fault: TokenFault::Malformed });
+        }
+        if let Some(remote) = self.remote() {
+            return remote.identify(&facts, Some(secret));
         }
         let digest = digest(secret);
         let (found, clock) = self
@@ -162,7 +169,7 @@ pub(crate) fn identity_to_come(tx: &mut Tx<'_>) -> Result<Option<IdentityRule>, 
 pub(crate) fn needs_token(tx: &mut Tx<'_>, proof: Proof) -> Result<(), Error> {
     match proof {
         Proof::Token(_) | Proof::Run(_) | Proof::Engine => Ok(()),
-        Proof::Terminal | Proof::PartTerminal | Proof::Nothing => match identity_rule(tx)? {
+        Proof::Terminal | Proof::PartTerminal | Proof::Nothing | Proof::Http => match identity_rule(tx)? {
             IdentityRule::Open => Ok(()),
             IdentityRule::Tokens => Err(Error::TokenRequired),
         },
