@@ -208,6 +208,7 @@ pub const TABLE: &[Meaning] = &[
     meaning("method_not_allowed", 2, 405, false),
     meaning("request_too_slow", 2, 408, false),
     meaning("not_json", 2, 415, false),
+    meaning("headers_too_large", 2, 431, false),
     meaning("foreign_host", 4, 403, false),
     meaning("cross_site", 4, 403, false),
     meaning("forwarded", 4, 403, false),

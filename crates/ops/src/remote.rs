@@ -180,7 +180,7 @@ impl Error {
     #[must_use]
     pub fn from_problem(problem: Value) -> Option<Self> {
         let Value::Object(mut members) = problem else { return None };
-        let mut text = |name: &str| match members.remove(name) {
+        let mut text = |name: &str| match members.shift_remove(name) {
             Some(Value::String(text)) => Some(text),
             _ => None,
         };
@@ -190,10 +190,10 @@ impl Error {
             let detail = format!("the server answered with `{code}`, which this punch does not know: {message}");
             return Some(Self::Internal { detail });
         };
-        let facts = match members.remove("facts") {
+        let facts = match members.shift_remove("facts") {
             Some(Value::Object(facts)) => facts,
             _ => {
-                ["type", "title", "status"].into_iter().for_each(|name| drop(members.remove(name)));
+                ["type", "title", "status"].into_iter().for_each(|name| drop(members.shift_remove(name)));
                 members
             }
         };

@@ -14,6 +14,7 @@ pub enum WebFault {
     Method { allowed: &'static str },
     /// The body is of another type than JSON.
     MediaType { found: String },
+    HeadersTooLarge { limit: usize },
     /// The request took too long to arrive.
     TooSlow { limit_s: u64 },
     ForeignHost { host: String },
@@ -34,6 +35,7 @@ impl WebFault {
             Self::UnknownPath { .. } => "unknown_path",
             Self::Method { .. } => "method_not_allowed",
             Self::MediaType { .. } => "not_json",
+            Self::HeadersTooLarge { .. } => "headers_too_large",
             Self::TooSlow { .. } => "request_too_slow",
             Self::ForeignHost { .. } => "foreign_host",
             Self::CrossSite { .. } => "cross_site",
@@ -49,6 +51,7 @@ impl WebFault {
             Self::UnknownPath { .. } => "operations are at /v1/OPERATION; /openapi.json lists them".into(),
             Self::Method { allowed } => format!("use {allowed}"),
             Self::MediaType { .. } => "send Content-Type: application/json".into(),
+            Self::HeadersTooLarge { .. } => "send less in headers".into(),
             Self::TooSlow { .. } => "send the request again, in one go".into(),
             Self::ForeignHost { .. } => {
                 "call the server by its own address; behind a proxy start it with --public-url".into()
@@ -80,6 +83,9 @@ impl fmt::Display for WebFault {
             Self::UnknownPath { path } => write!(f, "there is nothing at `{}`", short(path)),
             Self::Method { .. } => f.write_str("this method is not available here"),
             Self::MediaType { found } => write!(f, "the body is `{}`, not JSON", short(found)),
+            Self::HeadersTooLarge { limit } => {
+                write!(f, "the headers have more than {} KiB", limit >> 10)
+            }
             Self::TooSlow { limit_s } => write!(f, "the request did not arrive within {limit_s} s"),
             Self::ForeignHost { host } => write!(f, "`{}` is not a name of this server", short(host)),
             Self::CrossSite { origin } => {

@@ -95,7 +95,12 @@ pub(crate) async fn around(
 ) -> Response {
     let id = request_id(request.headers());
     let is_probe = matches!(request.uri().path(), "/healthz" | "/readyz");
-    let checked = if is_probe { Ok(()) } else { state.site.check(request.headers()) };
+    let limit = state.limiter.limits.headers_max;
+    let checked = match length(request.headers()) > limit {
+        true => Err(WebFault::HeadersTooLarge { limit }),
+        false if is_probe => Ok(()),
+        false => state.site.check(request.headers()),
+    };
     let mut response = match checked {
         Ok(()) => {
             request.headers_mut().extend(id.clone().map(|id| (REQUEST_ID, id)));
@@ -107,6 +112,11 @@ pub(crate) async fn around(
     let nosniff = HeaderValue::from_static("nosniff");
     response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
     response
+}
+
+/// The bytes of all headers together.
+fn length(headers: &HeaderMap) -> usize {
+    headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum()
 }
 
 /// The number the caller gave, or a new one.

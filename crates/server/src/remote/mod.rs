@@ -83,7 +83,8 @@ impl RemoteStore {
                 Err(fault) => fault,
             };
             // A server that was never there is not waited for.
-            let may_return = self.was_there.load(Ordering::Relaxed) || !is_absent(&fault);
+            let was_there = self.was_there.load(Ordering::Relaxed);
+            let may_return = is_broken(&fault) || was_there && is_absent(&fault);
             if !may_return || !is_repeatable || start.elapsed() >= AWAY_MAX {
                 return Err(self.unreachable(&fault, is_repeatable || is_absent(&fault)));
             }
@@ -104,8 +105,19 @@ impl RemoteStore {
 fn is_absent(fault: &ureq::Error) -> bool {
     match fault {
         ureq::Error::Io(error) => error.kind() == IoErrorKind::ConnectionRefused,
-        ureq::Error::HostNotFound | ureq::Error::ConnectionFailed | ureq::Error::BadUri(_) => true,
-        ureq::Error::Rustls(_) | ureq::Error::Tls(_) => true,
+        ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => true,
+        _ => false,
+    }
+}
+
+/// Did a connection break that was there?
+fn is_broken(fault: &ureq::Error) -> bool {
+    use IoErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    match fault {
+        ureq::Error::Io(error) => {
+            matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof)
+        }
+        ureq::Error::Protocol(_) => true,
         _ => false,
     }
 }
