@@ -16,6 +16,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         .map_or_else(|| root.join("target"), |folder| root.join(folder));
     let programs = target.join("release");
     install("task", "taskwarrior")?;
+    install("curl", "curl")?;
     let server = TestServer::get(Commits::Durable)?;
     // What the build wrote is on its way to the disk; whoever measures commits meanwhile measures that.
     process::run(&mut std::process::Command::new("sync"), "sync")?;

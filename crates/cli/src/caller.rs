@@ -28,7 +28,8 @@ pub(crate) fn ops(globals: &Globals) -> Result<Ops, Failure> {
     let target = match named {
         Some(db) if is_foreign_url(db) => {
             let message = "--db names neither a file nor a server of a kind we know".to_owned();
-            let hint = "give a path, sqlite:PATH, postgres://USER@HOST/DATABASE or http(s)://HOST:PORT";
+            let hint =
+                "give a path, sqlite:PATH, postgres://USER@HOST/DATABASE or http(s)://HOST:PORT";
             let hint = Some(hint.to_owned());
             return Err(Failure::Usage { message, hint });
         }
@@ -44,7 +45,7 @@ fn over_http(db: &str) -> Result<Ops, Failure> {
     let usage = |message: String| Failure::usage(format!("--db: {message}"));
     let address = Address::parse(db).map_err(usage)?;
     let ca_file = env::var_os("SSL_CERT_FILE").filter(|file| !file.is_empty()).map(PathBuf::from);
-    let store = RemoteStore::new(&address, token(), ca_file).map_err(usage)?;
+    let store = RemoteStore::new(&address, token(), ca_file.as_ref()).map_err(usage)?;
     Ok(Ops::over(Box::new(store)))
 }
 

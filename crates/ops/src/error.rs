@@ -515,7 +515,9 @@ impl fmt::Display for Error {
             },
             Self::Web(fault) => fault.fmt(f),
             Self::Remote(told) => f.write_str(&told.message),
-            Self::NeedsDatabase => f.write_str("this needs the database itself, and --db names a server"),
+            Self::NeedsDatabase => {
+                f.write_str("this needs the database itself, and --db names a server")
+            }
             Self::Store(error) => error.fmt(f),
             Self::Internal { detail } => write!(f, "something went wrong inside: {detail}"),
         }

@@ -3,6 +3,7 @@
 //! What a viewer sees is what `event_list` would show it, project by project.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use punchlist_core::authority::{Action, Subject, may_any};
@@ -101,11 +102,13 @@ impl Ops {
             let mut names = BTreeMap::<ProjectId, String>::new();
             let mut logged = Vec::with_capacity(events.len());
             for event in events {
-                if !names.contains_key(&event.project) {
-                    let name = tx.project_name(event.project)?.unwrap_or_default();
-                    names.insert(event.project, name);
-                }
-                let project = names.get(&event.project).cloned().unwrap_or_default();
+                let project = match names.entry(event.project) {
+                    Entry::Occupied(known) => known.get().clone(),
+                    Entry::Vacant(new) => {
+                        let name = tx.project_name(event.project)?.unwrap_or_default();
+                        new.insert(name).clone()
+                    }
+                };
                 let (seq, type_name) = (event.seq, event.type_name.clone());
                 let (aggregate, actor) = (event.aggregate.clone(), event.actor.clone());
                 let json = serde_json::to_string(&row(event, &project)?)
@@ -117,11 +120,7 @@ impl Ops {
     }
 
     /// Which of these events happened to something that the viewer's token reaches?
-    pub fn log_reach(
-        &self,
-        viewer: &Viewer,
-        events: Vec<Arc<Logged>>,
-    ) -> Result<Vec<bool>, Error> {
+    pub fn log_reach(&self, viewer: &Viewer, events: Vec<Arc<Logged>>) -> Result<Vec<bool>, Error> {
         let envelope = viewer.envelope.clone();
         let ids = new_ids(&envelope)?;
         self.store()?.read(move |tx| {

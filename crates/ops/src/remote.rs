@@ -187,13 +187,17 @@ impl Error {
         let (code, message, hint) = (text("code")?, text("detail")?, text("hint"));
         let known = TABLE.iter().find(|meaning| meaning.code == code);
         let Some(Meaning { code, .. }) = known else {
-            let detail = format!("the server answered with `{code}`, which this punch does not know: {message}");
+            let detail = format!(
+                "the server answered with `{code}`, which this punch does not know: {message}"
+            );
             return Some(Self::Internal { detail });
         };
         let facts = match members.shift_remove("facts") {
             Some(Value::Object(facts)) => facts,
             _ => {
-                ["type", "title", "status"].into_iter().for_each(|name| drop(members.shift_remove(name)));
+                ["type", "title", "status"]
+                    .into_iter()
+                    .for_each(|name| drop(members.shift_remove(name)));
                 members
             }
         };
@@ -206,7 +210,8 @@ impl Told {
     /// The refusal of a rule that it is, if it reads as one: our own code looks at some.
     fn as_refusal(&self) -> Option<Error> {
         let facts = Value::Object(self.facts.clone());
-        let tagged = if self.facts.is_empty() { json!(self.code) } else { json!({ self.code: facts }) };
+        let tagged =
+            if self.facts.is_empty() { json!(self.code) } else { json!({ self.code: facts }) };
         let refusal: Refusal = serde_json::from_value(tagged).ok()?;
         let error = Error::from(refusal);
         let is_same = error.to_string() == self.message && error.hint() == self.hint;

@@ -169,10 +169,12 @@ pub(crate) fn identity_to_come(tx: &mut Tx<'_>) -> Result<Option<IdentityRule>, 
 pub(crate) fn needs_token(tx: &mut Tx<'_>, proof: Proof) -> Result<(), Error> {
     match proof {
         Proof::Token(_) | Proof::Run(_) | Proof::Engine => Ok(()),
-        Proof::Terminal | Proof::PartTerminal | Proof::Nothing | Proof::Http => match identity_rule(tx)? {
-            IdentityRule::Open => Ok(()),
-            IdentityRule::Tokens => Err(Error::TokenRequired),
-        },
+        Proof::Terminal | Proof::PartTerminal | Proof::Nothing | Proof::Http => {
+            match identity_rule(tx)? {
+                IdentityRule::Open => Ok(()),
+                IdentityRule::Tokens => Err(Error::TokenRequired),
+            }
+        }
     }
 }
 

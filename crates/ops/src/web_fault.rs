@@ -10,20 +10,38 @@ use serde_json::{Value, json};
 /// Why a request was not passed on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WebFault {
-    UnknownPath { path: String },
-    Method { allowed: &'static str },
+    UnknownPath {
+        path: String,
+    },
+    Method {
+        allowed: &'static str,
+    },
     /// The body is of another type than JSON.
-    MediaType { found: String },
-    HeadersTooLarge { limit: usize },
+    MediaType {
+        found: String,
+    },
+    HeadersTooLarge {
+        limit: usize,
+    },
     /// The request took too long to arrive.
-    TooSlow { limit_s: u64 },
-    ForeignHost { host: String },
-    CrossSite { origin: String },
+    TooSlow {
+        limit_s: u64,
+    },
+    ForeignHost {
+        host: String,
+    },
+    CrossSite {
+        origin: String,
+    },
     /// A proxy passed it on, and nobody says who asks.
     Forwarded,
-    TooManyRequests { limit: u32 },
+    TooManyRequests {
+        limit: u32,
+    },
     TooManyFailures,
-    TooManyStreams { limit: usize },
+    TooManyStreams {
+        limit: usize,
+    },
     /// The server ends, and takes nothing new.
     Stopping,
 }
@@ -48,15 +66,20 @@ impl WebFault {
 
     pub(crate) fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::UnknownPath { .. } => "operations are at /v1/OPERATION; /openapi.json lists them".into(),
+            Self::UnknownPath { .. } => {
+                "operations are at /v1/OPERATION; /openapi.json lists them".into()
+            }
             Self::Method { allowed } => format!("use {allowed}"),
             Self::MediaType { .. } => "send Content-Type: application/json".into(),
             Self::HeadersTooLarge { .. } => "send less in headers".into(),
             Self::TooSlow { .. } => "send the request again, in one go".into(),
             Self::ForeignHost { .. } => {
-                "call the server by its own address; behind a proxy start it with --public-url".into()
+                "call the server by its own address; behind a proxy start it with --public-url"
+                    .into()
             }
-            Self::CrossSite { .. } => "call the API from a program, or from the server's own pages".into(),
+            Self::CrossSite { .. } => {
+                "call the API from a program, or from the server's own pages".into()
+            }
             Self::Forwarded => "send Authorization: Bearer with a token".into(),
             Self::TooManyRequests { .. } => "wait a second and send it again".into(),
             Self::TooManyFailures => "wait a minute, and check the token".into(),
@@ -87,7 +110,9 @@ impl fmt::Display for WebFault {
                 write!(f, "the headers have more than {} KiB", limit >> 10)
             }
             Self::TooSlow { limit_s } => write!(f, "the request did not arrive within {limit_s} s"),
-            Self::ForeignHost { host } => write!(f, "`{}` is not a name of this server", short(host)),
+            Self::ForeignHost { host } => {
+                write!(f, "`{}` is not a name of this server", short(host))
+            }
             Self::CrossSite { origin } => {
                 write!(f, "the request comes from another site, `{}`", short(origin))
             }

@@ -63,7 +63,10 @@ pub(crate) fn command() -> Command {
         )
         .arg(file("tls-cert", "The certificate and its chain, in PEM").requires("tls-key"))
         .arg(file("tls-key", "The certificate's private key, in PEM").requires("tls-cert"))
-        .arg(switch("insecure", "Listen beyond this machine without TLS, behind a proxy that does it"))
+        .arg(switch(
+            "insecure",
+            "Listen beyond this machine without TLS, behind a proxy that does it",
+        ))
         .arg(
             Arg::new("public-url")
                 .long("public-url")
@@ -113,7 +116,8 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     *running.lock().unwrap_or_else(PoisonError::into_inner) = Some(server.handle());
     let jobs = matches.get_one::<u16>("jobs").map_or(HANDS, |jobs| usize::from(*jobs));
     tell_ready(globals, &server.url())?;
-    let crew = Crew { ops: &ops, agents: &envelope.agents, actor: &envelope.actor, config: &config };
+    let crew =
+        Crew { ops: &ops, agents: &envelope.agents, actor: &envelope.actor, config: &config };
     serve(server, &stop, jobs, &crew)
 }
 

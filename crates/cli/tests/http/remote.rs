@@ -114,7 +114,9 @@ fn server_that_restarts_in_the_middle_is_asked_again(backend: Backend) {
                 server.read_to_end(&mut reply).unwrap();
                 let is_write = request.starts_with("POST /v1/issue_create");
                 if is_write {
-                    keys.extend(request.lines().filter(|l| l.contains("idempotencyKey")).map(str::to_owned));
+                    keys.extend(
+                        request.lines().filter(|l| l.contains("idempotencyKey")).map(str::to_owned),
+                    );
                 }
                 if is_write && !std::mem::replace(&mut broken, true) {
                     break;

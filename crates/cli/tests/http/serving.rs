@@ -161,9 +161,8 @@ impl Reply {
             .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
             .collect();
         let rest = bytes.get(end + 4..).unwrap_or_default();
-        let chunked = headers.iter().any(|(name, value)| {
-            name == "transfer-encoding" && value == "chunked"
-        });
+        let chunked =
+            headers.iter().any(|(name, value)| name == "transfer-encoding" && value == "chunked");
         let body = if chunked { unchunked(rest) } else { rest.to_owned() };
         Self { status: status.unwrap_or(0), headers, body }
     }

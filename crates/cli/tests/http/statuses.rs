@@ -141,11 +141,11 @@ fn tokens_decide_who_calls(backend: Backend) {
     is(&served.post_as(&narrow, "issue_list", &json!({})), 403, "out_of_reach");
     let agent = token(&place, &operator, &["--role", "root", "--agent", "coder"]);
     let bearer = format!("Bearer {agent}");
-    let as_other =
-        asked(&[("Authorization", bearer.as_str()), ("Punchlist-Agent", "someone")]);
+    let as_other = asked(&[("Authorization", bearer.as_str()), ("Punchlist-Agent", "someone")]);
     is(&as_other, 403, "not_permitted");
     // What proves nothing: empty, of another kind, unknown, revoked.
-    for header in ["Bearer", "Bearer x", "Basic YTpi", &format!("Bearer punch_{}", "0".repeat(64))] {
+    for header in ["Bearer", "Bearer x", "Basic YTpi", &format!("Bearer punch_{}", "0".repeat(64))]
+    {
         let reply = asked(&[("Authorization", header)]);
         is(&reply, 401, "token_invalid");
         assert!(reply.header("www-authenticate").unwrap().starts_with("Bearer"));
@@ -187,7 +187,9 @@ fn what_is_not_an_operation_answers_too() {
     served.post("issue_create", &json!({ "title": "A" })).answer();
     let metrics = served.get("/metrics");
     let text = String::from_utf8(metrics.body).unwrap();
-    assert!(text.contains("punchlist_requests_total{operation=\"issue_create\",status=\"200\"} 1\n"));
+    assert!(
+        text.contains("punchlist_requests_total{operation=\"issue_create\",status=\"200\"} 1\n")
+    );
     for name in ["commits_total 1", "queue_depth 0", "open_gates 0", "oldest_open_gate_seconds 0"] {
         assert!(text.contains(&format!("\npunchlist_{name}\n")), "{name} in {text}");
     }

@@ -125,7 +125,8 @@ fn stream_shows_what_its_token_may_see(backend: Backend) {
         let bearer = format!("Bearer {secret}");
         served.events(query, &[("Authorization", bearer.as_str())])
     };
-    let words = ["--role", "root", "--agent", "coder", "--only-project", "test", "--only-issue", "1"];
+    let words =
+        ["--role", "root", "--agent", "coder", "--only-project", "test", "--only-issue", "1"];
     let narrow = token(&place, &operator, &words);
     let mut narrowed = open(&narrow, "?after=0");
     let mut whole = open(&operator, "?after=0");

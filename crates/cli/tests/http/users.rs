@@ -25,7 +25,12 @@ fn folder_of(base: &Path, name: &str, user: u32) -> PathBuf {
 }
 
 /// A program as the agent, with nothing but what is given.
-fn as_agent(home: &Path, program: &Path, words: &[&str], variables: &[(&str, &str)]) -> (Option<i32>, String) {
+fn as_agent(
+    home: &Path,
+    program: &Path,
+    words: &[&str],
+    variables: &[(&str, &str)],
+) -> (Option<i32>, String) {
     let output = Command::new(program)
         .args(words)
         .env_clear()
@@ -74,8 +79,20 @@ fn agent_with_a_token_and_another_user_cannot_cheat() {
     let new = ["issue", "new", "Alpha fails", "--criteria", "A test covers it"];
     as_server(&new, Some(&operator));
     as_server(&["issue", "new", "Beta", "--body", "the secret of Beta"], Some(&operator));
-    let narrow = ["token", "new", "--role", "root", "--agent", "coder", "--only-project", "test",
-        "--only-issue", "1", "--expires", "1h"];
+    let narrow = [
+        "token",
+        "new",
+        "--role",
+        "root",
+        "--agent",
+        "coder",
+        "--only-project",
+        "test",
+        "--only-issue",
+        "1",
+        "--expires",
+        "1h",
+    ];
     let secret = as_server(&narrow, Some(&operator))["token"].as_str().unwrap().to_owned();
     let mut serve = Command::new(&punch);
     serve.args(["serve", "--listen", "127.0.0.1:0", "--jobs", "0", "--json", "--db", &file]);
@@ -115,7 +132,8 @@ fn agent_with_a_token_and_another_user_cannot_cheat() {
     assert_eq!(with(&guessed, &["issue", "show", "1"]).0, Some(4));
     // A terminal of its own proves nothing to a server.
     let line = format!("{} issue transition 1 resolved", punch.display());
-    let (exit, said) = as_agent(&home, Path::new("/usr/bin/script"), &["-qec", &line, "/dev/null"], &bare);
+    let (exit, said) =
+        as_agent(&home, Path::new("/usr/bin/script"), &["-qec", &line, "/dev/null"], &bare);
     assert_eq!(exit, Some(4), "{said}");
     // The file is not its to open, copy, replace or remove, by us or by another program.
     let stolen = home.join("stolen.db");
@@ -162,7 +180,8 @@ fn narrowed_token_does_its_work_over_http() {
     let operator = place.operator();
     let served = Served::start(&place);
     place.punch(["issue", "new", "Alpha", "--json"]).answer();
-    let words = ["--role", "root", "--agent", "coder", "--only-project", "test", "--only-issue", "1"];
+    let words =
+        ["--role", "root", "--agent", "coder", "--only-project", "test", "--only-issue", "1"];
     let secret = token(&place, &operator, &words);
     let shown = served.post_as(&secret, "issue_show", &json!({ "number": 1 })).answer();
     assert_eq!(shown["issue"]["title"], "Alpha");

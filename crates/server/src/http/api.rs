@@ -81,7 +81,8 @@ async fn json_body(parts: &Parts, body: Body, limits: &Limits) -> Result<Value, 
     if announced.and_then(|n| n.parse().ok()).is_some_and(|n: usize| n > limits.body_max) {
         return Err(too_large());
     }
-    let arrived = tokio::time::timeout(limits.arrival, Limited::new(body, limits.body_max).collect());
+    let arrived =
+        tokio::time::timeout(limits.arrival, Limited::new(body, limits.body_max).collect());
     let bytes = match arrived.await {
         Err(_) => return Err(WebFault::TooSlow { limit_s: limits.arrival.as_secs() }.into()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => return Err(too_large()),
@@ -92,18 +93,38 @@ async fn json_body(parts: &Parts, body: Body, limits: &Limits) -> Result<Value, 
     if text.trim().is_empty() {
         return Ok(json!({}));
     }
-    serde_json::from_str(text).map_err(|error| Fault::Json { detail: error.to_string() }.into())
+    let parsed = serde_json::from_str(text);
+    let mut input =
+        parsed.map_err(|error| Error::from(Fault::Json { detail: error.to_string() }))?;
+    whole(&mut input);
+    Ok(input)
+}
+
+/// To JSON 4.0 is an integer.
+fn whole(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            if let Some(integer) = number.as_f64().and_then(query::integer) {
+                *value = integer.into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(whole),
+        Value::Object(fields) => fields.values_mut().for_each(whole),
+        _ => {}
+    }
 }
 
 /// Who the caller is, for a command line that asks before it calls.
 pub(crate) async fn remote_caller(State(state): State<Shared>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    answer(remote(&state, &parts, body, |state, caller, _| {
-        let envelope = caller.anywhere(state)?;
-        state.ops.admits(envelope.proof)?;
-        Ok(json!({ "actor": envelope.actor, "proof": envelope.proof.to_string() }))
-    })
-    .await)
+    answer(
+        remote(&state, &parts, body, |state, caller, _| {
+            let envelope = caller.anywhere(state)?;
+            state.ops.admits(envelope.proof)?;
+            Ok(json!({ "actor": envelope.actor, "proof": envelope.proof.to_string() }))
+        })
+        .await,
+    )
 }
 
 /// Which project a repository is.
@@ -115,17 +136,19 @@ pub(crate) async fn remote_project(State(state): State<Shared>, request: Request
     }
 
     let (parts, body) = request.into_parts();
-    answer(remote(&state, &parts, body, |state, caller, body| {
-        let envelope = caller.anywhere(state)?;
-        state.ops.admits(envelope.proof)?;
-        let asked = Asked::deserialize(body);
-        let Asked { place, names } = asked.map_err(|error| {
-            let (path, detail) = (String::new(), error.to_string());
-            Error::from(Fault::Other { path, detail })
-        })?;
-        Ok(json!({ "project": state.ops.project_at(&place, &names)? }))
-    })
-    .await)
+    answer(
+        remote(&state, &parts, body, |state, caller, body| {
+            let envelope = caller.anywhere(state)?;
+            state.ops.admits(envelope.proof)?;
+            let asked = Asked::deserialize(body);
+            let Asked { place, names } = asked.map_err(|error| {
+                let (path, detail) = (String::new(), error.to_string());
+                Error::from(Fault::Other { path, detail })
+            })?;
+            Ok(json!({ "project": state.ops.project_at(&place, &names)? }))
+        })
+        .await,
+    )
 }
 
 fn answer(answered: Result<Value, Error>) -> Response {

@@ -162,15 +162,27 @@ pub(crate) fn identify(
     Ok((actor, if proof == Proof::Nothing { Proof::Http } else { proof }))
 }
 
-/// A header of ours: text in UTF-8, given once. A blank one is none.
+/// The longest text in a header of ours: as long as a title.
+const HEADER_MAX: usize = 500;
+
+/// A header of ours, given once. A blank one is none.
 fn text(headers: &HeaderMap, name: &str) -> Result<Option<String>, Error> {
     let mut given = headers.get_all(name).iter();
     let Some(value) = given.next() else { return Ok(None) };
     if given.next().is_some() {
         return Err(bad(name, "given twice", "given once"));
     }
-    let text = std::str::from_utf8(value.as_bytes()).map_err(|_| Error::from(Fault::Utf8))?.trim();
-    Ok((!text.is_empty()).then(|| text.to_owned()))
+    // What is not UTF-8 is in the letters that HTTP began with.
+    let text = match std::str::from_utf8(value.as_bytes()) {
+        Ok(text) => text.trim().to_owned(),
+        Err(_) => value.as_bytes().iter().map(|byte| char::from(*byte)).collect(),
+    };
+    let length = text.chars().count();
+    if length > HEADER_MAX && name != "punchlist-context" {
+        let (path, limit, unit) = (name.to_owned(), HEADER_MAX, "characters");
+        return Err(Fault::TooLong { path, length, limit, unit }.into());
+    }
+    Ok((!text.is_empty()).then_some(text))
 }
 
 fn bad(path: &str, found: &str, expected: &str) -> Error {

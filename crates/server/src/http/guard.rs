@@ -174,9 +174,14 @@ mod tests {
     #[test]
     fn pages_of_other_sites_and_ports_are_refused() {
         let host = ("host", "127.0.0.1:7420");
-        for origin in ["http://127.0.0.1:3000", "https://evil.example", "null", "http://localhost:7420"]
+        for origin in
+            ["http://127.0.0.1:3000", "https://evil.example", "null", "http://localhost:7420"]
         {
-            assert_eq!(checked(&LOCAL, &[host, ("origin", origin)]), Some("cross_site"), "{origin}");
+            assert_eq!(
+                checked(&LOCAL, &[host, ("origin", origin)]),
+                Some("cross_site"),
+                "{origin}"
+            );
         }
         assert_eq!(checked(&LOCAL, &[host, ("origin", "http://127.0.0.1:7420")]), None);
         for (site, expected) in [

@@ -59,10 +59,7 @@ pub(crate) async fn openapi(State(state): State<Shared>, request: Request) -> Re
 }
 
 /// Beyond this machine a token is needed for everything but the probes.
-fn needs_token_beyond_loopback(
-    state: &Shared,
-    request: &Request,
-) -> Result<Option<Caller>, Error> {
+fn needs_token_beyond_loopback(state: &Shared, request: &Request) -> Result<Option<Caller>, Error> {
     if state.site.is_loopback {
         return Ok(None);
     }

@@ -79,7 +79,10 @@ pub(crate) enum Next {
     /// It must read the log itself.
     Behind,
     /// The log does not go on from where it was.
-    Reset { era: u64, head: i64 },
+    Reset {
+        era: u64,
+        head: i64,
+    },
 }
 
 /// What a stream was opened with; it ends when that proves nothing any more.

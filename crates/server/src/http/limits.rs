@@ -225,8 +225,7 @@ mod tests {
 
     #[test]
     fn stream_that_ends_makes_room_for_another() {
-        let limiter =
-            limiter(Limits { streams_each: 2, streams_all: 3, ..Limits::default() });
+        let limiter = limiter(Limits { streams_each: 2, streams_all: 3, ..Limits::default() });
         let first = limiter.stream(Proof::Http).unwrap();
         let _second = limiter.stream(Proof::Http).unwrap();
         assert_eq!(limiter.stream(Proof::Http).unwrap_err().code(), "too_many_streams");

@@ -95,7 +95,7 @@ fn family(out: &mut String, name: &str, kind: &str, help: &str, lines: &[(String
     }
 }
 
-fn one(value: impl ToString) -> Vec<(String, String)> {
+fn one(value: &impl ToString) -> Vec<(String, String)> {
     vec![(String::new(), value.to_string())]
 }
 
@@ -124,22 +124,25 @@ fn text(state: &Server, figures: &Figures) -> String {
         let _ = writeln!(say, "{name}_bucket{{le=\"{bound}\"}} {}", load(group));
     }
     let (count, seconds) = (load(&metrics.answered), load(&metrics.micros) as f64 / 1e6);
-    let _ = writeln!(say, "{name}_bucket{{le=\"+Inf\"}} {count}\n{name}_sum {seconds}\n{name}_count {count}");
+    let _ = writeln!(
+        say,
+        "{name}_bucket{{le=\"+Inf\"}} {count}\n{name}_sum {seconds}\n{name}_count {count}"
+    );
     let help = "Writing calls that this server answered after their commit.";
-    family(say, "punchlist_commits_total", "counter", help, &one(load(&metrics.commits)));
+    family(say, "punchlist_commits_total", "counter", help, &one(&load(&metrics.commits)));
     let help = "Events sent to streams.";
-    family(say, "punchlist_events_sent_total", "counter", help, &one(load(&metrics.events_sent)));
+    family(say, "punchlist_events_sent_total", "counter", help, &one(&load(&metrics.events_sent)));
     let help = "Event streams that are open.";
-    family(say, "punchlist_streams", "gauge", help, &one(state.limiter.streams_open()));
+    family(say, "punchlist_streams", "gauge", help, &one(&state.limiter.streams_open()));
     let help = "Pieces of work that wait or are being done.";
-    family(say, "punchlist_queue_depth", "gauge", help, &one(figures.queued));
+    family(say, "punchlist_queue_depth", "gauge", help, &one(&figures.queued));
     let help = "Questions that wait for a person.";
-    family(say, "punchlist_open_gates", "gauge", help, &one(figures.open_gates));
-    let age = figures.oldest_open_gate.map_or(0, |at| {
-        clock::now().micros().saturating_sub(at.micros()).max(0) / 1_000_000
-    });
+    family(say, "punchlist_open_gates", "gauge", help, &one(&figures.open_gates));
+    let age = figures
+        .oldest_open_gate
+        .map_or(0, |at| clock::now().micros().saturating_sub(at.micros()).max(0) / 1_000_000);
     let help = "Age of the oldest question that waits for a person; 0: there is none.";
-    family(say, "punchlist_oldest_open_gate_seconds", "gauge", help, &one(age));
+    family(say, "punchlist_oldest_open_gate_seconds", "gauge", help, &one(&age));
     let runs: Vec<_> = figures
         .runs
         .iter()

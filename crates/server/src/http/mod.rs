@@ -11,6 +11,7 @@ mod health;
 mod hub;
 mod limits;
 mod metrics;
+mod needs;
 mod openapi;
 mod problem;
 mod query;

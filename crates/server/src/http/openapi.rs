@@ -1,9 +1,12 @@
 //! The API as an OpenAPI 3.1 document, made of the same schemas and doc comments as everything else.
 
+use punchlist_core::AgentPath;
 use punchlist_ops::catalogue::{CATALOGUE, Effect, Operation};
 use punchlist_ops::error::TABLE;
 use punchlist_ops::schema;
 use serde_json::{Map, Value, json};
+
+use super::needs;
 
 /// Headers that every call takes: name, and what it says.
 const HEADERS: [(&str, &str); 6] = [
@@ -67,7 +70,8 @@ fn parameters() -> Value {
                 "enum": ["operator", "lead", "owner", "root", "worker", "system"],
             }),
             "Punchlist-Agent" => json!({
-                "type": "string", "pattern": r"^[A-Za-z0-9_-]{1,64}(\.[A-Za-z0-9_-]{1,64}){0,7}$",
+                "type": "string", "maxLength": AgentPath::LIMIT,
+                "pattern": r"^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$",
             }),
             _ => json!({ "type": "string", "maxLength": 500 }),
         };
@@ -83,14 +87,21 @@ fn parameters() -> Value {
     Value::Object(parameters)
 }
 
-fn header_refs() -> Vec<Value> {
-    let named = HEADERS.iter().map(|(name, _)| name);
-    named.map(|name| json!({ "$ref": format!("#/components/parameters/{name}") })).collect()
+fn header_refs(operation: &Operation) -> Vec<Value> {
+    let needed = needs::headers(operation);
+    let named = HEADERS.iter().map(|(name, about)| match needed.contains(name) {
+        true => json!({
+            "name": name, "in": "header", "required": true, "description": about,
+            "schema": { "type": "string", "minLength": 1, "maxLength": 500 },
+        }),
+        false => json!({ "$ref": format!("#/components/parameters/{name}") }),
+    });
+    named.collect()
 }
 
 fn post(operation: &Operation) -> Value {
-    let input = (operation.request_schema)();
-    let mut parameters = header_refs();
+    let input = needs::body(operation, (operation.request_schema)());
+    let mut parameters = header_refs(operation);
     if operation.effect == Effect::Write && operation.keeps_answers {
         parameters.push(json!({ "$ref": "#/components/parameters/Idempotency-Key" }));
     }
@@ -111,9 +122,11 @@ fn get(operation: &Operation) -> Value {
     let input = (operation.input_schema)();
     let required = input["required"].as_array().cloned().unwrap_or_default();
     let fields = input["properties"].as_object().cloned().unwrap_or_default();
-    let mut parameters = header_refs();
-    for (name, field) in fields {
-        let is_required = required.iter().any(|one| *one == name.as_str());
+    let mut parameters = header_refs(operation);
+    for (name, mut field) in fields {
+        needs::bounded(&mut field);
+        let is_required = required.iter().any(|one| *one == name.as_str())
+            || needs::is_required(operation, &name);
         let about = schema::description(&field).to_owned();
         let mut parameter = json!({
             "name": name, "in": "query", "required": is_required, "description": about,
@@ -141,9 +154,7 @@ fn summary(input: &Value) -> String {
 fn events() -> Value {
     let text = json!({ "type": "string" });
     let number = json!({ "type": "integer", "minimum": 0 });
-    let query = |name: &str, about: &str, schema: &Value| {
-        json!({ "name": name, "in": "query", "description": about, "schema": schema })
-    };
+    let query = |name: &str, about: &str, schema: &Value| json!({ "name": name, "in": "query", "description": about, "schema": schema });
     let types = json!({ "type": "string", "pattern": "^[a-z_,]*$" });
     let mut responses = responses(&json!({}));
     responses["200"] = json!({

@@ -51,12 +51,23 @@ fn value(text: &str, schema: &Value) -> Value {
     let typed = match text {
         _ if is_text => None,
         "true" | "false" if is(schema, "boolean") => Some(Value::Bool(text == "true")),
-        _ if is(schema, "integer") => text.parse::<i64>().ok().map(Value::from),
+        _ if is(schema, "integer") => {
+            let written = text.parse::<i64>().ok();
+            let number = || text.parse::<f64>().ok().and_then(integer);
+            written.or_else(number).map(Value::from)
+        }
         _ if is(schema, "boolean") => None,
         // Objects, numbers, and whatever has no type of its own are written in JSON.
         _ => serde_json::from_str(text).ok(),
     };
     typed.unwrap_or_else(|| text.into())
+}
+
+/// The integer that a number is, if it is one.
+pub(crate) fn integer(number: f64) -> Option<i64> {
+    let is_exact = number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0;
+    #[expect(clippy::cast_possible_truncation, reason = "it is an integer of at most 53 bits")]
+    is_exact.then_some(number as i64)
 }
 
 /// Undoes `%41` and `+`.
@@ -70,11 +81,13 @@ fn decoded(text: &str) -> Result<String, Error> {
                 let digit = |byte: Option<u8>| byte.and_then(|b| char::from(b).to_digit(16));
                 let pair = digit(rest.next()).zip(digit(rest.next()));
                 let pair = pair.and_then(|(high, low)| u8::try_from(high * 16 + low).ok());
-                pair.ok_or_else(|| Error::from(Fault::BadValue {
-                    path: "query".to_owned(),
-                    found: "a % without two hexadecimal digits".to_owned(),
-                    expected: "percent-encoded text".to_owned(),
-                }))?
+                pair.ok_or_else(|| {
+                    Error::from(Fault::BadValue {
+                        path: "query".to_owned(),
+                        found: "a % without two hexadecimal digits".to_owned(),
+                        expected: "percent-encoded text".to_owned(),
+                    })
+                })?
             }
             byte => byte,
         });
@@ -95,7 +108,10 @@ mod tests {
         let read = input(list, "text=a+b%26c&limit=5&status=open").unwrap();
         assert_eq!(read["text"], json!("a b&c"));
         assert_eq!(read["limit"], json!(5));
-        assert_eq!(input(find("issue_show").unwrap(), "number=x").unwrap(), json!({ "number": "x" }));
+        assert_eq!(
+            input(find("issue_show").unwrap(), "number=x").unwrap(),
+            json!({ "number": "x" })
+        );
         assert_eq!(input(list, "").unwrap(), json!({}));
         assert_eq!(input(list, "nonsense=1").unwrap(), json!({ "nonsense": 1 }));
     }

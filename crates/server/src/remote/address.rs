@@ -17,7 +17,8 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(120);
 /// Does `--db` name a server that speaks HTTP?
 #[must_use]
 pub fn is_remote(db: &str) -> bool {
-    let begins = |scheme: &str| db.get(..scheme.len()).is_some_and(|s| s.eq_ignore_ascii_case(scheme));
+    let begins =
+        |scheme: &str| db.get(..scheme.len()).is_some_and(|s| s.eq_ignore_ascii_case(scheme));
     begins("http://") || begins("https://")
 }
 
@@ -46,7 +47,11 @@ impl Address {
         for part in query.split('&').filter(|part| !part.is_empty()) {
             match part.split_once('=') {
                 Some(("cafile", file)) if !file.is_empty() => ca_file = Some(PathBuf::from(file)),
-                _ => return Err(format!("`{part}` is unknown in the address of a server; there is cafile=FILE")),
+                _ => {
+                    return Err(format!(
+                        "`{part}` is unknown in the address of a server; there is cafile=FILE"
+                    ));
+                }
             }
         }
         let name = match host.strip_prefix('[') {
@@ -58,9 +63,9 @@ impl Address {
     }
 
     /// What sends the requests. `fallback` is the file of certificates that the environment names.
-    pub(super) fn agent(&self, fallback: Option<PathBuf>) -> Result<Agent, String> {
+    pub(super) fn agent(&self, fallback: Option<&PathBuf>) -> Result<Agent, String> {
         let mut tls = TlsConfig::builder().provider(TlsProvider::Rustls);
-        if let Some(file) = self.ca_file.as_ref().or(fallback.as_ref())
+        if let Some(file) = self.ca_file.as_ref().or(fallback)
             && self.base.starts_with("https:")
         {
             let shown = file.display();
@@ -68,9 +73,9 @@ impl Address {
             let bytes = bytes.map_err(|error| format!("{shown}: {error}"))?;
             let mut trusted: Vec<Certificate<'static>> = Vec::new();
             for item in parse_pem(&bytes) {
-                match item.map_err(|error| format!("{shown}: {error}"))? {
-                    PemItem::Certificate(certificate) => trusted.push(certificate),
-                    _ => {}
+                let item = item.map_err(|error| format!("{shown}: {error}"))?;
+                if let PemItem::Certificate(certificate) = item {
+                    trusted.push(certificate);
                 }
             }
             if trusted.is_empty() {
@@ -103,7 +108,8 @@ mod tests {
         let address = Address::parse("HTTPS://[::1]:7420/?cafile=/etc/ca.pem").unwrap();
         assert_eq!(address.base, "https://[::1]:7420");
         assert_eq!((address.host.as_str(), address.ca_file), ("::1", Some("/etc/ca.pem".into())));
-        for bad in ["http://", "http://a/b", "http://user:secret@a", "http://a?x=1", "http://a?cafile="]
+        for bad in
+            ["http://", "http://a/b", "http://user:secret@a", "http://a?x=1", "http://a?cafile="]
         {
             let why = Address::parse(bad).unwrap_err();
             assert!(!why.contains("secret"), "{why}");

@@ -57,7 +57,7 @@ impl RemoteStore {
     pub fn new(
         address: &Address,
         token: Option<String>,
-        ca_file: Option<PathBuf>,
+        ca_file: Option<&PathBuf>,
     ) -> Result<Self, String> {
         let agent = address.agent(ca_file)?;
         let line = Line { agent, base: address.base.clone(), token };
@@ -128,7 +128,8 @@ fn read(reply: Reply) -> Result<String, Error> {
     }
     let problem = serde_json::from_str(&reply.text).ok().and_then(Error::from_problem);
     Err(problem.unwrap_or_else(|| {
-        let detail = format!("the server answered with status {} and no error of ours", reply.status);
+        let detail =
+            format!("the server answered with status {} and no error of ours", reply.status);
         punchlist_store::Error::new(ErrorKind::Unreachable, detail).into()
     }))
 }
@@ -162,7 +163,8 @@ impl Remote for RemoteStore {
     fn identify(&self, facts: &Facts, _: Option<&str>) -> Result<(Actor, Proof), Error> {
         let text = self.ask("/remote/caller", &RemoteContext::of_facts(facts), "{}", true)?;
         let mut answer: Value = decoded(Value::String(text)).and_then(|text: String| {
-            serde_json::from_str(&text).map_err(|error| Error::Internal { detail: error.to_string() })
+            serde_json::from_str(&text)
+                .map_err(|error| Error::Internal { detail: error.to_string() })
         })?;
         let actor = decoded(answer["actor"].take())?;
         let proof: String = decoded(answer["proof"].take())?;
