@@ -14,6 +14,7 @@ mod goldens;
 mod ledger;
 mod licences;
 mod mutants;
+mod openapi;
 mod postgres;
 mod process;
 mod repository;

@@ -31,6 +31,7 @@ mod request;
 pub mod runs;
 pub mod schema;
 pub mod token;
+pub mod tools;
 pub mod views;
 pub mod web_fault;
 pub mod written;

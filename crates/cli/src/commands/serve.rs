@@ -9,9 +9,9 @@ use std::time::Duration;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use punchlist_core::Actor;
 use punchlist_core::authority::Action;
-use punchlist_engine::agent::Toolshed;
+use punchlist_engine::agent::ConfiguredTools;
 use punchlist_engine::model::Shelf;
-use punchlist_engine::worker::HANDS;
+use punchlist_engine::worker::JOBS;
 use punchlist_engine::{Done, Pump, Worker};
 use punchlist_ops::config::{Config, Roster};
 use punchlist_ops::{Error, Ops};
@@ -114,7 +114,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     );
     let server = server.map_err(|error| cannot_start(listen, error))?;
     *running.lock().unwrap_or_else(PoisonError::into_inner) = Some(server.handle());
-    let jobs = matches.get_one::<u16>("jobs").map_or(HANDS, |jobs| usize::from(*jobs));
+    let jobs = matches.get_one::<u16>("jobs").map_or(JOBS, |jobs| usize::from(*jobs));
     tell_ready(globals, &server.url())?;
     let crew =
         Crew { ops: &ops, agents: &envelope.agents, actor: &envelope.actor, config: &config };
@@ -154,10 +154,10 @@ fn serve(server: Server, stop: &Stop, jobs: usize, crew: &Crew<'_>) -> Result<()
 }
 
 impl Crew<'_> {
-    fn work(&self, hands: usize, is_stopped: &(dyn Fn() -> bool + Sync)) -> Result<(), Error> {
+    fn work(&self, jobs: usize, is_stopped: &(dyn Fn() -> bool + Sync)) -> Result<(), Error> {
         let (models, telemetry) = (Shelf::default(), caller::telemetry());
-        let tools = Toolshed::new(self.ops, self.config, caller::folder(), &caller::ticking);
-        let told = telemetry.beside(|_| {});
+        let tools = ConfiguredTools::new(self.ops, self.config, caller::folder(), &caller::ticking);
+        let observer = telemetry.beside(|_| {});
         let worker = Worker {
             executor: Some(self.actor),
             ops: self.ops,
@@ -165,8 +165,8 @@ impl Crew<'_> {
             models: &models,
             outside: &tools,
             pump: Pump::default(),
-            hands,
-            told: &told,
+            jobs,
+            observer: &observer,
             clock: &caller::ticking,
             is_stopped,
             report: &report,

@@ -43,6 +43,18 @@ const FIELDS: &[(&str, &[&str])] = &[
     ("session_promote", &["session"]),
     ("drive_pause", &["session"]),
     ("drive_resume", &["session"]),
+    ("metric_record", &["value"]),
+];
+
+const TIME: &str = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?Z$";
+const EVIDENCE: &str = r"^(commit:[0-9a-f]{7,64}|(test|pr|file|note):[!-~]{1,200}|url:https?://[a-z0-9.-]{1,60}/[a-z0-9]{0,60})$";
+
+/// How texts that are more than words are written.
+const WRITTEN: &[(&str, &str)] = &[
+    ("until", TIME),
+    ("since", r"^[1-9][0-9]{0,3}[smhd]$"),
+    ("archivedOlderThan", r"^[1-9][0-9]{0,3}[smhd]$"),
+    ("expires", r"^[1-9][0-9]{0,3}[smhd]$"),
 ];
 
 /// Exactly one of these fields is needed.
@@ -71,6 +83,15 @@ pub(crate) fn body(operation: &Operation, mut schema: Value) -> Value {
     bounded(&mut schema);
     let fields: Vec<String> = properties(&schema).into_iter().collect();
     let mut required = schema["required"].as_array().cloned().unwrap_or_default();
+    for field in required.clone().iter().filter_map(Value::as_str) {
+        given(&mut schema["properties"][field]);
+    }
+    for (field, pattern) in WRITTEN.iter().filter(|(name, _)| fields.iter().any(|f| f == name)) {
+        schema["properties"][field]["pattern"] = json!(pattern);
+    }
+    if fields.iter().any(|field| field == "evidence") {
+        schema["properties"]["evidence"]["items"]["pattern"] = json!(EVIDENCE);
+    }
     for field in fields.iter().filter(|field| is_required(operation, field)) {
         required.push(json!(field));
         given(&mut schema["properties"][field]);
@@ -113,15 +134,24 @@ fn needing(schema: &Value, fields: &[&str]) -> Value {
     json!({ "required": fields, "properties": needed })
 }
 
+/// Does a schema take this type?
+fn takes(schema: &Value, name: &str) -> bool {
+    let kind = &schema["type"];
+    kind == name || kind.as_array().is_some_and(|all| all.iter().any(|one| one == name))
+}
+
 /// Not null, and a text is not blank.
-fn given(schema: &mut Value) {
+pub(crate) fn given(schema: &mut Value) {
     if let Some(types) = schema["type"].as_array() {
         let kept: Vec<Value> = types.iter().filter(|name| *name != "null").cloned().collect();
         schema["type"] = if let [only] = kept.as_slice() { only.clone() } else { json!(kept) };
     }
-    if schema["type"] == "string" && schema.get("enum").is_none() && schema.get("pattern").is_none()
-    {
+    let is_text = takes(schema, "string") && schema.get("enum").is_none();
+    if is_text && schema.get("pattern").is_none() {
         schema["pattern"] = json!(r"\S");
+    }
+    if schema.get("type").is_none() && schema.get("anyOf").is_none() {
+        schema["not"] = json!({ "type": "null" });
     }
     if schema["type"] == "array" && schema.get("minItems").is_none() {
         schema["minItems"] = json!(1);
@@ -132,10 +162,9 @@ fn given(schema: &mut Value) {
 pub(crate) fn bounded(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
-            let kind = fields.get("type");
-            let is_integer = kind.is_some_and(|kind| {
+            let is_integer = fields.get("type").is_some_and(|kind| {
                 kind == "integer"
-                    || kind.as_array().is_some_and(|all| all.contains(&json!("integer")))
+                    || kind.as_array().is_some_and(|all| all.iter().any(|one| one == "integer"))
             });
             if is_integer {
                 fields.entry("minimum").or_insert(json!(i64::MIN));

@@ -127,6 +127,9 @@ fn get(operation: &Operation) -> Value {
         needs::bounded(&mut field);
         let is_required = required.iter().any(|one| *one == name.as_str())
             || needs::is_required(operation, &name);
+        if is_required {
+            needs::given(&mut field);
+        }
         let about = schema::description(&field).to_owned();
         let mut parameter = json!({
             "name": name, "in": "query", "required": is_required, "description": about,
