@@ -46,8 +46,14 @@ const FIELDS: &[(&str, &[&str])] = &[
     ("metric_record", &["value"]),
 ];
 
-const TIME: &str = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?Z$";
-const EVIDENCE: &str = r"^(commit:[0-9a-f]{7,64}|(test|pr|file|note):[!-~]{1,200}|url:https?://[a-z0-9.-]{1,60}/[a-z0-9]{0,60})$";
+const TIME: &str = concat!(
+    r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])",
+    r"T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?Z$"
+);
+const EVIDENCE: &str = concat!(
+    r"^(commit:[0-9a-f]{7,64}|(test|pr|file|note):[!-~]{1,200}",
+    r"|url:https?://[a-z0-9.-]{1,60}/[a-z0-9]{0,60})$"
+);
 
 /// How texts that are more than words are written.
 const WRITTEN: &[(&str, &str)] = &[

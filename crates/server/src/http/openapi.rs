@@ -161,7 +161,7 @@ fn events() -> Value {
     let types = json!({ "type": "string", "pattern": "^[a-z_,]*$" });
     let mut responses = responses(&json!({}));
     responses["200"] = json!({
-        "description": "Server-sent events: `id` is the event's number, `event` its type, `data` JSON.",
+        "description": "Server-sent events: the id is the event's number, data is JSON.",
         "content": { "text/event-stream": { "schema": text } },
     });
     json!({
