@@ -17,6 +17,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     let programs = target.join("release");
     install("task", "taskwarrior")?;
     let server = TestServer::to_measure()?;
+    install("curl", "curl")?;
     // What the build wrote is on its way to the disk; whoever measures commits meanwhile measures that.
     process::run(&mut std::process::Command::new("sync"), "sync")?;
     let mut measure = process::bound(programs.join("measure"));

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::catalogue::{Operation, find};
 use crate::explain::{Fault, nearest};
+use crate::remote::Hints;
 use crate::{Envelope, Error, Ops};
 
 /// How long a follower waits before it asks again whether its token is still valid.
@@ -27,10 +28,33 @@ pub struct Follow<'o> {
     operation: &'static Operation,
     envelope: Envelope,
     visibility: Value,
-    watch: Watch<'o>,
+    watch: Eye<'o>,
     cursor: i64,
     /// There may be events that were not read yet.
     look: bool,
+}
+
+/// What says that something may have been written.
+#[derive(Debug)]
+enum Eye<'o> {
+    Store(Watch<'o>),
+    Remote(Box<dyn Hints>),
+}
+
+impl Eye<'_> {
+    fn wait(&mut self, timeout: Duration) -> Result<bool, Error> {
+        match self {
+            Self::Store(watch) => Ok(watch.wait(timeout)?),
+            Self::Remote(hints) => hints.wait(timeout),
+        }
+    }
+
+    fn is_astray(&self) -> bool {
+        match self {
+            Self::Store(watch) => watch.is_astray(),
+            Self::Remote(_) => false,
+        }
+    }
 }
 
 impl<'o> Follow<'o> {
@@ -45,7 +69,10 @@ impl<'o> Follow<'o> {
         let visibility = input["visibility"].clone();
         let after = input["after"].as_i64();
         // Start the watch first, so that no event between the two is missed.
-        let watch = ops.store()?.watch()?;
+        let watch = match ops.remote() {
+            Some(remote) => Eye::Remote(remote.watch(envelope)?),
+            None => Eye::Store(ops.store()?.watch()?),
+        };
         let answer = ops.call(operation, envelope, input)?;
         let last = answer["events"].as_array().and_then(|events| events.last());
         let cursor = last.and_then(|event| event["seq"].as_i64()).or(after).unwrap_or(0);

@@ -51,7 +51,11 @@ impl Ops {
     /// at once.
     pub fn identify(&self, facts: Facts, token: Option<&str>) -> Result<(Actor, Proof), Error> {
         let Some(secret) = token.map(str::trim) else {
-            return prove(facts);
+            return match self.remote() {
+                // A terminal here proves nothing there.
+                Some(remote) => remote.identify(&facts, None),
+                None => prove(facts),
+            };
         };
         // An empty token is an error: its owner meant to give one.
         if secret.is_empty() {
@@ -59,6 +63,9 @@ impl Ops {
         }
         if !is_well_formed(secret) {
             return Err(Error::BadToken { fault: TokenFault::Malformed });
+        }
+        if let Some(remote) = self.remote() {
+            return remote.identify(&facts, Some(secret));
         }
         let digest = digest(secret);
         let (found, clock) = self
@@ -191,10 +198,12 @@ pub(crate) fn identity_to_come(tx: &mut Tx<'_>) -> Result<Option<IdentityRule>, 
 pub(crate) fn needs_token(tx: &mut Tx<'_>, proof: Proof) -> Result<(), Error> {
     match proof {
         Proof::Token(_) | Proof::Run(_) | Proof::Engine => Ok(()),
-        Proof::Terminal | Proof::PartTerminal | Proof::Nothing => match identity_rule(tx)? {
-            IdentityRule::Open => Ok(()),
-            IdentityRule::Tokens => Err(Error::TokenRequired),
-        },
+        Proof::Terminal | Proof::PartTerminal | Proof::Nothing | Proof::Http => {
+            match identity_rule(tx)? {
+                IdentityRule::Open => Ok(()),
+                IdentityRule::Tokens => Err(Error::TokenRequired),
+            }
+        }
     }
 }
 

@@ -96,7 +96,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         let hint = Some("name a folder that exists, or leave FILE out".to_owned());
         return Err(Failure::Usage { message, hint });
     }
-    let ops = caller::ops(globals)?;
+    let ops = caller::database(globals)?;
     caller::now()?;
     let (facts, token) = caller::credentials(globals, false);
     let (actor, proof) = ops.identify(facts, token.as_deref())?;
@@ -132,7 +132,7 @@ pub(crate) fn restore(globals: &Globals, matches: &ArgMatches) -> Result<(), Fai
     let Some(from) = matches.get_one::<PathBuf>("file") else {
         return Err(Failure::usage("no backup was named".to_owned()));
     };
-    let ops: Ops = caller::ops(globals)?;
+    let ops: Ops = caller::database(globals)?;
     let now = caller::now()?;
     let (facts, token) = caller::credentials(globals, false);
     let stop = Stop::on_signals();

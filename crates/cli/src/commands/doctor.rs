@@ -21,7 +21,7 @@ pub(crate) fn command() -> Command {
 }
 
 pub(crate) fn run(globals: &Globals) -> Result<(), Failure> {
-    let ops = caller::ops(globals)?;
+    let ops = caller::database(globals)?;
     let (facts, token) = caller::credentials(globals, false);
     let admitted = ops.identify(facts, token.as_deref()).and_then(|(actor, proof)| {
         ops.admits(proof)?;

@@ -25,6 +25,7 @@ mod plan_watch;
 mod prompt;
 mod run;
 mod secret_file;
+mod serve;
 mod store;
 mod worker;
 
@@ -37,13 +38,14 @@ use crate::failure::Failure;
 use crate::output;
 
 /// The commands that are not operations of the catalogue.
-pub(crate) const FIXED: [&str; 14] = [
+pub(crate) const FIXED: [&str; 15] = [
     "demo",
     "run",
     "inbox",
     "call",
     "mcp",
     "worker",
+    "serve",
     "wait",
     "doctor",
     "config",
@@ -70,6 +72,7 @@ pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
         "call" => Some(call::command()),
         "mcp" => Some(mcp::command()),
         "worker" => Some(worker::command()),
+        "serve" => Some(serve::command()),
         "wait" => Some(follow::wait_command()),
         "log" => operation::command(name, second).map(follow::with_flag),
         "doctor" => Some(doctor::command()),
@@ -124,6 +127,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         Some(("call", matches)) => call::run(globals, matches),
         Some(("mcp", matches)) => mcp::run(globals, matches),
         Some(("worker", matches)) => worker::run(globals, matches),
+        Some(("serve", matches)) => serve::run(globals, matches),
         Some(("wait", matches)) => follow::wait(globals, matches),
         Some(("log", matches)) if matches.get_flag("follow") => follow::log(globals, matches),
         Some(("doctor", _)) => doctor::run(globals),

@@ -53,7 +53,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let stop = Stop::on_signals();
     keep_our_environment();
     end_strays();
-    let ops = caller::ops(globals)?;
+    let ops = caller::database(globals)?;
     let envelope = caller::envelope(&ops, globals, false)?;
     let nobody_listens = AtomicBool::new(false);
     let models = Shelf::default();

@@ -63,7 +63,7 @@ enum Shows {
 }
 
 /// The reaches of the tokens: none contains anything that a working input names.
-fn elsewhere() -> Vec<Reach> {
+pub(crate) fn elsewhere() -> Vec<Reach> {
     let text = |text: &str| Some(text.to_owned());
     let none = Reach::default();
     vec![
@@ -76,7 +76,12 @@ fn elsewhere() -> Vec<Reach> {
     ]
 }
 
-fn outsider(world: &World, operation: &Operation, role: Role, reach: &Reach) -> Envelope {
+pub(crate) fn outsider(
+    world: &World,
+    operation: &Operation,
+    role: Role,
+    reach: &Reach,
+) -> Envelope {
     let path = if role == Role::Worker { "outsider.subagents.w" } else { "outsider" };
     let agent = AgentPath::parse(path).unwrap();
     let actor = Actor { reach: reach.clone(), fixed: true, ..Actor::new(role, agent) };
@@ -94,7 +99,12 @@ fn is_empty(answer: &Value) -> bool {
 }
 
 /// The fault of this answer, if it has one.
-fn fault(operation: &Operation, role: Role, reach: &Reach, answer: &Answer) -> Option<String> {
+pub(crate) fn fault(
+    operation: &Operation,
+    role: Role,
+    reach: &Reach,
+    answer: &Answer,
+) -> Option<String> {
     let shows = HARMLESS.iter().find(|(name, _)| *name == operation.name);
     let is_fine = match (answer, shows) {
         (Err(error), _) if !operation.access.allows(role) => {
@@ -112,7 +122,7 @@ fn fault(operation: &Operation, role: Role, reach: &Reach, answer: &Answer) -> O
 }
 
 /// The log entries after a position, except for those that record a refused attempt.
-fn changes(world: &World, before: usize) -> Vec<Value> {
+pub(crate) fn changes(world: &World, before: usize) -> Vec<Value> {
     // On PostgreSQL, earlier events of the world may become visible only now.
     let by_outsider = |line: &Value| line["actor"].as_str().unwrap().contains("outsider");
     let is_change = |line: &Value| !line["type"].as_str().unwrap().ends_with("_refused");
@@ -120,7 +130,7 @@ fn changes(world: &World, before: usize) -> Vec<Value> {
     lines.filter(|line| by_outsider(line) && is_change(line)).collect()
 }
 
-type Answer = Result<Value, punchlist_ops::Error>;
+pub(crate) type Answer = Result<Value, punchlist_ops::Error>;
 
 fn no_role_gets_around_the_table_or_its_reach(backend: Backend) {
     let mut faults = Vec::new();
