@@ -21,7 +21,7 @@ mod sessions;
 mod wakes;
 
 pub use drive::Scene;
-pub(crate) use missions::Counts;
+pub use missions::Counts;
 pub(crate) use runs::{NewRun, Reply, ToolResult};
 pub(crate) use session_lists::scope_of as scope_of_session;
 pub(crate) use sessions::NewSession;

@@ -6,13 +6,16 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use punchlist_core::Role;
 use punchlist_core::authority::{Action, Subject, may_any};
 use punchlist_ops::catalogue::find;
+use punchlist_ops::input::Maybe;
+use punchlist_ops::operations::session_show::{self, SessionShow};
+use punchlist_ops::operations::todo;
 use punchlist_ops::{Envelope, Error, Ops};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::call;
 use crate::args::Globals;
-use crate::caller;
 use crate::failure::Failure;
+use crate::{caller, output, render};
 
 /// The actions, as the operation calls them, and what they do.
 const ACTIONS: [(&str, &str); 9] = [
@@ -102,25 +105,28 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     if matches.try_get_one::<bool>("criterion").ok().flatten() == Some(&true) {
         input.insert("kind".into(), "criterion".into());
     }
-    let todo = find("todo")?;
+    let tool = find("todo")?;
     let ops = caller::ops(globals)?;
     let envelope = caller::envelope(&ops, globals, false)?;
-    let answer = ops.call(todo, &envelope, Value::Object(input));
-    let mut answer = answer.map_err(|error| advised(error, envelope.actor.role))?;
-    if !globals.json && !globals.compact && !globals.quiet {
-        answer["issue"] = target(globals, &ops, &envelope);
+    let answer = ops.answer(tool, &envelope, Value::Object(input));
+    let answer = answer.map_err(|error| advised(error, envelope.actor.role))?;
+    match answer.output::<todo::Output>() {
+        Some(kept) if !globals.json && !globals.compact && !globals.quiet => {
+            let issue = target(globals, &ops, &envelope);
+            Ok(output::print(&render::checklist::kept(kept, issue))?)
+        }
+        _ => call::show(globals, tool, &answer, envelope.now),
     }
-    call::show(globals, todo, &answer, envelope.now)
 }
 
 /// The number of the issue it was about, to be shown; the tool's own answer does not say (K-60).
-fn target(globals: &Globals, ops: &Ops, envelope: &Envelope) -> Value {
-    if let Some(number) = globals.issue {
-        return number.into();
+fn target(globals: &Globals, ops: &Ops, envelope: &Envelope) -> Option<i64> {
+    if globals.issue.is_some() {
+        return globals.issue;
     }
     let envelope = Envelope { idempotency_key: None, ..envelope.clone() };
-    let shown = find("session_show").and_then(|show| ops.call(show, &envelope, json!({})));
-    shown.map(|mut shown| shown["session"]["boundIssue"].take()).unwrap_or_default()
+    let input = session_show::Input { session: Maybe::default() };
+    ops.run::<SessionShow>(&envelope, input).ok()?.session.bound_issue
 }
 
 /// A person without a session is not to ask the operator, who that is.

@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use punchlist_core::Span;
 use punchlist_ops::catalogue::find;
 use punchlist_ops::follow::{Follow, check_types};
-use serde_json::{Value, json};
+use punchlist_ops::operations::event_list::EventRow;
 
 use super::operation;
 use crate::args::Globals;
@@ -77,9 +77,9 @@ pub(crate) fn wait(globals: &Globals, matches: &ArgMatches) -> Result<(), Failur
     let mut follow = Follow::after(&ops, &envelope, matches.get_one::<i64>("after").copied())?;
     let answer = follow.wait(&types, timeout)?;
     if globals.json {
-        output::print(&output::json_text(&answer))?;
+        output::print_json(&answer)?;
     } else if !globals.quiet {
-        output::print(&render::answer("event_list", &answer, caller::ticking()))?;
+        output::print(&render::events::rows(&answer.events, caller::ticking()))?;
     }
     Ok(())
 }
@@ -89,10 +89,8 @@ pub(crate) fn log(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let ops = caller::ops(globals)?;
     let envelope = caller::envelope(&ops, globals, false)?;
     let stop = Stop::on_signals();
-    let (mut follow, mut answer) = Follow::from_list(&ops, &envelope, input)?;
-    if let Value::Array(events) = answer["events"].take() {
-        show(globals, &events)?;
-    }
+    let (mut follow, events) = Follow::from_list(&ops, &envelope, input)?;
+    show(globals, &events)?;
     let mut is_lost = false;
     while !stop.asked() && !output::nobody_reads() {
         match follow.next(PATIENCE) {
@@ -114,14 +112,15 @@ pub(crate) fn log(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     Ok(())
 }
 
-fn show(globals: &Globals, events: &[Value]) -> Result<(), Failure> {
+fn show(globals: &Globals, events: &[EventRow]) -> Result<(), Failure> {
     if events.is_empty() {
         return Ok(());
     }
     if globals.json {
-        let lines: String = events.iter().map(|event| format!("{event}\n")).collect();
-        return Ok(output::print(&output::escaped(&lines))?);
+        for event in events {
+            output::print_json_line(event)?;
+        }
+        return Ok(());
     }
-    let answer = json!({ "events": events });
-    Ok(output::print(&render::answer("event_list", &answer, caller::ticking()))?)
+    Ok(output::print(&render::events::rows(events, caller::ticking()))?)
 }

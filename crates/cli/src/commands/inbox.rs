@@ -2,8 +2,16 @@
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use punchlist_core::gate::{GateDecision, GateKind, GateState};
+use punchlist_core::text::{Body, Content, Title};
 use punchlist_core::{GateId, Refusal};
-use punchlist_ops::catalogue::find;
+use punchlist_ops::catalogue::{Define, find};
+use punchlist_ops::input::Maybe;
+use punchlist_ops::operations::gate_answer::{self, GateAnswer};
+use punchlist_ops::operations::gate_list::{self, GateList};
+use punchlist_ops::operations::todo_accept::{self, TodoAccept};
+use punchlist_ops::operations::todo_return::{self, TodoReturn};
+use punchlist_ops::views::GateView;
 use punchlist_ops::{Envelope, Error, Ops};
 use serde_json::{Map, Value, json};
 
@@ -138,8 +146,8 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let cursor = matches.get_one::<String>("cursor");
     input.extend(cursor.map(|cursor| ("cursor".to_owned(), cursor.as_str().into())));
     let envelope = caller::envelope(&ops, &globals, false)?;
-    let operation = find("gate_list")?;
-    let answer = ops.call(operation, &envelope, Value::Object(input))?;
+    let operation = find(GateList::NAME)?;
+    let answer = ops.answer(operation, &envelope, Value::Object(input))?;
     call::show(&globals, operation, &answer, envelope.now)
 }
 
@@ -166,13 +174,14 @@ impl Inbox<'_> {
     fn answer(&self, matches: &ArgMatches) -> Result<(), Failure> {
         let named = matches.get_one::<String>("gate").map(|gate| gate.trim().to_owned());
         let decision = match (matches.get_flag("resume"), matches.get_flag("refuse")) {
-            (true, _) => Some("resume"),
-            (_, true) => Some("refuse"),
+            (true, _) => Some(GateDecision::Resume),
+            (_, true) => Some(GateDecision::Refuse),
             _ => None,
         };
         if let Some(allow) = matches.get_one::<String>("allow") {
             let response = json!({ "allow": allow });
-            return self.short("permission", "a tool", "--allow", named.as_deref(), &response);
+            let kind = GateKind::Permission;
+            return self.short(kind, "a tool", "--allow", named.as_deref(), response);
         }
         let advice = match (matches.get_one::<String>("extend"), matches.get_flag("cancel")) {
             (Some(date), _) => Some(format!("extend to {}", date.trim())),
@@ -181,8 +190,8 @@ impl Inbox<'_> {
         };
         if let Some(advice) = advice {
             let flags = "--extend or --cancel";
-            let (about, response) = ("an overdue todo", advice.into());
-            return self.short("escalation", about, flags, named.as_deref(), &response);
+            let (kind, about) = (GateKind::Escalation, "an overdue todo");
+            return self.short(kind, about, flags, named.as_deref(), advice.into());
         }
         let may_ask = output::is_interactive() && !self.globals.json && !self.globals.compact;
         let Some(decision) = decision else {
@@ -194,30 +203,24 @@ impl Inbox<'_> {
             return Err(Failure::Usage { message, hint });
         };
         // A switch that is off counts as given for clap's own `requires`.
-        if decision == "resume" && matches.contains_id("reopen") {
+        if decision == GateDecision::Resume && matches.contains_id("reopen") {
             return Err(Failure::usage("--reopen goes with --refuse".to_owned()));
         }
         if let Some(todo) = self.review(named.as_deref())? {
             let said = matches.get_one::<String>("response").map(String::as_str);
-            return self.judge(&todo, decision, said);
+            return self.judge(todo, decision, said);
         }
         let Some(gate) = self.one(named.as_deref())? else {
             return Ok(output::print("Nothing waits for you.\n")?);
         };
-        let mut input = json!({ "gateId": gate, "decision": decision });
-        if let Some(said) = matches.get_one::<String>("response") {
-            input["response"] = response(said);
-        }
+        let mut answer = answer_to(gate, decision);
+        answer.response = matches.get_one::<String>("response").map(|said| response(said));
         if let Some(texts) = matches.get_many::<String>("reopen") {
-            input["reopen"] = texts.map(String::as_str).map(Value::from).collect();
+            answer.reopen = Some(texts.map(|text| content(text)).collect::<Result<_, _>>()?);
         }
-        if matches.get_flag("accept-unclaimed") {
-            input["acceptUnclaimed"] = true.into();
-        }
-        if let Some(revision) = matches.get_one::<i64>("expect-revision") {
-            input["expectedRevision"] = (*revision).into();
-        }
-        self.give(input)
+        answer.accept_unclaimed = matches.get_flag("accept-unclaimed").then_some(true);
+        answer.expected_revision = matches.get_one::<i64>("expect-revision").copied();
+        self.give(answer)
     }
 
     /// The item that waits for its reviewer and is meant: by its id, or a beginning or an end of it
@@ -227,68 +230,70 @@ impl Inbox<'_> {
         let wanted = named.to_uppercase();
         let fits = |id: &str| id.starts_with(&wanted) || id.ends_with(&wanted);
         let envelope = Envelope { idempotency_key: None, ..self.envelope.clone() };
-        let list = self.ops.call(find("gate_list")?, &envelope, json!({ "state": "open" }))?;
-        let ids = |field: &str, id: &str| -> Vec<String> {
-            let found = list[field].as_array().into_iter().flatten();
-            let found = found.filter_map(|one| one[id].as_str()).filter(|id| fits(id));
-            found.map(str::to_owned).collect()
-        };
-        let (gates, items) = (ids("gates", "id"), ids("reviews", "todoId"));
-        match items.as_slice() {
-            [only] if gates.is_empty() => Ok(Some(only.clone())),
+        let list = self.ops.run::<GateList>(&envelope, wanted_gates(Some(GateState::Open)))?;
+        let is_gate = list.gates.iter().any(|gate| fits(&gate.id));
+        let mut items = list.reviews.into_iter().filter(|item| fits(&item.todo_id));
+        match (items.next(), items.next()) {
+            (Some(only), None) if !is_gate => Ok(Some(only.todo_id)),
             _ => Ok(None),
         }
     }
 
     /// Accepts or returns an item that waits for its reviewer.
-    fn judge(&self, todo: &str, decision: &str, said: Option<&str>) -> Result<(), Failure> {
-        let mut input = json!({ "todoId": todo });
-        let operation = match (decision, said) {
-            ("resume", said) => {
-                input["outcome"] = said.into();
-                find("todo_accept")?
+    fn judge(
+        &self,
+        todo_id: String,
+        decision: GateDecision,
+        said: Option<&str>,
+    ) -> Result<(), Failure> {
+        let said = said.filter(|said| !said.trim().is_empty()).map(body).transpose()?;
+        let (ops, envelope) = (self.ops, &self.envelope);
+        match (decision, said) {
+            (GateDecision::Resume, said) => {
+                let input = todo_accept::Input { todo_id, outcome: Maybe(said) };
+                let done = ops.run::<TodoAccept>(envelope, input)?;
+                call::show_output::<TodoAccept>(self.globals, done, envelope.now)
             }
-            (_, Some(said)) => {
-                input["feedback"] = said.into();
-                find("todo_return")?
+            (GateDecision::Refuse, Some(feedback)) => {
+                let input = todo_return::Input { todo_id, feedback };
+                let done = ops.run::<TodoReturn>(envelope, input)?;
+                call::show_output::<TodoReturn>(self.globals, done, envelope.now)
             }
-            (_, None) => {
+            (GateDecision::Refuse, None) => {
                 let message = "say what is missing".to_owned();
                 let hint = Some("give --response WHY beside --refuse".to_owned());
-                return Err(Failure::Usage { message, hint });
+                Err(Failure::Usage { message, hint })
             }
-        };
-        let answer = self.ops.call(operation, &self.envelope, input)?;
-        call::show(self.globals, operation, &answer, self.envelope.now)
+        }
     }
 
     /// Answers by a flag that only one kind of question takes.
     fn short(
         &self,
-        kind: &str,
+        kind: GateKind,
         about: &str,
         flags: &str,
         named: Option<&str>,
-        response: &Value,
+        response: Value,
     ) -> Result<(), Failure> {
         let Some(id) = self.one(named)? else {
             return Ok(output::print("Nothing waits for you.\n")?);
         };
-        let found = self.gates(None)?.into_iter().find(|gate| gate["id"] == id.as_str());
-        if found.is_some_and(|gate| gate["kind"] != kind) {
+        let found = self.gates(None)?.into_iter().find(|gate| gate.id == id);
+        if found.is_some_and(|gate| gate.kind != kind) {
             let message = format!("only a question about {about} takes {flags}");
             let hint = Some("give --resume or --refuse".to_owned());
             return Err(Failure::Usage { message, hint });
         }
-        self.give(json!({ "gateId": id, "decision": "resume", "response": response }))
+        let answer = answer_to(id, GateDecision::Resume);
+        self.give(gate_answer::Input { response: Some(response), ..answer })
     }
 
     /// Gives an answer and shows what it did.
-    pub(super) fn give(&self, input: Value) -> Result<(), Failure> {
-        let operation = find("gate_answer")?;
-        let answer = self.ops.call(operation, &self.envelope, input)?;
-        call::show(self.globals, operation, &answer, self.envelope.now)?;
-        let run = answer["gate"]["runId"].as_str();
+    pub(super) fn give(&self, answer: gate_answer::Input) -> Result<(), Failure> {
+        let done = self.ops.run::<GateAnswer>(&self.envelope, answer)?;
+        let run = done.gate.run_id.clone();
+        call::show_output::<GateAnswer>(self.globals, done, self.envelope.now)?;
         let is_text = !self.globals.json && !self.globals.compact && !self.globals.quiet;
         if let Some(run) = run.filter(|_| is_text && !self.is_in_run) {
             output::print(&format!(
@@ -299,33 +304,28 @@ impl Inbox<'_> {
     }
 
     /// The gates of a state, or all, the oldest first.
-    pub(super) fn gates(&self, state: Option<&str>) -> Result<Vec<Value>, Failure> {
+    pub(super) fn gates(&self, state: Option<GateState>) -> Result<Vec<GateView>, Failure> {
         let envelope = Envelope { idempotency_key: None, ..self.envelope.clone() };
-        let mut input = json!({ "limit": 1000 });
-        if let Some(state) = state {
-            input["state"] = state.into();
-        }
+        let mut cursor = Maybe::default();
         let mut gates = Vec::new();
         loop {
-            let mut page = self.ops.call(find("gate_list")?, &envelope, input.clone())?;
-            if let Value::Array(found) = page["gates"].take() {
-                gates.extend(found);
-            }
-            match page["nextCursor"].take() {
-                Value::Null => return Ok(gates),
-                cursor => input["cursor"] = cursor,
+            let input = gate_list::Input { cursor, ..wanted_gates(state) };
+            let page = self.ops.run::<GateList>(&envelope, input)?;
+            gates.extend(page.gates);
+            match page.next_cursor.as_deref().map(Title::new) {
+                Some(Ok(next)) => cursor = Maybe(Some(next)),
+                _ => return Ok(gates),
             }
         }
     }
 
     /// The id of the gate that is meant; none: there is nothing to answer.
     fn one(&self, named: Option<&str>) -> Result<Option<String>, Failure> {
-        let id = |gate: &Value| gate["id"].as_str().unwrap_or_default().to_owned();
         match named {
             Some(named) => self.named(named).map(Some),
-            None => match self.gates(Some("open"))?.as_slice() {
+            None => match self.gates(Some(GateState::Open))?.as_slice() {
                 [] => Ok(None),
-                [only] => Ok(Some(id(only))),
+                [only] => Ok(Some(only.id.clone())),
                 several => {
                     let message = format!("{} gates wait for you", several.len());
                     let hint = Some("name one; `punch inbox` shows them".to_owned());
@@ -342,11 +342,10 @@ impl Inbox<'_> {
             return Ok(named.to_owned());
         }
         let wanted = named.to_uppercase();
-        for state in [Some("open"), None] {
-            let gates = self.gates(state)?;
-            let ids = gates.iter().filter_map(|gate| gate["id"].as_str());
-            let fits = |id: &&str| id.starts_with(&wanted) || id.ends_with(&wanted);
-            let found: Vec<String> = ids.filter(fits).map(str::to_owned).collect();
+        for state in [Some(GateState::Open), None] {
+            let ids = self.gates(state)?.into_iter().map(|gate| gate.id);
+            let fits = |id: &String| id.starts_with(&wanted) || id.ends_with(&wanted);
+            let found: Vec<String> = ids.filter(fits).collect();
             match found.as_slice() {
                 [] => {}
                 [only] => return Ok(only.clone()),
@@ -358,6 +357,39 @@ impl Inbox<'_> {
         }
         Ok(named.to_owned())
     }
+}
+
+/// The gates of a state, or of any, as many as a page holds.
+const fn wanted_gates(state: Option<GateState>) -> gate_list::Input {
+    gate_list::Input {
+        state,
+        kind: None,
+        session: Maybe(None),
+        number: None,
+        limit: Some(1000),
+        cursor: Maybe(None),
+    }
+}
+
+/// An answer that says nothing but yes or no.
+pub(super) const fn answer_to(gate_id: String, decision: GateDecision) -> gate_answer::Input {
+    gate_answer::Input {
+        gate_id,
+        decision,
+        response: None,
+        reopen: None,
+        expected_revision: None,
+        accept_unclaimed: None,
+    }
+}
+
+/// The text of a criterion.
+pub(super) fn content(text: &str) -> Result<Content, Failure> {
+    Content::new(text).map_err(|fault| Failure::usage(format!("--reopen: {fault}")))
+}
+
+fn body(text: &str) -> Result<Body, Failure> {
+    Body::new(text).map_err(|fault| Failure::usage(format!("--response: {fault}")))
 }
 
 /// Words are words; only what is plainly meant as JSON is read as JSON, so that the answer `8080`

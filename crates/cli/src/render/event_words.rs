@@ -10,6 +10,7 @@ use punchlist_core::delegation::ProposalDecision;
 use punchlist_core::driver::Wait;
 use punchlist_core::gate::Purpose;
 use punchlist_core::{Event, Gate, Scope};
+use punchlist_ops::operations::event_list::EventRow;
 use serde_json::Value;
 
 use super::gates::words;
@@ -19,7 +20,7 @@ use super::gates::words;
 pub(super) struct Names(BTreeMap<String, String>);
 
 impl Names {
-    pub(super) fn of(events: &[Value]) -> Self {
+    pub(super) fn of(events: &[EventRow]) -> Self {
         let mut names = Self::default();
         for event in events.iter().filter_map(read) {
             names.learn(&event);
@@ -57,7 +58,7 @@ impl Names {
     }
 
     /// The words of one row of the log.
-    pub(super) fn about(&self, row: &Value) -> String {
+    pub(super) fn about(&self, row: &EventRow) -> String {
         match read(row) {
             Some(event) => self.said(&event),
             // A newer program wrote it.
@@ -302,8 +303,8 @@ fn scope_words(scope: &Scope) -> String {
     }
 }
 
-fn read(row: &Value) -> Option<Event> {
-    Event::read(row["type"].as_str()?, row["data"].clone()).ok().flatten()
+fn read(row: &EventRow) -> Option<Event> {
+    Event::read(&row.r#type, row.data.clone()).ok().flatten()
 }
 
 fn kind(gate: &Gate) -> &'static str {
