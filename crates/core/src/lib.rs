@@ -28,6 +28,7 @@ pub mod lease;
 pub mod list;
 pub mod metric;
 pub mod mission;
+pub mod naming;
 pub mod plan;
 pub mod policy;
 pub mod reach;

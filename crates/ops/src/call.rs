@@ -12,6 +12,7 @@ mod gates;
 mod issues;
 mod metrics;
 mod missions;
+mod naming;
 mod permissions;
 mod plans;
 mod reach;
@@ -104,7 +105,15 @@ impl<'a, 't> Call<'a, 't> {
         let project = self.project()?.ok_or_else(unknown)?;
         let (list, id) = match TodoKey::parse(named) {
             Some(key) => self.tx.list_of(project, key)?.ok_or_else(unknown)?,
-            None => self.find_by_text(named)?.ok_or_else(unknown)?,
+            None => match self.find_by_text(named) {
+                Ok(Some(found)) => found,
+                missed => {
+                    let meant = self.todo_meant(named)?;
+                    let key = meant.as_deref().and_then(TodoKey::parse);
+                    let Some(key) = key else { return missed?.ok_or_else(unknown) };
+                    self.tx.list_of(project, key)?.ok_or_else(unknown)?
+                }
+            },
         };
         self.reach_scope(&list.scope)?;
         Ok((list, id))

@@ -9,6 +9,7 @@ use punchlist_core::mission::answer::{self, Answer};
 use punchlist_core::run::RunState;
 use punchlist_core::{ConversationId, Gate, Refusal, Scope, TodoId};
 use punchlist_store::rows::lists::{Lock, TodoKey};
+use punchlist_store::rows::names::Named;
 use serde_json::Value;
 
 use super::Call;
@@ -21,7 +22,8 @@ impl Call<'_, '_> {
             let conversation = named.to_owned();
             Error::from(Refusal::UnknownConversation { conversation })
         };
-        let id = ConversationId::parse(named.trim()).ok_or_else(unknown)?;
+        let meant = self.whole_id(named, &[Named::Conversation])?;
+        let id = ConversationId::parse(&meant).ok_or_else(unknown)?;
         let project = self.project()?.ok_or_else(unknown)?;
         let conversation = self.tx.conversation(project, id)?.ok_or_else(unknown)?;
         self.may_read(&conversation)?;

@@ -7,6 +7,7 @@ use punchlist_core::issue::address::{Precision, find_criterion};
 use punchlist_core::text::Body;
 use punchlist_core::{Decision, Gate, GateId, ProjectId, Refusal, Snapshot};
 use punchlist_store::rows::lists::Lock;
+use punchlist_store::rows::names::Named;
 use serde_json::Value;
 
 use super::Call;
@@ -58,7 +59,8 @@ impl Call<'_, '_> {
     /// The gate of an id; one that is not there is a refusal.
     pub(crate) fn gate(&mut self, named: &str, lock: Lock) -> Result<Gate, Error> {
         let unknown = || Error::from(Refusal::UnknownGate { gate: named.to_owned() });
-        let id = GateId::parse(named.trim()).ok_or_else(unknown)?;
+        let meant = self.whole_id(named, &[Named::OpenGate, Named::Gate])?;
+        let id = GateId::parse(&meant).ok_or_else(unknown)?;
         let project = self.project()?.ok_or_else(unknown)?;
         let gate = self.tx.gate(project, id, lock)?.ok_or_else(unknown)?;
         self.reach_gate(&gate)?;

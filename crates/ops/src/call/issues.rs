@@ -2,7 +2,7 @@
 
 use punchlist_core::issue::{
     CloseAsDuplicate, Closing, CommentIssue, CreateIssue, DeferIssue, Ground, LinkIssues, LinkKind,
-    TransitionIssue, UnlinkIssues,
+    TransitionIssue, UnlinkIssues, UpdateIssue,
 };
 use punchlist_core::{Decision, Issue, Place, ProjectId, Refusal};
 use punchlist_store::rows::links::Seen;
@@ -160,6 +160,23 @@ impl Call<'_, '_> {
     ) -> Result<Issue, Error> {
         let project = issue.project_id;
         match command.decide(&issue, &self.envelope.actor) {
+            Ok(decision) => self.record_issue(project, Some(issue), &decision),
+            Err(refused) => Err(self.refuse(project, &issue.id, refused)),
+        }
+    }
+
+    pub(crate) fn update_issue(
+        &mut self,
+        issue: Issue,
+        command: &UpdateIssue,
+    ) -> Result<Issue, Error> {
+        let project = issue.project_id;
+        let is_stale = command.expected_revision.is_some_and(|one| one != issue.revision);
+        let checklist = match is_stale {
+            true => self.checklist_text(&issue)?,
+            false => String::new(),
+        };
+        match command.decide(&issue, &checklist, &self.envelope.actor) {
             Ok(decision) => self.record_issue(project, Some(issue), &decision),
             Err(refused) => Err(self.refuse(project, &issue.id, refused)),
         }

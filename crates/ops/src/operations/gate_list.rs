@@ -73,7 +73,10 @@ const REVIEWS_MAX: i64 = 50;
 
 /// What waits for its reviewer (P-32), but for criteria: those are judged together, when their
 /// sign-off is asked for.
-fn reviews(call: &mut Call<'_, '_>, project: ProjectId) -> Result<Vec<ReviewView>, Error> {
+pub(crate) fn reviews(
+    call: &mut Call<'_, '_>,
+    project: ProjectId,
+) -> Result<Vec<ReviewView>, Error> {
     let mut reviews = Vec::new();
     for claimed in call.tx().claimed(project, REVIEWS_MAX)? {
         let (outer, inner) = claimed.scope.keys();
