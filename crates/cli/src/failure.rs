@@ -27,8 +27,6 @@ pub(crate) enum Failure {
     Usage { message: String, hint: Option<String> },
     /// Help or version was asked for; not a failure, but it ends the command.
     Help(String),
-    /// Nothing was asked for: the help says what there is.
-    NoCommand(String),
     /// Reading input or writing output failed.
     Io(String),
     /// The answer has been shown, and it was a no: nothing more to say but the exit code.
@@ -48,10 +46,6 @@ impl Failure {
             Self::Help(text) => {
                 drop(output::print(&text));
                 return ExitCode::SUCCESS;
-            }
-            Self::NoCommand(help) => {
-                output::remark(&help);
-                return ExitCode::from(2);
             }
             Self::Silent => return ExitCode::SUCCESS,
             Self::Told(exit) => return ExitCode::from(exit),

@@ -214,6 +214,12 @@ pub(crate) fn width() -> usize {
     columns(io::stdout().is_terminal(), terminal_size::terminal_size)
 }
 
+/// The same, without a limit where there is no terminal: lines go to a program whole.
+pub(crate) fn whole_width() -> usize {
+    let is_terminal = io::stdout().is_terminal() || std::env::var_os("COLUMNS").is_some();
+    if is_terminal { width() } else { usize::MAX }
+}
+
 fn columns(
     is_terminal: bool,
     size: impl FnOnce() -> Option<(terminal_size::Width, terminal_size::Height)>,

@@ -2,9 +2,10 @@
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use punchlist_core::gate::{GateDecision, GateKind, GateState};
+use punchlist_core::GateId;
+use punchlist_core::gate::{GateDecision, GateKind, GateState, Purpose};
+use punchlist_core::naming::{self, Candidate};
 use punchlist_core::text::{Body, Content, Title};
-use punchlist_core::{GateId, Refusal};
 use punchlist_ops::catalogue::{Define, find};
 use punchlist_ops::input::Maybe;
 use punchlist_ops::operations::gate_answer::{self, GateAnswer};
@@ -15,16 +16,17 @@ use punchlist_ops::views::GateView;
 use punchlist_ops::{Envelope, Error, Ops};
 use serde_json::{Map, Value, json};
 
-use super::{call, inbox_answer};
+use super::{call, inbox_answer, prompt, sign_off};
 use crate::args::Globals;
 use crate::failure::Failure;
-use crate::{caller, output};
+use crate::render::short;
+use crate::{caller, output, render};
 
 pub(crate) fn command() -> Command {
     Command::new("inbox")
-        .about("Show what waits for a person, the oldest first, and answer it")
+        .about("Show what is waiting for you, and answer it")
         .long_about(
-            "Show what waits for a person, the oldest first: checkpoints, sign-offs with their \
+            "Show what is waiting for you, the oldest first: pauses, sign-offs with their \
              criteria and evidence, questions, forms, tools that an agent wants to call, and what \
              is overdue in a mission. \
              With --issue or --session only what is about that issue or that session.",
@@ -56,7 +58,7 @@ fn answer_command() -> Command {
         .arg(
             Arg::new("gate")
                 .value_name("GATE")
-                .help("Its id, or a beginning or end that only it has"),
+                .help("Its short id, or a part of its text that only it has"),
         )
         .arg(
             Arg::new("resume")
@@ -206,12 +208,13 @@ impl Inbox<'_> {
         if decision == GateDecision::Resume && matches.contains_id("reopen") {
             return Err(Failure::usage("--reopen goes with --refuse".to_owned()));
         }
-        if let Some(todo) = self.review(named.as_deref())? {
-            let said = matches.get_one::<String>("response").map(String::as_str);
-            return self.judge(todo, decision, said);
-        }
-        let Some(gate) = self.one(named.as_deref())? else {
-            return Ok(output::print("Nothing waits for you.\n")?);
+        let gate = match self.meant(named.as_deref())? {
+            None => return Ok(output::print(NOTHING)?),
+            Some(Meant::Review(todo)) => {
+                let said = matches.get_one::<String>("response").map(String::as_str);
+                return self.judge(todo, decision, said);
+            }
+            Some(Meant::Gate(gate)) => gate,
         };
         let mut answer = answer_to(gate, decision);
         answer.response = matches.get_one::<String>("response").map(|said| response(said));
@@ -223,24 +226,8 @@ impl Inbox<'_> {
         self.give(answer)
     }
 
-    /// The item that waits for its reviewer and is meant: by its id, or a beginning or an end of it
-    /// that no open gate has.
-    fn review(&self, named: Option<&str>) -> Result<Option<String>, Failure> {
-        let Some(named) = named.filter(|named| !named.is_empty()) else { return Ok(None) };
-        let wanted = named.to_uppercase();
-        let fits = |id: &str| id.starts_with(&wanted) || id.ends_with(&wanted);
-        let envelope = Envelope { idempotency_key: None, ..self.envelope.clone() };
-        let list = self.ops.run::<GateList>(&envelope, wanted_gates(Some(GateState::Open)))?;
-        let is_gate = list.gates.iter().any(|gate| fits(&gate.id));
-        let mut items = list.reviews.into_iter().filter(|item| fits(&item.todo_id));
-        match (items.next(), items.next()) {
-            (Some(only), None) if !is_gate => Ok(Some(only.todo_id)),
-            _ => Ok(None),
-        }
-    }
-
     /// Accepts or returns an item that waits for its reviewer.
-    fn judge(
+    pub(super) fn judge(
         &self,
         todo_id: String,
         decision: GateDecision,
@@ -276,8 +263,8 @@ impl Inbox<'_> {
         named: Option<&str>,
         response: Value,
     ) -> Result<(), Failure> {
-        let Some(id) = self.one(named)? else {
-            return Ok(output::print("Nothing waits for you.\n")?);
+        let Some(Meant::Gate(id) | Meant::Review(id)) = self.meant(named)? else {
+            return Ok(output::print(NOTHING)?);
         };
         let found = self.gates(None)?.into_iter().find(|gate| gate.id == id);
         if found.is_some_and(|gate| gate.kind != kind) {
@@ -292,15 +279,41 @@ impl Inbox<'_> {
     /// Gives an answer and shows what it did.
     pub(super) fn give(&self, answer: gate_answer::Input) -> Result<(), Failure> {
         let done = self.ops.run::<GateAnswer>(&self.envelope, answer)?;
-        let run = done.gate.run_id.clone();
+        let run = done.gate.run_id.as_deref().map(|run| short(run).to_owned());
         call::show_output::<GateAnswer>(self.globals, done, self.envelope.now)?;
         let is_text = !self.globals.json && !self.globals.compact && !self.globals.quiet;
         if let Some(run) = run.filter(|_| is_text && !self.is_in_run) {
             output::print(&format!(
-                "The run that asked goes on in a worker, or here: punch run --resume {run}\n"
+                "A worker continues the run, or you do here: punch run --resume {run}\n"
             ))?;
         }
         Ok(())
+    }
+
+    /// Gives an answer that a person typed; after a sign-off asks what is to follow.
+    pub(super) fn give_typed(&self, answer: gate_answer::Input) -> Result<(), Failure> {
+        let done = self.ops.run::<GateAnswer>(&self.envelope, answer)?;
+        let is_signed =
+            done.gate.purpose == Some(Purpose::SignOff) && done.gate.state == GateState::Resumed;
+        output::print(&render::gates::answered(&done.gate))?;
+        if is_signed {
+            sign_off::close(self.globals, self.ops, &self.envelope, &done.gate)?;
+        }
+        let Some(run) = done.gate.run_id.as_deref().filter(|_| !self.is_in_run) else {
+            return Ok(());
+        };
+        match prompt::yes("Continue the run here? [y/N] ")? {
+            Some(true) => super::run::resume(self.globals, run),
+            _ => Ok(output::print(&format!(
+                "A worker continues it, or you do: punch run --resume {}\n",
+                short(run)
+            ))?),
+        }
+    }
+
+    /// What stands around a sign-off.
+    pub(super) fn background(&self, gate: &GateView) -> String {
+        sign_off::background(self.ops, &self.envelope, gate)
     }
 
     /// The gates of a state, or all, the oldest first.
@@ -319,44 +332,56 @@ impl Inbox<'_> {
         }
     }
 
-    /// The id of the gate that is meant; none: there is nothing to answer.
-    fn one(&self, named: Option<&str>) -> Result<Option<String>, Failure> {
-        match named {
-            Some(named) => self.named(named).map(Some),
-            None => match self.gates(Some(GateState::Open))?.as_slice() {
+    /// What a name means: an open gate or an item that waits for its reviewer before an answered
+    /// gate. What means nothing is left as it is, for the operation to refuse. Without a name, the
+    /// only one that waits; none: there is nothing to answer.
+    pub(super) fn meant(&self, named: Option<&str>) -> Result<Option<Meant>, Failure> {
+        let envelope = Envelope { idempotency_key: None, ..self.envelope.clone() };
+        let list = self.ops.run::<GateList>(&envelope, wanted_gates(Some(GateState::Open)))?;
+        let Some(named) = named.filter(|named| !named.is_empty()) else {
+            return match list.gates.as_slice() {
                 [] => Ok(None),
-                [only] => Ok(Some(only.id.clone())),
+                [only] => Ok(Some(Meant::Gate(only.id.clone()))),
                 several => {
-                    let message = format!("{} gates wait for you", several.len());
+                    let message = format!("{} questions are waiting for you", several.len());
                     let hint = Some("name one; `punch inbox` shows them".to_owned());
                     Err(Failure::Usage { message, hint })
                 }
-            },
+            };
+        };
+        let is_review = |id: &str| list.reviews.iter().any(|item| item.todo_id == id);
+        if GateId::parse(named).is_some() {
+            let id = named.to_owned();
+            return Ok(Some(if is_review(named) { Meant::Review(id) } else { Meant::Gate(id) }));
         }
+        let gates = list.gates.iter().map(|gate| (&gate.id, &gate.text));
+        let reviews = list.reviews.iter().map(|item| (&item.todo_id, &item.title));
+        let open: Vec<Candidate> = gates.chain(reviews).map(candidate).collect();
+        if let Some(found) = naming::find(named, &open).map_err(Error::from)? {
+            let id = found.id.clone();
+            return Ok(Some(if is_review(&id) { Meant::Review(id) } else { Meant::Gate(id) }));
+        }
+        let all = self.gates(None)?;
+        let all: Vec<Candidate> =
+            all.iter().map(|gate| candidate((&gate.id, &gate.text))).collect();
+        let found = naming::find(named, &all).map_err(Error::from)?;
+        let id = found.map_or(named, |found| &found.id).to_owned();
+        Ok(Some(Meant::Gate(id)))
     }
+}
 
-    /// The id that a beginning or an end means: an open gate's before any other's. What means
-    /// none is left as it is, for the operation to refuse.
-    pub(super) fn named(&self, named: &str) -> Result<String, Failure> {
-        if named.is_empty() || GateId::parse(named).is_some() {
-            return Ok(named.to_owned());
-        }
-        let wanted = named.to_uppercase();
-        for state in [Some(GateState::Open), None] {
-            let ids = self.gates(state)?.into_iter().map(|gate| gate.id);
-            let fits = |id: &String| id.starts_with(&wanted) || id.ends_with(&wanted);
-            let found: Vec<String> = ids.filter(fits).collect();
-            match found.as_slice() {
-                [] => {}
-                [only] => return Ok(only.clone()),
-                _ => {
-                    let refusal = Refusal::AmbiguousText { text: named.to_owned(), texts: found };
-                    return Err(Error::from(refusal).into());
-                }
-            }
-        }
-        Ok(named.to_owned())
-    }
+/// Said where there is nothing to answer.
+pub(super) const NOTHING: &str = "Nothing is waiting for you.\n";
+
+/// What a person wants to answer.
+pub(super) enum Meant {
+    Gate(String),
+    /// An item that waits for its reviewer.
+    Review(String),
+}
+
+fn candidate((id, text): (&String, &String)) -> Candidate {
+    Candidate { id: id.clone(), text: text.clone() }
 }
 
 /// The gates of a state, or of any, as many as a page holds.

@@ -11,7 +11,7 @@ use punchlist_ops::views::issue::ItemStatus;
 use punchlist_ops::views::{GateView, ItemView};
 use serde_json::{Map, Value, json};
 
-use super::inbox::{Inbox, answer_to, content};
+use super::inbox::{Inbox, Meant, NOTHING, answer_to, content};
 use super::prompt;
 use crate::failure::Failure;
 use crate::output;
@@ -24,6 +24,11 @@ type Answer = gate_answer::Input;
 
 /// Asks which gate, if that is not said, and how to answer it.
 pub(super) fn ask(inbox: &Inbox<'_>, named: Option<&str>) -> Result<(), Failure> {
+    if let Some(named) = named
+        && let Some(Meant::Review(todo)) = inbox.meant(Some(named))?
+    {
+        return review(inbox, todo);
+    }
     let Some(gate) = which(inbox, named)? else { return Ok(()) };
     let gate = match gate {
         Named::Gate(gate) if gate.state == GateState::Open => gate,
@@ -31,6 +36,9 @@ pub(super) fn ask(inbox: &Inbox<'_>, named: Option<&str>) -> Result<(), Failure>
         Named::Gate(gate) => return inbox.give(answer_to(gate.id, GateDecision::Resume)),
         Named::Unknown(id) => return inbox.give(answer_to(id, GateDecision::Resume)),
     };
+    if gate.purpose == Some(Purpose::SignOff) {
+        output::print(&inbox.background(&gate))?;
+    }
     output::print(&format!("{}\n", one(&gate, inbox.envelope.now)))?;
     let answer = match gate.kind {
         GateKind::Form => fill_in(&gate)?,
@@ -41,7 +49,19 @@ pub(super) fn ask(inbox: &Inbox<'_>, named: Option<&str>) -> Result<(), Failure>
     };
     match answer {
         None => Ok(output::print("It stays open.\n")?),
-        Some(answer) => inbox.give(answer),
+        Some(answer) => inbox.give_typed(answer),
+    }
+}
+
+/// An item that waits for its reviewer: accept it, or return it with what is missing.
+fn review(inbox: &Inbox<'_>, todo: String) -> Result<(), Failure> {
+    match prompt::yes("Accept it as done? [y/n, empty leaves it open] ")? {
+        None => Ok(output::print("It stays open.\n")?),
+        Some(true) => inbox.judge(todo, GateDecision::Resume, None),
+        Some(false) => match prompt::ask("What is missing? ")?.filter(|said| !said.is_empty()) {
+            None => Ok(output::print("It stays open.\n")?),
+            Some(said) => inbox.judge(todo, GateDecision::Refuse, Some(&said)),
+        },
     }
 }
 
@@ -63,7 +83,10 @@ fn no(gate: &GateView) -> Answer {
 
 fn which(inbox: &Inbox<'_>, named: Option<&str>) -> Result<Option<Named>, Failure> {
     if let Some(named) = named {
-        let id = inbox.named(named)?;
+        let id = match inbox.meant(Some(named))? {
+            Some(Meant::Gate(id) | Meant::Review(id)) => id,
+            None => return Ok(None),
+        };
         let found = inbox.gates(None)?.into_iter().find(|gate| gate.id == id);
         let found = found.map(|gate| Named::Gate(Box::new(gate)));
         return Ok(Some(found.unwrap_or(Named::Unknown(id))));
@@ -71,7 +94,7 @@ fn which(inbox: &Inbox<'_>, named: Option<&str>) -> Result<Option<Named>, Failur
     let mut gates = inbox.gates(Some(GateState::Open))?;
     match gates.len() {
         0 => {
-            output::print("Nothing waits for you.\n")?;
+            output::print(NOTHING)?;
             Ok(None)
         }
         1 => Ok(gates.pop().map(|gate| Named::Gate(Box::new(gate)))),

@@ -12,7 +12,7 @@ use punchlist_ops::operations::event_list::EventRow;
 use punchlist_ops::views::PlanView;
 use punchlist_ops::{Envelope, Error};
 
-use super::operation;
+use super::{operation, plan};
 use crate::args::Globals;
 use crate::failure::Failure;
 use crate::output::{Screen, json_text};
@@ -40,10 +40,11 @@ pub(crate) fn with_flag(plan: Command) -> Command {
 
 pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
     let operation = find("plan_tree")?;
-    let input = operation::input(operation, &mut globals.clone(), matches);
+    let mut input = operation::input(operation, &mut globals.clone(), matches);
     let stop = Stop::on_signals();
     let ops = caller::ops(globals)?;
     let envelope = caller::envelope(&ops, globals, false)?;
+    plan::fill_in(&ops, &envelope, &mut input)?;
     // From before the first look on, so that nothing is missed between the two.
     let mut follow = Follow::after(&ops, &envelope, None)?;
     let look = || {

@@ -1,7 +1,7 @@
 //! Criteria and steps for people: a mark for each item, and under it what is worth knowing.
 
 use punchlist_core::{Time, TodoKind};
-use punchlist_ops::operations::todo;
+use punchlist_ops::operations::{issue_show, todo};
 use punchlist_ops::views::ItemView;
 use punchlist_ops::views::issue::ItemStatus;
 use punchlist_ops::views::todo::HoldView;
@@ -9,10 +9,10 @@ use punchlist_ops::views::todo::HoldView;
 use super::ago;
 use super::columns::hanging;
 use super::marks::Mark;
-use crate::output::{BOLD, DIM, YELLOW, clean, line, width};
+use crate::output::{BOLD, DIM, GREEN, YELLOW, clean, line, width};
 
-/// The answer of the tool `todo`, and the issue it is about, where that is known.
-pub(crate) fn kept(output: &todo::Output, issue: Option<i64>) -> String {
+/// The answer of the tool `todo`.
+pub(super) fn kept(output: &todo::Output) -> String {
     let of = |kind: TodoKind| output.items.iter().filter(move |item| item.kind == kind);
     let criteria: Vec<String> = of(TodoKind::Criterion).map(tool_item).collect();
     let mut steps = Vec::new();
@@ -27,13 +27,37 @@ pub(crate) fn kept(output: &todo::Output, issue: Option<i64>) -> String {
             held => format!(", {held} held"),
         };
         let (open, closed) = (summary.open, summary.closed);
-        let issue = issue.map(|number| format!("#{number}: ")).unwrap_or_default();
-        shown.push_str(&format!("{DIM}{issue}{open} open, {closed} closed{held}{DIM:#}\n"));
+        shown.push_str(&format!("{DIM}{open} open, {closed} closed{held}{DIM:#}\n"));
     }
     if let Some(message) = &output.message {
         shown.push_str(&format!("{}\n", line(message)));
     }
     shown
+}
+
+/// A whole checklist, and how far it is.
+pub(crate) fn whole(shown: &issue_show::Output, now: Time) -> String {
+    let (number, progress) = (shown.issue.number, line(&shown.progress));
+    let items = of_issue(&shown.criteria, &shown.steps, now);
+    if items.is_empty() {
+        return format!(
+            "#{number} has no items. `punch todo add --issue {number} TEXT` adds one.\n"
+        );
+    }
+    format!("{items}{DIM}#{number}: {progress}{DIM:#}\n")
+}
+
+/// What was done to a checklist, in one line.
+pub(crate) fn changed(
+    verb: &str,
+    what: &str,
+    shown: &issue_show::Output,
+    message: Option<&str>,
+) -> String {
+    let (number, progress) = (shown.issue.number, line(&shown.progress));
+    let what = if what.is_empty() { String::new() } else { format!(": {}", line(what)) };
+    let message = message.map(|message| format!(" {}", line(message))).unwrap_or_default();
+    format!("{GREEN}{verb}{GREEN:#}{what} {DIM}(#{number}: {progress}){DIM:#}{message}\n")
 }
 
 fn tool_item(item: &todo::Item) -> String {
@@ -72,7 +96,13 @@ fn sections(criteria: &[String], steps: &[(Option<&str>, String)]) -> String {
 }
 
 fn step(item: &ItemView, indent: &str) -> String {
-    one(item.status.into(), &item.content, item.hold.as_ref(), &item.notes, indent)
+    let is_claimed = item.claim.is_some() && item.completed_at.is_none();
+    let mark = Mark::from(item.status).or_claimed(is_claimed);
+    let mut shown = one(mark, &item.content, item.hold.as_ref(), &item.notes, indent);
+    if let Some(until) = item.defer_until.filter(|_| item.completed_at.is_none()) {
+        shown.push_str(&under(indent, &format!("deferred until {until}")));
+    }
+    shown
 }
 
 /// A criterion, and whether somebody says it is met, on what evidence.

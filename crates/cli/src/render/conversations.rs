@@ -4,8 +4,8 @@ use punchlist_core::Time;
 use punchlist_core::conversation::MessageKind;
 use punchlist_ops::operations::{conversation_list, conversation_post, conversation_show};
 
-use super::ago;
-use super::columns::{aligned, hanging};
+use super::columns::{aligned, cut, hanging};
+use super::{ago, short_among};
 use crate::output::{BOLD, DIM, clean, line, width};
 
 pub(super) fn shown(output: &conversation_show::Output, now: Time) -> String {
@@ -17,6 +17,12 @@ pub(super) fn shown(output: &conversation_show::Output, now: Time) -> String {
             MessageKind::Report => ", a report",
             _ => "",
         };
+        if message.kind == MessageKind::Result {
+            // What a tool answered, in one line.
+            let said = cut(&line(message.text.trim()), width().saturating_sub(4));
+            shown.push_str(&format!("  {DIM}→ {said}{DIM:#}\n"));
+            continue;
+        }
         let (author, at) = (line(&message.author), ago(message.created_at, now));
         shown.push_str(&format!("\n{DIM}{author}, {at}{kind}{DIM:#}\n"));
         shown.push_str(&hanging("  ", "  ", &clean(&message.text), width()));
@@ -31,9 +37,10 @@ pub(super) fn listed(output: &conversation_list::Output) -> String {
     if output.conversations.is_empty() {
         return "No conversations to show.\n".to_owned();
     }
+    let ids: Vec<&str> = output.conversations.iter().map(|one| one.id.as_str()).collect();
     let rows = output.conversations.iter().map(|conversation| {
         let channel = conversation.channel.name().to_owned();
-        vec![conversation.id.clone(), channel, line(&conversation.title)]
+        vec![short_among(&conversation.id, &ids).to_owned(), channel, line(&conversation.title)]
     });
     aligned(rows.collect(), width()) + &super::more(output.next_cursor.as_ref())
 }

@@ -6,16 +6,17 @@ use punchlist_ops::operations::{delegate, delegation_list, delegation_take, prop
 use punchlist_ops::views::DelegationView;
 
 use super::columns::{aligned, hanging};
-use super::{ago, todos};
+use super::{ago, short, short_among, todos};
 use crate::output::{BOLD, CYAN, clean, line, width};
 
 pub(super) fn listed(output: &delegation_list::Output, now: Time) -> String {
     if output.delegations.is_empty() {
         return "No delegations to show.\n".to_owned();
     }
+    let ids: Vec<&str> = output.delegations.iter().map(|one| one.id.as_str()).collect();
     let rows = output.delegations.iter().map(|delegation| {
         vec![
-            delegation.id.clone(),
+            short_among(&delegation.id, &ids).to_owned(),
             delegation.state.name().to_owned(),
             ago(delegation.updated_at, now),
             line(&delegation.kind),
@@ -55,7 +56,7 @@ pub(super) fn shown(delegation: &DelegationView, now: Time) -> String {
     if let Some(why) = &delegation.rationale {
         add(&format!("because {}", clean(why)));
     }
-    add(&format!("delegation {}", delegation.id));
+    add(&format!("delegation {}", short(&delegation.id)));
     if let Some(result) = &delegation.result {
         add(&format!("→ {}", clean(result)));
     }
@@ -80,7 +81,7 @@ pub(super) fn shown(delegation: &DelegationView, now: Time) -> String {
 
 /// What handing work on answers.
 pub(super) fn handed(output: &delegate::Output) -> String {
-    let (id, state) = (&output.delegation_id, output.state.name());
+    let (id, state) = (short(&output.delegation_id), output.state.name());
     let mut shown = format!("Delegation {id} is {CYAN}{state}{CYAN:#}.\n");
     for said in [&output.result, &output.error].into_iter().flatten() {
         shown.push_str(&hanging("  ", "  ", &clean(said), width()));

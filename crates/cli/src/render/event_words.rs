@@ -54,7 +54,8 @@ impl Names {
 
     fn name(&self, id: &impl Display) -> String {
         let id = id.to_string();
-        self.0.get(&id).cloned().unwrap_or(id)
+        // A whole id says nothing to a reader; its short form can be looked up.
+        self.0.get(&id).cloned().unwrap_or_else(|| super::short(&id).to_owned())
     }
 
     /// The words of one row of the log.
@@ -161,6 +162,7 @@ impl Names {
                 Some(to) => format!("#{} to {}", e.number, self.assignee(to)),
                 None => format!("#{} to nobody", e.number),
             },
+            Event::IssueRevised(e) => format!("#{} {}", e.number, e.title),
             Event::IssueDeferred(e) => until(&format!("#{}", e.number), e.until),
             Event::IssueUpdated(e) => {
                 format!("{}: {}", self.name(&e.update.issue_id), e.update.text)
@@ -335,7 +337,7 @@ fn outcome(what: String, outcome: Option<&str>) -> String {
 fn until(what: &str, until: Option<punchlist_core::Time>) -> String {
     match until {
         Some(until) => format!("{what} until {until}"),
-        None => format!("{what} rests no more"),
+        None => format!("{what} is no longer deferred"),
     }
 }
 

@@ -10,25 +10,22 @@ use serde_json::Value;
 
 use super::checklist::criterion;
 use super::columns::hanging;
-use super::{ago, issues, permissions};
+use super::{ago, issues, permissions, short};
 use crate::output::{BOLD, CYAN, DIM, GREEN, RED, clean, line, width};
 
 /// Gates of any state, the oldest first.
 pub(super) fn listed(output: &Output, now: Time) -> String {
     let (gates, reviews) = (&output.gates, &output.reviews);
     if gates.is_empty() && reviews.is_empty() {
-        return "Nothing waits for you.\n".to_owned();
+        return "Nothing is waiting for you.\n".to_owned();
     }
     let blocks: Vec<String> = gates.iter().map(|gate| one(gate, now)).collect();
     let mut shown = blocks.join("\n");
-    if gates.iter().any(|gate| gate.state == GateState::Open) {
-        shown.push_str(&format!("\n{DIM}To answer one: punch inbox answer GATE{DIM:#}\n"));
-    }
     if !reviews.is_empty() {
         let gap = if gates.is_empty() { "" } else { "\n" };
         shown.push_str(&format!("{gap}{BOLD}Waiting for review{BOLD:#}\n"));
         shown.extend(reviews.iter().map(|item| review(item, now)));
-        let how = "To judge one: punch inbox answer TODO --resume, or --refuse --response WHY";
+        let how = "To judge one: punch inbox answer ID --resume, or --refuse --response WHY";
         shown.push_str(&format!("{DIM}{how}{DIM:#}\n"));
     }
     shown + &super::more(output.next_cursor.as_ref())
@@ -42,7 +39,8 @@ fn review(item: &ReviewView, now: Time) -> String {
     let (by, at) = (line(&claim.by), ago(claim.at, now));
     let of = format!("{} {}", item.list, line(&item.of));
     let told = format!("{} ({of}), claimed by {by} {at}: {on}", clean(&item.title));
-    hanging("  ", "    ", &told, width()) + &format!("    {DIM}{}{DIM:#}\n", item.todo_id)
+    let id = short(&item.todo_id);
+    hanging(&format!("  {id}  "), &format!("  {BOLD}{id}{BOLD:#}  "), &told, width())
 }
 
 /// One gate: who asks, since when, about what, and the question.
@@ -143,15 +141,23 @@ fn answer_of(gate: &GateView, now: Time) -> String {
         let at = ago(gate.answered_at, now);
         let said = gate.response.as_ref().map(|response| format!(": {}", words(response)));
         let (by, said) = (by.unwrap_or_default(), said.unwrap_or_default());
-        let text = format!("{}{by} {at}{said}", gate.state.name());
+        let state = match (gate.state, gate.purpose) {
+            (GateState::Resumed, Some(Purpose::SignOff)) => "signed off",
+            (GateState::Resumed, _) => "answered",
+            (state, _) => state.name(),
+        };
+        let text = format!("{state}{by} {at}{said}");
         shown.push_str(&hanging("  ", "  ", text.trim_end(), width()));
     }
-    shown.push_str(&format!("  {CYAN}gate {}{CYAN:#}\n", gate.id));
+    if gate.state == GateState::Open {
+        let id = short(&gate.id);
+        shown.push_str(&format!("  {CYAN}punch inbox answer {id}{CYAN:#}\n"));
+    }
     shown
 }
 
 /// What an answer did.
-pub(super) fn answered(gate: &GateView) -> String {
+pub(crate) fn answered(gate: &GateView) -> String {
     match gate.kind {
         GateKind::Escalation => return settled(gate),
         GateKind::Permission => return permissions::answered(gate),
@@ -160,11 +166,16 @@ pub(super) fn answered(gate: &GateView) -> String {
     let what = kind(gate).to_lowercase();
     let issue = gate.number.map(|number| format!(" on issue #{number}")).unwrap_or_default();
     let by = line(&gate.asked_by);
+    let is_sign_off = gate.purpose == Some(Purpose::SignOff);
     let mut shown = match gate.state {
-        GateState::Resumed => {
-            format!("{GREEN}Resumed{GREEN:#} the {what}{issue}; {by} may go on.\n")
+        GateState::Resumed if is_sign_off => {
+            let issue = gate.number.map(|number| format!(" issue #{number}")).unwrap_or_default();
+            format!("{GREEN}Signed off{GREEN:#}{issue}; {by} can close it.\n")
         }
-        _ => format!("{RED}Refused{RED:#} the {what}{issue}; {by} is told.\n"),
+        GateState::Resumed => {
+            format!("{GREEN}Answered{GREEN:#} the {what}{issue}; {by} goes on.\n")
+        }
+        _ => format!("{RED}Refused{RED:#} the {what}{issue}; {by} gets your answer.\n"),
     };
     for item in gate.criteria.iter().filter(|item| item.status == ItemStatus::Pending) {
         let lead = "  to be met: ";
@@ -189,9 +200,9 @@ fn settled(gate: &GateView) -> String {
 
 /// What asking answers, for the one that asks.
 pub(super) fn asked(output: &AskedView) -> String {
-    let (id, state) = (&output.gate_id, output.state.name());
+    let (id, state) = (short(&output.gate_id), output.state.name());
     match (output.state, &output.response) {
-        (GateState::Open, _) => format!("Waits for the operator: gate {id}\n"),
+        (GateState::Open, _) => format!("Waiting for the operator's answer ({id})\n"),
         (_, None | Some(Value::Null)) => format!("The operator has answered: {state}\n"),
         (_, Some(response)) => {
             format!("The operator has answered: {state}: {}\n", words(response))

@@ -1,6 +1,8 @@
 //! What an import has brought in, and what it has not.
 
-use punchlist_ops::operations::{issue_checklist_import, mission_import, project_export};
+use punchlist_ops::operations::{
+    issue_checklist_import, mission_import, project_export, project_list,
+};
 
 use super::columns::hanging;
 use crate::output::{BOLD, DIM, GREEN, YELLOW, clean, line, width};
@@ -61,6 +63,18 @@ fn mission(mission: &mission_import::Imported) -> String {
         shown.push_str(&hanging("  ! ", &lead, &clean(warning), width()));
     }
     shown
+}
+
+/// The projects of a store, and which is the caller's.
+pub(super) fn projects(output: &project_list::Output) -> String {
+    let line = |row: &project_list::ProjectRow| {
+        let here = if row.current { "  (this one)" } else { "" };
+        format!("{}{here}\n", line(&row.name))
+    };
+    match output.projects.is_empty() {
+        true => "There are no projects in this store yet.\n".to_owned(),
+        false => output.projects.iter().map(line).collect(),
+    }
 }
 
 /// The portable part of a project; it is made to be read by programs.

@@ -31,9 +31,9 @@ pub(super) fn deferred(issue: &IssueView, now: Time) -> String {
     match issue.defer_until {
         Some(until) => {
             let back = ago(until, now);
-            format!("Issue #{number} rests until {until} ({back}): {title}\n")
+            format!("Issue #{number} is deferred until {until} ({back}): {title}\n")
         }
-        None => format!("Issue #{number} rests no more: {title}\n"),
+        None => format!("Issue #{number} is no longer deferred: {title}\n"),
     }
 }
 
@@ -45,15 +45,52 @@ fn table(issues: &[IssueView], next: Option<i64>, now: Time) -> String {
     if issues.is_empty() {
         return "No issues to show. `punch issue new TITLE` files one.\n".to_owned();
     }
-    let rows = issues.iter().map(|issue| {
-        vec![
-            format!("#{}", issue.number),
-            issue.status.name().to_owned(),
-            ago(issue.updated_at, now),
-            line(&issue.title),
-        ]
-    });
+    let rows = issues.iter().map(|issue| row(issue, now));
     aligned(rows.collect(), width()) + &super::more(next.as_ref())
+}
+
+/// Number, status, age, how far it is, then the title with what people say about it.
+fn row(issue: &IssueView, now: Time) -> Vec<String> {
+    let mut said = line(&issue.title);
+    if let Some(priority) = issue.priority {
+        said.push_str(&format!("  {}", priority.name()));
+    }
+    if let Some(assignee) = &issue.assignee {
+        said.push_str(&format!("  @{}", line(assignee)));
+    }
+    for label in &issue.labels {
+        said.push_str(&format!("  [{}]", line(label)));
+    }
+    if let Some(until) = issue.defer_until.filter(|until| *until > now) {
+        said.push_str(&format!("  deferred until {until}"));
+    }
+    vec![
+        format!("#{}", issue.number),
+        issue.status.name().replace('_', " "),
+        ago(issue.updated_at, now),
+        progress(issue),
+        said,
+    ]
+}
+
+/// `2 of 5 met, 1 claimed`, or how many steps are closed; nothing where there is no checklist.
+pub(super) fn progress(issue: &IssueView) -> String {
+    match issue.progress {
+        Some(of) if of.criteria > 0 && of.claimed > 0 => {
+            format!("{} of {} met, {} claimed", of.met, of.criteria, of.claimed)
+        }
+        Some(of) if of.criteria > 0 => format!("{} of {} met", of.met, of.criteria),
+        Some(of) if of.steps > 0 => format!("{} of {} steps", of.steps_closed, of.steps),
+        _ => String::new(),
+    }
+}
+
+/// What could be started now.
+pub(super) fn ready(issues: &[IssueView], now: Time) -> String {
+    if issues.is_empty() {
+        return "Nothing is ready: every open issue is blocked, deferred or assigned.\n".to_owned();
+    }
+    aligned(issues.iter().map(|issue| row(issue, now)).collect(), width())
 }
 
 /// The answer of the tool `issue`: any of the others.
@@ -113,7 +150,16 @@ fn head(issue: &IssueView, progress: &str, now: Time) -> String {
         facts.push_str(&format!(", assigned to {}", line(to).replace(':', " ")));
     }
     if let Some(until) = issue.defer_until {
-        facts.push_str(&format!(", rests: back {}", ago(until, now)));
+        facts.push_str(&format!(", deferred until {until}"));
+    }
+    if let Some(priority) = issue.priority {
+        facts.push_str(&format!(", {} priority", priority.name()));
+    }
+    if let Some(assignee) = &issue.assignee {
+        facts.push_str(&format!(", @{}", line(assignee)));
+    }
+    if !issue.labels.is_empty() {
+        facts.push_str(&format!(", labels: {}", line(&issue.labels.join(", "))));
     }
     let mut head = format!("{}{BOLD:#}\n", title.trim_end());
     head.push_str(&dim(&facts));
@@ -195,11 +241,15 @@ mod tests {
             created_at: filed,
             updated_at: at("2026-11-15T11:57:00Z"),
             defer_until: None,
+            labels: Vec::new(),
+            priority: None,
+            assignee: None,
+            progress: None,
         };
         let table = table(&[issue()], Some(7), now);
         let lines: Vec<&str> = table.lines().collect();
         assert_eq!(lines.len(), 2);
-        assert!(lines[0].starts_with("#7  open  3 min ago  a\u{fffd}[2J 漢"), "{table}");
+        assert!(lines[0].starts_with("#7  open  3 min ago    a\u{fffd}[2J 漢"), "{table}");
         assert!(unicode_width::UnicodeWidthStr::width(lines[0]) <= width());
         assert!(lines[1].contains("--cursor 7"));
         let step = ItemView {
@@ -210,6 +260,7 @@ mod tests {
             origin_agent: String::new(),
             claim: None,
             hold: None,
+            defer_until: None,
             notes: vec!["f\u{7}\ng".to_owned()],
             ratified_at: None,
             accepted_at: None,

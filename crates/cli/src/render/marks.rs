@@ -4,7 +4,7 @@ use anstyle::Style;
 use punchlist_core::{Status, plan};
 use punchlist_ops::views::issue::ItemStatus;
 
-use crate::output::{BOLD, CYAN, DIM, GREEN, RED};
+use crate::output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
@@ -13,6 +13,8 @@ pub(crate) enum Mark {
     Done,
     Dropped,
     Held,
+    /// Its maker says it is done; its reviewer has not judged it yet.
+    Claimed,
 }
 
 impl Mark {
@@ -23,6 +25,7 @@ impl Mark {
             Self::Done => "[x]",
             Self::Dropped => "[-]",
             Self::Held => "[!]",
+            Self::Claimed => "[?]",
         }
     }
 
@@ -33,12 +36,20 @@ impl Mark {
             Self::Done => GREEN,
             Self::Dropped => DIM,
             Self::Held => RED,
+            Self::Claimed => YELLOW,
         }
     }
 
     /// The mark, unless the item is open and held.
     pub(crate) fn or_held(self, is_held: bool) -> Self {
         if is_held && matches!(self, Self::Open | Self::Active) { Self::Held } else { self }
+    }
+}
+
+impl Mark {
+    /// The mark, unless the item is claimed and not accepted.
+    pub(crate) const fn or_claimed(self, is_claimed: bool) -> Self {
+        if is_claimed { Self::Claimed } else { self }
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) fn recorded(metric: &MetricView, now: Time) -> String {
 
 pub(super) fn queued(slugs: &[String]) -> String {
     if slugs.is_empty() {
-        return "Nothing to collect: no metric has a collector, or all rest.\n".to_owned();
+        return "Nothing to collect: no metric has a collector, or all are paused.\n".to_owned();
     }
     format!("Queued {}\n{DIM}punch worker reads them.{DIM:#}\n", line(&slugs.join(", ")))
 }

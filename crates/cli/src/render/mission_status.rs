@@ -9,10 +9,10 @@ use punchlist_ops::views::mission::{MetricStanding, Recommendation};
 use punchlist_ops::views::{MissionTodoView, MissionView};
 use unicode_width::UnicodeWidthStr;
 
-use super::ago;
 use super::columns::{cut, hanging};
 use super::metrics::sparkline;
 use super::missions::todo_line;
+use super::{ago, short};
 use crate::output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, clean, line, width};
 
 /// The dashboard.
@@ -32,7 +32,7 @@ fn board(output: &Output, now: Time, wide: usize) -> String {
         shown.push_str(&pillar_block(pillar, each, wide));
     }
     todos(&mut shown, "Overdue", &output.overdue, wide);
-    todos(&mut shown, "Waits for review", &output.review_queue, wide);
+    todos(&mut shown, "Waiting for review", &output.review_queue, wide);
     recommended(&mut shown, &output.recommendations, wide);
     escalated(&mut shown, &output.escalations, now, wide);
     shown
@@ -219,7 +219,7 @@ fn recommended(shown: &mut String, wishes: &[Recommendation], wide: usize) {
             to.unwrap_or_default(),
             why.unwrap_or_default(),
             line(&wish.by),
-            wish.todo_id,
+            short(&wish.todo_id),
         );
         shown.push_str(&hanging("    ", &format!("  {CYAN}?{CYAN:#} "), &said, wide));
     }
@@ -230,11 +230,11 @@ fn escalated(shown: &mut String, questions: &[Escalation], now: Time, wide: usiz
     if questions.is_empty() {
         return;
     }
-    shown.push_str(&format!("\n{BOLD}Waits for your answer{BOLD:#}\n"));
+    shown.push_str(&format!("\n{BOLD}Waiting for your answer{BOLD:#}\n"));
     for question in questions {
         let said = format!("{} (asked {})", clean(&question.text), ago(question.created_at, now));
         shown.push_str(&hanging("    ", &format!("  {YELLOW}?{YELLOW:#} "), &said, wide));
-        let how = format!("punch inbox answer {}", question.gate_id);
+        let how = format!("punch inbox answer {}", short(&question.gate_id));
         shown.push_str(&hanging("    ", &format!("    {DIM}"), &how, wide));
         shown.push_str(&format!("{DIM:#}"));
     }

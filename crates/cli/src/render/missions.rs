@@ -8,8 +8,8 @@ use punchlist_ops::operations::{
 };
 use punchlist_ops::views::{MissionTodoView, MissionView};
 
-use super::ago;
 use super::columns::{aligned, hanging};
+use super::{ago, short};
 use crate::output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, clean, line, width};
 
 /// What making or updating one answers.
@@ -106,7 +106,7 @@ pub(super) fn todos(output: &mission_todo_list::Output) -> String {
 /// What a cycle did.
 pub(super) fn cycled(output: &mission_cycle::Output, now: Time) -> String {
     if !output.ran {
-        return "Nothing ran: the mission rests, or is not due.\n".to_owned();
+        return "Nothing ran: the mission is paused or not due.\n".to_owned();
     }
     let mut shown = String::from("A cycle ran.\n");
     for (titles, words) in [
@@ -157,7 +157,7 @@ pub(super) fn todo_line(todo: &MissionTodoView, indent: &str, wide: usize) -> St
         facts.push(format!("claimed by {}", line(&claim.by)));
     }
     let (title, facts) = (line(&todo.title), facts.join(", "));
-    let said = format!("{title} ({facts}) {} [{}]", line(&todo.pillar_slug), todo.id);
+    let said = format!("{title} ({facts}) {} [{}]", line(&todo.pillar_slug), short(&todo.id));
     let lead = format!("{indent}{colour}{mark}{colour:#} ");
     hanging(&format!("{indent}  "), &lead, &said, wide)
 }

@@ -13,6 +13,7 @@ pub(crate) mod doctor;
 mod event_words;
 pub(crate) mod events;
 pub(crate) mod gates;
+mod home;
 mod imported;
 mod issues;
 pub(crate) mod marks;
@@ -25,7 +26,6 @@ mod reports;
 pub(crate) mod runs;
 mod session_list;
 mod sessions;
-mod status;
 mod times;
 mod todos;
 mod tokens;
@@ -35,6 +35,7 @@ mod words;
 use std::fmt::Display;
 
 use punchlist_core::Time;
+pub(crate) use punchlist_core::naming::{short, short_among};
 use punchlist_ops::{Answer, Operation};
 
 use crate::failure::Failure;

@@ -7,8 +7,8 @@ use punchlist_ops::operations::permission_list::{self, PermissionView};
 use punchlist_ops::views::GateView;
 use serde_json::Value;
 
-use super::ago;
 use super::columns::hanging;
+use super::{ago, short};
 use crate::output::{CYAN, DIM, GREEN, RED, line, width};
 
 /// What is asked: who wants to call what, with which input, and what that is.
@@ -61,7 +61,7 @@ pub(super) fn answered(gate: &GateView) -> String {
     let allow = gate.response.as_ref().and_then(|response| response["allow"].as_str());
     match (gate.state, allow) {
         (GateState::Resumed, Some("always")) => {
-            let id = &gate.id;
+            let id = short(&gate.id);
             format!(
                 "{GREEN}Allowed{GREEN:#}: {agent} may call {tool} from now on.\n\
                  {DIM}To take it back: punch permission revoke {id}{DIM:#}\n"
@@ -70,18 +70,18 @@ pub(super) fn answered(gate: &GateView) -> String {
         (GateState::Resumed, _) => {
             format!("{GREEN}Allowed{GREEN:#}: {agent} may call {tool} this once.\n")
         }
-        _ => format!("{RED}Denied{RED:#}: {agent} is told that it may not call {tool}.\n"),
+        _ => format!("{RED}Denied{RED:#}: {agent} may not call {tool}.\n"),
     }
 }
 
 /// What asking answers, for the one that asks.
 pub(super) fn asked(output: &permission_ask::Output) -> String {
-    let gate = &output.gate_id;
+    let gate = short(&output.gate_id);
     match output.permission {
-        Verdict::Allowed if output.standing => format!("Allowed always, by gate {gate}\n"),
-        Verdict::Allowed => format!("Allowed by gate {gate}\n"),
-        Verdict::Denied => format!("Denied by the operator, gate {gate}\n"),
-        Verdict::Open => format!("Waits for the operator: gate {gate}\n"),
+        Verdict::Allowed if output.standing => format!("Allowed always ({gate})\n"),
+        Verdict::Allowed => format!("Allowed ({gate})\n"),
+        Verdict::Denied => format!("Denied by the operator ({gate})\n"),
+        Verdict::Open => format!("Waiting for the operator's answer ({gate})\n"),
     }
 }
 
@@ -102,7 +102,7 @@ fn permission(one: &PermissionView, now: Time) -> String {
     if !is.is_empty() {
         shown.push_str(&hanging("  runs ", "  runs ", &is, width()));
     }
-    shown.push_str(&format!("  {CYAN}permission {}{CYAN:#}\n", one.id));
+    shown.push_str(&format!("  {CYAN}permission {}{CYAN:#}\n", short(&one.id)));
     shown
 }
 

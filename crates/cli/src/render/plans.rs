@@ -2,14 +2,15 @@
 
 use punchlist_core::plan::{Need, Reason};
 use punchlist_core::{Time, plan};
+use punchlist_ops::operations::plan_list::PlanRow;
 use punchlist_ops::operations::{plan as tool_of_plan, plan_current, plan_from_todo, plan_import};
 use punchlist_ops::operations::{plan_purge, plan_tick};
 use punchlist_ops::views::{AgentView, PlanArchived, PlanView, PurgedPlanView, TaskView};
 
 use super::ago;
-use super::columns::hanging;
+use super::columns::{aligned, hanging};
 use super::marks::Mark;
-use crate::output::{self, BOLD, DIM, clean};
+use crate::output::{self, BOLD, DIM, GREEN, clean};
 
 /// What stands behind the current task.
 pub(crate) const CURRENT: &str = "<-- current";
@@ -39,6 +40,44 @@ fn tasks(tasks: &[TaskView], current: Option<&TaskView>) -> String {
         open.extend(task.children.iter().rev().map(|child| (depth + 1, child)));
     }
     shown
+}
+
+/// A change of one task, in one line: how far the plan is, and where the work goes on.
+pub(super) fn changed(verb: &str, plan: &PlanView) -> String {
+    let (mut done, mut total) = (0, 0);
+    let mut open: Vec<&TaskView> = plan.tasks.iter().collect();
+    while let Some(task) = open.pop() {
+        total += usize::from(task.state != plan::State::Cancelled);
+        done += usize::from(task.state == plan::State::Completed);
+        open.extend(&task.children);
+    }
+    let now = match &plan.current {
+        Some(task) => format!("; current: {}{}", number(task), output::line(&task.content)),
+        None => String::new(),
+    };
+    format!("{GREEN}{verb}{GREEN:#}; {done} of {total} tasks done{now}\n")
+}
+
+/// The plans of a project, and how far each is.
+pub(super) fn listed(plans: &[PlanRow], now: Time) -> String {
+    if plans.is_empty() {
+        return "No plans here. `punch plan import FILE` reads one.\n".to_owned();
+    }
+    let rows = plans.iter().map(|plan| {
+        let archived = plan.archived_at.map(|at| format!("  archived {}", ago(at, now)));
+        vec![
+            output::line(&plan.plan_file),
+            format!("{} of {} done", plan.completed, plan.open + plan.completed),
+            ago(plan.created_at, now),
+            format!("on {}{}", output::line(&plan.branch), archived.unwrap_or_default()),
+        ]
+    });
+    aligned(rows.collect(), output::width())
+}
+
+/// Tasks are shown as `t12`.
+fn number(task: &TaskView) -> String {
+    task.seq.map(|seq| format!("t{seq} ")).unwrap_or_default()
 }
 
 /// A plan that was put away.
@@ -86,17 +125,17 @@ pub(super) fn tool(output: &tool_of_plan::Output) -> String {
 /// One task: its mark and number, its text, and who has it. What does not fit into the width goes
 /// on below the text.
 fn line(task: &TaskView, depth: usize, current: Option<&str>) -> String {
-    let mark = Mark::from(task.state);
+    let mark = Mark::from(task.state).or_claimed(task.claimed);
     let style = if mark == Mark::Open { anstyle::Style::new() } else { mark.style() };
     let mark = mark.text();
     let width = output::width();
     // Half of the width is for the text, however deep it hangs.
     let step = if width < NARROW { 2 } else { 4 };
     let indent = " ".repeat((depth * step).min(width / 2));
-    let number = task.seq.map(|seq| format!("{seq} ")).unwrap_or_default();
+    let number = number(task);
     let lead = format!("{indent}{mark} {number}");
     let shown = format!("{indent}{style}{mark}{style:#} {DIM}{number}{DIM:#}");
-    let note = note(task.state, task.agent.as_deref(), task.needs);
+    let note = note(task);
     let here = match current {
         Some(id) if task.id == id => format!("  {CURRENT}"),
         _ => String::new(),
@@ -111,10 +150,18 @@ fn line(task: &TaskView, depth: usize, current: Option<&str>) -> String {
     }
 }
 
-/// Who has a task, how it stands, and what it asks for.
-fn note(state: plan::State, agent: Option<&str>, needs: Option<Need>) -> String {
-    let agent = agent.map(|agent| format!("@{}, ", clean(agent))).unwrap_or_default();
-    let needs = match needs {
+/// Who has a task, how it stands and why, and what it asks for.
+fn note(task: &TaskView) -> String {
+    let agent = task.agent.as_deref().map(|agent| format!("@{}, ", clean(agent)));
+    let agent = agent.unwrap_or_default();
+    let mut state = if task.claimed { "claimed".to_owned() } else { task.state.to_string() };
+    if let Some(hold) = &task.hold {
+        state.push_str(&format!(": {}", output::line(hold)));
+    }
+    if let Some(until) = task.defer_until {
+        state.push_str(&format!(", deferred until {until}"));
+    }
+    let needs = match task.needs {
         Some(Need::Reassignment) => ", needs reassignment",
         Some(Need::Completion) => ", needs completion",
         None => "",
@@ -148,11 +195,11 @@ pub(super) fn ticked(output: &plan_tick::Output) -> String {
 /// Where the work stands.
 pub(super) fn current(output: &plan_current::Output) -> String {
     let reason = match output.reason {
-        Reason::UnderActive => "under active",
-        Reason::FirstOpen => "first open",
-        Reason::ReadyToClose => "ready to close",
-        Reason::AllSettled => "all settled",
-        Reason::NoTasks => "no tasks",
+        Reason::UnderActive => "the first open task below one that somebody works on",
+        Reason::FirstOpen => "the first open task; nobody works on one",
+        Reason::ReadyToClose => "everything below it is done; complete it",
+        Reason::AllSettled => "every task is completed or cancelled",
+        Reason::NoTasks => "the plan has no tasks",
     };
     match &output.current {
         None => format!("Nothing is current: {reason}.\n"),

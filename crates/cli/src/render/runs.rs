@@ -2,26 +2,32 @@
 
 use punchlist_core::Status;
 use punchlist_core::Time;
+use punchlist_core::driver::StopReason;
 use punchlist_ops::operations::run_show::RunItem;
 use punchlist_ops::operations::{run_list, run_show, run_step};
 use punchlist_ops::views::run::RunView;
 
-use super::ago;
 use super::columns::{aligned, hanging};
 use super::marks::Mark;
+use super::{ago, short, short_among};
 use crate::output::{BOLD, DIM, GREEN, YELLOW, clean, line, width};
 
 pub(super) fn listed(output: &run_list::Output, now: Time) -> String {
     if output.runs.is_empty() {
         return "No runs to show. `punch run \"…\"` begins one.\n".to_owned();
     }
+    let ids: Vec<&str> = output.runs.iter().map(|run| run.id.as_str()).collect();
     let rows = output.runs.iter().map(|run| {
+        let cost = run.usage.cost_usd.map(|cost| format!("${cost:.4}")).unwrap_or_default();
+        let on = run.number.map(|number| format!("#{number} ")).unwrap_or_default();
+        let prompt = line(run.prompt.as_deref().unwrap_or(&run.model));
         vec![
-            run.id.clone(),
+            short_among(&run.id, &ids).to_owned(),
             state(run),
             ago(Time::parse(&run.updated_at), now),
             line(&run.agent),
-            line(&run.model),
+            cost,
+            format!("{on}{prompt}"),
         ]
     });
     aligned(rows.collect(), width()) + &super::more(output.next_cursor.as_ref())
@@ -30,9 +36,28 @@ pub(super) fn listed(output: &run_list::Output, now: Time) -> String {
 /// What it waits for, or why it ended, in a word.
 fn state(run: &RunView) -> String {
     match (run.stop_reason, &run.waits_for) {
-        (Some(reason), _) => reason.code().to_owned(),
-        (None, Some(wait)) => line(&format!("waits: {}", wait.kind)),
+        (Some(reason), _) => ended(reason).to_owned(),
+        (None, Some(wait)) => match &*wait.kind {
+            "gate" => "waits for you".to_owned(),
+            "delegations" => "waits for an agent".to_owned(),
+            kind => line(&format!("waits: {kind}")),
+        },
         (None, None) => run.state.name().to_owned(),
+    }
+}
+
+/// Why a run ended, in a word or two.
+pub(crate) fn ended(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::Drained => "done",
+        StopReason::NoPlan => "answered",
+        StopReason::SwitchedOff => "stopped early",
+        StopReason::GateOpen => "waits for you",
+        StopReason::ContinuationCap | StopReason::IterationCap => "limit reached",
+        StopReason::TokenGuard | StopReason::MaxTokens => "out of tokens",
+        StopReason::NoProgress => "no progress",
+        StopReason::Error => "failed",
+        other => other.code(),
     }
 }
 
@@ -65,7 +90,7 @@ fn block<'i>(
     }
     items.for_each(|item| add(&item_line(item)));
     add(&used(run));
-    add(&format!("run {}", run.id));
+    add(&format!("run {}", short(&run.id)));
     shown
 }
 
@@ -76,7 +101,7 @@ pub(super) fn stepped(output: &run_step::Output) -> String {
 
 /// A run that was asked to end.
 pub(super) fn stopped(run: &RunView) -> String {
-    let id = &run.id;
+    let id = short(&run.id);
     match run.ended_at.is_some() {
         true => format!("{GREEN}Stopped{GREEN:#} run {id}.\n"),
         false => format!("{YELLOW}Asked{YELLOW:#} run {id} to end; it will in a moment.\n"),
@@ -100,10 +125,11 @@ pub(crate) fn stands(run: &RunView) -> String {
 
 /// An item of a run's lists in one line.
 pub(crate) fn item_line(item: &RunItem) -> String {
-    let mark = Mark::from(item.status).text();
+    let is_claimed = item.claimed && !item.status.is_settled();
+    let mark = Mark::from(item.status).or_claimed(is_claimed).or_held(item.hold.is_some()).text();
     let why = match (&item.hold, &item.outcome) {
         (Some(hold), _) => format!(" ({})", line(hold)),
-        (None, _) if item.claimed => " (waits for its reviewer)".to_owned(),
+        (None, _) if item.claimed => " (claimed)".to_owned(),
         (None, Some(outcome)) if item.status == Status::Cancelled => {
             format!(" (cancelled: {})", line(outcome))
         }

@@ -5,18 +5,19 @@ use punchlist_core::session::SessionState;
 use punchlist_ops::operations::{session_context, session_list, session_promote};
 use punchlist_ops::views::SessionView;
 
-use super::ago;
 use super::columns::{aligned, hanging};
+use super::{ago, short, short_among};
 use crate::output::{self, BOLD, GREEN, width};
 
 pub(super) fn listed(output: &session_list::Output, now: Time) -> String {
     if output.sessions.is_empty() {
         return "No sessions to show. `punch session start TITLE` begins one.\n".to_owned();
     }
+    let ids: Vec<&str> = output.sessions.iter().map(|session| session.id.as_str()).collect();
     let rows = output.sessions.iter().map(|session| {
         let issue = session.bound_issue.map(|number| format!("#{number}"));
         vec![
-            session.id.clone(),
+            short_among(&session.id, &ids).to_owned(),
             session.state.name().to_owned(),
             issue.unwrap_or_else(|| "-".to_owned()),
             ago(session.updated_at, now),
@@ -42,33 +43,33 @@ pub(super) fn shown(session: &SessionView, now: Time) -> String {
     if session.ended_at.is_some() {
         add(&format!("ended {}", ago(session.ended_at, now)));
     }
-    add(&format!("session {}", session.id));
+    add(&format!("session {}", short(&session.id)));
     if let Some(host) = &session.host {
         add(&format!("host {host}"));
     }
     if let Some(id) = &session.external_id {
         add(&format!("its host's id {id}"));
     }
-    add(&format!("conversation {}", session.conversation_id));
+    add(&format!("conversation {}", short(&session.conversation_id)));
     shown
 }
 
 /// Bound, unbound or ended: which session, and what it works on now.
 pub(super) fn bound(verb: &str, session: &SessionView) -> String {
-    let (id, title) = (&session.id, output::line(&session.title));
+    let (id, title) = (short(&session.id), output::line(&session.title));
     let on = session.bound_issue.map(|number| format!("; it works on issue #{number}"));
     format!("{GREEN}{verb}{GREEN:#} session {id} ({title}){}.\n", on.unwrap_or_default())
 }
 
 pub(super) fn promoted(output: &session_promote::Output) -> String {
-    let (issue, id) = (&output.issue, &output.session.id);
+    let (issue, id) = (&output.issue, short(&output.session.id));
     let (number, title) = (issue.number, output::line(&issue.title));
     format!("{GREEN}Filed{GREEN:#} issue #{number}: {title}\n  session {id} works on it now\n")
 }
 
 pub(super) fn sent(session: &SessionView) -> String {
-    let (number, id) = (session.bound_issue.unwrap_or_default(), &session.id);
-    let conversation = &session.conversation_id;
+    let (number, id) = (session.bound_issue.unwrap_or_default(), short(&session.id));
+    let conversation = short(&session.conversation_id);
     format!(
         "{GREEN}Sent{GREEN:#} issue #{number} to an agent.\n  session {id}\n  \
          conversation {conversation}\n"
@@ -86,6 +87,6 @@ pub(super) fn context(output: &session_context::Output) -> String {
 /// A session in a line of another page.
 pub(super) fn line(session: &SessionView, now: Time) -> String {
     let (title, state) = (output::line(&session.title), session.state.name());
-    let (id, at) = (&session.id, ago(session.updated_at, now));
+    let (id, at) = (short(&session.id), ago(session.updated_at, now));
     hanging("  ", "  ", &format!("{title} ({state}, {at}) {id}"), width())
 }

@@ -4,6 +4,7 @@ use punchlist_core::Time;
 use punchlist_ops::operations::todo_show;
 use punchlist_ops::views::{TakenTodo, TodoView};
 
+use super::short;
 use super::times::relative;
 use crate::output::{BOLD, DIM, GREEN, RED, YELLOW, line};
 
@@ -19,11 +20,11 @@ pub(super) fn taken(output: &TakenTodo, now: Time) -> String {
 pub(super) fn lease(epoch: Option<i64>, until: Option<Time>, now: Time) -> String {
     let (Some(epoch), Some(until)) = (epoch, until) else { return String::new() };
     let ends = relative(until, now);
-    format!("  {YELLOW}yours{YELLOW:#}, epoch {epoch}; the lease ends {ends}\n")
+    format!("  {YELLOW}yours{YELLOW:#}; the lease ends {ends} (renew with --epoch {epoch})\n")
 }
 
 pub(super) fn one(todo: &TodoView, now: Time) -> String {
-    let (title, status, id) = (line(&todo.title), todo.status, &todo.id);
+    let (title, status, id) = (line(&todo.title), todo.status, id(todo));
     let mut shown = format!("{BOLD}{title}{BOLD:#}  {status}\n  {DIM}{id}{DIM:#}\n");
     let mut add = |text: String| shown.push_str(&format!("  {}\n", line(&text)));
     if let Some(agent) = &todo.assignee {
@@ -33,15 +34,20 @@ pub(super) fn one(todo: &TodoView, now: Time) -> String {
         add(format!("claimed by {}, waits for its reviewer", claim.by));
     }
     if let Some(hold) = &todo.hold {
-        add(format!("on hold ({}): {}", hold.kind.name(), hold.reason));
+        add(format!("{}: {}", hold.kind.name().replace('_', " "), hold.reason));
     }
     if let Some(until) = todo.defer_until {
-        add(format!("rests; back {}", relative(until, now)));
+        add(format!("deferred until {until}, {}", relative(until, now)));
     }
     if let Some(outcome) = &todo.outcome {
         add(format!("→ {outcome}"));
     }
     shown
+}
+
+/// What an item is named by: its number where it has one, else its short id.
+fn id(todo: &TodoView) -> String {
+    todo.seq.map_or_else(|| short(&todo.id).to_owned(), |seq| format!("t{seq}"))
 }
 
 /// An answer of `todo_show`: badges first, then the words, then what happened.
@@ -55,7 +61,8 @@ pub(super) fn shown(output: &todo_show::Output, now: Time) -> String {
             "blocked" | "awaiting_approval" | "claimed" => YELLOW,
             _ => DIM,
         };
-        text.push_str(&format!("{colour}[{}]{colour:#} ", line(badge)));
+        let badge = line(badge).replace('_', " ");
+        text.push_str(&format!("{colour}[{badge}]{colour:#} "));
     }
     text.push_str(&format!("{BOLD}{}{BOLD:#}\n", line(&todo.title)));
     let mut add = |label: &str, value: &str| {
@@ -67,7 +74,7 @@ pub(super) fn shown(output: &todo_show::Output, now: Time) -> String {
         parts.into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join(between)
     };
     let list = &output.list;
-    add("id", &todo.id);
+    add("id", &id(todo));
     add("in", &joined([&list.mission, &list.pillar], "/"));
     add("plan", &joined([&list.plan_file, &list.branch], " on "));
     add("agent", todo.assignee.as_deref().unwrap_or_default());

@@ -6,6 +6,7 @@ use punchlist_ops::token::IdentityRule;
 
 use super::columns::aligned;
 use super::times::relative;
+use super::{short, short_among};
 use crate::output::{BOLD, DIM, GREEN, line, width};
 
 pub(super) fn made(output: &token_new::Output, now: Time) -> String {
@@ -13,7 +14,7 @@ pub(super) fn made(output: &token_new::Output, now: Time) -> String {
         Some(time) => format!("ends {}", relative(time, now)),
         None => "does not expire".to_owned(),
     };
-    let (role, token, id) = (output.role, line(&output.token), &output.id);
+    let (role, token, id) = (output.role, line(&output.token), short(&output.id));
     let reach = line(&output.reach.words());
     format!(
         "{GREEN}Made{GREEN:#} a token for the role {role}; it {ends}.\n\
@@ -27,11 +28,12 @@ pub(super) fn listed(output: &token_list::Output, now: Time) -> String {
     if output.tokens.is_empty() {
         return "There are no tokens. `punch token new --role …` makes one.\n".to_owned();
     }
+    let ids: Vec<&str> = output.tokens.iter().map(|token| token.id.as_str()).collect();
     let rows = output.tokens.iter().map(|token| {
         let ends = token.expires_at.map(|time| format!("ends {}", relative(time, now)));
         let gone = token.revoked_at.map(|time| format!("revoked {}", relative(time, now)));
         vec![
-            token.id.clone(),
+            short_among(&token.id, &ids).to_owned(),
             token.role.name().to_owned(),
             line(token.agent.as_deref().unwrap_or_default()),
             gone.or(ends).unwrap_or_else(|| "valid".to_owned()),
@@ -42,8 +44,8 @@ pub(super) fn listed(output: &token_list::Output, now: Time) -> String {
 }
 
 pub(super) fn revoked(token: &token_list::TokenRow) -> String {
-    let (id, role) = (&token.id, token.role);
-    format!("{GREEN}Revoked{GREEN:#} {id} ({role}); from now on it proves nothing.\n")
+    let (id, role) = (short(&token.id), token.role);
+    format!("{GREEN}Revoked{GREEN:#} {id} ({role}); it is not valid any more.\n")
 }
 
 pub(super) fn identity(output: &store_identity::Output) -> String {

@@ -140,6 +140,10 @@ pub struct ItemView {
     pub origin_agent: String,
     pub claim: Option<ClaimView>,
     pub hold: Option<HoldView>,
+    /// Until when it is deferred.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub defer_until: Option<Time>,
     pub notes: Vec<String>,
     /// When the operator confirmed a criterion; null: proposed.
     #[schemars(with = "Option<String>")]
@@ -192,6 +196,7 @@ impl ItemView {
             origin_agent: todo.origin_agent.to_string(),
             claim: todo.claim.as_deref().map(ClaimView::from),
             hold: todo.hold.as_deref().map(HoldView::from),
+            defer_until: todo.defer_until,
             notes: texts(notes, todo),
             ratified_at: todo.ratified_at,
             accepted_at: accepted.then_some(todo.settled_at).flatten(),

@@ -71,6 +71,9 @@ fn every_field_of_an_issue_comes_back(backend: Backend) {
         created_at: at,
         updated_at: at.plus_seconds(1),
         defer_until: Some(at.plus_seconds(2)),
+        labels: vec!["a \"b\"".to_owned()],
+        priority: None,
+        assignee: Some("ann".to_owned()),
     };
     let written = issue.clone();
     fixture.store.write(move |tx| tx.insert_issue(&written)).unwrap();
@@ -80,6 +83,9 @@ fn every_field_of_an_issue_comes_back(backend: Backend) {
         revision: 13,
         updated_at: at.plus_seconds(5),
         defer_until: None,
+        labels: Vec::new(),
+        priority: None,
+        assignee: None,
         ..issue.clone()
     };
     assert_eq!(fixture.read(move |tx| tx.issue(project, 7, Lock::No)), Some(issue.clone()));

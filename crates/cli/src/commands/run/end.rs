@@ -15,6 +15,7 @@ use crate::output;
 use crate::output::{BOLD, GREEN, YELLOW};
 use crate::render::columns::hanging;
 use crate::render::runs::{item_line, used};
+use crate::render::short;
 
 /// What `run_show` says of it.
 #[derive(Debug)]
@@ -141,7 +142,7 @@ impl End {
                 let mark = if reason.is_drained() { GREEN } else { YELLOW };
                 (mark, self.why(reason))
             }
-            None => (YELLOW, "Left as it is; it goes on where it stands.".to_owned()),
+            None => (YELLOW, "Left as it is; it can be resumed.".to_owned()),
         };
         if !why.is_empty() {
             for line in hanging("", "", &why, width).lines() {
@@ -162,13 +163,13 @@ impl End {
         };
         let detail = run.stop_detail.as_deref().map(output::line);
         let detail = detail.map_or(String::new(), |detail| format!(": {detail}"));
-        format!("Stopped ({}): {words}{detail}.", reason.code())
+        format!("Stopped: {words}{detail}.")
     }
 
     /// What the person can do now, where something is left.
     fn next_step(&self, flags: &Flags) -> String {
-        let id = &self.run().id;
-        let session = self.run().session_id.as_deref().unwrap_or_default();
+        let id = short(&self.run().id);
+        let session = self.run().session_id.as_deref().map(short).unwrap_or_default();
         let next = match self.reason() {
             Some(StopReason::GateOpen) => {
                 format!("waiting for an answer: punch inbox, then punch run --resume {id}")
@@ -181,7 +182,7 @@ impl End {
             }
             None => format!("punch run --resume {id}"),
             Some(reason) if !reason.is_drained() && !session.is_empty() => {
-                let agent = flags.agent.as_ref().map(|agent| format!(" --agent {agent}"));
+                let agent = flags.agent.as_ref().map(|agent| format!(" --with {agent}"));
                 let model = flags.model.as_ref().map(|model| format!(" --model {model}"));
                 let (agent, model) = (agent.unwrap_or_default(), model.unwrap_or_default());
                 format!("punch run \"Go on\" --session {session}{agent}{model}")

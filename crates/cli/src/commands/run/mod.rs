@@ -55,12 +55,12 @@ pub(crate) fn command() -> Command {
         Arg::new(name).long(name).value_name("N").help(help).value_parser(value_parser!(i64))
     };
     Command::new("run")
-        .about("Let an agent answer, and go on until its list is drained")
+        .about("Let an agent answer, and keep it going until its list is done")
         .long_about(
-            "Let an agent answer, and go on until its list is drained.\n\n\
+            "Let an agent answer, and keep it going until its list is done.\n\n\
              What it says goes to standard output; its plan, the tools it calls and each \
              continuation with its reason go to standard error. The agent is the one that \
-             punchlist.toml names (--agent, default `primary`), or any model you name. With \
+             punchlist.toml names (--with, default `primary`), or any model you name. With \
              --session or --conversation it goes on in that chat, with --issue it works on that \
              issue.\n\n\
              Ctrl-C stops it cleanly, a second one at once. What is killed goes on with --resume, \
@@ -73,6 +73,12 @@ pub(crate) fn command() -> Command {
                 .required_unless_present("resume"),
         )
         .arg(
+            Arg::new("with")
+                .long("with")
+                .value_name("NAME")
+                .help("The agent that answers, as punchlist.toml names it [default: primary]"),
+        )
+        .arg(
             Arg::new("model")
                 .long("model")
                 .value_name("SPEC")
@@ -81,9 +87,10 @@ pub(crate) fn command() -> Command {
         .arg(Arg::new("plan").long("plan").value_name("FILE").help("The plan it is to work on"))
         .arg(
             Arg::new("auto-complete-todos")
-                .long("auto-complete-todos")
+                .long("until-done")
+                .alias("auto-complete-todos")
                 .value_name("BOOL")
-                .help("Let it go on by itself while its list is open [default: what is configured]")
+                .help("Keep it going until its list is done [default: what is configured]")
                 .num_args(0..=1)
                 .require_equals(true)
                 .default_missing_value("true")
@@ -103,18 +110,29 @@ pub(crate) fn command() -> Command {
         .after_help(
             "Exit codes: 0 nothing is left to do, 1 stopped with work left (the reason is \
              printed).\n\nExamples:\n  \
-             punch run \"Make the tests green\" --auto-complete-todos\n  \
-             punch run \"Go on\" --issue 4 --agent coder\n  \
-             punch run --resume 01JCQ0000000000000000000AB",
+             punch run \"Make the tests green\" --until-done\n  \
+             punch run \"Go on\" --issue 4 --with coder\n  \
+             punch run --resume 4F7Q",
         )
+}
+
+/// Goes on with a run, as `punch run --resume` does.
+pub(super) fn resume(globals: &Globals, id: &str) -> Result<(), Failure> {
+    let words = ["punch", "run", "--resume", id];
+    let matches = crate::args::tree(Some("run"), None).try_get_matches_from(words)?;
+    match matches.subcommand() {
+        Some((_, matches)) => run(globals, matches),
+        None => Ok(()),
+    }
 }
 
 pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
     // Before anything starts a thread.
     let stop = Stop::on_signals();
     let mut globals = globals.clone();
-    // `--agent` says who answers, not who asks.
-    let agent = globals.take_for_field("agent", matches);
+    // `--agent` is the old spelling of `--with`: it says who answers here, not who asks.
+    let old = globals.take_for_field("agent", matches);
+    let agent = matches.get_one::<String>("with").cloned().or(old);
     worker::keep_our_environment();
     worker::end_strays();
     let config = settings::read()?.config;
