@@ -6,6 +6,7 @@ mod attack;
 mod cursors;
 mod delegations;
 mod every_operation;
+mod everyday;
 mod explanations;
 mod gates;
 mod idempotency;

@@ -83,9 +83,6 @@ fn every_field_of_an_issue_comes_back(backend: Backend) {
         revision: 13,
         updated_at: at.plus_seconds(5),
         defer_until: None,
-        labels: Vec::new(),
-        priority: None,
-        assignee: None,
         ..issue.clone()
     };
     assert_eq!(fixture.read(move |tx| tx.issue(project, 7, Lock::No)), Some(issue.clone()));
