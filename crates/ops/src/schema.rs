@@ -1,14 +1,20 @@
-//! JSON Schemas of inputs and outputs, made from the structs, in the plain form hosts like.
+//! JSON Schemas of inputs and outputs, generated from the structs, in the simple form that hosts
+//! handle well.
 //!
-//! Sub-schemas are inlined (`$ref` breaks weak clients), titles and formats go. In an input what
-//! is optional is simply not required; in an output a field that may be null says so, because
-//! clients check answers against it.
+//! Sub-schemas are inlined (`$ref` breaks weak clients), and titles and formats are removed. In an
+//! input, an optional field is simply not required. In an output, a field that may be null says so,
+//! because clients validate answers against the schema.
 
-use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 
-/// The schema of what is read.
+use crate::catalogue::CATALOGUE;
+
+/// Generates the schema of a type; the types it contains go into the generator's definitions.
+pub(crate) type Generate = fn(&mut SchemaGenerator) -> Schema;
+
+/// The schema of an input.
 #[must_use]
 pub fn of_input<T: JsonSchema>() -> Value {
     let mut schema = generate::<T>(settings());
@@ -16,7 +22,7 @@ pub fn of_input<T: JsonSchema>() -> Value {
     schema
 }
 
-/// The schema of what is answered.
+/// The schema of an output.
 #[must_use]
 pub fn of_output<T: JsonSchema>() -> Value {
     let mut schema = generate::<T>(settings().for_serialize());
@@ -33,6 +39,61 @@ fn settings() -> SchemaSettings {
 
 fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
     settings.into_generator().into_root_schema_for::<T>().to_value()
+}
+
+/// Says an enum whose variants are objects of one property as one object of which one property is
+/// given: weak clients do not understand `oneOf`.
+pub(crate) fn one_property(schema: &mut schemars::Schema) {
+    let Some(Value::Array(options)) = schema.remove("oneOf") else { return };
+    let mut properties = Map::new();
+    for mut option in options {
+        let description = option.get("description").cloned();
+        let Some(Value::Object(found)) = option.get_mut("properties").map(Value::take) else {
+            continue;
+        };
+        for (name, mut property) in found {
+            if let (Some(text), Some(property)) = (&description, property.as_object_mut()) {
+                property.insert("description".into(), text.clone());
+            }
+            properties.insert(name, property);
+        }
+    }
+    schema.insert("type".into(), "object".into());
+    schema.insert("properties".into(), properties.into());
+    schema.insert("additionalProperties".into(), false.into());
+    schema.insert("minProperties".into(), 1.into());
+    schema.insert("maxProperties".into(), 1.into());
+}
+
+/// The schemas of all operations; each shared type is written once and referred to by name.
+#[derive(Debug)]
+pub struct Shared {
+    /// Name, input and output of each operation, in the order of the catalogue.
+    pub operations: Vec<(&'static str, Value, Value)>,
+    /// The types that inputs share.
+    pub inputs: Map<String, Value>,
+    /// The types that outputs share: the views.
+    pub outputs: Map<String, Value>,
+}
+
+/// The schemas of the whole catalogue with `$ref`, for people who review them.
+#[must_use]
+pub fn shared() -> Shared {
+    let mut readers = SchemaSettings::draft2020_12().into_generator();
+    let mut writers = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let operations = CATALOGUE.iter().map(|operation| {
+        let mut input = (operation.input_type)(&mut readers).to_value();
+        let mut output = (operation.output_type)(&mut writers).to_value();
+        plain(&mut input, true);
+        plain(&mut output, false);
+        (operation.name, input, output)
+    });
+    let operations = operations.collect();
+    let (mut inputs, mut outputs) =
+        (readers.take_definitions(true), writers.take_definitions(true));
+    inputs.values_mut().for_each(|schema| plain(schema, true));
+    outputs.values_mut().for_each(|schema| plain(schema, false));
+    Shared { operations, inputs, outputs }
 }
 
 /// The text of a schema's own doc comment.
@@ -53,12 +114,12 @@ fn plain(schema: &mut Value, drop_null: bool) {
                 without_null(object);
             }
             one_of_constants(object);
-            // Where a comment breaks its lines is a matter of the source.
+            // Join the lines: line breaks in a doc comment have no meaning.
             if let Some(Value::String(text)) = object.get_mut("description") {
                 *text = text.replace('\n', " ");
             }
             for (key, inner) in object.iter_mut() {
-                // Names of properties are not keywords.
+                // The names of properties are not schema keywords.
                 if key == "properties" {
                     if let Value::Object(properties) = inner {
                         properties.values_mut().for_each(|inner| plain(inner, drop_null));
@@ -97,7 +158,8 @@ fn without_null(object: &mut Map<String, Value>) {
     }
 }
 
-/// An enum whose variants have doc comments comes as `oneOf` constants; say it as one `enum`.
+/// An enum whose variants have doc comments is generated as `oneOf` constants; rewrite it as one
+/// `enum`.
 fn one_of_constants(object: &mut Map<String, Value>) {
     let Some(Value::Array(options)) = object.get("oneOf") else {
         return;

@@ -3,8 +3,9 @@
 use punchlist_core::Status;
 use punchlist_core::Time;
 use punchlist_core::driver::StopReason;
+use punchlist_core::run::RunState;
 use punchlist_ops::operations::run_show::RunItem;
-use punchlist_ops::operations::{run_list, run_show, run_step};
+use punchlist_ops::operations::{run_list, run_show};
 use punchlist_ops::views::run::RunView;
 
 use super::columns::{aligned, hanging};
@@ -95,8 +96,8 @@ fn block<'i>(
 }
 
 /// A step that was written down.
-pub(super) fn stepped(output: &run_step::Output) -> String {
-    format!("The run is {}.\n", output.state.name())
+pub(super) fn stepped(state: RunState) -> String {
+    format!("The run is {}.\n", state.name())
 }
 
 /// A run that was asked to end.

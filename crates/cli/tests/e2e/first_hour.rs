@@ -72,7 +72,8 @@ fn first_hour(columns: u16) -> String {
     desk.agent("session_bind", &json!({ "number": 1 }));
     desk.agent("todo", &json!({ "action": "add", "items": ["Read the log", "Fix the header"] }));
     desk.agent("todo", &json!({ "action": "done", "content": "Read the log" }));
-    for (content, evidence) in [("A test covers it", "test:login"), ("It works on Safari", "note:tried")]
+    for (content, evidence) in
+        [("A test covers it", "test:login"), ("It works on Safari", "note:tried")]
     {
         let done = json!({ "action": "done", "content": content, "evidence": [evidence] });
         desk.agent("todo", &done);

@@ -172,9 +172,7 @@ impl Refusal {
             Self::NotYourProposal { delegator } => format!("{delegator} decides on it"),
             Self::ItemsRequired => "give `items`, or accept the proposal as it is".into(),
             Self::NoChecklist => "bind an issue before delegating".into(),
-            Self::BadPlan { .. } => {
-                "nothing was imported: fix the file and import it again".into()
-            }
+            Self::BadPlan { .. } => "nothing was imported: fix the file and import it again".into(),
             Self::PlanElsewhere { branches, .. } => {
                 format!("name its branch: --branch {}", branches.join(" or "))
             }

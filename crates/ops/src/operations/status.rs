@@ -1,6 +1,6 @@
-//! `status`: where a project stands, at a glance and at any size.
+//! `status`: a project at a glance, at any size.
 //!
-//! It shows the newest lists with their counts and never counts the whole store: a project with
+//! It shows the newest lists with their counts and never counts the whole store, so a project with
 //! a million items answers as fast as a small one.
 
 use punchlist_core::authority::{Action, Subject, may_ever};
@@ -36,7 +36,7 @@ pub struct Input {}
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub project: String,
-    /// Whom the caller acts as.
+    /// The caller, with its role.
     pub actor: String,
     pub role: Role,
     /// Newest first.
@@ -65,7 +65,7 @@ pub struct Output {
     /// What failed in the last days, the newest first.
     #[serde(default)]
     pub failed: Vec<FailedRow>,
-    /// When something last happened.
+    /// The time of the last event.
     #[schemars(with = "Option<String>")]
     pub last_event_at: Option<Time>,
 }
@@ -75,7 +75,7 @@ pub struct Output {
 pub struct ListRow {
     pub id: String,
     pub kind: ListKind,
-    /// What the list hangs on, in words.
+    /// What the list belongs to, in words.
     pub about: String,
     pub summary: Summary,
     #[schemars(with = "String")]
