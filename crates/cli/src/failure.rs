@@ -72,12 +72,11 @@ impl Failure {
 }
 
 /// Fields that hints name, and what people type for them.
-const FIELDS: [(&str, &str); 7] = [
+const FIELDS: [(&str, &str); 6] = [
     ("`takeOver`", "--take-over"),
     ("`forceNew`", "--force-new"),
     ("`confirm`", "--yes"),
     ("`reason`", "--reason"),
-    ("`items`", "--items"),
     ("another planFile", "another file"),
     ("expect revision", "give --expect-revision"),
 ];
@@ -85,6 +84,10 @@ const FIELDS: [(&str, &str); 7] = [
 /// A hint in the words of the command line: commands instead of operations, flags instead of
 /// fields. Programs and models get the hint as it is.
 fn typed(hint: &str) -> String {
+    // About the JSON that `punch call` was given.
+    if hint.starts_with("did you mean") {
+        return hint.to_owned();
+    }
     let mut said = String::new();
     let is_part = |c: char| c.is_ascii_lowercase() || c == '_';
     let mut rest = hint;

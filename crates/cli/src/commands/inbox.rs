@@ -338,7 +338,7 @@ impl Inbox<'_> {
     pub(super) fn meant(&self, named: Option<&str>) -> Result<Option<Meant>, Failure> {
         let envelope = Envelope { idempotency_key: None, ..self.envelope.clone() };
         let list = self.ops.run::<GateList>(&envelope, wanted_gates(Some(GateState::Open)))?;
-        let Some(named) = named.filter(|named| !named.is_empty()) else {
+        let Some(named) = named else {
             return match list.gates.as_slice() {
                 [] => Ok(None),
                 [only] => Ok(Some(Meant::Gate(only.id.clone()))),
@@ -350,7 +350,7 @@ impl Inbox<'_> {
             };
         };
         let is_review = |id: &str| list.reviews.iter().any(|item| item.todo_id == id);
-        if GateId::parse(named).is_some() {
+        if named.is_empty() || GateId::parse(named).is_some() {
             let id = named.to_owned();
             return Ok(Some(if is_review(named) { Meant::Review(id) } else { Meant::Gate(id) }));
         }

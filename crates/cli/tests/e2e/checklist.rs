@@ -107,8 +107,10 @@ fn the_checklist_is_kept_by_short_commands(backend: Backend) {
     assert!(unblocked.contains("  [ ] Write tests\n"), "{unblocked}");
     let (_, dropped) = changed(&["todo", "drop", "tell", "--reason", "nobody asked"]);
     assert!(dropped.contains("  [-] Tell people\n"), "{dropped}");
-    let evidence = ["todo", "done", "a test", "--evidence", "test:login", "--evidence", "pr:12"];
-    let (_, claimed) = changed(&evidence);
+    let evidence =
+        ["todo", "done", "A test covers it", "--evidence", "test:login", "--evidence", "pr:12"];
+    desk.agent(&evidence).said();
+    let claimed = said(&["todo", "view"]);
     assert!(claimed.contains("  [?] A test covers it\n      claimed by "), "{claimed}");
     assert!(claimed.contains("0 of 2 criteria met, 1 claimed"), "{claimed}");
     let criterion = &desk.issue()["criteria"][1];

@@ -61,7 +61,7 @@ fn an_escalation_is_shown_and_answered_by_flags(backend: Backend) {
     let said = desk.punch(&["inbox", "answer", "--extend", "2026-12-01"]).said();
     assert!(said.starts_with("Extended to 2026-12-01.\n"), "{said}");
     assert_eq!(todo(&desk, "Write it down")["deadline"], "2026-12-01");
-    assert_eq!(desk.punch(&["inbox"]).said(), "Nothing waits for you.\n");
+    assert_eq!(desk.punch(&["inbox"]).said(), "Nothing is waiting for you.\n");
 }
 
 /// Who runs the tests decides what the operator is called.

@@ -20,7 +20,12 @@ fn listed(help: &str) -> Vec<String> {
     for line in help.lines() {
         match line.split_whitespace().next() {
             _ if groups.contains(&line) => is_list = true,
-            Some(word) if is_list && line.starts_with("  ") => commands.push(word.to_owned()),
+            Some(word) if is_list && line.starts_with("  ") => {
+                // The rest of a long line is indented further.
+                if !line.starts_with("   ") {
+                    commands.push(word.to_owned());
+                }
+            }
             _ => is_list = false,
         }
     }

@@ -235,8 +235,9 @@ impl Tx<'_> {
         let project = project.to_string();
         let rows = self.query(
             sql!(
-                "SELECT i.number, t.kind, t.status, CASE WHEN t.claim IS NULL THEN 0 ELSE 1 END, \
-                 count(*) FROM issues AS i JOIN lists AS l ON l.project_id = i.project_id \
+                "SELECT i.number, t.kind, t.status, \
+                 CAST(CASE WHEN t.claim IS NULL THEN 0 ELSE 1 END AS BIGINT), count(*) \
+                 FROM issues AS i JOIN lists AS l ON l.project_id = i.project_id \
                  AND l.kind = 'issue' AND l.scope_outer = i.id AND l.scope_inner = '' \
                  JOIN todos AS t ON t.list_id = l.id WHERE i.project_id = $1 \
                  AND i.number BETWEEN $2 AND $3 AND t.removed_at IS NULL \
