@@ -59,7 +59,7 @@ pub struct Session {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused_by: Option<Role>,
     /// How far whoever started it reaches: without an issue it is only theirs.
-    #[serde(default, skip_serializing_if = "Reach::is_everything")]
+    #[serde(default, skip_serializing_if = "Reach::is_default")]
     pub reach: Reach,
     pub started_by: String,
     pub created_at: Time,

@@ -146,7 +146,7 @@ fn digest(operation: &str, envelope: &Envelope, input: &Value) -> String {
         &envelope.project,
         // An answer that was kept for a wider token, or another role, is not for this one.
         envelope.actor.role.name(),
-        &serde_json::to_string(&envelope.actor.reach).unwrap_or_default(),
+        &serde_json::to_string(&envelope.actor.reach.without_token()).unwrap_or_default(),
         context.session.as_deref().unwrap_or_default(),
         context.conversation.as_deref().unwrap_or_default(),
         context.turn.as_deref().unwrap_or_default(),

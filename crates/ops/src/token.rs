@@ -3,8 +3,9 @@
 //! Also records whether the store has an operator yet (ADR 0008).
 
 use punchlist_core::authority::Action;
-use punchlist_core::{Actor, Time};
+use punchlist_core::{Actor, Reach, Time, TokenId};
 use punchlist_store::migrate::IDENTITY_TO_COME;
+use punchlist_store::rows::tokens::Token;
 use punchlist_store::{Target, Tx};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,13 +65,10 @@ impl Ops {
             .store()?
             .read(move |tx| Ok::<_, Error>((tx.token_by_digest(&digest)?, tx.clock()?)))?;
         let token = found.ok_or(Error::BadToken { fault: TokenFault::Unknown })?;
-        if let Some(at) = token.revoked_at {
-            return Err(Error::BadToken { fault: TokenFault::Revoked { at } });
-        }
-        if let Some(at) = token.expires_at.filter(|at| *at <= clock) {
-            return Err(Error::BadToken { fault: TokenFault::Expired { at } });
-        }
-        Ok((prove_by(&token, facts)?, Proof::Token(token.id)))
+        is_valid(&token, clock)?;
+        let mut actor = prove_by(&token, facts)?;
+        actor.reach.token = Some(token.id.to_string());
+        Ok((actor, Proof::Token(token.id)))
     }
 
     /// May a caller with this proof use the store at all? For callers outside the catalogue;
@@ -117,6 +115,27 @@ impl Ops {
             return Ok(());
         }
         Ok(store.write(move |tx| operator_seen(tx, now))?)
+    }
+}
+
+/// Refuses a token that was revoked or has expired, by the database's clock.
+fn is_valid(token: &Token, clock: Time) -> Result<(), Error> {
+    if let Some(at) = token.revoked_at {
+        return Err(Error::BadToken { fault: TokenFault::Revoked { at } });
+    }
+    if let Some(at) = token.expires_at.filter(|at| *at <= clock) {
+        return Err(Error::BadToken { fault: TokenFault::Expired { at } });
+    }
+    Ok(())
+}
+
+/// Is the token that a run was started with still valid? Asked at every step that acts, so that
+/// revoking a token also stops the runs that were started with it.
+pub(crate) fn holds(tx: &mut Tx<'_>, reach: &Reach) -> Result<(), Error> {
+    let Some(id) = reach.token.as_deref().and_then(TokenId::parse) else { return Ok(()) };
+    match tx.token(id)? {
+        Some(token) => is_valid(&token, tx.clock()?),
+        None => Err(Error::BadToken { fault: TokenFault::Unknown }),
     }
 }
 

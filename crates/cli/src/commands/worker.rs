@@ -57,7 +57,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let nobody_listens = AtomicBool::new(false);
     let models = Shelf::default();
     let telemetry = caller::telemetry();
-    let config = settings::read()?.config;
+    let config = settings::read()?.for_all_projects(&envelope.project);
     let tools = ConfiguredTools::new(&ops, &config, caller::folder(), &caller::ticking);
     let listened = |told: std::io::Result<()>| {
         if told.is_err() {
@@ -69,7 +69,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let worker = Worker {
         executor: Some(&envelope.actor),
         ops: &ops,
-        agents: Arc::clone(&envelope.agents),
+        agents: Arc::clone(&config.agents),
         models: &models,
         outside: &tools,
         pump: Pump::default(),

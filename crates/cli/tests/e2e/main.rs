@@ -11,6 +11,7 @@
 )]
 
 mod attacks;
+mod attacks_runs;
 mod backlog;
 mod backup;
 mod bad_input;

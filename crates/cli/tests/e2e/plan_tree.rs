@@ -36,7 +36,7 @@ fn the_tree_fits_into_narrow_and_wide_terminals() {
     assert_eq!(
         narrow,
         "[ ] t1 Implement authentication (pending)\n  [x] t2 Brainstorm (completed)\n  \
-         [/] t3 漢字漢字漢字漢字 and more words than\n        fit here (@backend, active)\n    \
+         [/] t3 漢字漢字漢字漢字 and more words\n         than fit here (@backend, active)\n    \
          [ ] t4 Deep (pending)  <-- current\n"
     );
     // Colours on a terminal, and none where they are not wanted.

@@ -25,6 +25,8 @@ impl Call<'_, '_> {
         let session = self.session_to_delegate_in()?;
         let decision = self.decided(command, (project, session.as_ref()), (project, &project))?;
         let delegation = self.record_delegation(project, None, &decision)?;
+        // What a narrowed token makes must lie within its reach.
+        self.reach_delegation(&delegation)?;
         if let Some(todo) = delegation.todo_id {
             let (mut list, todo_id) = self.todo(&todo.to_string())?;
             if let Some(then) = list.todo(todo_id).and_then(follow::tried_again) {

@@ -46,7 +46,10 @@ impl Call<'_, '_> {
                 for (id, decision) in superseded {
                     self.record_gate(project_id, known(id), &decision)?;
                 }
-                self.record_gate(project_id, None, &opened)
+                let gate = self.record_gate(project_id, None, &opened)?;
+                // What a narrowed token makes must lie within its reach.
+                self.reach_gate(&gate)?;
+                Ok(gate)
             }
         }
     }

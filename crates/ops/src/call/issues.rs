@@ -70,13 +70,13 @@ impl Call<'_, '_> {
     ) -> Result<Issue, Error> {
         let project = issue.project_id;
         let (session, sign_off, checklist) = if command.status.is_closed() {
-            let session = self.session(Lock::No)?.map(|session| session.id);
-            (session, self.tx.sign_off(issue.id)?, self.checklist(&issue)?)
+            (self.session(Lock::No)?, self.tx.sign_off(issue.id)?, self.checklist(&issue)?)
         } else {
             (None, None, None)
         };
         let sign_off = sign_off.as_ref();
-        let closing = Closing { session, sign_off, checklist: checklist.as_ref(), open_children };
+        let (session, checklist) = (session.as_ref(), checklist.as_ref());
+        let closing = Closing { session, sign_off, checklist, open_children };
         let decision = self.decided(command, (&issue, closing), (project, &issue.id))?;
         self.record_issue(project, Some(issue), &decision)
     }

@@ -128,6 +128,7 @@ impl Define for TokenNew {
             number: input.number,
             plan_file: text(&input.plan_file),
             session,
+            token: None,
         };
         if !envelope.actor.reach.contains(&reach) {
             return Err(Refusal::OutOfReach { missing: reach.words() }.into());
