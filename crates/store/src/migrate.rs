@@ -94,6 +94,11 @@ pub const MIGRATIONS: &[Migration] = &[
         postgres: include_str!("schema/postgres/0013_session_reach.sql"),
     },
     Migration {
+        version: 16,
+        sqlite: include_str!("schema/sqlite/0016_everyday.sql"),
+        postgres: include_str!("schema/postgres/0016_everyday.sql"),
+    },
+    Migration {
         version: 22,
         sqlite: include_str!("schema/sqlite/0022_gate_reach.sql"),
         postgres: include_str!("schema/postgres/0022_gate_reach.sql"),

@@ -11,12 +11,12 @@ use punchlist_core::authority::Action;
 use punchlist_ops::care::{BackedUp, Restore};
 use punchlist_ops::{Error, Ops};
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::args::Globals;
 use crate::failure::Failure;
+use crate::render::copies;
 use crate::stop::Stop;
-use crate::{caller, output, render};
+use crate::{caller, output};
 
 const POSTGRES: &str = "A PostgreSQL store is backed up with pg_dump and put back with pg_restore.";
 
@@ -108,7 +108,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
             meter.show(done, total)
         })
     };
-    show(globals, "backup", &once()?)?;
+    show(globals, copies::backed_up, &once()?)?;
     let Some(every) = every else {
         return Ok(());
     };
@@ -119,7 +119,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
             _ => {}
         }
         match once() {
-            Ok(backed_up) => show(globals, "backup", &backed_up)?,
+            Ok(backed_up) => show(globals, copies::backed_up, &backed_up)?,
             // The first one worked: what fails now may work again next time.
             Err(error) if error.code() == "stopped" => break,
             Err(error) => output::warn(&format!("no backup this time: {error}")),
@@ -143,16 +143,14 @@ pub(crate) fn restore(globals: &Globals, matches: &ArgMatches) -> Result<(), Fai
     let wish = Restore { from, overwrite, facts, token, project, now };
     let restored = ops.restore(wish, &mut |done, total| meter.show(done, total))?;
     drop(meter);
-    show(globals, "restore", &restored)
+    show(globals, copies::restored, &restored)
 }
 
-fn show(globals: &Globals, command: &str, answer: &impl Serialize) -> Result<(), Failure> {
-    let answer: Value =
-        serde_json::to_value(answer).map_err(|error| Failure::Io(error.to_string()))?;
+fn show<T: Serialize>(globals: &Globals, words: fn(&T) -> String, done: &T) -> Result<(), Failure> {
     if globals.json {
-        output::print(&output::json_text(&answer))?;
+        output::print_json(done)?;
     } else if !globals.quiet {
-        output::print(&render::copies::render(command, &answer))?;
+        output::print(&words(done))?;
     }
     Ok(())
 }

@@ -36,12 +36,11 @@ pub(crate) fn run(globals: &Globals) -> Result<(), Failure> {
     let store = ops.examine();
     let store = if sees_all { store } else { store.in_short() };
     let ok = store.ok;
-    // Hosts are looked at once there are some.
-    let answer = json!({ "store": store, "hosts": [] });
     if globals.json {
-        output::print(&output::json_text(&answer))?;
+        // Hosts are looked at once there are some.
+        output::print_json(&json!({ "store": store, "hosts": [] }))?;
     } else if !globals.quiet || !ok {
-        output::print(&render::doctor::render(&answer))?;
+        output::print(&render::doctor::render(&store))?;
     }
     if ok { Ok(()) } else { Err(Failure::Told(1)) }
 }

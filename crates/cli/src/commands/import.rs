@@ -91,7 +91,7 @@ fn store(globals: &Globals, file: &Path) -> Result<(), Failure> {
     let asking = Asking { facts, token: token.as_deref(), now: caller::now()? };
     let imported = ops.import(&asking, &mut *from)?;
     if globals.json {
-        output::print(&output::json_text(&json!(imported)))?;
+        output::print_json(&imported)?;
     } else if !globals.quiet {
         let (rows, events) = (imported.rows, imported.events);
         output::print(&format!("Imported {rows} rows ({events} events).\n"))?;

@@ -12,20 +12,24 @@ mod edit;
 mod editor;
 mod export;
 mod follow;
+pub(crate) mod help;
 mod import;
 mod inbox;
 mod inbox_answer;
+mod issue_verbs;
 mod live;
 mod mcp;
 mod mission;
 mod mission_init;
 mod mission_new;
 mod operation;
+mod plan;
 mod plan_watch;
 mod prompt;
 mod run;
 mod secret_file;
 mod serve;
+mod sign_off;
 mod store;
 mod worker;
 
@@ -54,6 +58,7 @@ pub(crate) const FIXED: [&str; 15] = [
     "export",
     "import",
     "completions",
+    "help",
 ];
 
 /// Builds one command in full, if there is one of that name.
@@ -61,10 +66,13 @@ pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
     match name {
         "demo" => Some(demo::command()),
         "inbox" => Some(inbox::command()),
-        "issue" => operation::command(name, second).map(|issue| issue.subcommand(edit::command())),
+        "help" => Some(help::command()),
+        "issue" => operation::command(name, second)
+            .map(|issue| issue_verbs::with_verbs(issue).subcommand(edit::command())),
         "todo" => operation::command(name, second).map(|todo| checklist::with_actions(&todo)),
         "plan" => operation::command(name, second)
-            .map(|plan| plan_watch::with_flag(plan).subcommands(backlog::commands())),
+            .map(|plan| plan_watch::with_flag(plan::lenient(plan)))
+            .map(|plan| plan.subcommands(backlog::commands())),
         "mission" => operation::command(name, second).map(mission::with_commands),
         "metric" => operation::command(name, second).map(|group| mission::lenient(name, group)),
         "run" => Some(run::command()),
@@ -100,6 +108,10 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         Some(("issue", matches)) if let Some(("edit", matches)) = matches.subcommand() => {
             edit::run(globals, matches)
         }
+        Some(("issue", matches)) if issue_verbs::is_verb(matches) => {
+            issue_verbs::run(globals, matches)
+        }
+        Some(("help", matches)) => help::run(matches),
         Some(("todo", matches)) if checklist::is_action(matches) => {
             checklist::run(globals, matches)
         }
@@ -115,6 +127,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         {
             plan_watch::run(globals, matches)
         }
+        Some(("plan", matches)) if plan::lacks_file(matches) => plan::run(globals, matches),
         Some(("mission", matches)) => mission::run(globals, matches),
         Some(("metric", matches)) if let Some(given) = matches.subcommand() => {
             mission::run_in("metric", globals, matches, given)
@@ -130,6 +143,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         Some(("serve", matches)) => serve::run(globals, matches),
         Some(("wait", matches)) => follow::wait(globals, matches),
         Some(("log", matches)) if matches.get_flag("follow") => follow::log(globals, matches),
+        Some(("log", matches)) => follow::page(globals, matches),
         Some(("doctor", _)) => doctor::run(globals),
         Some(("config", matches)) => config::run(globals, matches),
         Some(("backup", matches)) => backup::run(globals, matches),
@@ -141,7 +155,8 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         }
         Some(("completions", matches)) => completions::run(matches),
         Some((name, matches)) => operation::run(globals, name, matches),
-        None => Err(Failure::usage("no command was given".to_owned())),
+        // Alone it shows what matters now.
+        None => call::call(globals, find("status")?, json!({})),
     }
 }
 

@@ -25,6 +25,7 @@ mod crash;
 mod crowd;
 mod doctor;
 mod escalations;
+mod first_hour;
 mod follow;
 mod help;
 mod idempotency;

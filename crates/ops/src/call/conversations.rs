@@ -6,6 +6,7 @@ use punchlist_core::mission::answer::{self, Heeded};
 use punchlist_core::run::RunState;
 use punchlist_core::{ConversationId, Refusal, Scope, TodoId};
 use punchlist_store::rows::lists::{Lock, TodoKey};
+use punchlist_store::rows::names::Named;
 
 use super::Call;
 use crate::Error;
@@ -17,7 +18,8 @@ impl Call<'_, '_> {
             let conversation = named.to_owned();
             Error::from(Refusal::UnknownConversation { conversation })
         };
-        let id = ConversationId::parse(named.trim()).ok_or_else(unknown)?;
+        let meant = self.whole_id(named, &[Named::Conversation])?;
+        let id = ConversationId::parse(&meant).ok_or_else(unknown)?;
         let project = self.project()?.ok_or_else(unknown)?;
         let conversation = self.tx.conversation(project, id)?.ok_or_else(unknown)?;
         self.may_read(&conversation)?;

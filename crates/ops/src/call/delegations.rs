@@ -13,6 +13,7 @@ use punchlist_core::{
 };
 use punchlist_store::rows::delegations::{Held, WantedDelegations};
 use punchlist_store::rows::lists::{Lock, TodoKey};
+use punchlist_store::rows::names::Named;
 
 use super::Call;
 use crate::Error;
@@ -132,7 +133,8 @@ impl Call<'_, '_> {
     /// The delegation of an id; one that is not there is a refusal.
     pub(crate) fn delegation(&mut self, named: &str, lock: Lock) -> Result<Held, Error> {
         let unknown = || Error::from(Refusal::UnknownDelegation { delegation: named.to_owned() });
-        let id = DelegationId::parse(named.trim()).ok_or_else(unknown)?;
+        let meant = self.whole_id(named, &[Named::Delegation])?;
+        let id = DelegationId::parse(&meant).ok_or_else(unknown)?;
         let project = self.project()?.ok_or_else(unknown)?;
         let held = self.tx.delegation(project, id, lock)?.ok_or_else(unknown)?;
         super::or_unknown(self.reach_delegation(&held.0), unknown)?;

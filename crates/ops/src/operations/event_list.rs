@@ -49,7 +49,7 @@ pub struct Output {
     pub next_cursor: Option<i64>,
 }
 
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EventRow {
     pub seq: i64,
     /// The version of the data's format.

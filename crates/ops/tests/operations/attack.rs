@@ -17,6 +17,9 @@ use crate::every_operation::{caller, working_input};
 const HARMLESS: &[(&str, Shows)] = &[
     ("authority_show", Shows::NothingOfTheStore),
     ("project_export", Shows::NothingOfTheStore),
+    // The name of the project it is in.
+    ("project_list", Shows::ItsOwn),
+    ("plan_list", Shows::EmptyLists),
     ("status", Shows::EmptyLists),
     ("event_list", Shows::EmptyLists),
     ("digest", Shows::EmptyLists),

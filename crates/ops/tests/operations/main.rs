@@ -7,6 +7,7 @@ mod attack_http;
 mod cursors;
 mod delegations;
 mod every_operation;
+mod everyday;
 mod explanations;
 mod gates;
 mod idempotency;

@@ -162,6 +162,20 @@ impl Tx<'_> {
         Ok(found.map(|(delegation, _)| delegation))
     }
 
+    /// Delegations that failed, the newest first.
+    pub fn failed_delegations(
+        &mut self,
+        project: ProjectId,
+        limit: i64,
+    ) -> Result<Vec<Held>, Error> {
+        let project = project.to_string();
+        self.query(
+            sql!(select!("project_id = $1 AND state = 'failed' ORDER BY id DESC LIMIT $2")),
+            &[(&project).into(), limit.into()],
+            read,
+        )
+    }
+
     /// The delegations of a project, oldest first.
     pub fn delegations(
         &mut self,

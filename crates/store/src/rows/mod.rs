@@ -18,6 +18,7 @@ pub mod load;
 pub mod metrics;
 pub mod mission_todos;
 pub mod missions;
+pub mod names;
 pub mod notes;
 pub mod outbox;
 pub(crate) mod places;
