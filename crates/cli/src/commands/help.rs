@@ -63,7 +63,7 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
     let topic: Vec<&String> = matches.get_many::<String>("topic").into_iter().flatten().collect();
     let words: Vec<&str> = topic.iter().map(|word| word.as_str()).collect();
-    Ok(match words.as_slice() {
+    match words.as_slice() {
         [] => output::print(&overview())?,
         ["options"] => output::print(&options())?,
         [first, rest @ ..] => {
@@ -80,7 +80,8 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
             };
             output::print(&found.clone().render_long_help().ansi().to_string())?;
         }
-    })
+    }
+    Ok(())
 }
 
 /// All commands, in groups.

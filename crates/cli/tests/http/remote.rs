@@ -106,7 +106,7 @@ fn server_that_restarts_in_the_middle_is_asked_again(backend: Backend) {
         loop {
             let (mut client, _) = proxy.accept().unwrap();
             client.set_read_timeout(Some(PATIENCE)).unwrap();
-            while let Some(request) = read_request(&mut client) {
+            if let Some(request) = read_request(&mut client) {
                 let mut server = std::net::TcpStream::connect(behind).unwrap();
                 let request = request.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
                 server.write_all(request.as_bytes()).unwrap();
@@ -119,13 +119,12 @@ fn server_that_restarts_in_the_middle_is_asked_again(backend: Backend) {
                     );
                 }
                 if is_write && !std::mem::replace(&mut broken, true) {
-                    break;
+                    continue;
                 }
                 client.write_all(&reply).unwrap();
                 if is_write {
                     return keys;
                 }
-                break;
             }
         }
     });

@@ -111,7 +111,7 @@ mod tests {
         };
         assert!(decided(Role::Root, &update, &before).is_err());
         let decision = decided(Role::Operator, &update, &before).unwrap();
-        let mut after = Some(before.clone());
+        let mut after = Some(before);
         for event in &decision.events {
             assert!(apply_issue(&mut after, event, Time::from_micros(5)));
         }
