@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use punchlist_ops::{Error, Ops, Proof};
 
-/// How often the store is asked. A worker asks whether to go on from many threads.
-const ROUND: Duration = Duration::from_millis(100);
+/// How old an answer of the store may be. A worker asks whether to go on from many threads; what is
+/// begun after a revocation must have been asked for after it.
+const ROUND: Duration = Duration::from_millis(10);
 
 /// Asks at each round, and remembers the answer that ends the command.
 pub(crate) struct Vigil<'o> {

@@ -39,19 +39,19 @@ impl Call<'_, '_> {
         };
         let asked = self.decided(command, &ground, (project_id, &project_id))?;
         let known = |id: GateId| earlier.iter().find(|gate| gate.id == id).cloned();
-        match asked {
-            Asked::Standing(id) => known(id).ok_or_else(gone),
-            Asked::Answered(id, decision) => self.record_gate(project_id, known(id), &decision),
+        let gate = match asked {
+            Asked::Standing(id) => known(id).ok_or_else(gone)?,
+            Asked::Answered(id, decision) => self.record_gate(project_id, known(id), &decision)?,
             Asked::New { opened, superseded } => {
                 for (id, decision) in superseded {
                     self.record_gate(project_id, known(id), &decision)?;
                 }
-                let gate = self.record_gate(project_id, None, &opened)?;
-                // What a narrowed token makes must lie within its reach.
-                self.reach_gate(&gate)?;
-                Ok(gate)
+                self.record_gate(project_id, None, &opened)?
             }
-        }
+        };
+        // What a narrowed token makes must lie within its reach, and so must what it finds.
+        self.reach_gate(&gate)?;
+        Ok(gate)
     }
 
     /// The gate of an id; one that is not there is a refusal.
