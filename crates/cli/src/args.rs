@@ -178,7 +178,7 @@ fn global_args() -> Vec<Arg> {
         value(
             "db",
             "URL|PATH",
-            "The store: a SQLite file or postgres://… [default: in your data directory]",
+            "The store: a SQLite file, postgres://… or http(s)://… [default: in your data directory]",
         )
         .env("PUNCHLIST_DB")
         .hide_env_values(true),

@@ -14,6 +14,7 @@ mod render;
 mod repository;
 mod settings;
 mod stop;
+mod vigil;
 
 use std::process::ExitCode;
 

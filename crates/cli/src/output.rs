@@ -131,7 +131,8 @@ pub(crate) fn warn(text: &str) {
 /// An error on standard error: what happened, and what to do next.
 pub(crate) fn fail(code: &str, message: &str, hint: &str) {
     let mut err = AutoStream::auto(io::stderr().lock());
-    let message = clean(message);
+    // A message quotes texts of others: their lines are marked, so that none passes for ours.
+    let message = clean(message).trim_end().replace('\n', "\n│ ");
     drop(writeln!(err, "{RED}error{RED:#} [{code}]: {message}"));
     if !hint.is_empty() {
         drop(writeln!(err, "{}", indent(&clean(hint))));

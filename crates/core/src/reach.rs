@@ -115,6 +115,12 @@ impl Reach {
         Self { token: None, ..self.clone() }
     }
 
+    /// Do both reach the same, whichever tokens they come from?
+    #[must_use]
+    pub fn is_same_as(&self, other: &Self) -> bool {
+        self.without_token() == other.without_token()
+    }
+
     /// Is this project within reach? If not, what the token would need.
     pub fn covers_project(&self, project: &str) -> Result<(), String> {
         match &self.project {

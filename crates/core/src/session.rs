@@ -74,7 +74,7 @@ impl Session {
     pub fn is_only_of(&self, actor: &Actor) -> bool {
         self.bound_issue.is_none()
             && self.started_by == actor.principal
-            && self.reach == actor.reach
+            && self.reach.is_same_as(&actor.reach)
     }
 }
 

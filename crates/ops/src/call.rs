@@ -24,6 +24,7 @@ mod wakes;
 
 pub use drive::Scene;
 pub use missions::Counts;
+pub(crate) use reach::or_unknown;
 pub(crate) use runs::NewRun;
 pub(crate) use session_lists::scope_of as scope_of_session;
 pub(crate) use sessions::NewSession;
@@ -119,7 +120,7 @@ impl<'a, 't> Call<'a, 't> {
                 }
             },
         };
-        self.reach_scope(&list.scope)?;
+        or_unknown(self.reach_scope(&list.scope), unknown)?;
         Ok((list, id))
     }
 

@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::access::Access;
+use crate::answer::Answer;
 use crate::call::Call;
 use crate::request::{self, Request};
 use crate::{Envelope, Error, operations, schema};
@@ -235,10 +236,14 @@ pub struct Operation {
     pub private: bool,
     pub(crate) bootstraps: bool,
     pub input_schema: fn() -> Value,
+    /// The same with everything that is accepted: null, and formats. For documents that
+    /// generated clients are held to.
+    pub request_schema: fn() -> Value,
     pub output_schema: fn() -> Value,
     pub(crate) input_type: schema::Generate,
     pub(crate) output_type: schema::Generate,
     pub(crate) parse: Parse,
+    pub(crate) read_answer: fn(&str) -> Result<Answer, Error>,
 }
 
 impl Operation {
@@ -253,10 +258,12 @@ impl Operation {
             private: D::PRIVATE,
             bootstraps: D::BOOTSTRAPS,
             input_schema: schema::of_input::<D::Input>,
+            request_schema: schema::of_request::<D::Input>,
             output_schema: schema::of_output::<D::Output>,
             input_type: <D::Input as JsonSchema>::json_schema,
             output_type: <D::Output as JsonSchema>::json_schema,
             parse: request::parse::<D>,
+            read_answer: Answer::kept::<D::Output>,
         }
     }
 

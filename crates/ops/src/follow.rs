@@ -14,7 +14,11 @@ use serde_json::{Value, json};
 use crate::catalogue::{Define, find};
 use crate::explain::{Fault, nearest};
 use crate::operations::event_list::{self, EventList, EventRow, Visibility};
+use crate::remote::Hints;
 use crate::{Envelope, Error, Ops};
+
+/// How long a follower waits before it asks again whether its token is still valid.
+const ROUND: Duration = Duration::from_secs(1);
 
 /// How many events one read requests.
 const PAGE: i64 = 1_000;
@@ -32,10 +36,33 @@ pub struct Follow<'o> {
     ops: &'o Ops,
     envelope: Envelope,
     visibility: Option<Visibility>,
-    watch: Watch<'o>,
+    watch: Eye<'o>,
     cursor: i64,
     /// There may be events that were not read yet.
     look: bool,
+}
+
+/// What says that something may have been written.
+#[derive(Debug)]
+enum Eye<'o> {
+    Store(Watch<'o>),
+    Remote(Box<dyn Hints>),
+}
+
+impl Eye<'_> {
+    fn wait(&mut self, timeout: Duration) -> Result<bool, Error> {
+        match self {
+            Self::Store(watch) => Ok(watch.wait(timeout)?),
+            Self::Remote(hints) => hints.wait(timeout),
+        }
+    }
+
+    fn is_astray(&self) -> bool {
+        match self {
+            Self::Store(watch) => watch.is_astray(),
+            Self::Remote(_) => false,
+        }
+    }
 }
 
 impl<'o> Follow<'o> {
@@ -48,8 +75,11 @@ impl<'o> Follow<'o> {
     ) -> Result<(Self, Vec<EventRow>), Error> {
         let after = input["after"].as_i64();
         let visibility = Option::<Visibility>::deserialize(&input["visibility"]).ok().flatten();
-        // The watch first, or what is written between the two would be missed.
-        let watch = ops.store()?.watch()?;
+        // Start the watch first, so that no event between the two is missed.
+        let watch = match ops.remote() {
+            Some(remote) => Eye::Remote(remote.watch(envelope)?),
+            None => Eye::Store(ops.store()?.watch()?),
+        };
         let events = ops.answer(find(EventList::NAME)?, envelope, input)?;
         let events = events.into_output::<event_list::Output>()?.events;
         let cursor = events.last().map(|event| event.seq).or(after).unwrap_or(0);
@@ -76,7 +106,9 @@ impl<'o> Follow<'o> {
                     visibility: self.visibility,
                 };
                 let page = self.ops.run::<EventList>(&self.envelope, input)?;
-                // More than a page: the rest is asked for without waiting.
+                // After the read: what was written after a revocation is not shown.
+                self.ops.still_admits(self.envelope.proof)?;
+                // There is more than one page: read the rest without waiting.
                 self.look = page.next_cursor.is_some();
                 if let Some(last) = page.events.last() {
                     self.cursor = last.seq;
@@ -84,12 +116,15 @@ impl<'o> Follow<'o> {
                 }
             }
             let left = deadline.saturating_duration_since(Instant::now());
-            self.look = self.watch.wait(left)?;
+            self.look = self.watch.wait(left.min(ROUND))?;
             if self.watch.is_astray() {
                 return Err(Error::ResetRequired { after: self.cursor, last_seq: None });
             }
-            if !self.look && Instant::now() >= deadline {
-                return Ok(Vec::new());
+            if !self.look {
+                self.ops.still_admits(self.envelope.proof)?;
+                if Instant::now() >= deadline {
+                    return Ok(Vec::new());
+                }
             }
         }
     }

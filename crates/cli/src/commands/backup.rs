@@ -96,7 +96,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         let hint = Some("name a folder that exists, or leave FILE out".to_owned());
         return Err(Failure::Usage { message, hint });
     }
-    let ops = caller::ops(globals)?;
+    let ops = caller::database(globals)?;
     caller::now()?;
     let (facts, token) = caller::credentials(globals, false);
     let (actor, proof) = ops.identify(facts, token.as_deref())?;
@@ -113,6 +113,11 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         return Ok(());
     };
     while !stop.wait(Duration::from_secs(every.as_seconds())) {
+        // What fails now may work again next time, but a token that was revoked will not.
+        match ops.still_admits(proof) {
+            Err(error) if error.meaning().exit == 4 => return Err(error.into()),
+            _ => {}
+        }
         match once() {
             Ok(backed_up) => show(globals, copies::backed_up, &backed_up)?,
             // The first one worked: what fails now may work again next time.
@@ -127,7 +132,7 @@ pub(crate) fn restore(globals: &Globals, matches: &ArgMatches) -> Result<(), Fai
     let Some(from) = matches.get_one::<PathBuf>("file") else {
         return Err(Failure::usage("no backup was named".to_owned()));
     };
-    let ops: Ops = caller::ops(globals)?;
+    let ops: Ops = caller::database(globals)?;
     let now = caller::now()?;
     let (facts, token) = caller::credentials(globals, false);
     let stop = Stop::on_signals();

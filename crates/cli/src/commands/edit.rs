@@ -157,7 +157,7 @@ impl Edit<'_> {
 
     /// Can the person set it right in the text? What is newer, out of reach or out of order cannot.
     fn is_mendable(&self, error: &Error) -> bool {
-        let refused = matches!(error, Error::Refused(_) | Error::Input(_));
+        let refused = matches!(error.meaning().exit, 1 | 2);
         let elsewhere = ["stale_revision", "unknown_issue", "not_permitted", "out_of_reach"];
         refused && !elsewhere.contains(&error.code()) && !self.globals.json
     }

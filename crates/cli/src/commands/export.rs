@@ -63,7 +63,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
 }
 
 fn store_to(globals: &Globals, file: &Path, force: bool) -> Result<(), Failure> {
-    let ops = caller::ops(globals)?;
+    let ops = caller::database(globals)?;
     let (facts, token) = caller::credentials(globals, false);
     let asking = Asking { facts, token: token.as_deref(), now: caller::now()? };
     let stop = Stop::on_signals();
@@ -85,7 +85,7 @@ fn go_on(stop: &Stop) -> ControlFlow<()> {
 }
 
 fn store(globals: &Globals) -> Result<(), Failure> {
-    let ops = caller::ops(globals)?;
+    let ops = caller::database(globals)?;
     let (facts, token) = caller::credentials(globals, false);
     let asking = Asking { facts, token: token.as_deref(), now: caller::now()? };
     let mut out = Reader { out: output::stream(), is_gone: false };

@@ -35,7 +35,9 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let ops = caller::ops(globals)?;
     let envelope = caller::envelope(&ops, globals, true)?;
     // A store that cannot be opened is better said now than at the first call.
-    ops.store()?;
+    if ops.remote().is_none() {
+        ops.store()?;
+    }
     let credentials = caller::credentials(globals, true);
     McpServer::new(ops, credentials, envelope, caller::ticking, choice).serve_stdio(parent)?;
     Ok(())

@@ -28,7 +28,9 @@ mod plan_watch;
 mod prompt;
 mod run;
 mod secret_file;
+mod serve;
 mod sign_off;
+mod store;
 mod worker;
 
 use clap::{ArgMatches, Command};
@@ -47,6 +49,7 @@ pub(crate) const FIXED: [&str; 15] = [
     "call",
     "mcp",
     "worker",
+    "serve",
     "wait",
     "doctor",
     "config",
@@ -77,6 +80,7 @@ pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
         "call" => Some(call::command()),
         "mcp" => Some(mcp::command()),
         "worker" => Some(worker::command()),
+        "serve" => Some(serve::command()),
         "wait" => Some(follow::wait_command()),
         "log" => operation::command(name, second).map(follow::with_flag),
         "doctor" => Some(doctor::command()),
@@ -85,6 +89,9 @@ pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
         "restore" => Some(backup::restore_command()),
         "export" => Some(export::command()),
         "import" => Some(import::command()),
+        "store" => {
+            operation::command(name, second).map(|group| group.subcommand(store::copy_command()))
+        }
         "completions" => Some(completions::command()),
         _ => operation::command(name, second),
     }
@@ -133,6 +140,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         Some(("call", matches)) => call::run(globals, matches),
         Some(("mcp", matches)) => mcp::run(globals, matches),
         Some(("worker", matches)) => worker::run(globals, matches),
+        Some(("serve", matches)) => serve::run(globals, matches),
         Some(("wait", matches)) => follow::wait(globals, matches),
         Some(("log", matches)) if matches.get_flag("follow") => follow::log(globals, matches),
         Some(("log", matches)) => follow::page(globals, matches),
@@ -142,6 +150,9 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         Some(("restore", matches)) => backup::restore(globals, matches),
         Some(("export", matches)) => export::run(globals, matches),
         Some(("import", matches)) => import::run(globals, matches),
+        Some(("store", matches)) if let Some(("copy", matches)) = matches.subcommand() => {
+            store::copy(globals, matches)
+        }
         Some(("completions", matches)) => completions::run(matches),
         Some((name, matches)) => operation::run(globals, name, matches),
         // Alone it shows what matters now.

@@ -6,7 +6,7 @@ use punchlist_ops::operations::{issue, issue_list};
 use punchlist_ops::views::{IssueRef, IssueView};
 
 use super::checklist::of_issue;
-use super::columns::{aligned, hanging};
+use super::columns::{aligned, hanging, wrapped};
 use super::gates::words;
 use super::{ago, sessions};
 use crate::output::{BOLD, CYAN, DIM, GREEN, YELLOW, clean, line, width};
@@ -111,7 +111,7 @@ pub(super) fn tool(output: &issue::Output, now: Time) -> String {
 
 pub(super) fn shown(output: &Output, now: Time) -> String {
     let mut page = head(&output.issue, &output.progress, now);
-    page.push_str(&part(&output.issue.body));
+    page.push_str(&body(&output.issue.body));
     let items = of_issue(&output.criteria, &output.steps, now);
     if !items.is_empty() {
         page.push_str(&format!("\n{items}"));
@@ -217,6 +217,19 @@ fn part(text: &str) -> String {
     }
 }
 
+/// What somebody wrote, marked at each line: it must not pass for a section of the page.
+fn body(text: &str) -> String {
+    match text.trim_end() {
+        "" => String::new(),
+        text => {
+            let lines = wrapped(&clean(text), width().saturating_sub(2));
+            let marked: String =
+                lines.iter().map(|line| format!("│ {line}").trim_end().to_owned() + "\n").collect();
+            format!("\n{marked}")
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -286,7 +299,7 @@ mod tests {
         let page = anstream::adapter::strip_str(&page).to_string();
         let own = "filed 1 h ago by root:primary, changed 3 min ago, revision 1";
         assert!(page.contains(own), "{page}");
-        assert!(page.contains("\n\nb\u{fffd}\nc\n\nSteps\n"), "{page}");
+        assert!(page.contains("\n\n│ b\u{fffd}\n│ c\n\nSteps\n"), "{page}");
         assert!(page.ends_with(" d e\n      note: f\u{fffd}\n            g\n"), "{page}");
     }
 }

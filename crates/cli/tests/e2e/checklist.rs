@@ -301,7 +301,7 @@ fn an_edit_that_an_agent_overtook_is_kept_and_the_newer_text_is_shown() {
     let ran = desk.edit(&desk.editor("ed", &script), "");
     assert_eq!(ran.exit, Some(1), "{ran:?}");
     assert!(ran.stdout.contains("[stale_revision]"), "{ran:?}");
-    assert!(ran.stdout.contains("- [x] Read the code\r\n- [/] Write tests\r\n"), "{ran:?}");
+    assert!(ran.stdout.contains("│ - [x] Read the code\r\n│ - [/] Write tests\r\n"), "{ran:?}");
     let (_, text) = kept(&ran);
     assert!(text.contains("- [/] Read the code\n") && text.ends_with("- [ ] Mine\n"), "{text}");
     let steps = desk.issue()["steps"].clone();

@@ -79,7 +79,7 @@ fn what_people_read_is_short_and_names_the_number() {
     assert_eq!(
         words(&place, &["issue", "show", "2"]),
         "#2 Second\nopen, filed now by root:primary, changed now, revision 2\n\
-         0 of 1 closed, 0 of 1 criteria met\n\nwhy\n\n\
+         0 of 1 closed, 0 of 1 criteria met\n\n│ why\n\n\
          Criteria\n  [ ] ok\n      proposed by an agent, not ratified\n"
     );
     let log = words(&place, &["log"]);

@@ -11,6 +11,7 @@
 )]
 
 mod attacks;
+mod attacks_outside;
 mod attacks_runs;
 mod backlog;
 mod backup;
@@ -40,6 +41,7 @@ mod mission_import;
 mod mission_life;
 mod mission_new;
 mod mission_status;
+mod moving;
 mod outside_files;
 mod papercuts;
 mod party;

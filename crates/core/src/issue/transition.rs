@@ -150,6 +150,7 @@ mod tests {
             text: "met".into(),
             details: serde_json::json!({}),
             asked_by: "root:primary".into(),
+            reach: crate::Reach::default(),
             agent: AgentPath::primary(),
             created_at: Time::from_micros(2),
             revision: Some(issue.revision),

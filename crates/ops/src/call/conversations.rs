@@ -28,11 +28,12 @@ impl Call<'_, '_> {
 
     /// Is this one of the caller's chats, and does its token reach it?
     pub(crate) fn may_read(&mut self, conversation: &Conversation) -> Result<(), Error> {
+        let id = conversation.id.to_string();
+        let unknown = || Error::from(Refusal::UnknownConversation { conversation: id });
         if !conversation.is_of(&self.envelope.actor) {
-            let conversation = conversation.id.to_string();
-            return Err(Refusal::UnknownConversation { conversation }.into());
+            return Err(unknown());
         }
-        self.reach_conversation(conversation)
+        super::or_unknown(self.reach_conversation(conversation), unknown)
     }
 
     /// Writes what the caller says, where it may.

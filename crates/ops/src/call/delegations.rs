@@ -137,7 +137,7 @@ impl Call<'_, '_> {
         let id = DelegationId::parse(&meant).ok_or_else(unknown)?;
         let project = self.project()?.ok_or_else(unknown)?;
         let held = self.tx.delegation(project, id, lock)?.ok_or_else(unknown)?;
-        self.reach_delegation(&held.0)?;
+        super::or_unknown(self.reach_delegation(&held.0), unknown)?;
         Ok(held)
     }
 
@@ -171,11 +171,17 @@ impl Call<'_, '_> {
             [] => None,
             types => Some(format!(" {} ", types.join(" "))),
         };
+        let mut after = None;
         let (delegation, lease) = loop {
             let wanted = (types.as_deref(), in_chats, only);
-            let found = self.tx.next_delegation(project, wanted, within, clock)?;
+            let found =
+                self.tx.next_delegation(project, wanted, within, after.as_deref(), clock)?;
             let Some((delegation, lease)) = found else { return Ok(None) };
-            self.reach_delegation(&delegation)?;
+            // What is out of reach is passed over, and not spoken of.
+            if self.reach_delegation(&delegation).is_err() {
+                after = Some(delegation.id.to_string());
+                continue;
+            }
             if !has_died(&delegation, lease.as_ref()) {
                 break (delegation, lease);
             }

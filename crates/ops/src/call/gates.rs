@@ -61,7 +61,7 @@ impl Call<'_, '_> {
         let id = GateId::parse(&meant).ok_or_else(unknown)?;
         let project = self.project()?.ok_or_else(unknown)?;
         let gate = self.tx.gate(project, id, lock)?.ok_or_else(unknown)?;
-        self.reach_gate(&gate)?;
+        super::or_unknown(self.reach_gate(&gate), unknown)?;
         Ok(gate)
     }
 

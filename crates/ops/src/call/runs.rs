@@ -132,7 +132,7 @@ impl Call<'_, '_> {
         let id = RunId::parse(&meant).ok_or_else(unknown)?;
         let project = self.project()?.ok_or_else(unknown)?;
         let found = self.tx.run(project, id, lock)?.ok_or_else(unknown)?;
-        self.reach_run(&found.0)?;
+        super::or_unknown(self.reach_run(&found.0), unknown)?;
         Ok(found)
     }
 

@@ -62,7 +62,7 @@ impl Call<'_, '_> {
                 self.tx.session(project, &meant, lock)?.ok_or_else(unknown)?
             }
         };
-        self.reach_session(&session)?;
+        super::or_unknown(self.reach_session(&session), unknown)?;
         Ok(session)
     }
 

@@ -7,6 +7,7 @@ pub mod answers;
 pub mod conversations;
 pub mod delegations;
 pub mod events;
+pub mod figures;
 pub mod gates;
 pub mod issues;
 pub mod leases;

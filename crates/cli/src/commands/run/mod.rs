@@ -136,7 +136,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     worker::keep_our_environment();
     worker::end_strays();
     let config = settings::read()?.config;
-    let ops = caller::ops(&globals)?;
+    let ops = caller::database(&globals)?;
     let envelope = caller::envelope(&ops, &globals, false)?;
     let flags = Flags { agent: agent.clone(), model: matches.get_one::<String>("model").cloned() };
     let id = match matches.get_one::<String>("resume") {
