@@ -42,7 +42,7 @@ use crate::failure::Failure;
 use crate::output;
 
 /// The commands that are not operations of the catalogue.
-pub(crate) const FIXED: [&str; 15] = [
+pub(crate) const FIXED: [&str; 16] = [
     "demo",
     "run",
     "inbox",

@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 
 use clap::{Arg, ArgMatches, Command};
 use punchlist_ops::portable::Asking;
-use serde_json::json;
 
 use crate::args::Globals;
 use crate::failure::Failure;
@@ -52,7 +51,7 @@ pub(crate) fn copy(globals: &Globals, matches: &ArgMatches) -> Result<(), Failur
     }
     let copied = copied?;
     if globals.json {
-        output::print(&output::json_text(&json!(copied)))?;
+        output::print_json(&copied)?;
     } else if !globals.quiet {
         let (rows, events, resumed) = (copied.rows, copied.events, copied.resumed_after);
         let from = output::line(&ops.target().to_string());
