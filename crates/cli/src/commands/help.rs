@@ -32,6 +32,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     (
         "Store",
         &[
+            "serve",
             "project",
             "store",
             "token",

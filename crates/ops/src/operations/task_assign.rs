@@ -48,7 +48,7 @@ impl Define for TaskAssign {
         let assignee = agent("agent", &input.agent)?;
         let is_known = call.knows(&assignee)?;
         call.decide(&mut snapshot, AssignTodo { todo_id, assignee, is_known })?;
-        let (snapshot, _) = call.plan_of(&input.task_id)?;
+        let (snapshot, _) = call.plan_of(&todo_id.to_string())?;
         PlanView::of(call, &snapshot)
     }
 }

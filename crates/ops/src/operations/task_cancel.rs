@@ -46,7 +46,7 @@ impl Define for TaskCancel {
         let (mut snapshot, todo_id) = call.todo(&input.task_id)?;
         let outcome = Some(input.reason.as_str().to_owned());
         call.decide(&mut snapshot, CancelTodo { todo_id, outcome })?;
-        let (snapshot, _) = call.plan_of(&input.task_id)?;
+        let (snapshot, _) = call.plan_of(&todo_id.to_string())?;
         PlanView::of(call, &snapshot)
     }
 }

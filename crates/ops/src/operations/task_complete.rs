@@ -85,7 +85,7 @@ impl Define for TaskComplete {
             call.bring_children(&mut snapshot, todo_id)?;
         }
         call.decide(&mut snapshot, complete(todo_id))?;
-        let (snapshot, _) = call.plan_of(&input.task_id)?;
+        let (snapshot, _) = call.plan_of(&todo_id.to_string())?;
         PlanView::of(call, &snapshot)
     }
 }

@@ -46,7 +46,7 @@ impl Define for TaskRelease {
         let clock = call.tx().clock()?;
         let reason = input.reason.0.clone().map(Body::into_string);
         call.decide(&mut snapshot, ReleaseTodo { todo_id, epoch: None, reason, clock })?;
-        let (snapshot, _) = call.plan_of(&input.task_id)?;
+        let (snapshot, _) = call.plan_of(&todo_id.to_string())?;
         PlanView::of(call, &snapshot)
     }
 }

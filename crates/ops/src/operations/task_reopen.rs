@@ -46,7 +46,7 @@ impl Define for TaskReopen {
         let (mut snapshot, todo_id) = call.todo(&input.task_id)?;
         let reason = Some(input.reason.as_str().to_owned());
         call.decide(&mut snapshot, ReopenTodo { todo_id, reason })?;
-        let (snapshot, _) = call.plan_of(&input.task_id)?;
+        let (snapshot, _) = call.plan_of(&todo_id.to_string())?;
         PlanView::of(call, &snapshot)
     }
 }

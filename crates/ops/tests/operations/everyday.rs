@@ -107,6 +107,10 @@ fn people_name_items_briefly(backend: Backend) {
     let refused = show("write the").unwrap_err();
     assert_eq!((refused.code(), refused.meaning().exit), ("ambiguous_text", 1));
     assert_eq!(show("no such thing").unwrap_err().code(), "unknown_todo");
+    // The name is looked up once: a task that is settled is no longer found by its text.
+    let done = json!({ "taskId": "handler", "outcome": "done" });
+    let done = world.call_in(&operator, "task_complete", done).unwrap();
+    assert_eq!(done["tasks"][0]["state"], "completed");
     let by_agent = |named: &str| world.call("todo_show", json!({ "todoId": named }));
     assert_eq!(by_agent(short).unwrap()["todo"]["id"], json!(ids[0]));
     assert_eq!(by_agent("handler").unwrap_err().code(), "unknown_todo");
