@@ -91,6 +91,10 @@ impl Ops {
     /// Does a proof that was good when a process started still hold? For everything that goes on by
     /// itself: it asks again at every round, so that revoking a token ends it.
     pub fn still_admits(&self, proof: Proof) -> Result<(), Error> {
+        if self.remote().is_some() {
+            // The server checks the token of every request.
+            return Ok(());
+        }
         self.store()?.read(move |tx| {
             if let Proof::Token(id) = proof {
                 let clock = tx.clock()?;

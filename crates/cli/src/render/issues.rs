@@ -147,7 +147,11 @@ fn head(issue: &IssueView, progress: &str, now: Time) -> String {
         issue.revision,
     );
     if let Some(to) = &issue.assignment {
-        facts.push_str(&format!(", assigned to {}", line(to).replace(':', " ")));
+        let to = match to.split_once(':') {
+            Some(("session", id)) => format!("session {}", super::short(id)),
+            _ => line(to).replace(':', " "),
+        };
+        facts.push_str(&format!(", assigned to {to}"));
     }
     if let Some(until) = issue.defer_until {
         facts.push_str(&format!(", deferred until {until}"));

@@ -216,7 +216,7 @@ pub(super) fn rendered(text: &str) -> String {
 /// An agent.
 pub(super) fn agent(agent: &AgentView, now: Time) -> String {
     let (path, status) = (output::line(&agent.agent), agent.status);
-    let note = agent.note.as_deref().map(|note| format!(": {}", clean(note)));
+    let note = agent.note.as_deref().map(|note| format!(": {}", output::line(note)));
     let heard = ago(agent.heartbeat_at, now);
     let note = note.unwrap_or_default();
     format!("{path}  {BOLD}{status}{BOLD:#}{note}  {DIM}heard of {heard}{DIM:#}\n")

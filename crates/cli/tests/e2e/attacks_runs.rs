@@ -52,7 +52,7 @@ fn a_server_of_the_projects_file_starts_only_after_a_yes(backend: Backend) {
     let model = desk.write("m.toml", "[[steps]]\ntext = \"hello\"\n");
     desk.write(
         ".config/punchlist/punchlist.toml",
-        &format!("[agents.primary]\nmodel = \"scripted:{model}\"\ntools = [\"issue\"]\n"),
+        &format!("[agents.primary]\nmodel = \"scripted:{model}\"\n"),
     );
     let trap = desk.place.home().join("trap");
     let server = format!(

@@ -189,8 +189,9 @@ fn a_url_of_another_kind_is_not_taken_for_a_path() {
         for punch in users(&place, db) {
             let error = punch.clone().words(["--json"]).refusal(2);
             let expected = json!({
-                "code": "usage", "message": "--db names neither a file nor a PostgreSQL server",
-                "hint": "give a path, sqlite:PATH or postgres://USER@HOST/DATABASE",
+                "code": "usage",
+                "message": "--db names neither a file nor a server of a kind we know",
+                "hint": "give a path, sqlite:PATH, postgres://USER@HOST/DATABASE or http(s)://HOST:PORT",
             });
             assert_eq!(error, expected);
             let ran = punch.run();

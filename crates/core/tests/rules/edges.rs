@@ -83,7 +83,8 @@ fn proposed() -> Delegation {
     Delegation { proposal: Some(Proposal { items: vec![item] }), ..made.unwrap() }
 }
 
-/// Whoever delegated decides; the operator and the system for anybody, a worker for nobody.
+/// The principal that delegated decides, here root:primary; the operator and the system decide for
+/// anybody, a worker for nobody.
 #[test]
 fn a_proposal_is_decided_by_whom_it_is_for() {
     let delegation = proposed();
@@ -95,8 +96,8 @@ fn a_proposal_is_decided_by_whom_it_is_for() {
             let decided = decided(&command, &delegation, &by, Time::from_micros(0));
             let expected = match role {
                 Role::System | Role::Operator => true,
-                Role::Worker => false,
-                Role::Lead | Role::Owner | Role::Root => own,
+                Role::Worker | Role::Lead | Role::Owner => false,
+                Role::Root => own,
             };
             assert_eq!(decided.is_ok(), expected, "{role} {own}");
             if !expected {
