@@ -108,8 +108,13 @@ impl<'a, 't> Call<'a, 't> {
             Error::from(Refusal::UnknownTodo { todo_id, list })
         };
         let project = self.project()?.ok_or_else(unknown)?;
-        let (list, id) = match TodoKey::parse(named) {
-            Some(key) => self.tx.list_of(project, key)?.ok_or_else(unknown)?,
+        let by_key = match TodoKey::parse(named) {
+            Some(key) => self.tx.list_of(project, key)?,
+            None => None,
+        };
+        let (list, id) = match by_key {
+            Some(found) => found,
+            // A short id may be digits alone and look like a number.
             None => match self.find_by_text(named) {
                 Ok(Some(found)) => found,
                 missed => {
