@@ -128,7 +128,11 @@ pub fn apply_delegation(state: &mut Option<Delegation>, event: &Event, at: Time)
         Event::DelegationStarted(DelegationStarted { delegation_id, attempts, .. })
             if *delegation_id == delegation.id =>
         {
-            delegation.state = DelegationState::Running;
+            // What is over stays over. A transaction numbers its events by when it began to write, so a
+            // start can be numbered above the cancellation that came after it.
+            if !delegation.state.is_over() {
+                delegation.state = DelegationState::Running;
+            }
             delegation.attempts = *attempts;
         }
         Event::DelegationReturned(DelegationReturned { delegation_id, result, proposal })
@@ -164,6 +168,6 @@ pub fn apply_delegation(state: &mut Option<Delegation>, event: &Event, at: Time)
         }
         _ => return false,
     }
-    delegation.updated_at = at;
+    delegation.updated_at = delegation.updated_at.max(at);
     true
 }

@@ -63,7 +63,7 @@ pub struct CloseRow {
     pub outcome: Option<String>,
     pub reasons: Vec<Suspicion>,
     /// It was recorded with an overridden clock (PUNCHLIST_NOW).
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[schemars(default)]
     pub set_clock: bool,
 }

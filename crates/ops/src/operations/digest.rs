@@ -96,7 +96,7 @@ pub struct Deed {
     #[schemars(with = "String")]
     pub at: Time,
     /// It was recorded with an overridden clock (PUNCHLIST_NOW).
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[schemars(default)]
     pub set_clock: bool,
 }

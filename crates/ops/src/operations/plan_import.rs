@@ -40,7 +40,7 @@ pub struct Output {
     pub current: Option<TaskView>,
     pub changes: ChangesView,
     /// It was archived and is active again.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unarchived: bool,
 }
 

@@ -49,7 +49,7 @@ pub struct RunItem {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold: Option<String>,
     /// It is claimed and waits for its reviewer.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub claimed: bool,
 }
 

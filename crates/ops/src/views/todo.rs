@@ -46,7 +46,7 @@ pub struct TodoView {
     #[schemars(with = "Option<String>")]
     pub settled_at: Option<Time>,
     /// True if an agent accepted its own claim.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[schemars(default)]
     pub self_accepted: bool,
 }
