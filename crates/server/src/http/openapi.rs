@@ -154,10 +154,14 @@ fn summary(input: &Value) -> String {
     schema::description(input).to_owned()
 }
 
+/// A query parameter.
+fn query(name: &str, about: &str, schema: &Value) -> Value {
+    json!({ "name": name, "in": "query", "description": about, "schema": schema })
+}
+
 fn events() -> Value {
     let text = json!({ "type": "string" });
     let number = json!({ "type": "integer", "minimum": 0 });
-    let query = |name: &str, about: &str, schema: &Value| json!({ "name": name, "in": "query", "description": about, "schema": schema });
     let types = json!({ "type": "string", "pattern": "^[a-z_,]*$" });
     let mut responses = responses(&json!({}));
     responses["200"] = json!({
