@@ -29,8 +29,14 @@ impl Desk {
         let ran = punch.on_terminal_of(self.columns);
         assert_eq!(ran.exit, Some(0), "{}\n{ran:?}", punch.shown());
         let screen = ran.stdout.replace('\r', "");
-        let seen: Vec<&str> =
-            screen.lines().filter(|line| !line.starts_with("note: ")).map(str::trim_end).collect();
+        // A terminal may echo what is typed before the command reads it.
+        let is_echo = |line: &&str| !typed.is_empty() && typed.lines().any(|typed| typed == *line);
+        let seen: Vec<&str> = screen
+            .lines()
+            .filter(|line| !line.starts_with("note: "))
+            .map(str::trim_end)
+            .skip_while(is_echo)
+            .collect();
         // Where something is typed, question and answer stand in one line.
         for line in seen.iter().filter(|_| typed.is_empty()) {
             let width = unicode_width::UnicodeWidthStr::width(*line);
