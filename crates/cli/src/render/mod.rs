@@ -1,6 +1,6 @@
 //! Answers for people: one file per kind of answer. Every operation has its words.
 //!
-//! [`WORDS`] says which. A renderer takes the output type of its operation, so a field that changes
+//! `words::WORDS` says which. A renderer takes the output type of its operation, so a field that changes
 //! its name does not compile here.
 
 mod authority;
