@@ -101,6 +101,11 @@ pub(crate) fn asks_for_json(words: &[OsString]) -> bool {
     words.iter().skip(1).take_while(|word| *word != "--").any(|word| word == "--json")
 }
 
+/// Was help asked for?
+pub(crate) fn asks_for_help(words: &[OsString]) -> bool {
+    words.iter().skip(1).any(|word| word == "--help" || word == "-h")
+}
+
 /// The words that are neither flags nor the values of global ones.
 fn plain_words(words: &[OsString]) -> impl Iterator<Item = String> + '_ {
     let mut words = words.iter().skip(1).map(|word| word.to_string_lossy());

@@ -15,6 +15,7 @@ use punchlist_store::{Options, Target};
 
 use crate::args::Globals;
 use crate::failure::Failure;
+use crate::hosts::process;
 use crate::output::warn;
 use crate::{repository, settings};
 
@@ -82,6 +83,7 @@ pub(crate) fn envelope(
     speaks_protocol: bool,
 ) -> Result<Envelope, Failure> {
     let (facts, token) = credentials(globals, speaks_protocol);
+    let is_person = facts.terminal == Terminal::Person && !facts.agent_host;
     let (actor, proof) = ops.identify(facts, token.as_deref())?;
     let settings = settings::read()?;
     let configured = settings.config.project.as_deref();
@@ -100,6 +102,12 @@ pub(crate) fn envelope(
                 .implied_session
                 .clone()
                 .or_else(|| env::var("CLAUDE_CODE_SESSION_ID").ok()),
+            // A person is in no host's session, and a session of the environment goes before it.
+            processes: match is_person || globals.implied_session.is_some() {
+                true => Vec::new(),
+                false => process::ancestors(),
+            },
+            own_session: None,
             branch,
             detached,
             place,

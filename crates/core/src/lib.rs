@@ -22,6 +22,7 @@ pub mod effect;
 pub mod event;
 pub mod evidence;
 pub mod gate;
+pub mod host;
 pub mod id;
 pub mod issue;
 pub mod lease;

@@ -7,6 +7,7 @@
 
 mod change;
 mod history;
+mod host;
 mod start;
 mod take;
 
@@ -14,6 +15,7 @@ pub use change::{
     CancelRun, ConfigureRun, DriveRun, Driven, RecordReply, RecordResult, RecordStart,
     RecordSummary, WakeRun,
 };
+pub use self::host::RecordHosted;
 pub use history::{HISTORY_MAX, Kept, trim};
 pub use start::StartRun;
 pub use take::{DEATHS_MAX, TakeRun, Taken, WORKER_DIED, died};
@@ -185,6 +187,12 @@ impl Run {
         actor.reach.clone_from(&self.reach);
         actor.fixed = true;
         actor
+    }
+
+    /// Does a host execute it? Then no worker does.
+    #[must_use]
+    pub fn is_hosted(&self) -> bool {
+        crate::host::is_hosted(&self.settings.model)
     }
 
     #[must_use]

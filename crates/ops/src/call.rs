@@ -9,6 +9,8 @@ mod cycle;
 mod delegations;
 mod drive;
 mod gates;
+mod host_brief;
+mod hosts;
 mod issues;
 mod metrics;
 mod missions;

@@ -99,6 +99,10 @@ pub struct Context {
     pub turn: Option<String>,
     /// The id a host gives the session it runs, known to us or not.
     pub host_session: Option<String>,
+    /// The processes the caller descends from, the nearest first.
+    pub processes: Vec<String>,
+    /// The name of the session that a server starts for itself where nothing says which is meant.
+    pub own_session: Option<String>,
     /// The folder the caller runs in: what paths are relative to. It never says which session is
     /// meant.
     pub directory: Option<String>,

@@ -92,6 +92,11 @@ pub const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("schema/sqlite/0013_session_reach.sql"),
         postgres: include_str!("schema/postgres/0013_session_reach.sql"),
     },
+    Migration {
+        version: 19,
+        sqlite: include_str!("schema/sqlite/0019_hosts.sql"),
+        postgres: include_str!("schema/postgres/0019_hosts.sql"),
+    },
 ];
 
 /// How a store's version stands to ours.

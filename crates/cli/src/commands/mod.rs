@@ -12,6 +12,7 @@ mod edit;
 mod editor;
 mod export;
 mod follow;
+pub(crate) mod hook;
 mod import;
 mod inbox;
 mod inbox_answer;
@@ -36,12 +37,13 @@ use crate::failure::Failure;
 use crate::output;
 
 /// The commands that are not operations of the catalogue.
-pub(crate) const FIXED: [&str; 14] = [
+pub(crate) const FIXED: [&str; 15] = [
     "demo",
     "run",
     "inbox",
     "call",
     "mcp",
+    "hook",
     "worker",
     "wait",
     "doctor",
@@ -68,6 +70,7 @@ pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
         "runs" => operation::command(name, second).map(|runs| runs.subcommand_required(false)),
         "call" => Some(call::command()),
         "mcp" => Some(mcp::command()),
+        "hook" => Some(hook::command()),
         "worker" => Some(worker::command()),
         "wait" => Some(follow::wait_command()),
         "log" => operation::command(name, second).map(follow::with_flag),

@@ -69,6 +69,7 @@ fn words(operation: &str, answer: &Value, now: Time) -> Option<String> {
         "session_promote" => sessions::promoted(answer),
         "session_send_to_agent" => sessions::sent(answer),
         "session_context" => sessions::context(answer),
+        "session_hook" => sessions::hook(answer),
         "checkpoint" | "ask" | "form" => gates::asked(answer),
         "gate_list" => gates::listed(answer, now),
         "gate_answer" => gates::answered(answer),

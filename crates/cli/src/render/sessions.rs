@@ -90,6 +90,15 @@ pub(super) fn context(answer: &Value) -> String {
     }
 }
 
+/// What a host was answered.
+pub(super) fn hook(answer: &Value) -> String {
+    let (what, reason) = (text(answer, "answer"), text(answer, "reason"));
+    match answer["text"].as_str() {
+        None | Some("") => format!("{what} ({reason})\n"),
+        Some(text) => format!("{what} ({reason})\n{}\n", crate::output::clean(text)),
+    }
+}
+
 /// A session in a line of another page.
 pub(super) fn line(session: &Value, now: Time) -> String {
     let (title, state) = (text(session, "title"), text(session, "state"));

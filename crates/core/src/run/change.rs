@@ -182,8 +182,8 @@ impl WakeRun {
             return (counters != run.counters).then(|| only(RunStepped { run_id, counters }));
         }
         let effects = match run.delegation_id {
-            None => vec![Effect::Drive { run_id }],
-            Some(_) => Vec::new(),
+            None if !run.is_hosted() => vec![Effect::Drive { run_id }],
+            _ => Vec::new(),
         };
         let woken = RunWoken { run_id, by: self.by, counters };
         Some(Decision { events: vec![woken.into()], effects, ..Decision::default() })
@@ -202,6 +202,9 @@ impl ConfigureRun<'_> {
     /// May whoever started the process go on with this run at all?
     pub fn check(&self, run: &Run) -> Result<(), Refused> {
         let actor = self.executor;
+        if run.is_hosted() {
+            return Err(Refusal::HostedRun { run: run.id, model: run.settings.model.clone() }.into());
+        }
         if may(actor, Subject::Run, Action::Resume, || owns_run(actor, run)) {
             return Ok(());
         }

@@ -8,6 +8,7 @@ pub mod conversations;
 pub mod delegations;
 pub mod events;
 pub mod gates;
+pub mod hosts;
 pub mod issues;
 pub mod leases;
 pub mod ledger;

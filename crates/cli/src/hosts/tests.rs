@@ -1,0 +1,1 @@
+//! Recorded payloads of real clients.
