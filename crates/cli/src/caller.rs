@@ -177,9 +177,14 @@ pub(crate) fn folder() -> PathBuf {
 
 /// `punchlist.db` in the user's data directory.
 fn default_store() -> Result<PathBuf, Failure> {
+    Ok(data_folder()?.join("punchlist.db"))
+}
+
+/// Our folder in the user's data directory.
+pub(crate) fn data_folder() -> Result<PathBuf, Failure> {
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
     let data = absolute("XDG_DATA_HOME")
         .or_else(|| absolute("HOME").map(|home| home.join(".local/share")))
         .ok_or_else(|| Failure::usage("there is no HOME; name the store with --db".to_owned()))?;
-    Ok(data.join("punchlist/punchlist.db"))
+    Ok(data.join("punchlist"))
 }

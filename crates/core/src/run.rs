@@ -11,11 +11,11 @@ mod host;
 mod start;
 mod take;
 
+pub use self::host::RecordHosted;
 pub use change::{
     CancelRun, ConfigureRun, DriveRun, Driven, RecordReply, RecordResult, RecordStart,
     RecordSummary, WakeRun,
 };
-pub use self::host::RecordHosted;
 pub use history::{HISTORY_MAX, Kept, trim};
 pub use start::StartRun;
 pub use take::{DEATHS_MAX, TakeRun, Taken, WORKER_DIED, died};

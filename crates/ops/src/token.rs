@@ -109,6 +109,16 @@ impl Ops {
         Ok(())
     }
 
+    /// Makes the store ready for agents: it is there, and nobody becomes its operator unasked.
+    pub fn prepare(&self, proof: Proof, now: Time) -> Result<(), Error> {
+        self.admits_writing(proof)?;
+        let store = self.store()?;
+        if store.read(has_operator)? {
+            return Ok(());
+        }
+        Ok(store.write(move |tx| operator_seen(tx, now))?)
+    }
+
     /// A person has given a command at a terminal: from now on there is an operator.
     pub(crate) fn person_seen(&self, now: Time) -> Result<(), Error> {
         let store = self.store()?;

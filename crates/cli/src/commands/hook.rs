@@ -46,9 +46,11 @@ pub(crate) fn command() -> Command {
              wrong, the stop is allowed, with one line on standard error and exit code 0.\n\n\
              `punch init` writes the hooks into the host's files.",
         )
-        .arg(Arg::new("host").value_name("HOST").help(
-            "claude, codex, opencode, gemini, cursor, copilot or goose",
-        ))
+        .arg(
+            Arg::new("host")
+                .value_name("HOST")
+                .help("claude, codex, opencode, gemini, cursor, copilot or goose"),
+        )
         .arg(Arg::new("event").value_name("EVENT").help(
             "session-start, prompt, stop, subagent-start, subagent-stop, stop-failure, todos or \
              session-end",
@@ -127,8 +129,7 @@ fn answered(words: &[OsString]) -> Result<Reply, Failure> {
     let fired_by = hosts::fired_by(host, &payload);
     go_to(&payload);
     let mut hook = hosts::dialect(fired_by).decode(event, &payload);
-    hook.processes =
-        process::fired_from().iter().filter_map(|key| Title::new(key).ok()).collect();
+    hook.processes = process::fired_from().iter().filter_map(|key| Title::new(key).ok()).collect();
     let ops = caller::ops(&globals)?;
     if let Target::File(path) = ops.target()
         && !path.exists()
@@ -207,8 +208,7 @@ fn go_to(payload: &Value) {
     let given = std::env::var("CLAUDE_PROJECT_DIR").ok();
     let field = |name: &str| payload[name].as_str().map(str::to_owned);
     let root = || payload["workspace_roots"][0].as_str().map(str::to_owned);
-    let folder =
-        given.or_else(|| field("cwd")).or_else(|| field("working_dir")).or_else(root);
+    let folder = given.or_else(|| field("cwd")).or_else(|| field("working_dir")).or_else(root);
     if let Some(folder) = folder.filter(|folder| Path::new(folder).is_dir()) {
         drop(std::env::set_current_dir(folder));
     }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use punchlist_core::host::Host;
+use punchlist_store::Target;
 use serde_json::json;
 use similar::TextDiff;
 
@@ -52,13 +53,14 @@ fn host(text: &str) -> Result<Host, String> {
 pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
     let hosts = chosen(globals, matches)?;
     let (is_dry, removes) = (matches.get_flag("dry-run"), matches.get_flag("remove"));
+    let mut setup = setup(globals)?;
     if !is_dry && !removes {
-        // From here on there is a store, and, where a person does this, an operator.
+        // From here on there is a store, and nobody becomes its operator unasked.
         let ops = caller::ops(globals)?;
         let envelope = caller::envelope(&ops, globals, false)?;
-        ops.prepare(&envelope)?;
+        ops.prepare(envelope.proof, envelope.now)?;
+        setup.set_project(envelope.project);
     }
-    let setup = setup(globals)?;
     let ledger = Ledger::in_folder(caller::data_folder()?.join("init"));
     let (changes, faults) = planned(&hosts, &setup, removes, &ledger);
     if globals.json {
@@ -76,7 +78,8 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         output::print(&format!("{said}\n"))?;
     } else if !is_dry {
         let asks = output::is_interactive() && !matches.get_flag("yes");
-        if asks && !prompt::confirm(&format!("Write {} files?", changes.len()))? {
+        let question = format!("Write {} files? [y/N] ", changes.len());
+        if asks && prompt::yes(&question)? != Some(true) {
             return Err(declined());
         }
         write(&changes, &ledger, removes)?;
@@ -152,24 +155,32 @@ fn chosen(globals: &Globals, matches: &ArgMatches) -> Result<Vec<Host>, Failure>
     Ok(named)
 }
 
-fn setup(globals: &Globals) -> Result<Setup, Failure> {
+pub(super) fn setup(globals: &Globals) -> Result<Setup, Failure> {
     let ops = caller::ops(globals)?;
-    let mut flags = Vec::new();
-    if globals.db.as_deref().is_some_and(|db| !db.trim().is_empty()) {
-        let target = match ops.target() {
-            punchlist_store::Target::File(path) => {
-                let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-                path.to_string_lossy().into_owned()
-            }
-            _ => globals.db.clone().unwrap_or_default(),
-        };
-        flags.extend(["--db".to_owned(), target]);
-    }
+    // A password does not belong into a file of the project.
+    let store = match ops.target() {
+        Target::File(path) => {
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            Some(path.to_string_lossy().into_owned())
+        }
+        _ => globals.db.clone().filter(|url| !has_password(url)),
+    };
+    let is_named = globals.db.as_deref().is_some_and(|db| !db.trim().is_empty());
+    let flag = |name: &str, value: Option<String>| {
+        value.map(|value| vec![name.to_owned(), value]).unwrap_or_default()
+    };
     let configured = settings::read()?.config.project;
-    if let Some(project) = globals.project.clone().filter(|_| configured.is_none()) {
-        flags.extend(["--project".to_owned(), project]);
-    }
-    Ok(Setup { folder: caller::folder(), program: program(), flags })
+    let project = globals.project.clone().filter(|_| configured.is_none());
+    let flags =
+        [flag("--db", store.clone().filter(|_| is_named)), flag("--project", project)].concat();
+    let here = configured.unwrap_or_else(|| caller::project_by_name(globals));
+    let every_flag = [flag("--db", store), flag("--project", Some(here))].concat();
+    Ok(Setup { folder: caller::folder(), program: program(), flags, every_flag })
+}
+
+fn has_password(url: &str) -> bool {
+    let user = url.split("://").nth(1).and_then(|rest| rest.split('/').next()?.split_once('@'));
+    user.is_some_and(|(user, _)| user.contains(':')) || url.contains("password=")
 }
 
 /// `punch` where the search path leads here, else this very program.

@@ -16,6 +16,7 @@ pub(crate) mod hook;
 mod import;
 mod inbox;
 mod inbox_answer;
+mod init;
 mod live;
 mod mcp;
 mod mission;
@@ -37,8 +38,9 @@ use crate::failure::Failure;
 use crate::output;
 
 /// The commands that are not operations of the catalogue.
-pub(crate) const FIXED: [&str; 15] = [
+pub(crate) const FIXED: [&str; 16] = [
     "demo",
+    "init",
     "run",
     "inbox",
     "call",
@@ -59,6 +61,7 @@ pub(crate) const FIXED: [&str; 15] = [
 pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
     match name {
         "demo" => Some(demo::command()),
+        "init" => Some(init::command()),
         "inbox" => Some(inbox::command()),
         "issue" => operation::command(name, second).map(|issue| issue.subcommand(edit::command())),
         "todo" => operation::command(name, second).map(|todo| checklist::with_actions(&todo)),
@@ -92,6 +95,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     }
     match matches.subcommand() {
         Some(("demo", _)) => demo::run(globals),
+        Some(("init", matches)) => init::run(globals, matches),
         Some(("inbox", matches)) => inbox::run(globals, matches),
         Some(("issue", matches)) if let Some(("edit", matches)) = matches.subcommand() => {
             edit::run(globals, matches)

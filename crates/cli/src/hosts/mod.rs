@@ -9,6 +9,8 @@ mod copilot;
 mod cursor;
 mod gemini;
 mod goose;
+pub(crate) mod inspect;
+pub(crate) mod install;
 mod opencode;
 mod payload;
 pub(crate) mod process;
@@ -50,7 +52,10 @@ pub(crate) fn event(name: &str) -> Option<Happened> {
         name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
     Some(match plain.as_str() {
         "start" | "sessionstart" => Happened::Start,
-        "prompt" | "userpromptsubmit" | "userpromptsubmitted" | "beforeagent"
+        "prompt"
+        | "userpromptsubmit"
+        | "userpromptsubmitted"
+        | "beforeagent"
         | "beforesubmitprompt" => Happened::Prompt,
         "stop" | "agentstop" | "afteragent" => Happened::Stop,
         "subagentstart" => Happened::SubagentStart,

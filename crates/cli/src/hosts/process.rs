@@ -6,8 +6,8 @@
 
 /// Programs that only start others.
 const SHELLS: [&str; 14] = [
-    "sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "busybox", "env", "timeout", "nice", "nohup",
-    "setsid", "sudo",
+    "sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "busybox", "env", "timeout", "nice",
+    "nohup", "setsid", "sudo",
 ];
 
 /// How far up is looked.

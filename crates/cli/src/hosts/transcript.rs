@@ -53,7 +53,8 @@ mod tests {
     use super::*;
 
     const USER: &str = r#"{"type":"user","message":{"role":"user","content":"Do it"}}"#;
-    const EDIT: &str = r#"{"message":{"role":"assistant","content":[{"type":"tool_use","name":"Edit"}]}}"#;
+    const EDIT: &str =
+        r#"{"message":{"role":"assistant","content":[{"type":"tool_use","name":"Edit"}]}}"#;
     const DONE: &str = r#"{"message":{"role":"user","content":[{"type":"tool_result"}]}}"#;
 
     #[test]
@@ -71,7 +72,10 @@ mod tests {
     fn a_line_of_ten_megabytes_says_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("transcript.jsonl");
-        let line = format!(r#"{{"message":{{"content":[{{"name":"Edit"}}],"x":"{}"}}}}"#, "y".repeat(10 << 20));
+        let line = format!(
+            r#"{{"message":{{"content":[{{"name":"Edit"}}],"x":"{}"}}}}"#,
+            "y".repeat(10 << 20)
+        );
         std::fs::write(&path, line).unwrap();
         assert!(!changed(path.to_str().unwrap(), &["Edit"]));
         assert!(!changed("/nowhere/at/all", &["Edit"]));

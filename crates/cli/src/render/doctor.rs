@@ -27,5 +27,19 @@ pub(crate) fn render(answer: &Value) -> String {
         1 => format!("{RED}1 check failed; nothing was changed.{RED:#}\n"),
         n => format!("{RED}{n} checks failed; nothing was changed.{RED:#}\n"),
     });
+    for host in answer["hosts"].as_array().map(Vec::as_slice).unwrap_or_default() {
+        shown.push_str(&host_line(host));
+    }
     shown
+}
+
+/// A host; those that are not on this machine are not worth a line.
+fn host_line(host: &Value) -> String {
+    let (name, verdict) = (text(host, "host"), text(host, "verdict"));
+    if verdict == "absent" {
+        return String::new();
+    }
+    let fired = host["lastFiredAt"].as_str().map(|at| format!("last hook {}", line(at)));
+    let said = host["hint"].as_str().map(line).or(fired).unwrap_or_default();
+    format!("{name:<9} {verdict:<11} {DIM}{said}{DIM:#}\n")
 }

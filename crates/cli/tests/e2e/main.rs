@@ -25,6 +25,7 @@ mod doctor;
 mod escalations;
 mod follow;
 mod help;
+mod hosts;
 mod idempotency;
 mod identity;
 mod inbox;

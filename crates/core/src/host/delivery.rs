@@ -29,9 +29,11 @@ impl Delivery {
     /// Could a stop with this key be the same one again?
     #[must_use]
     pub fn is_repeated_by(&self, key: &str, now: Time) -> bool {
-        let names_turn = !key.starts_with('\n');
+        // A turn has one first stop. Those after a continuation name the same turn, so what they say
+        // decides, and a model needs time to say it again.
+        let is_first_of_turn = !key.starts_with('\n') && key.contains("\nfalse\n");
         let apart = now.micros().saturating_sub(self.at.micros());
-        !self.doubled && self.key == key && (names_turn || apart <= DUPLICATE_MAX_US)
+        !self.doubled && self.key == key && (is_first_of_turn || apart <= DUPLICATE_MAX_US)
     }
 }
 
@@ -52,6 +54,10 @@ mod tests {
         assert!(!first.is_repeated_by(&Delivery::key(Some("t1"), true, Some("abc")), at(1)));
         assert!(!first.is_repeated_by(&Delivery::key(Some("t2"), false, Some("abc")), at(1)));
         assert!(!Delivery { doubled: true, ..first }.is_repeated_by(&key, at(1)));
+        let key = Delivery::key(Some("t1"), true, Some("abc"));
+        let later = Delivery { key: key.clone(), at: at(0), doubled: false };
+        assert!(later.is_repeated_by(&key, at(DUPLICATE_MAX_US)));
+        assert!(!later.is_repeated_by(&key, at(DUPLICATE_MAX_US + 1)), "the model said it again");
 
         let key = Delivery::key(None, false, Some("abc"));
         let first = Delivery { key: key.clone(), at: at(0), doubled: false };

@@ -203,7 +203,9 @@ impl ConfigureRun<'_> {
     pub fn check(&self, run: &Run) -> Result<(), Refused> {
         let actor = self.executor;
         if run.is_hosted() {
-            return Err(Refusal::HostedRun { run: run.id, model: run.settings.model.clone() }.into());
+            return Err(
+                Refusal::HostedRun { run: run.id, model: run.settings.model.clone() }.into()
+            );
         }
         if may(actor, Subject::Run, Action::Resume, || owns_run(actor, run)) {
             return Ok(());

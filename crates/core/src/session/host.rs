@@ -67,8 +67,11 @@ mod tests {
 
     #[test]
     fn a_session_that_ended_goes_on_with_its_host() {
-        let ended =
-            Session { state: SessionState::Ended, ended_at: Some(Time::from_micros(3)), ..session(5) };
+        let ended = Session {
+            state: SessionState::Ended,
+            ended_at: Some(Time::from_micros(3)),
+            ..session(5)
+        };
         let decision = ReopenSession.decide(&ended, &root()).unwrap();
         let mut state = Some(ended);
         apply_session(&mut state, &decision.events[0], Time::from_micros(4));

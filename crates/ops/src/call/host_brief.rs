@@ -27,7 +27,8 @@ const MESSAGES_MAX: i64 = 10;
 /// How many of the newest lists are looked at for plans.
 const LISTS_MAX: i64 = 50;
 
-const HOW: &str = "Keep the checklist with the punchlist tool `todo`, or `punch todo` in the shell.";
+const HOW: &str =
+    "Keep the checklist with the punchlist tool `todo`, or `punch todo` in the shell.";
 
 impl Call<'_, '_> {
     /// The text at the start of a session, after a break, after compaction and in a fork.
@@ -117,9 +118,10 @@ impl Call<'_, '_> {
         let Some(project) = self.project()? else { return Ok(Vec::new()) };
         let branch = self.envelope.context.branch.clone().unwrap_or_else(|| "main".to_owned());
         let lists = self.tx.recent_lists(project, LISTS_MAX)?;
-        let scopes = lists.into_iter().map(|list| list.scope).filter(
-            |scope| matches!(scope, Scope::Plan { branch: own, .. } if *own == branch),
-        );
+        let scopes = lists
+            .into_iter()
+            .map(|list| list.scope)
+            .filter(|scope| matches!(scope, Scope::Plan { branch: own, .. } if *own == branch));
         let scopes: Vec<Scope> = scopes.take(PLANS_MAX).collect();
         let mut lines = Vec::new();
         for scope in scopes {

@@ -68,7 +68,8 @@ impl Call<'_, '_> {
         self.tx.put_host_record(&record)?;
         let (answer, reason) = (said.answer, said.reason);
         self.log_answer(hook, Some(session.id), &session.id.to_string(), (answer, &reason))?;
-        let (session_id, run_id) = (Some(session.id.to_string()), said.run.map(|r| r.id.to_string()));
+        let (session_id, run_id) =
+            (Some(session.id.to_string()), said.run.map(|r| r.id.to_string()));
         Ok(Output { answer, text: said.text, reason, session_id, run_id })
     }
 
@@ -102,7 +103,8 @@ impl Call<'_, '_> {
                 let run = self.open_turn(hook, session)?;
                 let text = self.news(session, record.told_at)?;
                 record.told_at = Some(now);
-                let run = self.step_hosted(run, RecordHosted { told: true, ..Default::default() })?;
+                let run =
+                    self.step_hosted(run, RecordHosted { told: true, ..Default::default() })?;
                 Ok(Said { run: Some(run), ..Said::context(text, Why::TurnOpened) })
             }
             Happened::Stop => self.stop_of_host(hook, session, record),
@@ -158,9 +160,8 @@ impl Call<'_, '_> {
             let session = self.record_session(project, Some(waiting), &decision)?;
             return Ok(Some((session, true)));
         }
-        let internal = |fault: punchlist_core::text::TextFault| Error::Internal {
-            detail: fault.to_string(),
-        };
+        let internal =
+            |fault: punchlist_core::text::TextFault| Error::Internal { detail: fault.to_string() };
         let title = Title::new(&format!("{} session", hook.host.label())).map_err(internal)?;
         let host = Some(Title::new(hook.host.name()).map_err(internal)?);
         let directory = self.envelope.context.directory.clone();
@@ -239,9 +240,13 @@ impl Call<'_, '_> {
         }
     }
 
-    /// The newest run of a session that its host executes.
+    /// The run of a session that its host executes: the open one, else the newest.
     fn hosted_run(&mut self, session: &Session) -> Result<Option<Run>, Error> {
-        let newest = self.tx.newest_run_in(session.conversation_id)?;
+        let open = self.tx.open_runs_of_session(session.id)?.into_iter().find(Run::is_hosted);
+        let newest = match open {
+            Some(open) => Some(open),
+            None => self.tx.newest_run_in(session.conversation_id)?,
+        };
         let Some(run) = newest.filter(Run::is_hosted) else { return Ok(None) };
         // The row is locked: two deliveries of one stop are judged one after the other.
         Ok(self.tx.run(session.project_id, run.id, Lock::Row)?.map(|(run, _)| run))
@@ -338,7 +343,8 @@ impl Call<'_, '_> {
             false => None,
         };
         let told = news.is_none();
-        let run = self.step_hosted(run, RecordHosted { changed: hook.changed == Some(true), told })?;
+        let run =
+            self.step_hosted(run, RecordHosted { changed: hook.changed == Some(true), told })?;
         let ways = Ways { hold: true, ask: true };
         let finish = Trigger::Stopped(Finish::EndTurn);
         let driven = self.drive(run, finish, true, ways, (None, None))?;
@@ -373,7 +379,12 @@ impl Call<'_, '_> {
         let error = hook.error.0.as_ref().map_or("unknown", Title::as_str);
         let run = match self.hosted_run(session)?.filter(|run| !run.is_over()) {
             Some(run) => run,
-            None => return Ok(Said { reason: StopReason::Error.code().into(), ..Said::allow(Why::Ended) }),
+            None => {
+                return Ok(Said {
+                    reason: StopReason::Error.code().into(),
+                    ..Said::allow(Why::Ended)
+                });
+            }
         };
         let item = self.next_item(&run)?;
         let detail = format!("the host's model failed: {error}");

@@ -139,7 +139,7 @@ impl Define for SessionHook {
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces::CALL;
     const EXAMPLE: &'static str =
-        r#"{"host":"claude","event":"stop","externalId":"abc-123","turn":"p1"}"#;
+        r#"{"host":"claude","event":"start","externalId":"abc-123","source":"startup"}"#;
 
     type Input = Input;
     type Output = Output;

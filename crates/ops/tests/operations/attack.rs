@@ -28,6 +28,7 @@ const HARMLESS: &[(&str, Shows)] = &[
     ("token_list", Shows::EmptyLists),
     ("delegation_take", Shows::EmptyLists),
     ("session_start", Shows::ItsOwn),
+    ("session_hook", Shows::ItsOwn),
     // A question to the person, work or a run that is limited as its starter is.
     ("checkpoint", Shows::ItsOwn),
     ("ask", Shows::ItsOwn),

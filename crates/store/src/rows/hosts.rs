@@ -43,11 +43,15 @@ impl Tx<'_> {
         self.first(sql!(select!("WHERE r.session_id = $1")), &[(&session).into()], read)
     }
 
-    /// The newest hooks of a host in a project, of its live sessions first.
-    pub fn host_records(&mut self, host: Host, limit: i64) -> Result<Vec<HostRecord>, Error> {
+    /// The newest hooks of the sessions of a project, the newest first.
+    pub fn host_records(&mut self, project: &str, limit: i64) -> Result<Vec<HostRecord>, Error> {
         self.query(
-            sql!(select!("WHERE r.host = $1 ORDER BY r.at DESC LIMIT $2")),
-            &[host.name().into(), limit.into()],
+            sql!(select!(
+                "JOIN sessions AS s ON s.id = r.session_id \
+                 JOIN projects AS p ON p.id = s.project_id WHERE p.name = $1 \
+                 ORDER BY r.at DESC LIMIT $2"
+            )),
+            &[project.into(), limit.into()],
             read,
         )
     }

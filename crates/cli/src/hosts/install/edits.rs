@@ -64,6 +64,15 @@ impl Target {
         Self { path, edits }
     }
 
+    /// Does it hold hooks, and not only a server or words for the model?
+    pub(crate) fn has_hooks(&self) -> bool {
+        self.edits.iter().any(|edit| match edit {
+            Edit::Element { .. } => true,
+            Edit::Whole(text) => text.contains("hook") && text.contains("punch"),
+            _ => false,
+        })
+    }
+
     fn read(&self) -> Result<Option<String>, Fault> {
         match outside::text(&self.path, FILE_MAX) {
             Ok(text) => Ok(Some(text)),
@@ -77,7 +86,7 @@ impl Target {
     }
 
     /// The file with our edits in it.
-    pub(super) fn install(&self) -> Result<Change, Fault> {
+    pub(crate) fn install(&self) -> Result<Change, Fault> {
         let before = self.read()?;
         let mut after = before.clone();
         for edit in &self.edits {
@@ -96,7 +105,7 @@ impl Target {
     }
 
     /// The file without them.
-    pub(super) fn remove(&self) -> Result<Change, Fault> {
+    pub(crate) fn remove(&self) -> Result<Change, Fault> {
         let before = self.read()?;
         let Some(text) = &before else {
             return Ok(Change { path: self.path.clone(), before: None, after: None });
@@ -131,7 +140,8 @@ fn with_block(text: &str, block: &str) -> String {
 
 fn without_block(text: &str) -> String {
     let Some((from, to)) = place(text) else { return text.to_owned() };
-    let (before, after) = (text[..from].trim_end_matches('\n'), text[to..].trim_start_matches('\n'));
+    let (before, after) =
+        (text[..from].trim_end_matches('\n'), text[to..].trim_start_matches('\n'));
     match (before.is_empty(), after.is_empty()) {
         (true, _) => after.to_owned(),
         (false, true) => format!("{before}\n"),

@@ -29,9 +29,19 @@ pub(crate) struct Setup {
     /// `punch` and the flags that every call of it gets: the store and the project.
     pub(crate) program: String,
     pub(crate) flags: Vec<String>,
+    /// The same for a host that hands its servers no variables: every flag that a variable or the
+    /// folder would have said.
+    pub(crate) every_flag: Vec<String>,
 }
 
 impl Setup {
+    /// The project by the name that the store knows it by.
+    pub(crate) fn set_project(&mut self, name: String) {
+        if let Some(known) = self.every_flag.last_mut() {
+            *known = name;
+        }
+    }
+
     fn at(&self, path: &str) -> PathBuf {
         self.folder.join(path)
     }
@@ -114,6 +124,8 @@ fn claude(setup: &Setup) -> Vec<Target> {
 }
 
 fn codex(setup: &Setup) -> Vec<Target> {
+    // Codex hands its servers few variables, so the flags say where the store is.
+    let setup = &Setup { flags: setup.every_flag.clone(), ..setup.clone() };
     let events = [
         ("SessionStart", "session-start", SECONDS),
         ("UserPromptSubmit", "prompt", SECONDS),
@@ -139,7 +151,6 @@ fn codex(setup: &Setup) -> Vec<Target> {
         value: json!({ "matcher": "update_plan", "hooks": [hook("todos", SECONDS)] }),
         words: ours(Host::Codex),
     });
-    // Codex hands its servers few variables, so the flags say where the store is.
     let server = json!({ "command": setup.program, "args": setup.words(&["mcp"]) });
     vec![
         Target::new(setup.at(".codex/hooks.json"), edits),

@@ -53,9 +53,9 @@ pub(super) fn put(
     match ours(&array, words).first() {
         Some(known) if plain(known).as_ref() == Some(value) => return Ok(text.to_owned()),
         Some(known) => {
-            let at = array.elements().iter().position(|element| element == known);
+            let at = known.element_index().unwrap_or_default();
             known.clone().remove();
-            array.insert(at.unwrap_or_default(), input(value));
+            array.insert(at, input(value));
         }
         None => drop(array.append(input(value))),
     }

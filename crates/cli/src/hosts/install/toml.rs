@@ -51,9 +51,7 @@ fn table(content: &Value) -> Table {
     let mut table = Table::new();
     for (name, field) in content.as_object().into_iter().flatten() {
         let item = match field {
-            Value::Array(items) => {
-                value(items.iter().filter_map(Value::as_str).collect::<Array>())
-            }
+            Value::Array(items) => value(items.iter().filter_map(Value::as_str).collect::<Array>()),
             Value::Number(number) => value(number.as_i64().unwrap_or_default()),
             Value::Bool(flag) => value(*flag),
             other => value(other.as_str().unwrap_or_default()),
