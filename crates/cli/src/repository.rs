@@ -58,8 +58,16 @@ impl Tree {
         }
     }
 
+    /// Asks git. The repository's configuration can name commands that git runs when it fetches what
+    /// is missing, so no protocol is allowed, and the command would see nothing of our environment.
     fn ask(&self, words: &[&str]) -> Option<String> {
         let mut git = Command::new("git");
+        git.env_clear();
+        for name in ["PATH", "HOME", "XDG_CONFIG_HOME"] {
+            git.envs(std::env::var_os(name).map(|value| (name, value)));
+        }
+        git.env("GIT_ALLOW_PROTOCOL", "none").env("GIT_NO_LAZY_FETCH", "1");
+        git.args(["-c", "core.sshCommand=false", "-c", "core.fsmonitor=false"]);
         git.arg("-C").arg(&self.root).args(words).stdin(Stdio::null()).stderr(Stdio::null());
         let said = git.output().ok().filter(|said| said.status.success())?;
         String::from_utf8(said.stdout).ok()

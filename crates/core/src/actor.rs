@@ -7,59 +7,35 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Reach;
+use crate::named::named;
+use crate::{Reach, RunId, TokenId};
 
-/// What someone is in punchlist. The operator is the human.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// The human: may do everything, and the log says so.
-    Operator,
-    /// The agent that leads a mission.
-    Lead,
-    /// The agent that owns a pillar of a mission.
-    Owner,
-    /// The agent that owns a session, a turn or a plan; also spelled supervisor.
-    #[serde(alias = "supervisor")]
-    Root,
-    /// A subagent: works, proposes, and sees no list of others.
-    Worker,
-    /// The scheduler and the driver: act only by policy.
-    System,
+named! {
+    /// What someone is in punchlist. The operator is the human.
+    #[derive(
+        Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    )]
+    pub enum Role {
+        /// The human: may do everything, and the log says so.
+        Operator = "operator",
+        /// The agent that leads a mission.
+        Lead = "lead",
+        /// The agent that owns a pillar of a mission.
+        Owner = "owner",
+        /// The agent that owns a session, a turn or a plan; also spelled supervisor.
+        Root = "root" | "supervisor",
+        /// A subagent: works, proposes, and sees no list of others.
+        Worker = "worker",
+        /// The scheduler and the driver: act only by policy.
+        System = "system",
+    }
 }
 
 impl Role {
-    /// Every role, in the order of the authority table's columns.
-    pub const ALL: [Self; 6] =
-        [Self::Operator, Self::Lead, Self::Owner, Self::Root, Self::Worker, Self::System];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Operator => "operator",
-            Self::Lead => "lead",
-            Self::Owner => "owner",
-            Self::Root => "root",
-            Self::Worker => "worker",
-            Self::System => "system",
-        }
-    }
-
-    /// Reads a role by its name; `supervisor` is `root`.
     /// Is it an agent's role, and neither the person's nor the engine's own?
     #[must_use]
     pub const fn is_agent(self) -> bool {
         !matches!(self, Self::Operator | Self::System)
-    }
-
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        if text == "supervisor" {
-            return Some(Self::Root);
-        }
-        Self::ALL.into_iter().find(|role| role.name() == text)
     }
 }
 
@@ -149,6 +125,17 @@ pub struct Actor {
     pub reach: Reach,
     /// A token fixes the agent. Without a token the caller may name any agent.
     pub fixed: bool,
+    /// The token or run that proves it; none: it is known by its name alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Credential>,
+}
+
+/// What proves an agent, where it is that agent's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Credential {
+    Token(TokenId),
+    Run(RunId),
 }
 
 impl Actor {
@@ -164,6 +151,22 @@ impl Actor {
             pillar: None,
             reach: Reach::default(),
             fixed: false,
+            proof: None,
+        }
+    }
+
+    /// Acts by policy alone.
+    #[must_use]
+    pub fn system() -> Self {
+        Self::new(Role::System, AgentPath::primary())
+    }
+
+    /// Does the actor's token reach this agent? Agents are the project's; a narrowed token speaks for
+    /// its own. If not, what the token would need.
+    pub fn reaches_agent(&self, agent: &AgentPath) -> Result<(), String> {
+        match self.reach.is_narrowed() && !agent.is_within(&self.agent) {
+            true => Err(format!("agent `{agent}`")),
+            false => Ok(()),
         }
     }
 

@@ -7,45 +7,26 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::authority::{Action, Subject, may};
+use crate::command::ClaimTodo;
 use crate::event::AgentChanged;
-use crate::{Actor, AgentPath, ListKind, Refusal, Span, Time, Todo, TodoKind};
+use crate::named::named;
+use crate::{Actor, AgentPath, By, Decide, ListKind, Refusal, Refused, Span, Time, Todo, TodoKind};
 
 /// An agent that is busy and was not heard of for this long has gone silent.
 pub const SILENT_AFTER: Span = Span::seconds(300);
 
-/// What an agent says of itself (O-23).
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum AgentStatus {
-    Idle,
-    Busy,
-    Blocked,
-    Failed,
-    Complete,
-    Archived,
-}
-
-impl AgentStatus {
-    pub const ALL: [Self; 6] =
-        [Self::Idle, Self::Busy, Self::Blocked, Self::Failed, Self::Complete, Self::Archived];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Idle => "idle",
-            Self::Busy => "busy",
-            Self::Blocked => "blocked",
-            Self::Failed => "failed",
-            Self::Complete => "complete",
-            Self::Archived => "archived",
-        }
-    }
-
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.name() == text)
+named! {
+    /// What an agent says of itself (O-23).
+    #[derive(
+        Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    )]
+    pub enum AgentStatus {
+        Idle = "idle",
+        Busy = "busy",
+        Blocked = "blocked",
+        Failed = "failed",
+        Complete = "complete",
+        Archived = "archived",
     }
 }
 
@@ -77,7 +58,7 @@ impl Agent {
 }
 
 /// Write an agent down, or say that it is there again.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegisterAgent {
     pub agent: AgentPath,
     /// None: as it was.
@@ -85,7 +66,7 @@ pub struct RegisterAgent {
 }
 
 /// Say how an agent is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetAgentStatus {
     pub agent: AgentPath,
     pub status: AgentStatus,
@@ -96,13 +77,15 @@ pub struct SetAgentStatus {
 /// leaves none.
 pub type Heard = (Agent, Option<AgentChanged>);
 
-impl RegisterAgent {
-    pub fn decide(
+impl Decide for RegisterAgent {
+    type On<'a> = Option<&'a Agent>;
+    type Out = Heard;
+
+    fn decide(
         &self,
-        known: Option<&Agent>,
-        actor: &Actor,
-        now: Time,
-    ) -> Result<Heard, Refusal> {
+        known: Self::On<'_>,
+        By { actor, now, .. }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         for_oneself(&self.agent, actor)?;
         let agent = match known.cloned() {
             Some(known) => {
@@ -123,20 +106,38 @@ impl RegisterAgent {
     }
 }
 
-impl SetAgentStatus {
-    pub fn decide(
+impl Decide for SetAgentStatus {
+    type On<'a> = Option<&'a Agent>;
+    type Out = Heard;
+
+    fn decide(
         &self,
-        known: Option<&Agent>,
-        actor: &Actor,
-        now: Time,
-    ) -> Result<Heard, Refusal> {
+        known: Self::On<'_>,
+        By { actor, now, .. }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         for_oneself(&self.agent, actor)?;
         let Some(before) = known else {
-            return Err(Refusal::UnknownAgent { agent: self.agent.clone() });
+            return Err(Refusal::UnknownAgent { agent: self.agent.clone() }.into());
         };
         let (status, note) = (self.status, self.note.clone());
         let agent = Agent { status, note, heartbeat_at: now, updated_at: now, ..before.clone() };
         Ok(heard(known, agent))
+    }
+}
+
+impl SetAgentStatus {
+    /// May this status claim tasks at all? Only then are they looked for.
+    #[must_use]
+    pub const fn may_claim(&self) -> bool {
+        matches!(self.status, AgentStatus::Complete)
+    }
+
+    /// The claim that this status makes on a plan task, if it makes one.
+    #[must_use]
+    pub fn claim(&self, task: &Todo, actor: &Actor) -> Option<ClaimTodo> {
+        let (todo_id, outcome, evidence) = (task.id, self.note.clone(), Vec::new());
+        let claims = self.claims(task, actor);
+        claims.then_some(ClaimTodo { todo_id, outcome, evidence, clock: None })
     }
 
     /// Does this status claim the plan task? An agent that is complete says that its open tasks are
@@ -144,7 +145,7 @@ impl SetAgentStatus {
     #[must_use]
     pub fn claims(&self, task: &Todo, actor: &Actor) -> bool {
         let task_subject = Subject::Todo(ListKind::Plan, TodoKind::Step);
-        self.status == AgentStatus::Complete
+        self.may_claim()
             && task.assignee.as_ref() == Some(&self.agent)
             && !task.status.is_settled()
             && task.claim.is_none()
@@ -199,6 +200,16 @@ impl Agents {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Ids;
+
+    fn decide<'a, C: Decide<On<'a> = Option<&'a Agent>, Out = Heard>>(
+        command: &C,
+        known: Option<&'a Agent>,
+        actor: &Actor,
+        now: Time,
+    ) -> Result<Heard, Refused> {
+        command.decide(known, By { actor, now, ids: &mut Ids::new(now, 1) })
+    }
     use crate::Role;
 
     #[test]
@@ -220,7 +231,7 @@ mod tests {
     fn registered(kind: Option<&str>) -> Agent {
         let command = RegisterAgent { agent: path("a.b"), kind: kind.map(str::to_owned) };
         let operator = Actor::new(Role::Operator, AgentPath::primary());
-        command.decide(None, &operator, at(0)).unwrap().0
+        decide(&command, None, &operator, at(0)).unwrap().0
     }
 
     #[test]
@@ -238,9 +249,9 @@ mod tests {
             let status = AgentStatus::Busy;
             let say = SetAgentStatus { agent: path("a.b"), status, note: None };
             let refused = Refusal::NotYourself { agent: path("a.b") };
-            let expected = if may { Ok(()) } else { Err(refused) };
-            let said = say.decide(Some(&known), &actor, at(1)).map(|_| ());
-            let come = register.decide(Some(&known), &actor, at(1)).map(|_| ());
+            let expected = if may { Ok(()) } else { Err(refused.into()) };
+            let said = decide(&say, Some(&known), &actor, at(1)).map(|_| ());
+            let come = decide(&register, Some(&known), &actor, at(1)).map(|_| ());
             assert_eq!((said, come), (expected.clone(), expected), "{role} {own}");
         }
     }
@@ -252,18 +263,18 @@ mod tests {
         let say = |status, note: Option<&str>| {
             let note = note.map(str::to_owned);
             let command = SetAgentStatus { agent: path("a.b"), status, note };
-            command.decide(Some(&known), &root, at(9)).unwrap()
+            decide(&command, Some(&known), &root, at(9)).unwrap()
         };
         let (same, event) = say(AgentStatus::Idle, None);
         assert_eq!((same.heartbeat_at, same.created_at, event), (at(9), at(0), None));
         assert!(say(AgentStatus::Busy, None).1.is_some());
         assert!(say(AgentStatus::Idle, Some("bored")).1.is_some());
         let again = RegisterAgent { agent: path("a.b"), kind: None };
-        let (agent, event) = again.decide(Some(&known), &root, at(9)).unwrap();
+        let (agent, event) = decide(&again, Some(&known), &root, at(9)).unwrap();
         assert_eq!((agent.kind.as_deref(), event), (Some("coder"), None), "it stays what it was");
         let stranger = SetAgentStatus { agent: path("x"), status: AgentStatus::Busy, note: None };
-        let refused = stranger.decide(None, &root, at(9)).unwrap_err();
-        assert_eq!(refused, Refusal::UnknownAgent { agent: path("x") });
+        let refused = decide(&stranger, None, &root, at(9)).unwrap_err();
+        assert_eq!(refused.refusal, Refusal::UnknownAgent { agent: path("x") });
     }
 
     #[test]

@@ -5,6 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::named::named;
 use crate::{Span, Time};
 
 /// So many completions by one actor…
@@ -12,31 +13,20 @@ pub const BURST_COUNT: usize = 5;
 /// …within this time are a burst.
 pub const BURST_WITHIN: Span = Span::seconds(60);
 
-/// Why a completion deserves a look.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Suspicion {
-    /// Nothing was given that it rests on.
-    NoEvidence,
-    /// Whoever completed it also created or claimed it.
-    OwnWork,
-    /// An agent accepted what it had claimed itself.
-    SelfAccepted,
-    /// One of many by the same actor within a minute.
-    Burst,
-}
-
-impl Suspicion {
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::NoEvidence => "no_evidence",
-            Self::OwnWork => "own_work",
-            Self::SelfAccepted => "self_accepted",
-            Self::Burst => "burst",
-        }
+named! {
+    /// Why a completion deserves a look.
+    #[derive(
+        Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+    )]
+    pub enum Suspicion {
+        /// Nothing was given that it rests on.
+        NoEvidence = "no_evidence",
+        /// Whoever completed it also created or claimed it.
+        OwnWork = "own_work",
+        /// An agent accepted what it had claimed itself.
+        SelfAccepted = "self_accepted",
+        /// One of many by the same actor within a minute.
+        Burst = "burst",
     }
 }
 

@@ -6,38 +6,21 @@ use serde_json::Value;
 
 use crate::authority::{Action, Subject, may, may_any, owns_conversation};
 use crate::driver::Finish;
+use crate::named::named;
 use crate::{
     Actor, AgentPath, ConversationId, MessageId, MissionId, PillarId, ProjectId, Reach, Refusal,
     Role, RunId, Time,
 };
 
-/// What a chat is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Channel {
-    Session,
-    Mission,
-    Pillar,
-    /// Where the items of a pillar are handed out and reported on.
-    PillarTodo,
-}
-
-impl Channel {
-    pub const ALL: [Self; 4] = [Self::Session, Self::Mission, Self::Pillar, Self::PillarTodo];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Session => "session",
-            Self::Mission => "mission",
-            Self::Pillar => "pillar",
-            Self::PillarTodo => "pillar-todo",
-        }
-    }
-
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|channel| channel.name() == text)
+named! {
+    /// What a chat is about.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum Channel {
+        Session = "session",
+        Mission = "mission",
+        Pillar = "pillar",
+        /// Where the items of a pillar are handed out and reported on.
+        PillarTodo = "pillar-todo",
     }
 }
 
@@ -63,65 +46,29 @@ pub struct Conversation {
     pub created_at: Time,
 }
 
-/// Who speaks, to a model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Speaker {
-    User,
-    Assistant,
-}
-
-impl Speaker {
-    pub const ALL: [Self; 2] = [Self::User, Self::Assistant];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Assistant => "assistant",
-        }
-    }
-
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|speaker| speaker.name() == text)
+named! {
+    /// Who speaks, to a model.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum Speaker {
+        User = "user",
+        Assistant = "assistant",
     }
 }
 
-/// Where a message comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum MessageKind {
-    /// Somebody wrote it.
-    Text,
-    /// punchlist wrote it, and says so.
-    Synthetic,
-    /// What came of work that was handed out: done, or failed.
-    Report,
-    /// What came of a call of a tool.
-    Result,
-    /// Stands for all that was said before it, where that does not fit any more (M-57).
-    Summary,
-}
-
-impl MessageKind {
-    pub const ALL: [Self; 5] =
-        [Self::Text, Self::Synthetic, Self::Report, Self::Result, Self::Summary];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Synthetic => "synthetic",
-            Self::Report => "report",
-            Self::Result => "result",
-            Self::Summary => "summary",
-        }
-    }
-
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == text)
+named! {
+    /// Where a message comes from.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum MessageKind {
+        /// Somebody wrote it.
+        Text = "text",
+        /// punchlist wrote it, and says so.
+        Synthetic = "synthetic",
+        /// What came of work that was handed out: done, or failed.
+        Report = "report",
+        /// What came of a call of a tool.
+        Result = "result",
+        /// Stands for all that was said before it, where that does not fit any more (M-57).
+        Summary = "summary",
     }
 }
 
@@ -164,16 +111,31 @@ pub enum Part {
 }
 
 /// A call of a tool, as a model made it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct ToolCall {
+    /// The model's id of the call.
     pub id: String,
+    /// The tool.
     pub name: String,
-    /// JSON, or whatever came instead of it.
+    /// Its input as JSON text, or what the model sent instead of JSON.
     pub input: String,
 }
 
 /// How every message begins that punchlist writes by itself.
 pub const SYNTHETIC: &str = "[synthetic · punchlist]";
+
+/// A message that punchlist writes by itself. A heading begins a line of its own.
+#[must_use]
+pub fn synthetic(text: &str) -> String {
+    let gap = if text.starts_with('#') { "\n\n" } else { " " };
+    format!("{SYNTHETIC}{gap}{text}")
+}
+
+/// Does the actor speak to agents as a person, who they answer?
+#[must_use]
+pub fn instructs(actor: &Actor) -> bool {
+    may_any(actor.role, Subject::Conversation, Action::Instruct)
+}
 
 impl Conversation {
     /// Whom a person speaks to here: who plans and reviews, or who owns the pillar (F-5).
@@ -197,7 +159,7 @@ impl Conversation {
         if !self.is_of(actor) {
             return Err(Refusal::UnknownConversation { conversation: self.id.to_string() });
         }
-        match (may_any(actor.role, Subject::Conversation, Action::Instruct), at_work) {
+        match (instructs(actor), at_work) {
             (true, Some(agent)) => {
                 let (conversation, agent) = (self.id, agent.clone());
                 Err(Refusal::AgentAtWork { conversation, agent })

@@ -22,6 +22,7 @@ use crate::event::{
     DelegationCancelled, DelegationFailed, DelegationQueued, DelegationReturned, DelegationStarted,
     ProposalDecided,
 };
+use crate::named::named;
 use crate::{
     AgentPath, ConversationId, DelegationId, Event, IssueId, ProjectId, Reach, RunId, SessionId,
     Time, TodoId,
@@ -33,86 +34,40 @@ pub const ATTEMPTS_MAX: i64 = 2;
 /// A worker that is silent for so many seconds is taken for dead.
 pub const LEASE_S: i64 = 30;
 
-/// Does the caller wait?
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Mode {
-    Sync,
-    Async,
-}
-
-impl Mode {
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sync => "sync",
-            Self::Async => "async",
-        }
-    }
-
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::Sync, Self::Async].into_iter().find(|mode| mode.name() == text)
+named! {
+    /// Does the caller wait?
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum Mode {
+        Sync = "sync",
+        Async = "async",
     }
 }
 
-/// What becomes of a proposal (K-51).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Review {
-    /// It is stored without anybody looking.
-    Auto,
-    /// Whoever delegated decides.
-    #[default]
-    Review,
-}
-
-impl Review {
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Review => "review",
-        }
-    }
-
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::Auto, Self::Review].into_iter().find(|review| review.name() == text)
+named! {
+    /// What becomes of a proposal (K-51).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum Review {
+        /// It is stored without anybody looking.
+        Auto = "auto",
+        /// Whoever delegated decides.
+        #[default]
+        Review = "review",
     }
 }
 
-/// Where a delegation stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum DelegationState {
-    Queued,
-    Running,
-    Returned,
-    Failed,
-    Cancelled,
+named! {
+    /// Where a delegation stands.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum DelegationState {
+        Queued = "queued",
+        Running = "running",
+        Returned = "returned",
+        Failed = "failed",
+        Cancelled = "cancelled",
+    }
 }
 
 impl DelegationState {
-    pub const ALL: [Self; 5] =
-        [Self::Queued, Self::Running, Self::Returned, Self::Failed, Self::Cancelled];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Running => "running",
-            Self::Returned => "returned",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        }
-    }
-
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.name() == text)
-    }
-
     #[must_use]
     pub const fn is_over(self) -> bool {
         matches!(self, Self::Returned | Self::Failed | Self::Cancelled)

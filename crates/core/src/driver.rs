@@ -9,6 +9,7 @@
 //! continuation or a person begins a new one, and continuations are counted and have to bear fruit.
 
 mod budget;
+mod fingerprint;
 mod prompt;
 mod reason;
 mod work;
@@ -16,6 +17,7 @@ mod work;
 pub use budget::{
     Budget, CONTINUATIONS, Counters, FAILURES_MAX, ITERATIONS, ITERATIONS_WITH_PLAN, Spent,
 };
+pub use fingerprint::of_calls;
 pub use prompt::{
     UNHEARD, Ways, between, context, continuation, incomplete, planning_section, system,
 };
@@ -41,6 +43,19 @@ pub enum Finish {
     PermissionDenied,
     Error,
     Cancelled,
+}
+
+impl Wait {
+    /// The name that callers see.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Gate(_) => "gate",
+            Self::Delegations(_) => "delegations",
+            Self::Cooldown(_) => "cooldown",
+            Self::Pause => "pause",
+        }
+    }
 }
 
 impl Finish {
@@ -101,7 +116,8 @@ pub struct Facts<'a> {
 }
 
 /// What is to be done.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Call the model again; where an item is named, the continuation prompt goes with it.
     Continue {

@@ -2,40 +2,21 @@
 
 use std::fmt;
 
+use crate::named::named;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What a piece of evidence is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum EvidenceKind {
-    Commit,
-    Test,
-    Pr,
-    File,
-    Url,
-    Note,
-}
-
-impl EvidenceKind {
-    pub const ALL: [Self; 6] =
-        [Self::Commit, Self::Test, Self::Pr, Self::File, Self::Url, Self::Note];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Commit => "commit",
-            Self::Test => "test",
-            Self::Pr => "pr",
-            Self::File => "file",
-            Self::Url => "url",
-            Self::Note => "note",
-        }
-    }
-
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == text)
+named! {
+    /// What a piece of evidence is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    pub enum EvidenceKind {
+        Commit = "commit",
+        Test = "test",
+        Pr = "pr",
+        File = "file",
+        Url = "url",
+        Note = "note",
     }
 }
 

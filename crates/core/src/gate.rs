@@ -19,93 +19,40 @@ use serde_json::Value;
 
 use crate::event::{GateAnswered, GateCollected, GateOpened, GateSuperseded, PermissionRevoked};
 use crate::issue::IssueStatus;
+use crate::named::named;
 use crate::{AgentPath, Event, GateId, Issue, IssueId, ProjectId, RunId, SessionId, Time, TodoId};
 
-/// What kind of pause it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum GateKind {
-    Checkpoint,
-    Ask,
-    Form,
-    Permission,
-    Escalation,
-}
-
-impl GateKind {
-    pub const ALL: [Self; 5] =
-        [Self::Checkpoint, Self::Ask, Self::Form, Self::Permission, Self::Escalation];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Checkpoint => "checkpoint",
-            Self::Ask => "ask",
-            Self::Form => "form",
-            Self::Permission => "permission",
-            Self::Escalation => "escalation",
-        }
-    }
-
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == text)
+named! {
+    /// What kind of pause it is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum GateKind {
+        Checkpoint = "checkpoint",
+        Ask = "ask",
+        Form = "form",
+        Permission = "permission",
+        Escalation = "escalation",
     }
 }
 
-/// What a checkpoint is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Purpose {
-    Pause,
-    /// The criteria are met, says the agent; may it close the issue?
-    SignOff,
-}
-
-impl Purpose {
-    pub const ALL: [Self; 2] = [Self::Pause, Self::SignOff];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pause => "pause",
-            Self::SignOff => "sign_off",
-        }
-    }
-
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|purpose| purpose.name() == text)
+named! {
+    /// What a checkpoint is for.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum Purpose {
+        Pause = "pause",
+        /// The criteria are met, says the agent; may it close the issue?
+        SignOff = "sign_off",
     }
 }
 
-/// Where a gate stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum GateState {
-    Open,
-    Resumed,
-    Refused,
-    /// Asked anew before anybody answered.
-    Superseded,
-}
-
-impl GateState {
-    pub const ALL: [Self; 4] = [Self::Open, Self::Resumed, Self::Refused, Self::Superseded];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Resumed => "resumed",
-            Self::Refused => "refused",
-            Self::Superseded => "superseded",
-        }
-    }
-
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.name() == text)
+named! {
+    /// Where a gate stands.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum GateState {
+        Open = "open",
+        Resumed = "resumed",
+        Refused = "refused",
+        /// Asked anew before anybody answered.
+        Superseded = "superseded",
     }
 }
 

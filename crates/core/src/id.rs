@@ -21,6 +21,12 @@ macro_rules! id {
             pub fn parse(text: &str) -> Option<Self> {
                 Ulid::from_string(text).ok().map(Self)
             }
+
+            /// The 16 bytes it is made of.
+            #[must_use]
+            pub const fn to_bytes(self) -> [u8; 16] {
+                self.0.to_bytes()
+            }
         }
 
         impl From<Ulid> for $name {

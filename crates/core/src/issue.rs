@@ -26,7 +26,7 @@ pub use defer::DeferIssue;
 pub use duplicate::CloseAsDuplicate;
 pub use ledger::{CommentIssue, IssueUpdate, UpdateKind};
 pub use likeness::Likeness;
-pub use link::{Link, LinkIssues, LinkKind, UnlinkIssues};
+pub use link::{Link, LinkIssues, LinkKind, Linking, UnlinkIssues, is_open_child};
 pub use transition::{Closing, TransitionIssue};
 
 use std::collections::BTreeMap;
@@ -39,6 +39,7 @@ use crate::authority::{Action, Denial, Subject, Verdict, judge, may, may_any, ma
 use crate::event::{
     ChecklistChanged, IssueAssigned, IssueCreated, IssueDeferred, IssueTransitioned,
 };
+use crate::named::named;
 use crate::{Actor, Event, IssueId, ListKind, ProjectId, Refusal, Refused, Role, Time, TodoKind};
 
 use Cell::{Act, Here, No};
@@ -76,40 +77,21 @@ pub(crate) fn keeper(
     Err(Refusal::NotPermitted { role, action, list, todo_kind, denial }.into())
 }
 
-/// Where an issue stands.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum IssueStatus {
-    Open,
-    Triaged,
-    InProgress,
-    Resolved,
-    Rejected,
+named! {
+    /// Where an issue stands.
+    #[derive(
+        Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    )]
+    pub enum IssueStatus {
+        Open = "open",
+        Triaged = "triaged",
+        InProgress = "in_progress",
+        Resolved = "resolved",
+        Rejected = "rejected",
+    }
 }
 
 impl IssueStatus {
-    /// Every status, in the order of the table's columns.
-    pub const ALL: [Self; 5] =
-        [Self::Open, Self::Triaged, Self::InProgress, Self::Resolved, Self::Rejected];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Triaged => "triaged",
-            Self::InProgress => "in_progress",
-            Self::Resolved => "resolved",
-            Self::Rejected => "rejected",
-        }
-    }
-
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.name() == text)
-    }
-
     /// Resolved and rejected.
     #[must_use]
     pub const fn is_closed(self) -> bool {
@@ -190,35 +172,21 @@ pub struct Issue {
     pub defer_until: Option<Time>,
 }
 
-/// What a sign-off covers: where one of these changes, the operator has not seen it.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Part {
-    Title,
-    Body,
-    /// Which criteria there are, and what they say.
-    Criteria,
-    Claims,
-    Evidence,
-    Checks,
-    /// It was closed; once reopened, an earlier sign-off is used up.
-    Status,
-}
-
-impl Part {
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Title => "title",
-            Self::Body => "body",
-            Self::Criteria => "criteria",
-            Self::Claims => "claims",
-            Self::Evidence => "evidence",
-            Self::Checks => "checks",
-            Self::Status => "status",
-        }
+named! {
+    /// What a sign-off covers: where one of these changes, the operator has not seen it.
+    #[derive(
+        Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    )]
+    pub enum Part {
+        Title = "title",
+        Body = "body",
+        /// Which criteria there are, and what they say.
+        Criteria = "criteria",
+        Claims = "claims",
+        Evidence = "evidence",
+        Checks = "checks",
+        /// It was closed; once reopened, an earlier sign-off is used up.
+        Status = "status",
     }
 }
 

@@ -7,43 +7,25 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::named::named;
 use crate::{ListId, ProjectId, Time};
 
-/// The five kinds of list. They share one todo, one state machine and one log.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum ListKind {
-    /// One user message and all that answers it.
-    Turn,
-    /// A plan file on a branch: a tree of tasks.
-    Plan,
-    /// What an agent keeps for one session.
-    Session,
-    /// The checklist of an issue: steps and criteria.
-    Issue,
-    /// The work of one pillar of a mission.
-    Pillar,
-}
-
-impl ListKind {
-    pub const ALL: [Self; 5] = [Self::Turn, Self::Plan, Self::Session, Self::Issue, Self::Pillar];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Turn => "turn",
-            Self::Plan => "plan",
-            Self::Session => "session",
-            Self::Issue => "issue",
-            Self::Pillar => "pillar",
-        }
-    }
-
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == text)
+named! {
+    /// The five kinds of list. They share one todo, one state machine and one log.
+    #[derive(
+        Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    )]
+    pub enum ListKind {
+        /// One user message and all that answers it.
+        Turn = "turn",
+        /// A plan file on a branch: a tree of tasks.
+        Plan = "plan",
+        /// What an agent keeps for one session.
+        Session = "session",
+        /// The checklist of an issue: steps and criteria.
+        Issue = "issue",
+        /// The work of one pillar of a mission.
+        Pillar = "pillar",
     }
 }
 
@@ -101,23 +83,14 @@ impl Scope {
     }
 }
 
-/// Why a list was put away.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ArchiveReason {
-    /// Somebody wants it out of view, whatever is open in it.
-    ByHand,
-    /// Its work is over: the branch was merged.
-    Finished,
-}
-
-impl ArchiveReason {
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::ByHand => "by hand",
-            Self::Finished => "finished",
-        }
+named! {
+    /// Why a list was put away.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    pub enum ArchiveReason {
+        /// Somebody wants it out of view, whatever is open in it.
+        ByHand = "by hand",
+        /// Its work is over: the branch was merged.
+        Finished = "finished",
     }
 }
 

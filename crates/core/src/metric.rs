@@ -17,40 +17,20 @@ pub use schedule::Schedule;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::named::named;
 use crate::{MetricId, Time};
 
-/// What kind of figure it is. Durations are kept in seconds, truth as one and zero.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum MetricKind {
-    #[default]
-    Numeric,
-    Percentage,
-    Count,
-    Duration,
-    Boolean,
-    Rating,
-}
-
-impl MetricKind {
-    pub const ALL: [Self; 6] =
-        [Self::Numeric, Self::Percentage, Self::Count, Self::Duration, Self::Boolean, Self::Rating];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Numeric => "numeric",
-            Self::Percentage => "percentage",
-            Self::Count => "count",
-            Self::Duration => "duration",
-            Self::Boolean => "boolean",
-            Self::Rating => "rating",
-        }
-    }
-
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == text)
+named! {
+    /// What kind of figure it is. Durations are kept in seconds, truth as one and zero.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum MetricKind {
+        #[default]
+        Numeric = "numeric",
+        Percentage = "percentage",
+        Count = "count",
+        Duration = "duration",
+        Boolean = "boolean",
+        Rating = "rating",
     }
 }
 

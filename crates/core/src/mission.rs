@@ -19,13 +19,15 @@ mod template;
 pub use cycle::RunCycle;
 pub use escalate::Escalate;
 pub use init::{InitMission, Initialised};
-pub use prompt::{Measured, Shared, called_off, escalation, order, planned, planning, warning};
+pub use prompt::{
+    Measured, Shared, called_off, escalation, order, order_with, planned, planning, warning,
+};
 pub use slug::slug_of;
 pub use spec::{
     CadenceSpec, CollectSpec, MetricSpec, MissionSpec, PillarSpec, SpecFault, StrategySpec,
     TargetSpec, TemplateSpec, TodoSpec,
 };
-pub use standing::SetStanding;
+pub use standing::{SetStanding, may_view_pillar};
 pub use template::{BUILT_IN, Template, fill};
 
 use jiff::tz::TimeZone;
@@ -37,36 +39,20 @@ use crate::command::SweepTodos;
 use crate::event::{CycleRun, MissionInitialised, MissionStandingChanged};
 use crate::evidence::EvidenceKind;
 use crate::metric::Metric;
+use crate::named::named;
 use crate::snapshot::Terms;
 use crate::{ConversationId, Event, MissionId, PillarId, ProjectId, StrategyId, Time, Todo};
 
-/// Does it go on?
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Standing {
-    #[default]
-    Active,
-    /// It rests: no cycle, no collection.
-    Paused,
-    /// It is over; what it was stays to be read.
-    Archived,
-}
-
-impl Standing {
-    pub const ALL: [Self; 3] = [Self::Active, Self::Paused, Self::Archived];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Paused => "paused",
-            Self::Archived => "archived",
-        }
-    }
-
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|standing| standing.name() == text)
+named! {
+    /// Does it go on?
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum Standing {
+        #[default]
+        Active = "active",
+        /// It rests: no cycle, no collection.
+        Paused = "paused",
+        /// It is over; what it was stays to be read.
+        Archived = "archived",
     }
 }
 
@@ -135,36 +121,16 @@ impl Default for Settings {
     }
 }
 
-/// How far a strategy has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum StrategyStatus {
-    Planned,
-    #[default]
-    Active,
-    Paused,
-    Completed,
-    Abandoned,
-}
-
-impl StrategyStatus {
-    pub const ALL: [Self; 5] =
-        [Self::Planned, Self::Active, Self::Paused, Self::Completed, Self::Abandoned];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Planned => "planned",
-            Self::Active => "active",
-            Self::Paused => "paused",
-            Self::Completed => "completed",
-            Self::Abandoned => "abandoned",
-        }
-    }
-
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.name() == text)
+named! {
+    /// How far a strategy has come.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum StrategyStatus {
+        Planned = "planned",
+        #[default]
+        Active = "active",
+        Paused = "paused",
+        Completed = "completed",
+        Abandoned = "abandoned",
     }
 }
 

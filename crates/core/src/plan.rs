@@ -27,7 +27,7 @@ pub use fault::PlanFault;
 pub use parse::{parse, text};
 pub use position::{Position, Reason, badge, first_leaf_by_depth, open_below, position};
 pub use purge::{ArchivedPlan, Purge, PurgePlans, PurgedPlan};
-pub use render::{Form, Rendered, render};
+pub use render::{Form, Rendered, render, render_whole};
 pub use state::{Need, State, need, state};
 pub use todo_file::{
     Origin, TODO_FILE, TodoLine, TodoLineFault, opening, pick, plan_file_for, to_tick, todo_lines,

@@ -69,8 +69,6 @@ pub struct Policy {
     pub in_view_max: Option<usize>,
     /// How many items may be open at once; also the most that one call adds.
     pub open_max: Option<u64>,
-    /// What people call a cancelled item here.
-    pub cancelled_word: &'static str,
 }
 
 /// The most open items of an issue's or a session's list.
@@ -91,7 +89,6 @@ const TURN: Policy = Policy {
     prefers_in_progress: true,
     in_view_max: None,
     open_max: None,
-    cancelled_word: "cancelled",
 };
 
 const PLAN: Policy = Policy {
@@ -123,7 +120,6 @@ const ISSUE: Policy = Policy {
     reopens: true,
     unique_texts: true,
     open_max: Some(OPEN_MAX),
-    cancelled_word: "abandoned",
     ..TURN
 };
 

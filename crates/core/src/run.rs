@@ -14,7 +14,7 @@ mod take;
 pub use self::host::RecordHosted;
 pub use change::{
     CancelRun, ConfigureRun, DriveRun, Driven, RecordReply, RecordResult, RecordStart,
-    RecordSummary, WakeRun,
+    RecordSummary, WakeRun, may_execute,
 };
 pub use history::{HISTORY_MAX, Kept, trim};
 pub use start::StartRun;
@@ -28,36 +28,20 @@ use crate::event::{
     RunCancelled, RunConfigured, RunContinued, RunStarted, RunStepped, RunStopped, RunWaited,
     RunWoken,
 };
+use crate::named::named;
 use crate::{
-    Actor, AgentPath, ConversationId, DelegationId, Event, ProjectId, Reach, Role, RunId, Scope,
-    SessionId, Time,
+    Actor, AgentPath, ConversationId, Credential, DelegationId, Event, ProjectId, Reach, Role,
+    RunId, Scope, SessionId, Time,
 };
 
-/// Whether a run goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RunState {
-    Running,
-    /// For an answer, for work that was handed on, or for its time.
-    Waiting,
-    Ended,
-}
-
-impl RunState {
-    pub const ALL: [Self; 3] = [Self::Running, Self::Waiting, Self::Ended];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Waiting => "waiting",
-            Self::Ended => "ended",
-        }
-    }
-
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.name() == text)
+named! {
+    /// Whether a run goes on.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum RunState {
+        Running = "running",
+        /// For an answer, for work that was handed on, or for its time.
+        Waiting = "waiting",
+        Ended = "ended",
     }
 }
 
@@ -186,6 +170,7 @@ impl Run {
         actor.pillar.clone_from(&self.pillar);
         actor.reach.clone_from(&self.reach);
         actor.fixed = true;
+        actor.proof = Some(Credential::Run(self.id));
         actor
     }
 

@@ -10,8 +10,8 @@ mod pause;
 mod promote;
 mod start;
 
-pub use bind::{BindSession, Bound, UnbindSession};
-pub use end::EndSession;
+pub use bind::{BindSession, Binding, Bound, UnbindSession};
+pub use end::{EndSession, ends_with};
 pub use host::{AdoptSession, ReopenSession};
 pub use pause::{PauseSession, ResumeSession};
 pub use promote::{PromoteSession, Step, steps};
@@ -25,36 +25,20 @@ use crate::event::{
     SessionBound, SessionEnded, SessionPaused, SessionReopened, SessionResumed, SessionStarted,
     SessionUnbound,
 };
+use crate::named::named;
 use crate::{
     Actor, ConversationId, Event, Issue, IssueId, ProjectId, Reach, Refusal, Refused, Role,
     SessionId, Time, issue,
 };
 
-/// Whether a session goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SessionState {
-    Active,
-    /// Waits: for a person, or until somebody lets it go on.
-    Paused,
-    Ended,
-}
-
-impl SessionState {
-    pub const ALL: [Self; 3] = [Self::Active, Self::Paused, Self::Ended];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Paused => "paused",
-            Self::Ended => "ended",
-        }
-    }
-
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.name() == text)
+named! {
+    /// Whether a session goes on.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum SessionState {
+        Active = "active",
+        /// Waits: for a person, or until somebody lets it go on.
+        Paused = "paused",
+        Ended = "ended",
     }
 }
 
@@ -84,6 +68,17 @@ pub struct Session {
     pub created_at: Time,
     pub updated_at: Time,
     pub ended_at: Option<Time>,
+}
+
+impl Session {
+    /// Is it the actor's alone, for it has no issue yet? By the reach as well: tokens of one agent may
+    /// be narrowed to different things.
+    #[must_use]
+    pub fn is_only_of(&self, actor: &Actor) -> bool {
+        self.bound_issue.is_none()
+            && self.started_by == actor.principal
+            && self.reach == actor.reach
+    }
 }
 
 /// Folds one event into a session; says whether its row changed. Infallible, as `apply` is.

@@ -307,6 +307,10 @@ fn change(todo: &mut Todo, event: &Event) {
             todo.started_at = Some(e.started_at);
             todo.settled_at = Some(e.settled_at);
             todo.settled_by = Some(e.settled_by.clone());
+            if let Some(claim) = &mut todo.claim {
+                // Where the names are the same, the row says it already.
+                claim.accepted_by_maker = e.self_accepted && claim.by != e.settled_by.principal;
+            }
             todo.hold = None;
             todo.defer_until = None;
             todo.wishes.clear();

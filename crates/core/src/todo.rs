@@ -3,6 +3,10 @@
 //! A claim, a hold and a deferral are facts, never more statuses. What follows from them is
 //! derived by `actionable` and never stored.
 
+mod claim;
+
+pub use claim::Claim;
+
 use std::fmt;
 
 use jiff::tz::TimeZone;
@@ -14,41 +18,24 @@ use crate::command::Command;
 use crate::deadline::Deadline;
 use crate::evidence::Evidence;
 use crate::mission::cadence::time_zone;
+use crate::named::named;
 use crate::{AgentPath, ListId, Role, Time, TodoId};
 
-/// Where an item stands. Which moves lead where is the table in `transition`.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    Backlog,
-    Pending,
-    InProgress,
-    Completed,
-    Cancelled,
+named! {
+    /// Where an item stands. Which moves lead where is the table in `transition`.
+    #[derive(
+        Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    )]
+    pub enum Status {
+        Backlog = "backlog",
+        Pending = "pending",
+        InProgress = "in_progress",
+        Completed = "completed",
+        Cancelled = "cancelled",
+    }
 }
 
 impl Status {
-    pub const ALL: [Self; 5] =
-        [Self::Backlog, Self::Pending, Self::InProgress, Self::Completed, Self::Cancelled];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Backlog => "backlog",
-            Self::Pending => "pending",
-            Self::InProgress => "in_progress",
-            Self::Completed => "completed",
-            Self::Cancelled => "cancelled",
-        }
-    }
-
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.name() == text)
-    }
-
     /// Completed and cancelled are final.
     #[must_use]
     pub const fn is_settled(self) -> bool {
@@ -68,114 +55,63 @@ impl fmt::Display for Status {
     }
 }
 
-/// The two kinds of issue todo; every other list holds steps.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum TodoKind {
-    /// A piece of the working plan.
-    #[default]
-    Step,
-    /// A part of the definition of done, which belongs to the operator.
-    Criterion,
-}
-
-impl TodoKind {
-    pub const ALL: [Self; 2] = [Self::Step, Self::Criterion];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Step => "step",
-            Self::Criterion => "criterion",
-        }
-    }
-
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == text)
+named! {
+    /// The two kinds of issue todo; every other list holds steps.
+    #[derive(
+        Clone,
+        Copy,
+        Debug,
+        Default,
+        PartialEq,
+        Eq,
+        PartialOrd,
+        Ord,
+        Hash,
+        Serialize,
+        Deserialize,
+        JsonSchema,
+    )]
+    pub enum TodoKind {
+        /// A piece of the working plan.
+        #[default]
+        Step = "step",
+        /// A part of the definition of done, which belongs to the operator.
+        Criterion = "criterion",
     }
 }
 
-/// A named priority. Whether it decides anything is the list's policy.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Priority {
-    Critical,
-    High,
-    #[default]
-    Medium,
-    Low,
-}
-
-impl Priority {
-    pub const ALL: [Self; 4] = [Self::Critical, Self::High, Self::Medium, Self::Low];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Critical => "critical",
-            Self::High => "high",
-            Self::Medium => "medium",
-            Self::Low => "low",
-        }
-    }
-
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|priority| priority.name() == text)
+named! {
+    /// A named priority. Whether it decides anything is the list's policy.
+    #[derive(
+        Clone,
+        Copy,
+        Debug,
+        Default,
+        PartialEq,
+        Eq,
+        PartialOrd,
+        Ord,
+        Hash,
+        Serialize,
+        Deserialize,
+        JsonSchema,
+    )]
+    pub enum Priority {
+        Critical = "critical",
+        High = "high",
+        #[default]
+        Medium = "medium",
+        Low = "low",
     }
 }
 
-/// Why an open item is not actionable. It never nags.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum HoldKind {
-    Blocked,
-    Failed,
-    AwaitingApproval,
-}
-
-impl HoldKind {
-    pub const ALL: [Self; 3] = [Self::Blocked, Self::Failed, Self::AwaitingApproval];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Blocked => "blocked",
-            Self::Failed => "failed",
-            Self::AwaitingApproval => "awaiting_approval",
-        }
-    }
-
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == text)
+named! {
+    /// Why an open item is not actionable. It never nags.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    pub enum HoldKind {
+        Blocked = "blocked",
+        Failed = "failed",
+        AwaitingApproval = "awaiting_approval",
     }
 }
 
@@ -204,22 +140,13 @@ impl Hold {
     }
 }
 
-/// "I say this is done": who, when, on what evidence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Claim {
-    pub by: String,
-    pub at: Time,
-    pub outcome: Option<String>,
-    pub evidence: Vec<Evidence>,
-}
-
 impl Todo {
     /// Did an agent accept what it had claimed itself?
     #[must_use]
     pub fn is_self_accepted(&self) -> bool {
         let (Some(by), Some(claim)) = (&self.settled_by, &self.claim) else { return false };
-        self.status == Status::Completed && by.role.is_agent() && by.principal == claim.by
+        let is_own = by.principal == claim.by || claim.accepted_by_maker;
+        self.status == Status::Completed && by.role.is_agent() && is_own
     }
 }
 

@@ -15,45 +15,24 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::Status;
+use crate::named::named;
 use crate::policy::Policy;
 
-/// A move of the state machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Move {
-    Promote,
-    Demote,
-    Start,
-    Yield,
-    Complete,
-    Cancel,
-    Reopen,
+named! {
+    /// A move of the state machine.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum Move {
+        Promote = "promote",
+        Demote = "demote",
+        Start = "start",
+        Yield = "yield",
+        Complete = "complete",
+        Cancel = "cancel",
+        Reopen = "reopen",
+    }
 }
 
 impl Move {
-    pub const ALL: [Self; 7] = [
-        Self::Promote,
-        Self::Demote,
-        Self::Start,
-        Self::Yield,
-        Self::Complete,
-        Self::Cancel,
-        Self::Reopen,
-    ];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Promote => "promote",
-            Self::Demote => "demote",
-            Self::Start => "start",
-            Self::Yield => "yield",
-            Self::Complete => "complete",
-            Self::Cancel => "cancel",
-            Self::Reopen => "reopen",
-        }
-    }
-
     /// The statuses this move may start from under a policy, for messages.
     #[must_use]
     pub fn sources(self, policy: &Policy) -> Vec<Status> {

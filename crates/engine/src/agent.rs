@@ -1,25 +1,25 @@
-//! The agents: who executes runs, and how.
+//! The agents: how runs are executed.
 //!
-//! A [`Crew`] goes on with runs. It holds nothing in memory that is not written down before it is
-//! acted on: what is next follows from the stored messages alone, so another process can go on
-//! where this one was killed. What the driver says is law here; no rule lives in this folder.
+//! A [`Runtime`] executes runs. It records everything before it acts on it: the next step follows from
+//! the stored messages alone, so another process can continue where this one was killed. The core's
+//! driver decides; no rule lives in this folder.
 
 mod calls;
-mod errands;
-mod handler;
+mod configured_tools;
+mod delegations;
+mod effects;
 mod history;
 mod live;
-mod outside;
+mod records;
 mod runner;
 mod tools;
-mod wire;
 
-pub use handler::Errand;
+pub use configured_tools::ConfiguredTools;
+pub use effects::EffectHandler;
 pub use live::Live;
-pub use outside::Toolshed;
+pub use records::code_of;
 pub use runner::Outcome;
-pub use tools::{Answer, Outside, Said};
-pub use wire::code_of;
+pub use tools::{Answer, OutsideTools, ToolOutput};
 
 use std::sync::Arc;
 
@@ -27,8 +27,8 @@ use punchlist_core::{Actor, Role, Run, Time};
 use punchlist_ops::config::Roster;
 use punchlist_ops::{Envelope, Ops};
 
-use crate::collector::system;
 use crate::model::{Fault, FaultKind, Model};
+use crate::system::system;
 
 /// Opens models by the name they are configured by.
 pub trait Models: Sync {
@@ -38,33 +38,33 @@ pub trait Models: Sync {
 /// No models at all.
 impl Models for () {
     fn open(&self, spec: &str, _: Option<&str>) -> Result<Arc<dyn Model>, Fault> {
-        let message = format!("no model answers here, {spec} neither");
+        let message = format!("no models are configured; cannot use {spec}");
         Err(Fault { kind: FaultKind::BadRequest, message, status: None, retry_after: None })
     }
 }
 
-/// Executes runs and does work that was handed on.
+/// Executes runs and works on delegations.
 #[derive(Clone, Copy)]
-pub struct Crew<'a> {
+pub struct Runtime<'a> {
     pub ops: &'a Ops,
     pub agents: &'a Arc<Roster>,
-    /// Whoever started this process; nothing is played beyond what that may do. None: the engine.
+    /// The actor that started this process: no run may do more than it may. None: the engine itself.
     pub executor: Option<&'a Actor>,
     pub models: &'a dyn Models,
     /// Tools that are not punchlist's own.
-    pub outside: &'a dyn Outside,
+    pub outside: &'a dyn OutsideTools,
     pub clock: &'a (dyn Fn() -> Time + Sync),
     pub is_stopped: &'a (dyn Fn() -> bool + Sync),
-    pub told: &'a (dyn Fn(&Live<'_>) + Sync),
+    pub observer: &'a (dyn Fn(&Live<'_>) + Sync),
 }
 
-impl std::fmt::Debug for Crew<'_> {
+impl std::fmt::Debug for Runtime<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Crew").field("agents", self.agents).finish_non_exhaustive()
+        f.debug_struct("Runtime").field("agents", self.agents).finish_non_exhaustive()
     }
 }
 
-impl Crew<'_> {
+impl Runtime<'_> {
     /// The envelope of the driver, in a project.
     fn system(&self, project: &str) -> Envelope {
         let mut envelope = system("driver", project, (self.clock)());

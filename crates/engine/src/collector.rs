@@ -1,24 +1,24 @@
-//! The handler that reads metrics: it does what the mission's file says, and reports back as an
-//! operation, as the system.
+//! The handler that collects metrics as the mission's file says, and reports back by an operation.
 //!
-//! A collector that fails is tried five times in all, with growing pauses; then it rests until the
-//! metric's next time, or until somebody asks for it. Every failure stands in the log and beside
-//! the metric, and the next success clears it. One queued collection makes one reading at most,
-//! however often it is done: the work's id is the idempotency key.
+//! A collection that fails is tried five times in all, with growing pauses, and then again at the
+//! metric's next time or on request. Every failure is logged and shown with the metric until the next
+//! success. One queued collection makes at most one reading, however often it is tried: the work's id is
+//! the idempotency key.
 
-use std::sync::Arc;
-
+use punchlist_core::Time;
 use punchlist_core::effect::Effect;
-use punchlist_core::{Actor, AgentPath, Role, Time};
-use punchlist_ops::catalogue::find;
-use punchlist_ops::{Context, Envelope, Error, Ops, Proof};
+use punchlist_ops::input::{Maybe, text};
+use punchlist_ops::operations::metric_failed::{self, MetricFailed};
+use punchlist_ops::operations::metric_record::{self, MetricRecord};
+use punchlist_ops::{Envelope, Error, Ops};
 use punchlist_store::rows::metrics::Home;
 use punchlist_store::rows::outbox::Work;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::Done;
 use crate::collect::{self, Fault};
 use crate::pump::{Handler, Setback};
+use crate::system::{again, is_temporary, system};
 
 /// How often one queued collection is tried.
 pub const TRIES: i64 = 5;
@@ -46,13 +46,13 @@ impl Handler for Collector<'_> {
         let Effect::CollectMetric { metric_id, .. } = work.effect else { return Ok(()) };
         let store = self.ops.store().map_err(|error| again(&error))?;
         let found = store.read(move |tx| tx.metric_to_collect(metric_id));
-        // It is gone, or nothing reads it any more: then there is nothing to do.
+        // The metric is gone, or no longer has a collector.
         let Some((home, metric)) = found.map_err(|error| again(&error))? else { return Ok(()) };
         let Some(source) = metric.collect.as_ref().filter(|_| metric.archived_at.is_none()) else {
             return Ok(());
         };
         match collect::read(&metric, source, &|| (self.is_stopped)()) {
-            Ok(value) => self.record(work, &home, &value),
+            Ok(value) => self.record(work, &home, value),
             Err(Fault::Stopped) => Err(Setback::Stopped),
             Err(Fault::Failed(error)) => self.fail(work, &home, error),
         }
@@ -60,20 +60,22 @@ impl Handler for Collector<'_> {
 }
 
 impl Collector<'_> {
-    fn record(&self, work: &Work, home: &Home, value: &Value) -> Result<(), Setback> {
-        let input = json!({ "mission": home.mission, "metric": home.metric, "value": value });
-        let key = format!("collect:{}", work.id);
-        match self.call("metric_record", home, input, key) {
+    fn record(&self, work: &Work, home: &Home, value: Value) -> Result<(), Setback> {
+        let (mission, metric, at) = (&home.mission, &home.metric, Maybe(None));
+        let recorded = text("mission", mission).and_then(|mission| {
+            let input =
+                metric_record::Input { mission, metric: text("metric", metric)?, value, at };
+            let envelope = self.envelope(home, format!("collect:{}", work.id));
+            self.ops.run::<MetricRecord>(&envelope, input)
+        });
+        match recorded {
             Ok(answer) => {
                 let Home { project, mission, metric } = home.clone();
-                let value = match &answer["metric"]["shown"] {
-                    Value::String(shown) => shown.clone(),
-                    other => other.to_string(),
-                };
+                let value = answer.metric.shown.unwrap_or_default();
                 (self.report)(Done::MetricCollected { project, mission, metric, value });
                 Ok(())
             }
-            // Somebody was quicker with the same work, and read another figure.
+            // Another worker did the same work first, and read another figure.
             Err(Error::IdempotencyConflict { .. }) => Ok(()),
             Err(error) => settle(&error),
         }
@@ -81,12 +83,14 @@ impl Collector<'_> {
 
     fn fail(&self, work: &Work, home: &Home, error: String) -> Result<(), Setback> {
         let (attempt, gives_up) = (work.attempt, work.attempt >= TRIES);
-        let input = json!({
-            "mission": home.mission, "metric": home.metric, "error": error, "attempt": attempt,
-            "givesUp": gives_up,
+        let failed = text("mission", &home.mission).and_then(|mission| {
+            let (metric, error) = (text("metric", &home.metric)?, text("error", &error)?);
+            let gives_up = Some(gives_up);
+            let input = metric_failed::Input { mission, metric, error, attempt, gives_up };
+            let envelope = self.envelope(home, format!("collect:{}:{attempt}", work.id));
+            self.ops.run::<MetricFailed>(&envelope, input)
         });
-        let key = format!("collect:{}:{attempt}", work.id);
-        match self.call("metric_failed", home, input, key) {
+        match failed {
             Ok(_) | Err(Error::IdempotencyConflict { .. }) => {}
             Err(error) => return settle(&error),
         }
@@ -97,40 +101,13 @@ impl Collector<'_> {
         Err(if gives_up { Setback::GiveUp(error) } else { Setback::Retry(error) })
     }
 
-    fn call(
-        &self,
-        operation: &str,
-        home: &Home,
-        input: Value,
-        key: String,
-    ) -> Result<Value, Error> {
-        let mut envelope = system("collector", &home.project, (self.clock)());
-        envelope.idempotency_key = Some(key);
-        self.ops.call(find(operation)?, &envelope, input)
+    fn envelope(&self, home: &Home, key: String) -> Envelope {
+        let envelope = system("collector", &home.project, (self.clock)());
+        Envelope { idempotency_key: Some(key), ..envelope }
     }
 }
 
-/// The envelope of the system itself.
-pub(crate) fn system(agent: &str, project: &str, now: Time) -> Envelope {
-    let agent = AgentPath::parse(agent).unwrap_or_else(AgentPath::primary);
-    Envelope {
-        actor: Actor::new(Role::System, agent),
-        proof: Proof::Engine,
-        project: project.to_owned(),
-        context: Context::default(),
-        idempotency_key: None,
-        agents: Arc::default(),
-        now,
-    }
-}
-
-/// What a report that was not taken means: the store is away for a moment, or the metric is not
-/// measured any more, and then there is nothing left to do.
+/// A report failed. If the metric is not measured any more, there is nothing left to do.
 fn settle(error: &Error) -> Result<(), Setback> {
-    let meaning = error.meaning();
-    if meaning.retryable || meaning.exit == 3 { Err(again(error)) } else { Ok(()) }
-}
-
-fn again(error: &impl ToString) -> Setback {
-    Setback::Retry(error.to_string())
+    if is_temporary(error) { Err(again(error)) } else { Ok(()) }
 }

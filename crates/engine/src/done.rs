@@ -1,8 +1,8 @@
-//! What the engine did, for whoever runs it to tell.
+//! What the engine did, to be shown to the person who runs it.
 
 use serde::Serialize;
 
-/// One thing that was done, or was tried.
+/// One thing that the engine did or tried.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "did", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Done {
@@ -24,6 +24,6 @@ pub enum Done {
     CycleRun { project: String, mission: String },
     /// A mission's time came, and it could not plan; it is tried again.
     CycleFailed { project: String, mission: String, error: String },
-    /// The store did not answer; it is asked again.
+    /// The database did not answer; it is tried again.
     StoreTrouble { error: String },
 }

@@ -1,26 +1,27 @@
 //! Everything with effects: step 9 of a change.
 //!
 //! The engine takes work from the outbox by lease, does it outside any transaction, and reports
-//! back as an operation. It has the pump, the collectors of metrics, the scheduler, the models that
-//! agents ask, and the agents themselves. No HTTP server lives here, and no rule: what an effect
-//! means was decided in the core.
+//! back as an operation. It has the pump, the collectors of metrics, the scheduler, the models, and the
+//! agents. No HTTP server lives here, and no rule: the core has decided what an effect means.
 
 pub mod agent;
 pub mod collect;
 pub mod collector;
 pub mod done;
+mod keep_alive;
 pub mod model;
 mod process;
 pub mod pump;
 pub mod scheduler;
 #[cfg(unix)]
 pub mod strays;
+mod system;
 pub mod telemetry;
 pub mod tools;
 mod web;
 pub mod worker;
 
-pub use agent::Crew;
+pub use agent::Runtime;
 pub use collector::Collector;
 pub use done::Done;
 pub use pump::{Handler, Pump, Report, Setback};

@@ -1,10 +1,10 @@
-//! One call of a model, whoever makes it.
+//! One call of a model, of any maker.
 //!
-//! The loop hands over the whole request and gets the whole reply; what arrives in between is told
-//! as it comes. A call blocks its thread, ends soon after [`Cancel`] says so, and never for ever: a
-//! socket that falls silent is a fault like any other. Nothing here knows of todos.
+//! The caller passes a whole request and gets a whole reply; an observer gets the pieces as they arrive.
+//! A call blocks its thread, ends soon after [`Cancel`], and always ends: a silent socket is a fault.
+//! Nothing here knows of todos.
 //!
-//! [`open`] finds the model that a name means; [`Patient`] asks it again where that may help.
+//! [`open`] finds the model of a name; [`Patient`] retries where that may help.
 
 mod anthropic;
 mod choose;
@@ -14,6 +14,7 @@ mod input;
 mod openai_chat;
 mod openai_responses;
 mod patient;
+mod remote;
 mod scripted;
 mod shelf;
 mod sse;
@@ -23,53 +24,63 @@ pub use patient::{Patience, Patient};
 pub use scripted::Scripted;
 pub use shelf::Shelf;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Asks to stop; may be shared and asked for at any moment.
+/// A request to stop, shared between threads.
 #[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<AtomicBool>);
+pub struct Cancel(Arc<(Mutex<bool>, Condvar)>);
 
 impl Cancel {
     pub fn cancel(&self) {
-        self.0.store(true, Ordering::SeqCst);
+        let (is_cancelled, changed) = &*self.0;
+        *is_cancelled.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        changed.notify_all();
     }
 
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
+        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until it is cancelled, or until a timeout. False: it timed out.
+    #[must_use]
+    pub fn is_cancelled_within(&self, timeout: Duration) -> bool {
+        let (is_cancelled, changed) = &*self.0;
+        let waiting = is_cancelled.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = changed.wait_timeout_while(waiting, timeout, |is_cancelled| !*is_cancelled);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
     }
 }
 
-/// Something that answers.
+/// A model that replies to requests.
 pub trait Model: Send + Sync {
     /// The name it is configured by, e.g. `anthropic:claude-sonnet-5`.
     fn name(&self) -> &str;
 
-    /// Who makes it, in the words of the `OpenTelemetry` conventions: `anthropic`, `openai`, …
+    /// Its maker, as the `OpenTelemetry` conventions name it: `anthropic`, `openai`, …
     fn provider(&self) -> &'static str;
 
     /// How many tokens fit into one call.
     fn window(&self) -> u64;
 
-    /// One call. Retries are the business of whoever wraps it.
+    /// Makes one call, without retries.
     fn respond(
         &self,
         request: &Request<'_>,
         cancel: &Cancel,
-        told: &mut dyn FnMut(Told<'_>),
+        observer: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Reply, Fault>;
 }
 
-/// What a model is asked.
+/// A request to a model.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     pub system: &'a str,
-    /// How things stand right now. It goes at the end, is no message and is never kept.
+    /// The current state of the lists. It goes at the end, is not a message and is never stored.
     pub context: Option<&'a str>,
     pub messages: &'a [Message],
     pub tools: &'a [Tool],
@@ -86,7 +97,7 @@ pub struct Tool {
     pub input: Value,
 }
 
-/// One message of the history, in the order it was said.
+/// One message of the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
     User {
@@ -95,11 +106,11 @@ pub enum Message {
     Assistant {
         text: String,
         calls: Vec<Call>,
-        /// What the maker wants back unchanged (signed thinking, encrypted reasoning); another
-        /// maker leaves it out.
+        /// Data that the maker wants back unchanged (signed thinking, encrypted reasoning). Other makers
+        /// ignore it.
         raw: Option<Value>,
     },
-    /// All results of the calls right before, in their order.
+    /// The results of all calls of the message before, in order.
     Results(Vec<CallResult>),
 }
 
@@ -111,12 +122,12 @@ pub struct Call {
     pub input: Input,
 }
 
-/// What a tool is called with.
+/// The input of a tool call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Input {
     Json(Value),
-    /// What came was no JSON object: told to the model, never guessed at.
+    /// Text that is not a JSON object. The model gets an error; nothing is guessed.
     Broken(String),
 }
 
@@ -129,13 +140,11 @@ pub struct CallResult {
     pub is_error: bool,
 }
 
-/// What is told while a reply arrives.
+/// What an observer gets while a reply arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told<'a> {
+pub enum Progress<'a> {
     Text(&'a str),
-    /// A call has begun to arrive.
-    Call(&'a str),
-    /// It failed and is tried again after this pause.
+    /// The call failed and is retried after a pause.
     Retry {
         attempt: u32,
         pause: Duration,
@@ -165,7 +174,7 @@ pub enum Stop {
     /// The window is full.
     Context,
     Refusal,
-    /// The maker wants to go on with the same turn; it is called again.
+    /// The maker paused the turn; the model is called again.
     Paused,
 }
 
@@ -193,7 +202,7 @@ pub struct Fault {
 /// The kinds of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// Asked for by us.
+    /// We cancelled it.
     Cancelled,
     /// No key, or one that is not accepted.
     Key,
@@ -207,16 +216,16 @@ pub enum FaultKind {
     Busy,
     /// The maker failed, or a stream ended before its reply did.
     Server,
-    /// Nobody there, or it fell silent.
+    /// The server is unreachable, or sends nothing.
     Network,
-    /// What came is not what the protocol says.
+    /// The response does not follow the protocol.
     Garbled,
-    /// A script that is used up or does not fit.
+    /// A script that has ended or does not match.
     Script,
 }
 
 impl FaultKind {
-    /// Is it worth another try?
+    /// May a retry help?
     #[must_use]
     pub const fn is_passing(self) -> bool {
         matches!(self, Self::Busy | Self::Server | Self::Network | Self::Garbled)

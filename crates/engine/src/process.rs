@@ -1,5 +1,5 @@
-//! Programs: without a shell, without our environment, each in a process group of its own that ends
-//! when the program does, when its time is over, or when nobody wants it any more.
+//! Programs, run without a shell and without our environment. Each has its own process group, which is
+//! killed when the program ends, times out or is cancelled.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -11,16 +11,16 @@ use std::time::{Duration, Instant};
 #[cfg(unix)]
 use crate::strays;
 
-/// How often a program that is waited for is looked after.
+/// How often a wait checks the program and the deadline.
 pub(crate) const TICK: Duration = Duration::from_millis(20);
 
-/// Where programs are looked for if we do not know it ourselves.
+/// The PATH of programs if we have none ourselves.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// How much of what it says on standard error is kept.
+/// How much of standard error is kept, in bytes.
 const COMPLAINT_MAX: usize = 2 << 10;
 
-/// How long what it left behind may hold its output open once the program has ended.
+/// How long children may keep the output open after the program has ended.
 const GRACE: Duration = Duration::from_millis(200);
 
 /// Why there is no result.
@@ -28,7 +28,7 @@ const GRACE: Duration = Duration::from_millis(200);
 pub enum Fault {
     /// What went wrong.
     Failed(String),
-    /// We were asked to stop: it says nothing about the program.
+    /// We were asked to stop; the program did not fail.
     Stopped,
 }
 
@@ -38,7 +38,7 @@ impl Fault {
     }
 }
 
-/// How long to wait, and for whom.
+/// A deadline, and a way to be stopped before it.
 pub struct Patience<'a> {
     timeout: Duration,
     deadline: Instant,
@@ -57,7 +57,7 @@ impl<'a> Patience<'a> {
         Self { timeout, deadline: Instant::now() + timeout, is_stopped }
     }
 
-    /// Is it worth waiting on?
+    /// An error if the time is over or we were asked to stop.
     pub(crate) fn check(&self) -> Result<(), Fault> {
         if (self.is_stopped)() {
             return Err(Fault::Stopped);
@@ -82,12 +82,12 @@ impl<'a> Patience<'a> {
 pub(crate) struct Program<'a> {
     pub(crate) words: &'a [String],
     pub(crate) directory: Option<&'a Path>,
-    /// The variables of our environment that it gets; PATH always.
+    /// The variables of our environment that it gets, besides PATH.
     pub(crate) environment: &'a [&'a str],
 }
 
 impl Program<'_> {
-    /// Starts it with these streams.
+    /// Starts it with this standard input.
     pub(crate) fn start(&self, stdin: Stdio) -> Result<Group, Fault> {
         let (program, arguments) =
             self.words.split_first().ok_or_else(|| Fault::failed("names no program"))?;
@@ -115,7 +115,7 @@ impl Program<'_> {
         })
     }
 
-    /// Runs it to its end. What it says beyond the limit is read, or the program ended for it.
+    /// Runs it to its end. Output beyond the limit is discarded, or ends the program.
     pub(crate) fn run(
         &self,
         input: Option<Vec<u8>>,
@@ -126,7 +126,7 @@ impl Program<'_> {
         let stdin = if input.is_some() { Stdio::piped() } else { Stdio::null() };
         let mut group = self.start(stdin)?;
         if let (Some(mut pipe), Some(input)) = (group.0.stdin.take(), input) {
-            // A program that does not read its input closes the pipe under us; that is its right.
+            // A program may close its input without reading it: the error is ignored.
             std::thread::spawn(move || drop(pipe.write_all(&input)));
         }
         let keep = match flood {
@@ -152,7 +152,7 @@ impl Program<'_> {
     }
 }
 
-/// What becomes of a program that says too much.
+/// What happens to a program with too much output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flood {
     Ends,
@@ -169,7 +169,7 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    /// How it ended, and what it said last, which is usually why.
+    /// How it ended, with the last line of standard error, which is usually the reason.
     pub(crate) fn ending(&self) -> String {
         ended(self.status, &self.complaint)
     }
@@ -184,7 +184,7 @@ pub(crate) fn ended(status: ExitStatus, complaint: &[u8]) -> String {
         Some(code) => format!("ended with exit code {code}"),
         None => format!("was ended: {status}"),
     };
-    // What a program says last is usually why.
+    // The last line is usually the reason.
     let complaint = String::from_utf8_lossy(complaint);
     let last = complaint.lines().rev().find(|line| !line.trim().is_empty());
     last.map_or(how.clone(), |line| format!("{how}: {}", short(line)))
@@ -200,7 +200,7 @@ pub(crate) fn short(text: &str) -> String {
     }
 }
 
-/// Which program of ours a process belongs to.
+/// The mark of the next program; all its children inherit it.
 fn mark() -> String {
     #[cfg(unix)]
     return strays::next_mark();
@@ -208,7 +208,7 @@ fn mark() -> String {
     String::new()
 }
 
-/// A program and all that it starts, and its mark. Whatever of it is left when this goes is ended.
+/// A program with all its children, and its mark. Dropping it kills what is left of them.
 #[derive(Debug)]
 pub(crate) struct Group(pub(crate) Child, String);
 
@@ -219,9 +219,8 @@ impl Group {
             use std::os::unix::process::CommandExt;
             command.process_group(0);
         }
-        // A program inherits which signals are blocked. We block those that ask us to stop; it
-        // must not, or nothing it starts could be ended by them. A thread of its own has a mask of
-        // its own.
+        // A program inherits our mask of blocked signals. We block those that ask us to stop; the
+        // program must not, or they could not end it. So it is started from a thread with its own mask.
         std::thread::scope(|scope| {
             let starting = scope.spawn(|| {
                 #[cfg(unix)]
@@ -238,7 +237,7 @@ impl Group {
         })
     }
 
-    /// Waits until it has ended and nothing more comes from it.
+    /// Waits until it has ended and its output is closed.
     fn wait(
         &mut self,
         patience: &Patience<'_>,
@@ -261,7 +260,7 @@ impl Group {
             }
             match ended {
                 Some((status, _)) if is_over => return Ok(status),
-                // Something it left behind holds on to its output; that is not waited for.
+                // A child keeps the output open: do not wait for it.
                 Some((status, at)) if at.elapsed() > GRACE => return Ok(status),
                 _ => patience.check()?,
             }
@@ -276,8 +275,8 @@ impl Drop for Group {
             use nix::sys::signal::{Signal, killpg};
             use nix::unistd::Pid;
             if let Ok(id) = i32::try_from(self.0.id()) {
-                // It starts nothing more, and its children are known by their parent, until it
-                // ends. Nobody is left of it: all the better.
+                // Stopped, it starts nothing more, and its children can still be found by their parent.
+                // An error means that nothing is left of it.
                 let _ = killpg(Pid::from_raw(id), Signal::SIGSTOP);
                 strays::end_all_of(self.0.id(), &self.1);
                 let _ = killpg(Pid::from_raw(id), Signal::SIGKILL);
@@ -293,15 +292,15 @@ impl Drop for Group {
 /// Which part of a stream is kept.
 #[derive(Clone, Copy)]
 enum Keep {
-    /// The beginning; what comes after it is not read.
+    /// The beginning; the rest is not read.
     First(usize),
-    /// The beginning; all is read, so that nobody waits for us.
+    /// The beginning; the rest is read and discarded, so that the writer does not block.
     Beginning(usize),
-    /// The end; all is read.
+    /// The end; everything is read.
     Last(usize),
 }
 
-/// Reads a stream beside us.
+/// Reads a stream on its own thread.
 pub(crate) struct Tap {
     kept: Arc<Mutex<Vec<u8>>>,
     over: Receiver<()>,
@@ -318,7 +317,7 @@ impl Tap {
         Self { kept, over }
     }
 
-    /// What a program says last on a stream.
+    /// Keeps the end of a stream.
     pub(crate) fn complaint(stream: Option<impl Read + Send + 'static>) -> Self {
         Self::open(stream, Keep::Last(COMPLAINT_MAX))
     }
@@ -327,13 +326,13 @@ impl Tap {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Waits for the end of the stream, for so long at most.
+    /// Waits for the end of the stream, until a timeout.
     fn is_over_within(&self, timeout: Duration) -> bool {
         matches!(self.over.recv_timeout(timeout), Err(RecvTimeoutError::Disconnected))
     }
 }
 
-/// `done` is dropped with the last byte, which is how the other side sees the end.
+/// Dropping `done` after the last byte tells the other side that the stream has ended.
 fn drain(mut stream: impl Read, keep: Keep, kept: &Mutex<Vec<u8>>, _done: Sender<()>) {
     let mut buffer = [0; 8 << 10];
     loop {

@@ -1,17 +1,18 @@
-//! The pump: due effects, one after another, each held by a lease while it is done.
+//! The pump: due effects, one after another, each held by a lease while it is handled.
 //!
-//! A worker that dies loses its lease, and the effect goes to the next one with a higher epoch;
-//! what the dead one says later changes nothing. A failed effect comes back after a growing
-//! pause, or is given up, and is never dropped silently: its last error stands in the outbox.
+//! When a worker dies, its lease ends and the next worker takes the effect with a higher epoch; a late
+//! report of the dead worker changes nothing. A failed effect is retried after a growing pause, or given
+//! up. It is never dropped silently: its last error stays in the outbox.
 
-use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use punchlist_store::rows::outbox::Work;
 use punchlist_store::{Error, Store};
 
-/// Does one kind of work. It runs outside any transaction and may run more than once for the
-/// same effect, so it must be able to.
+use crate::keep_alive::keep_alive;
+
+/// Handles effects. It runs outside any transaction and must be idempotent: one effect may be handled
+/// more than once.
 pub trait Handler {
     /// The kinds of work it does, each between two spaces.
     fn kinds(&self) -> &str;
@@ -26,7 +27,7 @@ pub enum Setback {
     Retry(String),
     /// It is not tried again.
     GiveUp(String),
-    /// We were asked to stop; somebody else goes on at once, as if it had not been begun.
+    /// This process was asked to stop. Another one may take the work at once.
     Stopped,
 }
 
@@ -35,17 +36,16 @@ pub enum Setback {
 pub struct Report {
     pub done: u64,
     pub failed: u64,
-    /// Finished too late: somebody else had the lease by then.
+    /// Finished too late: another worker had the lease by then.
     pub lost: u64,
-    /// We were asked to stop.
+    /// This process was asked to stop.
     pub stopped: bool,
 }
 
-/// Takes due work and hands it to a handler.
+/// Takes due work and passes it to a handler.
 #[derive(Clone, Copy, Debug)]
 pub struct Pump {
-    /// How long a piece of work is ours, by the database's clock; it is held on to while it is
-    /// done.
+    /// The lease of a piece of work, by the database's clock. It is renewed while the work is done.
     pub lease_s: i64,
     /// The pause after the first failure; it doubles with each further one.
     pub retry_after_s: i64,
@@ -74,7 +74,7 @@ impl Pump {
         Ok(report)
     }
 
-    /// Does one piece of due work; none: there is none.
+    /// Does one piece of due work. None: nothing is due.
     pub fn step(&self, store: &Store, handler: &impl Handler) -> Result<Option<Report>, Error> {
         let lease_s = self.lease_s;
         let kinds = handler.kinds().to_owned();
@@ -85,7 +85,7 @@ impl Pump {
         }
     }
 
-    /// Does a piece of work that was taken. Stopped: it is given back, and told as not done.
+    /// Does a piece of work that was taken. If stopped, it gives the work back.
     pub fn work(&self, store: &Store, handler: &impl Handler, work: Work) -> Result<Report, Error> {
         let pause = self.pause(work.attempt);
         let mut report = Report::default();
@@ -112,23 +112,16 @@ impl Pump {
         Ok(report)
     }
 
-    /// Holds on to the lease while the work is done.
+    /// Renews the lease while the work is done.
     fn held<T>(&self, store: &Store, work: &Work, job: impl FnOnce() -> T) -> T {
         let lease_s = self.lease_s;
         let pause = Duration::from_secs(u64::try_from(lease_s / 3).unwrap_or(0).max(1));
-        std::thread::scope(|scope| {
-            let (done, is_done) = channel::<()>();
-            scope.spawn(move || {
-                while is_done.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
-                    let work = work.clone();
-                    // A lease that is lost is noticed when the work is put away.
-                    let _ = store.write(move |tx| tx.extend_work(&work, lease_s));
-                }
-            });
-            let made = job();
-            drop(done);
-            made
-        })
+        let renew = || {
+            let work = work.clone();
+            // A lost lease is noticed when the work is finished.
+            let _ = store.write(move |tx| tx.extend_work(&work, lease_s));
+        };
+        keep_alive(pause, renew, job)
     }
 
     fn pause(&self, attempt: i64) -> i64 {

@@ -1,9 +1,9 @@
-//! The scheduler: what is due by the clock is set going, by whichever process comes first.
+//! The scheduler: starts what is due by the clock. The first process to come does it; there is no leader.
 //!
-//! Nobody is elected. A metric that is due is a row whose time one transaction moves on and whose
-//! collection it queues; on PostgreSQL others pass over the locked row. A mission that is due is
-//! one call of `mission_cycle`, which holds the mission's row and does nothing where somebody has
-//! been. What was missed while nobody ran is made up for once.
+//! For a due metric one transaction moves the metric's time forward and queues its collection; on
+//! PostgreSQL other processes skip the locked row. For a due mission it calls `mission_cycle`, which locks
+//! the mission's row and does nothing if another process was first. Times that were missed while no
+//! process ran are made up for once.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -12,15 +12,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use punchlist_core::effect::Effect;
 use punchlist_core::metric::Schedule;
 use punchlist_core::{Mission, Time};
-use punchlist_ops::catalogue::find;
 use punchlist_ops::config::Roster;
+use punchlist_ops::operations::mission_cycle::{self, MissionCycle};
 use punchlist_ops::{Envelope, Error, Ops, clock};
 use punchlist_store::rows::metrics::{DueMetric, Home};
 use punchlist_store::rows::missions::Due;
-use serde_json::json;
 
 use crate::Done;
-use crate::collector::system;
+use crate::system::{is_temporary, system};
 
 /// How many due rows one transaction takes.
 const BATCH: i64 = 100;
@@ -29,12 +28,12 @@ const BATCH: i64 = 100;
 const PAUSE_S: i64 = 5;
 const PAUSE_S_MAX: i64 = 300;
 
-/// Sets going what is due.
+/// Starts what is due.
 #[derive(Debug)]
 pub struct Scheduler<'a> {
     ops: &'a Ops,
     agents: Arc<Roster>,
-    /// Missions whose cycle failed: until when they are left alone, and for how long.
+    /// Missions whose cycle failed: when they are tried again, and the next pause.
     failed: Mutex<HashMap<(String, String), (Time, i64)>>,
 }
 
@@ -44,7 +43,7 @@ impl<'a> Scheduler<'a> {
         Self { ops, agents, failed: Mutex::default() }
     }
 
-    /// Sets going everything that is due now, and says what.
+    /// Starts everything that is due now, and returns what it started.
     pub fn tick(&self, now: Time) -> Result<Vec<Done>, Error> {
         let mut done = Vec::new();
         loop {
@@ -64,7 +63,7 @@ impl<'a> Scheduler<'a> {
         Ok(done)
     }
 
-    /// Moves the times of due metrics on and queues their collection, in one transaction.
+    /// Queues the collection of due metrics and moves their times forward, in one transaction.
     fn queue_metrics(&self, now: Time) -> Result<Vec<Home>, Error> {
         let ids = clock::ids(now).map_err(|error| Error::Internal { detail: error.to_string() })?;
         self.ops.store()?.write(move |tx| {
@@ -81,7 +80,7 @@ impl<'a> Scheduler<'a> {
                     Schedule::of(mission, pillar, metric)
                 });
                 tx.schedule_metric(id, schedule.and_then(|schedule| schedule.next(now)))?;
-                // What came to rest meanwhile is left alone.
+                // A metric that is no longer scheduled is skipped.
                 if schedule.is_some() {
                     let effect = Effect::CollectMetric { metric_id: id, todo_id: None };
                     tx.enqueue_once(&effect, now, &mut ids)?;
@@ -92,8 +91,8 @@ impl<'a> Scheduler<'a> {
         })
     }
 
-    /// Runs the cycle of a mission that is due. A refusal does not hold up the others; it is told,
-    /// and tried again after a pause.
+    /// Runs the cycle of a due mission. A failure is reported and retried after a pause; other missions
+    /// are not delayed.
     fn cycle(&self, due: Due, now: Time) -> Result<Option<Done>, Error> {
         let Due { project, slug: mission, .. } = due;
         let key = (project.clone(), mission.clone());
@@ -103,16 +102,14 @@ impl<'a> Scheduler<'a> {
         }
         let envelope =
             Envelope { agents: Arc::clone(&self.agents), ..system("scheduler", &project, now) };
-        let input = json!({ "mission": mission, "ifDue": true });
-        let called = find("mission_cycle").and_then(|cycle| self.ops.call(cycle, &envelope, input));
-        match called {
+        let input = mission_cycle::Input { mission: mission.clone(), if_due: Some(true) };
+        match self.ops.run::<MissionCycle>(&envelope, input) {
             Ok(answer) => {
                 failed.remove(&key);
-                // Not if somebody else was quicker, or it has come to rest.
-                let ran = answer["ran"].as_bool().unwrap_or(true);
-                Ok(ran.then_some(Done::CycleRun { project, mission }))
+                // False: another process was quicker, or the mission is paused now.
+                Ok(answer.ran.then_some(Done::CycleRun { project, mission }))
             }
-            Err(error) if error.meaning().retryable || error.meaning().exit == 3 => Err(error),
+            Err(error) if is_temporary(&error) => Err(error),
             Err(error) => {
                 let (_, pause) = failed.get(&key).copied().unwrap_or((now, PAUSE_S));
                 let next = (pause * 2).min(PAUSE_S_MAX);

@@ -1,11 +1,11 @@
 //! Processes that left the group of the program that started them (`setsid`, a double fork), and
 //! those that a killed `punch` left behind.
 //!
-//! Every program of ours carries a mark in its environment: which process of ours started it, and
-//! its number there. What it starts inherits the mark, and stays a descendant of ours, because
-//! orphans come to the nearest subreaper. So strays are found by their parents and by their mark;
-//! what has cleared its environment and lost its parent is found once nothing else of ours runs.
-//! Only Linux tells all this; elsewhere the process group is all there is.
+//! Every program we start has a mark in its environment: which of our processes started it, and its
+//! number there. Its children inherit the mark, and stay our descendants, because orphans are adopted by
+//! the nearest subreaper. So strays are found by their parents and by their mark. A process that cleared
+//! its environment and lost its parent is found once no other program of ours runs. This works on Linux;
+//! elsewhere only the process group is killed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -23,13 +23,13 @@ use punchlist_store::outside;
 /// The variable that marks what we start.
 pub(crate) const MARK: &str = "PUNCH_STARTED_BY";
 
-/// How often we look again for what was started while we looked.
+/// How often we look again for processes that were started during the last look.
 const ROUNDS_MAX: usize = 50;
 
-/// How long a killed process gets to be gone before the next look.
+/// How long a killed process gets to exit before the next look.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// The most that is read of a process's environment, and of its line of facts.
+/// How many bytes are read of a process's environment and of its `stat` line.
 const ENVIRONMENT_MAX: usize = 4 << 20;
 const STAT_MAX: usize = 4 << 10;
 
@@ -39,15 +39,15 @@ static OWNS_ALL: AtomicBool = AtomicBool::new(false);
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-/// The programs of ours that run now.
+/// The process ids of our running programs.
 static RUNNING: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
 fn running() -> MutexGuard<'static, BTreeSet<i32>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// To be called by a process that executes agents, before it starts any program: orphans come to
-/// it, and what an earlier one left behind is ended. Says how many processes that were.
+/// Adopts orphans, and kills the processes that an earlier process of ours left behind. A process that
+/// executes agents calls it before it starts any program. Returns how many it killed.
 pub fn take_charge() -> usize {
     OWNS_ALL.store(true, Ordering::SeqCst);
     become_subreaper();
@@ -65,7 +65,7 @@ pub fn take_charge() -> usize {
     ended
 }
 
-/// Orphans of what we start come to us, not to the system.
+/// Makes us, not init, the parent of orphans.
 fn become_subreaper() {
     static ONCE: OnceLock<()> = OnceLock::new();
     ONCE.get_or_init(|| {
@@ -81,7 +81,7 @@ pub(crate) fn next_mark() -> String {
     format!("{}:{number}", owner())
 }
 
-/// This process among all that ever had its number.
+/// Identifies this process, also after its id is used again.
 fn owner() -> &'static str {
     static OWNER: OnceLock<String> = OnceLock::new();
     OWNER.get_or_init(|| {
@@ -91,7 +91,7 @@ fn owner() -> &'static str {
     })
 }
 
-/// Numbers of processes count in one namespace: those of a container say nothing here.
+/// Our pid namespace: process ids of another container mean nothing here.
 fn namespace() -> &'static str {
     static NAMESPACE: OnceLock<String> = OnceLock::new();
     NAMESPACE.get_or_init(|| {
@@ -100,7 +100,7 @@ fn namespace() -> &'static str {
     })
 }
 
-/// Has whoever started it ended without ending it?
+/// Has the process that started it ended without killing it?
 fn is_left(mark: &str) -> bool {
     let Some((found, mark)) = mark.split_once(':') else { return false };
     if found != namespace() {
@@ -112,8 +112,7 @@ fn is_left(mark: &str) -> bool {
     facts(id).is_none_or(|facts| facts.began != began)
 }
 
-/// Starts a program of ours. It is known before anybody looks for orphans, or it would be taken for
-/// one.
+/// Starts a program, and registers it while the list is locked, so that it is not taken for an orphan.
 pub(crate) fn begin(start: impl FnOnce() -> io::Result<Child>) -> io::Result<Child> {
     let mut running = running();
     let child = start()?;
@@ -121,7 +120,7 @@ pub(crate) fn begin(start: impl FnOnce() -> io::Result<Child>) -> io::Result<Chi
     Ok(child)
 }
 
-/// Ends all that a program has left, wherever it went. The program itself is its owner's to end.
+/// Kills all processes that a program has left behind. The caller ends the program itself.
 pub(crate) fn end_all_of(id: u32, mark: &str) {
     let id = id.cast_signed();
     for _ in 0..ROUNDS_MAX {
@@ -137,7 +136,8 @@ pub(crate) fn end_all_of(id: u32, mark: &str) {
     }
 }
 
-/// A program of ours has ended. With the last one, so have orphans that nothing else tells of.
+/// Removes a program that has ended. After the last one, all our remaining descendants are orphans and
+/// are killed.
 pub(crate) fn ended(id: u32) {
     let mut running = running();
     running.remove(&id.cast_signed());
@@ -160,7 +160,7 @@ fn end(processes: &[i32]) {
     }
     std::thread::sleep(PAUSE);
     for id in processes {
-        // An orphan that came to us is ours to clear away; any other is not our child.
+        // Reaps an adopted orphan; for any other process this does nothing.
         let _ = waitpid(Pid::from_raw(*id), Some(WaitPidFlag::WNOHANG));
     }
 }
@@ -168,7 +168,7 @@ fn end(processes: &[i32]) {
 struct Facts {
     parent: i32,
     is_zombie: bool,
-    /// In ticks since the system began.
+    /// In clock ticks since boot.
     began: u64,
 }
 

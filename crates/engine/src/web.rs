@@ -2,7 +2,7 @@
 
 pub(crate) const USER_AGENT: &str = concat!("punchlist/", env!("CARGO_PKG_VERSION"));
 
-/// What runs on this machine is never behind a proxy.
+/// Addresses of this machine are never reached through a proxy.
 pub(crate) fn is_loopback(host: &str) -> bool {
     let host = host.trim_matches(['[', ']']);
     let address = host.parse::<std::net::IpAddr>();

@@ -1,9 +1,8 @@
 //! A worker: the scheduler and the pump together, until stopped.
 //!
-//! It sleeps until something is due or the store says that something was written, and never longer
-//! than five seconds. A look is one read; only where something is due is anything written. Slow
-//! work (a collector that takes its minute) holds up neither the schedule nor other work: it is
-//! done by one of a few hands.
+//! It sleeps until something is due or the store reports a change, for five seconds at most. A look is
+//! one read; it writes only when something is due. Slow work (a collector that takes a minute) delays
+//! neither the schedule nor other work: each piece runs on one of a few threads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,38 +12,38 @@ use punchlist_core::{Actor, Time};
 use punchlist_ops::config::Roster;
 use punchlist_ops::{Error, Ops};
 
-use crate::agent::{Errand, Live, Models, Outside};
+use crate::agent::{EffectHandler, Live, Models, OutsideTools};
 use crate::pump::Handler as _;
-use crate::{Collector, Crew, Done, Pump, Scheduler};
+use crate::{Collector, Done, Pump, Runtime, Scheduler};
 
-/// How many pieces of work are done at once, unless somebody says otherwise.
-pub const HANDS: usize = 8;
+/// How many pieces of work are done at once by default.
+pub const JOBS: usize = 8;
 
-/// The longest sleep, so that a due thing whose hint was lost is not late.
+/// The longest sleep: a lost hint delays due work by no more than this.
 const SLEEP_MAX: Duration = Duration::from_secs(5);
 
-/// How often it is asked whether to go on.
+/// How often it checks whether it was stopped.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// The pause where what is due must wait.
+/// The pause when something is due that cannot be done yet.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Runs what is due and what is queued, of every project of a store.
 pub struct Worker<'a> {
     pub ops: &'a Ops,
     pub agents: Arc<Roster>,
-    /// Whoever started it; none: the engine.
+    /// The actor that started it; none: the engine itself.
     pub executor: Option<&'a Actor>,
-    /// Who answers for the agents, and with which tools.
+    /// The models and the outside tools of the agents.
     pub models: &'a dyn Models,
-    pub outside: &'a dyn Outside,
+    pub outside: &'a dyn OutsideTools,
     pub pump: Pump,
     /// How many pieces of work are done at once.
-    pub hands: usize,
+    pub jobs: usize,
     pub clock: &'a (dyn Fn() -> Time + Sync),
     pub is_stopped: &'a (dyn Fn() -> bool + Sync),
     pub report: &'a (dyn Fn(Done) + Sync),
-    pub told: &'a (dyn Fn(&Live<'_>) + Sync),
+    pub observer: &'a (dyn Fn(&Live<'_>) + Sync),
 }
 
 impl std::fmt::Debug for Worker<'_> {
@@ -53,7 +52,7 @@ impl std::fmt::Debug for Worker<'_> {
     }
 }
 
-/// How long until something is to be done, as far as one look tells.
+/// How long until scheduled work and queued work are due.
 struct Look {
     scheduled: Duration,
     work: Duration,
@@ -65,25 +64,25 @@ impl Worker<'_> {
         let scheduler = Scheduler::new(self.ops, Arc::clone(&self.agents));
         scheduler.tick((self.clock)())?.into_iter().for_each(self.report);
         std::thread::scope(|scope| {
-            let hands: Vec<_> =
-                (0..self.hands).map(|_| scope.spawn(|| self.work(self.is_stopped))).collect();
+            let jobs: Vec<_> =
+                (0..self.jobs).map(|_| scope.spawn(|| self.work(self.is_stopped))).collect();
             let mut result = Ok(());
-            for hand in hands {
+            for job in jobs {
                 let crashed = |_| Err(Error::Internal { detail: "a worker crashed".to_owned() });
-                result = result.and(hand.join().unwrap_or_else(crashed));
+                result = result.and(job.join().unwrap_or_else(crashed));
             }
             result
         })
     }
 
-    /// Goes on until stopped. A store that is away for a moment is waited for.
+    /// Runs until stopped. While the database is unreachable it waits.
     pub fn run(&self) -> Result<(), Error> {
         let (busy, halted) = (AtomicUsize::new(0), AtomicBool::new(false));
-        // What ends us ends the hands, too.
+        // An error that ends the watch also stops the jobs.
         let is_stopped = || halted.load(Ordering::SeqCst) || (self.is_stopped)();
         std::thread::scope(|scope| {
-            let lend_a_hand = || {
-                if busy.fetch_add(1, Ordering::SeqCst) >= self.hands {
+            let start_job = || {
+                if busy.fetch_add(1, Ordering::SeqCst) >= self.jobs {
                     busy.fetch_sub(1, Ordering::SeqCst);
                     return;
                 }
@@ -94,25 +93,25 @@ impl Worker<'_> {
                     busy.fetch_sub(1, Ordering::SeqCst);
                 });
             };
-            let result = self.watch(&lend_a_hand);
+            let result = self.watch(&start_job);
             halted.store(true, Ordering::SeqCst);
             result
         })
     }
 
-    fn watch(&self, lend_a_hand: &dyn Fn()) -> Result<(), Error> {
+    fn watch(&self, start_job: &dyn Fn()) -> Result<(), Error> {
         let scheduler = Scheduler::new(self.ops, Arc::clone(&self.agents));
         let mut watch = self.ops.store()?.watch()?;
-        let mut is_away = false;
+        let mut is_unreachable = false;
         while !(self.is_stopped)() {
-            let sleep = match self.turn(&scheduler, lend_a_hand) {
+            let sleep = match self.turn(&scheduler, start_job) {
                 Ok(sleep) => {
-                    is_away = false;
+                    is_unreachable = false;
                     sleep
                 }
                 Err(error) if error.meaning().retryable => {
-                    // Said once.
-                    if !std::mem::replace(&mut is_away, true) {
+                    // Reported once, not at every try.
+                    if !std::mem::replace(&mut is_unreachable, true) {
                         (self.report)(Done::StoreTrouble { error: error.to_string() });
                     }
                     std::thread::sleep(PATIENCE);
@@ -134,18 +133,18 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// One look, and what it calls for; says how long to sleep then.
-    fn turn(&self, scheduler: &Scheduler<'_>, lend_a_hand: &dyn Fn()) -> Result<Duration, Error> {
+    /// Looks once and starts what is due. Returns how long to sleep.
+    fn turn(&self, scheduler: &Scheduler<'_>, start_job: &dyn Fn()) -> Result<Duration, Error> {
         let look = self.look()?;
         let mut sleep = look.scheduled.min(look.work).min(SLEEP_MAX);
         if look.scheduled.is_zero() {
             let done = scheduler.tick((self.clock)())?;
-            // Something is due that cannot be done now: it is not asked for at once again.
+            // Something is due that cannot be done now: pause before the next try.
             sleep = if done.is_empty() { PAUSE } else { Duration::ZERO };
             done.into_iter().for_each(self.report);
         }
         if look.work.is_zero() {
-            lend_a_hand();
+            start_job();
             sleep = sleep.max(PATIENCE);
         }
         Ok(sleep)
@@ -153,9 +152,9 @@ impl Worker<'_> {
 
     fn look(&self) -> Result<Look, Error> {
         let store = self.ops.store()?;
-        let kinds = self.errand(self.is_stopped).kinds().to_owned();
-        let crew = self.crew(self.is_stopped);
-        let (types, in_chats) = crew.plays();
+        let kinds = self.effect_handler(self.is_stopped).kinds().to_owned();
+        let runtime = self.runtime(self.is_stopped);
+        let (types, in_chats) = runtime.types_done_here();
         let (scheduled, work, handed, database_now) = store.read(move |tx| {
             let (work, clock) = tx.work_due_at(&kinds)?;
             let handed = match types.trim() {
@@ -172,22 +171,22 @@ impl Worker<'_> {
         Ok(Look { scheduled: until(scheduled, (self.clock)()), work: until(work, database_now) })
     }
 
-    /// One hand: piece after piece until nothing is due.
+    /// One job: does piece after piece until nothing is due.
     fn work(&self, is_stopped: &(dyn Fn() -> bool + Sync)) -> Result<(), Error> {
-        let errand = self.errand(is_stopped);
+        let handler = self.effect_handler(is_stopped);
         let store = self.ops.store()?;
         while !is_stopped() {
-            let done = self.pump.step(store, &errand)?.is_some_and(|report| !report.stopped);
-            if !done && !self.handed_on(&errand.crew)? {
+            let done = self.pump.step(store, &handler)?.is_some_and(|report| !report.stopped);
+            if !done && !self.work_on_delegation(&handler.runtime)? {
                 break;
             }
         }
         Ok(())
     }
 
-    /// Does one piece of work that was handed on, of any project.
-    fn handed_on(&self, crew: &Crew<'_>) -> Result<bool, Error> {
-        let (types, in_chats) = crew.plays();
+    /// Does one delegation, of any project.
+    fn work_on_delegation(&self, runtime: &Runtime<'_>) -> Result<bool, Error> {
+        let (types, in_chats) = runtime.types_done_here();
         if types.trim().is_empty() {
             return Ok(false);
         }
@@ -196,15 +195,15 @@ impl Worker<'_> {
             tx.delegations_due(&types, in_chats, clock)
         })?;
         for project in projects {
-            if crew.errand(&project)? {
+            if runtime.work_on_delegation(&project)? {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    fn crew<'c>(&'c self, is_stopped: &'c (dyn Fn() -> bool + Sync)) -> Crew<'c> {
-        Crew {
+    fn runtime<'c>(&'c self, is_stopped: &'c (dyn Fn() -> bool + Sync)) -> Runtime<'c> {
+        Runtime {
             ops: self.ops,
             agents: &self.agents,
             executor: self.executor,
@@ -212,13 +211,16 @@ impl Worker<'_> {
             outside: self.outside,
             clock: self.clock,
             is_stopped,
-            told: self.told,
+            observer: self.observer,
         }
     }
 
-    fn errand<'c>(&'c self, is_stopped: &'c (dyn Fn() -> bool + Sync)) -> Errand<'c> {
+    fn effect_handler<'c>(
+        &'c self,
+        is_stopped: &'c (dyn Fn() -> bool + Sync),
+    ) -> EffectHandler<'c> {
         let collector =
             Collector { ops: self.ops, clock: self.clock, is_stopped, report: self.report };
-        Errand::new(collector, self.crew(is_stopped))
+        EffectHandler::new(collector, self.runtime(is_stopped))
     }
 }

@@ -1,8 +1,8 @@
-//! The coarse check: may this role call this operation at all?
+//! The coarse access check: may this role call this operation at all?
 //!
-//! It is pure and comes before any transaction. It is read off the core's authority table, so that
-//! a tool hidden by authority is also a refused command; the table is asked again inside, where
-//! ownership is known.
+//! It is pure and runs before any transaction. It reads the core's authority table, so a tool that
+//! is hidden from a role is also refused when that role calls it. The table is consulted again
+//! inside the transaction, where ownership is known.
 
 use punchlist_core::authority::{Action, Denial, Subject, may_ever, may_ever_on};
 use punchlist_core::{ListKind, Refusal, Role, TodoKind};
@@ -12,11 +12,11 @@ use crate::Error;
 /// Which row of the authority table decides who may call an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// One of these, to a list of this kind.
+    /// Any of these actions on a list of this kind.
     List(ListKind, &'static [Action]),
-    /// This, to a list of any kind.
+    /// This action on a list of any kind.
     Todo(Action),
-    /// This, to a thing of this kind.
+    /// This action on a subject of this kind.
     On(Subject, Action),
 }
 
@@ -32,7 +32,7 @@ impl Access {
         }
     }
 
-    /// The rows of the table it is read off, in words.
+    /// The rows of the authority table that this reads, as text.
     #[must_use]
     pub fn words(self) -> String {
         let names = |actions: &[Action]| {
@@ -45,7 +45,7 @@ impl Access {
         }
     }
 
-    /// The judgement this is about, if it is about one.
+    /// The judgement that this operation makes, if its action is a judgement.
     #[must_use]
     pub fn judgement(self) -> Option<Action> {
         let action = match self {
@@ -56,7 +56,7 @@ impl Access {
         action.filter(|action| action.is_judgement())
     }
 
-    /// The check of step 3, with the words of the authority table where it comes from there.
+    /// The coarse check (step 3). Denials about a list name its kind and the action.
     pub fn check(self, role: Role, operation: &'static str) -> Result<(), Error> {
         if self.allows(role) {
             return Ok(());

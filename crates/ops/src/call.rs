@@ -8,6 +8,7 @@ mod conversations;
 mod cycle;
 mod delegations;
 mod drive;
+mod follows;
 mod gates;
 mod host_brief;
 mod hosts;
@@ -24,19 +25,22 @@ mod wakes;
 
 pub use drive::Scene;
 pub(crate) use missions::Counts;
-pub(crate) use runs::{NewRun, Reply, ToolResult};
+pub(crate) use runs::NewRun;
 pub(crate) use session_lists::scope_of as scope_of_session;
 pub(crate) use sessions::NewSession;
 
-use punchlist_core::authority::{Action, Subject, Verdict, authority, may_any};
-use punchlist_core::command::Command;
-use punchlist_core::event::{CommandRefused, ListOpened, ProjectOpened};
+use std::fmt;
+
+use punchlist_core::authority::Action;
+use punchlist_core::command::{Command, denied_try};
+use punchlist_core::event::{ListOpened, ProjectOpened};
+use punchlist_core::follow;
 use punchlist_core::issue::address::{self, Precision};
 use punchlist_core::policy::{Wip, policy};
 use punchlist_core::text::{TextFault, Title};
 use punchlist_core::{
-    Actor, Decision, Event, Ids, List, ListId, ProjectId, Refusal, Refused, Scope, Snapshot,
-    TodoId, TodoKind, decide,
+    Actor, By, Decide, Decision, Event, Ids, List, ListId, ProjectId, Refusal, Refused, Scope,
+    Snapshot, TodoId, decide,
 };
 use punchlist_store::rows::lists::{Lock, TodoKey};
 use punchlist_store::{Load, Stamp, Tx};
@@ -112,13 +116,9 @@ impl<'a, 't> Call<'a, 't> {
         Ok((list, id))
     }
 
-    /// How exactly the caller must say which item it means: a person may be brief, an agent gives
-    /// the exact text (K-24).
+    /// How exactly the caller must say which item it means.
     pub(crate) fn precision(&self) -> Precision {
-        match may_any(self.envelope.actor.role, Subject::Issue, Action::Abbreviate) {
-            true => Precision::Brief,
-            false => Precision::Exact,
-        }
+        Precision::of(self.envelope.actor.role)
     }
 
     /// An item of the issue that the caller names, by its text; none: no issue was named.
@@ -266,7 +266,8 @@ impl<'a, 't> Call<'a, 't> {
         snapshot: &mut Snapshot,
         command: impl Into<Command>,
     ) -> Result<Decision, Error> {
-        let actor = self.envelope.actor.clone();
+        let actor =
+            Actor { proof: self.envelope.proof.credential(), ..self.envelope.actor.clone() };
         self.decide_as(&actor, snapshot, &command.into())
     }
 
@@ -281,11 +282,40 @@ impl<'a, 't> Call<'a, 't> {
             Ok(decision) => {
                 self.record(snapshot, &decision)?;
                 self.follow(actor, snapshot, command, &decision)?;
-                self.follow_mission(actor, snapshot, &decision)?;
+                let then = follow::mission::changed(snapshot, &decision, actor);
+                self.then(snapshot.list.project_id, then)?;
                 Ok(decision)
             }
             Err(refused) => Err(self.refuse(snapshot.list.project_id, &snapshot.list.id, refused)),
         }
+    }
+
+    /// Asks the core about a command on what is no list, as the caller. A refusal that leaves a line
+    /// leaves it with the aggregate.
+    pub(crate) fn decided<C: Decide>(
+        &mut self,
+        command: &C,
+        on: C::On<'_>,
+        aggregate: (ProjectId, &dyn fmt::Display),
+    ) -> Result<C::Out, Error> {
+        self.decided_by(&self.envelope.actor, command, on, aggregate)
+    }
+
+    /// The caller, the time and fresh ids.
+    const fn by(&mut self) -> By<'_> {
+        By { actor: &self.envelope.actor, now: self.envelope.now, ids: &mut self.ids }
+    }
+
+    /// The same for what somebody else does, or what happens by policy.
+    pub(crate) fn decided_by<C: Decide>(
+        &mut self,
+        actor: &Actor,
+        command: &C,
+        on: C::On<'_>,
+        (project, id): (ProjectId, &dyn fmt::Display),
+    ) -> Result<C::Out, Error> {
+        let by = By { actor, ..self.by() };
+        command.decide(on, by).map_err(|refused| self.refuse(project, id, refused))
     }
 
     /// Writes down that the caller tried to judge an item, where its role never may.
@@ -293,18 +323,19 @@ impl<'a, 't> Call<'a, 't> {
         let Some(project) = self.project()? else { return Ok(()) };
         let Some(key) = TodoKey::parse(named) else { return Ok(()) };
         let Some((list, todo_id)) = self.tx.list_of(project, key)? else { return Ok(()) };
-        let (role, todo_kind) = (self.envelope.actor.role, TodoKind::Step);
-        let Verdict::Deny(denial) = authority(role, list.kind(), todo_kind, action, false) else {
-            return Ok(());
-        };
-        let refusal = Refusal::NotPermitted { role, action, list: list.kind(), todo_kind, denial };
-        let event = CommandRefused { todo_id, action, refusal, said: None }.into();
+        let role = self.envelope.actor.role;
+        let Some(tried) = denied_try(role, list.kind(), action, todo_id) else { return Ok(()) };
         let stamp = self.stamp(project);
-        Ok(self.tx.append(&stamp, &list.id.to_string(), &event)?)
+        Ok(self.tx.append(&stamp, &list.id.to_string(), &tried.into())?)
     }
 
     /// Keeps the line a refusal leaves, if it leaves one.
-    fn refuse(&mut self, project: ProjectId, aggregate: &impl ToString, refused: Refused) -> Error {
+    fn refuse(
+        &mut self,
+        project: ProjectId,
+        aggregate: &dyn fmt::Display,
+        refused: Refused,
+    ) -> Error {
         self.audit = refused.audit.map(|event| (project, aggregate.to_string(), event));
         refused.refusal.into()
     }

@@ -1,7 +1,7 @@
-//! Care of the store, for every surface: what may be done to it as a whole.
+//! Maintenance of the whole store, for every surface: check, backup, restore.
 //!
-//! These are no operations of the catalogue: they need no project and no transaction, and they
-//! must work where the store cannot be opened.
+//! These are not operations of the catalogue: they need no project and no transaction, and they
+//! must work when the store cannot be opened.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ use crate::{Error, Ops, Proof, clock};
 /// How many sessions of hosts are looked at.
 const HOSTS_SEEN: i64 = 200;
 
-/// A backup, and which older ones went for it.
+/// A new backup, and the older backups that were deleted to make room for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BackedUp {
     #[serde(flatten)]
@@ -32,16 +32,16 @@ pub struct BackedUp {
     pub deleted: Vec<PathBuf>,
 }
 
-/// What a restore is asked for with.
+/// A request to restore a backup.
 #[derive(Clone, Debug)]
 pub struct Restore<'a> {
     pub from: &'a Path,
-    /// Events that the backup does not have may go.
+    /// Allow the loss of events that the backup does not contain.
     pub overwrite: bool,
-    /// What the surface saw of its caller, and the token that came with it.
+    /// The facts that the surface collected about the caller, with the caller's token beside them.
     pub facts: Facts,
     pub token: Option<&'a str>,
-    /// The project it is asked for in.
+    /// The caller's project.
     pub project: &'a str,
     pub now: Time,
 }
@@ -58,14 +58,14 @@ impl Ops {
         Ok(self.store()?.read(move |tx| tx.host_records(&project, HOSTS_SEEN))?)
     }
 
-    /// Looks the store over and changes nothing.
+    /// Checks the store and changes nothing.
     #[must_use]
     pub fn examine(&self) -> Report {
         care::examine(self.target(), self.options())
     }
 
-    /// Copies the store: to a file that does not exist yet, or under a name that says when, into
-    /// a folder or beside the store. With `keep`, the oldest of those names go.
+    /// Copies the store, either to a new file or, under a name with the time, into a folder or next
+    /// to the store. With `keep`, deletes the oldest backups that have such a name.
     pub fn back_up(
         &self,
         to: Option<&Path>,
@@ -94,7 +94,7 @@ impl Ops {
         let backup = care::backup(store, &file, self.options(), progress)?;
         let deleted = match (folder, keep) {
             (Some(folder), Some(keep)) => names::retain(folder, store, keep).map_err(|error| {
-                let detail = format!("{}: an old backup cannot go: {error}", folder.display());
+                let detail = format!("{}: cannot delete an old backup: {error}", folder.display());
                 punchlist_store::Error::new(ErrorKind::Backend, detail)
             })?,
             _ => Vec::new(),
@@ -102,7 +102,8 @@ impl Ops {
         Ok(BackedUp { backup, deleted })
     }
 
-    /// Puts a backup back. What the store has and the backup has not is lost only if told.
+    /// Restores a backup. Refuses to lose events that the backup does not contain, unless
+    /// `overwrite` is set.
     pub fn restore(
         &self,
         wish: Restore<'_>,
@@ -131,9 +132,9 @@ impl Ops {
         }
     }
 
-    /// A backup brings its own tokens along, so only the operator of the store that goes may put
-    /// one there. Where there is no store yet, nobody has anything to lose. Says whether there is
-    /// one to be replaced.
+    /// Decides who may restore, and whether a store is replaced. A backup brings its own tokens, so
+    /// only the operator of the replaced store may restore one over it. If there is no store yet,
+    /// nothing can be lost and anybody may.
     fn who_restores(
         &self,
         store: &Path,
@@ -145,11 +146,11 @@ impl Ops {
             return Ok((actor, proof, false));
         }
         let (actor, proof) = match self.identify(facts.clone(), token) {
-            // A store that cannot be read knows no token: the facts must do.
+            // The tokens of an unreadable store are unknown, so the facts must be enough.
             Err(Error::Store(error)) if cannot_be_read(error.kind) => prove(facts)?,
             identified => identified?,
         };
-        // One that cannot be read has no rule.
+        // The identity rule of an unreadable store is unknown, so none applies.
         match self.admits_writing(proof) {
             Err(Error::Store(error)) if cannot_be_read(error.kind) => {}
             admitted => admitted?,
@@ -158,7 +159,7 @@ impl Ops {
         Ok((actor, proof, true))
     }
 
-    /// The file of the store; a server has tools of its own for all its databases.
+    /// The path of the store's file. PostgreSQL is refused: it has its own tools for backups.
     fn file(&self, what: &'static str) -> Result<&Path, Error> {
         match self.target() {
             Target::File(path) => Ok(path),
@@ -171,7 +172,7 @@ impl Ops {
     }
 }
 
-/// What is done to a store as a whole is not for one whose token reaches a part of it.
+/// Checks the role, and refuses a token that reaches only a part of the store.
 pub(crate) fn for_the_whole_store(
     actor: &Actor,
     action: Action,
@@ -184,7 +185,7 @@ pub(crate) fn for_the_whole_store(
     Ok(())
 }
 
-/// Do both name one file?
+/// Do both paths name the same file?
 pub(crate) fn is_same(a: &Path, b: &Path) -> bool {
     a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
 }
@@ -193,8 +194,8 @@ const fn cannot_be_read(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::Corrupt | ErrorKind::NotOurs | ErrorKind::Newer)
 }
 
-/// Writes down in the log of every project that the store was restored. A backup without a project
-/// gets the one it was asked for in: a log without an event has no number to go on from.
+/// Records the restore in the log of every project. A backup without projects gets the caller's
+/// project, because an empty log has no last event number to continue from.
 fn write_down(
     tx: &mut Tx<'_>,
     restored: &Event,
@@ -222,7 +223,7 @@ fn write_down(
     for project in projects {
         tx.append(&stamp(project), &project.to_string(), restored)?;
     }
-    // Or the bootstrap of a backup from before its first operator would be open again.
+    // Otherwise a backup that is older than the first operator would allow the bootstrap again.
     if may_any(actor.role, Subject::Store, Action::Govern) {
         operator_seen(tx, now)
     } else {

@@ -1,7 +1,8 @@
 //! The catalogue: every operation, once, in one static list.
 //!
-//! Adding an operation is one file in `operations`, one line here, and accepting the goldens.
-//! The command line, `punch call`, the MCP tools and (later) HTTP and OpenAPI are loops over it.
+//! To add an operation, write one file in `operations`, add one line here, and accept the goldens.
+//! The command line, `punch call`, the MCP tools and (later) HTTP and OpenAPI are loops over this
+//! list.
 
 use std::fmt::Debug;
 
@@ -15,7 +16,6 @@ use crate::call::Call;
 use crate::request::{self, Request};
 use crate::{Envelope, Error, operations, schema};
 
-/// Every operation there is.
 pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::create_todo::CreateTodo>(),
     Operation::of::<operations::list_todo::ListTodo>(),
@@ -56,6 +56,7 @@ pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::run_list::RunList>(),
     Operation::of::<operations::run_stop::RunStop>(),
     Operation::of::<operations::run_begin::RunBegin>(),
+    Operation::of::<operations::run_take::RunTake>(),
     Operation::of::<operations::run_step::RunStep>(),
     Operation::of::<operations::todo_write::TodoWrite>(),
     Operation::of::<operations::todo_read::TodoRead>(),
@@ -131,28 +132,28 @@ pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::token_revoke::TokenRevoke>(),
 ];
 
-/// What defines an operation. The doc comments of the input are product text: they become the
+/// The definition of an operation. The doc comments of the input are product text: they become the
 /// tool's description, the JSON Schema and the help.
 pub trait Define: 'static {
     const NAME: &'static str;
     const ACCESS: Access;
     const EFFECT: Effect;
-    /// Where it shows besides `punch call`.
+    /// The surfaces that offer it, besides `punch call`.
     const SURFACES: Surfaces;
-    /// An input that is accepted, as JSON.
+    /// A valid input, as JSON.
     const EXAMPLE: &'static str;
-    /// May its answer be kept for an idempotency key? Not where it holds a secret.
+    /// May the answer be stored for its idempotency key? False if the answer contains a secret.
     const KEEPS_ANSWERS: bool = true;
-    /// Is it a tool only of agents whose file names it in full? A wildcard does not mean it.
+    /// Is it a tool only for agents whose file lists its full name? Wildcards do not match it.
     const PRIVATE: bool = false;
-    /// Does it judge by itself whether a store without an operator is open to the caller?
+    /// Does its handler itself decide who may call it while the store has no operator?
     const BOOTSTRAPS: bool = false;
 
     type Input: Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static;
     type Output: Serialize + DeserializeOwned + JsonSchema + Debug + Send + 'static;
 
-    /// What can be refused without looking at the store: it is not even opened then, so that a
-    /// malformed request leaves no file behind.
+    /// Checks that need no store. They run before it is opened, so a malformed request does not
+    /// create a file.
     fn check(_: &Envelope, _: &Self::Input) -> Result<(), Error> {
         Ok(())
     }
@@ -160,25 +161,25 @@ pub trait Define: 'static {
     fn run(call: &mut Call<'_, '_>, input: &Self::Input) -> Result<Self::Output, Error>;
 }
 
-/// What an operation does to the store.
+/// The effect of an operation on the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Does not look at it.
+    /// Does not use the store.
     Pure,
-    /// Appends nothing.
+    /// Reads the store and appends no event.
     Read,
-    /// One transaction.
+    /// Changes the store in one transaction.
     Write,
 }
 
-/// Where an operation shows.
+/// The surfaces that offer an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Surfaces {
-    /// The MCP profiles that list it as a tool; none: it is no tool.
+    /// The MCP profiles that list it as a tool; empty: it is not a tool.
     pub profiles: &'static [Profile],
-    /// The words of its own command, e.g. `["issue", "new"]`; none: `punch call` only.
+    /// The words of its own command, e.g. `["issue", "new"]`; empty: `punch call` only.
     pub command: &'static [&'static str],
-    /// The fields that its command takes by place; all others are flags.
+    /// The fields that its command takes as positional arguments; all others are flags.
     pub positional: &'static [&'static str],
 }
 
@@ -225,9 +226,9 @@ pub struct Operation {
     pub effect: Effect,
     pub surfaces: Surfaces,
     pub example: &'static str,
-    /// Does it take an idempotency key?
+    /// Does it accept an idempotency key?
     pub keeps_answers: bool,
-    /// Is it a tool only of agents whose file names it in full?
+    /// Is it a tool only for agents whose file lists its full name?
     pub private: bool,
     pub(crate) bootstraps: bool,
     pub input_schema: fn() -> Value,
@@ -256,14 +257,14 @@ impl Operation {
         }
     }
 
-    /// What it does, in the words of its input's doc comment.
+    /// The description: the doc comment of the input.
     #[must_use]
     pub fn description(&self) -> String {
         schema::description(&(self.input_schema)()).to_owned()
     }
 }
 
-/// The operation of a name, or an error that names the nearest.
+/// The operation with this name, or an error that names the closest one.
 pub fn find(name: &str) -> Result<&'static Operation, Error> {
     CATALOGUE.iter().find(|operation| operation.name == name).ok_or_else(|| {
         let names = CATALOGUE.iter().map(|operation| operation.name);

@@ -1,23 +1,22 @@
-//! The clock and the dice: the only place where time and randomness come in.
+//! The clock and the random numbers: time and randomness enter the program only here.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use punchlist_core::{Ids, Time};
 
-/// The real time now.
+/// The current time.
 #[must_use]
 pub fn now() -> Time {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     Time::from_micros(since.map_or(0, |d| i64::try_from(d.as_micros()).unwrap_or(i64::MAX)))
 }
 
-/// How many commands of this process have asked for ids.
+/// How many times this process has asked for ids.
 static ASKED: AtomicU64 = AtomicU64::new(0);
 
-/// Fresh ids for one command: behind the milliseconds come the microseconds and a count, then
-/// chance, so that what one process makes sorts in the order it was made. Without randomness from
-/// the system there is no safe id, so that
-/// failure is the caller's to tell.
+/// Fresh ids for one command. After the milliseconds come the microseconds, a counter and random
+/// bits, so the ids that one process creates sort by creation. Fails if the system gives no
+/// randomness, because an id would not be unique without it.
 pub fn ids(now: Time) -> Result<Ids, getrandom::Error> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)?;
@@ -31,7 +30,7 @@ pub fn ids(now: Time) -> Result<Ids, getrandom::Error> {
 mod tests {
     use super::*;
 
-    /// in one instant, too, later is larger.
+    /// ids created in the same instant still sort by creation.
     #[test]
     fn ids_of_one_process_are_in_order() {
         let (now, next) = (Time::from_micros(5_000_001), Time::from_micros(5_000_002));

@@ -1,20 +1,19 @@
 //! Compact text for agents: a stable format of its own, version 1 (P-33).
 //!
-//! The first line names the format. Then each item of the answer's list is one line: a mark, what
-//! it is called by, its words; where there are several lists, each has its name above it. Then the
-//! plain fields, `name=value`, each on a line. What a model does not need (times, empty fields, a
-//! checklist whose items are there) is left out. People get tables, programs `--json`; a change
-//! of this format is a new version.
+//! The first line names the format. Then each item of the answer's list is one line: a mark, its id
+//! or number, its text. If there are several lists, each has its name above it. Then come the plain
+//! fields, one `name=value` per line. Fields that a model does not need are left out: times, empty
+//! fields, and a checklist whose items are listed. People get tables and programs get `--json`. Any
+//! change of this format is a new version.
 
 use serde_json::{Map, Value};
 
-/// The first line of every text.
 pub const HEADER: &str = "punchlist/1";
 
-/// Words are cut here, on a character boundary: a line stays a line.
+/// Longer texts are cut here, at a character boundary, so that each item stays on one line.
 const WORDS_MAX: usize = 200;
 
-/// An answer as compact text.
+/// Formats an answer as compact text.
 #[must_use]
 pub fn text(answer: &Value) -> String {
     let mut lines = vec![HEADER.to_owned()];
@@ -50,12 +49,12 @@ fn write(fields: &Map<String, Value>, within: &str, lines: &mut Vec<String>) {
     }
 }
 
-/// Items, one line each.
+/// Is this an array of objects? Each object becomes one line.
 fn is_list(value: &Value) -> bool {
     value.as_array().is_some_and(|items| !items.is_empty() && items.iter().all(Value::is_object))
 }
 
-/// What an item is called by: its number for an issue (which has a title), else its id or its seq.
+/// The name of an item: an issue's number (an issue has a title), otherwise the id or the seq.
 fn called(item: &Map<String, Value>) -> Option<String> {
     let number = item.get("number").filter(|_| item.contains_key("title"));
     let number = number.and_then(Value::as_i64).map(|number| format!("#{number}"));
@@ -75,7 +74,7 @@ fn item(item: &Map<String, Value>) -> String {
     };
     let words = ["title", "content", "about", "text", "mission", "type", "role"];
     let said = words.into_iter().find_map(word).unwrap_or_default();
-    // Another issue is nothing without how it stands to this one.
+    // A linked issue is shown with the kind of the link.
     let link = word("kind").filter(|_| item.contains_key("direction"));
     let head = [Some(mark), called(item).as_deref(), link, Some(&one_line(said))]
         .into_iter()
@@ -114,7 +113,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_answer_is_one_item_per_line_and_nothing_a_model_does_not_need() {
+    fn compact_text_has_one_line_per_item_and_leaves_out_times_and_empty_fields() {
         // P-33
         let answer = json!({
             "items": [
@@ -136,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn one_object_is_a_line_and_plain_fields_follow() {
+    fn a_single_object_is_one_line_followed_by_its_plain_fields() {
         let answer = json!({
             "issue": { "number": 7, "title": "Slow build", "status": "open", "id": "01D" },
             "checklist": "# Criteria\n- [ ] fast", "epoch": 2, "leaseUntil": null,
@@ -147,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn several_lists_have_names_and_every_kind_of_item_its_words() {
+    fn several_lists_get_headings_and_every_kind_of_item_shows_its_text() {
         let answer = json!({
             "criteria": [{ "id": "01A", "content": "fast", "status": "completed", "claim": {} }],
             "steps": [],

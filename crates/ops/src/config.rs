@@ -1,10 +1,10 @@
-//! What `punchlist.toml` says: agents, the tools of the user, servers of tools, prices.
+//! The configuration in `punchlist.toml`: agents, the user's tools, MCP servers, prices.
 //!
-//! The surface finds the files; here is what they may say. Everything is judged when it is read, so
-//! that a wrong word is an error where it is written and not in the middle of a run. A project's
-//! file can be edited by an agent: it grants nothing, neither a role above `root` nor a permission.
-//! Where both files name the same thing the project's counts, as a whole, so that it takes over
-//! nothing that the user's file granted.
+//! The surface finds the files; this module defines their contents. Everything is validated when it
+//! is read, so that a mistake is reported at its line and not in the middle of a run. An agent can
+//! edit a project's file, so that file grants nothing: no role above `root` and no permission. If
+//! both files have the same table, the project's replaces the user's as a whole, so that it does
+//! not inherit what the user's file granted.
 
 pub mod drive;
 mod effort;
@@ -32,13 +32,13 @@ use crate::explain::nearest;
 use crate::written::{Form, Misplaced, Written};
 use crate::{CATALOGUE, catalogue};
 
-/// The longest configuration file, and the longest schema that one may name, in bytes.
+/// The largest configuration file, and the largest schema file that it may name, in bytes.
 pub const FILE_MAX: usize = 1 << 20;
 
-/// A file with everything that is worth setting up, for `punch config sample`.
+/// A sample file with the useful settings, for `punch config sample`.
 pub const SAMPLE: &str = include_str!("config/sample.toml");
 
-/// Where a file stands.
+/// Which of the two files a table came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
@@ -60,28 +60,28 @@ impl Origin {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Permission {
-    /// A person is asked, and may say once, always or no.
+    /// Ask a person, who may answer once, always or no.
     #[default]
     Ask,
     Allow,
     Deny,
 }
 
-/// All that the files say.
+/// The contents of both files.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Config {
     pub agents: Arc<Roster>,
-    /// The user's own tools, by the name the model calls them.
+    /// The user's own tools, by the name that the model calls them by.
     pub tools: BTreeMap<String, UserTool>,
     /// MCP servers, by name.
     pub servers: BTreeMap<String, Server>,
-    /// The project's name, where its file gives one.
+    /// The project's name, if its file sets one.
     pub project: Option<String>,
     /// The file that each named table came from, e.g. `agents.coder`.
     pub origins: BTreeMap<String, Origin>,
 }
 
-/// A tool that an agent lists and nobody offers.
+/// A tool that an agent lists but nothing provides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stranger {
     pub agent: String,
@@ -90,8 +90,8 @@ pub struct Stranger {
 }
 
 impl Config {
-    /// Reads a file on top of what another said. `folder` is the file's own, for what it names
-    /// beside it.
+    /// Reads a file and merges it over these settings. Paths in the file are relative to `folder`,
+    /// the folder of the file.
     pub fn read(&self, text: &str, origin: Origin, folder: &Path) -> Result<Self, Misplaced> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text).to_owned();
         let written = Written::parse(text, Form::Toml)?;
@@ -99,8 +99,8 @@ impl Config {
             .map_err(|fault| written.blame(fault.into()))
     }
 
-    /// What is listed as a tool and is none: not wrong, for a server may offer it later or another
-    /// machine may have it, but worth a word.
+    /// Tools that agents list but nothing provides. This is a warning and not an error, because a
+    /// server may provide them later, or on another machine.
     #[must_use]
     pub fn strangers(&self) -> Vec<Stranger> {
         let known = || {

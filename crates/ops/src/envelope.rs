@@ -1,33 +1,33 @@
-//! The envelope of a request: who asks, for which project, in which context.
+//! The envelope of a request: who calls, for which project, in which context.
 //!
-//! Envelope fields never appear in an operation's input. Whatever a model writes into its input
-//! about turns, conversations or agents is dropped; only the envelope counts (T-19).
+//! Envelope fields never appear in an operation's input. Turns, conversations or agents that a
+//! model writes into its input are dropped; only the envelope counts (T-19).
 
 use std::fmt;
 use std::sync::Arc;
 
-use punchlist_core::{Actor, RunId, Time, TokenId};
+use punchlist_core::{Actor, Credential, RunId, Time, TokenId};
 use serde::{Deserialize, Serialize};
 
 use crate::config::Roster;
 
-/// What a surface knows about a request besides its input.
+/// The facts that a surface knows about a request besides its input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Envelope {
     pub actor: Actor,
-    /// How the actor was proved.
+    /// How the actor's identity was proved.
     pub proof: Proof,
-    /// The project's name; it is made on first use.
+    /// The project's name. The project is created on first use.
     pub project: String,
     pub context: Context,
-    /// The same key with the same input has one effect.
+    /// A repeated request with the same key and the same input has one effect.
     pub idempotency_key: Option<String>,
-    /// The agents that are configured, where the surface has read the files.
+    /// The configured agents; empty if the surface has not read the files.
     pub agents: Arc<Roster>,
     pub now: Time,
 }
 
-/// What a project is recognised by, wherever its folder lies: a repository, or else a folder.
+/// How a project is recognised, wherever its folder is: by its repository, otherwise by its folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Place {
@@ -36,12 +36,12 @@ pub struct Place {
     pub origin: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_commit: Option<String>,
-    /// The git directory that all its worktrees share; outside git the folder.
+    /// The git directory that all worktrees share; outside git, the folder.
     pub folder: String,
 }
 
 impl Place {
-    /// Are both the same project? The first mark that both have decides.
+    /// Are both the same project? The first property that both have decides.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
         if let (Some(one), Some(other)) = (&self.origin, &other.origin) {
@@ -54,20 +54,20 @@ impl Place {
     }
 }
 
-/// What a claim to be somebody rests on.
+/// The proof of the caller's identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
     /// A person at a terminal of this machine.
     Terminal,
-    /// Some streams are a person's terminal and others are not: good for looking alone.
+    /// Only some of the standard streams are a terminal. This proves enough for reading only.
     PartTerminal,
     /// A process of this machine without a token.
     Nothing,
     /// A token.
     Token(TokenId),
-    /// The agent of a run, which its starter answers for.
+    /// The agent of a run. The actor who started the run vouches for it.
     Run(RunId),
-    /// What the engine does by policy.
+    /// The engine, acting by policy.
     Engine,
 }
 
@@ -76,9 +76,19 @@ impl Proof {
     pub const fn is_token(self) -> bool {
         matches!(self, Self::Token(_))
     }
+
+    /// The part of it that is the caller's own, as the rules look at it.
+    #[must_use]
+    pub const fn credential(self) -> Option<Credential> {
+        match self {
+            Self::Token(id) => Some(Credential::Token(id)),
+            Self::Run(id) => Some(Credential::Run(id)),
+            Self::Terminal | Self::PartTerminal | Self::Nothing | Self::Engine => None,
+        }
+    }
 }
 
-/// As the log keeps it.
+/// The form that is stored in the log.
 impl fmt::Display for Proof {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -91,31 +101,31 @@ impl fmt::Display for Proof {
     }
 }
 
-/// Where the caller stands: ids of the host, which are its own.
+/// The caller's context: ids that the host assigned.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Context {
     pub session: Option<String>,
     pub conversation: Option<String>,
     pub turn: Option<String>,
-    /// The id a host gives the session it runs, known to us or not.
+    /// The id that a host gave its session. It may be unknown to us.
     pub host_session: Option<String>,
     /// The processes the caller descends from, the nearest first.
     pub processes: Vec<String>,
     /// The name of the session that a server starts for itself where nothing says which is meant.
     pub own_session: Option<String>,
-    /// The folder the caller runs in: what paths are relative to. It never says which session is
-    /// meant.
+    /// The folder the caller runs in; paths are relative to it. It never selects the session.
     pub directory: Option<String>,
-    /// The run the caller is in. No surface takes it from outside.
+    /// The run the caller is in. No surface accepts it from outside.
     pub run: Option<RunId>,
-    /// Whoever started the process that executes the run; absent: nobody but the engine itself.
+    /// The actor who started the process that executes the run; absent: the engine itself.
     pub executor: Option<Actor>,
     /// The git branch of that folder.
     pub branch: Option<String>,
-    /// The folder is a repository's, and no branch is checked out in it.
+    /// The folder is in a repository, and no branch is checked out.
     pub detached: bool,
-    /// What the project is recognised by.
+    /// How the project is recognised.
     pub place: Option<Place>,
-    /// The issue the caller names. It is obeyed or refused, and goes before the session's.
+    /// The issue that the caller names. It overrides the session's issue; if it is not allowed, the
+    /// request is refused.
     pub issue: Option<i64>,
 }

@@ -1,7 +1,7 @@
-//! Every error a caller can meet, and the one table that says what a code means on a surface.
+//! Every error that a caller can get, and the one table that maps a code to each surface.
 //!
-//! Surfaces match on nothing but this table. A message says what happened, a hint what to do
-//! next, and the facts what is true now.
+//! Surfaces match on nothing but this table. A message says what happened, a hint says what to do
+//! next, and the facts say what is true now.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -15,52 +15,87 @@ use serde_json::{Map, Value, json};
 
 use crate::explain::Fault;
 
-/// Why an operation did not happen. Nothing changed.
+/// Why an operation failed. Nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// A rule said no.
+    /// A rule refused it.
     Refused(Box<Refusal>),
-    /// The role may not call this operation.
-    OperationNotPermitted { operation: &'static str, role: Role },
-    /// There is no such operation.
-    UnknownOperation { name: String, nearest: Option<&'static str> },
-    /// The input does not fit the operation.
+    /// The caller's role may not call this operation.
+    OperationNotPermitted {
+        operation: &'static str,
+        role: Role,
+    },
+    UnknownOperation {
+        name: String,
+        nearest: Option<&'static str>,
+    },
+    /// The input does not match the operation's schema.
     Input(Box<Fault>),
-    /// The operation works on a turn, and the caller gave none.
-    MissingContext { missing: Vec<&'static str> },
-    /// A file that should be read cannot be.
-    Unreadable { file: String, why: String },
-    /// The key was used before, with another input.
-    IdempotencyConflict { key: String },
-    /// The token proves nothing.
-    BadToken { fault: TokenFault },
-    /// The store works with tokens alone, and none was given.
+    /// The operation needs context, such as a turn, that the caller did not give.
+    MissingContext {
+        missing: Vec<&'static str>,
+    },
+    /// A file could not be read.
+    Unreadable {
+        file: String,
+        why: String,
+    },
+    /// The key was used before with another input.
+    IdempotencyConflict {
+        key: String,
+    },
+    /// The token is invalid.
+    BadToken {
+        fault: TokenFault,
+    },
+    /// The store requires a token, and none was given.
     TokenRequired,
-    /// Some streams are a terminal and others are not: nobody can tell who would write.
+    /// Only some of the standard streams are a terminal, so it is unclear who is writing.
     IdentityUnclear,
-    /// `--agent` names another than the token's agent.
-    AgentNotYours { wanted: AgentPath, own: AgentPath },
-    /// `--as` reaches above the caller's own role.
-    RoleNotYours { wanted: Role, proved: Role },
-    /// A server's own tools do this.
-    NotForPostgres { what: &'static str },
-    /// No file is overwritten unasked; what to do instead.
-    FileExists { file: PathBuf, instead: &'static str },
-    /// Nothing was imported.
+    /// `--agent` names an agent that the token does not cover.
+    AgentNotYours {
+        wanted: AgentPath,
+        own: AgentPath,
+    },
+    /// `--as` names a role above the caller's own.
+    RoleNotYours {
+        wanted: Role,
+        proved: Role,
+    },
+    /// Not available on PostgreSQL, which has its own tools for this.
+    NotForPostgres {
+        what: &'static str,
+    },
+    /// The file exists and is not overwritten; `instead` says what to do.
+    FileExists {
+        file: PathBuf,
+        instead: &'static str,
+    },
+    /// The import failed; nothing was imported.
     Import(Box<BadImport>),
-    /// The store has what the backup has not.
-    WouldLose { loss: Loss },
-    /// Nothing of what was waited for has happened.
-    Timeout { after: Span, cursor: i64 },
-    /// The log does not go on from where the caller stands; its newest event, where one can tell.
-    ResetRequired { after: i64, last_seq: Option<i64> },
+    /// The store has events that the backup does not contain.
+    WouldLose {
+        loss: Loss,
+    },
+    /// No matching event arrived in time.
+    Timeout {
+        after: Span,
+        cursor: i64,
+    },
+    /// The log does not continue from the caller's position. `last_seq` is its newest event, if
+    /// known.
+    ResetRequired {
+        after: i64,
+        last_seq: Option<i64>,
+    },
     /// The store failed.
     Store(Box<store::Error>),
-    /// A fault of ours; nothing was kept.
-    Internal { detail: String },
+    /// A bug in punchlist; nothing was stored.
+    Internal {
+        detail: String,
+    },
 }
 
-/// What is wrong with a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenFault {
     Empty,
@@ -70,7 +105,7 @@ pub enum TokenFault {
     Revoked { at: Time },
 }
 
-/// What a code means outside.
+/// How a code appears on each surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meaning {
     pub code: &'static str,
@@ -78,7 +113,7 @@ pub struct Meaning {
     pub exit: u8,
     /// The HTTP status.
     pub http: u16,
-    /// Would the same request help later?
+    /// Could the same request succeed later?
     pub retryable: bool,
 }
 
@@ -86,7 +121,8 @@ const fn meaning(code: &'static str, exit: u8, http: u16, retryable: bool) -> Me
     Meaning { code, exit, http, retryable }
 }
 
-/// The one error table: exit 1 refused by a rule, 2 malformed, 3 store or I/O, 4 not permitted.
+/// The one error table. Exit codes: 1 refused by a rule, 2 malformed, 3 store or I/O, 4 not
+/// permitted.
 pub const TABLE: &[Meaning] = &[
     meaning("unknown_todo", 1, 404, false),
     meaning("already_settled", 1, 409, false),
@@ -256,7 +292,7 @@ impl Error {
         }
     }
 
-    /// What the code means on the surfaces.
+    /// The row of the table for this error's code.
     #[must_use]
     pub fn meaning(&self) -> Meaning {
         let code = self.code();
@@ -264,7 +300,7 @@ impl Error {
         found.copied().unwrap_or(meaning(code, 1, 500, false))
     }
 
-    /// What to do next.
+    /// The hint: what to do next.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         Some(match self {
@@ -278,15 +314,15 @@ impl Error {
                     .into()
             }
             Self::IdentityUnclear => {
-                "run it with input and output at your terminal, say who acts with --agent or --as, \
-                 or set PUNCHLIST_TOKEN"
+                "run it with input and output at your terminal, name the actor with --agent or \
+                 --as, or set PUNCHLIST_TOKEN"
                     .into()
             }
             Self::AgentNotYours { own, .. } => {
                 format!("leave out --agent, or name one below {own}")
             }
             Self::RoleNotYours { .. } => {
-                "leave out --as, or act at a terminal or with a token of that role".into()
+                "leave out --as, or use a terminal or a token of that role".into()
             }
             Self::UnknownOperation { nearest: Some(nearest), .. } => {
                 format!("did you mean `{nearest}`? `punch call --list` shows all")
@@ -295,13 +331,13 @@ impl Error {
             Self::Input(fault) => return fault.hint(),
             Self::MissingContext { missing } => {
                 let flags: Vec<String> = missing.iter().map(|m| format!("--{m} ID")).collect();
-                format!("the host gives it: {}", flags.join(" and "))
+                format!("pass {}", flags.join(" and "))
             }
             Self::Unreadable { .. } => "check the path and its permissions".into(),
-            Self::Internal { .. } => "please report it, with the command that led here".into(),
+            Self::Internal { .. } => "please report it, with the command that caused it".into(),
             Self::IdempotencyConflict { .. } => "use a new key for a new request".into(),
             Self::NotForPostgres { what: "restore" } => {
-                "put a dump back with pg_restore --clean --dbname=URL FILE, then run \
+                "restore a dump with pg_restore --clean --dbname=URL FILE, then run \
                  `punch doctor`"
                     .into()
             }
@@ -314,25 +350,25 @@ impl Error {
             Self::ResetRequired { last_seq: Some(last), .. } => {
                 format!("read the state again, then the log with --after {last}")
             }
-            Self::ResetRequired { .. } => "read the state again, and start anew".into(),
+            Self::ResetRequired { .. } => {
+                "read the state again, then the log from the start".into()
+            }
             Self::FileExists { instead, .. } => (*instead).into(),
             Self::Import(bad) => match **bad {
                 BadImport::NotOurs => {
-                    "give it what `punch export store` wrote; a backup goes back by \
+                    "give it what `punch export store` wrote; restore a backup with \
                      `punch restore`"
                         .into()
                 }
                 BadImport::Newer { .. } => "update punch".into(),
-                BadImport::NotEmpty => {
-                    "name a store that is empty, or not there yet, with --db".into()
-                }
+                BadImport::NotEmpty => "name an empty or new store with --db".into(),
                 BadImport::Line { .. } | BadImport::Unsound { .. } => {
                     "nothing was imported; export the store again".into()
                 }
                 BadImport::Store(_) => return None,
             },
             Self::WouldLose { .. } => {
-                "say --yes to lose them; the store as it is will be kept beside it".into()
+                "use --yes to lose them; the current store is kept next to it".into()
             }
             Self::Store(error) => match error.kind {
                 ErrorKind::Busy | ErrorKind::Conflict => "try again".into(),
@@ -353,7 +389,7 @@ impl Error {
     fn facts(&self) -> Map<String, Value> {
         let facts = match self {
             Self::Refused(refusal) => match serde_json::to_value(refusal) {
-                // The refusal is tagged by its code; its fields are the facts.
+                // The refusal is tagged with its code; its fields are the facts.
                 Ok(Value::Object(tagged)) => tagged.into_iter().next().map(|(_, facts)| facts),
                 _ => None,
             },
@@ -405,7 +441,7 @@ impl Error {
         }
     }
 
-    /// The error object of every surface: code, message, hint, and the facts beside them.
+    /// The error object on every surface: code, message and hint, with the facts as further fields.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let mut error = Map::new();
@@ -445,7 +481,7 @@ impl fmt::Display for Error {
             ),
             Self::BadToken { fault } => match fault {
                 TokenFault::Empty => f.write_str("PUNCHLIST_TOKEN is set but empty"),
-                TokenFault::Malformed => f.write_str("the token is not one of ours"),
+                TokenFault::Malformed => f.write_str("the token is malformed"),
                 TokenFault::Unknown => f.write_str("the token is unknown to this store"),
                 TokenFault::Expired { at } => write!(f, "the token expired at {at}"),
                 TokenFault::Revoked { at } => write!(f, "the token was revoked at {at}"),
@@ -454,38 +490,38 @@ impl fmt::Display for Error {
                 write!(f, "your token is for the agent {own}, not for {wanted}")
             }
             Self::RoleNotYours { wanted, proved } => {
-                write!(f, "you act as {proved} and may not carry the role {wanted}")
+                write!(f, "you act as {proved} and may not take the role {wanted}")
             }
             Self::NotForPostgres { what } => {
                 write!(f, "`punch {what}` is for SQLite files; this store is on PostgreSQL")
             }
             Self::Timeout { after, .. } => {
-                write!(f, "nothing that was waited for happened within {after}")
+                write!(f, "timed out after {after}: no matching event")
             }
             Self::ResetRequired { after, .. } => write!(
                 f,
-                "the log does not go on from event {after}: the store was restored, or its log \
-                 cut, since that number was given out"
+                "the log does not continue from event {after}: the store was restored, or its log \
+                 cut, since then"
             ),
             Self::FileExists { file, .. } => write!(f, "{} exists already", file.display()),
             Self::Import(bad) => bad.fmt(f),
             Self::WouldLose { loss } => match loss {
                 Loss::Events { count: 1, since } => {
-                    write!(f, "the store has 1 event that the backup has not, of {since}")
+                    write!(f, "the backup lacks 1 event of the store, from {since}")
                 }
                 Loss::Events { count, since } => {
-                    write!(f, "the store has {count} events that the backup has not, since {since}")
+                    write!(f, "the backup lacks {count} events of the store, since {since}")
                 }
                 Loss::Unknown { why } => {
                     write!(
                         f,
-                        "the store cannot be read, so what would be lost is not known ({why})"
+                        "the store cannot be read, so it is unknown what would be lost ({why})"
                     )
                 }
                 Loss::Nothing => f.write_str("nothing would be lost"),
             },
             Self::Store(error) => error.fmt(f),
-            Self::Internal { detail } => write!(f, "something went wrong inside: {detail}"),
+            Self::Internal { detail } => write!(f, "internal error: {detail}"),
         }
     }
 }

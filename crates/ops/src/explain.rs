@@ -1,14 +1,15 @@
-//! What is wrong with an input: the first fault, found by walking it beside its schema.
+//! Explains what is wrong with an input: finds the first fault by comparing the input with its
+//! schema.
 //!
-//! Only inputs that did not parse come here (ADR 0007). The walk also drops the context fields
-//! that models like to add, where the schema has no such field.
+//! It is used only for inputs that did not parse (ADR 0007). It also drops the context fields that
+//! models like to add, if the schema has no such field.
 
 use std::fmt;
 
 use punchlist_core::text::Body;
 use serde_json::{Map, Value, json};
 
-/// Context fields that models write into inputs; never used, dropped without complaint.
+/// Context fields that models write into inputs. They are not used, and are dropped silently.
 const CONTEXT_FIELDS: [&str; 4] = ["turnId", "conversationId", "sessionId", "agentId"];
 
 /// One thing wrong with an input.
@@ -24,7 +25,7 @@ pub enum Fault {
     },
     /// The bytes are not UTF-8.
     Utf8,
-    /// More than a request may hold.
+    /// Larger than a request may be.
     TooLarge {
         limit: usize,
     },
@@ -53,7 +54,7 @@ pub enum Fault {
         limit: usize,
         unit: &'static str,
     },
-    /// The parser's own words, where the walk finds nothing.
+    /// The parser's own message, when the schema explains nothing.
     Other {
         path: String,
         detail: String,
@@ -98,7 +99,7 @@ impl Fault {
         }
     }
 
-    /// The field it is about, if it is about one.
+    /// The field with the fault, if there is one.
     #[must_use]
     pub fn path(&self) -> Option<&str> {
         match self {
@@ -156,7 +157,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Drops the context fields the schema does not know; says whether there were any.
+/// Drops context fields that the schema does not have. Returns true if there were any.
 pub fn drop_context(schema: &Value, input: &mut Value) -> bool {
     match input {
         Value::Object(object) => {
@@ -184,13 +185,13 @@ pub fn drop_context(schema: &Value, input: &mut Value) -> bool {
     }
 }
 
-/// The first fault of an input, or none the schema can see.
+/// The first fault of an input; `None` if the schema finds none.
 #[must_use]
 pub fn explain(schema: &Value, input: &Value) -> Option<Fault> {
     walk(schema, input, "")
 }
 
-/// The same of a part that stands at this path.
+/// Like `explain`, for a part of the input at this path.
 #[must_use]
 pub fn explain_at(schema: &Value, input: &Value, path: &str) -> Option<Fault> {
     walk(schema, input, path)
@@ -224,7 +225,7 @@ fn walk(schema: &Value, input: &Value, path: &str) -> Option<Fault> {
     }
 }
 
-/// Is this a value of the type of that name?
+/// Does the value have the JSON type with this name?
 fn fits(name: &str, input: &Value) -> bool {
     match name {
         "object" => input.is_object(),
@@ -302,7 +303,7 @@ fn walk_text(schema: &Value, text: &str, path: &str) -> Option<Fault> {
         return Some(Fault::BadValue { path, found, expected: "text without NUL".to_owned() });
     }
     let limit = limit("maxLength")?;
-    // The limit of long texts is in bytes (64 KiB); a schema can only count characters.
+    // Long texts are limited in bytes (64 KiB), although a schema can count only characters.
     let (length, unit) = if limit == Body::LIMIT {
         (text.len(), "bytes")
     } else {
@@ -323,7 +324,7 @@ fn walk_number(schema: &Value, input: &Value, path: &str) -> Option<Fault> {
     Some(Fault::BadValue { path: path.to_owned(), found: input.to_string(), expected })
 }
 
-/// The path of a field below another.
+/// The path of a field inside another.
 pub(crate) fn join(path: &str, name: &str) -> String {
     let shown: String = name.chars().take(60).collect();
     if path.is_empty() { shown } else { format!("{path}.{shown}") }
@@ -345,7 +346,7 @@ const fn type_of(value: &Value) -> &'static str {
     }
 }
 
-/// The name closest to a misspelt one, if any is close.
+/// The known name that is closest to a misspelt one, if any is close.
 pub fn nearest<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let lower = wrong.to_lowercase();
     known

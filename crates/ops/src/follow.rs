@@ -1,7 +1,8 @@
-//! Following the log of a project: what is there, then what comes, as the caller may see it.
+//! Follows the log of a project: the existing events, then new ones, as far as the caller may see
+//! them.
 //!
-//! Every look goes through the operation `event_list`, so that what it hides stays hidden, and a
-//! place the log does not go on from is refused and not passed over (P-29).
+//! Every read uses the operation `event_list`, so its access rules apply, and a position that the
+//! log does not continue from is refused (P-29).
 
 use std::time::{Duration, Instant};
 
@@ -13,10 +14,10 @@ use crate::catalogue::{Operation, find};
 use crate::explain::{Fault, nearest};
 use crate::{Envelope, Error, Ops};
 
-/// How many events one look asks for.
+/// How many events one read requests.
 const PAGE: i64 = 1_000;
 
-/// A place in the log of a project, and a watch for what comes after it.
+/// A position in the log of a project, and a watch for later events.
 #[derive(Debug)]
 pub struct Follow<'o> {
     ops: &'o Ops,
@@ -25,13 +26,13 @@ pub struct Follow<'o> {
     visibility: Value,
     watch: Watch<'o>,
     cursor: i64,
-    /// There may be something that was not looked at yet.
+    /// There may be events that were not read yet.
     look: bool,
 }
 
 impl<'o> Follow<'o> {
-    /// Begins with an input of `event_list`: gives its answer, and stands behind the last event
-    /// of it.
+    /// Starts with an input of `event_list`. Returns its answer, and continues after the last event
+    /// in it.
     pub fn from_list(
         ops: &'o Ops,
         envelope: &Envelope,
@@ -40,7 +41,7 @@ impl<'o> Follow<'o> {
         let operation = find("event_list")?;
         let visibility = input["visibility"].clone();
         let after = input["after"].as_i64();
-        // The watch first, or what is written between the two would be missed.
+        // Start the watch first, so that no event between the two is missed.
         let watch = ops.store()?.watch()?;
         let answer = ops.call(operation, envelope, input)?;
         let last = answer["events"].as_array().and_then(|events| events.last());
@@ -50,14 +51,14 @@ impl<'o> Follow<'o> {
         Ok((follow, answer))
     }
 
-    /// Begins behind an event, or behind all there are.
+    /// Starts after this event, or after the newest event if none is given.
     pub fn after(ops: &'o Ops, envelope: &Envelope, seq: Option<i64>) -> Result<Self, Error> {
         let (mut follow, _) = Self::from_list(ops, envelope, json!({ "limit": 1 }))?;
         follow.cursor = seq.unwrap_or(follow.cursor);
         Ok(follow)
     }
 
-    /// The next events, in order; none when the time is over.
+    /// The next events, in order; empty on timeout.
     pub fn next(&mut self, timeout: Duration) -> Result<Vec<Value>, Error> {
         let deadline = Instant::now() + timeout;
         loop {
@@ -67,7 +68,7 @@ impl<'o> Follow<'o> {
                     input["visibility"] = self.visibility.clone();
                 }
                 let mut answer = self.ops.call(self.operation, &self.envelope, input)?;
-                // More than a page: the rest is asked for without waiting.
+                // There is more than one page: read the rest without waiting.
                 self.look = answer["nextCursor"].is_i64();
                 if let Value::Array(events) = answer["events"].take()
                     && let Some(last) = events.last().and_then(|event| event["seq"].as_i64())
@@ -87,7 +88,7 @@ impl<'o> Follow<'o> {
         }
     }
 
-    /// The next events of these types (of any, if none is named), or `timeout`.
+    /// Waits for the next events of these types (any type if empty), or fails with `timeout`.
     pub fn wait(&mut self, types: &[String], timeout: Span) -> Result<Value, Error> {
         let deadline = Instant::now() + Duration::from_secs(timeout.as_seconds());
         loop {
@@ -105,14 +106,14 @@ impl<'o> Follow<'o> {
         }
     }
 
-    /// Where it stands: the number of the last event that was seen.
+    /// The number of the last event that was read.
     #[must_use]
     pub const fn cursor(&self) -> i64 {
         self.cursor
     }
 }
 
-/// Refuses what is no type of event, with the nearest that is.
+/// Refuses an unknown type of event and names the closest one.
 pub fn check_types(types: &[String]) -> Result<(), Error> {
     for name in types {
         if !Event::TYPES.contains(&name.as_str()) {
@@ -127,7 +128,7 @@ pub fn check_types(types: &[String]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The moment a span before now, or the time itself: what `since` takes.
+/// Parses `since`: a span before now, or a time.
 pub fn since(given: Option<&str>, default: Span, now: Time) -> Result<Time, Error> {
     let Some(text) = given.map(str::trim).filter(|text| !text.is_empty()) else {
         return Ok(before(now, default));

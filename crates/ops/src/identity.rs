@@ -1,16 +1,16 @@
-//! Who a caller is: by its token where it brings one, else by what the surface saw of it.
+//! Identifies the caller: by a token if there is one, otherwise by the facts the surface collected.
 //!
-//! Without a token a person at a terminal is the operator; everything else is an agent: `root`, or `worker` when
-//! its path is dotted (ADR 0005). The surface collects the facts, this file judges them, and the
-//! catalogue never sees how.
+//! Without a token, a person at a terminal is the operator; every other caller is an agent: `root`,
+//! or `worker` if its path is dotted (ADR 0005). The surface collects the facts and this file
+//! judges them; the catalogue sees only the result.
 
 use punchlist_core::authority::may_carry;
-use punchlist_core::{Actor, AgentPath, Reach, Role};
+use punchlist_core::{Actor, AgentPath, Role};
 use punchlist_store::rows::tokens::Token;
 
 use crate::{Error, Proof};
 
-/// Variables that known agent hosts set for what they start.
+/// Environment variables that known agent hosts set for the processes they start.
 pub const AGENT_HOSTS: [&str; 9] = [
     "CLAUDECODE",
     "CLAUDE_CODE_ENTRYPOINT",
@@ -23,25 +23,25 @@ pub const AGENT_HOSTS: [&str; 9] = [
     "GOOSE_TERMINAL",
 ];
 
-/// Which of input, output and error are terminals.
+/// Which of the standard streams are terminals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Terminal {
-    /// Input and output are: a person sits there.
+    /// Input and output are terminals: a person is there.
     Person,
-    /// Some are, but not both of these: `punch inbox | less`, `watch punch status`.
+    /// Some are, but not both input and output: `punch inbox | less`, `watch punch status`.
     Part,
     #[default]
     None,
 }
 
-/// What a surface saw of its caller.
+/// The facts a surface collected about its caller.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// Which of the standard streams are terminals.
     pub terminal: Terminal,
     /// A variable of a known agent host is set.
     pub agent_host: bool,
-    /// The name of the person, for the log.
+    /// The person's name, for the log.
     pub user: Option<String>,
     /// `--agent`.
     pub agent: Option<AgentPath>,
@@ -52,7 +52,7 @@ pub struct Facts {
     pub pillar: Option<String>,
 }
 
-/// The actor these facts prove without a token.
+/// The actor that these facts prove without a token.
 pub fn prove(facts: Facts) -> Result<(Actor, Proof), Error> {
     let named = facts.agent.is_some() || facts.carry.is_some();
     let person = match facts.terminal {
@@ -80,12 +80,12 @@ pub fn prove(facts: Facts) -> Result<(Actor, Proof), Error> {
         (true, _) => Proof::Terminal,
         (false, _) => Proof::Nothing,
     };
-    let (reach, fixed) = (Reach::default(), false);
-    Ok((Actor { principal, role, proved, agent, mission, pillar, reach, fixed }, proof))
+    let actor = Actor { principal, role, mission, pillar, ..Actor::new(proved, agent) };
+    Ok((actor, proof))
 }
 
-/// The actor a token proves. What it is narrowed to goes before what the caller says; a caller
-/// may only name an agent below the token's own, and the operator any.
+/// The actor that a token proves. The token's limits override what the caller says. A caller may
+/// name only an agent below the token's own; the operator may name any.
 pub fn prove_by(token: &Token, facts: Facts) -> Result<Actor, Error> {
     let own = token.agent.clone().unwrap_or_else(AgentPath::primary);
     let agent = match facts.agent {
@@ -97,14 +97,12 @@ pub fn prove_by(token: &Token, facts: Facts) -> Result<Actor, Error> {
     let proved = if subagent { Role::Worker } else { token.role };
     let role = carried(proved, facts.carry)?;
     Ok(Actor {
-        principal: format!("{proved}:{agent}"),
         role,
-        proved,
-        agent,
         mission: token.reach.mission.clone().or(facts.mission),
         pillar: token.reach.pillar.clone().or(facts.pillar),
         reach: token.reach.clone(),
         fixed: true,
+        ..Actor::new(proved, agent)
     })
 }
 
@@ -119,6 +117,7 @@ fn carried(proved: Role, carry: Option<Role>) -> Result<Role, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punchlist_core::Reach;
 
     fn facts(terminal: bool, agent_host: bool, agent: Option<&str>) -> Facts {
         let terminal = if terminal { Terminal::Person } else { Terminal::None };
@@ -141,9 +140,10 @@ mod tests {
         assert_eq!(role(facts(false, false, Some(sub))), (Role::Worker, format!("worker:{sub}")));
     }
 
-    /// `punch inbox | less` has the operator's view; whoever names an agent or a role is an agent.
+    /// `punch inbox | less` reads as the operator; a caller that names an agent or a role is that
+    /// agent.
     #[test]
-    fn a_terminal_on_some_streams_proves_a_reader() {
+    fn a_terminal_on_some_streams_only_allows_reading() {
         let part = |agent, carry| {
             let facts = Facts { terminal: Terminal::Part, carry, ..facts(false, false, agent) };
             prove(facts).map(|(actor, proof)| (actor.role, proof))
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_role_is_carried_downwards_only() {
+    fn a_caller_can_only_take_a_lower_role() {
         let carry = |facts: Facts, wanted| prove(Facts { carry: Some(wanted), ..facts });
         for wanted in Role::ALL {
             let (actor, proof) = carry(facts(true, false, None), wanted).unwrap();

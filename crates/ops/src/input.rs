@@ -1,7 +1,6 @@
-//! How inputs read values that are not simply there or not: blank texts, ranges, counts.
+//! Deserializers for input fields: blank texts, ranges, counts.
 //!
-//! The limits stand beside each field a second time, in its schema attribute; a catalogue test
-//! holds the two together.
+//! Each field repeats its limits in its schema attribute; a catalogue test checks that both agree.
 
 use std::borrow::Cow;
 
@@ -13,7 +12,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 
-/// An optional text: absent, null and white space all mean none.
+/// An optional text: absent, null and blank all mean none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Maybe<T>(pub Option<T>);
@@ -24,7 +23,7 @@ impl<T> Default for Maybe<T> {
     }
 }
 
-/// A text of the core that knows how to clean itself.
+/// A core text type that trims and validates its input.
 pub trait Clean: Sized {
     fn clean(raw: &str) -> Result<Self, TextFault>;
 }
@@ -76,7 +75,7 @@ impl<T: JsonSchema> JsonSchema for Maybe<T> {
     }
 }
 
-/// A number inside its range, or none.
+/// A number in its range, or none.
 pub fn range<'de, const MIN: i64, const MAX: i64, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<i64>, D::Error> {
@@ -87,7 +86,7 @@ pub fn range<'de, const MIN: i64, const MAX: i64, D: Deserializer<'de>>(
     Err(D::Error::custom(format!("it must be {MIN} to {MAX}")))
 }
 
-/// A list with a sensible number of items.
+/// A list with `MIN` to `MAX` items.
 pub fn count<'de, const MIN: usize, const MAX: usize, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {
@@ -98,7 +97,7 @@ pub fn count<'de, const MIN: usize, const MAX: usize, T: Deserialize<'de>, D: De
     Err(D::Error::custom(format!("give {MIN} to {MAX} items")))
 }
 
-/// A list that may be absent, with not too many items.
+/// An optional list with at most `MAX` items.
 pub fn up_to<'de, const MAX: usize, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Vec<T>>, D::Error> {
@@ -109,7 +108,7 @@ pub fn up_to<'de, const MAX: usize, T: Deserialize<'de>, D: Deserializer<'de>>(
     Err(D::Error::custom(format!("give at most {MAX} items")))
 }
 
-/// How many rows a list answers with: 50 unless said, never more than 1,000.
+/// The page size of a list: 50 by default, at most 1,000.
 pub fn limit(given: Option<i64>) -> Result<i64, crate::Error> {
     match given {
         None => Ok(50),
@@ -123,8 +122,8 @@ pub fn limit(given: Option<i64>) -> Result<i64, crate::Error> {
     }
 }
 
-/// Cuts what was read to a page: one more row than asked for tells that there is more. Gives the
-/// cursor to read on from.
+/// Cuts the rows to one page and returns the cursor of the next. The query reads one row more than
+/// `limit`, which shows whether there is another page.
 pub fn page<T, K>(found: &mut Vec<T>, limit: i64, key: impl Fn(&T) -> K) -> Option<K> {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     if found.len() <= limit {
@@ -134,7 +133,15 @@ pub fn page<T, K>(found: &mut Vec<T>, limit: i64, key: impl Fn(&T) -> K) -> Opti
     found.last().map(key)
 }
 
-/// A time as RFC 3339.
+/// A text of our own code that becomes part of an input.
+pub fn text<T: Clean>(path: &str, text: &str) -> Result<T, crate::Error> {
+    T::clean(text).map_err(|fault| {
+        let (path, detail) = (path.to_owned(), fault.to_string());
+        crate::explain::Fault::Other { path, detail }.into()
+    })
+}
+
+/// Parses a time in RFC 3339.
 pub fn when(path: &str, text: &str) -> Result<Time, crate::Error> {
     Time::parse(text).ok_or_else(|| {
         let found = format!("`{}`", text.chars().take(60).collect::<String>());
@@ -143,7 +150,7 @@ pub fn when(path: &str, text: &str) -> Result<Time, crate::Error> {
     })
 }
 
-/// A length of time.
+/// Parses a length of time.
 pub fn span(path: &str, text: &str) -> Result<Span, crate::Error> {
     Span::parse(text).ok_or_else(|| {
         let found = format!("`{}`", text.chars().take(60).collect::<String>());
@@ -152,7 +159,7 @@ pub fn span(path: &str, text: &str) -> Result<Span, crate::Error> {
     })
 }
 
-/// A deadline: a date or a time.
+/// Parses a deadline: a date or a time.
 pub fn deadline(path: &str, text: &str) -> Result<Deadline, crate::Error> {
     Deadline::parse(text).ok_or_else(|| {
         let found = format!("`{}`", text.chars().take(60).collect::<String>());
@@ -161,7 +168,7 @@ pub fn deadline(path: &str, text: &str) -> Result<Deadline, crate::Error> {
     })
 }
 
-/// The path of an agent.
+/// Parses the path of an agent.
 pub fn agent(path: &str, text: &str) -> Result<AgentPath, crate::Error> {
     AgentPath::parse(text.trim()).ok_or_else(|| {
         let found = format!("`{}`", text.chars().take(60).collect::<String>());
@@ -170,7 +177,7 @@ pub fn agent(path: &str, text: &str) -> Result<AgentPath, crate::Error> {
     })
 }
 
-/// Evidence, each piece in the shape of its kind.
+/// Parses evidence, each piece by the syntax of its kind.
 pub fn evidence(texts: &[String]) -> Result<Vec<Evidence>, crate::Error> {
     let read = |(n, text): (usize, &String)| {
         Evidence::parse(text).ok_or_else(|| {
@@ -189,7 +196,7 @@ pub fn evidence(texts: &[String]) -> Result<Vec<Evidence>, crate::Error> {
     texts.iter().enumerate().map(read).collect()
 }
 
-/// The schema of an item's id: a text, or a number.
+/// The schema of an item's id: a text or a number.
 #[derive(Debug)]
 pub struct Key;
 
@@ -207,7 +214,7 @@ impl schemars::JsonSchema for Key {
     }
 }
 
-/// An item by its id, or by its number, which may come as a number.
+/// An item's id or its number, which may be a JSON number.
 pub fn named<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     struct Named;
 
@@ -234,7 +241,7 @@ pub fn named<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Er
     deserializer.deserialize_any(Named)
 }
 
-/// Reads an optional `named`: absent, null and white space mean none.
+/// Reads an optional `named`: absent, null and blank mean none.
 pub fn maybe_named<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Maybe<Title>, D::Error> {
     #[derive(Deserialize)]
     struct Given(#[serde(deserialize_with = "named")] String);

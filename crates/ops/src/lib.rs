@@ -29,6 +29,7 @@ mod request;
 pub mod runs;
 pub mod schema;
 pub mod token;
+pub mod tools;
 pub mod views;
 pub mod written;
 

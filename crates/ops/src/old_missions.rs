@@ -1,7 +1,7 @@
-//! The rows of an old mission file as the input of `mission_import`.
+//! Converts the rows of an old mission file to the input of `mission_import`.
 //!
-//! The first program changed its tables more than once, so what is not there is made up from what
-//! is: a slug from a name, a name from an id. Only a todo's status must be one that is known.
+//! The first program changed its tables more than once, so missing values are derived from others:
+//! a slug from a name, a name from an id. Only a todo's status must be a known one.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use crate::Error;
 use crate::explain::Fault;
 
-/// Reads a file; `mission`: which of its missions is wanted, or what its only one is called here.
+/// Reads a file. `mission` selects one of its missions, or renames the only one.
 pub fn input(file: &Path, mission: Option<&str>) -> Result<Value, Error> {
     let found = read(file)?;
     let Some(todos) = &found.todos else {
@@ -32,9 +32,9 @@ pub fn input(file: &Path, mission: Option<&str>) -> Result<Value, Error> {
 
 #[derive(Default)]
 struct Missions {
-    /// By their old ids, in the order of the file.
+    /// By old id, in the order of the file.
     all: Vec<(String, Entry)>,
-    /// The mission of a pillar, by its old id.
+    /// The mission of each pillar, by the pillar's old id.
     pillars: BTreeMap<String, String>,
 }
 
@@ -64,7 +64,7 @@ impl Missions {
         missions
     }
 
-    /// The mission of an old id; one that no table describes is called by it.
+    /// The mission with an old id. If no table describes it, the id is its name.
     fn entry(&mut self, id: &str) -> &mut Entry {
         let at = self.all.iter().position(|(known, _)| known == id).unwrap_or_else(|| {
             let fields = named(&OldRow::new(), if id.is_empty() { "imported" } else { id });
@@ -89,7 +89,7 @@ impl Missions {
     }
 
     fn input(mut self, wanted: Option<&str>) -> Result<Value, Error> {
-        // A pillar of nothing that holds nothing is no mission.
+        // Pillars without a mission are imported only if they have todos.
         let holds = |entry: &Entry| entry.pillars.iter().any(|(_, _, todos)| !todos.is_empty());
         self.all.retain(|(id, entry)| !id.is_empty() || holds(entry));
         if let Some(wanted) = wanted {
@@ -128,7 +128,7 @@ fn text(row: &OldRow, column: &str) -> Option<String> {
     row.get(column).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// What `jsonConfig` says, where there is such a column and it reads.
+/// The contents of the column `jsonConfig`, if it exists and parses.
 fn config(row: &OldRow) -> Value {
     let config = row.get("jsonconfig").and_then(|text| serde_json::from_str(text).ok());
     config.unwrap_or_default()
@@ -153,7 +153,7 @@ fn named(row: &OldRow, id: &str) -> Map<String, Value> {
     fields
 }
 
-/// The limits of a mission, which live in its `jsonConfig` (M-4).
+/// The limits of a mission, which are in its `jsonConfig` (M-4).
 fn limits(row: &OldRow) -> Map<String, Value> {
     let config = config(row);
     let said = |name: &str| {

@@ -1,4 +1,4 @@
-//! Which project a folder belongs to: by what it is recognised by, and not by its name alone.
+//! Which project a folder belongs to: decided by its repository or folder, not by its name alone.
 
 use punchlist_store::Target;
 
@@ -6,12 +6,11 @@ use crate::envelope::Place;
 use crate::{Error, Ops};
 
 impl Ops {
-    /// The name of the project that is recognised by `place`; `names` are what it could be called,
-    /// the best first. A repository that is known keeps its name, wherever it lies; a name that
-    /// another one has is not taken.
+    /// The name of the project at `place`. `names` are candidates for a new project, best first. A
+    /// known repository keeps its name wherever it is; a name that another project has is not used.
     pub fn project_at(&self, place: &Place, names: &[String]) -> Result<String, Error> {
         let first = names.first().cloned().unwrap_or_else(|| "default".to_owned());
-        // Looking makes no store.
+        // Reading must not create a store.
         if matches!(self.target(), Target::File(file) if !file.exists()) {
             return Ok(first);
         }

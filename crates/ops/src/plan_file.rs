@@ -1,6 +1,7 @@
-//! The file of a plan: found below the project's folder, and read once, before any transaction.
+//! The file of a plan: located below the project's folder, and read once, before any transaction.
 //!
-//! A path that leads out of the project is refused, by its words and by where its links lead.
+//! A path that leads outside the project is refused, whether by its own parts or through a symbolic
+//! link.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
@@ -15,19 +16,19 @@ use serde::{Deserialize, Serialize};
 use crate::explain::Fault;
 use crate::{Envelope, Error};
 
-/// The text of a plan, where a request brings it along; else its file is read.
+/// The text of a plan, if the request contains it; otherwise its file is read.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Markdown {
     given: Option<String>,
-    /// What was read. A request is checked before its transaction and may run in it more than
-    /// once; the file may change meanwhile, and what was checked is what is meant.
+    /// The plan that was read. A request is checked before its transaction, which may run more than
+    /// once. The file may change in between, so the text that was checked is kept and used.
     #[serde(skip)]
     read: OnceLock<Plan>,
 }
 
 impl Markdown {
-    /// The plan that is meant.
+    /// The plan: read and parsed on the first call, then kept.
     pub(crate) fn plan(&self, envelope: &Envelope, plan_file: &Title) -> Result<&Plan, Error> {
         if let Some(plan) = self.read.get() {
             return Ok(plan);
@@ -51,15 +52,15 @@ impl Markdown {
     }
 }
 
-/// The name of a plan, however its path is written: from the project's folder on, without detours.
-/// None: it leads out of the project.
+/// The plan's name: its path relative to the project's folder, normalised. `None` if it leads
+/// outside the project.
 pub(crate) fn below_root(envelope: &Envelope, file: &Path) -> Option<String> {
     let folder = Path::new(envelope.context.directory.as_deref().unwrap_or_default());
     let root = root(envelope);
     let inside = folder.strip_prefix(&root).unwrap_or(Path::new(""));
     let below = if file.is_absolute() {
         file.strip_prefix(&root).map(Path::to_owned).ok().or_else(|| {
-            // The same place by another name, such as /tmp and /private/tmp.
+            // The path may be the same place under another name, such as /tmp and /private/tmp.
             let (file, root) = (real(file)?, root.canonicalize().ok()?);
             file.strip_prefix(root).map(Path::to_owned).ok()
         })?
@@ -81,8 +82,8 @@ pub(crate) fn below_root(envelope: &Envelope, file: &Path) -> Option<String> {
     (!parts.is_empty()).then(|| stored.to_string_lossy().into_owned())
 }
 
-/// Is a relative path meant from the folder the caller is in? It is where it says so, or where
-/// such a file is there; else it begins at the project's folder.
+/// Is a relative path relative to the caller's folder? Yes if it says so (`./`), or if such a file
+/// exists there; otherwise it is relative to the project's folder.
 fn is_from_here(root: &Path, inside: &Path, file: &Path) -> bool {
     let first = file.components().next();
     inside.components().next().is_some()
@@ -90,20 +91,20 @@ fn is_from_here(root: &Path, inside: &Path, file: &Path) -> bool {
             || root.join(inside).join(file).exists())
 }
 
-/// Where a path leads, also one whose last part is not there.
+/// Resolves a path; its last part need not exist.
 fn real(file: &Path) -> Option<PathBuf> {
     let known = file.canonicalize().ok();
     known.or_else(|| Some(file.parent()?.canonicalize().ok()?.join(file.file_name()?)))
 }
 
-/// The project's folder: the one that git keeps, else the one the caller is in.
+/// The project's folder: the root of the repository, otherwise the caller's folder.
 fn root(envelope: &Envelope) -> PathBuf {
     let folder = Path::new(envelope.context.directory.as_deref().unwrap_or("."));
     let kept = folder.ancestors().find(|path| path.join(".git").exists());
     kept.unwrap_or(folder).to_owned()
 }
 
-/// The bytes of a file below a folder, not many more than a plan may have.
+/// Reads a file below a folder, up to just over the largest size of a plan.
 fn bytes(root: &Path, file: &Path) -> Result<Vec<u8>, Error> {
     let unread = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::InvalidInput => bad(file, "which is not a regular file"),
@@ -134,7 +135,7 @@ mod tests {
     use super::*;
     use crate::{Context, Proof};
 
-    /// What was checked is what is imported, whatever becomes of the file meanwhile.
+    /// The text that was checked is imported, even if the file changes in between.
     #[test]
     fn a_file_is_read_once() {
         let folder = tempfile::tempdir().unwrap();

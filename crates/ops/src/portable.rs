@@ -1,6 +1,6 @@
-//! The store written out and read in, for every surface: who may, from where, and to where.
+//! Export and import of the whole store, for every surface: who may, from where, and to where.
 //!
-//! As in `care`, these are no operations of the catalogue: what they move is a stream.
+//! As in `care`, these are not operations of the catalogue, because they move a stream.
 
 use std::io::{BufRead, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::identity::Facts;
 use crate::token::{has_operator, operator_seen};
 use crate::{Error, Ops, Proof};
 
-/// Whoever asks: what the surface saw of it, the token that came with it, and when.
+/// The caller: the facts that the surface collected, its token, and the time.
 #[derive(Clone, Debug)]
 pub struct Asking<'a> {
     pub facts: Facts,
@@ -26,7 +26,7 @@ pub struct Asking<'a> {
     pub now: Time,
 }
 
-/// An export that lies in a file.
+/// An export that was written to a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ExportedTo {
     pub file: PathBuf,
@@ -47,8 +47,8 @@ impl Ops {
         Ok(self.store()?.view(|tx| write_out(tx, out, go_on))?)
     }
 
-    /// The same to a file, which is there whole or not at all, for its owner alone. One that is
-    /// there already is replaced only if told.
+    /// Exports to a file that only its owner can read. The file is complete or absent; an existing
+    /// one is replaced only if `force` is set.
     pub fn export_to(
         &self,
         asking: &Asking<'_>,
@@ -62,7 +62,7 @@ impl Ops {
             return Err(Fault::BadValue { path, found, expected: "another file".into() }.into());
         }
         if file.exists() && !force {
-            let instead = "name a file that does not exist, or say --force";
+            let instead = "name a file that does not exist, or use --force";
             return Err(Error::FileExists { file: file.to_owned(), instead });
         }
         names::sweep(file, file);
@@ -75,10 +75,12 @@ impl Ops {
         Ok(ExportedTo { file: file.to_owned(), bytes, exported })
     }
 
-    /// Reads an export into this store, which must be empty. Where nobody has anything to lose yet,
-    /// anybody may; a store that has an operator is the operator's, also while it is empty.
+    /// Imports an export into this store, which must be empty. Anybody may import into a store
+    /// without an operator, because nothing can be lost; otherwise only the operator may, even if
+    /// the store is empty.
     pub fn import(&self, asking: &Asking<'_>, from: &mut dyn BufRead) -> Result<Imported, Error> {
-        // Before the store is opened: what is no export leaves no file behind.
+        // Check the export before the store is opened, so that a wrong file does not create a
+        // store.
         let source = Source::open(from)?;
         let (actor, proof) = self.identify(asking.facts.clone(), asking.token)?;
         self.admits_writing(proof)?;

@@ -1,10 +1,10 @@
-//! What a process that executes a run does between its steps: it looks, and it makes the calls of the
-//! run's own tools. A look writes nothing, so it is no operation; a call is two of them at once.
+//! What a process that executes a run does between its steps: it reads the run, and makes the run's tool
+//! calls. Reading is not an operation of the catalogue; a tool call is two operations in one transaction.
 
 use std::sync::Arc;
 
 use punchlist_core::conversation::{Message, Part};
-use punchlist_core::run::ConfigureRun;
+use punchlist_core::run::may_execute;
 use punchlist_core::{MessageId, Run, RunId};
 use punchlist_store::rows::lists::Lock;
 use punchlist_store::{self as store, Load, Tx};
@@ -13,33 +13,27 @@ use serde_json::Value;
 pub use crate::call::Scene;
 
 use crate::call::Call;
-use crate::catalogue::{Operation, find};
+use crate::catalogue::{Define, Operation};
 use crate::dispatch::{Given, new_ids};
+use crate::operations::run_step::{self, RunStep, Step};
 use crate::token::needs_token;
 use crate::{Envelope, Error, Ops};
 
-/// A run, and all that its next step rests on.
+/// A run, and all that its next step depends on.
 #[derive(Clone, Debug)]
 pub struct Look {
     pub run: Run,
-    /// Who has it.
+    /// The epoch of the process that has it.
     pub epoch: i64,
-    /// The newest messages of its chat, the oldest of them first; the one that began the turn and the
-    /// last reply are always among them.
+    /// The newest messages of its chat, oldest first. They always include the message that began the turn,
+    /// and the last reply.
     pub messages: Vec<Message>,
-    /// The lists as they stand, for before the next call of the model (T-31).
+    /// The current lists, for the next model call (T-31).
     pub scene: Scene,
     /// Is its session bound to an issue?
     pub has_issue: bool,
     /// The number of that issue.
     pub issue: Option<i64>,
-}
-
-/// What came of a call that was made in a run, and of the step that wrote it down.
-#[derive(Debug)]
-pub struct Stepped {
-    pub answer: Value,
-    pub step: Value,
 }
 
 /// Why a call and its step were both undone.
@@ -63,50 +57,49 @@ impl store::Failure for Undone {
 }
 
 impl Ops {
-    /// May whoever started this process go on with a run? Asked before anything of it is taken.
+    /// May the caller execute a run? Checked before the run is taken.
     pub fn may_execute(&self, envelope: &Envelope, run: RunId) -> Result<(), Error> {
         let (envelope, ids) = (envelope.clone(), new_ids(envelope)?);
         self.store()?.read(move |tx| {
             needs_token(tx, envelope.proof)?;
             let mut call = Call::new(tx, &envelope, "run", ids.clone());
             let (run, _) = call.run(&run.to_string(), Lock::No)?;
-            let executor = &envelope.actor;
-            ConfigureRun { executor, settings: None }.check(&run).map_err(|r| r.refusal.into())
+            may_execute(&run, &envelope.actor).map_err(|refused| refused.refusal.into())
         })
     }
 
-    /// Makes a call of a run and writes down what came of it, in one transaction: no process that
-    /// dies can leave one without the other. `step` makes the input of `run_step`
-    /// from the answer.
+    /// Makes a tool call of a run and records what came of it, in one transaction: a process that
+    /// dies cannot leave one without the other. `record` says what to
+    /// record for an answer, and what to give the caller beside it.
     ///
-    /// The inner error is the call's own: then nothing was written down of it. The outer one is the
-    /// run's, or the store's.
-    pub fn call_in_run(
+    /// The inner error is the call's own, and then nothing is recorded. The outer one is the run's, or
+    /// the store's.
+    pub fn call_in_run<T: Send + 'static>(
         &self,
         operation: &Operation,
         (agent, system): (&Envelope, &Envelope),
         (run, epoch): (RunId, i64),
         input: Value,
-        step: impl Fn(&Value) -> Value + Send + 'static,
-    ) -> Result<Result<Stepped, Error>, Error> {
+        record: impl Fn(&Value) -> (T, Vec<Step>) + Send + 'static,
+    ) -> Result<Result<(T, run_step::Output), Error>, Error> {
         let ready = match self.admit(operation, agent, Given::Json(input)) {
             Ok(ready) => ready,
             Err(error) => return Ok(Err(error)),
         };
-        let (run_step, ids, system) = (find("run_step")?, new_ids(system)?, system.clone());
+        let (ids, system) = (new_ids(system)?, system.clone());
         let job = move |tx: &mut Tx<'_>| {
-            // The run's row is locked before anything that the call is about.
-            let mut fence = Call::new(tx, &system, "run_step", ids.clone());
+            // Lock the run's row before any row of the call.
+            let mut fence = Call::new(tx, &system, RunStep::NAME, ids.clone());
             fence.run_held(&run.to_string(), epoch).map_err(Undone::Step)?;
             let answer = match ready(tx).map_err(Undone::Call)? {
                 Ok(answer) => answer.to_json().map_err(Undone::Call)?,
                 Err(refused) => return Ok(Err(refused)),
             };
-            let request = (run_step.parse)(run_step, &mut step(&answer)).map_err(Undone::Step)?;
-            let mut call = Call::new(tx, &system, run_step.name, ids.clone());
-            let written = request.run(&mut call).and_then(|answer| answer.to_json());
-            let step = written.map_err(Undone::Step)?;
-            Ok(Ok(Stepped { answer, step }))
+            let mut call = Call::new(tx, &system, RunStep::NAME, ids.clone());
+            let held = call.run_held(&run.to_string(), epoch).map_err(Undone::Step)?;
+            let (made, steps) = record(&answer);
+            let step = run_step::record(&mut call, held, &steps).map_err(Undone::Step)?;
+            Ok(Ok((made, step)))
         };
         match self.store()?.write(job) {
             Ok(made) => Ok(made),
@@ -115,8 +108,8 @@ impl Ops {
         }
     }
 
-    /// Looks at a run; `limit`: how many messages, at most. A `scene` that a step answered with a
-    /// moment ago is not made again.
+    /// Reads a run, with `limit` messages at most. A `scene` from the last step is used instead of being
+    /// loaded again.
     pub fn look_at_run(
         &self,
         envelope: &Envelope,
@@ -146,7 +139,7 @@ impl Ops {
                 None => None,
             };
             let mut messages = call.tx().newest_messages(run.conversation_id, limit)?;
-            // Its last reply is always among them: what is next follows from that.
+            // The last reply must be among them: the next step follows from it.
             let is_reply = |message: &Message| {
                 message.run_id == Some(id) && matches!(message.part, Some(Part::Reply { .. }))
             };
@@ -168,7 +161,7 @@ impl Ops {
         })
     }
 
-    /// Has somebody asked a run to end, or taken it over?
+    /// Is a run still this process's: neither cancelled nor taken over?
     pub fn is_run_wanted(&self, project: &str, id: RunId, epoch: i64) -> Result<bool, Error> {
         let project = project.to_owned();
         self.store()?.read(move |tx| {

@@ -1,8 +1,9 @@
-//! JSON Schemas of inputs and outputs, made from the structs, in the plain form hosts like.
+//! JSON Schemas of inputs and outputs, generated from the structs, in the simple form that hosts
+//! handle well.
 //!
-//! Sub-schemas are inlined (`$ref` breaks weak clients), titles and formats go. In an input what
-//! is optional is simply not required; in an output a field that may be null says so, because
-//! clients check answers against it.
+//! Sub-schemas are inlined (`$ref` breaks weak clients), and titles and formats are removed. In an
+//! input, an optional field is simply not required. In an output, a field that may be null says so,
+//! because clients validate answers against the schema.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -10,10 +11,10 @@ use serde_json::{Map, Value};
 
 use crate::catalogue::CATALOGUE;
 
-/// Makes the schema of a type; what it contains goes into the generator's definitions.
+/// Generates the schema of a type; the types it contains go into the generator's definitions.
 pub(crate) type Generate = fn(&mut SchemaGenerator) -> Schema;
 
-/// The schema of what is read.
+/// The schema of an input.
 #[must_use]
 pub fn of_input<T: JsonSchema>() -> Value {
     let mut schema = generate::<T>(settings());
@@ -21,7 +22,7 @@ pub fn of_input<T: JsonSchema>() -> Value {
     schema
 }
 
-/// The schema of what is answered.
+/// The schema of an output.
 #[must_use]
 pub fn of_output<T: JsonSchema>() -> Value {
     let mut schema = generate::<T>(settings().for_serialize());
@@ -40,7 +41,31 @@ fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
     settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
-/// The schemas of all operations, where each shared type is written once and referred to by name.
+/// Says an enum whose variants are objects of one property as one object of which one property is
+/// given: weak clients do not understand `oneOf`.
+pub(crate) fn one_property(schema: &mut schemars::Schema) {
+    let Some(Value::Array(options)) = schema.remove("oneOf") else { return };
+    let mut properties = Map::new();
+    for mut option in options {
+        let description = option.get("description").cloned();
+        let Some(Value::Object(found)) = option.get_mut("properties").map(Value::take) else {
+            continue;
+        };
+        for (name, mut property) in found {
+            if let (Some(text), Some(property)) = (&description, property.as_object_mut()) {
+                property.insert("description".into(), text.clone());
+            }
+            properties.insert(name, property);
+        }
+    }
+    schema.insert("type".into(), "object".into());
+    schema.insert("properties".into(), properties.into());
+    schema.insert("additionalProperties".into(), false.into());
+    schema.insert("minProperties".into(), 1.into());
+    schema.insert("maxProperties".into(), 1.into());
+}
+
+/// The schemas of all operations; each shared type is written once and referred to by name.
 #[derive(Debug)]
 pub struct Shared {
     /// Name, input and output of each operation, in the order of the catalogue.
@@ -89,12 +114,12 @@ fn plain(schema: &mut Value, drop_null: bool) {
                 without_null(object);
             }
             one_of_constants(object);
-            // Where a comment breaks its lines is a matter of the source.
+            // Join the lines: line breaks in a doc comment have no meaning.
             if let Some(Value::String(text)) = object.get_mut("description") {
                 *text = text.replace('\n', " ");
             }
             for (key, inner) in object.iter_mut() {
-                // Names of properties are not keywords.
+                // The names of properties are not schema keywords.
                 if key == "properties" {
                     if let Value::Object(properties) = inner {
                         properties.values_mut().for_each(|inner| plain(inner, drop_null));
@@ -136,7 +161,8 @@ fn without_null(object: &mut Map<String, Value>) {
     }
 }
 
-/// An enum whose variants have doc comments comes as `oneOf` constants; say it as one `enum`.
+/// An enum whose variants have doc comments is generated as `oneOf` constants; rewrite it as one
+/// `enum`.
 fn one_of_constants(object: &mut Map<String, Value>) {
     let Some(Value::Array(options)) = object.get("oneOf") else {
         return;

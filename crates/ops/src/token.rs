@@ -1,6 +1,6 @@
-//! Secrets of tokens: made here, shown once, known to the store by their digest alone.
+//! Secrets of tokens: created here, shown once, stored only as a digest.
 //!
-//! Also the store's memory of whether it has an operator yet (ADR 0008).
+//! Also records whether the store has an operator yet (ADR 0008).
 
 use punchlist_core::authority::Action;
 use punchlist_core::{Actor, Time};
@@ -16,10 +16,10 @@ use crate::error::TokenFault;
 use crate::identity::{Facts, prove, prove_by};
 use crate::{Error, Proof};
 
-/// What a secret begins with, so that people and scanners know one when they see it.
+/// The prefix of a secret, so that people and secret scanners recognise it.
 const PREFIX: &str = "punch_";
 
-/// The fact that closes the bootstrap.
+/// The stored fact that ends the bootstrap.
 const OPERATOR: &str = "operator";
 
 /// A fresh secret of 256 bits.
@@ -30,7 +30,7 @@ pub(crate) fn secret() -> Result<String, Error> {
     Ok(format!("{PREFIX}{}", hex(&bytes)))
 }
 
-/// What the store keeps of a secret.
+/// The digest of a secret, which is all the store keeps.
 pub(crate) fn digest(secret: &str) -> String {
     hex(&Sha256::digest(secret.as_bytes()))
 }
@@ -46,13 +46,13 @@ fn is_well_formed(secret: &str) -> bool {
 }
 
 impl Ops {
-    /// Who somebody is. A token is looked up at every call: what was revoked a moment ago proves
-    /// nothing any more.
+    /// Identifies the caller. A token is looked up on every call, so a revoked token stops working
+    /// at once.
     pub fn identify(&self, facts: Facts, token: Option<&str>) -> Result<(Actor, Proof), Error> {
         let Some(secret) = token.map(str::trim) else {
             return prove(facts);
         };
-        // A token that is set but empty was meant to be one: it is never taken for none.
+        // An empty token is an error: its owner meant to give one.
         if secret.is_empty() {
             return Err(Error::BadToken { fault: TokenFault::Empty });
         }
@@ -73,8 +73,8 @@ impl Ops {
         Ok((prove_by(&token, facts)?, Proof::Token(token.id)))
     }
 
-    /// May somebody with this proof use the store at all? For what is no operation of the catalogue;
-    /// those ask in their own transaction. A store that is not there yet is open.
+    /// May a caller with this proof use the store at all? For callers outside the catalogue;
+    /// operations check this in their own transaction. A store that does not exist yet is open.
     pub fn admits(&self, proof: Proof) -> Result<(), Error> {
         if let Target::File(path) = self.target()
             && !path.exists()
@@ -84,7 +84,8 @@ impl Ops {
         self.store()?.read(move |tx| needs_token(tx, proof))
     }
 
-    /// The same for what writes: where only some streams are a terminal, nobody can tell who does.
+    /// Like `admits`, for writes: if only some streams are a terminal, it is unclear who is
+    /// writing.
     pub fn admits_writing(&self, proof: Proof) -> Result<(), Error> {
         if proof == Proof::PartTerminal {
             return Err(Error::IdentityUnclear);
@@ -92,9 +93,9 @@ impl Ops {
         self.admits(proof)
     }
 
-    /// May this actor have something done for everybody: start a worker or a server, make a backup?
-    /// On an open store whoever brings no token may, for there everybody who can run `punch` as this
-    /// user is trusted; one that brings a token is held to it.
+    /// May this actor do something that affects everybody: start a worker or a server, make a
+    /// backup? On an open store a caller without a token may, because everybody who can run `punch`
+    /// as this user is trusted. A caller with a token is limited by it.
     pub fn may_serve(
         &self,
         actor: &Actor,
@@ -119,7 +120,7 @@ impl Ops {
         Ok(store.write(move |tx| operator_seen(tx, now))?)
     }
 
-    /// A person has given a command at a terminal: from now on there is an operator.
+    /// Records that a person used a terminal: from now on the store has an operator.
     pub(crate) fn person_seen(&self, now: Time) -> Result<(), Error> {
         let store = self.store()?;
         if store.read(has_operator)? {
@@ -129,16 +130,16 @@ impl Ops {
     }
 }
 
-/// The fact that holds the store's identity rule.
+/// The stored fact with the identity rule.
 const IDENTITY: &str = "identity";
 
-/// How callers of a store are told apart.
+/// How callers of a store are identified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IdentityRule {
-    /// By the terminal where there is no token.
+    /// Without a token, by the terminal.
     Open,
-    /// By tokens alone.
+    /// Only by tokens.
     Tokens,
 }
 
@@ -157,8 +158,7 @@ pub(crate) fn set_identity_rule(tx: &mut Tx<'_>, rule: IdentityRule) -> Result<(
     Ok(tx.put_fact(IDENTITY, word)?)
 }
 
-/// The rule that the store is to get with its first operator's token, if it is to get one and
-/// nobody has set another.
+/// The rule that takes effect with the first operator's token, unless a rule was already set.
 pub(crate) fn identity_to_come(tx: &mut Tx<'_>) -> Result<Option<IdentityRule>, Error> {
     let open = tx.fact(IDENTITY)?.is_none();
     Ok(match tx.fact(IDENTITY_TO_COME)?.as_deref() {
@@ -167,8 +167,8 @@ pub(crate) fn identity_to_come(tx: &mut Tx<'_>) -> Result<Option<IdentityRule>, 
     })
 }
 
-/// Refuses a caller without a token where the store asks for one. What the engine and the agents of
-/// runs do was asked about when their process was started.
+/// Refuses a caller without a token if the store requires one. The engine and the agents of runs
+/// pass, because their process was checked when it started.
 pub(crate) fn needs_token(tx: &mut Tx<'_>, proof: Proof) -> Result<(), Error> {
     match proof {
         Proof::Token(_) | Proof::Run(_) | Proof::Engine => Ok(()),
@@ -179,7 +179,7 @@ pub(crate) fn needs_token(tx: &mut Tx<'_>, proof: Proof) -> Result<(), Error> {
     }
 }
 
-/// Does the store have an operator? Until then the first token is anybody's.
+/// Does the store have an operator? Until then, anybody may create the first token.
 pub(crate) fn has_operator(tx: &mut Tx<'_>) -> Result<bool, Error> {
     Ok(tx.fact(OPERATOR)?.is_some())
 }

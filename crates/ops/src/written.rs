@@ -1,7 +1,7 @@
-//! A file that people write, a mission's or the configuration: JSON or TOML, with the place of every
-//! field, so that what is wrong with it can be pointed at.
+//! A file written by people (a mission or the configuration), JSON or TOML, with the position of
+//! every field, so that errors can point at it.
 //!
-//! Like `plan_file`, this runs before any transaction. What a field may be is not looked at here.
+//! Like `plan_file`, this runs before any transaction. It does not validate the fields.
 
 mod json;
 mod toml;
@@ -14,13 +14,13 @@ use serde_json::Value;
 use crate::Error;
 use crate::explain::Fault;
 
-/// The most bytes such a file may have.
+/// The largest size of such a file, in bytes.
 pub const BYTES_MAX: usize = 1 << 20;
 
-/// What editors write to find the schema; it says nothing of its own.
+/// Editors write this key to find the schema; it is ignored.
 const SCHEMA_KEY: &str = "$schema";
 
-/// What a file is written in.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     Json,
@@ -28,7 +28,8 @@ pub enum Form {
 }
 
 impl Form {
-    /// As the file's name says, or else its first character: only JSON begins with a brace.
+    /// Decided by the file's extension, otherwise by its first character: only JSON starts with a
+    /// brace.
     #[must_use]
     pub fn of(file: &Path, text: &str) -> Self {
         let extension = file.extension().map(|extension| extension.to_ascii_lowercase());
@@ -41,7 +42,7 @@ impl Form {
     }
 }
 
-/// A place in a text; both count from one.
+/// A position in a text, counted from one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     pub line: usize,
@@ -49,7 +50,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Where the byte of this offset stands.
+    /// The position of the byte at this offset.
     fn at(text: &str, offset: usize) -> Self {
         let before = text.get(..offset).unwrap_or(text);
         let line = before.matches('\n').count() + 1;
@@ -58,7 +59,7 @@ impl Place {
     }
 }
 
-/// Something wrong with a file, and where.
+/// An error in a file, and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misplaced {
     pub error: Error,
@@ -71,13 +72,13 @@ impl Misplaced {
     }
 }
 
-/// A file that could be read.
+/// A parsed file.
 #[derive(Clone, Debug)]
 pub struct Written {
-    /// What it says, as JSON.
+    /// Its contents as JSON.
     pub input: Value,
     text: String,
-    /// Where each field begins, by its path.
+    /// The offset of each field, by its path.
     offsets: BTreeMap<String, usize>,
 }
 
@@ -97,7 +98,7 @@ impl Written {
         Self::parse(text, form)
     }
 
-    /// The same of a text whose form is known, which may be empty.
+    /// Parses a text of a known format, which may be empty.
     pub fn parse(text: String, form: Form) -> Result<Self, Misplaced> {
         let (mut input, offsets) = match form {
             Form::Json => json::read(&text)?,
@@ -109,7 +110,8 @@ impl Written {
         Ok(Self { input, text, offsets })
     }
 
-    /// Where a field stands; one that is not there, where what should hold it begins.
+    /// The position of a field. For a missing field, the position of the object that should contain
+    /// it.
     #[must_use]
     pub fn place(&self, path: &str) -> Place {
         let mut path = path;
@@ -124,7 +126,7 @@ impl Written {
         }
     }
 
-    /// The place of what an error is about, where it is about a field.
+    /// Adds the position to an error that is about a field.
     #[must_use]
     pub fn blame(&self, error: Error) -> Misplaced {
         let place = match &error {
@@ -135,7 +137,7 @@ impl Written {
     }
 }
 
-/// The path of a field, spelt as faults spell it.
+/// The path of a field, written as in `Fault`.
 fn below(path: &str, name: &str) -> String {
     crate::explain::join(path, name)
 }
@@ -157,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn every_field_of_json_has_its_place() {
+    fn every_json_field_has_a_position() {
         let text = "{ \"$schema\": \"x\",\n \"name\": \"a \\\" { [ b\",\n \"pillars\": [ {\n\
                     \"name\": 1 },\n  { \"metrics\": [\n[], {\"t\\u0061rget\":\n {\"v\": -1.5e3}}] } ] }";
         let file = read("m.json", text).unwrap();
@@ -173,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn every_field_of_toml_has_its_place() {
+    fn every_toml_field_has_a_position() {
         let text = "\"$schema\" = \"x\"\nname = \"a\"\ncadence.cron = \"* * * * *\"\n[todo]\n\
                     activeTodoLimit = 0x0A\n[[pillars]]\nname = 'p'\n[[pillars.metrics]]\n\
                     target = { operator = \"<\",\n  value = 6e1 }\n[[pillars]]\nname = 2027-01-02\n";
@@ -198,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_read_has_a_place_too() {
+    fn syntax_errors_have_a_position() {
         let at = |name: &str, text: &str| {
             let fault = read(name, text).unwrap_err();
             let place = fault.place.map(|place| (place.line, place.column));
@@ -228,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_says_the_form_and_else_the_content() {
+    fn the_extension_decides_the_format_otherwise_the_content_does() {
         assert_eq!(Form::of(Path::new("a.JSON"), "x = 1"), Form::Json);
         assert_eq!(Form::of(Path::new("a.toml"), "{"), Form::Toml);
         assert_eq!(Form::of(Path::new("-"), " \n {"), Form::Json);

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use punchlist_core::Time;
 use punchlist_core::list::turn_of_message;
+use punchlist_ops::catalogue::find;
 use punchlist_ops::identity::Facts;
 use punchlist_ops::{Envelope, Error, Operation, Ops};
 use rmcp::model::{
@@ -176,7 +177,7 @@ impl ServerHandler for McpServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Ok(operation) = tools::find(&request.name) else {
+        let Ok(operation) = find(&request.name) else {
             let message = format!("there is no tool `{}`", request.name);
             return Err(ErrorData::invalid_params(message, None));
         };

@@ -1,9 +1,9 @@
-//! What truly differs between the two databases, as a value.
+//! The differences between the two databases, as a value.
 
 use crate::sql;
 use crate::sql::Sql;
 
-/// Which database speaks.
+/// The kind of database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     Sqlite,
@@ -11,7 +11,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// Picks the statement of this dialect where the two must differ.
+    /// Returns the statement of this dialect, for the places where the two must differ.
     #[must_use]
     pub const fn pick(self, sqlite: &'static Sql, postgres: &'static Sql) -> &'static Sql {
         match self {
@@ -20,7 +20,7 @@ impl Dialect {
         }
     }
 
-    /// The database's own clock in microseconds, by which leases and expiry are judged.
+    /// The database's own clock in microseconds, which decides about leases and expiry.
     #[must_use]
     pub const fn clock(self) -> &'static Sql {
         match self {

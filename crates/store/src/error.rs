@@ -1,37 +1,37 @@
-//! What can go wrong with a store, by what a caller can do about it.
+//! Errors of the store, classified by what a caller can do about them.
 //!
 //! Errors are cheap to copy because one failed commit is the answer to every job of its batch.
 
 use std::fmt;
 
-/// A failure of the store. Nothing of the transaction was kept.
+/// A failure of the store. The transaction was rolled back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     pub kind: ErrorKind,
-    /// What the database said, or what we found.
+    /// The database's message, or our own.
     pub detail: String,
 }
 
-/// The kinds a caller can tell apart.
+/// The kinds that a caller can distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// Two transactions wanted the same; trying again helps, and the store has done so already.
+    /// Two transactions collided. A retry helps, and the store has already retried.
     Conflict,
-    /// Somebody else held the store for too long.
+    /// Another process held the store for too long.
     Busy,
     /// The file is not a database, or is damaged. It was not touched.
     Corrupt,
-    /// A database, but of some other program. It was not touched.
+    /// A database of another program. It was not touched.
     NotOurs,
     /// Written by a newer punchlist. It was not touched.
     Newer,
-    /// The file or the server takes no writes.
+    /// The file or the server does not accept writes.
     ReadOnly,
-    /// No room on the disk.
+    /// The disk is full.
     Full,
     /// The file or the server cannot be reached.
     Unreachable,
-    /// The caller asked to stop in the middle; nothing of it was kept.
+    /// The caller asked to stop; nothing was kept.
     Stopped,
     /// Anything else.
     Backend,
@@ -42,7 +42,7 @@ impl Error {
         Self { kind, detail: detail.into() }
     }
 
-    /// A stored value that this build cannot read.
+    /// The error for a stored value that this build cannot parse.
     pub(crate) fn unreadable(what: &str, value: &str) -> Self {
         Self::new(ErrorKind::Corrupt, format!("a stored {what} reads `{value}`"))
     }
@@ -68,9 +68,9 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// An error that may hold a store error: what a job answers with.
+/// The error type of a job: it may contain a store error.
 pub trait Failure: From<Error> + Send + 'static {
-    /// The store error inside, by which the store decides whether to try again.
+    /// The store error inside, which decides whether the store retries.
     fn store(&self) -> Option<&Error>;
 }
 
@@ -80,7 +80,7 @@ impl Failure for Error {
     }
 }
 
-/// What the file system said.
+/// Converts an error of the file system.
 pub(crate) fn of_io(error: &std::io::Error) -> Error {
     use std::io::ErrorKind as Io;
     let kind = match error.kind() {
@@ -107,16 +107,17 @@ impl From<rusqlite::Error> for Error {
     }
 }
 
-/// What a PostgreSQL server said, by the code it gave it.
+/// Converts an error of a PostgreSQL server by its SQLSTATE.
 pub(crate) fn of_server(code: &str, said: String) -> Error {
     let kind = match code {
         // A unique key, a serialisation failure, a deadlock.
         "23505" | "40001" | "40P01" => ErrorKind::Conflict,
         "25006" => ErrorKind::ReadOnly,
         "53100" => ErrorKind::Full,
-        // A lock that is not to be had, and no room for one more connection.
+        // A lock that is not available, or too many connections.
         "55P03" | "53300" => ErrorKind::Busy,
-        // It shuts down, has crashed, is starting; no such password, user or database.
+        // The server is shutting down, has crashed or is starting; or a wrong password, user or
+        // database.
         "57P01" | "57P02" | "57P03" | "28P01" | "28000" | "3D000" => ErrorKind::Unreachable,
         _ => ErrorKind::Backend,
     };

@@ -1,8 +1,8 @@
 //! The store: one synchronous transaction over SQLite or PostgreSQL.
 //!
-//! Here live the SQL, the migrations, the group-committing writer and the connection pools. No
-//! rule lives here: rows go in and out as the core's types, and the core's `apply` is the only
-//! projection.
+//! This crate contains the SQL, the migrations, the group-committing writer and the connection
+//! pools. It contains no rules: rows are read and written as the core's types, and the core's
+//! `apply` is the only projection.
 //!
 //! Read [`store::Store`] first, then [`tx::Tx`]; each file in `rows` is one aggregate's SQL.
 

@@ -1,8 +1,8 @@
-//! Forward-only migrations: a frozen list, applied under a lock, with a backup and a count.
+//! Forward-only migrations: a frozen list, applied under a lock, with a backup and a row count.
 //!
-//! On SQLite a store that is brought forward is copied beside itself first (P-17). After the
-//! statements every table that was there before must hold as many rows as before. An applied
-//! migration is never edited; a change is a new one.
+//! A SQLite store is copied next to itself before it is migrated (P-17). After the statements,
+//! every table that existed before must have as many rows as before. An applied migration is never
+//! edited; a change is a new migration.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use crate::postgres::PgConnection;
 use crate::{Error, ErrorKind, Tx, sql};
 
-/// One step of the schema, in both dialects.
+/// One migration, in both dialects.
 #[derive(Clone, Copy, Debug)]
 pub struct Migration {
     pub version: i64,
@@ -19,7 +19,7 @@ pub struct Migration {
     pub postgres: &'static str,
 }
 
-/// Every step there is, in order.
+/// All migrations, in order.
 pub const MIGRATIONS: &[Migration] = &[
     Migration {
         version: 1,
@@ -99,7 +99,7 @@ pub const MIGRATIONS: &[Migration] = &[
     },
 ];
 
-/// How a store's version stands to ours.
+/// How a store's version compares with ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     Fresh,
@@ -108,7 +108,7 @@ pub(crate) enum Found {
     Newer(i64),
 }
 
-/// The version of the schema that this build makes.
+/// The schema version of this build.
 pub(crate) fn known() -> i64 {
     latest(MIGRATIONS)
 }
@@ -132,7 +132,7 @@ pub(crate) fn newer(version: i64, migrations: &[Migration]) -> Error {
     Error::new(ErrorKind::Newer, detail)
 }
 
-/// Brings a SQLite file forward. Of several processes that try at once, one does it.
+/// Migrates a SQLite file. If several processes try at once, one of them does it.
 pub(crate) fn sqlite(
     connection: &Connection,
     migrations: &[Migration],
@@ -170,11 +170,11 @@ fn sqlite_locked(
     Ok(())
 }
 
-/// Copies the store to `NAME.v1.bak` (or `.v1.2.bak`, …) through a connection of its own, while
-/// the caller holds the write lock: nothing can change under the copy.
+/// Copies the store to `NAME.v1.bak` (or `.v1.2.bak`, …) over a separate connection. The caller
+/// holds the write lock, so nothing changes during the copy.
 fn back_up(path: &Path, version: i64) -> Result<(), Error> {
     let target = free_name(path, version);
-    // A copy of the store is as private as the store.
+    // The copy must be as private as the store.
     crate::sqlite::create_private(&target)?;
     let source = Connection::open(path)?;
     let mut copy = Connection::open(&target)?;
@@ -190,12 +190,12 @@ fn free_name(path: &Path, version: i64) -> PathBuf {
     std::iter::once(first.clone()).chain(more).find(|path| !path.exists()).unwrap_or(first)
 }
 
-/// Brings a PostgreSQL schema forward, under an advisory lock.
+/// Migrates a PostgreSQL schema, under an advisory lock.
 pub(crate) fn postgres(
     connection: &mut PgConnection,
     migrations: &[Migration],
 ) -> Result<(), Error> {
-    // The quick look keeps the common case free of locks and writes.
+    // Check the version first: usually nothing is to be done, and no lock is needed.
     let version = postgres_version(&mut Tx::postgres(connection))?;
     match compare(version, migrations) {
         Found::Current => return Ok(()),
@@ -209,7 +209,7 @@ pub(crate) fn postgres(
 }
 
 fn postgres_locked(connection: &mut PgConnection, migrations: &[Migration]) -> Result<(), Error> {
-    // Locked per schema, so that stores in different schemas do not wait for one another.
+    // The lock is per schema, so that stores in different schemas do not wait for one another.
     connection.batch(
         "SELECT pg_advisory_xact_lock(1346586700, hashtext(current_schema())); \
          CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)",
@@ -233,14 +233,14 @@ fn postgres_locked(connection: &mut PgConnection, migrations: &[Migration]) -> R
     Ok(())
 }
 
-/// The fact that a store on a server, made by a version that knows the identity rule, needs tokens
-/// once it has an operator's; stores from before stay open.
+/// The stored fact that a store on a server requires tokens once it has an operator's token. It is
+/// set on new stores since the identity rule exists; older stores stay open.
 pub const IDENTITY_TO_COME: &str = "identity_to_come";
 
-/// The first schema whose stores get an identity rule.
+/// The first schema version whose new stores get an identity rule.
 const IDENTITY_SINCE: i64 = 11;
 
-/// The version of the store on a server; zero: there is none.
+/// The version of the store on a server; zero if there is none.
 pub(crate) fn postgres_version(tx: &mut Tx<'_>) -> Result<i64, Error> {
     let there = sql!(
         "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'schema_version'"
@@ -253,7 +253,7 @@ pub(crate) fn postgres_version(tx: &mut Tx<'_>) -> Result<i64, Error> {
     Ok(version.flatten().unwrap_or(0))
 }
 
-/// Runs the steps above `version` and checks that no row was lost on the way.
+/// Runs the migrations above `version` and checks that no row was lost.
 fn apply(tx: &mut Tx<'_>, version: i64, migrations: &[Migration]) -> Result<(), Error> {
     let before = counts(tx)?;
     for migration in migrations.iter().filter(|migration| migration.version > version) {
@@ -276,7 +276,8 @@ fn apply(tx: &mut Tx<'_>, version: i64, migrations: &[Migration]) -> Result<(), 
     Ok(())
 }
 
-/// The tables whose rows a migration must keep; a table not made yet counts as absent.
+/// The row counts of the tables that a migration must keep. A table that does not exist yet is left
+/// out.
 fn counts(tx: &mut Tx<'_>) -> Result<Vec<(&'static str, i64)>, Error> {
     let tables = tx.query(
         tx.dialect().pick(

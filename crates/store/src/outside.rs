@@ -1,14 +1,13 @@
-//! Files that other people wrote: regular files only, read up to a limit.
+//! Files written by others: regular files only, read up to a limit.
 //!
-//! A named pipe blocks its reader, a device may never end, and a file of any length fills the
-//! memory. Every file that this program did not write itself is opened here.
+//! A named pipe blocks its reader, a device may never end, and a very large file fills the memory.
+//! Every file that this program did not write itself is opened here.
 
 use std::fs::{File, FileType, Metadata, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result};
 use std::path::Path;
 
-/// Opens a regular file for reading. Links are followed; anything but a regular file is refused
-/// without waiting for it.
+/// Opens a regular file for reading. Links are followed; anything else is refused without blocking.
 pub fn open(path: &Path) -> Result<File> {
     // Opening a device may already do something, so its type is checked first. The file may be
     // replaced in between, so the opened one is checked, too.
@@ -26,17 +25,17 @@ pub fn open(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Refuses anything but a regular file without opening it: closing a file that SQLite has open, too,
-/// would drop its locks.
+/// Refuses anything but a regular file, without opening it: closing a file that SQLite also has
+/// open would drop SQLite's locks.
 pub fn check(path: &Path) -> Result<()> {
     regular(&path.metadata()?)
 }
 
-/// The whole of a regular file; one that is longer than `bytes_max` is refused with
+/// Reads a whole regular file. A file longer than `bytes_max` is refused with
 /// [`ErrorKind::FileTooLarge`].
 pub fn read(path: &Path, bytes_max: usize) -> Result<Vec<u8>> {
     let file = open(path)?;
-    // The length is only a hint: files in /proc have none, and others grow.
+    // The length is only a hint: files in /proc report none, and other files may grow.
     if file.metadata()?.len() > bytes_max as u64 {
         return Err(too_large(bytes_max));
     }
@@ -44,14 +43,14 @@ pub fn read(path: &Path, bytes_max: usize) -> Result<Vec<u8>> {
     if bytes.len() > bytes_max { Err(too_large(bytes_max)) } else { Ok(bytes) }
 }
 
-/// The same as text in UTF-8.
+/// Like `read`, as UTF-8 text.
 pub fn text(path: &Path, bytes_max: usize) -> Result<String> {
     let bytes = read(path, bytes_max)?;
     String::from_utf8(bytes).map_err(|_| Error::new(ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
-/// The first `bytes_max` bytes of a regular file, for callers that have their own words for a file
-/// that is too long.
+/// The first `bytes_max` bytes of a regular file, for callers with their own error for a longer
+/// file.
 pub fn beginning(path: &Path, bytes_max: usize) -> Result<Vec<u8>> {
     up_to(open(path)?, bytes_max)
 }
@@ -119,7 +118,7 @@ mod tests {
         assert_eq!(read(&folder.path().join("none"), 1).unwrap_err().kind(), ErrorKind::NotFound);
     }
 
-    /// A file of 400 GB that occupies no space is refused before a byte of it is read.
+    /// A sparse file of 400 GB is refused before any of it is read.
     #[test]
     fn a_sparse_file_is_refused_by_its_length() {
         let folder = tempfile::tempdir().unwrap();
@@ -129,7 +128,7 @@ mod tests {
         assert_eq!(beginning(&path, 10).unwrap().len(), 10);
     }
 
-    /// None of these ever answers a plain `std::fs::read`.
+    /// A plain `std::fs::read` would never return for any of these.
     #[cfg(unix)]
     #[test]
     fn pipes_devices_sockets_and_folders_are_refused() {

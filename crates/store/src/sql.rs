@@ -1,20 +1,20 @@
-//! Statements, parameters and rows that mean the same on both databases.
+//! Statements, parameters and rows with the same meaning on both databases.
 //!
-//! A statement is written once with `$n` through [`sql!`](crate::sql!). To SQLite `$1` would be a *name*,
-//! numbered by first appearance, so the macro keeps a second form with `?n`, made at compile
+//! A statement is written once with `$n` through [`sql!`](crate::sql!). SQLite would treat `$1` as
+//! a *name*, numbered by first appearance, so the macro also builds a form with `?n` at compile
 //! time (ADR 0003).
 
 use crate::postgres::PgRow;
 use crate::{Error, ErrorKind};
 
-/// One statement in both spellings.
+/// One statement in both forms.
 #[derive(Clone, Copy, Debug)]
 pub struct Sql {
     pub postgres: &'static str,
     pub sqlite: &'static str,
 }
 
-/// Turns `$` before a digit into `?`. Same length, so it can be done in a constant.
+/// Replaces `$` before a digit by `?`. The length stays the same, so this works in a constant.
 #[must_use]
 pub const fn numbered<const N: usize>(text: &[u8]) -> [u8; N] {
     let mut out = [0; N];
@@ -27,7 +27,7 @@ pub const fn numbered<const N: usize>(text: &[u8]) -> [u8; N] {
     out
 }
 
-/// The bytes of a constant text, which [`numbered`] cannot have broken.
+/// Converts the bytes back to text; [`numbered`] keeps them valid UTF-8.
 #[must_use]
 pub const fn text(bytes: &[u8]) -> &str {
     match std::str::from_utf8(bytes) {
@@ -36,7 +36,7 @@ pub const fn text(bytes: &[u8]) -> &str {
     }
 }
 
-/// Makes a [`Sql`] of a constant text.
+/// Builds a [`Sql`] from a constant text.
 #[macro_export]
 macro_rules! sql {
     ($($part:expr),+ $(,)?) => {{
@@ -48,7 +48,7 @@ macro_rules! sql {
     }};
 }
 
-/// A parameter: text, a number, or nothing.
+/// A parameter: text, a number, or NULL.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
     Null,
@@ -99,7 +99,7 @@ impl ::rusqlite::ToSql for Value<'_> {
     }
 }
 
-/// One row of an answer.
+/// One row of a result.
 #[derive(Debug)]
 pub enum Row<'a> {
     Sqlite(&'a ::rusqlite::Row<'a>),

@@ -1,7 +1,7 @@
-//! The store: a target opened, read and written through jobs.
+//! The store: an open target, read and written through jobs.
 //!
-//! A job is a function over the transaction. It may run more than once (a conflict is tried
-//! again), so it has no effect outside the transaction. Nothing is answered before the commit.
+//! A job is a function over the transaction. It may run more than once (a conflict is retried), so
+//! it must have no effect outside the transaction. Nothing is answered before the commit.
 
 use crate::migrate::{MIGRATIONS, Migration};
 use crate::postgres::Postgres;
@@ -9,7 +9,7 @@ use crate::sqlite::Sqlite;
 use crate::watch::Watch;
 use crate::{Dialect, Error, Failure, Target, Tx};
 
-/// An open store. Clones of an `Arc` around it may be used from any thread.
+/// An open store. It can be shared between threads in an `Arc`.
 #[derive(Debug)]
 pub struct Store {
     backend: Backend,
@@ -26,15 +26,16 @@ enum Backend {
 /// How to open a store.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// The schema to bring the store to; tests give older and newer ones.
+    /// The schema to migrate to; tests use older and newer ones.
     pub migrations: &'static [Migration],
-    /// Make the folder of a new file too: for the default place, not for one somebody named.
+    /// Create the folder of a new file: for the default location only, not for a path that the user
+    /// named.
     pub make_folder: bool,
-    /// How long to wait for another process that writes.
+    /// How long to wait for another process that is writing.
     pub busy_ms: u32,
-    /// The most connections to hold at once to a server.
+    /// The highest number of connections to a server.
     pub connections_max: usize,
-    /// Called before each write begins and after it is committed: where tests kill the process.
+    /// Called before each write starts and after it is committed. Tests use it to kill the process.
     pub around_writes: Option<fn()>,
 }
 
@@ -51,7 +52,7 @@ impl Default for Options {
 }
 
 impl Store {
-    /// Opens a store and brings its schema up to date. A file that is not ours is left alone.
+    /// Opens a store and migrates its schema. A file that is not ours is not touched.
     pub fn open(target: &Target, options: Options) -> Result<Self, Error> {
         let backend = match target {
             Target::File(path) => Backend::Sqlite(Sqlite::file(path, options)?),
@@ -74,7 +75,7 @@ impl Store {
         }
     }
 
-    /// A watch for what any process writes from now on. It has a connection of its own.
+    /// A watch for later writes of any process. It has its own connection.
     pub fn watch(&self) -> Result<Watch<'_>, Error> {
         match &self.target {
             Target::File(path) => Watch::file(path, Options::default()),
@@ -96,7 +97,7 @@ impl Store {
         }
     }
 
-    /// Runs a job that writes; its answer is given after the commit. An error undoes it whole.
+    /// Runs a job that writes; it returns after the commit. An error undoes the whole job.
     pub fn write<T, E, J>(&self, job: J) -> Result<T, E>
     where
         T: Send + 'static,
@@ -112,8 +113,8 @@ impl Store {
         written
     }
 
-    /// The same as [`Store::read`] for a job that can be run but once, such as one that writes
-    /// rows to a stream. Beside it others write on.
+    /// Like [`Store::read`], for a job that can run only once, such as one that writes rows to a
+    /// stream. Other processes can write meanwhile.
     pub fn view<T, E: Failure>(
         &self,
         job: impl FnOnce(&mut Tx<'_>) -> Result<T, E>,
@@ -124,8 +125,8 @@ impl Store {
         }
     }
 
-    /// The same as [`Store::write`] for a job that can be run but once, such as one that reads a
-    /// stream. A collision with others is not tried again.
+    /// Like [`Store::write`], for a job that can run only once, such as one that reads a stream. A
+    /// conflict is not retried.
     pub fn write_once<T, E: Failure>(
         &self,
         job: impl FnOnce(&mut Tx<'_>) -> Result<T, E>,

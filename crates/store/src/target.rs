@@ -1,21 +1,22 @@
-//! Where a store is: a file, memory, or a PostgreSQL URL, which is never shown with its password.
+//! The location of a store: a file, memory, or a PostgreSQL URL, which is never shown with its
+//! password.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// What `--db` names.
+/// The value of `--db`.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Target {
     /// A SQLite file.
     File(PathBuf),
-    /// A SQLite store that lives as long as its `Store`.
+    /// A SQLite store in memory, dropped with its `Store`.
     Memory,
     /// A `postgres://` URL.
     Postgres(String),
 }
 
 impl Target {
-    /// Reads a URL or a path; `sqlite:PATH` is a path, `:memory:` is memory.
+    /// Parses a URL or a path; `sqlite:PATH` is a path, `:memory:` is memory.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         if text.starts_with("postgres://") || text.starts_with("postgresql://") {
@@ -40,15 +41,15 @@ impl fmt::Display for Target {
     }
 }
 
-/// What ends in a log or a panic is read by people, too.
+/// Logs and panics are read by people too, so this never shows a password either.
 impl fmt::Debug for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Target({self})")
     }
 }
 
-/// User, hosts and database of a URL. None: a sign in it that should have been escaped makes it a
-/// guess where the password ends, and what cannot be told from a password is not shown.
+/// User, hosts and database of a URL. `None` if a character that should have been escaped makes it
+/// unclear where the password ends; then nothing is shown.
 pub(crate) fn shown(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
     let (credentials, place) = rest.split_once('@').unwrap_or(("", rest));
@@ -65,8 +66,8 @@ pub(crate) fn shown(url: &str) -> Option<String> {
     Some(format!("{scheme}://{user}{at}{place}"))
 }
 
-/// `name`, `name:5432`, `[::1]:5432`: behind a colon only a number, for a password stands there
-/// where somebody forgot the host.
+/// Is this `name`, `name:5432` or `[::1]:5432`? After a colon only a number is valid: if somebody
+/// forgot the host, a password would be there.
 fn is_host(text: &str) -> bool {
     let port = match text.strip_prefix('[') {
         Some(address) => address.split_once(']').map(|(_, port)| port),
@@ -111,10 +112,10 @@ mod tests {
         }
     }
 
-    /// Signs that should have been escaped make it a guess where a password ends: then nothing is
-    /// shown, and nothing is in a debug print either.
+    /// If a character that should have been escaped makes it unclear where the password ends,
+    /// nothing is shown, not even in a debug print.
     #[test]
-    fn a_password_with_signs_of_a_url_is_not_shown_in_part() {
+    fn a_password_with_unescaped_url_characters_is_not_shown_in_part() {
         let signs = ["/", "?", "#", "@", "//", "@/", "?@", "/@#?", "@db/work?x=", "?password="];
         for sign in signs {
             for url in [

@@ -1,7 +1,7 @@
 //! The one transaction, synchronous, on either database.
 //!
-//! A `Tx` runs statements; what the statements are stands in `rows`, one file per aggregate. It
-//! cannot be committed from inside: the store commits after the job has answered.
+//! A `Tx` runs statements; the statements are in `rows`, one file per aggregate. A job cannot
+//! commit: the store commits after the job has returned.
 
 use crate::postgres::PgConnection;
 use crate::sql::{Row, Sql, Value};
@@ -13,7 +13,7 @@ pub struct Tx<'a> {
     connection: Connection<'a>,
     /// How many events this transaction has written (PostgreSQL).
     pub(crate) event_count: i64,
-    /// The next event is numbered above this (SQLite), as after a restore.
+    /// The next event is numbered above this (SQLite), for example after a restore.
     pub(crate) above: Option<i64>,
 }
 
@@ -40,7 +40,7 @@ impl<'a> Tx<'a> {
         }
     }
 
-    /// The SQLite connection beneath, for a query whose rows are visited while others run.
+    /// The SQLite connection, for a query whose rows are visited while other queries run.
     pub(crate) const fn sqlite_connection(&self) -> Option<&'a rusqlite::Connection> {
         match self.connection {
             Connection::Sqlite(connection) => Some(connection),
@@ -94,8 +94,8 @@ impl<'a> Tx<'a> {
         }
     }
 
-    /// The first row of a query that tells the database's clock in this column. On PostgreSQL
-    /// [`Tx::clock`] then has it from there; SQLite's costs nothing to ask.
+    /// The first row of a query that returns the database's clock in this column. On PostgreSQL
+    /// [`Tx::clock`] reuses that value; on SQLite reading the clock costs nothing.
     pub(crate) fn first_with_clock<T>(
         &mut self,
         sql: &Sql,
@@ -113,7 +113,7 @@ impl<'a> Tx<'a> {
         }
     }
 
-    /// Runs a statement; says how many rows it changed.
+    /// Runs a statement and returns the number of changed rows.
     pub fn execute(&mut self, sql: &Sql, params: &[Value<'_>]) -> Result<u64, Error> {
         match &mut self.connection {
             Connection::Sqlite(connection) => {
@@ -124,8 +124,8 @@ impl<'a> Tx<'a> {
         }
     }
 
-    /// Runs a statement whose outcome nobody needs at once. On PostgreSQL it is sent with what
-    /// comes next, and its error, too, comes with that: at the latest with the commit.
+    /// Runs a statement whose result is not needed now. On PostgreSQL it is sent with the next
+    /// statement, which also returns its error; at the latest, that is the commit.
     pub fn write(&mut self, sql: &Sql, params: &[Value<'_>]) -> Result<(), Error> {
         match &mut self.connection {
             Connection::Sqlite(_) => self.execute(sql, params).map(|_| ()),
@@ -133,7 +133,7 @@ impl<'a> Tx<'a> {
         }
     }
 
-    /// Sends what was kept back, to hear now whether it went well.
+    /// Sends the statements that are waiting, so that their errors are reported now.
     pub(crate) fn flush(&mut self) -> Result<(), Error> {
         match &mut self.connection {
             Connection::Sqlite(_) => Ok(()),
@@ -149,7 +149,7 @@ impl<'a> Tx<'a> {
         }
     }
 
-    /// The database's own clock, by which leases and expiry are judged.
+    /// The database's own clock, which decides about leases and expiry.
     pub fn clock(&mut self) -> Result<punchlist_core::Time, Error> {
         let micros = match &mut self.connection {
             Connection::Postgres(connection) => connection.clock()?,

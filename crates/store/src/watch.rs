@@ -1,7 +1,7 @@
-//! Waiting for a change without asking the disk for it: what `log -f` and `wait` stand on.
+//! Waits for changes without reading the disk; `log -f` and `wait` are built on it.
 //!
-//! A watch says that something *may* have been written since it was last asked; the caller reads
-//! on from its cursor. So a hint too many costs a look, and a lost one a second at most.
+//! A watch reports that something *may* have been written since the last call; the caller then
+//! reads from its cursor. So a false hint costs one read, and a lost hint at most one second.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,14 @@ use rusqlite::Connection;
 use crate::postgres::Listener;
 use crate::{Error, Options, Store, sql, sqlite};
 
-/// How often SQLite's change counter, which lies in shared memory, is looked at.
+/// How often SQLite's change counter, which is in shared memory, is checked.
 const TICK: Duration = Duration::from_millis(50);
-/// The longest a lost hint goes unnoticed.
+/// The longest time that a lost hint goes unnoticed.
 const HINTS_LOST_MAX: Duration = Duration::from_secs(1);
-/// How long after a hint one looks again often: PostgreSQL's horizon may still hide its events.
+/// How long to check often after a hint, because PostgreSQL's horizon may still hide its events.
 const WAKEFUL: Duration = Duration::from_secs(1);
 
-/// A watch over a store. Begin it before reading, and no change is missed.
+/// A watch on a store. Start it before reading, and no change is missed.
 pub struct Watch<'s> {
     eye: Eye<'s>,
 }
@@ -35,21 +35,21 @@ impl fmt::Debug for Watch<'_> {
 }
 
 enum Eye<'s> {
-    /// A connection of its own, whose `data_version` changes with every commit of others.
+    /// A separate connection, whose `data_version` changes with every commit of others.
     File { connection: Connection, seen: i64, path: PathBuf, file: Option<File> },
-    /// The one connection there is shows no such thing: the log's end is asked for.
+    /// There is only one connection, without such a counter: the end of the log is queried.
     Memory { store: &'s Store, seen: Option<i64> },
     /// Hints that writers send after their commit.
     Server {
         url: String,
         listener: Option<Box<Listener>>,
-        /// When to look in any case.
+        /// When to check without a hint.
         due: Instant,
         wakeful_until: Instant,
     },
 }
 
-/// Which file a path leads to: its device and its number there.
+/// The identity of a file: its device and inode.
 type File = (u64, u64);
 
 impl<'s> Watch<'s> {
@@ -71,8 +71,8 @@ impl<'s> Watch<'s> {
         Ok(Self { eye: Eye::Server { url, listener, due, wakeful_until: now } })
     }
 
-    /// Has another file taken the place of the one that is watched, as after a restore over a
-    /// damaged store? What is written from then on is never seen here.
+    /// Was the watched file replaced by another, as after a restore over a damaged store? Later
+    /// writes are then never seen here.
     #[must_use]
     pub fn is_astray(&self) -> bool {
         match &self.eye {
@@ -81,8 +81,8 @@ impl<'s> Watch<'s> {
         }
     }
 
-    /// Waits until something may have been written, for so long at most. False: the time is
-    /// over, and nothing was.
+    /// Waits until something may have been written, up to `timeout`. False: timed out, and nothing
+    /// was written.
     pub fn wait(&mut self, timeout: Duration) -> Result<bool, Error> {
         let deadline = Instant::now() + timeout;
         match &mut self.eye {
@@ -117,13 +117,13 @@ fn file_at(path: &Path) -> Option<File> {
     Some((metadata.dev(), metadata.ino()))
 }
 
-/// Elsewhere a file that is open cannot be replaced.
+/// On other systems an open file cannot be replaced.
 #[cfg(not(unix))]
 fn file_at(_: &Path) -> Option<File> {
     None
 }
 
-/// Asks again and again; the thread sleeps in between.
+/// Checks repeatedly and sleeps in between.
 fn ticking(
     deadline: Instant,
     mut changed: impl FnMut() -> Result<bool, Error>,
@@ -146,8 +146,8 @@ fn end_of_log(store: &Store) -> Result<Option<i64>, Error> {
         .map(Option::flatten)
 }
 
-/// Was there a hint? A server that has gone away is listened to again when it is back; until
-/// then the caller's own reading says that it is gone.
+/// Was there a hint? After a lost connection it listens again as soon as the server is back; until
+/// then the caller's own reads report the error.
 fn hinted(url: &str, listener: &mut Option<Box<Listener>>, until: Instant) -> bool {
     let left = until.saturating_duration_since(Instant::now());
     match listener {

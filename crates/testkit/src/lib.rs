@@ -1,5 +1,5 @@
-//! What the tests of every room share: stores of each kind, a world with a clock one sets, and
-//! the macro that runs a test on every store. A dev-dependency only.
+//! Shared by the tests of every crate: stores of each kind, a world with a settable clock, and the
+//! macro that runs a test on every store. A dev-dependency only.
 
 #![expect(clippy::expect_used, reason = "a test that cannot set itself up should stop")]
 

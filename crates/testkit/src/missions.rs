@@ -1,4 +1,4 @@
-//! Missions for tests, made by the operations that make them.
+//! Missions for tests, created by the operations.
 
 use punchlist_core::mission::Standing;
 use punchlist_core::{Mission, Role};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::World;
 
-/// The mission that the examples of the catalogue speak of, with one metric of each standing.
+/// The mission of the catalogue's examples, with one metric of each status.
 #[must_use]
 pub fn developer_experience() -> Value {
     json!({
@@ -30,7 +30,7 @@ pub fn developer_experience() -> Value {
 }
 
 impl World {
-    /// Makes a mission, or brings it up to this file, in the project `test`.
+    /// Creates a mission, or updates it to this file, in the project `test`.
     pub fn mission(&self, file: Value, directory: Option<&str>) -> Mission {
         let mut operator = self.envelope(Role::Operator);
         operator.context.directory = directory.map(str::to_owned);
@@ -43,7 +43,7 @@ impl World {
         found.expect("the mission reads").expect("the mission")
     }
 
-    /// Lets a mission, or one pillar of it, rest or go on.
+    /// Pauses or resumes a mission or one of its pillars.
     pub fn stand(&self, slug: &str, pillar: Option<&str>, status: Standing) {
         let name = match status {
             Standing::Paused => "mission_pause",

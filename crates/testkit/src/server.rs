@@ -1,7 +1,7 @@
-//! A PostgreSQL server of one test's own, for what must not be done to the one all tests share.
+//! A PostgreSQL server for a single test, for actions that must not affect the shared server.
 //!
-//! It ends with the test and leaves no process and no folder behind, however the test ends. The
-//! server's programs are not installed here: `cargo xtask test` does that, and a missing one is a
+//! It ends with the test and leaves no process and no folder behind, however the test ends. This
+//! file does not install the server's programs: `cargo xtask test` does, and a missing program is a
 //! failure, never a skip.
 
 use punchlist_store::Target;
@@ -10,7 +10,7 @@ use throwaway::{Commits, Throwaway};
 
 use crate::TestStore;
 
-/// A server whose commits are durable, as those of a real one are.
+/// A server whose commits are durable, as on a real one.
 #[derive(Debug)]
 pub struct OwnServer(Throwaway);
 
@@ -23,13 +23,13 @@ impl OwnServer {
         Self(Throwaway::start(&programs, Commits::Durable).expect("a server of the test's own"))
     }
 
-    /// A store on it; there is one on each server.
+    /// The store on this server; there is one on each server.
     #[must_use]
     pub fn store(&self) -> TestStore {
         TestStore::at(Target::Postgres(self.0.url()))
     }
 
-    /// Stops it and starts it again; returns when it answers.
+    /// Stops and restarts it; returns when it accepts connections.
     pub fn restart(&mut self, restart: Restart) {
         self.0.restart(restart).expect("the server comes back");
     }

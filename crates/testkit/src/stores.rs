@@ -1,7 +1,7 @@
-//! Stores for tests: a SQLite file, SQLite in memory, PostgreSQL in a schema of its own.
+//! Stores for tests: a SQLite file, SQLite in memory, PostgreSQL in its own schema.
 //!
-//! A missing PostgreSQL is a failure, never a skip: `cargo xtask test` brings a server, and
-//! `cargo xtask with-postgres CMD` does for a single run.
+//! A missing PostgreSQL is a failure, never a skip: `cargo xtask test` starts a server, and `cargo
+//! xtask with-postgres CMD` does so for a single run.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,7 +10,7 @@ use postgres::{Client, NoTls};
 use punchlist_store::{Options, Store, Target};
 use tempfile::TempDir;
 
-/// The variable that names the server for tests.
+/// The variable with the URL of the test server.
 pub const POSTGRES: &str = "PUNCHLIST_TEST_POSTGRES";
 
 /// The kinds of store there are.
@@ -21,7 +21,7 @@ pub enum Backend {
     Postgres,
 }
 
-/// A place for a store that goes away with the test.
+/// A store that is deleted with the test.
 #[derive(Debug)]
 pub struct TestStore {
     target: Target,
@@ -47,7 +47,7 @@ impl TestStore {
         }
     }
 
-    /// A place that somebody else makes and clears away.
+    /// A store that the caller creates and deletes.
     #[must_use]
     pub const fn at(target: Target) -> Self {
         Self { target, _folder: None, _schema: None }
@@ -58,7 +58,7 @@ impl TestStore {
         &self.target
     }
 
-    /// What `--db` takes for it.
+    /// The value of `--db` for it.
     #[must_use]
     pub fn url(&self) -> String {
         match &self.target {
@@ -88,7 +88,7 @@ impl TestStore {
     }
 }
 
-/// The server's URL.
+/// The URL of the test server.
 #[must_use]
 pub fn postgres_url() -> String {
     std::env::var(POSTGRES).unwrap_or_else(|_| {
@@ -96,7 +96,7 @@ pub fn postgres_url() -> String {
     })
 }
 
-/// A schema of its own on the shared server, dropped with the test.
+/// A schema on the shared server, dropped with the test.
 #[derive(Debug)]
 struct Schema {
     name: String,
@@ -120,7 +120,7 @@ impl Schema {
 
 impl Drop for Schema {
     fn drop(&mut self) {
-        // A test that failed may have lost the server; that is not this schema's news to tell.
+        // A failed test may have lost the server; that error is not reported here.
         if let Ok(mut client) = Client::connect(&postgres_url(), NoTls) {
             drop(client.batch_execute(&format!("DROP SCHEMA IF EXISTS {} CASCADE", self.name)));
         }
@@ -154,7 +154,7 @@ macro_rules! on_every_store {
     };
 }
 
-/// The same for what needs a store that outlives its `Store`: a file and PostgreSQL.
+/// Like `on_every_store`, for tests whose store must outlive its `Store`: a file and PostgreSQL.
 #[macro_export]
 macro_rules! on_every_lasting_store {
     ($($name:ident),+ $(,)?) => {

@@ -1,4 +1,4 @@
-//! A world for tests: operations on one store, with a clock one sets and callers of any role.
+//! A world for tests: operations on one store, with a settable clock and callers of any role.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::{Backend, TestStore};
 
-/// Operations on one store of their own.
+/// Operations on a store of their own.
 #[derive(Debug)]
 pub struct World {
     pub ops: Ops,
@@ -57,7 +57,7 @@ impl World {
         }
     }
 
-    /// Calls an operation as `root` in the usual turn.
+    /// Calls an operation as `root`, in the default turn.
     pub fn call(&self, name: &str, input: Value) -> Result<Value, Error> {
         self.call_in(&self.envelope(Role::Root), name, input)
     }
@@ -66,18 +66,18 @@ impl World {
         self.ops.call(find(name)?, envelope, input)
     }
 
-    /// A plan `docs/plans/auth.md` on `main` with these tasks, until plans can be imported: made as
-    /// operations make lists, by command and event. Gives the ids in order.
+    /// A plan `docs/plans/auth.md` on `main` with these tasks, built from commands and events as
+    /// the operations do. Returns the ids in order.
     #[must_use]
     pub fn plan(&self, titles: &[&str]) -> Vec<String> {
         let (branch, plan_file) = ("main".to_owned(), "docs/plans/auth.md".to_owned());
         self.list(Scope::Plan { branch, plan_file }, titles)
     }
 
-    /// A list of any kind with these items.
+    /// A list of any kind with these items; returns their ids in order.
     #[must_use]
     pub fn list(&self, scope: Scope, titles: &[&str]) -> Vec<String> {
-        // Some event first, so that the project is there.
+        // Any event first, so that the project exists.
         self.call("create_todo", serde_json::json!({ "items": [{ "title": "first" }] }))
             .expect("the project opens");
         let now = self.now;
@@ -120,8 +120,8 @@ impl World {
 
     /// The log of the project from the start.
     ///
-    /// On PostgreSQL a test that runs beside this one may hold the horizon back for a moment, so
-    /// it is read again until it holds at least `count` events, for a bounded time.
+    /// On PostgreSQL a concurrent test may hold back the horizon for a moment, so the log is read
+    /// again until it has at least `count` events, for a limited time.
     #[must_use]
     pub fn log(&self, count: usize) -> Vec<Value> {
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
@@ -138,8 +138,8 @@ impl World {
         }
     }
 
-    /// The whole log, however long it is: the table says how much there is to wait for, where the
-    /// log itself holds back what others might still overtake.
+    /// The whole log. It waits until all events in the table are visible, because the log hides
+    /// events that others might still overtake.
     pub fn whole_log(&self) -> Vec<Value> {
         let written = self.ops.store().expect("the store opens").read(|tx| {
             let count = punchlist_store::sql!("SELECT count(*) FROM events");

@@ -131,7 +131,7 @@ fn project(globals: &Globals, file: Option<&Path>, force: bool) -> Result<(), Fa
         return Ok(output::print(&output::escaped(&text))?);
     };
     if file.exists() && !force {
-        let instead = "name a file that does not exist, or say --force";
+        let instead = "name a file that does not exist, or use --force";
         return Err(punchlist_ops::Error::FileExists { file: file.to_owned(), instead }.into());
     }
     let (unfinished, mut made) = Unfinished::create(file).map_err(punchlist_ops::Error::from)?;

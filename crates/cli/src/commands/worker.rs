@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use punchlist_core::authority::Action;
-use punchlist_engine::agent::Toolshed;
+use punchlist_engine::agent::ConfiguredTools;
 use punchlist_engine::model::Shelf;
-use punchlist_engine::worker::HANDS;
+use punchlist_engine::worker::JOBS;
 use punchlist_engine::{Done, Pump, Worker};
 use serde_json::{Value, json};
 
@@ -58,13 +58,13 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let models = Shelf::default();
     let telemetry = caller::telemetry();
     let config = settings::read()?.config;
-    let tools = Toolshed::new(&ops, &config, caller::folder(), &caller::ticking);
+    let tools = ConfiguredTools::new(&ops, &config, caller::folder(), &caller::ticking);
     let listened = |told: std::io::Result<()>| {
         if told.is_err() {
             nobody_listens.store(true, Ordering::Relaxed);
         }
     };
-    let told = telemetry.beside(|live| listened(live::tell(globals, live)));
+    let observer = telemetry.beside(|live| listened(live::tell(globals, live)));
     ops.may_serve(&envelope.actor, envelope.proof, Action::Serve, "worker")?;
     let worker = Worker {
         executor: Some(&envelope.actor),
@@ -73,8 +73,8 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         models: &models,
         outside: &tools,
         pump: Pump::default(),
-        hands: matches.get_one::<u16>("jobs").map_or(HANDS, |jobs| usize::from(*jobs)),
-        told: &told,
+        jobs: matches.get_one::<u16>("jobs").map_or(JOBS, |jobs| usize::from(*jobs)),
+        observer: &observer,
         clock: &caller::ticking,
         is_stopped: &|| stop.asked() || nobody_listens.load(Ordering::Relaxed),
         report: &|done| listened(tell(globals, &done)),

@@ -64,7 +64,9 @@ fn words(operation: &str, answer: &Value, now: Time) -> Option<String> {
         "drive_pause" => sessions::bound("Paused", answer),
         "drive_resume" => sessions::bound("Resumed", answer),
         "run_list" => runs::listed(answer, now),
-        "run_start" | "run_show" | "run_begin" | "run_step" => runs::shown(answer, now),
+        "run_start" | "run_show" | "run_begin" | "run_take" | "run_step" => {
+            runs::shown(answer, now)
+        }
         "run_stop" => runs::stopped(answer),
         "session_promote" => sessions::promoted(answer),
         "session_send_to_agent" => sessions::sent(answer),

@@ -46,8 +46,8 @@ fn a_backup_comes_back_after_more_has_happened() {
     let (exit, refused) = at_terminal(&restore);
     let expected = json!({
         "code": "would_lose_events",
-        "message": format!("the store has 2 events that the backup has not, since {NOW}"),
-        "hint": "say --yes to lose them; the store as it is will be kept beside it",
+        "message": format!("the backup lacks 2 events of the store, since {NOW}"),
+        "hint": "use --yes to lose them; the current store is kept next to it",
         "events": 2, "since": NOW,
     });
     assert_eq!((exit, &refused["error"]), (Some(1), &expected));

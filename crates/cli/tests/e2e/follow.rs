@@ -148,7 +148,7 @@ fn waiting_for_nothing_ends_with_a_timeout() {
         let error = place.punch(["wait", "--timeout", timeout, "--json"]).refusal(1);
         let expected = json!({
             "code": "timeout",
-            "message": format!("nothing that was waited for happened within {timeout}"),
+            "message": format!("timed out after {timeout}: no matching event"),
             "hint": "wait again with --after 3, or longer with --timeout",
             "after": timeout, "cursor": 3,
         });

@@ -124,7 +124,7 @@ fn a_stolen_token_is_worth_nothing_once_it_is_revoked() {
     assert_eq!(place.log_length(), before);
     for nonsense in ["hello", "punch_1234"] {
         let refused = with(place.punch(["status", "--json"]), nonsense).refusal(4);
-        assert_eq!(refused["message"], "the token is not one of ours");
+        assert_eq!(refused["message"], "the token is malformed");
     }
 }
 

@@ -198,7 +198,7 @@ fn a_file_is_private_whole_and_never_overwritten_unasked() {
     let (exit, refused) = at_terminal(&export_to(&place, &file));
     let expected = json!({
         "code": "file_exists", "message": format!("{} exists already", file.display()),
-        "hint": "name a file that does not exist, or say --force", "file": file,
+        "hint": "name a file that does not exist, or use --force", "file": file,
     });
     assert_eq!((exit, &refused["error"]), (Some(1), &expected));
     assert_eq!(fs::read(&file).unwrap(), b"mine");
@@ -311,7 +311,7 @@ fn a_bad_export_changes_nothing(backend: Backend) {
     let again = import(&other, &file).refusal(1);
     let expected = json!({
         "code": "store_not_empty", "message": "the store is not empty",
-        "hint": "name a store that is empty, or not there yet, with --db",
+        "hint": "name an empty or new store with --db",
     });
     assert_eq!(again, expected);
     let other_way = import(&place, &file).refusal(4);

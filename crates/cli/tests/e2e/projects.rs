@@ -204,3 +204,31 @@ fn each_write_ends_where_it_was_addressed() {
     assert_eq!(steps("2"), ["a2", "by a person"]);
     assert_eq!(steps("3"), ["a3"]);
 }
+
+/// git runs commands that a repository's configuration names when it fetches a missing object. An
+/// agent that can write `.git/config` must not get a command run with the operator's token.
+#[test]
+fn a_hostile_git_configuration_runs_nothing() {
+    let place = Place::sqlite();
+    let operator = place.operator();
+    let folder = place.home().join("hostile");
+    fs::create_dir(&folder).unwrap();
+    git(&folder, &["init", "-q", "-b", "main"]);
+    let trap = place.home().join("trap");
+    let config = format!(
+        "[core]\n\trepositoryformatversion = 1\n\tsshCommand = \"sh -c 'env > {}'\"\n\
+         [extensions]\n\tpartialClone = evil\n\
+         [protocol \"ssh\"]\n\tallow = always\n\
+         [remote \"evil\"]\n\turl = ssh://127.0.0.1/x\n\tpromisor = true\n",
+        trap.display()
+    );
+    fs::write(folder.join(".git/config"), config).unwrap();
+    fs::write(folder.join(".git/refs/heads/main"), format!("{}\n", "1".repeat(40))).unwrap();
+    let shown = at(&place, &folder, &["status", "--json"]).with(&operator).answer();
+    assert_eq!(shown["project"], "hostile");
+    // A detached HEAD is looked up among the branches.
+    fs::write(folder.join(".git/HEAD"), format!("{}\n", "1".repeat(40))).unwrap();
+    fs::write(folder.join("plan.md"), "# Plan\n- [ ] a\n").unwrap();
+    at(&place, &folder, &["plan", "import", "plan.md", "--json"]).with(&operator).run();
+    assert!(!trap.exists(), "{}", fs::read_to_string(&trap).unwrap_or_default());
+}

@@ -40,8 +40,8 @@ fn told(after: i64, last: i64) -> Value {
     json!({
         "code": "reset_required",
         "message": format!(
-            "the log does not go on from event {after}: the store was restored, or its log cut, \
-             since that number was given out"
+            "the log does not continue from event {after}: the store was restored, or its log cut, \
+             since then"
         ),
         "hint": format!("read the state again, then the log with --after {last}"),
         "after": after, "lastSeq": last,
@@ -103,7 +103,7 @@ fn a_cursor_from_before_a_restore_is_refused_for_ever() {
         }
         let input = json!({ "after": lost });
         let shown = place.punch(["call", "event_list", &input.to_string()]).run();
-        let said = format!("error [reset_required]: the log does not go on from event {lost}:");
+        let said = format!("error [reset_required]: the log does not continue from event {lost}:");
         assert!(shown.exit == Some(1) && shown.remarks().starts_with(&said), "{shown:?}");
     }
     assert_eq!(place.punch(["wait", "--after", "6", "--json"]).answer()["cursor"], 12);

@@ -1,10 +1,10 @@
 //! Our own client against our own server: an agent's tools over MCP, from the real binary.
 
 use punchlist_engine::model::Cancel;
-use punchlist_engine::tools::{Outside, Toolbox};
+use punchlist_engine::tools::AgentTools;
 use punchlist_ops::config::{Config, Origin};
 use punchlist_testkit::{Backend, on_every_lasting_store};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{PUNCH, Place};
 
@@ -17,7 +17,7 @@ fn a_server_of_ours_serves_our_client(backend: Backend) {
         json!(words)
     );
     let config = Config::default().read(&table, Origin::Project, place.home()).unwrap();
-    let boxed = Outside::new(&config, None, place.home());
+    let boxed = AgentTools::new(&config, None, place.home());
     let cancel = Cancel::default();
     let listed = boxed.list(&cancel);
     assert_eq!(boxed.faults(), Vec::<String>::new());
@@ -28,7 +28,8 @@ fn a_server_of_ours_serves_our_client(backend: Backend) {
     let made =
         boxed.call("mcp__punch__issue_create", &json!({ "title": "Over the wire" }), &cancel);
     assert!(!made.is_error, "{made:?}");
-    assert_eq!(made.structured.unwrap()["issue"]["number"], 1);
+    let answer: Value = serde_json::from_str(&made.text).unwrap();
+    assert_eq!(answer["issue"]["number"], 1);
     let issues = place.punch(["call", "issue_list", "--json"]).answer();
     assert_eq!(issues["issues"][0]["title"], "Over the wire");
     let wrong = boxed.call("mcp__punch__issue_create", &json!({ "titel": "x" }), &cancel);

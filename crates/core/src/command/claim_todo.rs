@@ -52,12 +52,7 @@ impl Draft<'_> {
             return Err(Refusal::EvidenceRequired { missing }.into());
         }
         let outcome = self.outcome(outcome)?;
-        let claim = Claim {
-            by: self.actor.principal.clone(),
-            at: self.now,
-            outcome,
-            evidence: evidence.to_vec(),
-        };
+        let claim = Claim::new(self.actor, self.now, outcome, evidence.to_vec());
         self.emit(TodoClaimed { todo_id, claim });
         Ok(())
     }

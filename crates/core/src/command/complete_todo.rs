@@ -75,9 +75,9 @@ impl Draft<'_> {
         let outcome = self.outcome(outcome)?;
         let todo = self.todo(todo_id)?;
         let started_at = todo.started_at.unwrap_or(self.now);
-        let own_claim = |claim: &crate::todo::Claim| claim.by == self.actor.principal;
+        let claim = todo.claim.as_deref();
         let self_accepted =
-            self.actor.role.is_agent() && todo.claim.as_deref().is_some_and(own_claim);
+            self.actor.role.is_agent() && claim.is_some_and(|claim| claim.is_own_of(self.actor));
         self.emit(TodoCompleted {
             todo_id,
             outcome,

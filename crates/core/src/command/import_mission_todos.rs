@@ -13,6 +13,7 @@ use super::NewTodo;
 use super::draft::Draft;
 use crate::authority::{Action, Denial, Verdict, authority};
 use crate::event::{TodoClaimed, TodoCreated};
+use crate::named::named;
 use crate::text::{Body, normalised};
 use crate::todo::Claim;
 use crate::{ListKind, Refusal, Refused, Status, Time, TodoKind, Warning};
@@ -36,43 +37,16 @@ pub struct OldTodo {
     pub completed_at: Option<Time>,
 }
 
-/// The statuses of the old schema and of the new one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum OldStatus {
-    Backlog,
-    Pending,
-    InProgress,
-    Completed,
-    Blocked,
-    Cancelled,
-}
-
-impl OldStatus {
-    pub const ALL: [Self; 6] = [
-        Self::Backlog,
-        Self::Pending,
-        Self::InProgress,
-        Self::Completed,
-        Self::Blocked,
-        Self::Cancelled,
-    ];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Backlog => "backlog",
-            Self::Pending => "pending",
-            Self::InProgress => "in_progress",
-            Self::Completed => "completed",
-            Self::Blocked => "blocked",
-            Self::Cancelled => "cancelled",
-        }
-    }
-
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.name() == text)
+named! {
+    /// The statuses of the old schema and of the new one.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+    pub enum OldStatus {
+        Backlog = "backlog",
+        Pending = "pending",
+        InProgress = "in_progress",
+        Completed = "completed",
+        Blocked = "blocked",
+        Cancelled = "cancelled",
     }
 }
 
@@ -125,8 +99,7 @@ impl Draft<'_> {
         let outcome = old.outcome.as_ref().map_or(NO_WORDS, Body::as_str).to_owned();
         match old.status {
             OldStatus::Completed => {
-                let (by, at) = (self.actor.principal.clone(), self.now);
-                let claim = Claim { by, at, outcome: Some(outcome.clone()), evidence: Vec::new() };
+                let claim = Claim::new(self.actor, self.now, Some(outcome.clone()), Vec::new());
                 self.emit(TodoClaimed { todo_id: id, claim });
                 let when =
                     old.completed_at.map(|at| format!("Completed at {at}, before the import."));

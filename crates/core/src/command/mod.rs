@@ -72,8 +72,11 @@ pub use unhold_todo::UnholdTodo;
 
 use serde::{Deserialize, Serialize};
 
-use crate::authority::Action;
-use crate::{Actor, Decision, Ids, Refusal, Refused, Snapshot, Time};
+use crate::authority::{Action, Verdict, authority};
+use crate::event::CommandRefused;
+use crate::{
+    Actor, Decision, Ids, ListKind, Refusal, Refused, Role, Snapshot, Time, TodoId, TodoKind,
+};
 use draft::Draft;
 
 macro_rules! commands {
@@ -170,6 +173,22 @@ pub fn decide(
     // On every accepted command, whatever it was: time alone can make an item ready.
     draft.keep_one_in_progress();
     Ok(draft.finish())
+}
+
+/// The line in the log for a try at judging an item, where the role never may.
+#[must_use]
+pub fn denied_try(
+    role: Role,
+    list: ListKind,
+    action: Action,
+    todo_id: TodoId,
+) -> Option<CommandRefused> {
+    let todo_kind = TodoKind::Step;
+    let Verdict::Deny(denial) = authority(role, list, todo_kind, action, false) else {
+        return None;
+    };
+    let refusal = Refusal::NotPermitted { role, action, list, todo_kind, denial };
+    Some(CommandRefused { todo_id, action, refusal, said: None })
 }
 
 impl Command {

@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Delegation;
 use crate::authority::{Action, Subject, may};
+use crate::command::NewTodo;
 use crate::event::ProposalDecided;
 use crate::issue::checklist::{Line, parse};
 use crate::text::{Content, Title};
-use crate::{Actor, Decision, Refusal, Refused, TodoKind};
+use crate::{By, Decide, Decision, Refusal, Refused, TodoKind};
 
 /// How many items a proposal may hold.
 const ITEMS_MAX: usize = 100;
@@ -38,6 +39,12 @@ pub struct ProposedItem {
     pub kind: TodoKind,
 }
 
+impl From<ProposedItem> for NewTodo {
+    fn from(item: ProposedItem) -> Self {
+        Self { kind: item.kind, phase: item.phase, ..Self::titled(item.content) }
+    }
+}
+
 /// What is said to a proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -49,20 +56,23 @@ pub enum ProposalDecision {
 }
 
 /// Decide on a proposal.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecideProposal {
     pub decision: ProposalDecision,
     /// With `modify`: what goes in.
     pub items: Option<Vec<ProposedItem>>,
 }
 
-impl DecideProposal {
+impl Decide for DecideProposal {
+    type On<'a> = &'a Delegation;
+    type Out = (Decision, Vec<ProposedItem>);
+
     /// The items to take in come back with the decision.
-    pub fn decide(
+    fn decide(
         &self,
-        delegation: &Delegation,
-        actor: &Actor,
-    ) -> Result<(Decision, Vec<ProposedItem>), Refused> {
+        delegation: Self::On<'_>,
+        By { actor, .. }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         let own = || actor.agent == delegation.parent_agent;
         if !may(actor, Subject::Delegation, Action::Decide, own) {
             return Err(

@@ -3,6 +3,8 @@
 //! Who works on it holds it by a lease, judged by the database's clock, which comes in with the
 //! command. A write that names another than the caller's current lease is refused and logged.
 
+use serde::{Deserialize, Serialize};
+
 use super::propose::{Proposal, proposal_in};
 use super::{ATTEMPTS_MAX, Delegation, DelegationState};
 use crate::authority::{Action, Subject, may, may_any, owns_delegation};
@@ -11,21 +13,21 @@ use crate::event::{
 };
 use crate::run::died;
 use crate::text::Body;
-use crate::{Actor, Decision, Lease, Refusal, Refused, Run, Time};
+use crate::{Actor, By, Decide, Decision, Lease, Refusal, Refused, Run, Time};
 
 /// Begin to work on a delegation, and hold it for so long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TakeDelegation {
     pub lease_s: i64,
     pub clock: Time,
 }
 
 /// End a delegation whose workers keep dying.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuryDelegation;
 
 /// Hold it for so long from now on; 0 seconds: give it back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeartbeatDelegation {
     pub epoch: i64,
     pub lease_s: i64,
@@ -33,7 +35,7 @@ pub struct HeartbeatDelegation {
 }
 
 /// Say what came of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportDelegation {
     pub report: Report,
     pub epoch: i64,
@@ -41,7 +43,7 @@ pub struct ReportDelegation {
 }
 
 /// What came of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Report {
     /// The words of the worker, and what it proposes; a proposal may also stand in the words.
     Done {
@@ -54,19 +56,21 @@ pub enum Report {
 }
 
 /// Call a delegation off.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CancelDelegation {
     pub reason: Option<Body>,
 }
 
-impl TakeDelegation {
+impl Decide for TakeDelegation {
+    type On<'a> = (&'a Delegation, Option<&'a Lease>);
+    type Out = (Decision, Lease);
+
     /// `lease`: what is remembered of whoever held it before.
-    pub fn decide(
-        self,
-        delegation: &Delegation,
-        lease: Option<&Lease>,
-        actor: &Actor,
-    ) -> Result<(Decision, Lease), Refused> {
+    fn decide(
+        &self,
+        (delegation, lease): Self::On<'_>,
+        By { actor, .. }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         if !may_any(actor.role, Subject::Delegation, Action::Take) {
             return Err(Refusal::MayNotDelegate { role: actor.role }.into());
         }
@@ -84,13 +88,15 @@ impl TakeDelegation {
     }
 }
 
-impl HeartbeatDelegation {
-    pub fn decide(
-        self,
-        delegation: &Delegation,
-        lease: Option<&Lease>,
-        actor: &Actor,
-    ) -> Result<Lease, Refused> {
+impl Decide for HeartbeatDelegation {
+    type On<'a> = (&'a Delegation, Option<&'a Lease>);
+    type Out = Lease;
+
+    fn decide(
+        &self,
+        (delegation, lease): Self::On<'_>,
+        By { actor, .. }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         fence(delegation, lease, self.epoch, self.clock, actor)?;
         let until = self.clock.plus_seconds(self.lease_s);
         let holder = (self.lease_s > 0).then(|| actor.principal.clone());
@@ -98,41 +104,44 @@ impl HeartbeatDelegation {
     }
 }
 
-impl BuryDelegation {
+impl Decide for BuryDelegation {
+    type On<'a> = (&'a Delegation, Option<&'a Lease>, Option<&'a Run>);
+    type Out = Option<Decision>;
+
     /// None: somebody may still work on it. `lease`: what is remembered of whoever held it; `run`:
     /// the run it is worked on in, which counts the deaths without a step. Without a run every try
     /// counts: one that fails is tried once more.
-    #[must_use]
-    pub fn decide(
-        self,
-        delegation: &Delegation,
-        lease: Option<&Lease>,
-        run: Option<&Run>,
-    ) -> Option<Decision> {
+    fn decide(
+        &self,
+        (delegation, lease, run): Self::On<'_>,
+        _: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         if !has_died(delegation, lease) {
-            return None;
+            return Ok(None);
         }
         let deaths = match run.filter(|run| !run.is_over()) {
             Some(run) => i64::from(run.counters.deaths) + 1,
             None => delegation.attempts,
         };
         if deaths < ATTEMPTS_MAX {
-            return None;
+            return Ok(None);
         }
         let error = died(u32::try_from(deaths).unwrap_or(u32::MAX));
         let failed = DelegationFailed { delegation_id: delegation.id, error, again: false };
-        Some(Decision { events: vec![failed.into()], ..Decision::default() })
+        Ok(Some(Decision { events: vec![failed.into()], ..Decision::default() }))
     }
 }
 
-impl ReportDelegation {
+impl Decide for ReportDelegation {
+    type On<'a> = (&'a Delegation, Option<&'a Lease>);
+    type Out = (Decision, Lease);
+
     /// Gives the lease back with what came of it.
-    pub fn decide(
+    fn decide(
         &self,
-        delegation: &Delegation,
-        lease: Option<&Lease>,
-        actor: &Actor,
-    ) -> Result<(Decision, Lease), Refused> {
+        (delegation, lease): Self::On<'_>,
+        By { actor, .. }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         fence(delegation, lease, self.epoch, self.clock, actor)?;
         // What comes too late changes nothing, but that it came is kept (F-2).
         over(delegation).map_err(|refused| logged(delegation, refused.refusal))?;
@@ -154,8 +163,15 @@ impl ReportDelegation {
     }
 }
 
-impl CancelDelegation {
-    pub fn decide(&self, delegation: &Delegation, actor: &Actor) -> Result<Decision, Refused> {
+impl Decide for CancelDelegation {
+    type On<'a> = &'a Delegation;
+    type Out = Decision;
+
+    fn decide(
+        &self,
+        delegation: Self::On<'_>,
+        By { actor, .. }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         if !may(actor, Subject::Delegation, Action::Cancel, || owns_delegation(actor, delegation)) {
             return Err(Refusal::MayNotDelegate { role: actor.role }.into());
         }
@@ -250,6 +266,7 @@ fn over(delegation: &Delegation) -> Result<(), Refused> {
 mod tests {
     use super::*;
     use crate::Role;
+    use crate::decide::tests::decided;
     use crate::delegation::{Delegate, Mode, Review, apply_delegation};
     use crate::text::Title;
     use crate::{AgentPath, Event, Ids, ProjectId};
@@ -271,7 +288,8 @@ mod tests {
         let order =
             Delegate { kind, mission, rationale, mode, review, todo_id, conversation_id, run_id };
         let project = ProjectId::from(ids.ulid());
-        let decision = order.decide(project, None, &root, CLOCK, &mut ids).unwrap();
+        let decision =
+            order.decide((project, None), By { actor: &root, now: CLOCK, ids: &mut ids }).unwrap();
         let mut state = None;
         assert!(apply_delegation(&mut state, &decision.events[0], CLOCK));
         state.unwrap()
@@ -283,15 +301,16 @@ mod tests {
         let holder = actor("a");
         let mut state = Some(queued());
         let take = TakeDelegation { lease_s: 30, clock: CLOCK };
-        let (decision, lease) = take.decide(state.as_ref().unwrap(), None, &holder).unwrap();
+        let (decision, lease) = decided(&take, (state.as_ref().unwrap(), None), &holder).unwrap();
         apply_delegation(&mut state, &decision.events[0], CLOCK);
         let root = Actor::new(Role::Root, AgentPath::primary());
         let cancel = CancelDelegation { reason: None };
-        let decision = cancel.decide(state.as_ref().unwrap(), &root).unwrap();
+        let decision = decided(&cancel, state.as_ref().unwrap(), &root).unwrap();
         apply_delegation(&mut state, &decision.events[0], CLOCK);
         let report = Report::Done { result: Body::new("done").unwrap(), proposal: None };
         let report = ReportDelegation { report, epoch: 1, clock: CLOCK };
-        let refused = report.decide(state.as_ref().unwrap(), Some(&lease), &holder).unwrap_err();
+        let refused =
+            decided(&report, (state.as_ref().unwrap(), Some(&lease)), &holder).unwrap_err();
         assert_eq!(refused.refusal.code(), "delegation_over");
         assert!(matches!(refused.audit.as_deref(), Some(Event::DelegationRefused(_))));
     }
@@ -303,7 +322,7 @@ mod tests {
         let (holder, other) = (actor("a"), actor("b"));
         let take = TakeDelegation { lease_s: 30, clock: CLOCK };
         let remembered = Lease { holder: None, epoch: 4, until: CLOCK };
-        let (_, lease) = take.decide(&delegation, Some(&remembered), &holder).unwrap();
+        let (_, lease) = decided(&take, (&delegation, Some(&remembered)), &holder).unwrap();
         let until = CLOCK.plus_seconds(30);
         assert_eq!(lease, Lease { holder: Some("worker:a".into()), epoch: 5, until });
         for (lease, who, epoch, after_s, fits) in [
@@ -319,9 +338,10 @@ mod tests {
             let clock = CLOCK.plus_seconds(after_s);
             let error = Body::new("it broke").unwrap();
             let report = ReportDelegation { report: Report::Failed { error }, epoch, clock };
-            let reported = report.decide(&delegation, lease, who).map(|(_, lease)| lease.holder);
+            let reported =
+                decided(&report, (&delegation, lease), who).map(|(_, lease)| lease.holder);
             let renewed = HeartbeatDelegation { epoch, lease_s: 30, clock };
-            let renewed = renewed.decide(&delegation, lease, who).map(|lease| lease.until);
+            let renewed = decided(&renewed, (&delegation, lease), who).map(|lease| lease.until);
             if fits {
                 assert_eq!((reported, renewed), (Ok(None), Ok(clock.plus_seconds(30))));
                 continue;

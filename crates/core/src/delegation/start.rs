@@ -1,16 +1,18 @@
 //! Hand work on.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Delegation, DelegationState, Mode, Review};
 use crate::authority::{Action, Subject, Verdict, authority, may_any, owns};
 use crate::event::DelegationQueued;
 use crate::text::{Body, Title};
 use crate::{
-    Actor, AgentPath, ConversationId, Decision, DelegationId, Ids, List, ProjectId, Refusal,
-    Refused, RunId, Session, Snapshot, Time, TodoId, TodoKind,
+    Actor, AgentPath, By, ConversationId, Decide, Decision, DelegationId, List, ProjectId, Refusal,
+    Refused, RunId, Session, Snapshot, TodoId, TodoKind,
 };
 
 /// Hand work to a specialist.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delegate {
     pub kind: Title,
     pub mission: Body,
@@ -24,29 +26,15 @@ pub struct Delegate {
     pub run_id: Option<RunId>,
 }
 
-impl Delegate {
-    /// May the actor hand on an item of this list? Whoever has no business in it may not: what comes
-    /// back would be a claim in its name.
-    pub fn may_concern(list: &List, actor: &Actor) -> Result<(), Refusal> {
-        let (role, action, todo_kind) = (actor.role, Action::View, TodoKind::Step);
-        let owned = owns(actor, &Snapshot::empty(list.clone()), None);
-        match authority(role, list.kind(), todo_kind, action, owned) {
-            Verdict::Deny(denial) => {
-                let list = list.kind();
-                Err(Refusal::NotPermitted { role, action, list, todo_kind, denial })
-            }
-            _ => Ok(()),
-        }
-    }
+impl Decide for Delegate {
+    type On<'a> = (ProjectId, Option<&'a Session>);
+    type Out = Decision;
 
-    pub fn decide(
+    fn decide(
         &self,
-        project_id: ProjectId,
-        session: Option<&Session>,
-        actor: &Actor,
-        now: Time,
-        ids: &mut Ids,
-    ) -> Result<Decision, Refused> {
+        (project_id, session): Self::On<'_>,
+        By { actor, now, ids }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         if !may_any(actor.role, Subject::Delegation, Action::Create) {
             return Err(Refusal::MayNotDelegate { role: actor.role }.into());
         }
@@ -83,5 +71,21 @@ impl Delegate {
         };
         let events = vec![DelegationQueued { delegation: Box::new(delegation) }.into()];
         Ok(Decision { events, ..Decision::default() })
+    }
+}
+
+impl Delegate {
+    /// May the actor hand on an item of this list? Whoever has no business in it may not: what comes
+    /// back would be a claim in its name.
+    pub fn may_concern(list: &List, actor: &Actor) -> Result<(), Refusal> {
+        let (role, action, todo_kind) = (actor.role, Action::View, TodoKind::Step);
+        let owned = owns(actor, &Snapshot::empty(list.clone()), None);
+        match authority(role, list.kind(), todo_kind, action, owned) {
+            Verdict::Deny(denial) => {
+                let list = list.kind();
+                Err(Refusal::NotPermitted { role, action, list, todo_kind, denial })
+            }
+            _ => Ok(()),
+        }
     }
 }

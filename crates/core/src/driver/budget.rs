@@ -1,7 +1,6 @@
 //! What a run may use up, and what it has used.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Work;
@@ -68,11 +67,18 @@ impl Budget {
 }
 
 /// The tokens of one call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Spent {
+    /// Tokens that went in.
+    #[schemars(with = "i64")]
     pub input: u64,
+    /// Of these, the ones read from the maker's cache.
+    #[serde(default)]
+    #[schemars(with = "i64")]
     pub cached: u64,
+    /// Tokens that came out.
+    #[schemars(with = "i64")]
     pub output: u64,
 }
 
@@ -162,19 +168,16 @@ impl Counters {
         self.heard > self.answered
     }
 
-    /// The model was called, and asks for these tools.
-    pub fn replied(&mut self, spent: Spent, calls: impl Hash, has_calls: bool) {
+    /// The model was called, and asks for the tools of this fingerprint.
+    pub fn replied(&mut self, spent: Spent, calls: Option<u64>) {
         self.iterations = self.iterations.saturating_add(1);
         self.calls = self.calls.saturating_add(1);
         self.deaths = 0;
         self.spent(spent);
         self.context_tokens = spent.input.saturating_add(spent.output);
-        if !has_calls {
+        if calls.is_none() {
             return;
         }
-        let mut hasher = DefaultHasher::new();
-        calls.hash(&mut hasher);
-        let calls = Some(hasher.finish());
         self.repeats = if self.last_calls == calls { self.repeats.saturating_add(1) } else { 1 };
         self.last_calls = calls;
     }

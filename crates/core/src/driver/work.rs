@@ -1,9 +1,9 @@
 //! What the lists of a run hold for it, in one look.
 
 use std::collections::BTreeSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::StopReason;
+use super::fingerprint::Fingerprint;
 use crate::select::{self, First};
 use crate::todo::HoldKind;
 use crate::{ListKind, Snapshot, Status, Time, Todo, TodoId};
@@ -48,15 +48,15 @@ impl Work {
     #[must_use]
     pub fn of<'a>(lists: impl IntoIterator<Item = &'a Snapshot>, now: Time) -> Self {
         let mut work = Self::default();
-        let mut hasher = DefaultHasher::new();
+        let mut print = Fingerprint::new();
         for list in lists {
-            work.add(list, now, &mut hasher);
+            work.add(list, now, &mut print);
         }
-        work.fingerprint = hasher.finish();
+        work.fingerprint = print.finish();
         work
     }
 
-    fn add(&mut self, list: &Snapshot, now: Time, hasher: &mut DefaultHasher) {
+    fn add(&mut self, list: &Snapshot, now: Time, print: &mut Fingerprint) {
         let kind = list.list.kind();
         let mut loaded = 0;
         let mut above = BTreeSet::new();
@@ -94,7 +94,9 @@ impl Work {
             let is_handed_out = matches!(kind, ListKind::Turn | ListKind::Session)
                 && next.is_some_and(|next| next.id == id);
             let status = if is_handed_out { Status::InProgress } else { status };
-            (id, status, is_held, is_claimed).hash(hasher);
+            print.bytes(&id.to_bytes());
+            print.bytes(status.name().as_bytes());
+            print.bytes(&[u8::from(is_held), u8::from(is_claimed)]);
         }
         // A task with open tasks below it is not worked on itself (D-13).
         let above = above.iter().filter_map(|id| list.todos.get(id)).filter(in_view);
@@ -104,7 +106,7 @@ impl Work {
         let further = usize::try_from(settled).unwrap_or(usize::MAX).saturating_sub(loaded);
         self.total = self.total.saturating_add(further);
         self.settled = self.settled.saturating_add(further);
-        settled.hash(hasher);
+        print.number(settled);
         if self.next.is_none() {
             self.next = next.map(|todo| Next {
                 id: todo.id,

@@ -8,7 +8,7 @@ use super::permission::Allow;
 use super::{Gate, GateKind, GateState, Purpose, form};
 use crate::authority::{Action, Subject, may_any};
 use crate::event::{GateAnswerRefused, GateAnswered};
-use crate::{Actor, Decision, Issue, Place, Refusal, Refused, Snapshot, TodoKind};
+use crate::{Actor, By, Decide, Decision, Issue, Place, Refusal, Refused, Snapshot, TodoKind};
 
 /// What a person says to a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -19,7 +19,7 @@ pub enum GateDecision {
 }
 
 /// Answer a gate.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswerGate {
     pub decision: GateDecision,
     pub response: Option<Value>,
@@ -41,6 +41,31 @@ impl Gate {
             revision: None,
         };
         Decision { events: vec![answered.into()], ..Decision::default() }
+    }
+}
+
+impl Decide for AnswerGate {
+    type On<'a> = (&'a Gate, Option<i64>);
+    type Out = Decision;
+
+    /// `revision`: the issue's, after all that follows from the answer.
+    fn decide(
+        &self,
+        (gate, revision): Self::On<'_>,
+        By { actor, .. }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
+        self.check(gate, None, actor)?;
+        let answered = GateAnswered {
+            gate_id: gate.id,
+            state: match self.decision {
+                GateDecision::Resume => GateState::Resumed,
+                GateDecision::Refuse => GateState::Refused,
+            },
+            response: self.response(gate),
+            answered_by: actor.principal.clone(),
+            revision,
+        };
+        Ok(Decision { events: vec![answered.into()], ..Decision::default() })
     }
 }
 
@@ -129,27 +154,6 @@ impl AnswerGate {
             return Ok(());
         }
         Err(Refusal::UnclaimedCriteria { number: issue.number, criteria }.into())
-    }
-
-    /// `revision`: the issue's, after all that follows from the answer.
-    pub fn decide(
-        &self,
-        gate: &Gate,
-        actor: &Actor,
-        revision: Option<i64>,
-    ) -> Result<Decision, Refused> {
-        self.check(gate, None, actor)?;
-        let answered = GateAnswered {
-            gate_id: gate.id,
-            state: match self.decision {
-                GateDecision::Resume => GateState::Resumed,
-                GateDecision::Refuse => GateState::Refused,
-            },
-            response: self.response(gate),
-            answered_by: actor.principal.clone(),
-            revision,
-        };
-        Ok(Decision { events: vec![answered.into()], ..Decision::default() })
     }
 
     /// What is kept of it: of a permission how long it holds, however it was said.

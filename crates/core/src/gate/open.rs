@@ -1,5 +1,7 @@
 //! Ask a person: open a gate, or find the one that asks the same already.
 
+use serde::{Deserialize, Serialize};
+
 use serde_json::Value;
 
 use super::{Gate, GateKind, GateState, Purpose, form};
@@ -8,12 +10,12 @@ use crate::event::{GateCollected, GateOpened, GateSuperseded};
 use crate::issue::IssueStatus;
 use crate::text::{Body, normalised};
 use crate::{
-    Actor, Decision, GateId, Ids, Issue, ProjectId, Refusal, Refused, RunId, Session, Snapshot,
-    Status, Time, Todo, TodoKind,
+    By, Decide, Decision, GateId, Issue, ProjectId, Refusal, Refused, RunId, Session, Snapshot,
+    Status, Todo, TodoKind,
 };
 
 /// Ask for a person.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenGate {
     pub kind: GateKind,
     /// Of a checkpoint; none: a sign-off when every criterion is claimed, else a pause.
@@ -49,14 +51,15 @@ pub enum Asked {
     Answered(GateId, Decision),
 }
 
-impl OpenGate {
-    pub fn decide(
+impl Decide for OpenGate {
+    type On<'a> = &'a Ground<'a>;
+    type Out = Asked;
+
+    fn decide(
         &self,
-        ground: &Ground<'_>,
-        actor: &Actor,
-        now: Time,
-        ids: &mut Ids,
-    ) -> Result<Asked, Refused> {
+        ground: Self::On<'_>,
+        By { actor, now, ids }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         if !may_any(actor.role, Subject::Gate, Action::Ask) {
             return Err(Refusal::MayNotAsk { role: actor.role }.into());
         }
@@ -129,7 +132,9 @@ impl OpenGate {
         let events = vec![GateOpened { gate: Box::new(gate) }.into()];
         Ok(Asked::New { opened: Decision { events, ..Decision::default() }, superseded })
     }
+}
 
+impl OpenGate {
     fn purpose(&self, ground: &Ground<'_>) -> Result<Option<Purpose>, Refused> {
         if self.kind != GateKind::Checkpoint {
             return Ok(None);

@@ -4,14 +4,16 @@
 //! agent, its tool, and the definition of the tool that the person saw. Whoever changes what the
 //! tool does is asked again.
 
+use serde::{Deserialize, Serialize};
+
 use serde_json::{Value, json};
 
 use super::{Gate, GateKind, GateState};
 use crate::authority::{Action, Denial, Subject, Verdict, judge, may_any};
 use crate::event::{GateAnswerRefused, GateOpened, PermissionRevoked};
 use crate::text::Title;
-use crate::{Actor, AgentPath, Decision, GateId, Ids, Issue, ProjectId, Refusal, Refused};
-use crate::{RunId, Session, Time};
+use crate::{AgentPath, By, Decide, Decision, GateId, Issue, ProjectId, Refusal, Refused};
+use crate::{RunId, Session};
 
 /// For how long permission is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +48,7 @@ impl Allow {
 }
 
 /// Ask whether an agent may call an outside tool.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AskPermission {
     pub tool: Title,
     /// Who wants to call it.
@@ -83,14 +85,15 @@ pub enum Permitted {
     New(Decision),
 }
 
-impl AskPermission {
-    pub fn decide(
+impl Decide for AskPermission {
+    type On<'a> = &'a PermissionGround<'a>;
+    type Out = Permitted;
+
+    fn decide(
         &self,
-        ground: &PermissionGround<'_>,
-        actor: &Actor,
-        now: Time,
-        ids: &mut Ids,
-    ) -> Result<Permitted, Refused> {
+        ground: Self::On<'_>,
+        By { actor, now, ids }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         let is_own = self.agent.is_within(&actor.agent);
         match judge(actor.role, Subject::Permission, Action::Ask, is_own) {
             Verdict::Allow => {}
@@ -137,7 +140,9 @@ impl AskPermission {
         let events = vec![GateOpened { gate: Box::new(gate) }.into()];
         Ok(Permitted::New(Decision { events, ..Decision::default() }))
     }
+}
 
+impl AskPermission {
     /// Does this gate ask about this very call? One whose permission was taken back does not.
     fn is_asked_by(&self, gate: &Gate) -> bool {
         let part = |name: &str| gate.details.get(name).and_then(Value::as_str);
@@ -190,11 +195,18 @@ pub fn standing<'g>(gates: &'g [Gate], definition: &Value) -> Option<&'g Gate> {
 }
 
 /// Take a standing permission back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RevokePermission {}
 
-impl RevokePermission {
-    pub fn decide(self, gate: &Gate, actor: &Actor, now: Time) -> Result<Decision, Refused> {
+impl Decide for RevokePermission {
+    type On<'a> = &'a Gate;
+    type Out = Decision;
+
+    fn decide(
+        &self,
+        gate: Self::On<'_>,
+        By { actor, now, .. }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         if !may_any(actor.role, Subject::Permission, Action::Revoke) {
             let refusal = Refusal::MayNotAnswer { role: actor.role };
             let audit = GateAnswerRefused { gate_id: gate.id, refusal: refusal.clone() };

@@ -3,9 +3,10 @@
 //! An agent must give the exact text (white space collapsed, case kept). A person may be
 //! brief: other case, or a part that only one item has. Nobody is guessed for.
 
+use crate::authority::{Action, Subject, may_any};
 use crate::select::ordered;
 use crate::text::normalised;
-use crate::{Refusal, Snapshot, Todo, TodoId, TodoKind};
+use crate::{Refusal, Role, Snapshot, Todo, TodoId, TodoKind};
 
 /// How many near texts a miss names.
 const NEAR_MAX: usize = 3;
@@ -17,6 +18,17 @@ pub enum Precision {
     Exact,
     /// For people at a command line.
     Brief,
+}
+
+impl Precision {
+    /// A person may be brief, an agent gives the exact text (K-24).
+    #[must_use]
+    pub fn of(role: Role) -> Self {
+        match may_any(role, Subject::Issue, Action::Abbreviate) {
+            true => Self::Brief,
+            false => Self::Exact,
+        }
+    }
 }
 
 /// The item a text means: an open one before a settled one.

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Issue, IssueStatus, Likeness, keeper};
 use crate::authority::{Action, Subject};
 use crate::event::IssueCreated;
 use crate::text::{Body, Title, or_empty};
-use crate::{Actor, Decision, Ids, IssueId, ProjectId, Refusal, Refused, Time};
+use crate::{By, Decide, Decision, IssueId, ProjectId, Refusal, Refused};
 
 /// File a new issue.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CreateIssue {
     pub title: Title,
     pub body: Option<Body>,
@@ -27,14 +29,15 @@ pub struct Ground {
     pub neighbours: Vec<Issue>,
 }
 
-impl CreateIssue {
-    pub fn decide(
+impl Decide for CreateIssue {
+    type On<'a> = &'a Ground;
+    type Out = Decision;
+
+    fn decide(
         &self,
-        ground: &Ground,
-        actor: &Actor,
-        now: Time,
-        ids: &mut Ids,
-    ) -> Result<Decision, Refused> {
+        ground: Self::On<'_>,
+        By { actor, now, ids }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         keeper(actor, Subject::Issue, Action::Create, || true)?;
         if !self.force_new {
             self.check_new(ground)?;
@@ -57,7 +60,9 @@ impl CreateIssue {
         let events = vec![IssueCreated { issue: Box::new(issue) }.into()];
         Ok(Decision { events, ..Decision::default() })
     }
+}
 
+impl CreateIssue {
     /// What it says, to find those that say the same.
     #[must_use]
     pub fn likeness(&self) -> Likeness {
@@ -86,7 +91,7 @@ impl CreateIssue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AgentPath, Event, Role};
+    use crate::{Actor, AgentPath, Event, Ids, Role, Time};
 
     const NOW: Time = Time::from_micros(1_763_193_600_000_000);
 
@@ -104,7 +109,7 @@ mod tests {
         };
         let command = CreateIssue { title: Title::new(title).unwrap(), body: None, force_new };
         let actor = Actor::new(role, AgentPath::primary());
-        match command.decide(&ground, &actor, NOW, &mut ids) {
+        match command.decide(&ground, By { actor: &actor, now: NOW, ids: &mut ids }) {
             Err(refused) => Err(refused.refusal),
             Ok(decision) => match decision.events.as_slice() {
                 [Event::IssueCreated(IssueCreated { issue })] => Ok(Issue::clone(issue)),

@@ -1,18 +1,23 @@
 //! Let an issue rest until a date; it comes back by itself (P-27).
 
+use serde::{Deserialize, Serialize};
+
 use super::{Issue, keeper};
 use crate::authority::{Action, Subject};
 use crate::event::IssueDeferred;
-use crate::{Actor, Decision, Refused, Time};
+use crate::{By, Decide, Decision, Refused, Time};
 
 /// Rest until a date; none: come back at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeferIssue {
     pub until: Option<Time>,
 }
 
-impl DeferIssue {
-    pub fn decide(self, issue: &Issue, actor: &Actor) -> Result<Decision, Refused> {
+impl Decide for DeferIssue {
+    type On<'a> = &'a Issue;
+    type Out = Decision;
+
+    fn decide(&self, issue: Self::On<'_>, By { actor, .. }: By<'_>) -> Result<Self::Out, Refused> {
         keeper(actor, Subject::Issue, Action::Defer, || true)?;
         if issue.defer_until == self.until {
             return Ok(Decision::default());

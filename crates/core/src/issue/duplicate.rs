@@ -1,37 +1,33 @@
 //! Close an issue because another says the same: the link, the move and the note are one act (K-44).
 
-use super::link::{Link, LinkIssues, LinkKind};
+use serde::{Deserialize, Serialize};
+
+use super::link::{LinkIssues, LinkKind, Linking};
 use super::transition::{Closing, TransitionIssue};
-use super::{Issue, IssueStatus, ledger};
+use super::{IssueStatus, ledger};
 use crate::text::Body;
-use crate::{Actor, Decision, Ids, Refusal, Refused, Time};
+use crate::{By, Decide, Decision, Refusal, Refused};
 
 /// Reject an issue as a duplicate of another.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CloseAsDuplicate {
     pub note: Option<Body>,
 }
 
-impl CloseAsDuplicate {
-    /// `links`: those between the two, whichever way.
-    pub fn decide(
+impl Decide for CloseAsDuplicate {
+    type On<'a> = Linking<'a>;
+    type Out = Decision;
+
+    fn decide(
         &self,
-        (issue, of): (&Issue, &Issue),
-        links: &[Link],
-        actor: &Actor,
-        now: Time,
-        ids: &mut Ids,
-    ) -> Result<Decision, Refused> {
+        on: Self::On<'_>,
+        By { actor, now, ids }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
+        let Linking { from: issue, to: of, .. } = on;
         let status = IssueStatus::Rejected;
         let moving = TransitionIssue { status, reason: self.note.clone(), confirm: false };
-        let mut decision = moving.decide(issue, actor, Closing::default(), now, ids)?;
-        match (LinkIssues { kind: LinkKind::DuplicateOf }).decide(
-            (issue, of),
-            links,
-            actor,
-            now,
-            ids,
-        ) {
+        let mut decision = moving.decide((issue, Closing::default()), By { actor, now, ids })?;
+        match (LinkIssues { kind: LinkKind::DuplicateOf }).decide(on, By { actor, now, ids }) {
             Ok(linked) => decision.events.extend(linked.events),
             Err(Refused { refusal: Refusal::AlreadyLinked { .. }, .. }) => {}
             Err(refused) => return Err(refused),

@@ -9,34 +9,19 @@ use serde::{Deserialize, Serialize};
 use super::{Issue, Part, keeper};
 use crate::authority::{Action, Subject};
 use crate::event::{ChecklistChanged, IssueUpdated};
+use crate::named::named;
 use crate::text::Body;
 use crate::{
-    Actor, Command, Decision, Event, Ids, IssueId, Refused, Snapshot, Time, Todo, TodoId, TodoKind,
-    UpdateId,
+    Actor, By, Command, Decide, Decision, Event, Ids, IssueId, Refused, Snapshot, Time, Todo,
+    TodoId, TodoKind, UpdateId,
 };
 
-/// Who speaks in the ledger.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum UpdateKind {
-    Comment,
-    SystemNote,
-}
-
-impl UpdateKind {
-    pub const ALL: [Self; 2] = [Self::Comment, Self::SystemNote];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Comment => "comment",
-            Self::SystemNote => "system_note",
-        }
-    }
-
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == text)
+named! {
+    /// Who speaks in the ledger.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum UpdateKind {
+        Comment = "comment",
+        SystemNote = "system_note",
     }
 }
 
@@ -53,19 +38,20 @@ pub struct IssueUpdate {
 }
 
 /// Say something about an issue.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommentIssue {
     pub text: Body,
 }
 
-impl CommentIssue {
-    pub fn decide(
+impl Decide for CommentIssue {
+    type On<'a> = &'a Issue;
+    type Out = Decision;
+
+    fn decide(
         &self,
-        issue: &Issue,
-        actor: &Actor,
-        now: Time,
-        ids: &mut Ids,
-    ) -> Result<Decision, Refused> {
+        issue: Self::On<'_>,
+        By { actor, now, ids }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         keeper(actor, Subject::Issue, Action::Comment, || true)?;
         let text = self.text.as_str().to_owned();
         let event = line(issue.id, UpdateKind::Comment, text, actor, now, ids);

@@ -3,37 +3,27 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Issue, keeper};
+use super::{Issue, IssueStatus, keeper};
 use crate::authority::{Action, Subject};
 use crate::event::{IssueLinked, IssueUnlinked};
-use crate::{Actor, Decision, Ids, IssueId, LinkId, ProjectId, Refusal, Refused, Time};
+use crate::named::named;
+use crate::{By, Decide, Decision, IssueId, LinkId, ProjectId, Refusal, Refused, Time};
 
-/// How one issue stands to another.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum LinkKind {
-    ChildOf,
-    DuplicateOf,
-    BlockedBy,
-    /// The same from both sides.
-    RelatesTo,
+named! {
+    /// How one issue stands to another.
+    #[derive(
+        Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    )]
+    pub enum LinkKind {
+        ChildOf = "child_of",
+        DuplicateOf = "duplicate_of",
+        BlockedBy = "blocked_by",
+        /// The same from both sides.
+        RelatesTo = "relates_to",
+    }
 }
 
 impl LinkKind {
-    pub const ALL: [Self; 4] = [Self::ChildOf, Self::DuplicateOf, Self::BlockedBy, Self::RelatesTo];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::ChildOf => "child_of",
-            Self::DuplicateOf => "duplicate_of",
-            Self::BlockedBy => "blocked_by",
-            Self::RelatesTo => "relates_to",
-        }
-    }
-
     /// How it reads from the other issue: computed, never stored (K-42).
     #[must_use]
     pub const fn inverse(self) -> &'static str {
@@ -43,11 +33,6 @@ impl LinkKind {
             Self::BlockedBy => "blocks",
             Self::RelatesTo => "relates_to",
         }
-    }
-
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == text)
     }
 }
 
@@ -73,28 +58,42 @@ impl Link {
     }
 }
 
+/// Is an issue below this one, and open? Closing this one lists it and does not touch it (Q-K6).
+/// `outgoing`: the link is kept on this issue's side.
+#[must_use]
+pub const fn is_open_child(kind: LinkKind, outgoing: bool, status: IssueStatus) -> bool {
+    matches!(kind, LinkKind::ChildOf) && !outgoing && !status.is_closed()
+}
+
+/// Two issues, and the links between them, whichever way.
+#[derive(Clone, Copy, Debug)]
+pub struct Linking<'a> {
+    pub from: &'a Issue,
+    pub to: &'a Issue,
+    pub links: &'a [Link],
+}
+
 /// Link two issues.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkIssues {
     pub kind: LinkKind,
 }
 
 /// Take a link back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnlinkIssues {
     pub kind: LinkKind,
 }
 
-impl LinkIssues {
-    /// `links`: those between these two issues, whichever way.
-    pub fn decide(
-        self,
-        (from, to): (&Issue, &Issue),
-        links: &[Link],
-        actor: &Actor,
-        now: Time,
-        ids: &mut Ids,
-    ) -> Result<Decision, Refused> {
+impl Decide for LinkIssues {
+    type On<'a> = Linking<'a>;
+    type Out = Decision;
+
+    fn decide(
+        &self,
+        Linking { from, to, links }: Self::On<'_>,
+        By { actor, now, ids }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         keeper(actor, Subject::Issue, Action::Link, || true)?;
         if from.id == to.id {
             return Err(Refusal::SelfLink { number: from.number }.into());
@@ -118,12 +117,23 @@ impl LinkIssues {
 }
 
 impl UnlinkIssues {
-    pub fn decide(
-        self,
-        (from, to): (&Issue, &Issue),
-        links: &[Link],
-        actor: &Actor,
-    ) -> Result<Decision, Refused> {
+    /// The issue whose events these are: a symmetric link may be kept on the other side.
+    #[must_use]
+    pub fn keeper<'a>(self, on: Linking<'a>) -> &'a Issue {
+        let is_here = |link: &Link| link.kind == self.kind && link.from_issue == on.from.id;
+        if on.links.iter().any(is_here) { on.from } else { on.to }
+    }
+}
+
+impl Decide for UnlinkIssues {
+    type On<'a> = Linking<'a>;
+    type Out = Decision;
+
+    fn decide(
+        &self,
+        Linking { from, to, links }: Self::On<'_>,
+        By { actor, .. }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         keeper(actor, Subject::Issue, Action::Link, || true)?;
         let Some(link) = links.iter().find(|link| link.says(self.kind, from.id, to.id)) else {
             let (number, to) = (from.number, to.number);
@@ -138,13 +148,17 @@ impl UnlinkIssues {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decide::tests::decided;
     use crate::issue::tests::issue;
-    use crate::{AgentPath, Event, Role};
+    use crate::{Actor, AgentPath, Event, Ids, Role};
 
     fn link(kind: LinkKind, pair: (&Issue, &Issue), links: &[Link]) -> Result<Link, Refusal> {
         let (now, mut ids) = (Time::from_micros(3), Ids::new(Time::from_micros(3), 9));
         let actor = Actor::new(Role::Root, AgentPath::primary());
-        let decided = LinkIssues { kind }.decide(pair, links, &actor, now, &mut ids);
+        let decided = {
+            let on = Linking { from: pair.0, to: pair.1, links };
+            LinkIssues { kind }.decide(on, By { actor: &actor, now, ids: &mut ids })
+        };
         match decided.map_err(|refused| refused.refusal)?.events.as_slice() {
             [Event::IssueLinked(linked)] => Ok(linked.link.clone()),
             events => panic!("{events:?}"),
@@ -182,8 +196,15 @@ mod tests {
         let made = link(kind, (&a, &b), &[]).unwrap();
         let links = [made];
         let unlink = UnlinkIssues { kind };
-        assert_eq!(unlink.decide((&b, &a), &links, &actor).unwrap().events.len(), 1);
-        let refused = unlink.decide((&a, &b), &[], &actor).unwrap_err();
+        assert_eq!(
+            decided(&unlink, Linking { from: &b, to: &a, links: &links }, &actor)
+                .unwrap()
+                .events
+                .len(),
+            1
+        );
+        let refused =
+            decided(&unlink, Linking { from: &a, to: &b, links: &[] }, &actor).unwrap_err();
         assert_eq!(refused.refusal, Refusal::NotLinked { number: 1, kind, to: 2 });
     }
 }

@@ -3,17 +3,19 @@
 //! An agent closes an issue on one ground alone: a sign-off that the operator gave it, for the
 //! issue as it stands (D-23). With the move the revision grows, so a sign-off is good once.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Issue, IssueStatus, MoveVerdict, Part, ledger, may_move, ways};
 use crate::authority::{Action, Subject, may_any};
 use crate::event::{IssueTransitionRefused, IssueTransitioned};
 use crate::gate::{Gate, GateState, Purpose};
 use crate::text::Body;
 use crate::{
-    Actor, Decision, Ids, Refusal, Refused, SessionId, Snapshot, Status, Time, Todo, TodoKind,
+    Actor, By, Decide, Decision, Refusal, Refused, SessionId, Snapshot, Status, Todo, TodoKind,
 };
 
 /// Move an issue.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransitionIssue {
     pub status: IssueStatus,
     pub reason: Option<Body>,
@@ -49,15 +51,15 @@ impl Closing<'_> {
     }
 }
 
-impl TransitionIssue {
-    pub fn decide(
+impl Decide for TransitionIssue {
+    type On<'a> = (&'a Issue, Closing<'a>);
+    type Out = Decision;
+
+    fn decide(
         &self,
-        issue: &Issue,
-        actor: &Actor,
-        closing: Closing<'_>,
-        now: Time,
-        ids: &mut Ids,
-    ) -> Result<Decision, Refused> {
+        (issue, closing): Self::On<'_>,
+        By { actor, now, ids }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         let (number, from, to, role) = (issue.number, issue.status, self.status, actor.role);
         let granted = closing.is_signed_off(issue, to, actor);
         match may_move(role, from, to, granted) {
@@ -120,7 +122,7 @@ fn told(checklist: &Snapshot) -> Option<String> {
 mod tests {
     use super::*;
     use crate::issue::apply_issue;
-    use crate::{AgentPath, Event, IssueId, Role};
+    use crate::{AgentPath, Event, Ids, IssueId, Role, Time};
 
     fn issue(status: IssueStatus) -> Issue {
         let at = Time::from_micros(1);
@@ -158,7 +160,10 @@ mod tests {
         let command =
             TransitionIssue { status: IssueStatus::Resolved, reason: None, confirm: false };
         let (now, mut ids) = (Time::from_micros(9), Ids::new(Time::from_micros(9), 5));
-        command.decide(issue, &Actor::new(role, AgentPath::primary()), closing, now, &mut ids)
+        {
+            let actor = &Actor::new(role, AgentPath::primary());
+            command.decide((issue, closing), By { actor, now, ids: &mut ids })
+        }
     }
 
     /// K-35, K-36, D-23: a resumed sign-off of the same session and issue, for the issue as it
@@ -204,7 +209,9 @@ mod tests {
             let closing =
                 Closing { session: Some(session), sign_off: Some(gate), ..Closing::default() };
             let (now, actor) = (Time::from_micros(9), Actor::new(Role::Root, AgentPath::primary()));
-            command.decide(issue, &actor, closing, now, &mut Ids::new(now, 5)).is_ok()
+            command
+                .decide((issue, closing), By { actor: &actor, now, ids: &mut Ids::new(now, 5) })
+                .is_ok()
         };
         let (resolved, rejected) = (IssueStatus::Resolved, IssueStatus::Rejected);
         assert!(attempt(&granted, &before, resolved));
@@ -239,7 +246,9 @@ mod tests {
                     let command = TransitionIssue { status: to, reason, confirm: false };
                     let actor = Actor::new(role, AgentPath::primary());
                     let (closing, mut ids) = (Closing::default(), Ids::new(later, 5));
-                    match command.decide(&before, &actor, closing, later, &mut ids) {
+                    match command
+                        .decide((&before, closing), By { actor: &actor, now: later, ids: &mut ids })
+                    {
                         Ok(decision) => {
                             assert_eq!(may_move(role, from, to, false), MoveVerdict::Allow);
                             let mut state = Some(before.clone());
@@ -307,7 +316,8 @@ mod tests {
             let actor = Actor::new(role, AgentPath::primary());
             let command = TransitionIssue { status: to, reason: None, confirm };
             let now = Time::from_micros(9);
-            let decided = command.decide(&issue, &actor, closing, now, &mut Ids::new(now, 3));
+            let decided = command
+                .decide((&issue, closing), By { actor: &actor, now, ids: &mut Ids::new(now, 3) });
             let refusal = decided.map(|_| ()).map_err(|refused| refused.refusal);
             let open = Refusal::OpenChildren { number: 3, children: children.to_vec() };
             assert_eq!(refusal, if asked { Err(open) } else { Ok(()) }, "{role} {from} {to}");

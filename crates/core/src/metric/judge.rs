@@ -3,51 +3,31 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::named::named;
+
 use super::{Direction, Figure, Metric, MetricKind, Operator, Target};
 
-/// How a figure stands to its target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum MetricStatus {
-    OnTarget,
-    Warning,
-    OffTarget,
-    /// No reading, or no target.
-    Unknown,
-}
-
-impl MetricStatus {
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::OnTarget => "on_target",
-            Self::Warning => "warning",
-            Self::OffTarget => "off_target",
-            Self::Unknown => "unknown",
-        }
+named! {
+    /// How a figure stands to its target.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum MetricStatus {
+        OnTarget = "on_target",
+        Warning = "warning",
+        OffTarget = "off_target",
+        /// No reading, or no target.
+        Unknown = "unknown",
     }
 }
 
-/// Where the readings go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Trend {
-    Improving,
-    Stable,
-    Degrading,
-    /// Too few readings, or no target.
-    Unknown,
-}
-
-impl Trend {
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Improving => "improving",
-            Self::Stable => "stable",
-            Self::Degrading => "degrading",
-            Self::Unknown => "unknown",
-        }
+named! {
+    /// Where the readings go.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum Trend {
+        Improving = "improving",
+        Stable = "stable",
+        Degrading = "degrading",
+        /// Too few readings, or no target.
+        Unknown = "unknown",
     }
 }
 

@@ -1,6 +1,8 @@
 //! The commands on what a mission is measured by: write a reading down, ask for one, and say that
 //! one could not be had. Whoever leads the mission measures it; collectors act as the system.
 
+use serde::{Deserialize, Serialize};
+
 use serde_json::Value;
 
 use super::{Metric, Reading};
@@ -8,13 +10,13 @@ use crate::authority::{Action, Subject, may, may_any};
 use crate::effect::Effect;
 use crate::event::{CollectionFailed, CollectionQueued, ReadingRecorded};
 use crate::mission::{Mission, Pillar, Standing};
-use crate::{Actor, Decision, Refusal, Refused, Time};
+use crate::{Actor, By, Decide, Decision, MetricId, Place, Refusal, Refused, Time};
 
 /// The source of a reading that no principal gave.
 pub const COLLECTOR: &str = "collector";
 
 /// Write a reading down.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordReading {
     pub metric: String,
     /// A number, a text or a truth, as the kind of the metric reads it.
@@ -23,13 +25,15 @@ pub struct RecordReading {
     pub at: Option<Time>,
 }
 
-impl RecordReading {
-    pub fn decide(
+impl Decide for RecordReading {
+    type On<'a> = &'a Mission;
+    type Out = (Reading, Decision);
+
+    fn decide(
         &self,
-        mission: &Mission,
-        actor: &Actor,
-        now: Time,
-    ) -> Result<(Reading, Decision), Refused> {
+        mission: Self::On<'_>,
+        By { actor, now, .. }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         let (_, metric) = measurable(mission, actor, Action::Record, &self.metric)?;
         // A collector's own reading: who may say that it failed reads it.
         let source = match may_any(actor.role, Subject::Metric, Action::Fail) {
@@ -44,20 +48,22 @@ impl RecordReading {
 }
 
 /// Have metrics read by their collectors.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectMetrics {
     /// Only this one; absent: each that has a collector and does not rest.
     pub metric: Option<String>,
 }
 
-impl CollectMetrics {
-    /// What is to be read, besides the decision. `within` says which pillars the caller reaches.
-    pub fn decide<'m>(
+impl Decide for CollectMetrics {
+    type On<'a> = &'a Mission;
+    type Out = (Vec<Metric>, Decision);
+
+    /// What is to be read, besides the decision: in the pillars that the caller reaches.
+    fn decide(
         &self,
-        mission: &'m Mission,
-        actor: &Actor,
-        within: impl Fn(&Pillar) -> bool,
-    ) -> Result<(Vec<&'m Metric>, Decision), Refused> {
+        mission: Self::On<'_>,
+        By { actor, .. }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         may_measure(mission, actor, Action::Collect)?;
         let metrics = match &self.metric {
             Some(slug) => {
@@ -71,7 +77,10 @@ impl CollectMetrics {
                 let awake = |pillar: &Pillar| {
                     mission.status == Standing::Active && pillar.status == Standing::Active
                 };
-                let wanted = |(pillar, metric): &(&'m Pillar, &'m Metric)| {
+                let within = |pillar: &Pillar| {
+                    actor.reach.covers(&Place::pillar(&mission.slug, &pillar.slug)).is_ok()
+                };
+                let wanted = |(pillar, metric): &(&Pillar, &Metric)| {
                     metric.collect.is_some() && awake(pillar) && within(pillar)
                 };
                 mission.metrics().filter(wanted).map(|(_, metric)| metric).collect()
@@ -86,12 +95,12 @@ impl CollectMetrics {
         let effect =
             |metric: &&Metric| Effect::CollectMetric { metric_id: metric.id, todo_id: None };
         decision.effects = metrics.iter().map(effect).collect();
-        Ok((metrics, decision))
+        Ok((metrics.into_iter().cloned().collect(), decision))
     }
 }
 
 /// Say that a collector failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailCollection {
     pub metric: String,
     pub error: String,
@@ -101,17 +110,20 @@ pub struct FailCollection {
     pub gives_up: bool,
 }
 
-impl FailCollection {
-    pub fn decide<'m>(
+impl Decide for FailCollection {
+    type On<'a> = &'a Mission;
+    type Out = (MetricId, Decision);
+
+    fn decide(
         &self,
-        mission: &'m Mission,
-        actor: &Actor,
-    ) -> Result<(&'m Metric, Decision), Refused> {
+        mission: Self::On<'_>,
+        By { actor, .. }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         let (_, metric) = measurable(mission, actor, Action::Fail, &self.metric)?;
         let (error, attempt, gives_up) = (self.error.clone(), self.attempt, self.gives_up);
         let (mission_id, metric_id) = (mission.id, metric.id);
         let failed = CollectionFailed { mission_id, metric_id, error, attempt, gives_up };
-        Ok((metric, Decision { events: vec![failed.into()], ..Decision::default() }))
+        Ok((metric_id, Decision { events: vec![failed.into()], ..Decision::default() }))
     }
 }
 

@@ -3,7 +3,12 @@
 //! A reply in the mission chat may name the item it means, by a part of its title; it must where
 //! several are asked about. What reads as neither word is just something somebody said.
 
+use serde_json::Value;
+
+use crate::Actor;
+use crate::conversation::{About, Channel, Conversation, instructs};
 use crate::deadline::Deadline;
+use crate::gate::{AnswerGate, GateDecision};
 
 /// What is to become of an overdue item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +106,45 @@ pub fn meant<'t>(said: &str, titles: &[&'t str]) -> Result<usize, Vec<&'t str>> 
         [] => Err(titles.to_vec()),
         _ => Err(fitting.iter().map(|n| titles[*n]).collect()),
     }
+}
+
+/// The mission whose escalations these words may answer: what a person says in its chat, and reads as
+/// an answer (M-77).
+#[must_use]
+pub fn asked_in<'c>(chat: &'c Conversation, actor: &Actor, text: &str) -> Option<&'c About> {
+    let may_answer = chat.channel == Channel::Mission && instructs(actor);
+    chat.about.as_ref().filter(|_| may_answer && parse(text).is_some())
+}
+
+/// What a person's words mean for the items that are asked about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Heeded {
+    /// They are just something somebody said.
+    Nothing,
+    /// They mean one of several; what to ask back.
+    Unclear(String),
+    /// They answer the question about one of them; what to say when it is done.
+    Answer { at: usize, answer: AnswerGate, reply: String },
+}
+
+/// Reads words as the answer to one of the questions about these titles.
+#[must_use]
+pub fn heed(text: &str, titles: &[&str]) -> Heeded {
+    let Some((answer, said)) = parse(text).filter(|_| !titles.is_empty()) else {
+        return Heeded::Nothing;
+    };
+    let at = match meant(&said, titles) {
+        Ok(at) => at,
+        Err(candidates) => {
+            return Heeded::Unclear(format!("Which one? Name it: {}.", candidates.join("; ")));
+        }
+    };
+    let reply = match answer {
+        Answer::Extend(deadline) => format!("Extended to {deadline}: {}", titles[at]),
+        Answer::Cancel => format!("Cancelled: {}", titles[at]),
+    };
+    let response = Some(Value::String(text.trim().to_owned()));
+    Heeded::Answer { at, answer: AnswerGate::plain(GateDecision::Resume, response), reply }
 }
 
 #[cfg(test)]

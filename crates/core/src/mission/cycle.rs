@@ -4,27 +4,31 @@
 //! the chats stands in `prompt`. A cycle is one transaction: of many servers one has the mission's
 //! row, and the others find it done. Cycles that were missed meanwhile are one (M-71).
 
+use serde::{Deserialize, Serialize};
+
 use super::init::next_cycle;
 use super::{Mission, Standing};
 use crate::authority::{Action, Subject, may};
 use crate::event::CycleRun;
-use crate::{Actor, Decision, Refusal, Refused, Time};
+use crate::{By, Decide, Decision, Refusal, Refused};
 
 /// Run a cycle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunCycle {
     /// Only if its time has come; else whether or not.
     pub if_due: bool,
 }
 
-impl RunCycle {
+impl Decide for RunCycle {
+    type On<'a> = &'a Mission;
+    type Out = Option<Decision>;
+
     /// None: it is not due, or the mission rests.
-    pub fn decide(
-        self,
-        mission: &Mission,
-        actor: &Actor,
-        now: Time,
-    ) -> Result<Option<Decision>, Refused> {
+    fn decide(
+        &self,
+        mission: Self::On<'_>,
+        By { actor, now, .. }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         if !may(actor, Subject::Mission, Action::Cycle, || mission.is_own(actor)) {
             return Err(Refusal::MayNotLead { role: actor.role }.into());
         }

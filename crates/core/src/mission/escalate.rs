@@ -1,25 +1,30 @@
 //! Ask the person about an overdue item: a gate like any other, in the mission's own words.
 
+use serde::{Deserialize, Serialize};
+
 use serde_json::json;
 
 use super::prompt::escalation;
 use crate::event::GateOpened;
 use crate::gate::{Gate, GateKind, GateState};
-use crate::{Actor, Decision, GateId, Ids, ProjectId, Time, Todo};
+use crate::{By, Decide, Decision, GateId, ProjectId, Refused, Todo};
 
 /// Ask about an item that is late.
-#[derive(Clone, Copy, Debug)]
-pub struct Escalate<'a> {
-    pub project_id: ProjectId,
-    pub todo: &'a Todo,
-    pub mission: &'a str,
-    pub pillar: &'a str,
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Escalate {
+    pub mission: String,
+    pub pillar: String,
 }
 
-impl Escalate<'_> {
-    #[must_use]
-    pub fn decide(&self, actor: &Actor, now: Time, ids: &mut Ids) -> Decision {
-        let Self { project_id, todo, mission, pillar } = *self;
+impl Decide for Escalate {
+    type On<'a> = (ProjectId, &'a Todo);
+    type Out = Decision;
+
+    fn decide(
+        &self,
+        (project_id, todo): Self::On<'_>,
+        By { actor, now, ids }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         let deadline = todo.deadline.map(|deadline| deadline.to_string());
         let gate = Gate {
             id: GateId::from(ids.ulid()),
@@ -33,8 +38,8 @@ impl Escalate<'_> {
             run_id: None,
             text: escalation(todo),
             details: json!({
-                "mission": mission,
-                "pillar": pillar,
+                "mission": self.mission,
+                "pillar": self.pillar,
                 "todoId": todo.id,
                 "deadline": deadline,
                 "options": ["extend to YYYY-MM-DD", "cancel"],
@@ -50,6 +55,6 @@ impl Escalate<'_> {
             collected_at: None,
         };
         let events = vec![GateOpened { gate: Box::new(gate) }.into()];
-        Decision { events, ..Decision::default() }
+        Ok(Decision { events, ..Decision::default() })
     }
 }

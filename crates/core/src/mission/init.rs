@@ -1,5 +1,7 @@
 //! Make a mission of its file, or bring one up to its file. The same file again changes nothing.
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     Cadence, CollectSpec, MetricSpec, Mission, MissionSpec, Pillar, PillarSpec, Settings, Standing,
     Strategy, Template, TodoSpec, cadence,
@@ -11,16 +13,18 @@ use crate::event::MissionInitialised;
 use crate::metric::{Collect, Metric, Source, Target};
 use crate::text::{Body, Title, or_empty};
 use crate::{
-    Actor, ConversationId, Decision, Ids, MetricId, MissionId, PillarId, ProjectId, Refusal,
+    By, ConversationId, Decide, Decision, Ids, MetricId, MissionId, PillarId, ProjectId, Refusal,
     Refused, StrategyId, Time,
 };
 
 /// Make or update a mission.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InitMission {
     pub spec: MissionSpec,
     /// The folder collectors run in: the project's, where the file was read.
     pub directory: Option<String>,
+    /// Only what is not there yet: an import changes nothing that somebody has set.
+    pub only_missing: bool,
 }
 
 /// What came of it.
@@ -34,16 +38,20 @@ pub struct Initialised {
     pub decision: Decision,
 }
 
-impl InitMission {
+impl Decide for InitMission {
+    type On<'a> = (ProjectId, Option<&'a Mission>);
+    type Out = Initialised;
+
     /// `spec` has no faults: whoever parsed it has asked.
-    pub fn decide(
+    fn decide(
         &self,
-        project_id: ProjectId,
-        existing: Option<&Mission>,
-        actor: &Actor,
-        now: Time,
-        ids: &mut Ids,
-    ) -> Result<Initialised, Refused> {
+        (project_id, existing): Self::On<'_>,
+        By { actor, now, ids }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
+        let may_import = may_any(actor.role, Subject::Mission, Action::Import);
+        if let Some(existing) = existing.filter(|_| self.only_missing && may_import) {
+            return Ok(self.add_missing(project_id, existing, now, ids));
+        }
         if !may_any(actor.role, Subject::Mission, Action::Init) {
             return Err(Refusal::MayNotLead { role: actor.role }.into());
         }
@@ -72,20 +80,13 @@ impl InitMission {
 }
 
 impl InitMission {
-    /// Only what is not there yet: an import changes nothing that somebody has set.
-    pub fn decide_missing(
+    fn add_missing(
         &self,
         project_id: ProjectId,
-        existing: Option<&Mission>,
-        actor: &Actor,
+        existing: &Mission,
         now: Time,
         ids: &mut Ids,
-    ) -> Result<Initialised, Refused> {
-        let Some(existing) =
-            existing.filter(|_| may_any(actor.role, Subject::Mission, Action::Import))
-        else {
-            return self.decide(project_id, existing, actor, now, ids);
-        };
+    ) -> Initialised {
         let (conversations, changes) = (Vec::new(), Vec::new());
         let directory = self.directory.as_deref();
         let mut making = Making { project_id, now, ids, directory, conversations, changes };
@@ -105,7 +106,7 @@ impl InitMission {
             let event = MissionInitialised { mission: Box::new(mission.clone()) };
             decision.events.push(event.into());
         }
-        Ok(Initialised { mission, conversations, changes, decision })
+        Initialised { mission, conversations, changes, decision }
     }
 }
 

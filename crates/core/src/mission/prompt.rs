@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use super::{Mission, Pillar, StrategyStatus};
 use crate::metric::{Figure, Metric, MetricStatus, Trend};
-use crate::text::normalised;
+use crate::text::{Body, normalised};
 use crate::{Status, Time, Todo};
 
 /// A metric and what its readings add up to.
@@ -184,6 +184,17 @@ pub fn order(todo: &Todo) -> String {
     }
     text.push_str(" Use the tools available to you. Report back when done.");
     text
+}
+
+/// The order for an item: what it says of itself, then the caller's words, unless they say it already.
+#[must_use]
+pub fn order_with(todo: &Todo, words: &Body) -> Body {
+    let order = order(todo);
+    if words.as_str().contains(order.as_str()) {
+        return words.clone();
+    }
+    // What is too long together is still said by the caller.
+    Body::new(&format!("{order}\n\n{}", words.as_str())).unwrap_or_else(|_| words.clone())
 }
 
 fn sentence(text: &str) -> String {

@@ -1,22 +1,33 @@
 //! Let a mission, or one pillar of it, rest or go on.
 
+use serde::{Deserialize, Serialize};
+
 use super::init::next_cycle;
 use super::{Mission, Standing};
-use crate::authority::{Action, Subject, may, owns_mission};
+use crate::authority::{
+    Action, Denial, Subject, Verdict, authority, may, owns_mission, owns_pillar,
+};
 use crate::event::MissionStandingChanged;
-use crate::{Actor, Decision, Refusal, Refused, Time};
+use crate::{Actor, By, Decide, Decision, ListKind, Refusal, Refused, TodoKind};
 
 /// Pause or resume.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetStanding {
     pub pillar: Option<String>,
     /// Active or paused; archived comes from the mission's file.
     pub status: Standing,
 }
 
-impl SetStanding {
+impl Decide for SetStanding {
+    type On<'a> = &'a Mission;
+    type Out = Decision;
+
     /// Says nothing new where it stands so already.
-    pub fn decide(&self, mission: &Mission, actor: &Actor, now: Time) -> Result<Decision, Refused> {
+    fn decide(
+        &self,
+        mission: Self::On<'_>,
+        By { actor, now, .. }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         let action = match self.status {
             Standing::Paused => Action::Pause,
             Standing::Active | Standing::Archived => Action::Resume,
@@ -47,7 +58,28 @@ impl SetStanding {
     }
 }
 
+/// May the actor look at what stands in this pillar?
+pub fn may_view_pillar(actor: &Actor, mission: &str, pillar: &str) -> Result<(), Refusal> {
+    let (role, action, list) = (actor.role, Action::View, ListKind::Pillar);
+    let todo_kind = TodoKind::Step;
+    let owns = owns_pillar(actor, mission, pillar);
+    let denial = match authority(role, list, todo_kind, action, owns) {
+        Verdict::Allow => return Ok(()),
+        Verdict::Deny(denial) => denial,
+        Verdict::Claim | Verdict::Recommend => Denial::Role,
+    };
+    Err(Refusal::NotPermitted { role, action, list, todo_kind, denial })
+}
+
 impl Mission {
+    /// The refusal for an actor that may not look at it as a whole.
+    pub fn shows_itself_to(&self, actor: &Actor) -> Result<(), Refusal> {
+        match self.is_seen_by(actor) {
+            true => Ok(()),
+            false => Err(Refusal::MayNotLead { role: actor.role }),
+        }
+    }
+
     /// May this actor look at it as a whole?
     #[must_use]
     pub fn is_seen_by(&self, actor: &Actor) -> bool {
@@ -58,6 +90,11 @@ impl Mission {
     #[must_use]
     pub fn is_own(&self, actor: &Actor) -> bool {
         owns_mission(actor, &self.slug)
+    }
+
+    /// The pillars that a cycle looks after: those that do not rest.
+    pub fn pillars_at_work(&self) -> impl Iterator<Item = &super::Pillar> {
+        self.pillars.iter().filter(|pillar| pillar.status == Standing::Active)
     }
 
     /// The pillar of a slug, where new work may go to it.

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::authority::{Action, Verdict, authority};
 use crate::event::ListPurged;
-use crate::{Actor, Event, List, ListKind, Refusal, Scope, Span, Time, TodoKind};
+use crate::{By, Decide, Event, List, ListKind, Refusal, Refused, Scope, Span, Time, TodoKind};
 
 /// Remove the tasks of every plan that was archived this long ago.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PurgePlans {
     pub older_than: Span,
     pub confirm: bool,
@@ -52,24 +52,19 @@ pub struct Purge {
     pub event: Event,
 }
 
-impl PurgePlans {
-    /// A plan archived after this is too young.
-    #[must_use]
-    pub fn archived_until(&self, now: Time) -> Time {
-        let seconds = i64::try_from(self.older_than.as_seconds()).unwrap_or(i64::MAX);
-        now.plus_seconds(-seconds)
-    }
+impl Decide for PurgePlans {
+    type On<'a> = &'a [ArchivedPlan];
+    type Out = Vec<Purge>;
 
-    pub fn decide(
+    fn decide(
         &self,
-        archived: &[ArchivedPlan],
-        actor: &Actor,
-        now: Time,
-    ) -> Result<Vec<Purge>, Refusal> {
+        archived: Self::On<'_>,
+        By { actor, now, .. }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         let (role, list, todo_kind) = (actor.role, ListKind::Plan, TodoKind::Step);
         let action = Action::Purge;
         if let Verdict::Deny(denial) = authority(role, list, todo_kind, action, true) {
-            return Err(Refusal::NotPermitted { role, action, list, todo_kind, denial });
+            return Err(Refusal::NotPermitted { role, action, list, todo_kind, denial }.into());
         }
         let until = self.archived_until(now);
         let going = archived.iter().filter_map(|plan| {
@@ -85,8 +80,17 @@ impl PurgePlans {
         if !self.confirm {
             let tasks = going.iter().map(|purge| purge.plan.tasks).sum();
             let plans = going.into_iter().map(|purge| purge.plan).collect();
-            return Err(Refusal::Unconfirmed { plans, tasks });
+            return Err(Refusal::Unconfirmed { plans, tasks }.into());
         }
         Ok(going)
+    }
+}
+
+impl PurgePlans {
+    /// A plan archived after this is too young.
+    #[must_use]
+    pub fn archived_until(&self, now: Time) -> Time {
+        let seconds = i64::try_from(self.older_than.as_seconds()).unwrap_or(i64::MAX);
+        now.plus_seconds(-seconds)
     }
 }

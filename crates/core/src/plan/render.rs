@@ -65,6 +65,18 @@ pub fn render(
     }
 }
 
+/// Tells a whole plan whose tree and position are known already.
+#[must_use]
+pub fn render_whole(
+    tree: &Tree<'_>,
+    place: Position,
+    agents: &Agents,
+    scope: &Scope,
+    now: Time,
+) -> String {
+    Teller { tree, agents, place, file: plan_file(scope), now }.whole(None).text
+}
+
 fn plan_file(scope: &Scope) -> &str {
     match scope {
         Scope::Plan { plan_file, .. } => plan_file,

@@ -16,32 +16,20 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::named::named;
 use crate::todo::HoldKind;
 use crate::{AgentStatus, Agents, Status, Todo};
 
-/// The effective state of a task. Derived, never stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum State {
-    Pending,
-    Active,
-    Blocked,
-    Failed,
-    Completed,
-    Cancelled,
-}
-
-impl State {
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Active => "active",
-            Self::Blocked => "blocked",
-            Self::Failed => "failed",
-            Self::Completed => "completed",
-            Self::Cancelled => "cancelled",
-        }
+named! {
+    /// The effective state of a task. Derived, never stored.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    pub enum State {
+        Pending = "pending",
+        Active = "active",
+        Blocked = "blocked",
+        Failed = "failed",
+        Completed = "completed",
+        Cancelled = "cancelled",
     }
 }
 

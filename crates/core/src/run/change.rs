@@ -1,6 +1,6 @@
 //! What moves a run on: a reply, a result, the driver's word, a wake-up, somebody's stop.
 
-use std::hash::Hash;
+use serde::{Deserialize, Serialize};
 
 use super::{Run, RunState, Settings, SettingsOf};
 use crate::authority::{Action, Subject, may, owns_run};
@@ -9,15 +9,14 @@ use crate::effect::Effect;
 use crate::event::{
     RunCancelled, RunConfigured, RunContinued, RunStepped, RunStopped, RunWaited, RunWoken,
 };
-use crate::{Actor, Decision, Event, Refusal, Refused, TodoId};
+use crate::{Actor, By, Decide, Decision, Event, Refusal, Refused, TodoId};
 
 /// The model replied.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecordReply<C> {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordReply {
     pub spent: Spent,
-    /// What it calls, as far as it tells one reply from another.
-    pub calls: C,
-    pub has_calls: bool,
+    /// Fingerprint of what it calls; none: it calls nothing.
+    pub calls: Option<u64>,
     /// What fits into one call of it.
     pub window: Option<u64>,
     /// How much had been said when it was called; none: all that is known.
@@ -25,7 +24,7 @@ pub struct RecordReply<C> {
 }
 
 /// A tool has its result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordResult {
     /// It changed something.
     pub changed: bool,
@@ -36,25 +35,24 @@ pub struct RecordResult {
 }
 
 /// An outside tool is about to be called.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordStart {
     pub call_id: String,
 }
 
 /// What was said before does not fit any more, and was summed up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordSummary {
     pub spent: Spent,
 }
 
 /// Ask the driver.
-#[derive(Clone, Copy, Debug)]
-pub struct DriveRun<'a> {
-    pub facts: &'a Facts<'a>,
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DriveRun {
     /// The words of an error, where there was one.
-    pub detail: Option<&'a str>,
+    pub detail: Option<String>,
     /// Its stable code.
-    pub code: Option<&'a str>,
+    pub code: Option<String>,
 }
 
 /// What the driver said, and what it leaves.
@@ -65,44 +63,49 @@ pub struct Driven {
 }
 
 /// Something it waits for has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WakeRun {
     pub by: Trigger,
     /// Something was said with it that the model has to see.
     pub said: bool,
 }
 
-/// A process takes a run over, with the settings that it would give it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConfigureRun<'a> {
-    /// The actor that started the process.
-    pub executor: &'a Actor,
+/// A process takes a run over, with the settings that it would give it. Decided for the actor that
+/// started the process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConfigureRun {
     /// None: it has no model for the agent.
     pub settings: Option<Settings>,
 }
 
 /// Ask a run to end.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CancelRun {
     pub reason: String,
     /// A process goes on with it, and will end it.
     pub executed: bool,
 }
 
-impl<C: Hash> RecordReply<C> {
-    pub fn decide(&self, run: &Run) -> Result<Decision, Refused> {
+impl Decide for RecordReply {
+    type On<'a> = &'a Run;
+    type Out = Decision;
+
+    fn decide(&self, run: Self::On<'_>, _: By<'_>) -> Result<Self::Out, Refused> {
         going(run)?;
         let mut counters = run.counters.clone();
-        counters.replied(self.spent, &self.calls, self.has_calls);
+        counters.replied(self.spent, self.calls);
         counters.window = self.window.or(counters.window);
         counters.answered = self.heard.unwrap_or(counters.heard);
         Ok(only(RunStepped { run_id: run.id, counters }))
     }
 }
 
-impl RecordResult {
+impl Decide for RecordResult {
+    type On<'a> = &'a Run;
+    type Out = (Decision, Option<TodoId>);
+
     /// Says also whether the item has failed once too often.
-    pub fn decide(self, run: &Run) -> Result<(Decision, Option<TodoId>), Refused> {
+    fn decide(&self, run: Self::On<'_>, _: By<'_>) -> Result<Self::Out, Refused> {
         going(run)?;
         let mut counters = run.counters.clone();
         (counters.started, counters.deaths) = (None, 0);
@@ -117,8 +120,11 @@ impl RecordResult {
     }
 }
 
-impl RecordStart {
-    pub fn decide(&self, run: &Run) -> Result<Decision, Refused> {
+impl Decide for RecordStart {
+    type On<'a> = &'a Run;
+    type Out = Decision;
+
+    fn decide(&self, run: Self::On<'_>, _: By<'_>) -> Result<Self::Out, Refused> {
         going(run)?;
         let mut counters = run.counters.clone();
         (counters.started, counters.deaths) = (Some(self.call_id.clone()), 0);
@@ -126,8 +132,11 @@ impl RecordStart {
     }
 }
 
-impl RecordSummary {
-    pub fn decide(self, run: &Run) -> Result<Decision, Refused> {
+impl Decide for RecordSummary {
+    type On<'a> = &'a Run;
+    type Out = Decision;
+
+    fn decide(&self, run: Self::On<'_>, _: By<'_>) -> Result<Self::Out, Refused> {
         going(run)?;
         let mut counters = run.counters.clone();
         counters.spent(self.spent);
@@ -137,13 +146,15 @@ impl RecordSummary {
     }
 }
 
-impl DriveRun<'_> {
-    pub fn decide(self, run: &Run) -> Result<Driven, Refused> {
+impl Decide for DriveRun {
+    type On<'a> = (&'a Run, &'a Facts<'a>);
+    type Out = Driven;
+
+    fn decide(&self, (run, facts): Self::On<'_>, _: By<'_>) -> Result<Self::Out, Refused> {
         going(run)?;
-        let (verdict, counters) = driver::decide(self.facts);
+        let (verdict, counters) = driver::decide(facts);
         let run_id = run.id;
-        let (trigger, detail) = (self.facts.trigger, self.detail.map(str::to_owned));
-        let code = self.code.map(str::to_owned);
+        let (trigger, detail, code) = (facts.trigger, self.detail.clone(), self.code.clone());
         let event: Option<Event> = match &verdict {
             Verdict::Continue { prompted: false, .. } => (counters != run.counters)
                 .then(|| RunStepped { run_id, counters: counters.clone() }.into()),
@@ -163,13 +174,24 @@ impl DriveRun<'_> {
 }
 
 impl WakeRun {
+    /// Wakes a run with what it is told. People, and what is filed for a chat, have spoken already.
+    #[must_use]
+    pub const fn with(by: Trigger, news: Option<&str>) -> Self {
+        let said = news.is_some() || matches!(by, Trigger::UserMessage | Trigger::Tick);
+        Self { by, said }
+    }
+}
+
+impl Decide for WakeRun {
+    type On<'a> = &'a Run;
+    type Out = Option<Decision>;
+
     /// What is over stays so. A run that somebody executes goes on as it does, and its driver sees
     /// before it lies down that something was said. A person's word resets what is counted against
     /// the model, whenever it comes (S-19).
-    #[must_use]
-    pub fn decide(self, run: &Run) -> Option<Decision> {
+    fn decide(&self, run: Self::On<'_>, _: By<'_>) -> Result<Self::Out, Refused> {
         if run.is_over() {
-            return None;
+            return Ok(None);
         }
         let (run_id, mut counters) = (run.id, run.counters.clone());
         if self.by == Trigger::UserMessage {
@@ -179,41 +201,33 @@ impl WakeRun {
         // An explicit pause outlives everything but an explicit resume (P-10).
         let paused = run.waits_for == Some(Wait::Pause) && self.by != Trigger::Resumed;
         if run.state != RunState::Waiting || paused {
-            return (counters != run.counters).then(|| only(RunStepped { run_id, counters }));
+            let heard = counters != run.counters;
+            return Ok(heard.then(|| only(RunStepped { run_id, counters })));
         }
         let effects = match run.delegation_id {
             None if !run.is_hosted() => vec![Effect::Drive { run_id }],
             _ => Vec::new(),
         };
         let woken = RunWoken { run_id, by: self.by, counters };
-        Some(Decision { events: vec![woken.into()], effects, ..Decision::default() })
+        Ok(Some(Decision { events: vec![woken.into()], effects, ..Decision::default() }))
     }
 }
 
-impl ConfigureRun<'_> {
+impl Decide for ConfigureRun {
+    type On<'a> = &'a Run;
+    type Out = Decision;
+
     /// Refuses a process that would play a run beyond what whoever started it may do. Ends a run
     /// that an agent left behind with settings of its own: nobody else plays it. One that an agent
     /// queued is played with the settings of the process that executes it.
-    pub fn decide(&self, run: &Run) -> Result<Decision, Refused> {
-        self.check(run)?;
-        Ok(self.settle(run))
+    fn decide(&self, run: Self::On<'_>, By { actor, .. }: By<'_>) -> Result<Self::Out, Refused> {
+        may_execute(run, actor)?;
+        Ok(self.settle(run, actor))
     }
+}
 
-    /// May whoever started the process go on with this run at all?
-    pub fn check(&self, run: &Run) -> Result<(), Refused> {
-        let actor = self.executor;
-        if run.is_hosted() {
-            return Err(
-                Refusal::HostedRun { run: run.id, model: run.settings.model.clone() }.into()
-            );
-        }
-        if may(actor, Subject::Run, Action::Resume, || owns_run(actor, run)) {
-            return Ok(());
-        }
-        Err(Refusal::MayNotRun { role: actor.role }.into())
-    }
-
-    fn settle(&self, run: &Run) -> Decision {
+impl ConfigureRun {
+    fn settle(&self, run: &Run, executor: &Actor) -> Decision {
         let stop = |code: &str, detail: &str| {
             let (run_id, reason, counters) = (run.id, StopReason::Error, run.counters.clone());
             let (code, detail) = (Some(code.to_owned()), Some(detail.to_owned()));
@@ -222,9 +236,7 @@ impl ConfigureRun<'_> {
         match (run.settings_of, &self.settings) {
             _ if run.is_over() => Decision::default(),
             (SettingsOf::Run, _) => Decision::default(),
-            (SettingsOf::Starter, _) if self.executor.principal == run.started_by => {
-                Decision::default()
-            }
+            (SettingsOf::Starter, _) if executor.principal == run.started_by => Decision::default(),
             (SettingsOf::Starter, _) => {
                 let detail = "the process that started it is gone, and only that agent's own may \
                               go on with it";
@@ -241,8 +253,11 @@ impl ConfigureRun<'_> {
     }
 }
 
-impl CancelRun {
-    pub fn decide(&self, run: &Run, actor: &Actor) -> Result<Decision, Refused> {
+impl Decide for CancelRun {
+    type On<'a> = &'a Run;
+    type Out = Decision;
+
+    fn decide(&self, run: Self::On<'_>, By { actor, .. }: By<'_>) -> Result<Self::Out, Refused> {
         // The agent that runs, and who began it.
         let own = || run.agent == actor.agent || run.started_by == actor.principal;
         if !may(actor, Subject::Run, Action::Stop, own) {
@@ -259,6 +274,17 @@ impl CancelRun {
         }
         Ok(Decision { events, ..Decision::default() })
     }
+}
+
+/// May the actor that started a process go on with this run at all? Asked before it takes the run.
+pub fn may_execute(run: &Run, executor: &Actor) -> Result<(), Refused> {
+    if run.is_hosted() {
+        return Err(Refusal::HostedRun { run: run.id, model: run.settings.model.clone() }.into());
+    }
+    if may(executor, Subject::Run, Action::Resume, || owns_run(executor, run)) {
+        return Ok(());
+    }
+    Err(Refusal::MayNotRun { role: executor.role }.into())
 }
 
 /// What is over stays so.

@@ -1,12 +1,14 @@
 //! A run that a host executes: what its hooks say about it, between a prompt and a stop.
 
+use serde::{Deserialize, Serialize};
+
 use super::Run;
 use crate::driver::StopReason;
 use crate::event::RunStepped;
-use crate::{Decision, Refusal, Refused};
+use crate::{By, Decide, Decision, Refusal, Refused};
 
 /// A host says what its model did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordHosted {
     /// A tool that changes something succeeded.
     pub changed: bool,
@@ -14,8 +16,11 @@ pub struct RecordHosted {
     pub told: bool,
 }
 
-impl RecordHosted {
-    pub fn decide(self, run: &Run) -> Result<Decision, Refused> {
+impl Decide for RecordHosted {
+    type On<'a> = &'a Run;
+    type Out = Decision;
+
+    fn decide(&self, run: Self::On<'_>, _: By<'_>) -> Result<Self::Out, Refused> {
         if let Some(reason) = run.stop_reason {
             return Err(Refusal::RunOver { run: run.id, reason }.into());
         }

@@ -1,17 +1,19 @@
 //! Begin a run.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Run, RunState, Settings, SettingsOf};
 use crate::authority::{Action, Denial, Subject, Verdict, judge, may, may_any, owns_agent};
 use crate::driver::Counters;
 use crate::effect::Effect;
 use crate::event::RunStarted;
 use crate::{
-    Actor, AgentPath, ConversationId, Decision, DelegationId, Ids, ProjectId, Reach, Refusal,
-    Refused, Role, RunId, Scope, SessionId, Time,
+    AgentPath, By, ConversationId, Decide, Decision, DelegationId, ProjectId, Reach, Refusal,
+    Refused, Role, RunId, Scope, SessionId,
 };
 
 /// Let an agent answer a message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartRun {
     pub agent: AgentPath,
     pub role: Role,
@@ -32,16 +34,17 @@ pub struct StartRun {
     pub held: bool,
 }
 
-impl StartRun {
+impl Decide for StartRun {
+    type On<'a> = ProjectId;
+    type Out = Decision;
+
     /// A role above root is played only where the operator, or a worker by its own configuration,
     /// says so.
-    pub fn decide(
+    fn decide(
         &self,
-        project_id: ProjectId,
-        actor: &Actor,
-        now: Time,
-        ids: &mut Ids,
-    ) -> Result<Decision, Refused> {
+        project_id: Self::On<'_>,
+        By { actor, now, ids }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         let own = owns_agent(actor, &self.agent);
         match judge(actor.role, Subject::Run, Action::Start, own) {
             Verdict::Allow => {}

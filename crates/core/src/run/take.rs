@@ -3,9 +3,11 @@
 //! A run that kills whoever executes it would go from worker to worker for ever. Deaths are
 //! counted on the run, and every step that was committed sets the count back.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Run, RunState};
-use crate::Decision;
 use crate::event::RunStepped;
+use crate::{By, Decide, Decision, Refusal, Refused};
 
 /// The code of a run or delegation that ended because its workers died.
 pub const WORKER_DIED: &str = "worker_died";
@@ -14,7 +16,7 @@ pub const WORKER_DIED: &str = "worker_died";
 pub const DEATHS_MAX: u32 = 2;
 
 /// Take a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TakeRun {
     /// The process that had it before neither finished nor gave it back.
     pub after_death: bool,
@@ -29,20 +31,32 @@ pub enum Taken {
     Ends { detail: String },
 }
 
-impl TakeRun {
-    #[must_use]
-    pub fn decide(self, run: &Run) -> Taken {
+impl Decide for TakeRun {
+    type On<'a> = &'a Run;
+    type Out = Taken;
+
+    fn decide(&self, run: Self::On<'_>, _: By<'_>) -> Result<Self::Out, Refused> {
         if !self.after_death || run.state != RunState::Running {
-            return Taken::GoesOn(Decision::default());
+            return Ok(Taken::GoesOn(Decision::default()));
         }
         let deaths = run.counters.deaths.saturating_add(1);
         if deaths >= DEATHS_MAX {
-            return Taken::Ends { detail: died(deaths) };
+            return Ok(Taken::Ends { detail: died(deaths) });
         }
         let mut counters = run.counters.clone();
         counters.deaths = deaths;
         let stepped = RunStepped { run_id: run.id, counters };
-        Taken::GoesOn(Decision { events: vec![stepped.into()], ..Decision::default() })
+        Ok(Taken::GoesOn(Decision { events: vec![stepped.into()], ..Decision::default() }))
+    }
+}
+
+impl Run {
+    /// Only the process that has a run writes to it. `epoch`: the one it names; `current`: the run's.
+    pub const fn fence(&self, epoch: i64, current: i64) -> Result<(), Refusal> {
+        match epoch == current {
+            true => Ok(()),
+            false => Err(Refusal::StaleRun { run: self.id, epoch, current }),
+        }
     }
 }
 

@@ -1,20 +1,33 @@
 //! Bind a session to an issue, or let go of it. One session at a time works on an issue (K-2).
 
+use serde::{Deserialize, Serialize};
+
 use super::{Session, going, keeper};
 use crate::authority::{Action, Subject, may_any};
 use crate::event::{SessionBound, SessionUnbound};
-use crate::{Actor, Decision, Issue, Refusal, Refused};
+use crate::{By, Decide, Decision, Issue, Refusal, Refused};
 
 /// Point a session to an issue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BindSession {
     /// Take it from the session that has it; the operator's to say (D-27).
     pub take_over: bool,
 }
 
 /// Let go of whatever a session points to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnbindSession;
+
+/// The session, the issue, and what either of them points to now.
+#[derive(Clone, Copy, Debug)]
+pub struct Binding<'a> {
+    pub session: &'a Session,
+    pub issue: &'a Issue,
+    /// The issue the session points to now.
+    pub before: Option<&'a Issue>,
+    /// Another session, not ended, that points to this issue.
+    pub holder: Option<&'a Session>,
+}
 
 /// What binding does to the two sessions it may concern.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,17 +37,15 @@ pub struct Bound {
     pub holder: Decision,
 }
 
-impl BindSession {
-    /// `before`: the issue the session points to now; `holder`: another session, not ended, that
-    /// points to this issue.
-    pub fn decide(
-        self,
-        session: &Session,
-        issue: &Issue,
-        before: Option<&Issue>,
-        holder: Option<&Session>,
-        actor: &Actor,
-    ) -> Result<Bound, Refused> {
+impl Decide for BindSession {
+    type On<'a> = Binding<'a>;
+    type Out = Bound;
+
+    fn decide(
+        &self,
+        Binding { session, issue, before, holder }: Self::On<'_>,
+        By { actor, .. }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         keeper(actor, Action::Bind)?;
         going(session)?;
         let mut bound = Bound::default();
@@ -69,14 +80,16 @@ impl BindSession {
     }
 }
 
-impl UnbindSession {
+impl Decide for UnbindSession {
+    type On<'a> = (&'a Session, Option<&'a Issue>);
+    type Out = Decision;
+
     /// `issue`: what the session points to; none: there is nothing to let go of.
-    pub fn decide(
-        self,
-        session: &Session,
-        issue: Option<&Issue>,
-        actor: &Actor,
-    ) -> Result<Decision, Refused> {
+    fn decide(
+        &self,
+        (session, issue): Self::On<'_>,
+        By { actor, .. }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         keeper(actor, Action::Unbind)?;
         let events = issue.map(|issue| unbound(session, issue).into()).into_iter().collect();
         Ok(Decision { events, ..Decision::default() })
@@ -92,13 +105,23 @@ pub(super) fn unbound(session: &Session, issue: &Issue) -> SessionUnbound {
 mod tests {
     use super::*;
     use crate::Role;
+    use crate::decide::tests::decided;
     use crate::issue::tests::issue;
     use crate::session::apply_session;
     use crate::session::tests::session;
-    use crate::{AgentPath, Time};
+    use crate::{Actor, AgentPath, Time};
 
     fn actor(role: Role) -> Actor {
         Actor::new(role, AgentPath::primary())
+    }
+
+    const fn on<'a>(
+        session: &'a Session,
+        issue: &'a Issue,
+        before: Option<&'a Issue>,
+        holder: Option<&'a Session>,
+    ) -> Binding<'a> {
+        Binding { session, issue, before, holder }
     }
 
     /// D-27, K-2: a second session is refused with the holder's name; the operator takes over.
@@ -109,12 +132,14 @@ mod tests {
         let plain = BindSession { take_over: false };
         let forced = BindSession { take_over: true };
         for (bind, role) in [(plain, Role::Root), (plain, Role::Operator), (forced, Role::Root)] {
-            let refused = bind.decide(&mine, &issue, None, holder, &actor(role)).unwrap_err();
+            let refused =
+                decided(&bind, on(&mine, &issue, None, holder), &actor(role)).unwrap_err();
             let take_over = role == Role::Operator;
             let (number, session, title) = (7, other.id, other.title.clone());
             assert_eq!(refused.refusal, Refusal::IssueHeld { number, session, title, take_over });
         }
-        let bound = forced.decide(&mine, &issue, None, holder, &actor(Role::Operator)).unwrap();
+        let bound =
+            decided(&forced, on(&mine, &issue, None, holder), &actor(Role::Operator)).unwrap();
         let mut taken = Some(Session { bound_issue: Some(issue.id), ..other });
         let mut mine = Some(mine);
         for event in bound.holder.events.iter().chain(&bound.session.events) {
@@ -131,12 +156,18 @@ mod tests {
         let (first, second) = (issue(1), issue(2));
         let bind = BindSession { take_over: false };
         let mut state = Some(Session { bound_issue: Some(first.id), ..session(5) });
-        let again =
-            bind.decide(state.as_ref().unwrap(), &first, Some(&first), None, &actor(Role::Root));
+        let again = decided(
+            &bind,
+            on(state.as_ref().unwrap(), &first, Some(&first), None),
+            &actor(Role::Root),
+        );
         assert_eq!(again.unwrap(), Bound::default());
-        let moved = bind
-            .decide(state.as_ref().unwrap(), &second, Some(&first), None, &actor(Role::Root))
-            .unwrap();
+        let moved = decided(
+            &bind,
+            on(state.as_ref().unwrap(), &second, Some(&first), None),
+            &actor(Role::Root),
+        )
+        .unwrap();
         assert_eq!(moved.session.events.len(), 2);
         for event in &moved.session.events {
             apply_session(&mut state, event, Time::from_micros(9));
@@ -148,9 +179,12 @@ mod tests {
     #[test]
     fn workers_and_ended_sessions_bind_nothing() {
         let bind = BindSession { take_over: false };
-        assert!(bind.decide(&session(5), &issue(1), None, None, &actor(Role::Worker)).is_err());
+        assert!(
+            decided(&bind, on(&session(5), &issue(1), None, None), &actor(Role::Worker)).is_err()
+        );
         let ended = Session { ended_at: Some(Time::from_micros(3)), ..session(5) };
-        let refused = bind.decide(&ended, &issue(1), None, None, &actor(Role::Root)).unwrap_err();
+        let refused =
+            decided(&bind, on(&ended, &issue(1), None, None), &actor(Role::Root)).unwrap_err();
         let (session, at) = (ended.id, Time::from_micros(3));
         assert_eq!(refused.refusal, Refusal::SessionEnded { session, at });
     }

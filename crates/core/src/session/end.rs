@@ -1,22 +1,33 @@
 //! End a session. Its issue stays as it is (K-37); only the pointer goes.
 
+use serde::{Deserialize, Serialize};
+
 use super::bind::unbound;
 use super::{Session, going, keeper};
 use crate::authority::Action;
 use crate::event::SessionEnded;
-use crate::{Actor, Decision, Issue, Refused};
+use crate::{By, Decide, Decision, Issue, Refused, Run, RunId};
 
 /// Say that a session is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndSession;
 
-impl EndSession {
-    pub fn decide(
-        self,
-        session: &Session,
-        issue: Option<&Issue>,
-        actor: &Actor,
-    ) -> Result<Decision, Refused> {
+/// The runs that end with their session: what waits in it would wait for ever, for nobody resumes what
+/// has ended. `own`: the run that ends it, which goes on to its own end.
+#[must_use]
+pub fn ends_with(runs: Vec<Run>, own: Option<RunId>) -> Vec<Run> {
+    runs.into_iter().filter(|run| Some(run.id) != own).collect()
+}
+
+impl Decide for EndSession {
+    type On<'a> = (&'a Session, Option<&'a Issue>);
+    type Out = Decision;
+
+    fn decide(
+        &self,
+        (session, issue): Self::On<'_>,
+        By { actor, .. }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         keeper(actor, Action::End)?;
         going(session)?;
         let mut decision = Decision::default();

@@ -1,23 +1,32 @@
 //! Pause a session and let it go on: an explicit pause outlives messages and restarts (P-10).
 
+use serde::{Deserialize, Serialize};
+
 use super::{Session, SessionState, going, keeper};
 use crate::authority::{Action, Subject, may_any};
 use crate::event::{SessionPaused, SessionResumed};
-use crate::{Actor, Decision, Refused, issue};
+use crate::{Actor, By, Decide, Decision, Refused, issue};
 
 /// Keep a session from going on by itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PauseSession {
     pub reason: Option<String>,
 }
 
 /// Let it go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResumeSession;
 
-impl PauseSession {
+impl Decide for PauseSession {
+    type On<'a> = &'a Session;
+    type Out = Decision;
+
     /// Pausing what is paused changes nothing, unless the operator pauses what an agent did.
-    pub fn decide(&self, session: &Session, actor: &Actor) -> Result<Decision, Refused> {
+    fn decide(
+        &self,
+        session: Self::On<'_>,
+        By { actor, .. }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         keeper(actor, Action::Pause)?;
         going(session)?;
         let same = session.paused_by == Some(actor.role) || !lifts(actor, session);
@@ -36,8 +45,15 @@ fn lifts(actor: &Actor, session: &Session) -> bool {
         || may_any(actor.role, Subject::Session, Action::Resume)
 }
 
-impl ResumeSession {
-    pub fn decide(self, session: &Session, actor: &Actor) -> Result<Decision, Refused> {
+impl Decide for ResumeSession {
+    type On<'a> = &'a Session;
+    type Out = Decision;
+
+    fn decide(
+        &self,
+        session: Self::On<'_>,
+        By { actor, .. }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         issue::keeper(actor, Subject::Session, Action::Resume, || lifts(actor, session))?;
         going(session)?;
         if session.state == SessionState::Active {
@@ -51,6 +67,7 @@ impl ResumeSession {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decide::tests::decided;
     use crate::session::apply_session;
     use crate::session::tests::session;
     use crate::{AgentPath, Role, Time};
@@ -78,9 +95,9 @@ mod tests {
             (&operator, &operator, true),
             (&operator, &root, false),
         ] {
-            let paused = after(&session(1), &pause.decide(&session(1), by).unwrap());
+            let paused = after(&session(1), &decided(&pause, &session(1), by).unwrap());
             assert_eq!((paused.state, paused.paused_by), (SessionState::Paused, Some(by.role)));
-            match ResumeSession.decide(&paused, lifter) {
+            match decided(&ResumeSession, &paused, lifter) {
                 Ok(decision) => {
                     assert!(lifted);
                     let resumed = after(&paused, &decision);
@@ -92,13 +109,13 @@ mod tests {
                 }
             }
         }
-        let by_agent = after(&session(1), &pause.decide(&session(1), &root).unwrap());
-        let by_operator = after(&by_agent, &pause.decide(&by_agent, &operator).unwrap());
+        let by_agent = after(&session(1), &decided(&pause, &session(1), &root).unwrap());
+        let by_operator = after(&by_agent, &decided(&pause, &by_agent, &operator).unwrap());
         assert_eq!(by_operator.paused_by, Some(Role::Operator));
-        assert_eq!(pause.decide(&by_operator, &root).unwrap(), Decision::default());
-        assert_eq!(pause.decide(&by_operator, &operator).unwrap(), Decision::default());
+        assert_eq!(decided(&pause, &by_operator, &root).unwrap(), Decision::default());
+        assert_eq!(decided(&pause, &by_operator, &operator).unwrap(), Decision::default());
         // A session that an older version paused says nothing of who did.
         let old = Session { paused_by: None, ..by_operator };
-        assert!(ResumeSession.decide(&old, &root).is_ok());
+        assert!(decided(&ResumeSession, &old, &root).is_ok());
     }
 }

@@ -2,28 +2,32 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Session, going, keeper};
 use crate::authority::Action;
-use crate::command::NewTodo;
+use crate::command::{HoldTodo, NewTodo, StartTodo};
 use crate::select::ordered;
-use crate::text::{Content, normalised};
+use crate::text::{Body, Content, normalised};
 use crate::todo::Hold;
-use crate::{Actor, Issue, Refusal, Refused, Snapshot, Status, Todo};
+use crate::{By, Command, Decide, Issue, Refusal, Refused, Snapshot, Status, Todo, TodoKind};
 
 /// File an issue and bind the session to it. One that works on an issue already keeps it: what it
 /// found beside that is another issue, or one below.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromoteSession;
 
-impl PromoteSession {
+impl Decide for PromoteSession {
+    type On<'a> = (&'a Session, Option<&'a Issue>);
+    type Out = ();
+
     /// May it be done at all? What is filed and bound is decided by the commands for that.
     /// `issue`: what the session points to.
-    pub fn decide(
-        self,
-        session: &Session,
-        issue: Option<&Issue>,
-        actor: &Actor,
-    ) -> Result<(), Refused> {
+    fn decide(
+        &self,
+        (session, issue): Self::On<'_>,
+        By { actor, .. }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         keeper(actor, Action::Promote)?;
         going(session)?;
         match issue {
@@ -41,6 +45,26 @@ pub struct Step {
     /// Why it cannot go on. What only waits for another item of the list needs no such word: it
     /// comes after it.
     pub hold: Option<Hold>,
+}
+
+impl Step {
+    /// What makes the new step on the checklist stand as the item did: held, or begun.
+    #[must_use]
+    pub fn command(&self, checklist: &Snapshot) -> Option<Command> {
+        let text = normalised(self.item.title.as_str());
+        let is_it = |todo: &&Todo| {
+            todo.kind == TodoKind::Step
+                && !todo.status.is_settled()
+                && normalised(&todo.title) == text
+        };
+        let todo_id = checklist.todos.values().find(is_it)?.id;
+        let held = self.hold.as_ref().and_then(|hold| {
+            let (kind, reason) = (hold.kind, Body::new(&hold.reason).ok()?);
+            Some(HoldTodo { todo_id, kind, reason, until: None }.into())
+        });
+        let begun = || StartTodo { todo_id, reason: None }.into();
+        held.or_else(|| self.is_begun.then(begun))
+    }
 }
 
 /// What is open, in the order in which it was to be done: a checklist is worked from the top. What
@@ -68,9 +92,10 @@ pub fn steps(list: &Snapshot, checklist: &Snapshot) -> Vec<Step> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decide::tests::decided;
     use crate::issue::tests::issue;
     use crate::session::tests::session;
-    use crate::{AgentPath, Role, Time};
+    use crate::{Actor, AgentPath, Role, Time};
 
     #[test]
     fn a_session_without_an_issue_is_promoted_by_its_keeper() {
@@ -85,7 +110,7 @@ mod tests {
             (Role::Worker, session(5), None, Some("not_permitted")),
         ] {
             let actor = Actor::new(role, AgentPath::primary());
-            let decided = PromoteSession.decide(&session, issue, &actor);
+            let decided = decided(&PromoteSession, (&session, issue), &actor);
             assert_eq!(decided.err().map(|refused| refused.refusal.code()), code, "{role}");
         }
     }

@@ -1,13 +1,15 @@
 //! Start a session.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Session, SessionState, keeper};
 use crate::authority::Action;
 use crate::event::SessionStarted;
 use crate::text::Title;
-use crate::{Actor, ConversationId, Decision, Ids, ProjectId, Refused, SessionId, Time};
+use crate::{By, ConversationId, Decide, Decision, ProjectId, Refused, SessionId};
 
 /// Begin a session with a chat of its own.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartSession {
     pub title: Title,
     pub conversation_id: ConversationId,
@@ -16,14 +18,15 @@ pub struct StartSession {
     pub directory: Option<String>,
 }
 
-impl StartSession {
-    pub fn decide(
+impl Decide for StartSession {
+    type On<'a> = ProjectId;
+    type Out = Decision;
+
+    fn decide(
         &self,
-        project_id: ProjectId,
-        actor: &Actor,
-        now: Time,
-        ids: &mut Ids,
-    ) -> Result<Decision, Refused> {
+        project_id: Self::On<'_>,
+        By { actor, now, ids }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         keeper(actor, Action::Start)?;
         let session = Session {
             id: SessionId::from(ids.ulid()),

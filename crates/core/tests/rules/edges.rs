@@ -11,13 +11,13 @@ use punchlist_core::plan::{Origin, opening};
 use punchlist_core::select::next;
 use punchlist_core::text::{Body, Content, Title};
 use punchlist_core::{
-    Actor, AgentPath, Event, GateId, Ids, ListKind, ProjectId, Refusal, Role, Status, Time,
-    TodoKind,
+    Actor, AgentPath, By, Decide, Event, GateId, Ids, ListKind, ProjectId, Refusal, Role, Status,
+    Time, TodoKind,
 };
 use serde_json::{Value, json};
 
 use crate::plan_world::plan_world;
-use crate::world::{World, actor};
+use crate::world::{World, actor, decided};
 
 /// Something hangs under the first item: the one that comes next is then a step that is ready, and
 /// neither a settled one nor a criterion.
@@ -74,7 +74,8 @@ fn proposed() -> Delegation {
     };
     let root = Actor::new(Role::Root, AgentPath::primary());
     let project = ProjectId::from(ids.ulid());
-    let decision = command.decide(project, None, &root, now, &mut ids).unwrap();
+    let decision =
+        command.decide((project, None), By { actor: &root, now, ids: &mut ids }).unwrap();
     let mut made = None;
     apply_delegation(&mut made, &decision.events[0], now);
     let content = Content::new("measure").unwrap();
@@ -90,7 +91,8 @@ fn a_proposal_is_decided_by_whom_it_is_for() {
     let other = AgentPath::parse("other").unwrap();
     for role in Role::ALL {
         for (agent, own) in [(AgentPath::primary(), true), (other.clone(), false)] {
-            let decided = command.decide(&delegation, &Actor::new(role, agent));
+            let by = Actor::new(role, agent);
+            let decided = decided(&command, &delegation, &by, Time::from_micros(0));
             let expected = match role {
                 Role::System | Role::Operator => true,
                 Role::Worker => false,
@@ -147,7 +149,9 @@ fn what_is_kept_of_an_answer() {
     ];
     for (kind, decision, response, kept) in cases {
         let answer = AnswerGate::plain(decision, response);
-        let decided = answer.decide(&gate(kind), &actor(Role::Operator), None).unwrap();
+        let decided =
+            decided(&answer, (&gate(kind), None), &actor(Role::Operator), Time::from_micros(0))
+                .unwrap();
         let [Event::GateAnswered(answered)] = &*decided.events else { panic!("{decided:?}") };
         assert_eq!(answered.response, kept, "{kind:?} {decision:?}");
     }

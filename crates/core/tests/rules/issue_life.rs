@@ -13,8 +13,8 @@ use punchlist_core::issue::{Issue, IssueStatus, Part, context, ledger, progress}
 use punchlist_core::session::{Session, SessionState};
 use punchlist_core::text::{Body, Content};
 use punchlist_core::{
-    AgentPath, ConversationId, Decision, Event, IssueId, ListKind, ProjectId, Refusal, Role,
-    SessionId, Snapshot, Status, Time, TodoId, TodoKind, Warning,
+    AgentPath, By, ConversationId, Decide, Decision, Event, IssueId, ListKind, ProjectId, Refusal,
+    Role, SessionId, Snapshot, Status, Time, TodoId, TodoKind, Warning,
 };
 use serde_json::json;
 
@@ -365,7 +365,9 @@ fn ask(command: &OpenGate, issue: &Issue, checklist: &Snapshot, earlier: &[Gate]
         earlier,
     };
     let mut ids = punchlist_core::Ids::new(Time::from_micros(5), 99);
-    command.decide(&ground, &actor(Role::Root), Time::from_micros(5), &mut ids).unwrap()
+    command
+        .decide(&ground, By { actor: &actor(Role::Root), now: Time::from_micros(5), ids: &mut ids })
+        .unwrap()
 }
 
 fn opened(asked: Asked) -> Gate {

@@ -4,7 +4,7 @@ use punchlist_core::mission::{Cadence, RunCycle, SetStanding, Standing, apply_mi
 use punchlist_core::{Actor, Mission, Refusal, Role, Time};
 
 use crate::mission_init::{mission, now};
-use crate::world::actor;
+use crate::world::{actor, decided};
 
 fn at(text: &str) -> Time {
     Time::parse(text).unwrap()
@@ -19,8 +19,8 @@ fn weekly() -> Mission {
 
 /// Runs one if it is due; says whether it ran.
 fn tick(mission: &mut Mission, now: Time) -> bool {
-    let decided = RunCycle { if_due: true }.decide(mission, &actor(Role::System), now).unwrap();
-    let Some(decision) = decided else { return false };
+    let cycle = decided(&RunCycle { if_due: true }, mission, &actor(Role::System), now).unwrap();
+    let Some(decision) = cycle else { return false };
     let mut state = Some(mission.clone());
     assert!(apply_mission(&mut state, &decision.events[0], now));
     *mission = state.unwrap();
@@ -51,15 +51,15 @@ fn what_rests_does_not_cycle() {
         let mission = Mission { status, ..weekly() };
         for if_due in [true, false] {
             let late = at("2027-01-01T00:00:00Z");
-            let decided = RunCycle { if_due }.decide(&mission, &actor(Role::Operator), late);
-            assert_eq!(decided, Ok(None), "{status:?}");
+            let cycle = decided(&RunCycle { if_due }, &mission, &actor(Role::Operator), late);
+            assert_eq!(cycle, Ok(None), "{status:?}");
         }
     }
     // It goes on with the next moment ahead, not with those it rested through.
     let operator = actor(Role::Operator);
     let set = |mission: &Mission, status, now| {
         let command = SetStanding { pillar: None, status };
-        let decision = command.decide(mission, &operator, now).unwrap();
+        let decision = decided(&command, mission, &operator, now).unwrap();
         let mut state = Some(mission.clone());
         assert!(apply_mission(&mut state, &decision.events[0], now));
         state.unwrap()
@@ -70,7 +70,7 @@ fn what_rests_does_not_cycle() {
     assert_eq!(resumed.next_cycle_at, Some(at("2026-12-28T08:00:00Z")));
     let archived = Mission { status: Standing::Archived, ..weekly() };
     let resume = SetStanding { pillar: None, status: Standing::Active };
-    let refused = resume.decide(&archived, &operator, now()).unwrap_err().refusal;
+    let refused = decided(&resume, &archived, &operator, now()).unwrap_err().refusal;
     assert!(matches!(refused, Refusal::MissionArchived { .. }));
 }
 
@@ -78,13 +78,16 @@ fn what_rests_does_not_cycle() {
 #[test]
 fn a_cycle_may_be_run_by_hand() {
     let early = now();
-    let decided = RunCycle { if_due: false }.decide(&weekly(), &actor(Role::Operator), early);
+    let cycle = decided(&RunCycle { if_due: false }, &weekly(), &actor(Role::Operator), early);
     let mut state = Some(weekly());
-    apply_mission(&mut state, &decided.unwrap().unwrap().events[0], early);
+    apply_mission(&mut state, &cycle.unwrap().unwrap().events[0], early);
     assert_eq!(state.unwrap().next_cycle_at, Some(at("2026-11-16T08:00:00Z")));
-    let bare = RunCycle { if_due: false }.decide(&mission(), &actor(Role::Operator), early);
+    let bare = decided(&RunCycle { if_due: false }, &mission(), &actor(Role::Operator), early);
     assert!(bare.unwrap().is_some());
-    assert_eq!(RunCycle { if_due: true }.decide(&mission(), &actor(Role::System), early), Ok(None));
+    assert_eq!(
+        decided(&RunCycle { if_due: true }, &mission(), &actor(Role::System), early),
+        Ok(None)
+    );
 }
 
 /// Who runs a cycle, or lets a mission rest: the operator and its own lead, and for a cycle the
@@ -96,9 +99,9 @@ fn others_do_not_run_a_mission() {
     for actor in everybody {
         let own = actor.mission.as_deref() == Some("outer");
         let leads = actor.role == Role::Operator || (actor.role == Role::Lead && own);
-        let cycle = RunCycle { if_due: false }.decide(&weekly(), &actor, now());
+        let cycle = decided(&RunCycle { if_due: false }, &weekly(), &actor, now());
         assert_eq!(cycle.is_ok(), leads || actor.role == Role::System, "{actor:?}");
         let rest = SetStanding { pillar: None, status: Standing::Paused };
-        assert_eq!(rest.decide(&weekly(), &actor, now()).is_ok(), leads, "{actor:?}");
+        assert_eq!(decided(&rest, &weekly(), &actor, now()).is_ok(), leads, "{actor:?}");
     }
 }

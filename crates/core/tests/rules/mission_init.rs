@@ -5,10 +5,10 @@ use punchlist_core::mission::{
     InitMission, Initialised, LimitScope, MissionSpec, OverduePending, SetStanding, Settings,
     Standing, apply_mission,
 };
-use punchlist_core::{Ids, Mission, ProjectId, Refusal, Role, Time};
+use punchlist_core::{By, Decide, Ids, Mission, ProjectId, Refusal, Role, Time};
 use serde_json::{Value, json};
 
-use crate::world::actor;
+use crate::world::{actor, decided};
 
 pub(crate) fn now() -> Time {
     Time::parse("2026-11-15T08:00:00Z").unwrap()
@@ -25,9 +25,12 @@ fn spec(file: Value) -> MissionSpec {
 }
 
 fn init_at(file: Value, existing: Option<&Mission>, at: Time) -> Initialised {
-    let command = InitMission { spec: spec(file), directory: Some("project".into()) };
+    let command =
+        InitMission { spec: spec(file), directory: Some("project".into()), only_missing: false };
     let mut ids = Ids::new(at, 1);
-    command.decide(project(), existing, &actor(Role::Operator), at, &mut ids).unwrap()
+    command
+        .decide((project(), existing), By { actor: &actor(Role::Operator), now: at, ids: &mut ids })
+        .unwrap()
 }
 
 fn init(file: impl Into<Value>, existing: Option<&Mission>) -> Initialised {
@@ -148,7 +151,7 @@ fn a_file_that_is_silent_on_it_keeps_how_a_mission_stands() {
     for pillar in [None, Some("onboarding".to_owned())] {
         let command = SetStanding { pillar, status: Standing::Paused };
         let mission = state.clone().unwrap();
-        let decision = command.decide(&mission, &actor(Role::Operator), now()).unwrap();
+        let decision = decided(&command, &mission, &actor(Role::Operator), now()).unwrap();
         assert!(apply_mission(&mut state, &decision.events[0], now()));
     }
     let paused = state.unwrap();
@@ -190,9 +193,10 @@ fn what_the_todo_block_does_not_say_is_as_usual() {
 #[test]
 fn nobody_else_makes_or_changes_a_mission() {
     for role in Role::ALL {
-        let command = InitMission { spec: spec(file()), directory: None };
+        let command = InitMission { spec: spec(file()), directory: None, only_missing: false };
         let mut ids = Ids::new(now(), 1);
-        let decided = command.decide(project(), None, &actor(role), now(), &mut ids);
+        let decided = command
+            .decide((project(), None), By { actor: &actor(role), now: now(), ids: &mut ids });
         assert_eq!(decided.is_ok(), role == Role::Operator, "{role}");
     }
 }

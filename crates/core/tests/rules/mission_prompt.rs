@@ -6,7 +6,9 @@ use punchlist_core::metric::{Figure, MetricStatus, Trend};
 use punchlist_core::mission::{InitMission, Measured, Shared, order, planning};
 use punchlist_core::text::{Body, Title};
 use punchlist_core::todo::Priority;
-use punchlist_core::{Event, Ids, ListKind, Mission, ProjectId, Role, Status, Time, Todo, TodoId};
+use punchlist_core::{
+    By, Decide, Event, Ids, ListKind, Mission, ProjectId, Role, Status, Time, Todo, TodoId,
+};
 use serde_json::json;
 
 use crate::mission_init::now;
@@ -34,10 +36,13 @@ fn mission() -> Mission {
             { "name": "Onboarding" },
         ],
     }));
-    let command = InitMission { spec: spec.unwrap(), directory: None };
+    let command = InitMission { spec: spec.unwrap(), directory: None, only_missing: false };
     let mut ids = Ids::new(now(), 1);
     let project = ProjectId::from(ids.ulid());
-    command.decide(project, None, &actor(Role::Operator), now(), &mut ids).unwrap().mission
+    command
+        .decide((project, None), By { actor: &actor(Role::Operator), now: now(), ids: &mut ids })
+        .unwrap()
+        .mission
 }
 
 fn create(world: &mut World, new: NewTodo) -> TodoId {

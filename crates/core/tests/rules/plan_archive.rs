@@ -6,7 +6,7 @@ use punchlist_core::plan::{ArchivedPlan, PurgePlans, Tree, parse};
 use punchlist_core::{ArchiveReason, Event, Refusal, Role, Snapshot, Span, apply};
 
 use crate::plan_world::{PLAN_FILE, assign, complete, grown, id};
-use crate::world::{World, actor};
+use crate::world::{World, actor, decided};
 
 const BY_HAND: ArchiveList = ArchiveList { reason: ArchiveReason::ByHand, confirm: false };
 const FINISHED: ArchiveList = ArchiveList { reason: ArchiveReason::Finished, confirm: false };
@@ -97,21 +97,21 @@ fn a_purge_is_the_operators_and_names_what_would_go() {
     let all = [plan(&young), plan(&old), in_view];
     let command = PurgePlans { older_than: Span::days(1), confirm: true };
     for role in Role::ALL {
-        let decided = command.decide(&all, &actor(role), young.now);
+        let decided = decided(&command, &all, &actor(role), young.now);
         assert_eq!(decided.is_ok(), role == Role::Operator, "{role}");
     }
     let operator = actor(Role::Operator);
-    let purged = command.decide(&all, &operator, young.now).unwrap();
+    let purged = decided(&command, &all, &operator, young.now).unwrap();
     let scope = old.state.list.scope;
     assert_eq!(purged.len(), 1);
     assert_eq!(purged[0].event, ListPurged { scope, todos: 3, last_seq: Some(7) }.into());
     let unsure = PurgePlans { confirm: false, ..command };
-    let refusal = unsure.decide(&all, &operator, young.now).unwrap_err();
+    let refusal = decided(&unsure, &all, &operator, young.now).unwrap_err().refusal;
     assert_eq!(refusal.code(), "unconfirmed");
     let said = refusal.to_string();
     assert!(said.contains("3 tasks of 1 plans") && said.contains(PLAN_FILE), "{said}");
     let now = PurgePlans { older_than: Span::seconds(0), ..command };
-    assert_eq!(now.decide(&all, &operator, young.now).unwrap().len(), 2);
+    assert_eq!(decided(&now, &all, &operator, young.now).unwrap().len(), 2);
 }
 
 /// From the baseline on the log gives an empty list, that remembers the highest number it had.

@@ -3,7 +3,7 @@
 use punchlist_core::driver::Budget;
 use punchlist_core::run::{ConfigureRun, SettingsOf, StartRun};
 use punchlist_core::{
-    Actor, AgentPath, ConversationId, Event, Ids, ProjectId, Reach, Role, Run, Time,
+    Actor, AgentPath, By, ConversationId, Decide, Event, Ids, ProjectId, Reach, Role, Run, Time,
 };
 
 use crate::driver::case::run;
@@ -33,7 +33,7 @@ fn start(agent: &str, role: Role) -> StartRun {
 fn started(command: &StartRun, by: &Actor) -> Result<Run, &'static str> {
     let now = Time::from_micros(5);
     let project = ProjectId::from(Ids::new(now, 2).ulid());
-    match command.decide(project, by, now, &mut Ids::new(now, 3)) {
+    match command.decide(project, By { actor: by, now, ids: &mut Ids::new(now, 3) }) {
         Ok(decision) => match decision.events.first() {
             Some(Event::RunStarted(started)) => Ok(Run::clone(&started.run)),
             other => panic!("{other:?}"),
@@ -160,8 +160,10 @@ fn a_run_is_played_by_those_who_may() {
             stopped,
         ),
     ] {
-        let command = ConfigureRun { executor, settings: settings.clone() };
-        let told = command.decide(&run).map_err(|_| ());
+        let command = ConfigureRun { settings: settings.clone() };
+        let now = Time::from_micros(5);
+        let by = By { actor: executor, now, ids: &mut Ids::new(now, 3) };
+        let told = command.decide(&run, by).map_err(|_| ());
         let told = told.map(|decision| decision.events.first().map(Event::type_name));
         assert_eq!(told, expected, "{executor:?} on {run:?}");
     }

@@ -4,8 +4,8 @@ use punchlist_core::capacity::Limits;
 use punchlist_core::command::{Command, CreateTodos, NewTodo};
 use punchlist_core::text::Title;
 use punchlist_core::{
-    Actor, AgentPath, Decision, Event, Ids, List, ListId, ListKind, ProjectId, Refusal, Refused,
-    Role, Scope, Snapshot, Time, TodoId, apply, decide,
+    Actor, AgentPath, By, Decide, Decision, Event, Ids, List, ListId, ListKind, ProjectId, Refusal,
+    Refused, Role, Scope, Snapshot, Time, TodoId, apply, decide,
 };
 
 /// One list and everything that happened to it.
@@ -73,6 +73,21 @@ impl World {
             })
             .collect()
     }
+}
+
+/// Decides a command on what is no list.
+pub(crate) fn decided<C: Decide>(
+    command: &C,
+    on: C::On<'_>,
+    actor: &Actor,
+    now: Time,
+) -> Result<C::Out, Refused> {
+    command.decide(on, By { actor, now, ids: &mut Ids::new(now, 1) })
+}
+
+/// The same for what the driver or a policy decides at no particular time.
+pub(crate) fn by_policy<C: Decide>(command: &C, on: C::On<'_>) -> Result<C::Out, Refused> {
+    decided(command, on, &actor(Role::System), Time::from_micros(0))
 }
 
 /// An actor of a role, tied to the mission and pillar of the world.

@@ -1,34 +1,40 @@
-//! The calls a reply makes, one after another, each written down before the next (T-34).
+//! The tool calls of a reply, one after another, each recorded before the next begins (T-34).
 //!
-//! A tool of punchlist's own changes the store, and what came of it is written in the same
-//! transaction. One from outside is marked before it begins, since nothing undoes it.
+//! A call of punchlist's own tools and its result are one transaction. A call of an outside tool is
+//! recorded before it begins, because it cannot be undone.
+
+use std::sync::Arc;
 
 use punchlist_core::conversation::ToolCall;
+use punchlist_core::delegation::Mode;
 use punchlist_core::driver::Trigger;
 use punchlist_core::{DelegationId, Run};
-use punchlist_ops::Error;
 use punchlist_ops::catalogue::Operation;
+use punchlist_ops::operations::delegate;
+use punchlist_ops::operations::run_step::{Output as Stepped, Step, ToolResult};
+use punchlist_ops::{Context, Envelope, Error, Proof};
 use serde_json::Value;
 
 use super::Live;
 use super::history;
-use super::runner::{Flow, Hands, Outcome};
-use super::tools::{Answer, Said, Toolset, cut, own_result};
-use super::wire::{drive_input, result_input};
+use super::records::question;
+use super::runner::{Flow, Outcome, RunExecutor};
+use super::tools::{Answer, ToolOutput, Toolset, cut};
 use crate::model::Input;
+use crate::system::is_temporary;
 
 /// What became of a call.
-pub(super) enum Made {
-    Done(Said),
-    /// And it is written down; with what the step answered.
-    Written(Said, Value),
+pub(super) enum CallOutcome {
+    Done(ToolOutput),
+    /// Its result is recorded already; this is what the step answered.
+    Recorded(ToolOutput, Stepped),
     /// A person has to permit it first.
     Asked,
-    /// It waits for work that was handed on.
+    /// It waits for a delegation.
     Handed,
 }
 
-impl Hands<'_, '_> {
+impl RunExecutor<'_, '_> {
     /// Makes the calls that have no result yet, one after another (T-34).
     pub(super) fn execute(
         &self,
@@ -40,115 +46,171 @@ impl Hands<'_, '_> {
             if self.cancel.is_cancelled() {
                 return self.cancelled(run, tools);
             }
-            // After the last one the driver is asked in the same breath.
+            // The result of the last call and the question to the driver are one step.
             let last = index + 1 == calls.len();
-            let mut step = self.input();
-            if last {
-                step["drive"] = drive_input(tools, Trigger::ToolsDone, None);
-            }
-            let (said, answer) = match self.one(run, tools, call, &step)? {
-                Made::Done(said) => (said, None),
-                Made::Written(said, answer) => (said, Some(answer)),
-                Made::Asked => return self.lie_down(run, tools, Trigger::ToolsDone),
-                Made::Handed => return self.lie_down(run, tools, Trigger::Handed),
+            let drive = last.then(|| Step::Drive(question(tools, Trigger::ToolsDone)));
+            let (said, answer) = match self.one(run, tools, call, drive.as_ref())? {
+                CallOutcome::Done(said) => (said, None),
+                CallOutcome::Recorded(said, answer) => (said, Some(answer)),
+                CallOutcome::Asked => return self.suspend(run, tools, Trigger::ToolsDone),
+                CallOutcome::Handed => return self.suspend(run, tools, Trigger::Handed),
             };
-            let is_moot = self.cancel.is_cancelled() && (self.crew.is_stopped)() && !said.changed;
+            let is_moot =
+                self.cancel.is_cancelled() && (self.runtime.is_stopped)() && !said.changed;
             if answer.is_none() && is_moot {
                 return Ok(Flow::Over(Outcome::Stopped));
             }
             let (call_id, tool, text, is_error) =
                 (&*call.id, &*call.name, &*said.text, said.is_error);
-            (self.crew.told)(&Live::Returned { run, call_id, tool, text, is_error });
+            (self.runtime.observer)(&Live::Returned { run, call_id, tool, text, is_error });
             let answer = match answer {
                 Some(answer) => answer,
-                None => {
-                    step["result"] = result_input(call, &said);
-                    self.crew.step(self.project, step)?
-                }
+                None => self.step(result_steps(call, said, drive))?,
             };
             if last {
-                return self.heed(run, tools, &answer);
+                return self.follow(run, tools, answer);
             }
         }
         Ok(Flow::Again)
     }
 
-    /// Hands work on. Where it is waited for the call has no result yet; it is made again then, and
-    /// its key makes it happen once.
+    /// Delegates work. While a synchronous delegation is not done, the call has no result. The call is
+    /// made again later; its idempotency key keeps it from delegating twice.
     fn delegate(
         &self,
         run: &Run,
         operation: &Operation,
         call: &ToolCall,
         input: Value,
-    ) -> Result<Made, Error> {
-        let envelope = self.crew.envelope(self.project, run, Some(call));
-        let answer = match own_result(self.crew.ops.call(operation, &envelope, input))? {
+    ) -> Result<CallOutcome, Error> {
+        let envelope = self.envelope(run, Some(call));
+        let answer = match own_result(self.runtime.ops.answer(operation, &envelope, input))? {
             Ok(answer) => answer,
-            Err(said) => return Ok(Made::Done(said)),
+            Err(said) => return Ok(CallOutcome::Done(said)),
         };
-        let id = answer["delegationId"].as_str();
-        if let Some(delegation) = id.and_then(DelegationId::parse) {
-            (self.crew.told)(&Live::Delegates { run, delegation });
+        if let Some(made) = answer.output::<delegate::Output>()
+            && let Some(delegation) = DelegationId::parse(&made.delegation_id)
+        {
+            (self.runtime.observer)(&Live::Delegates { run, delegation });
+            if made.mode == Mode::Sync {
+                return self.runtime.await_delegation(self.project, run, delegation, &self.cancel);
+            }
         }
-        match id.filter(|_| answer["mode"] == "sync") {
-            Some(id) => self.crew.await_delegation(self.project, run, id, &self.cancel),
-            None => Ok(Made::Done(Said::answered(operation, &answer))),
+        Ok(CallOutcome::Done(ToolOutput::answered(operation, &answer.to_json()?)))
+    }
+
+    /// Calls one of punchlist's own tools, and records its result in the same transaction.
+    fn call_own(
+        &self,
+        run: &Run,
+        operation: &'static Operation,
+        (call, input): (&ToolCall, Value),
+        drive: Option<&Step>,
+    ) -> Result<CallOutcome, Error> {
+        let (agent, system) = (self.envelope(run, None), self.runtime.system(self.project));
+        let (call, drive) = (call.clone(), drive.cloned());
+        let record = move |answer: &Value| {
+            let output = ToolOutput::answered(operation, answer);
+            let steps = result_steps(&call, output.clone(), drive.clone());
+            (output, steps)
+        };
+        let (ops, held) = (self.runtime.ops, (self.id, self.epoch));
+        let made = ops.call_in_run(operation, (&agent, &system), held, input, record)?;
+        Ok(match own_result(made)? {
+            Ok((output, answer)) => CallOutcome::Recorded(output, answer),
+            Err(output) => CallOutcome::Done(output),
+        })
+    }
+
+    /// The envelope an agent acts under. A call that may be made twice gets a key, so that it takes
+    /// effect once.
+    fn envelope(&self, run: &Run, call: Option<&ToolCall>) -> Envelope {
+        let calls = run.counters.calls;
+        Envelope {
+            actor: run.actor(),
+            proof: Proof::Run(run.id),
+            project: self.project.to_owned(),
+            context: Context {
+                session: run.session_id.map(|id| id.to_string()),
+                conversation: Some(run.conversation_id.to_string()),
+                turn: Some(run.turn_id.clone()),
+                run: Some(run.id),
+                branch: run.plan.as_ref().map(|plan| plan.keys().0.to_owned()),
+                ..Context::default()
+            },
+            idempotency_key: call.map(|call| format!("run:{}:{calls}:{}", run.id, call.id)),
+            agents: Arc::clone(self.runtime.agents),
+            now: (self.runtime.clock)(),
         }
     }
 
-    /// A call has no result yet. Where what it waits for has come meanwhile it is made again: the
-    /// model is not called before.
-    fn lie_down(&self, run: &Run, tools: &Toolset, trigger: Trigger) -> Result<Flow, Error> {
-        match self.ask(run, tools, trigger, None)? {
+    /// Suspends the run, because a call has no result yet. If the driver says to go on, the call is
+    /// made again before the model is called.
+    fn suspend(&self, run: &Run, tools: &Toolset, trigger: Trigger) -> Result<Flow, Error> {
+        match self.ask(run, tools, trigger)? {
             Flow::GoOn(_) => Ok(Flow::Again),
             flow => Ok(flow),
         }
     }
 
-    /// Makes one call. `step` is what is written down with its result.
+    /// Makes one call. `drive` is recorded with its result.
     fn one(
         &self,
         run: &Run,
         tools: &Toolset,
         call: &ToolCall,
-        step: &Value,
-    ) -> Result<Made, Error> {
+        drive: Option<&Step>,
+    ) -> Result<CallOutcome, Error> {
         let input = match history::read(&call.input) {
             Input::Json(input) => input,
             Input::Broken(text) => {
                 let shown: String = text.chars().take(200).collect();
-                let told = format!("the arguments of {} are no JSON object: {shown}", call.name);
-                return Ok(Made::Done(Said::error(told)));
+                let text = format!("the arguments of {} are no JSON object: {shown}", call.name);
+                return Ok(CallOutcome::Done(ToolOutput::error(text)));
             }
         };
         let (call_id, tool) = (&*call.id, &*call.name);
-        (self.crew.told)(&Live::Calls { run, call_id, tool, input: &input });
+        (self.runtime.observer)(&Live::Calls { run, call_id, tool, input: &input });
         if let Some(operation) = tools.own.iter().find(|operation| operation.name == call.name) {
             if operation.name == "delegate" {
                 return self.delegate(run, operation, call, input);
             }
-            let held = (self.id, self.epoch);
-            return self.crew.call_own(self.project, (run, held), operation, call, input, step);
+            return self.call_own(run, operation, (call, input), drive);
         }
         if !tools.listed.iter().any(|tool| tool.name == call.name) {
             let known = tools.names().join(", ");
-            let told = format!("there is no tool {}; there are: {known}", call.name);
-            return Ok(Made::Done(Said::error(told)));
+            let text = format!("there is no tool {}; there are: {known}", call.name);
+            return Ok(CallOutcome::Done(ToolOutput::error(text)));
         }
         if run.counters.started.as_deref() == Some(call.id.as_str()) {
-            let told = "it had begun when the process that called it ended; whether it took effect \
+            let text = "it had begun when the process that called it ended; whether it took effect \
                         is not known: look before you call it again";
-            return Ok(Made::Done(Said { outside: true, ..Said::error(told) }));
+            return Ok(CallOutcome::Done(ToolOutput { outside: true, ..ToolOutput::error(text) }));
         }
-        let begin = || -> Result<(), Error> {
-            let mut input = self.input();
-            input["starts"] = Value::String(call.id.clone());
-            self.crew.step(self.project, input).map(|_| ())
-        };
-        match self.crew.outside.call(self.project, run, call, &input, &self.cancel, &begin)? {
-            Answer::Done(said) => Ok(Made::Done(Said { text: cut(said.text), ..said })),
-            Answer::Asked => Ok(Made::Asked),
+        let begin = || self.step(vec![Step::Start(call.id.clone())]).map(drop);
+        match self.runtime.outside.call(self.project, run, call, &input, &self.cancel, &begin)? {
+            Answer::Done(said) => {
+                Ok(CallOutcome::Done(ToolOutput { text: cut(said.text), ..said }))
+            }
+            Answer::Asked => Ok(CallOutcome::Asked),
         }
+    }
+}
+
+/// The steps that record the result of a call.
+fn result_steps(call: &ToolCall, said: ToolOutput, drive: Option<Step>) -> Vec<Step> {
+    let ToolOutput { text, is_error, changed, touched_list, outside } = said;
+    let (call_id, name) = (call.id.clone(), call.name.clone());
+    let result = ToolResult { call_id, name, text, is_error, changed, touched_list, outside };
+    std::iter::once(Step::Result(result)).chain(drive).collect()
+}
+
+/// What one of punchlist's own tools answered, or how it refused. An error that passes by itself is the
+/// run's: a process goes on with it later.
+fn own_result<T>(made: Result<T, Error>) -> Result<Result<T, ToolOutput>, Error> {
+    match made {
+        Ok(answer) => Ok(Ok(answer)),
+        Err(error) if is_temporary(&error) => Err(error),
+        Err(error) => Ok(Err(ToolOutput::error(error.to_json().to_string()))),
     }
 }

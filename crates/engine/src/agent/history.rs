@@ -1,4 +1,4 @@
-//! The messages of a chat, as a model gets to see them.
+//! The messages of a chat, as the model sees them.
 
 use std::collections::HashSet;
 
@@ -9,22 +9,22 @@ use serde_json::Value;
 
 use crate::model::{self, CallResult, Input};
 
-/// What is next in a run, as its stored messages tell.
+/// The next step of a run, read from its stored messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// Nobody has answered yet.
+    /// The model has not replied yet.
     Begin,
     /// These calls have no result.
     Execute(Vec<ToolCall>),
-    /// All calls have theirs.
+    /// All calls have their results.
     ToolsDone,
-    /// Something was said since the last word of the model.
+    /// A message came after the model's last reply.
     Heard,
-    /// The model had the last word.
+    /// The model's reply is the last message.
     Stopped(punchlist_core::driver::Finish),
 }
 
-/// What is next. `messages`: the newest of the chat, the oldest of them first.
+/// The next step. `messages`: the newest of the chat, oldest first.
 pub(super) fn next(run: &Run, messages: &[Message]) -> Next {
     let own = |message: &&Message| message.run_id == Some(run.id);
     let is_reply = |message: &Message| matches!(message.part, Some(Part::Reply { .. }));
@@ -55,12 +55,12 @@ fn result_of(message: &Message) -> Option<&str> {
     }
 }
 
-/// The history for the next call of the model: trimmed, calls with their results, everybody else's
-/// words as the user's.
+/// The history for the next model call: trimmed, each call with its result, all other authors as the
+/// user.
 pub(super) fn history(run: &Run, messages: Vec<Message>) -> Vec<model::Message> {
     let (actor, first) = (run.actor(), MessageId::parse(&run.turn_id));
     let mut shown = shown(&actor, first, messages);
-    // The last exchange before a summary stays as it was: the work goes on from there.
+    // Keep the last exchange before a summary, because the work continues from there.
     if let Some(at) = shown.iter().rposition(|message| message.summary)
         && let Some(last) = shown[..at].iter().rposition(|m| m.own && m.result.is_none())
     {
@@ -86,8 +86,8 @@ pub(super) fn history(run: &Run, messages: Vec<Message>) -> Vec<model::Message> 
     from_a_user(history)
 }
 
-/// Makers want a history to begin with the user. What was said before the first such message is
-/// left out, calls together with their results.
+/// Makers require a history to begin with the user, so everything before the first user message is left
+/// out.
 fn from_a_user(mut history: Vec<model::Message>) -> Vec<model::Message> {
     let is_user = |message: &model::Message| matches!(message, model::Message::User { .. });
     if let Some(first) = history.iter().position(is_user) {
@@ -96,7 +96,7 @@ fn from_a_user(mut history: Vec<model::Message>) -> Vec<model::Message> {
     history
 }
 
-/// A message, as far as this agent sees it.
+/// A message as this agent sees it.
 struct Shown {
     id: MessageId,
     text: String,
@@ -113,15 +113,15 @@ struct Shown {
 fn shown(actor: &Actor, first: Option<MessageId>, messages: Vec<Message>) -> Vec<Shown> {
     let begins = messages.iter().position(|m| Some(m.id) == first).unwrap_or(0);
     let mut shown: Vec<Shown> = Vec::new();
-    // What others said between a call and its results comes after the results.
+    // Messages of others between a call and its results are moved behind the results.
     let mut aside: Vec<Shown> = Vec::new();
     let mut open = 0;
     for (index, message) in messages.into_iter().enumerate() {
         let by_us = message.author == actor.principal;
-        // Its own words are what its model replied, and nothing else: who asks it may have its name.
+        // Only replies of its model are its own words: the author of a question may have its name.
         let own = by_us && message.part.is_some() && message.kind != MessageKind::Summary;
         let by_tool = by_us && message.part.is_none() && message.role == Speaker::Assistant;
-        // What it said by a call stands in that call.
+        // A message it posted through a tool is already in that tool's call.
         if by_tool && open > 0 {
             continue;
         }
@@ -139,7 +139,7 @@ fn shown(actor: &Actor, first: Option<MessageId>, messages: Vec<Message>) -> Vec
             Some(Part::Reply { calls, raw, seen, .. }) if own => {
                 open = calls.len();
                 (one.calls, one.raw) = (calls, raw);
-                // What others said while it spoke comes after it.
+                // Messages that came while the model replied go behind the reply.
                 let seen = seen.as_deref().and_then(MessageId::parse);
                 let at = seen.and_then(|id| shown.iter().rposition(|earlier| earlier.id == id));
                 let at = at.map_or(shown.len(), |at| at + 1);
@@ -147,7 +147,7 @@ fn shown(actor: &Actor, first: Option<MessageId>, messages: Vec<Message>) -> Vec
                     aside.extend(shown.drain(at..));
                 }
                 if open == 0 {
-                    // A reply without a word says nothing to anybody.
+                    // An empty reply is left out.
                     shown.extend(Some(one).filter(|one| !one.text.trim().is_empty()));
                     shown.append(&mut aside);
                     continue;
@@ -163,14 +163,14 @@ fn shown(actor: &Actor, first: Option<MessageId>, messages: Vec<Message>) -> Vec
                 }
                 continue;
             }
-            // The tools of others are theirs.
+            // Results of other agents' tools are left out.
             Some(Part::Result { .. }) => continue,
             _ => {}
         }
         if !own && message.kind == MessageKind::Text && message.run_id.is_some() {
             one.text = format!("[{}] {}", message.author, one.text);
         } else if by_tool {
-            // In another chat, or an earlier turn.
+            // It posted this in another chat or an earlier turn.
             one.text = format!("[you] {}", one.text);
         }
         if one.text.trim().is_empty() && one.calls.is_empty() {
@@ -212,7 +212,7 @@ fn push(history: &mut Vec<model::Message>, message: Shown) {
     }
 }
 
-/// The stored input of a call.
+/// Parses the stored input of a call.
 pub(super) fn read(input: &str) -> Input {
     match serde_json::from_str::<Value>(input) {
         Ok(value) if value.is_object() => Input::Json(value),

@@ -1,4 +1,4 @@
-//! What happens in a run while it happens, for whoever watches.
+//! What happens in a run, for observers.
 
 use std::time::Duration;
 
@@ -13,22 +13,22 @@ use crate::model::{Fault, Stop, Usage};
 /// Something that happened.
 #[derive(Clone, Copy, Debug)]
 pub enum Live<'a> {
-    /// A process goes on with a run.
+    /// A process begins or continues a run.
     Begins {
         run: &'a Run,
     },
     /// The model is asked.
     Asks {
         run: &'a Run,
-        /// Who makes it, as `Model::provider` says.
+        /// The model's maker, from `Model::provider`.
         provider: &'static str,
     },
-    /// Words of the model, as they come.
+    /// A piece of the model's reply.
     Text {
         run: &'a Run,
         text: &'a str,
     },
-    /// A reply is whole.
+    /// A reply is complete.
     Replied {
         run: &'a Run,
         text: &'a str,
@@ -37,12 +37,12 @@ pub enum Live<'a> {
         /// The maker's id of it.
         id: Option<&'a str>,
     },
-    /// There is no reply, and the model is not asked again.
+    /// The model failed, and is not asked again.
     Fails {
         run: &'a Run,
         fault: &'a Fault,
     },
-    /// The model did not answer, and is asked again.
+    /// The model failed, and is asked again.
     Retries {
         run: &'a Run,
         attempt: u32,
@@ -56,12 +56,12 @@ pub enum Live<'a> {
         tool: &'a str,
         input: &'a Value,
     },
-    /// The tool that is called has handed work on.
+    /// The tool that is called has delegated work.
     Delegates {
         run: &'a Run,
         delegation: DelegationId,
     },
-    /// It has its result.
+    /// The tool call has its result.
     Returned {
         run: &'a Run,
         call_id: &'a str,
@@ -69,12 +69,12 @@ pub enum Live<'a> {
         text: &'a str,
         is_error: bool,
     },
-    /// The driver asked it to go on.
+    /// The driver asked the model to continue.
     Continues {
         run: &'a Run,
         said: &'a str,
     },
-    /// What was said before was summed up.
+    /// The conversation was summed up.
     Compacted {
         run: &'a Run,
         usage: Usage,
@@ -94,7 +94,7 @@ pub enum Live<'a> {
         /// The issue it worked on.
         issue: Option<i64>,
     },
-    /// The process that went on with it does so no more. It comes last, however it came to this.
+    /// The process stops executing the run, for any reason. This is always the last one.
     Leaves {
         run: &'a Run,
         outcome: Result<Outcome, &'a Error>,
@@ -102,7 +102,7 @@ pub enum Live<'a> {
 }
 
 impl<'a> Live<'a> {
-    /// The run it is about, as it was read last.
+    /// The run, as it was last read.
     #[must_use]
     pub const fn run(&self) -> &'a Run {
         match *self {

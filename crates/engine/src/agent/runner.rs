@@ -1,34 +1,37 @@
-//! The loop: the model is called, its calls are made, their results go back, until the driver says
-//! that it is enough.
+//! The loop of a run: call the model, make its tool calls, send the results back, until the driver
+//! decides to wait or to stop.
 
-use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use punchlist_core::driver::{self, Finish, StopReason, Trigger, Wait};
+use punchlist_core::driver::{self, Finish, StopReason, Trigger, Verdict, Wait};
 use punchlist_core::run::{Completion, RunState};
 use punchlist_core::{Refusal, Run, RunId, Time};
 use punchlist_ops::Error;
-use punchlist_ops::catalogue::find;
+use punchlist_ops::operations::run_step::{
+    self, Output as Stepped, Question, RunStep, Step, Summary,
+};
+use punchlist_ops::operations::run_take::{self, Entry, RunTake};
 use punchlist_ops::runs::{Look, Scene};
 use punchlist_store::rows::outbox::Work;
-use serde_json::{Value, json};
 
 use super::history::{self, Next};
+use super::records::{code_of, failure, question, recorded, spent};
 use super::tools::Toolset;
-use super::wire::{calls_of, code_of, drive_input, failed_input, finish, reply_input};
-use super::{Crew, Live};
-use crate::model::{Cancel, Fault, FaultKind, Message, Model, Reply, Request, Told};
+use super::{Live, Runtime};
+use crate::keep_alive::keep_alive;
+use crate::model::{Cancel, Fault, FaultKind, Message, Model, Progress, Reply, Request};
+use crate::system::is_temporary;
 
-/// How often it is asked whether the run is still wanted.
+/// How often it checks whether the run was cancelled or taken over.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Of the model's window: from here on what was said is summed up.
+/// How full the model's window is, in percent, when the conversation is summed up.
 const FULL_PERCENT: u64 = 75;
 
-/// Fewer messages are not summed up.
+/// A shorter conversation is not summed up.
 const SUMMED_MIN: usize = 6;
 
-/// How many messages are read for one step: more than are ever shown.
+/// How many messages are read for one step: more than the model ever gets.
 const LOOKED_AT: i64 = 80;
 
 const SUMMARY: &str = "Sum up this conversation for yourself, so that the work can go on from your \
@@ -43,13 +46,13 @@ pub enum Outcome {
     Waiting,
     /// Another process has it now.
     Lost,
-    /// We were asked to stop; whoever comes next goes on.
+    /// This process was asked to stop; another one continues the run.
     Stopped,
 }
 
-/// A run in the hands of this process.
-pub(super) struct Hands<'a, 'c> {
-    pub(super) crew: &'a Crew<'c>,
+/// Executes one run, which this process has taken.
+pub(super) struct RunExecutor<'a, 'c> {
+    pub(super) runtime: &'a Runtime<'c>,
     pub(super) project: &'a str,
     pub(super) id: RunId,
     pub(super) epoch: i64,
@@ -58,104 +61,98 @@ pub(super) struct Hands<'a, 'c> {
 
 /// What is next.
 pub(super) enum Flow {
-    /// The driver says: call the model, and shows what there is to do.
+    /// Call the model. The driver may have loaded the lists already.
     GoOn(Option<Scene>),
-    /// Look again.
+    /// Read the run again and decide.
     Again,
     Over(Outcome),
 }
 
-impl Crew<'_> {
-    /// Goes on with a run until it ends, waits, or is not ours any more.
+impl Runtime<'_> {
+    /// Executes a run until it ends, waits, or is taken over by another process.
     pub fn drive(&self, project: &str, id: RunId) -> Result<Outcome, Error> {
         self.drive_with(project, id, &Cancel::default())
     }
 
-    /// The same; it also ends when `cancel` says so.
+    /// Like `drive`, but ends when it is cancelled.
     pub fn drive_with(&self, project: &str, id: RunId, cancel: &Cancel) -> Result<Outcome, Error> {
-        self.take_and_drive(project, id, json!({ "run": id.to_string() }), cancel)
+        self.take_and_drive(project, id, None, cancel)
     }
 
-    /// The same for an entry of the outbox; who does not hold it any more gets nothing.
+    /// Like `drive`, for an entry of the outbox. Does nothing if the entry's lease was lost.
     pub(super) fn drive_entry(
         &self,
         project: &str,
         id: RunId,
         work: &Work,
     ) -> Result<Outcome, Error> {
-        let entry = json!({ "id": work.id, "epoch": work.epoch });
-        let taking = json!({ "run": id.to_string(), "entry": entry });
-        lost(self.take_and_drive(project, id, taking, &Cancel::default()))
+        let entry = Entry { id: work.id.clone(), epoch: work.epoch };
+        lost_if_stale(self.take_and_drive(project, id, Some(entry), &Cancel::default()))
     }
 
     fn take_and_drive(
         &self,
         project: &str,
-        id: RunId,
-        taking: Value,
+        run: RunId,
+        entry: Option<Entry>,
         cancel: &Cancel,
     ) -> Result<Outcome, Error> {
-        let taken = self.step(project, taking)?;
-        let epoch = taken["epoch"].as_i64().unwrap_or_default();
-        let hands = Hands { crew: self, project, id, epoch, cancel: cancel.clone() };
-        let outcome = std::thread::scope(|scope| {
-            let (done, is_done) = channel::<()>();
-            let watched = &hands;
-            scope.spawn(move || {
-                while is_done.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-                    let wanted = watched.crew.ops.is_run_wanted(watched.project, id, epoch);
-                    // A store that does not answer is no reason to throw work away.
-                    if (watched.crew.is_stopped)() || wanted.is_ok_and(|wanted| !wanted) {
-                        watched.cancel.cancel();
-                    }
-                }
-            });
-            let outcome = hands.go();
-            drop(done);
-            outcome
-        });
+        let take = run_take::Input { run, entry };
+        let epoch = self.ops.run::<RunTake>(&self.system(project), take)?.epoch;
+        let id = run;
+        let executor = RunExecutor { runtime: self, project, id, epoch, cancel: cancel.clone() };
+        let watch = || {
+            let wanted = self.ops.is_run_wanted(project, id, epoch);
+            // A database error is no reason to cancel the work.
+            if (self.is_stopped)() || wanted.is_ok_and(|wanted| !wanted) {
+                cancel.cancel();
+            }
+        };
+        let outcome = keep_alive(LOOK, watch, || executor.run());
         match outcome {
             Err(Error::Refused(refusal)) => match &*refusal {
                 Refusal::StaleRun { .. } => Ok(Outcome::Lost),
-                // Somebody ended it at this very moment.
+                // It was ended while the step was on its way.
                 Refusal::RunOver { reason, .. } => Ok(Outcome::Ended(*reason)),
-                _ => hands.give_up(Error::Refused(refusal)),
+                _ => executor.give_up(Error::Refused(refusal)),
             },
-            // The store is away: the run stays as it is, and somebody goes on with it later.
-            Err(error) if error.meaning().retryable || error.meaning().exit == 3 => Err(error),
-            Err(error) => hands.give_up(error),
+            // The run stays as it is, and a process goes on with it later.
+            Err(error) if is_temporary(&error) => Err(error),
+            Err(error) => executor.give_up(error),
             Ok(outcome) => Ok(outcome),
         }
     }
-
-    pub(super) fn step(&self, project: &str, input: Value) -> Result<Value, Error> {
-        self.ops.call(find("run_step")?, &self.system(project), input)
-    }
 }
 
-impl Hands<'_, '_> {
-    fn go(&self) -> Result<Outcome, Error> {
+impl RunExecutor<'_, '_> {
+    /// Records what happened.
+    pub(super) fn step(&self, steps: Vec<Step>) -> Result<Stepped, Error> {
+        let input = run_step::Input { run: self.id, epoch: self.epoch, steps };
+        self.runtime.ops.run::<RunStep>(&self.runtime.system(self.project), input)
+    }
+
+    fn run(&self) -> Result<Outcome, Error> {
         let look = self.look(None)?;
         let run = &look.run;
-        (self.crew.told)(&Live::Begins { run });
-        let outcome = lost(self.go_on(&look));
-        (self.crew.told)(&Live::Leaves { run, outcome: outcome.as_ref().copied() });
+        (self.runtime.observer)(&Live::Begins { run });
+        let outcome = lost_if_stale(self.execute_from(&look));
+        (self.runtime.observer)(&Live::Leaves { run, outcome: outcome.as_ref().copied() });
         outcome
     }
 
-    fn go_on(&self, look: &Look) -> Result<Outcome, Error> {
+    fn execute_from(&self, look: &Look) -> Result<Outcome, Error> {
         match look.run.state {
             RunState::Ended => {
                 return Ok(Outcome::Ended(look.run.stop_reason.unwrap_or(StopReason::Error)));
             }
-            RunState::Waiting if !self.rests(&look.run) => return Ok(Outcome::Waiting),
+            RunState::Waiting if !self.is_cooling_down(&look.run) => return Ok(Outcome::Waiting),
             _ => {}
         }
-        let tools = Toolset::of(self.crew, &look.run, look.has_issue);
-        let model = match self.crew.open_model(&look.run) {
+        let tools = Toolset::of(self.runtime, &look.run, look.has_issue);
+        let model = match self.runtime.open_model(&look.run) {
             Ok(model) => model,
             Err(fault) => {
-                (self.crew.told)(&Live::Fails { run: &look.run, fault: &fault });
+                (self.runtime.observer)(&Live::Fails { run: &look.run, fault: &fault });
                 return match self.no_reply(&look.run, &tools, &fault)? {
                     Flow::Over(outcome) => Ok(outcome),
                     Flow::GoOn(_) | Flow::Again => Ok(Outcome::Waiting),
@@ -172,12 +169,10 @@ impl Hands<'_, '_> {
         }
     }
 
-    /// A step that is refused would be refused again: the run ends with that, or nobody would ever
-    /// go on with it.
+    /// Ends the run with an error. A refused step would be refused again, so the run could never
+    /// continue.
     fn give_up(&self, error: Error) -> Result<Outcome, Error> {
-        let mut input = self.input();
-        input["drive"] = failed_input(error.code(), &error.to_string());
-        match self.crew.step(self.project, input) {
+        match self.step(vec![failure(error.code(), &error.to_string())]) {
             Ok(_) => {
                 self.tell_end(StopReason::Error, None);
                 Ok(Outcome::Ended(StopReason::Error))
@@ -186,25 +181,24 @@ impl Hands<'_, '_> {
         }
     }
 
-    /// Tells whoever watches how it ended, with the run as it is now. One that cannot be read
-    /// has still ended.
+    /// Tells the observer how the run ended. If the run cannot be read, it has still ended.
     fn tell_end(&self, reason: StopReason, detail: Option<&str>) {
         if let Ok(Look { run, issue, .. }) = self.look(None) {
             let project = self.project;
-            (self.crew.told)(&Live::Ends { run: &run, reason, detail, project, issue });
+            (self.runtime.observer)(&Live::Ends { run: &run, reason, detail, project, issue });
         }
     }
 
-    /// Is it only between two continuations?
-    fn rests(&self, run: &Run) -> bool {
+    /// Is it in the pause between two continuations?
+    fn is_cooling_down(&self, run: &Run) -> bool {
         matches!(run.waits_for, Some(Wait::Cooldown(_)))
     }
 
-    /// What follows from what is stored: calls without results are made, else the driver is asked.
+    /// Decides from what is stored: makes the calls that have no result, or asks the driver.
     fn decide(&self, look: &Look, tools: &Toolset) -> Result<Flow, Error> {
         let run = &look.run;
         if let Some(Wait::Cooldown(until)) = run.waits_for {
-            return self.rest(run, tools, until);
+            return self.cool_down(run, tools, until);
         }
         let trigger = match history::next(run, &look.messages) {
             Next::Execute(calls) => return self.execute(run, tools, &calls),
@@ -215,12 +209,12 @@ impl Hands<'_, '_> {
             Next::ToolsDone => Trigger::ToolsDone,
             Next::Stopped(finish) => Trigger::Stopped(finish),
         };
-        self.ask(run, tools, trigger, None)
+        self.ask(run, tools, trigger)
     }
 
     fn look(&self, scene: Option<Scene>) -> Result<Look, Error> {
-        let system = self.crew.system(self.project);
-        let look = self.crew.ops.look_at_run(&system, self.id, LOOKED_AT, scene)?;
+        let system = self.runtime.system(self.project);
+        let look = self.runtime.ops.look_at_run(&system, self.id, LOOKED_AT, scene)?;
         if look.epoch != self.epoch {
             let (run, epoch, current) = (self.id, self.epoch, look.epoch);
             return Err(Refusal::StaleRun { run, epoch, current }.into());
@@ -228,8 +222,8 @@ impl Hands<'_, '_> {
         Ok(look)
     }
 
-    /// Calls the model once and writes down what it says; where that was its last word, the driver
-    /// is asked in the same breath.
+    /// Calls the model once and records its reply. If the reply calls no tools, the same step asks the
+    /// driver.
     fn call_model(&self, look: Look, model: &dyn Model, tools: &Toolset) -> Result<Flow, Error> {
         let all = tools;
         let Look { run, messages, scene: Scene { context, has_open }, .. } = look;
@@ -256,10 +250,10 @@ impl Hands<'_, '_> {
             tools: &tools.listed,
             max_tokens: run.settings.max_tokens,
         };
-        (self.crew.told)(&Live::Asks { run: &run, provider: model.provider() });
+        (self.runtime.observer)(&Live::Asks { run: &run, provider: model.provider() });
         let answer = model.respond(&request, &self.cancel, &mut |told| self.tell(&run, told));
         if let Err(fault) = &answer {
-            (self.crew.told)(&Live::Fails { run: &run, fault });
+            (self.runtime.observer)(&Live::Fails { run: &run, fault });
         }
         let reply = match answer {
             Ok(reply) => reply,
@@ -270,23 +264,16 @@ impl Hands<'_, '_> {
         };
         let Reply { text, usage, stop, id, .. } = &reply;
         let (usage, stop, id) = (*usage, *stop, id.as_deref());
-        (self.crew.told)(&Live::Replied { run: &run, text, usage, stop, id });
-        let finish = finish(&reply);
-        let mut input = self.input();
-        input["reply"] = reply_input(&reply, finish);
-        input["reply"]["window"] = model.window().into();
-        input["reply"]["heard"] = run.counters.heard.into();
-        input["reply"]["seen"] = seen.into();
-        let ends = finish != Finish::ToolUse;
-        if ends {
-            input["drive"] = drive_input(tools, Trigger::Stopped(finish), None);
+        (self.runtime.observer)(&Live::Replied { run: &run, text, usage, stop, id });
+        let reply = recorded(reply, &run, model.window(), seen);
+        let (finish, calls) = (reply.finish, reply.calls.clone());
+        let mut steps = vec![Step::Reply(reply)];
+        if finish != Finish::ToolUse {
+            steps.push(Step::Drive(question(tools, Trigger::Stopped(finish))));
+            let answer = self.step(steps)?;
+            return self.follow(&run, tools, answer);
         }
-        // As they are written down, so that whoever takes over makes the same.
-        let calls = calls_of(&input["reply"]);
-        let answer = self.crew.step(self.project, input)?;
-        if ends {
-            return self.heed(&run, tools, &answer);
-        }
+        self.step(steps)?;
         if calls.is_empty() {
             return Ok(Flow::Again);
         }
@@ -295,7 +282,7 @@ impl Hands<'_, '_> {
         self.execute(&run, all, &calls)
     }
 
-    /// Sums up what was said, so that there is room again. The chat itself stays as it is.
+    /// Sums up the conversation to make room in the window. The chat itself stays as it is.
     fn compact(
         &self,
         run: &Run,
@@ -312,119 +299,107 @@ impl Hands<'_, '_> {
             tools: &[],
             max_tokens: run.settings.max_tokens,
         };
-        (self.crew.told)(&Live::Asks { run, provider: model.provider() });
+        (self.runtime.observer)(&Live::Asks { run, provider: model.provider() });
         match model.respond(&request, &self.cancel, &mut |_| {}) {
             Ok(reply) => {
-                let mut input = self.input();
-                input["summary"] = json!({
-                    "text": format!("Summary of what was said so far:\n\n{}", reply.text),
-                    "inputTokens": reply.usage.input, "cachedTokens": reply.usage.cached,
-                    "outputTokens": reply.usage.output,
-                });
-                self.crew.step(self.project, input)?;
+                let text = format!("Summary of what was said so far:\n\n{}", reply.text);
+                self.step(vec![Step::Summary(Summary { text, spent: spent(reply.usage) })])?;
                 let (usage, stop, id) = (reply.usage, reply.stop, reply.id.as_deref());
-                (self.crew.told)(&Live::Compacted { run, usage, stop, id });
+                (self.runtime.observer)(&Live::Compacted { run, usage, stop, id });
                 Ok(Flow::GoOn(None))
             }
             Err(fault) => {
-                (self.crew.told)(&Live::Fails { run, fault: &fault });
+                (self.runtime.observer)(&Live::Fails { run, fault: &fault });
                 self.no_reply(run, tools, &fault)
             }
         }
     }
 
-    /// There is no reply: we were asked to stop, or the model failed.
+    /// Handles a missing reply: the run was cancelled, or the model failed.
     fn no_reply(&self, run: &Run, tools: &Toolset, fault: &Fault) -> Result<Flow, Error> {
         let finish = match fault.kind {
             FaultKind::Cancelled => return self.cancelled(run, tools),
             FaultKind::Context => Finish::Context,
             _ => Finish::Error,
         };
-        let mut input = self.input();
-        input["drive"] = drive_input(tools, Trigger::Stopped(finish), Some(&fault.message));
-        input["drive"]["code"] = code_of(fault.kind).into();
-        let answer = self.crew.step(self.project, input)?;
-        self.heed(run, tools, &answer)
+        let (detail, code) = (Some(fault.message.clone()), Some(code_of(fault.kind).to_owned()));
+        let question = question(tools, Trigger::Stopped(finish));
+        let answer = self.step(vec![Step::Drive(Question { detail, code, ..question })])?;
+        self.follow(run, tools, answer)
     }
 
     pub(super) fn cancelled(&self, run: &Run, tools: &Toolset) -> Result<Flow, Error> {
-        if (self.crew.is_stopped)() {
+        if (self.runtime.is_stopped)() {
             return Ok(Flow::Over(Outcome::Stopped));
         }
-        self.ask(run, tools, Trigger::Stopped(Finish::Cancelled), None)
+        self.ask(run, tools, Trigger::Stopped(Finish::Cancelled))
     }
 
     /// Asks the driver.
-    pub(super) fn ask(
+    pub(super) fn ask(&self, run: &Run, tools: &Toolset, trigger: Trigger) -> Result<Flow, Error> {
+        let answer = self.step(vec![Step::Drive(question(tools, trigger))])?;
+        self.follow(run, tools, answer)
+    }
+
+    /// Does what the driver decided.
+    pub(super) fn follow(
         &self,
         run: &Run,
         tools: &Toolset,
-        trigger: Trigger,
-        detail: Option<&str>,
+        answer: Stepped,
     ) -> Result<Flow, Error> {
-        let mut input = self.input();
-        input["drive"] = drive_input(tools, trigger, detail);
-        let answer = self.crew.step(self.project, input)?;
-        self.heed(run, tools, &answer)
-    }
-
-    /// Does what the driver says.
-    pub(super) fn heed(&self, run: &Run, tools: &Toolset, answer: &Value) -> Result<Flow, Error> {
-        let verdict = &answer["verdict"];
-        let said = answer["said"].as_str();
-        if verdict["goesOn"] == true {
-            if let Some(said) = said {
-                (self.crew.told)(&Live::Continues { run, said });
+        let Stepped { verdict, said, scene, .. } = answer;
+        match verdict {
+            None => Ok(Flow::Again),
+            Some(Verdict::Continue { .. }) => {
+                if let Some(said) = &said {
+                    (self.runtime.observer)(&Live::Continues { run, said });
+                }
+                Ok(Flow::GoOn(scene))
             }
-            let scene = serde_json::from_value(answer["scene"].clone()).ok();
-            return Ok(Flow::GoOn(scene));
+            Some(Verdict::Stop(reason)) => {
+                self.tell_end(reason, said.as_deref());
+                Ok(Flow::Over(Outcome::Ended(reason)))
+            }
+            Some(Verdict::Wait(Wait::Cooldown(until))) => self.cool_down(run, tools, until),
+            Some(Verdict::Wait(wait)) => {
+                (self.runtime.observer)(&Live::Waits { run, kind: wait.name() });
+                Ok(Flow::Over(Outcome::Waiting))
+            }
         }
-        if let Some(reason) = serde_json::from_value(verdict["stopReason"].clone()).ok().flatten() {
-            self.tell_end(reason, said);
-            return Ok(Flow::Over(Outcome::Ended(reason)));
-        }
-        let waits = &verdict["waitsFor"];
-        if let Some(until) = waits["until"].as_str().and_then(Time::parse) {
-            return self.rest(run, tools, until);
-        }
-        (self.crew.told)(&Live::Waits { run, kind: waits["kind"].as_str().unwrap_or_default() });
-        Ok(Flow::Over(Outcome::Waiting))
     }
 
-    /// The pause between two continuations; it can be ended at any moment (Q-S1).
-    fn rest(&self, run: &Run, tools: &Toolset, until: Time) -> Result<Flow, Error> {
+    /// Waits between two continuations; cancelling ends the wait at once (Q-S1).
+    fn cool_down(&self, run: &Run, tools: &Toolset, until: Time) -> Result<Flow, Error> {
         loop {
-            if self.cancel.is_cancelled() || (self.crew.is_stopped)() {
+            if (self.runtime.is_stopped)() {
                 return self.cancelled(run, tools);
             }
-            let left = until.micros().saturating_sub((self.crew.clock)().micros());
-            let Ok(left) = u64::try_from(left) else { break };
-            if left == 0 {
+            let left = until.micros().saturating_sub((self.runtime.clock)().micros());
+            let left = Duration::from_micros(u64::try_from(left).unwrap_or(0));
+            if self.cancel.is_cancelled_within(left) {
+                return self.cancelled(run, tools);
+            }
+            if left.is_zero() {
                 break;
             }
-            std::thread::sleep(Duration::from_micros(left).min(Duration::from_millis(50)));
         }
-        self.ask(run, tools, Trigger::Tick, None)
+        self.ask(run, tools, Trigger::Tick)
     }
 
-    pub(super) fn input(&self) -> Value {
-        json!({ "run": self.id.to_string(), "epoch": self.epoch })
-    }
-
-    fn tell(&self, run: &Run, told: Told<'_>) {
+    fn tell(&self, run: &Run, told: Progress<'_>) {
         match told {
-            Told::Text(text) => (self.crew.told)(&Live::Text { run, text }),
-            Told::Call(_) => {}
-            Told::Retry { attempt, pause, fault } => {
+            Progress::Text(text) => (self.runtime.observer)(&Live::Text { run, text }),
+            Progress::Retry { attempt, pause, fault } => {
                 let error = &*fault.message;
-                (self.crew.told)(&Live::Retries { run, attempt, pause, error });
+                (self.runtime.observer)(&Live::Retries { run, attempt, pause, error });
             }
         }
     }
 }
 
-/// Who was overtaken has lost the run, and that is all.
-fn lost(outcome: Result<Outcome, Error>) -> Result<Outcome, Error> {
+/// Another process has taken the run over: that is an outcome, not an error.
+fn lost_if_stale(outcome: Result<Outcome, Error>) -> Result<Outcome, Error> {
     match outcome {
         Err(Error::Refused(refusal)) if refusal.code() == "stale_epoch" => Ok(Outcome::Lost),
         other => other,

@@ -1,33 +1,27 @@
-//! The tools of a run: the catalogue by authority, and what is configured beside it.
+//! The tools of a run: operations, and the outside tools of its agent.
 
-use std::sync::Arc;
-
+use punchlist_core::Run;
 use punchlist_core::conversation::ToolCall;
 use punchlist_core::driver::Ways;
 use punchlist_core::run::Completion;
-use punchlist_core::{Role, Run, RunId};
 use punchlist_ops::access::Access;
-use punchlist_ops::catalogue::{CATALOGUE, Effect, Operation, Profile};
-use punchlist_ops::config::{AgentConfig, ToolPattern};
-use punchlist_ops::runs::Stepped;
-use punchlist_ops::{Context, Envelope, Error, Proof};
+use punchlist_ops::catalogue::{Effect, Operation};
+use punchlist_ops::{Error, tools};
 use serde_json::Value;
 
-use super::Crew;
-use super::calls::Made;
-use super::wire::result_input;
+use super::Runtime;
 use crate::model::{Cancel, Tool};
 
 /// The longest result a model gets to see, in bytes.
 const RESULT_MAX: usize = 256 << 10;
 
 /// Tools that are not punchlist's own.
-pub trait Outside: Sync {
-    /// What this run has of them.
+pub trait OutsideTools: Sync {
+    /// The outside tools of this run.
     fn tools(&self, run: &Run) -> Vec<Tool>;
 
-    /// Calls one. `begin` is called when it is permitted and right before it begins: what began is
-    /// not begun again by whoever takes the run over.
+    /// Calls one. Calls `begin` once the call is permitted, right before it starts: a process that takes
+    /// the run over does not start the call a second time.
     fn call(
         &self,
         project: &str,
@@ -40,7 +34,7 @@ pub trait Outside: Sync {
 }
 
 /// No tools at all.
-impl Outside for () {
+impl OutsideTools for () {
     fn tools(&self, _: &Run) -> Vec<Tool> {
         Vec::new()
     }
@@ -54,21 +48,21 @@ impl Outside for () {
         _: &Cancel,
         _: &dyn Fn() -> Result<(), Error>,
     ) -> Result<Answer, Error> {
-        Ok(Answer::Done(Said::error(format!("there is no tool {}", call.name))))
+        Ok(Answer::Done(ToolOutput::error(format!("there is no tool {}", call.name))))
     }
 }
 
 /// What came of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    Done(Said),
-    /// A person has to permit it first; a gate is open.
+    Done(ToolOutput),
+    /// A person has to permit it first; the gate is open.
     Asked,
 }
 
 /// The result of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct ToolOutput {
     pub text: String,
     pub is_error: bool,
     /// It changed something.
@@ -77,8 +71,8 @@ pub struct Said {
     pub outside: bool,
 }
 
-impl Said {
-    /// What a tool of punchlist's own answered.
+impl ToolOutput {
+    /// The answer of one of punchlist's own tools.
     pub(super) fn answered(operation: &Operation, answer: &Value) -> Self {
         let changed = operation.effect == Effect::Write;
         let list = matches!(operation.access, Access::List(..) | Access::Todo(_));
@@ -104,25 +98,24 @@ pub(super) struct Toolset {
 }
 
 impl Toolset {
-    pub(super) fn of(crew: &Crew<'_>, run: &Run, has_issue: bool) -> Self {
-        let mut own = own(run, has_issue);
+    pub(super) fn of(runtime: &Runtime<'_>, run: &Run, has_issue: bool) -> Self {
+        let mut own = tools::of_run(run, has_issue);
         if run.settings.completion == Completion::Verified {
             own.retain(|operation| operation.name != "complete_todo");
         }
         let mut listed: Vec<Tool> = own
             .iter()
-            .map(|operation| Tool {
-                name: operation.name.to_owned(),
-                description: operation.description(),
-                input: (operation.input_schema)(),
+            .map(|operation| {
+                let (description, input) = tools::shown(operation);
+                Tool { name: operation.name.to_owned(), description, input }
             })
             .collect();
-        listed.extend(crew.outside.tools(run));
+        listed.extend(runtime.outside.tools(run));
         Self { own, listed }
     }
 
-    /// Between two items of a plan whose reports complete it, an agent sees no more than it needs to
-    /// hand the next one on (F-7).
+    /// The few tools an agent needs to delegate the next item of a plan that is completed by its workers'
+    /// reports (F-7).
     pub(super) fn narrowed(&self) -> Self {
         const NARROW: [&str; 4] = ["list_todo", "delegate", "todo_hold", "ask"];
         let own = self.own.iter().filter(|o| NARROW.contains(&o.name)).copied().collect();
@@ -150,103 +143,11 @@ impl Toolset {
     }
 }
 
-/// The operations an agent sees as tools: what its configuration names, else what fits its work.
-fn own(run: &Run, has_issue: bool) -> Vec<&'static Operation> {
-    let may = |operation: &&Operation| operation.access.allows(run.role);
-    if let Some(patterns) = &run.settings.tools {
-        let tools = patterns.iter().filter_map(|pattern| ToolPattern::parse(pattern)).collect();
-        let agent = AgentConfig { tools: Some(tools), ..AgentConfig::default() };
-        return CATALOGUE.iter().filter(may).filter(|o| agent.offers(o)).collect();
-    }
-    let profile = match run.role {
-        Role::Lead | Role::Owner => Profile::Mission,
-        // A worker sees no list (T-21).
-        Role::Worker | Role::Operator | Role::System => return Vec::new(),
-        Role::Root if has_issue => Profile::Issue,
-        Role::Root => Profile::Turn,
-    };
-    let extra: &[&str] = match profile {
-        Profile::Turn => &["ask", "todo_hold", "todo_unhold"],
-        _ => &[],
-    };
-    let plan: &[&str] = if run.plan.is_some() { &["plan"] } else { &[] };
-    let fits = |operation: &&Operation| {
-        operation.surfaces.profiles.contains(&profile)
-            || extra.contains(&operation.name)
-            || plan.contains(&operation.name)
-    };
-    CATALOGUE.iter().filter(fits).filter(may).collect()
-}
-
-impl Crew<'_> {
-    /// The envelope an agent acts under in a run. With a call it has a key, which makes one that is
-    /// made twice happen once.
-    pub(super) fn envelope(&self, project: &str, run: &Run, call: Option<&ToolCall>) -> Envelope {
-        let branch = run.plan.as_ref().map(|plan| plan.keys().0.to_owned());
-        let calls = run.counters.calls;
-        Envelope {
-            actor: run.actor(),
-            proof: Proof::Run(run.id),
-            project: project.to_owned(),
-            context: Context {
-                session: run.session_id.map(|id| id.to_string()),
-                conversation: Some(run.conversation_id.to_string()),
-                turn: Some(run.turn_id.clone()),
-                run: Some(run.id),
-                branch,
-                ..Context::default()
-            },
-            idempotency_key: call.map(|call| format!("run:{}:{calls}:{}", run.id, call.id)),
-            agents: Arc::clone(self.agents),
-            now: (self.clock)(),
-        }
-    }
-
-    /// Calls a tool of punchlist's own; what came of it is written down with it.
-    pub(super) fn call_own(
-        &self,
-        project: &str,
-        (run, held): (&Run, (RunId, i64)),
-        operation: &'static Operation,
-        call: &ToolCall,
-        input: Value,
-        step: &Value,
-    ) -> Result<Made, Error> {
-        let envelopes = (&self.envelope(project, run, None), &self.system(project));
-        let (written, template) = (call.clone(), step.clone());
-        let step = move |answer: &Value| {
-            let mut step = template.clone();
-            step["result"] = result_input(&written, &Said::answered(operation, answer));
-            step
-        };
-        let made = self.ops.call_in_run(operation, envelopes, held, input, step)?;
-        Ok(match own_result(made)? {
-            Ok(Stepped { answer, step }) => Made::Written(Said::answered(operation, &answer), step),
-            Err(said) => Made::Done(said),
-        })
-    }
-}
-
-/// What a tool of punchlist's own answered, or how it refused. Where the store is away the run is,
-/// too, and somebody goes on with it later.
-pub(super) fn own_result<T>(made: Result<T, Error>) -> Result<Result<T, Said>, Error> {
-    match made {
-        Ok(answer) => Ok(Ok(answer)),
-        Err(error) if error.meaning().retryable || error.meaning().exit == 3 => Err(error),
-        Err(error) => Ok(Err(Said::error(error.to_json().to_string()))),
-    }
-}
-
-/// Cut on a boundary of characters, and said so.
+/// Cuts a text that is too long between two characters, with a note.
 pub(super) fn cut(mut text: String) -> String {
-    if text.len() <= RESULT_MAX {
-        return text;
+    if text.len() > RESULT_MAX {
+        text.truncate(text.floor_char_boundary(RESULT_MAX));
+        text.push_str("\n… (cut: the result was longer)");
     }
-    let mut end = RESULT_MAX;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.truncate(end);
-    text.push_str("\n… (cut: the result was longer)");
     text
 }

@@ -1,11 +1,11 @@
-//! A figure that a program says.
+//! A figure that a program prints.
 
 use std::path::Path;
 
 use super::{Fault, OUTPUT_MAX, Patience, text};
 use crate::process::{Flood, Program};
 
-/// All that a collector learns of where it runs, besides PATH.
+/// The environment variables that a collector gets, besides PATH.
 const ENVIRONMENT: [&str; 2] = ["LANG", "TZ"];
 
 pub(super) fn run(

@@ -1,4 +1,4 @@
-//! A file of the project: below the folder, also through links, and no more than a figure needs.
+//! A file of the project. It must be below the project's folder after links are resolved.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! A GET: bounded in time, in size and in how often it is sent elsewhere.
+//! A GET with limits on time, size and redirects.
 
 use std::sync::mpsc;
 use std::time::Instant;
@@ -9,10 +9,10 @@ use ureq::http::Uri;
 use super::{Fault, OUTPUT_MAX, Patience, TICK, flooded};
 use crate::web;
 
-/// How often an address may send us on.
+/// How many redirects are followed.
 const REDIRECTS_MAX: u32 = 5;
 
-/// The call itself cannot be ended from outside, so it runs beside us; whoever stops leaves it to
+/// The call itself cannot be interrupted, so it runs on its own thread. When we stop waiting, it ends by
 /// its own timeout.
 pub(super) fn get(address: &str, patience: &Patience<'_>) -> Result<String, Fault> {
     let address: Uri = address.parse().map_err(|_| bad_address())?;
@@ -56,7 +56,7 @@ fn ask(agent: &Agent, address: Uri) -> Result<String, Error> {
     body.read_to_string().map_err(Error::Call)
 }
 
-/// In our words, without the address: it may hold a password.
+/// The error without the address, which may hold a password.
 fn said(error: &ureq::Error, host: &str, patience: &Patience<'_>) -> Fault {
     match error {
         ureq::Error::Timeout(_) => patience.over(),

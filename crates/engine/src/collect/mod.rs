@@ -1,8 +1,7 @@
-//! Reading a figure from outside: a program, an address or a file, as the mission's file says.
+//! Reading a figure from a program, a URL or a file, as the mission's file says.
 //!
-//! Nothing here knows the store or the rules. A collector gets little time and little room, and
-//! nothing of ours: a program finds neither our environment nor our tokens (ADR 0014). What goes
-//! wrong is said in words that a person can act on.
+//! Nothing here knows the store or the rules. A collector is limited in time and output, and a program
+//! gets neither our environment nor our tokens (ADR 0014). Errors say what a person can do.
 
 mod command;
 mod file;
@@ -17,10 +16,10 @@ use serde_json::Value;
 pub use crate::process::{Fault, Patience};
 use crate::process::{TICK, short};
 
-/// The most a collector may say.
+/// The longest output of a collector, in bytes.
 pub const OUTPUT_MAX: usize = 64 << 10;
 
-/// Reads a metric: what its collector gives, if it is a figure of this metric's kind.
+/// Reads a metric. What its collector gives must be a figure of the metric's kind.
 pub fn read(
     metric: &Metric,
     collect: &Collect,
@@ -45,7 +44,7 @@ pub fn read(
     Ok(value)
 }
 
-/// What stands at a pointer of a JSON text; the whole text where there is no pointer.
+/// The value at a JSON pointer; without a pointer, the whole text.
 fn at(text: &str, pointer: Option<&str>) -> Result<Value, Fault> {
     let json = serde_json::from_str::<Value>(text);
     let Some(pointer) = pointer else {
@@ -61,7 +60,7 @@ fn at(text: &str, pointer: Option<&str>) -> Result<Value, Fault> {
     }
 }
 
-/// The text of bytes that came from outside.
+/// Decodes a collector's output.
 fn text(bytes: Vec<u8>) -> Result<String, Fault> {
     if bytes.len() > OUTPUT_MAX {
         return Err(flooded());

@@ -1,57 +1,28 @@
-//! Anthropic's Messages: what is asked. How the answer is read is in `stream`.
+//! Anthropic's Messages API: requests. Responses are read in `stream`.
 
 mod stream;
 
 use serde_json::{Map, Value, json};
 
-use super::exchange::Endpoint;
-use super::{Cancel, Fault, Message, Model, Reply, Request, Told, Tool, input};
+use super::remote::Format;
+use super::{Message, Request, Tool, input};
 use stream::Stream;
 
 pub(super) const VERSION: &str = "2023-06-01";
 
-/// Under this name a reply's whole content is kept for Anthropic, signatures and all.
+/// The name under which a reply's whole content is kept, with its signatures.
 const RAW: &str = "anthropic";
 
-/// A model of Anthropic's, or of a server that speaks like one.
+/// The Messages API, of Anthropic or of a server that speaks it.
 #[derive(Debug)]
-pub(super) struct Anthropic {
-    pub(super) name: String,
-    pub(super) model: String,
-    pub(super) window: u64,
-    pub(super) effort: Option<String>,
-    pub(super) endpoint: Endpoint,
-}
+pub(super) struct Anthropic;
 
-impl Model for Anthropic {
-    fn name(&self) -> &str {
-        &self.name
-    }
+impl Format for Anthropic {
+    type Stream = Stream;
 
-    fn provider(&self) -> &'static str {
-        "anthropic"
-    }
-
-    fn window(&self) -> u64 {
-        self.window
-    }
-
-    fn respond(
-        &self,
-        request: &Request<'_>,
-        cancel: &Cancel,
-        told: &mut dyn FnMut(Told<'_>),
-    ) -> Result<Reply, Fault> {
-        let mut stream = Stream::default();
-        self.endpoint.post(&self.body(request), &mut stream, cancel, told)?;
-        Ok(stream.reply())
-    }
-}
-
-impl Anthropic {
-    fn body(&self, request: &Request<'_>) -> Value {
+    fn body(&self, model: &str, effort: Option<&str>, request: &Request<'_>) -> Value {
         let mut body = json!({
-            "model": self.model,
+            "model": model,
             "max_tokens": request.max_tokens,
             "stream": true,
             "messages": messages(request.messages, request.context),
@@ -62,14 +33,18 @@ impl Anthropic {
         if !request.tools.is_empty() {
             body["tools"] = tools(request.tools);
         }
-        if let Some(effort) = &self.effort {
+        if let Some(effort) = effort {
             body["output_config"] = json!({"effort": effort});
         }
         body
     }
+
+    fn stream(&self, _: &Request<'_>) -> Stream {
+        Stream::default()
+    }
 }
 
-/// What stands before this mark is kept by the maker and costs a tenth the next time.
+/// Marks a block: the maker caches everything up to it, and charges a tenth for it the next time.
 fn cached(mut block: Value) -> Value {
     block["cache_control"] = json!({"type": "ephemeral"});
     block
@@ -84,7 +59,7 @@ fn tools(tools: &[Tool]) -> Value {
     Value::Array(tools)
 }
 
-/// One message for all that one side says in a row: results must come first in the very next one.
+/// Merges consecutive messages of one side: results must come first in the message after their calls.
 fn messages(messages: &[Message], context: Option<&str>) -> Value {
     let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
     for message in messages {
@@ -99,18 +74,18 @@ fn messages(messages: &[Message], context: Option<&str>) -> Value {
             _ => turns.push((role, blocks)),
         }
     }
-    // The history so far is the longest thing that the next call repeats.
+    // The next call repeats the whole history, so cache it.
     if let Some(("user", blocks)) = turns.last_mut()
         && let Some(last) = blocks.pop()
     {
         blocks.push(cached(last));
-        // After the mark: it is another every time.
+        // The context changes every time, so it goes after the mark.
         blocks.extend(context.and_then(text_block));
     }
     turns.into_iter().map(|(role, content)| json!({"role": role, "content": content})).collect()
 }
 
-/// Empty texts are refused.
+/// The API refuses empty texts.
 fn text_block(text: &str) -> Option<Value> {
     (!text.is_empty()).then(|| json!({"type": "text", "text": text}))
 }

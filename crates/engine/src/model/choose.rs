@@ -1,4 +1,4 @@
-//! Which model a name means, and what it needs from the environment.
+//! Finds the model of a name, and reads its keys and addresses from the environment.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,6 +7,7 @@ use super::anthropic::{self, Anthropic};
 use super::exchange::{Endpoint, Key, Limits};
 use super::openai_chat::OpenAiChat;
 use super::openai_responses::OpenAiResponses;
+use super::remote::{Format, Remote};
 use super::scripted::Scripted;
 use super::{Fault, FaultKind, Model};
 
@@ -18,21 +19,21 @@ const OLLAMA_BASE: &str = "http://127.0.0.1:11434";
 const OLLAMA_PORT: u16 = 11434;
 
 const IDLE: Duration = Duration::from_secs(60);
-/// A local server loads the model first, and reads a long prompt without a word.
+/// A local server loads the model first, and sends nothing while it reads a long prompt.
 const IDLE_OLLAMA: Duration = Duration::from_secs(300);
 
 /// How a model is called.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// How long it may send nothing. By default 60 s; 300 s for `ollama:`.
+    /// How long it may stay silent. By default 60 s; 300 s for `ollama:`.
     pub idle: Option<Duration>,
-    /// How long reaching it may take.
+    /// How long connecting may take.
     pub connect: Duration,
     /// How long one whole reply may take.
     pub whole: Duration,
-    /// How many tokens fit into one call, where the maker's word is not right.
+    /// How many tokens fit into one call, if our default is wrong.
     pub window: Option<u64>,
-    /// How hard it thinks, in the maker's own word.
+    /// The reasoning effort, in the maker's own word.
     pub effort: Option<String>,
     /// Where the files of scripts are; by default the working directory.
     pub folder: PathBuf,
@@ -55,7 +56,7 @@ impl Default for Settings {
 type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// Opens `anthropic:NAME`, `openai:NAME`, `openai-chat:NAME`, `ollama:NAME` or `scripted:FILE`.
-/// Nothing is asked of anybody yet.
+/// Sends nothing yet.
 pub fn open(
     spec: &str,
     settings: &Settings,
@@ -117,30 +118,18 @@ impl Choice<'_> {
         ];
         let address = format!("{base}/v1/messages");
         let endpoint = self.endpoint("ANTHROPIC_BASE_URL", &address, headers, Some(key))?;
-        Ok(Box::new(Anthropic {
-            name: self.spec.to_owned(),
-            model: self.name.to_owned(),
-            window: self.window(window(self.name)),
-            effort: self.settings.effort.clone(),
-            endpoint,
-        }))
+        Ok(self.remote("anthropic", window(self.name), endpoint, Anthropic))
     }
 
     fn openai_responses(&self) -> Result<Box<dyn Model>, Fault> {
         let (endpoint, _) = self.openai("responses")?;
-        Ok(Box::new(OpenAiResponses {
-            name: self.spec.to_owned(),
-            model: self.name.to_owned(),
-            window: self.window(window(self.name)),
-            effort: self.settings.effort.clone(),
-            endpoint,
-        }))
+        Ok(self.remote("openai", window(self.name), endpoint, OpenAiResponses))
     }
 
     fn openai_chat(&self) -> Result<Box<dyn Model>, Fault> {
         let (endpoint, is_openai) = self.openai("chat/completions")?;
         let limit_field = if is_openai { "max_completion_tokens" } else { "max_tokens" };
-        Ok(self.chat("openai", limit_field, window(self.name), endpoint))
+        Ok(self.remote("openai", window(self.name), endpoint, OpenAiChat { limit_field }))
     }
 
     fn ollama(&self) -> Result<Box<dyn Model>, Fault> {
@@ -148,7 +137,8 @@ impl Choice<'_> {
         let address = format!("{}/v1/chat/completions", ollama_base(&host));
         let endpoint = self.endpoint("OLLAMA_HOST", &address, Vec::new(), None)?;
         let said = (self.env)("OLLAMA_CONTEXT_LENGTH").and_then(|said| said.trim().parse().ok());
-        Ok(self.chat("ollama", "max_tokens", said.unwrap_or(32_768), endpoint))
+        let format = OpenAiChat { limit_field: "max_tokens" };
+        Ok(self.remote("ollama", said.unwrap_or(32_768), endpoint, format))
     }
 
     fn scripted(&self) -> Result<Box<dyn Model>, Fault> {
@@ -156,25 +146,25 @@ impl Choice<'_> {
         Ok(Box::new(script.with_window(self.window(WINDOW))))
     }
 
-    fn chat(
+    fn remote(
         &self,
         provider: &'static str,
-        limit_field: &'static str,
         window: u64,
         endpoint: Endpoint,
+        format: impl Format + 'static,
     ) -> Box<dyn Model> {
-        Box::new(OpenAiChat {
+        Box::new(Remote {
             name: self.spec.to_owned(),
             provider,
             model: self.name.to_owned(),
             window: self.window(window),
             effort: self.settings.effort.clone(),
-            limit_field,
             endpoint,
+            format,
         })
     }
 
-    /// An address of OpenAI's, and whether it is truly OpenAI's.
+    /// An endpoint of OpenAI's API, and whether the server is OpenAI's own.
     fn openai(&self, path: &str) -> Result<(Endpoint, bool), Fault> {
         let key = self.key("OPENAI_API_KEY")?;
         let base = self.base("OPENAI_BASE_URL", OPENAI_BASE);
@@ -222,7 +212,7 @@ impl Choice<'_> {
     }
 }
 
-/// As Ollama itself reads it: a host, a port, both, or a URL.
+/// Reads `OLLAMA_HOST` as Ollama does: a host, a port, both, or a URL.
 fn ollama_base(host: &str) -> String {
     let host = host.trim().trim_end_matches('/');
     if host.contains("://") {
@@ -236,16 +226,16 @@ fn ollama_base(host: &str) -> String {
     };
     match name {
         "" if host.is_empty() => OLLAMA_BASE.to_owned(),
-        // Where it listens on every address, this machine's own is one.
+        // A server that listens on every address listens on this one.
         "" | "0.0.0.0" => format!("http://127.0.0.1:{port}"),
         name => format!("http://{name}:{port}"),
     }
 }
 
-/// What is assumed of a model that is not known.
+/// The window of an unknown model.
 const WINDOW: u64 = 200_000;
 
-/// The longest beginning of a name that is known decides.
+/// Windows by the beginning of a model's name; the longest match counts.
 const WINDOWS: [(&str, u64); 8] = [
     ("gpt-3.5", 16_385),
     ("gpt-4", 8_192),
@@ -280,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_not_known_is_told_what_there_is() {
+    fn an_unknown_model_name_is_refused_with_the_known_ones() {
         let known = "`anthropic:`, `openai:`, `openai-chat:`, `ollama:`, `scripted:`";
         let cases = [
             ("gpt-5", format!("there is no model `gpt-5`; a model's name begins with {known}")),

@@ -1,7 +1,7 @@
-//! One POST whose answer streams: bounded in time and size, and left at any moment.
+//! One POST with a streaming response, limited in time and size, that can be cancelled at any moment.
 //!
-//! A blocking read cannot be ended from outside, so the exchange runs beside us and hands over what
-//! comes; whoever stops leaves it to its own timeouts. What the events mean is the wire's business.
+//! A blocking read cannot be interrupted, so the exchange runs on its own thread and sends what arrives.
+//! When we stop waiting, it ends by its own timeouts. What the events mean is up to the [`Wire`].
 
 use std::io::Read;
 use std::ops::ControlFlow;
@@ -15,52 +15,64 @@ use ureq::{Agent, Body};
 
 use super::fault::{is_page, page, quoted, without_key};
 use super::sse::{Bad, EVENT_MAX, Event, Reader};
-use super::{Cancel, Fault, FaultKind, Told};
+use super::{Cancel, Fault, FaultKind, Progress, Reply};
 use crate::web;
 
-/// How often a waiting call looks whether it should stop.
+/// How often a waiting call checks whether it was cancelled.
 const TICK: Duration = Duration::from_millis(50);
 
-/// How much of one reply is read.
+/// The longest reply, in bytes.
 const REPLY_MAX: usize = 64 << 20;
 
-/// How much is read of an answer that is no reply.
+/// How much of an error response is read, in bytes.
 const ERROR_MAX: usize = 64 << 10;
 
 const CHUNK: usize = 16 << 10;
 
-/// How many chunks may wait: a reader that is slow slows the sender down.
+/// How many chunks may wait: a slow reader slows the sender down.
 const CHUNKS_WAITING_MAX: usize = 64;
 
-/// How long somebody is waited for.
+/// The timeouts of an exchange.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// Without a byte.
+    /// Between two bytes.
     pub(super) idle: Duration,
     pub(super) connect: Duration,
     /// For the whole reply.
     pub(super) whole: Duration,
 }
 
-/// What a wire format makes of a stream.
+/// Reads the stream of one wire format.
 pub(super) trait Wire {
-    /// Takes one event; breaks when the reply is whole.
+    /// Takes one event; breaks when the reply is complete.
     fn event(
         &mut self,
         event: &Event,
-        told: &mut dyn FnMut(Told<'_>),
+        observer: &mut dyn FnMut(Progress<'_>),
     ) -> Result<ControlFlow<()>, Fault>;
 
-    /// Takes a reply that came in one piece, from a server that does not stream.
-    fn whole(&mut self, body: Value, told: &mut dyn FnMut(Told<'_>)) -> Result<(), Fault>;
+    /// Takes a whole reply, from a server that does not stream.
+    fn whole(&mut self, body: Value, observer: &mut dyn FnMut(Progress<'_>)) -> Result<(), Fault>;
 
-    /// The stream is over, and nothing had said so: is the reply whole?
+    /// Is the reply complete, if the stream ends without an event that says so?
     fn is_whole(&self) -> bool {
         false
     }
+
+    /// The reply, once it is complete.
+    fn reply(self) -> Reply
+    where
+        Self: Sized;
 }
 
-/// Where to ask, and how.
+/// Passes on a piece of text as it arrives.
+pub(super) fn tell(text: &str, observer: &mut dyn FnMut(Progress<'_>)) {
+    if !text.is_empty() {
+        observer(Progress::Text(text));
+    }
+}
+
+/// An address with its headers and timeouts.
 #[derive(Debug)]
 pub(super) struct Endpoint {
     agent: Agent,
@@ -85,7 +97,7 @@ impl std::fmt::Debug for Key {
 }
 
 impl Endpoint {
-    /// `name` is what the address is configured by.
+    /// `name` is the variable that configures the address.
     pub(super) fn new(
         name: &str,
         address: &str,
@@ -100,7 +112,7 @@ impl Endpoint {
             let message = format!("{name} is no http or https URL");
             return Err(Fault::new(FaultKind::BadRequest, message));
         };
-        // A little later than ours, which say what happened; these end what was left alone.
+        // A little longer than our own timeouts, which give better messages. These end abandoned threads.
         let idle = limits.idle + limits.idle / 4;
         let config = Agent::config_builder()
             .timeout_resolve(Some(limits.connect))
@@ -108,7 +120,7 @@ impl Endpoint {
             .timeout_per_read(Some(idle))
             .timeout_per_write(Some(idle))
             .timeout_global(Some(limits.whole + idle))
-            // A key is never sent on.
+            // A redirect would send the key elsewhere.
             .max_redirects(0)
             .max_redirects_will_error(false)
             .http_status_as_error(false)
@@ -121,20 +133,20 @@ impl Endpoint {
         Ok(Self { agent: config.build().into(), address, host, headers, key, limits })
     }
 
-    /// Asks, and hands what comes to the wire until its reply is whole.
+    /// Sends a request, and passes the response to the wire until the reply is complete.
     pub(super) fn post(
         &self,
         body: &Value,
         wire: &mut dyn Wire,
         cancel: &Cancel,
-        told: &mut dyn FnMut(Told<'_>),
+        observer: &mut dyn FnMut(Progress<'_>),
     ) -> Result<(), Fault> {
         if cancel.is_cancelled() {
             return Err(Fault::cancelled());
         }
         let until = Instant::now() + self.limits.whole;
         let coming = Coming { parts: self.send(body)?, cancel, idle: self.limits.idle, until };
-        let done = self.read(&coming, wire, told);
+        let done = self.read(&coming, wire, observer);
         done.map_err(
             |fault| if cancel.is_cancelled() { Fault::cancelled() } else { self.named(&fault) },
         )
@@ -165,9 +177,9 @@ impl Endpoint {
         &self,
         coming: &Coming<'_>,
         wire: &mut dyn Wire,
-        told: &mut dyn FnMut(Told<'_>),
+        observer: &mut dyn FnMut(Progress<'_>),
     ) -> Result<(), Fault> {
-        // Finding and reaching the host have their own limits, which the sender keeps.
+        // The sender has its own timeouts for resolving and connecting.
         let connect = self.limits.connect * 2;
         let (status, headers) = match coming.next(connect)? {
             Part::Head(status, headers) => (status, headers),
@@ -179,7 +191,7 @@ impl Endpoint {
         }
         let kind = headers.get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or("");
         if kind.starts_with("application/json") {
-            return one_piece(&coming.whole_body()?, wire, told);
+            return one_piece(&coming.whole_body()?, wire, observer);
         }
         if kind.starts_with("text/html") {
             let text = coming.error_body();
@@ -187,10 +199,10 @@ impl Endpoint {
             let what = if is_page(&text) { page(&text) } else { quoted(&text) };
             return Err(Fault::garbled(format!("answered with no reply but {what}")));
         }
-        stream(coming, wire, told)
+        stream(coming, wire, observer)
     }
 
-    /// Puts the host's name in front, takes a key out, and says what to do.
+    /// Adds the host's name and what to do, and removes the key.
     fn named(&self, fault: &Fault) -> Fault {
         let key = self.key.as_ref().map(|key| key.value.as_str());
         let said = without_key(&fault.message, key);
@@ -210,18 +222,18 @@ impl Endpoint {
     }
 }
 
-/// What comes, piece by piece.
+/// A piece of a response.
 enum Part {
     Head(u16, HeaderMap),
     Bytes(Vec<u8>),
     End,
-    /// There was no answer.
+    /// There was no response.
     Unsent(ureq::Error),
-    /// It ended before its end.
+    /// The response broke off.
     Cut,
 }
 
-/// Ends with the answer, when nobody listens any more, or by the agent's timeouts.
+/// Ends with the response, when the receiver is dropped, or by the agent's timeouts.
 fn hand_over(response: ureq::http::Response<Body>, parts: &SyncSender<Part>) {
     let (head, body) = response.into_parts();
     if parts.send(Part::Head(head.status.as_u16(), head.headers)).is_err() {
@@ -251,7 +263,7 @@ struct Coming<'a> {
 }
 
 impl Coming<'_> {
-    /// The next part, within the limit of silence and this much more.
+    /// The next piece, within the idle timeout plus this.
     fn next(&self, more: Duration) -> Result<Part, Fault> {
         let silent_until = Instant::now() + self.idle + more;
         loop {
@@ -286,7 +298,7 @@ impl Coming<'_> {
         }
     }
 
-    /// What there is of it: the status says enough where the rest does not come.
+    /// The body as far as it arrived: if the rest is missing, the status is enough.
     fn error_body(&self) -> Vec<u8> {
         let mut body = Vec::new();
         while body.len() < ERROR_MAX
@@ -301,7 +313,7 @@ impl Coming<'_> {
 fn stream(
     coming: &Coming<'_>,
     wire: &mut dyn Wire,
-    told: &mut dyn FnMut(Told<'_>),
+    observer: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(), Fault> {
     let (mut reader, mut events, mut length) = (Reader::new(EVENT_MAX), Vec::new(), 0);
     loop {
@@ -310,7 +322,7 @@ fn stream(
                 length += bytes.len();
                 let read = reader.feed(&bytes, &mut events);
                 for event in events.drain(..) {
-                    if wire.event(&event, told)?.is_break() {
+                    if wire.event(&event, observer)?.is_break() {
                         return Ok(());
                     }
                 }
@@ -331,17 +343,17 @@ fn stream(
 fn one_piece(
     body: &[u8],
     wire: &mut dyn Wire,
-    told: &mut dyn FnMut(Told<'_>),
+    observer: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(), Fault> {
     let body = serde_json::from_slice(body).ok().filter(Value::is_object);
     let body = body.ok_or_else(|| Fault::garbled("answered with JSON that cannot be read"))?;
     match &body["error"] {
-        Value::Null => wire.whole(body, told),
+        Value::Null => wire.whole(body, observer),
         error => Err(Fault::of_error(error)),
     }
 }
 
-/// The data of an event, which is an object in every format there is.
+/// The data of an event, which is an object in every format.
 pub(super) fn json(event: &Event) -> Result<Value, Fault> {
     let data = serde_json::from_str(&event.data).ok().filter(Value::is_object);
     data.ok_or_else(|| {
@@ -363,7 +375,7 @@ fn silent(idle: Duration) -> Fault {
     Fault::new(FaultKind::Network, message)
 }
 
-/// In our words, without the address: it may hold a password.
+/// The error without the address, which may hold a password.
 fn unsent(error: &ureq::Error, limits: Limits) -> Fault {
     let message = match error {
         ureq::Error::Timeout(ureq::Timeout::PerRead | ureq::Timeout::PerWrite) => {

@@ -1,7 +1,7 @@
-//! Faults: which kind an answer is, and its words.
+//! Faults: the kind of an error response, and its message.
 //!
-//! A message made here says what the other side did (`answered 529: Overloaded`); whoever knows its
-//! name puts it in front. Nobody's key is ever in one.
+//! A message made here says what the server did (`answered 529: Overloaded`); the caller adds the server's
+//! name. A message never holds a key.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use ureq::http::HeaderMap;
 
 use super::{Fault, FaultKind};
 
-/// How much of somebody else's words is shown.
+/// How much of a server's own message is shown.
 const QUOTED_MAX: usize = 300;
 
 impl Fault {
@@ -30,13 +30,13 @@ impl Fault {
         Self::new(FaultKind::Garbled, message)
     }
 
-    /// What an HTTP status means when nothing else is known.
+    /// The kind of an HTTP status, if nothing else is known.
     #[must_use]
     pub fn of_status(status: u16) -> Self {
         Self::of_answer(status, &HeaderMap::new(), b"")
     }
 
-    /// An answer that is no reply.
+    /// The fault of an error response.
     pub(super) fn of_answer(status: u16, headers: &HeaderMap, body: &[u8]) -> Self {
         let body = Body::read(body);
         let kind = body.kind.unwrap_or_else(|| kind_of_status(status));
@@ -47,7 +47,7 @@ impl Fault {
         Self { kind, message, status: Some(status), retry_after: retry_after(headers) }
     }
 
-    /// An error that came in the middle of a reply that had begun well.
+    /// The fault of an error in the middle of a reply.
     pub(super) fn of_error(error: &Value) -> Self {
         let message = message_of(error).unwrap_or_default();
         let kind = kind_of_error(error, &message).unwrap_or(FaultKind::Server);
@@ -67,10 +67,10 @@ const fn kind_of_status(status: u16) -> FaultKind {
     }
 }
 
-/// The maker may know better than the status whether to try again.
+/// Headers of the maker decide before the status whether a retry may help.
 fn advised(kind: FaultKind, status: u16, advice: Option<&str>) -> FaultKind {
     match (advice, kind) {
-        // The same request would be as wrong again, whatever body or headers say.
+        // A retry would send the same bad request.
         (_, kind) if status == 400 && kind.is_passing() => FaultKind::BadRequest,
         (Some("true"), FaultKind::BadRequest) if status != 400 => FaultKind::Server,
         (Some("false"), FaultKind::Busy) if status == 429 => FaultKind::Spend,
@@ -79,12 +79,12 @@ fn advised(kind: FaultKind, status: u16, advice: Option<&str>) -> FaultKind {
     }
 }
 
-/// The words that makers have for their errors. They go before the status: a 429 may be a quota.
+/// The makers' error codes. They decide before the status: a 429 may be a quota.
 fn kind_of_error(error: &Value, message: &str) -> Option<FaultKind> {
     let details = &error["details"]["error_code"];
     let words = [details, &error["code"], &error["type"]];
     let kind = words.into_iter().filter_map(Value::as_str).find_map(kind_of_word);
-    // Two that come as plain `invalid_request_error`, told apart by their text alone.
+    // Two errors that are plain `invalid_request_error`: only their text tells them apart.
     let too_long = message.contains("prompt is too long")
         || message.contains("exceed context limit")
         || message.contains("maximum context length");
@@ -120,7 +120,7 @@ fn kind_of_word(word: &str) -> Option<FaultKind> {
     })
 }
 
-/// The body of an answer that is no reply, as far as it can be read.
+/// The body of an error response, as far as it can be read.
 struct Body {
     kind: Option<FaultKind>,
     message: String,
@@ -150,14 +150,14 @@ pub(super) fn is_page(text: &str) -> bool {
     start.starts_with("<!doctype") || start.starts_with("<html")
 }
 
-/// What a proxy's page is about.
+/// The title of a proxy's HTML page.
 pub(super) fn page(text: &str) -> String {
     let title = text.split_once("<title>").and_then(|(_, rest)| rest.split_once("</title>"));
     let title = title.map_or(String::new(), |(title, _)| format!(" titled `{}`", quoted(title)));
     format!("a web page{title}; is there a proxy in between?")
 }
 
-/// In one line and not for ever.
+/// Shortens a message to one line.
 pub(super) fn quoted(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let line = words.join(" ");
@@ -167,8 +167,8 @@ pub(super) fn quoted(text: &str) -> String {
     }
 }
 
-/// Takes a key out of somebody else's words; makers like to repeat it, whole or in part. A short
-/// word is no secret, but it is set where a key belongs: it goes where it stands alone.
+/// Removes a key from a server's message: makers repeat it, whole or in part. A short key may be an
+/// ordinary word, so it is removed only as a whole word.
 pub(super) fn without_key(message: &str, key: Option<&str>) -> String {
     let key = key.unwrap_or_default();
     let message = if key.len() < 8 { message.to_owned() } else { message.replace(key, "[key]") };

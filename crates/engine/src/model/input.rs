@@ -1,10 +1,10 @@
-//! The input of a call, out of the text a model wrote for it.
+//! Parses the input of a call from the model's text.
 
 use serde_json::{Value, json};
 
 use super::Input;
 
-/// Nothing at all is an input without fields; anything but an object is told to the model.
+/// Empty text is an empty object; anything but an object is an error for the model.
 pub(super) fn read(text: &str) -> Input {
     if text.trim().is_empty() {
         return Input::Json(json!({}));
@@ -15,7 +15,8 @@ pub(super) fn read(text: &str) -> Input {
     }
 }
 
-/// As it goes back to a maker: what was broken is empty, since servers parse what they are sent.
+/// The input as it is sent back to a maker. A broken one is sent as an empty object, because servers
+/// parse it.
 pub(super) fn object(input: &Input) -> Value {
     match input {
         Input::Json(value) => value.clone(),

@@ -1,54 +1,25 @@
-//! Chat Completions: what is asked. Spoken by OpenAI, Ollama and nearly every server there is. How
-//! the answer is read is in `stream`.
+//! The Chat Completions API of OpenAI, Ollama and most other servers: requests. Responses are read in
+//! `stream`.
 
 mod stream;
 
 use serde_json::{Value, json};
 
-use super::exchange::Endpoint;
-use super::{Call, Cancel, Fault, Message, Model, Reply, Request, Told, Tool, input};
+use super::remote::Format;
+use super::{Call, Message, Request, Tool, input};
 use stream::Stream;
 
-/// A model behind Chat Completions.
+/// The Chat Completions API.
 #[derive(Debug)]
 pub(super) struct OpenAiChat {
-    pub(super) name: String,
-    pub(super) provider: &'static str,
-    pub(super) model: String,
-    pub(super) window: u64,
-    pub(super) effort: Option<String>,
-    /// What the limit of a reply is called: OpenAI has renamed it, others have not.
+    /// The field that limits a reply's length: OpenAI has renamed it, others have not.
     pub(super) limit_field: &'static str,
-    pub(super) endpoint: Endpoint,
 }
 
-impl Model for OpenAiChat {
-    fn name(&self) -> &str {
-        &self.name
-    }
+impl Format for OpenAiChat {
+    type Stream = Stream;
 
-    fn provider(&self) -> &'static str {
-        self.provider
-    }
-
-    fn window(&self) -> u64 {
-        self.window
-    }
-
-    fn respond(
-        &self,
-        request: &Request<'_>,
-        cancel: &Cancel,
-        told: &mut dyn FnMut(Told<'_>),
-    ) -> Result<Reply, Fault> {
-        let mut stream = Stream::new(request.messages.len());
-        self.endpoint.post(&self.body(request), &mut stream, cancel, told)?;
-        Ok(stream.reply())
-    }
-}
-
-impl OpenAiChat {
-    fn body(&self, request: &Request<'_>) -> Value {
+    fn body(&self, model: &str, effort: Option<&str>, request: &Request<'_>) -> Value {
         let system = (!request.system.is_empty())
             .then(|| json!({"role": "system", "content": request.system}));
         let context = request.context.map(|text| json!({"role": "user", "content": text}));
@@ -58,7 +29,7 @@ impl OpenAiChat {
             .chain(context)
             .collect();
         let mut body = json!({
-            "model": self.model,
+            "model": model,
             "messages": messages,
             "stream": true,
             "stream_options": {"include_usage": true},
@@ -67,10 +38,14 @@ impl OpenAiChat {
         if !request.tools.is_empty() {
             body["tools"] = request.tools.iter().map(tool).collect();
         }
-        if let Some(effort) = &self.effort {
-            body["reasoning_effort"] = effort.as_str().into();
+        if let Some(effort) = effort {
+            body["reasoning_effort"] = effort.into();
         }
         body
+    }
+
+    fn stream(&self, request: &Request<'_>) -> Stream {
+        Stream::new(request.messages.len())
     }
 }
 

@@ -1,58 +1,29 @@
-//! OpenAI's Responses: what is asked, without anything stored there, and how the answer is read.
+//! OpenAI's Responses API: requests, which store nothing there, and how responses are read.
 
 use std::ops::ControlFlow;
 
 use serde_json::{Value, json};
 
-use super::exchange::{Endpoint, Wire, json};
+use super::exchange::{Wire, json, tell};
+use super::remote::Format;
 use super::sse::Event;
-use super::{Call, Cancel, Fault, FaultKind, Message, Model, Reply, Request, Stop, Told, Usage};
-use super::{Tool, input};
+use super::{Call, Fault, FaultKind, Message, Progress, Reply, Request, Stop, Tool, Usage, input};
 
-/// Under this name a reply's items are kept for OpenAI, encrypted reasoning and all.
+/// The name under which a reply's items are kept, with their encrypted reasoning.
 const RAW: &str = "openai_responses";
 
-/// A model of OpenAI's, or of a server that speaks like one.
+/// The Responses API, of OpenAI or of a server that speaks it.
 #[derive(Debug)]
-pub(super) struct OpenAiResponses {
-    pub(super) name: String,
-    pub(super) model: String,
-    pub(super) window: u64,
-    pub(super) effort: Option<String>,
-    pub(super) endpoint: Endpoint,
-}
+pub(super) struct OpenAiResponses;
 
-impl Model for OpenAiResponses {
-    fn name(&self) -> &str {
-        &self.name
-    }
+impl Format for OpenAiResponses {
+    type Stream = Stream;
 
-    fn provider(&self) -> &'static str {
-        "openai"
-    }
-
-    fn window(&self) -> u64 {
-        self.window
-    }
-
-    fn respond(
-        &self,
-        request: &Request<'_>,
-        cancel: &Cancel,
-        told: &mut dyn FnMut(Told<'_>),
-    ) -> Result<Reply, Fault> {
-        let mut stream = Stream::default();
-        self.endpoint.post(&self.body(request), &mut stream, cancel, told)?;
-        Ok(stream.reply())
-    }
-}
-
-impl OpenAiResponses {
-    fn body(&self, request: &Request<'_>) -> Value {
+    fn body(&self, model: &str, effort: Option<&str>, request: &Request<'_>) -> Value {
         let context = request.context.map(|text| json!({"role": "user", "content": text}));
         let input: Vec<Value> = request.messages.iter().flat_map(items).chain(context).collect();
         let mut body = json!({
-            "model": self.model,
+            "model": model,
             "input": input,
             "max_output_tokens": request.max_tokens,
             "stream": true,
@@ -64,22 +35,26 @@ impl OpenAiResponses {
         if !request.tools.is_empty() {
             body["tools"] = request.tools.iter().map(tool).collect();
         }
-        if self.reasons() {
+        if reasons(model) {
             body["include"] = json!(["reasoning.encrypted_content"]);
         }
-        if let Some(effort) = &self.effort {
+        if let Some(effort) = effort {
             body["reasoning"] = json!({"effort": effort});
         }
         body
     }
 
-    /// The older models refuse to be asked for reasoning that they do not have.
-    fn reasons(&self) -> bool {
-        !["gpt-3", "gpt-4", "chatgpt-"].iter().any(|older| self.model.starts_with(older))
+    fn stream(&self, _: &Request<'_>) -> Stream {
+        Stream::default()
     }
 }
 
-/// Not strict: strict wants every field required, and ours have optional ones.
+/// Older models refuse requests for reasoning.
+fn reasons(model: &str) -> bool {
+    !["gpt-3", "gpt-4", "chatgpt-"].iter().any(|older| model.starts_with(older))
+}
+
+/// Strict mode requires every field; ours has optional ones.
 fn tool(tool: &Tool) -> Value {
     json!({
         "type": "function",
@@ -118,10 +93,10 @@ fn items(message: &Message) -> Vec<Value> {
     }
 }
 
-/// What has come of a reply.
+/// The part of a reply that has arrived.
 #[derive(Debug, Default)]
-struct Stream {
-    /// Text as it came, for servers whose last word does not repeat it.
+pub(super) struct Stream {
+    /// The text so far, for servers whose last event does not repeat it.
     text: String,
     items: Vec<Value>,
     response: Value,
@@ -131,7 +106,7 @@ impl Wire for Stream {
     fn event(
         &mut self,
         event: &Event,
-        told: &mut dyn FnMut(Told<'_>),
+        observer: &mut dyn FnMut(Progress<'_>),
     ) -> Result<ControlFlow<()>, Fault> {
         if event.data == "[DONE]" {
             return Ok(ControlFlow::Continue(()));
@@ -141,9 +116,8 @@ impl Wire for Stream {
             "response.output_text.delta" | "response.refusal.delta" => {
                 let delta = data["delta"].as_str().unwrap_or_default();
                 self.text.push_str(delta);
-                tell(delta, told);
+                tell(delta, observer);
             }
-            "response.output_item.added" => tell_call(&data["item"], told),
             "response.output_item.done" => self.items.push(data["item"].take()),
             "response.completed" | "response.incomplete" | "response.failed" => {
                 self.end(data["response"].take())?;
@@ -156,34 +130,11 @@ impl Wire for Stream {
         Ok(ControlFlow::Continue(()))
     }
 
-    fn whole(&mut self, body: Value, told: &mut dyn FnMut(Told<'_>)) -> Result<(), Fault> {
+    fn whole(&mut self, body: Value, observer: &mut dyn FnMut(Progress<'_>)) -> Result<(), Fault> {
         self.end(body)?;
         for item in &self.items {
-            tell_call(item, told);
-            parts(item).for_each(|(text, _)| tell(text, told));
+            parts(item).for_each(|(text, _)| tell(text, observer));
         }
-        Ok(())
-    }
-}
-
-impl Stream {
-    /// Takes the last word, which repeats all items; some servers leave them out.
-    fn end(&mut self, mut response: Value) -> Result<(), Fault> {
-        let status = response.get("status").and_then(Value::as_str);
-        match status.unwrap_or_default() {
-            "completed" | "incomplete" => {}
-            "failed" => return Err(Fault::of_error(&response["error"])),
-            "cancelled" => {
-                return Err(Fault::new(FaultKind::Server, "cancelled its reply"));
-            }
-            _ => return Err(Fault::garbled("ended its reply without a status")),
-        }
-        if let Value::Array(items) = response["output"].take()
-            && !items.is_empty()
-        {
-            self.items = items;
-        }
-        self.response = response;
         Ok(())
     }
 
@@ -210,7 +161,29 @@ impl Stream {
     }
 }
 
-/// Nothing is stored there, so reasoning that came without its content means nothing to it.
+impl Stream {
+    /// Takes the last event. It repeats all items, but some servers leave them out.
+    fn end(&mut self, mut response: Value) -> Result<(), Fault> {
+        let status = response.get("status").and_then(Value::as_str);
+        match status.unwrap_or_default() {
+            "completed" | "incomplete" => {}
+            "failed" => return Err(Fault::of_error(&response["error"])),
+            "cancelled" => {
+                return Err(Fault::new(FaultKind::Server, "cancelled its reply"));
+            }
+            _ => return Err(Fault::garbled("ended its reply without a status")),
+        }
+        if let Value::Array(items) = response["output"].take()
+            && !items.is_empty()
+        {
+            self.items = items;
+        }
+        self.response = response;
+        Ok(())
+    }
+}
+
+/// We store nothing there, so reasoning without its content cannot be sent back.
 fn is_of_use(item: &Value) -> bool {
     item["type"] != "reasoning" || item["encrypted_content"].is_string()
 }
@@ -234,19 +207,7 @@ fn call(item: &Value) -> Option<Call> {
     })
 }
 
-fn tell(text: &str, told: &mut dyn FnMut(Told<'_>)) {
-    if !text.is_empty() {
-        told(Told::Text(text));
-    }
-}
-
-fn tell_call(item: &Value, told: &mut dyn FnMut(Told<'_>)) {
-    if item["type"] == "function_call" {
-        told(Told::Call(item["name"].as_str().unwrap_or_default()));
-    }
-}
-
-/// What came from a cache is part of the input here.
+/// Here `input_tokens` includes the cached ones.
 fn usage(counts: &Value) -> Usage {
     let count = |count: &Value| count.as_u64().unwrap_or(0);
     let details = &counts["input_tokens_details"];

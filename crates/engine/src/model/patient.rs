@@ -1,18 +1,18 @@
-//! Tries again where that may help, and only there.
+//! Retries calls of a model where that may help.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use super::{Cancel, Fault, Model, Reply, Request, Told};
+use super::{Cancel, Fault, Model, Progress, Reply, Request};
 
-/// How often it is tried, and how long is waited in between.
+/// How many attempts there are, and the pauses between them.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
     pub attempts: u32,
-    /// Before the second try; twice as long before each further one.
+    /// Before the second attempt; doubled before each further one.
     pub base: Duration,
-    /// No pause of our own is longer.
+    /// The longest pause of our own.
     pub cap: Duration,
-    /// No pause that a maker asks for is longer; who asks for more is given up.
+    /// The longest pause that a maker may ask for; if it asks for more, we give up.
     pub asked_max: Duration,
 }
 
@@ -30,10 +30,10 @@ impl Default for Patience {
 /// Waits; gives false when it was cancelled.
 type Wait = Box<dyn Fn(Duration, &Cancel) -> bool + Send + Sync>;
 
-/// A model that is asked again after a passing fault.
+/// A model that retries after a temporary fault.
 ///
-/// Text that has been told is told anew by the next try: whoever shows it starts over at
-/// [`Told::Retry`].
+/// A retry sends the text again from the beginning: an observer discards what it has shown at
+/// [`Progress::Retry`].
 pub struct Patient {
     model: Box<dyn Model>,
     patience: Patience,
@@ -49,16 +49,16 @@ impl std::fmt::Debug for Patient {
 impl Patient {
     #[must_use]
     pub fn new(model: Box<dyn Model>, patience: Patience) -> Self {
-        Self { model, patience, wait: Box::new(wait) }
+        Self { model, patience, wait: Box::new(|pause, cancel| !cancel.is_cancelled_within(pause)) }
     }
 
-    /// With another way to wait.
+    /// Replaces the way to wait.
     #[must_use]
     pub fn waiting(self, wait: impl Fn(Duration, &Cancel) -> bool + Send + Sync + 'static) -> Self {
         Self { wait: Box::new(wait), ..self }
     }
 
-    /// How long before the next try, or why there is none.
+    /// The pause before the next attempt, or why there is none.
     fn pause(&self, attempt: u32, fault: &Fault) -> Result<Duration, String> {
         let Patience { attempts, base, cap, asked_max } = self.patience;
         if attempt >= attempts {
@@ -96,11 +96,11 @@ impl Model for Patient {
         &self,
         request: &Request<'_>,
         cancel: &Cancel,
-        told: &mut dyn FnMut(Told<'_>),
+        observer: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Reply, Fault> {
         let mut attempt = 1;
         loop {
-            let fault = match self.model.respond(request, cancel, told) {
+            let fault = match self.model.respond(request, cancel, observer) {
                 Err(fault) if fault.kind.is_passing() => fault,
                 done => return done,
             };
@@ -111,7 +111,7 @@ impl Model for Patient {
                     return Err(Fault { message: format!("{} ({why})", fault.message), ..fault });
                 }
             };
-            told(Told::Retry { attempt, pause, fault: &fault });
+            observer(Progress::Retry { attempt, pause, fault: &fault });
             if !(self.wait)(pause, cancel) {
                 return Err(Fault::cancelled());
             }
@@ -120,25 +120,7 @@ impl Model for Patient {
     }
 }
 
-/// How long a wait may last after it was cancelled.
-const TICK: Duration = Duration::from_millis(50);
-
-/// Sleeps; gives false when it was cancelled.
-pub(super) fn wait(pause: Duration, cancel: &Cancel) -> bool {
-    let until = Instant::now() + pause;
-    loop {
-        if cancel.is_cancelled() {
-            return false;
-        }
-        let rest = until.saturating_duration_since(Instant::now());
-        if rest.is_zero() {
-            return true;
-        }
-        std::thread::sleep(rest.min(TICK));
-    }
-}
-
-/// Between 0 and 1, so that those who failed together do not come back together.
+/// A random number between 0 and 1, so that calls that failed together are not retried together.
 fn chance() -> f64 {
     getrandom::u32().map_or(0.5, |random| f64::from(random) / f64::from(u32::MAX))
 }

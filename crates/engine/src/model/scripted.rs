@@ -1,9 +1,9 @@
-//! A model that plays a script: for tests, for demos, and for whoever wants to see the same twice.
+//! A model that plays a script: for tests, demos and repeatable runs.
 //!
-//! Where a conversation is in the script stands in its history: each reply carries a note (`raw`)
-//! that comes back with the next request. So one script serves any number of conversations, and a
-//! run that is taken up by another process goes on where it was. The one thing kept beside the
-//! history is which errors (`fail`) a call has met: an error leaves no reply to write it on.
+//! The position in the script is kept in the conversation's history: each reply carries a note (`raw`)
+//! that comes back with the next request. So one script serves any number of conversations, and another
+//! process can continue a run. Only the errors (`fail`) that a call has met are kept in memory, because an
+//! error has no reply to carry a note.
 
 mod file;
 mod template;
@@ -19,9 +19,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::patient::wait;
+use super::exchange::tell;
 use super::{Call, CallResult, Cancel, Fault, FaultKind, Input, Message, Model, Reply, Request};
-use super::{Stop, Told, Usage, input};
+use super::{Progress, Stop, Usage, input};
 use file::{Planned, Script, Step, StopWord};
 use template::{Found, Place};
 
@@ -29,22 +29,22 @@ const RAW: &str = "scripted";
 const FILE_MAX: usize = 16 << 20;
 const WINDOW: u64 = 200_000;
 
-/// How many calls may have met an error at once; the oldest is forgotten.
+/// How many calls with errors are remembered; the oldest is forgotten.
 const FAILED_MAX: usize = 256;
 
-/// A script, and who is in the middle of failing.
+/// A script, and the calls that have met errors.
 #[derive(Debug)]
 pub struct Scripted {
     name: String,
     window: u64,
-    /// Tells this script's notes from another's.
+    /// Identifies this script's notes.
     mark: String,
     steps: Vec<Step>,
     failed: Mutex<Vec<Failed>>,
 }
 
-/// A call that has met errors: its next try begins at this step. A call is tried again on the
-/// thread that made it, after the same message.
+/// A call that has met errors. Its retry comes on the same thread, after the same message, and begins at
+/// the next step.
 #[derive(Debug)]
 struct Failed {
     thread: ThreadId,
@@ -67,7 +67,7 @@ struct Note {
     /// Every name that has been saved.
     #[serde(default)]
     names: Vec<String>,
-    /// What later steps need of the results, by place: the history may have been cut since.
+    /// The parts of results that later steps need, by place: the history may have been trimmed.
     #[serde(default)]
     found: Found,
 }
@@ -103,7 +103,7 @@ impl Scripted {
         Self { name: name.to_owned(), window: WINDOW, mark, steps: script.steps, failed }
     }
 
-    /// With so many tokens to one call.
+    /// Sets how many tokens fit into one call.
     #[must_use]
     pub fn with_window(self, window: u64) -> Self {
         Self { window, ..self }
@@ -136,7 +136,7 @@ impl Scripted {
         })
     }
 
-    /// Puts results that have come since into the note, as far as any step asks for them.
+    /// Adds new results to the note, as far as any step needs them.
     fn keep(&self, note: &mut Note, messages: &[Message]) {
         for (name, call) in std::mem::take(&mut note.pending) {
             let Some(result) = result_of(messages, &call) else { continue };
@@ -176,7 +176,7 @@ impl Scripted {
         })
     }
 
-    /// Plays a step that is no error.
+    /// Plays a step that is not an error.
     fn play(&self, index: usize, mut note: Note) -> Result<Reply, Fault> {
         let step = &self.steps[index];
         let missing = |place: Place, note: &Note| self.missing(index, &place, &note.names);
@@ -233,7 +233,7 @@ impl Model for Scripted {
         &self,
         request: &Request<'_>,
         cancel: &Cancel,
-        told: &mut dyn FnMut(Told<'_>),
+        observer: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Reply, Fault> {
         let messages = request.messages;
         let (start, mut note) = match self.note(messages) {
@@ -249,7 +249,7 @@ impl Model for Scripted {
         let start = self.take_failed(&failed).unwrap_or(start);
         let index = self.step_from(start, &failed.newest)?;
         let step = &self.steps[index];
-        if !wait(Duration::from_millis(step.delay_ms.into()), cancel) {
+        if cancel.is_cancelled_within(Duration::from_millis(step.delay_ms.into())) {
             return Err(Fault::cancelled());
         }
         if let Some(status) = step.fail {
@@ -259,12 +259,7 @@ impl Model for Scripted {
             return Err(Fault { message: format!("the script {} {fault}", self.name), ..fault });
         }
         let reply = self.play(index, note)?;
-        if !reply.text.is_empty() {
-            told(Told::Text(&reply.text));
-        }
-        for call in &reply.calls {
-            told(Told::Call(&call.name));
-        }
+        tell(&reply.text, observer);
         Ok(reply)
     }
 }

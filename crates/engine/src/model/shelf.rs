@@ -1,4 +1,4 @@
-//! Models by name, opened once, each with patience.
+//! Models by name, each opened once and with retries.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,7 +27,7 @@ impl Shelf {
         Self { settings, opened: Mutex::default() }
     }
 
-    /// With a model that is there already, under this name.
+    /// Adds a model under this name.
     pub fn put(&self, name: &str, model: Arc<dyn Model>) {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         opened.insert(name.to_owned(), model);

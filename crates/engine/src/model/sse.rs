@@ -1,17 +1,17 @@
-//! Server-sent events, read from bytes however they are cut.
+//! Parses server-sent events from chunks of bytes.
 //!
 //! Follows the WHATWG reading: lines end with LF, CR or CRLF, `data` lines are joined by newlines,
-//! comments and unknown fields are nothing, and what the stream ends in the middle of is dropped.
-//! Unlike there, bytes that are no UTF-8 are a fault: a reply is never guessed at.
+//! comments and unknown fields are ignored, and an unfinished event at the end is dropped. Unlike there,
+//! bytes that are not UTF-8 are a fault: a reply is never guessed.
 
-/// One event. The name is empty where the server gave none.
+/// One event. The name is empty if the server gave none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Event {
     pub(super) name: String,
     pub(super) data: String,
 }
 
-/// Why the bytes are no events.
+/// Why the bytes could not be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bad {
     TooLong,

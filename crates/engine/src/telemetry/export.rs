@@ -1,4 +1,4 @@
-//! Sending what was collected: one thread, a queue that is bounded, and no run that ever waits.
+//! Sends spans and metrics: one thread and a bounded queue. A run never waits for it.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -16,10 +16,10 @@ use super::watch::News;
 /// How many spans are sent at once.
 const BATCH: usize = 512;
 
-/// How long a sleep is where nothing is due.
+/// How long the thread sleeps if nothing is due.
 const IDLE: Duration = Duration::from_secs(3600);
 
-/// Says something to whoever runs this.
+/// Shows a warning to the person who runs this.
 pub(super) type Warn = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// What waits to be sent.
@@ -30,9 +30,9 @@ struct Waiting {
     metrics: Metrics,
     metrics_since: Option<Instant>,
     dropped: u64,
-    /// Somebody has been told that nothing gets through.
+    /// A warning was shown that nothing gets through.
     is_away: bool,
-    /// The process ends, and waits no longer than until then.
+    /// The process ends, and waits until then at most.
     until: Option<Instant>,
     /// All that could be sent is sent.
     is_done: bool,
@@ -50,7 +50,7 @@ impl Shared {
     }
 }
 
-/// Our side of the thread that sends.
+/// The queue of the sending thread.
 pub(super) struct Exporter {
     shared: Arc<Shared>,
     settings: Settings,
@@ -64,7 +64,7 @@ impl std::fmt::Debug for Exporter {
 }
 
 impl Exporter {
-    /// Nothing where no thread can be had.
+    /// None if no thread can be started.
     pub(super) fn start(settings: Settings, warn: Warn) -> Option<Self> {
         let waiting = Waiting {
             spans: Vec::new(),
@@ -127,7 +127,7 @@ impl Exporter {
     }
 }
 
-/// What is left is sent, if that is quick.
+/// Sends what is left, within a short time.
 impl Drop for Exporter {
     fn drop(&mut self) {
         let mut waiting = self.shared.lock();
@@ -144,7 +144,7 @@ impl Drop for Exporter {
     }
 }
 
-/// The other side.
+/// The sending thread.
 struct Sender {
     shared: Arc<Shared>,
     resource: Json,
@@ -174,7 +174,7 @@ impl Sender {
         self.shared.done.notify_one();
     }
 
-    /// Until something is due, or the process ends; says how long that waits.
+    /// Waits until something is due or the process ends. Returns the deadline in the second case.
     fn wait(&self) -> Option<Instant> {
         let mut waiting = self.shared.lock();
         loop {
@@ -195,7 +195,7 @@ impl Sender {
         }
     }
 
-    /// Sends a batch; true: it went through, and there is more.
+    /// Sends a batch. True: it went through, and there is more.
     fn send_spans(&mut self, until: Option<Instant>) -> bool {
         let Some(line) = self.traces.as_mut().filter(|line| line.may_send(until)) else {
             return false;
@@ -237,7 +237,7 @@ impl Sender {
         self.settle(sent) && !self.shared.lock().metrics.is_empty()
     }
 
-    /// Says what went wrong, once for as long as it does.
+    /// Warns about a failure, once until a batch goes through again.
     fn settle(&mut self, sent: Result<(), Failure>) -> bool {
         let is_away = [&self.traces, &self.metrics].into_iter().flatten().any(Line::is_away);
         let mut waiting = self.shared.lock();
@@ -259,7 +259,7 @@ impl Sender {
         }
     }
 
-    /// Says how many spans never got through, once.
+    /// Warns once how many spans were lost.
     fn say_lost(&mut self) {
         let lost = self.shared.lock().dropped;
         if lost > 0 && !self.has_said_lost {

@@ -1,13 +1,13 @@
-//! What is measured: histograms that count since they were last sent.
+//! The metrics: histograms with delta temporality.
 //!
-//! Delta, not cumulative: a `punch run` lives for one run, and a sum since its beginning would be a
-//! new series for each process that nobody ever continues.
+//! Delta, not cumulative: a `punch run` lives for one run, so a cumulative sum would be a new series for
+//! each process.
 
 use std::collections::BTreeMap;
 
 use super::span::wall;
 
-/// The boundaries of both are the conventions'.
+/// The bucket boundaries are those of the conventions.
 const TOKENS: [f64; 14] = [
     1.0,
     4.0,
@@ -68,7 +68,7 @@ impl Measure {
     }
 }
 
-/// What tells one series of a measure from another.
+/// The attributes that identify a series.
 pub(super) type Labels = Vec<(&'static str, String)>;
 
 #[derive(Clone, Debug)]
@@ -77,7 +77,7 @@ pub(super) struct Histogram {
     pub(super) sum: f64,
     pub(super) min: f64,
     pub(super) max: f64,
-    /// One more than there are boundaries; each holds what is not above its own.
+    /// One more than there are boundaries; each counts the values up to its boundary.
     pub(super) buckets: [u64; 15],
 }
 
@@ -97,7 +97,7 @@ impl Histogram {
     }
 }
 
-/// What was measured since it was last taken.
+/// What was measured since the last `take`.
 #[derive(Clone, Debug)]
 pub(super) struct Metrics {
     pub(super) since: u64,
@@ -117,7 +117,7 @@ impl Metrics {
         self.series.entry((measure, labels)).or_default().record(value, measure.bounds());
     }
 
-    /// All of it; from here on it counts anew.
+    /// Takes everything and starts again from zero.
     pub(super) fn take(&mut self) -> Self {
         std::mem::replace(self, Self::new())
     }

@@ -1,9 +1,9 @@
 //! Spans and figures of runs, by OpenTelemetry's conventions for generative AI, sent as OTLP.
 //!
-//! Off unless an endpoint is named; then nothing of this exists, no thread and no memory. It hears
-//! what happens in runs ([`Live`]) and knows nothing else. No run ever waits for it, and no process
-//! waits longer than two seconds at its end. What it sends holds no secrets, and what people, models
-//! and tools said only where somebody asked for it. ADR 0019.
+//! Off unless an endpoint is configured; then there is no thread and no memory use. It observes runs
+//! ([`Live`]) and knows nothing else. A run never waits for it, and a process waits at most two seconds at
+//! its end. It sends no secrets, and sends what people, models and tools said only if that is switched on.
+//! ADR 0019.
 
 mod export;
 mod metrics;
@@ -21,7 +21,7 @@ use crate::agent::Live;
 use export::{Exporter, Warn};
 use watch::Watch;
 
-/// Hears of runs and tells a collector.
+/// Observes runs and exports spans and metrics.
 #[derive(Debug, Default)]
 pub struct Telemetry(Option<Box<On>>);
 
@@ -32,8 +32,8 @@ struct On {
 }
 
 impl Telemetry {
-    /// What the environment asks for. `warn` gets a line where something is wrong, and one for each
-    /// time a collector is away.
+    /// Telemetry as the environment configures it. `warn` gets a line for each wrong setting, and for each
+    /// time a collector becomes unreachable.
     pub fn from_env(env: Environment<'_>, warn: impl Fn(&str) + Send + Sync + 'static) -> Self {
         match Settings::read(env, &warn) {
             Some(settings) => Self::new(settings, warn),
@@ -52,26 +52,26 @@ impl Telemetry {
         self.0.is_some()
     }
 
-    /// Hears of something that happened.
+    /// Observes an event.
     pub fn watch(&self, live: &Live<'_>) {
         if let Some(on) = &self.0 {
             on.exporter.push(on.watch.hear(live));
         }
     }
 
-    /// Hears of what somebody else is told, too.
+    /// An observer that tells telemetry first, then another observer.
     pub fn beside<'a>(
         &'a self,
-        told: impl Fn(&Live<'_>) + Sync + 'a,
+        observer: impl Fn(&Live<'_>) + Sync + 'a,
     ) -> impl Fn(&Live<'_>) + Sync + 'a {
         move |live| {
             self.watch(live);
-            told(live);
+            observer(live);
         }
     }
 }
 
-/// What is under way ends here; the exporter then sends what is left.
+/// Ends the open spans; the exporter then sends what is left.
 impl Drop for On {
     fn drop(&mut self) {
         self.exporter.push(self.watch.close());

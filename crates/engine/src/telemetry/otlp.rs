@@ -5,13 +5,13 @@ use serde_json::{Value as Json, json};
 use super::metrics::{Measure, Metrics};
 use super::span::{Attributes, Event, Span, Value, wall};
 
-/// The protocol's number for what counts since it was last sent.
+/// The protocol's number for delta temporality.
 const DELTA: u8 = 1;
 
 /// The protocol's number for a failure.
 const ERROR: u8 = 2;
 
-/// Who sends, in the form the protocol wants.
+/// The resource, as the protocol wants it.
 pub(super) fn resource(attributes: &[(String, String)]) -> Json {
     let attributes: Vec<Json> = attributes
         .iter()

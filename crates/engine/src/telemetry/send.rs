@@ -1,4 +1,4 @@
-//! One signal's way to its collector: a batch at a time, and pauses where it does not get through.
+//! Sends one signal to its collector: one batch at a time, with pauses after failures.
 
 use std::time::{Duration, Instant};
 
@@ -9,21 +9,21 @@ use ureq::http::HeaderMap;
 use super::settings::Target;
 use crate::web;
 
-/// The pause after the first failure; twice as long after each further one, up to the longest.
+/// The pause after the first failure; it doubles after each further one, up to the longest.
 const PAUSE: Duration = Duration::from_secs(5);
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
-/// No collector makes us wait longer than this.
+/// The longest pause that a collector may ask for.
 const ASKED_MAX: Duration = Duration::from_secs(300);
 
-/// How much of an answer is read.
+/// How much of a response is read, in bytes.
 const ANSWER_MAX: u64 = 64 << 10;
 
 /// Why a batch did not get through.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) why: String,
-    /// So many spans will not be tried again.
+    /// The number of spans that are not retried.
     pub(super) lost: u64,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Line {
 impl Line {
     pub(super) fn new(target: &Target) -> Self {
         let config = Agent::config_builder()
-            // What is in the headers is for nobody else.
+            // A redirect would send the headers elsewhere.
             .max_redirects(0)
             .max_redirects_will_error(false)
             .http_status_as_error(false)
@@ -61,7 +61,7 @@ impl Line {
         }
     }
 
-    /// When something that waits since then for at most so long is to be sent.
+    /// When to send something that waits since `since` for at most `delay`.
     pub(super) fn due(&self, since: Option<Instant>, delay: Duration) -> Option<Instant> {
         if self.pending.is_some() {
             return Some(self.not_before);
@@ -69,7 +69,7 @@ impl Line {
         since.map(|since| (since + delay).max(self.not_before))
     }
 
-    /// At its end a process tries once more, whatever was before.
+    /// At its end a process tries once more, also during a pause.
     pub(super) fn may_send(&self, until: Option<Instant>) -> bool {
         until.is_some() || self.not_before <= Instant::now()
     }
@@ -91,7 +91,7 @@ impl Line {
         self.pending = Some(Batch { body, spans });
     }
 
-    /// Sends what is offered. It stays where trying again may help.
+    /// Sends the batch. It is kept if a retry may help.
     pub(super) fn send(&mut self, until: Option<Instant>) -> Result<(), Failure> {
         let Some(batch) = self.pending.take() else { return Ok(()) };
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
@@ -146,15 +146,15 @@ impl Line {
     }
 }
 
-/// Why something was not taken.
+/// Why a batch was not accepted.
 enum Trouble {
-    /// The protocol says to try it again.
+    /// The protocol says to retry.
     Passing {
         why: String,
         asked: Duration,
     },
     Refused(String),
-    /// It was taken, but for a part that is not to be sent again.
+    /// It was accepted except for a part that must not be retried.
     Partly {
         why: String,
         rejected: u64,
@@ -166,7 +166,7 @@ fn asked(headers: &HeaderMap) -> Duration {
     Duration::from_secs(said.and_then(|said| said.trim().parse().ok()).unwrap_or(0))
 }
 
-/// What an answer says that was not taken; 64-bit numbers are strings, and may be numbers.
+/// The rejected count of a response: a 64-bit number, as a string or as a number.
 fn partly(text: &str) -> Option<Trouble> {
     let answer: Json = serde_json::from_str(text).ok()?;
     let part = &answer["partialSuccess"];

@@ -1,4 +1,4 @@
-//! Where telemetry goes, as the environment says in OpenTelemetry's own words.
+//! The settings of telemetry, from OpenTelemetry's environment variables.
 
 use std::time::Duration;
 
@@ -9,22 +9,22 @@ use super::span::random;
 /// What a setting is read from.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// The only one that is spoken.
+/// The only supported protocol.
 const PROTOCOL: &str = "http/json";
 
-/// How telemetry is collected and sent. There are none unless somebody named an endpoint.
+/// How telemetry is collected and sent. None without an endpoint.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub(super) traces: Option<Target>,
     pub(super) metrics: Option<Target>,
     pub(super) resource: Vec<(String, String)>,
-    /// Are the arguments and results of tools told, too?
+    /// Are the arguments and results of tools sent, too?
     pub(super) content: bool,
-    /// How long spans wait for others to be sent along with.
+    /// How long spans wait to be sent in one batch.
     pub delay: Duration,
-    /// How often what was measured is sent.
+    /// How often metrics are sent.
     pub interval: Duration,
-    /// How long the end of a process may wait for what is left to be sent.
+    /// How long a process may wait at its end to send what is left.
     pub flush: Duration,
     /// How many spans may wait; more are dropped.
     pub queue_max: usize,
@@ -47,7 +47,7 @@ impl std::fmt::Debug for Target {
 }
 
 impl Target {
-    /// Its host and port; an address may hold a password, and is not shown.
+    /// Its host and port. The whole address may hold a password, and is not shown.
     pub(super) fn host(&self) -> String {
         let host = self.address.host().unwrap_or_default();
         self.address.port_u16().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
@@ -55,11 +55,11 @@ impl Target {
 }
 
 impl Settings {
-    /// What the environment says; nothing where it names no endpoint, or switches it off. What it
-    /// says wrongly is warned of and left out.
+    /// Reads the environment. None if it names no endpoint or switches telemetry off. Invalid values are
+    /// ignored with a warning.
     #[must_use]
     pub fn read(env: Environment<'_>, warn: &dyn Fn(&str)) -> Option<Self> {
-        let said = Said { env, warn };
+        let said = ToolOutput { env, warn };
         if said.flag("OTEL_SDK_DISABLED") {
             return None;
         }
@@ -82,13 +82,13 @@ impl Settings {
     }
 }
 
-struct Said<'a> {
+struct ToolOutput<'a> {
     env: Environment<'a>,
     warn: &'a dyn Fn(&str),
 }
 
-impl Said<'_> {
-    /// An empty value is none.
+impl ToolOutput<'_> {
+    /// An empty value counts as unset.
     fn get(&self, name: &str) -> Option<String> {
         let value = (self.env)(name)?;
         let value = value.trim();
@@ -108,7 +108,7 @@ impl Said<'_> {
         millis
     }
 
-    /// The word for this signal, else that for all.
+    /// The variable of this signal, else the one for all signals.
     fn of_signal(&self, signal: &str, what: &str) -> Option<(String, String)> {
         let names =
             [format!("OTEL_EXPORTER_OTLP_{signal}_{what}"), format!("OTEL_EXPORTER_OTLP_{what}")];
@@ -120,7 +120,7 @@ impl Said<'_> {
             return None;
         }
         let (name, value) = self.of_signal(signal, "ENDPOINT")?;
-        // An endpoint for one signal is taken as it is; that for all is where the paths begin.
+        // An endpoint of one signal is used as it is; to the common one the signal's path is added.
         let is_whole = name.contains(signal);
         let address =
             if is_whole { value } else { format!("{}/{path}", value.trim_end_matches('/')) };
@@ -143,7 +143,7 @@ impl Said<'_> {
         for (key, value) in pairs(&value) {
             match (HeaderName::try_from(&key), HeaderValue::try_from(&value)) {
                 (Ok(key), Ok(value)) => headers.push((key, value)),
-                // Its value may be a secret, and so may be a key that is none.
+                // The value, and even an invalid key, may be a secret.
                 _ => (self.warn)(&format!("telemetry: {name} has something that is no header")),
             }
         }
@@ -162,7 +162,7 @@ impl Said<'_> {
         }
     }
 
-    /// Who we are. What somebody said of it counts more than what we know.
+    /// The resource attributes. Those of the environment override ours.
     fn resource(&self) -> Vec<(String, String)> {
         let mut resource =
             self.get("OTEL_RESOURCE_ATTRIBUTES").map_or_else(Vec::new, |said| pairs(&said));
@@ -174,7 +174,7 @@ impl Said<'_> {
         let known = [
             ("service.name", "punchlist".to_owned()),
             ("service.version", version.to_owned()),
-            // Sums of several processes at once are kept apart by it.
+            // Keeps the sums of parallel processes apart.
             ("service.instance.id", instance()),
             ("telemetry.sdk.name", "punchlist".to_owned()),
             ("telemetry.sdk.language", "rust".to_owned()),
@@ -202,7 +202,7 @@ fn instance() -> String {
     )
 }
 
-/// `a=b,c=d`, where values may be written with `%20` and its like.
+/// Parses `a=b,c=d`, with percent-encoded values.
 fn pairs(text: &str) -> Vec<(String, String)> {
     let pairs = text.split(',').filter_map(|pair| pair.split_once('='));
     let pairs = pairs.map(|(key, value)| (key.trim().to_owned(), decoded(value.trim())));

@@ -1,11 +1,11 @@
-//! A span: something that was done, from when until when, and for whom.
+//! A span: an action with its beginning, its end and its attributes.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// The longest name that is sent; a model may call a tool by any name.
+/// The longest name that is sent: a model may call a tool by any name.
 const NAME_MAX: usize = 128;
 
-/// What is known of something. No secrets, and no words of people or models unless they asked.
+/// The value of an attribute. Never a secret, and never content unless that is switched on.
 pub(super) type Attributes = Vec<(&'static str, Value)>;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +36,7 @@ pub(super) enum Kind {
     Client = 3,
 }
 
-/// Something that happened in the midst of it.
+/// An event within a span.
 #[derive(Clone, Debug)]
 pub(super) struct Event {
     pub(super) at: u64,
@@ -60,7 +60,7 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// One that begins, in its place, at its place's time.
+    /// A span that begins now, by its trace's clock.
     pub(super) fn begin(place: Place, kind: Kind, what: &str, whom: &str) -> Self {
         let start = place.clock.now();
         Self {
@@ -87,7 +87,7 @@ impl Span {
         }
     }
 
-    /// A number that says nothing where it is zero.
+    /// Adds a count, unless it is zero.
     pub(super) fn count(&mut self, key: &'static str, count: u64) {
         if count > 0 {
             self.put(key, Value::Int(count));
@@ -98,7 +98,7 @@ impl Span {
         self.events.push(Event { at, name, attributes });
     }
 
-    /// It failed, in one word; the first one counts.
+    /// Marks it as failed, with an error type; the first one counts.
     pub(super) fn failed(&mut self, error: &str) {
         if !std::mem::replace(&mut self.is_error, true) {
             self.put("error.type", error);
@@ -106,7 +106,7 @@ impl Span {
     }
 }
 
-/// Where a span belongs.
+/// The trace and the parent of a span.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub(super) trace: u128,
@@ -115,7 +115,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The beginning of a trace.
+    /// A new trace.
     pub(super) fn root() -> Self {
         let trace = u128::from(random()) << 64 | u128::from(nonzero(random()));
         Self { trace, parent: None, clock: Clock::start() }
@@ -126,8 +126,8 @@ impl Place {
     }
 }
 
-/// The time of one trace. It is the wall's when the trace begins and never goes back, so nothing
-/// ends before it began or outlasts what it is a part of.
+/// The clock of one trace. It begins at the system time and never goes back, so no span ends before it
+/// began or after its parent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     wall: u64,
@@ -144,7 +144,7 @@ impl Clock {
     }
 }
 
-/// The wall's time.
+/// The system time.
 pub(super) fn wall() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, nanos)
 }
@@ -153,17 +153,17 @@ fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Ids need to be different, not secret: a system without chance counts the time instead.
+/// Ids must be unique, not secret: without randomness the time is used.
 pub(super) fn random() -> u64 {
     getrandom::u64().unwrap_or_else(|_| wall())
 }
 
-/// An id of zeros is none.
+/// An id of zeros is invalid.
 const fn nonzero(id: u64) -> u64 {
     if id == 0 { 1 } else { id }
 }
 
-/// The beginning of a text, at most so many bytes of it.
+/// The beginning of a text, up to a limit in bytes.
 pub(super) fn cut(text: &str, max: usize) -> &str {
     let mut end = text.len().min(max);
     while !text.is_char_boundary(end) {

@@ -1,8 +1,8 @@
-//! What happens in runs, as spans and figures.
+//! Turns the events of runs into spans and figures.
 //!
-//! Events of one run come from the thread that goes on with it, one after another; runs of several
-//! threads come mixed. A run is `invoke_agent`; below it stand `chat` and `execute_tool`, in turns,
-//! and below a tool that handed work on stands the run that did it.
+//! The events of one run come in order from the thread that executes it; those of several runs come mixed.
+//! A run is an `invoke_agent` span with children `chat` and `execute_tool`. A run that does delegated work
+//! is a child of the tool call that delegated it.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -16,21 +16,21 @@ use super::span::{Kind, Place, Span, Value, cut};
 use crate::agent::{Live, Outcome};
 use crate::model::{Fault, FaultKind, Stop, Usage};
 
-/// How much of the arguments and of the result of a tool is told, in bytes.
+/// How much of a tool's arguments and result is sent, in bytes.
 const CONTENT_MAX: usize = 16 << 10;
 
-/// What came of an event.
+/// The spans and figures of an event.
 #[derive(Debug, Default)]
 pub(super) struct News {
     pub(super) spans: Vec<Span>,
     pub(super) figures: Vec<(Measure, Labels, f64)>,
 }
 
-/// The runs that are under way.
+/// The runs that are being executed.
 #[derive(Debug)]
 pub(super) struct Watch {
     content: bool,
-    /// Two threads may have the same run for a moment, where one took it over from the other.
+    /// Two threads may execute one run for a moment, while one takes it over from the other.
     open: Mutex<HashMap<(RunId, ThreadId), Doing>>,
 }
 
@@ -46,7 +46,7 @@ struct Doing {
     continuations: u64,
     /// The last fault of the model.
     fault: Option<&'static str>,
-    /// Somebody looked at a run that had nothing to do.
+    /// Nothing has happened in the run yet.
     is_idle: bool,
 }
 
@@ -67,7 +67,7 @@ impl Watch {
         Self { content, open: Mutex::default() }
     }
 
-    /// What follows from an event.
+    /// Takes an event.
     pub(super) fn hear(&self, live: &Live<'_>) -> News {
         let run = live.run();
         let key = (run.id, thread::current().id());
@@ -93,11 +93,11 @@ impl Watch {
         news
     }
 
-    /// Ends what is under way, since nobody will hear of it any more.
+    /// Ends all open spans: no more events will come.
     pub(super) fn close(&self) -> News {
         let mut news = News::default();
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        // What was handed on ends before what waits for it.
+        // Delegated runs end before the runs that wait for them.
         let mut left: Vec<Doing> = open.drain().map(|(_, doing)| doing).collect();
         left.sort_by_key(|doing| std::cmp::Reverse(doing.span.start));
         left.into_iter().for_each(|doing| doing.end(None, &mut news));
@@ -105,7 +105,7 @@ impl Watch {
     }
 }
 
-/// The place below the tool that waits for this work, where one in this process does.
+/// The place below the tool call that waits for this delegation, if it is in this process.
 fn waits_for(open: &HashMap<(RunId, ThreadId), Doing>, id: DelegationId) -> Option<Place> {
     open.values().find_map(|doing| {
         let tool = doing.tool.as_ref().filter(|tool| tool.delegation == Some(id))?;
@@ -150,7 +150,7 @@ impl Doing {
             }
             Live::Retries { attempt, pause, .. } => {
                 if let Some(chat) = &mut self.chat {
-                    // What was told so far is void.
+                    // The text so far is discarded.
                     chat.first_chunk = None;
                     let attributes = vec![
                         ("punchlist.retry.attempt", Value::Int(attempt.into())),
@@ -181,7 +181,7 @@ impl Doing {
                 }
             }
             Live::Returned { call_id, tool, text, is_error, .. } => {
-                // A call that could not be read was never made; it has a result all the same.
+                // A call with broken arguments has a result although it was never made.
                 let mut span = self
                     .tool
                     .take()
@@ -199,7 +199,7 @@ impl Doing {
                 self.span.happened(now, "punchlist.continuation", Vec::new());
             }
             Live::Waits { kind, .. } => {
-                // The call is made again when the run goes on.
+                // The call is made again when the run continues.
                 if let Some(Tool { mut span, .. }) = self.tool.take() {
                     span.put("punchlist.wait.kind", kind);
                     self.done(span, news);
@@ -241,7 +241,7 @@ impl Doing {
         put_usage(&mut span, usage);
         add(&mut self.usage, usage);
         for (kind, tokens) in [("input", usage.input), ("output", usage.output)] {
-            // Whoever does not say what was used has not used nothing.
+            // A reply without usage has unknown usage, not zero.
             if usage != Usage::default() {
                 let mut labels = self.labels();
                 labels.push(("gen_ai.token.type", kind.to_owned()));
@@ -300,7 +300,7 @@ impl Doing {
         news.spans.push(span);
     }
 
-    /// Ends whatever is under way. Without an outcome nobody knows what becomes of it.
+    /// Ends all spans of the run. Without an outcome it is unknown how the run goes on.
     fn end(mut self, outcome: Option<Result<&Outcome, &'static str>>, news: &mut News) {
         if self.is_idle && !matches!(outcome, Some(Err(_))) {
             return;
@@ -345,7 +345,7 @@ const fn outcome_word(outcome: Outcome) -> &'static str {
     }
 }
 
-/// The conventions' words, where they have one.
+/// The conventions' names, where they have one.
 const fn finish_reason(stop: Stop) -> &'static str {
     match stop {
         Stop::EndTurn => "stop",
@@ -356,7 +356,7 @@ const fn finish_reason(stop: Stop) -> &'static str {
     }
 }
 
-/// One word; the fault's own may hold what was said.
+/// The error type. The fault's message is not sent: it may hold content.
 const fn error_type(fault: &Fault) -> &'static str {
     match fault.kind {
         FaultKind::Cancelled => "cancelled",
@@ -392,7 +392,7 @@ fn seconds(from: u64, until: u64) -> f64 {
     std::time::Duration::from_nanos(until.saturating_sub(from)).as_secs_f64()
 }
 
-/// Tokens are few enough for it to be exact.
+/// Exact for any real count of tokens.
 fn float(count: u64) -> f64 {
     u32::try_from(count).map_or(f64::from(u32::MAX), f64::from)
 }

@@ -1,53 +1,48 @@
-//! May this call be made? The configuration says yes, no, or that a person is to be asked; the
-//! person's answers stand in the store.
+//! Decides whether a call of an outside tool is allowed: by the configuration, or by asking a person.
+//! The person's answers are kept in the store.
 
 use punchlist_core::AgentPath;
-use punchlist_ops::catalogue::find;
 use punchlist_ops::config::Permission;
+use punchlist_ops::input::{Maybe, text};
+use punchlist_ops::operations::permission_ask::{self, PermissionAsk, Verdict as Permitted};
 use punchlist_ops::{Envelope, Error, Ops};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::Toolbox;
+use super::AgentTools;
 
 /// A call that an agent wants to make.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
     pub agent: &'a AgentPath,
     pub run: &'a str,
-    /// The id of the call: asked again, it is the same question.
+    /// The id of the call. Asking again with the same id is the same question.
     pub call: &'a str,
     pub tool: &'a str,
     pub input: &'a Value,
 }
 
-/// Whether it may.
+/// Whether a call is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Allowed,
-    /// This gate waits for the operator.
+    /// The gate that the operator has to answer.
     Ask(String),
-    /// What the model is told.
+    /// The reason, as the model sees it.
     Denied(String),
 }
 
-/// Decides on calls of outside tools. Operations are decided on by their own authority.
-#[derive(Clone, Copy)]
+/// Decides on calls of outside tools. Operations check their own authority.
+#[derive(Clone, Copy, Debug)]
 pub struct Guard<'a> {
     pub ops: &'a Ops,
-    pub toolbox: &'a dyn Toolbox,
-}
-
-impl std::fmt::Debug for Guard<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Guard").finish_non_exhaustive()
-    }
+    pub tools: &'a AgentTools,
 }
 
 impl Guard<'_> {
-    /// May it be called now? `envelope` is the runner's, in the project and the session of the run.
+    /// May it be called now? `envelope` is the system's, in the project and session of the run.
     pub fn judge(&self, envelope: &Envelope, wanted: &Wanted<'_>) -> Result<Verdict, Error> {
         let Wanted { agent, run, call, tool, input } = *wanted;
-        let Some(about) = self.toolbox.about(tool) else {
+        let Some(about) = self.tools.about(tool) else {
             return Ok(Verdict::Denied(format!("there is no tool `{tool}`")));
         };
         match about.permission {
@@ -57,24 +52,27 @@ impl Guard<'_> {
             }
             Permission::Ask => {}
         }
-        let question = json!({
-            "tool": tool, "input": input, "definition": about.definition,
-            "agent": agent.as_str(), "run": run, "call": call,
-        });
-        let asked = self.ops.call(find("permission_ask")?, envelope, question)?;
-        let gate = asked["gateId"].as_str().unwrap_or_default().to_owned();
-        Ok(match asked["permission"].as_str() {
-            Some("allowed") => Verdict::Allowed,
-            Some("denied") => Verdict::Denied(denied(&asked["response"])),
-            _ => Verdict::Ask(gate),
+        let question = permission_ask::Input {
+            tool: text("tool", tool)?,
+            input: Some(input.clone()),
+            definition: about.definition.as_object().cloned(),
+            agent: Maybe(Some(text("agent", agent.as_str())?)),
+            run: text("run", run)?,
+            call: text("call", call)?,
+        };
+        let asked = self.ops.run::<PermissionAsk>(envelope, question)?;
+        Ok(match asked.permission {
+            Permitted::Allowed => Verdict::Allowed,
+            Permitted::Denied => Verdict::Denied(denied(asked.response.as_ref())),
+            Permitted::Open => Verdict::Ask(asked.gate_id),
         })
     }
 }
 
-/// What the operator said, if anything.
-fn denied(response: &Value) -> String {
+/// The refusal, with the operator's words if there are any.
+fn denied(response: Option<&Value>) -> String {
     match response {
-        Value::String(words) => format!("denied by the operator: {words}"),
+        Some(Value::String(words)) => format!("denied by the operator: {words}"),
         _ => "denied by the operator".to_owned(),
     }
 }

@@ -1,9 +1,8 @@
 //! A server of tools over MCP: a program that is started when it is first needed and ended with us.
 //!
-//! The protocol is asynchronous, the engine is not: each server has a thread with a runtime of its
-//! own, and calls wait for it with their patience. A server that ends by itself is started once more
-//! and then given up. A call that was under way when it ended is not repeated: nobody knows whether
-//! it was carried out.
+//! The protocol is asynchronous and the engine is not: each server has a thread with its own async runtime,
+//! and callers wait for it with a timeout. A server that crashes is restarted once. A call that was under
+//! way is not repeated, because it may have been carried out.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -24,24 +23,24 @@ use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::user::ENVIRONMENT;
-use super::{ANSWER_MAX, ToolAnswer, cut};
+use super::{ToolAnswer, cut};
 use crate::model::{Cancel, Tool};
 use crate::process::{Fault, Group, Patience, Program, TICK, Tap, ended};
 
-/// How often a server is started: once, and once more after it has ended by itself.
+/// How often a server is started: once, and once more after a crash.
 const STARTS_MAX: u32 = 2;
 
 /// How many of a server's tools are used.
 const TOOLS_MAX: usize = 500;
 
-/// How many a server may list, before its table says which are used, and in how many pages.
+/// How many tools a server may list, before the configuration filters them, and in how many pages.
 const TOOLS_LISTED_MAX: usize = 5_000;
 const PAGES_MAX: usize = 500;
 
-/// The longest name that every maker's models can say.
+/// The longest tool name that every maker accepts.
 const NAME_MAX: usize = 64;
 
-/// How long a server that was asked to end may take.
+/// How long a server may take to end.
 const FAREWELL: Duration = Duration::from_millis(500);
 
 /// A tool of a server.
@@ -49,7 +48,7 @@ const FAREWELL: Duration = Duration::from_millis(500);
 pub(super) struct Offered {
     /// As a model sees it.
     pub(super) tool: Tool,
-    /// What the server calls it.
+    /// The server's own name for it.
     pub(super) own_name: String,
     pub(super) mutates: bool,
 }
@@ -67,7 +66,7 @@ pub(super) struct Client {
 struct Link {
     running: Option<Running>,
     starts: u32,
-    /// How it ended the last time.
+    /// How it last ended.
     end: Option<String>,
 }
 
@@ -90,7 +89,7 @@ impl Drop for Running {
     }
 }
 
-/// A result, what went wrong, or nothing: its time is over, or nobody wants it any more.
+/// A result, an error, or nothing: the call timed out or was cancelled.
 type Answer = Result<CallToolResult, Option<String>>;
 
 /// One call, and where its answer goes.
@@ -109,14 +108,14 @@ impl Client {
         Self { name, server, folder, link: Mutex::default() }
     }
 
-    /// The tools it offers, as far as they are used; starts it if it does not run.
+    /// The server's tools that the configuration uses. Starts the server if it is not running.
     pub(super) fn offered(&self, cancel: &Cancel) -> Result<Arc<[Offered]>, String> {
         let is_stopped = || cancel.is_cancelled();
         let connected = self.connected(&Patience::new(self.timeout(), &is_stopped));
         connected.map(|(_, offered)| offered).map_err(|fault| self.words(&fault))
     }
 
-    /// The same, if it has been started before; nothing is started.
+    /// The tools of a running server. Starts nothing.
     pub(super) fn known(&self) -> Option<Arc<[Offered]>> {
         let link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
         link.running.as_ref().map(|running| Arc::clone(&running.offered))
@@ -172,7 +171,7 @@ impl Client {
         }
     }
 
-    /// It ended while a call was under way. How is known when its thread is done with it.
+    /// The error of a server that ended during a call. Waits a moment to learn how it ended.
     fn gone(&self, asks: &UnboundedSender<Ask>) -> Fault {
         let until = Instant::now() + FAREWELL;
         while !asks.is_closed() && Instant::now() < until {
@@ -187,7 +186,7 @@ impl Client {
         Fault::Failed(format!("{how}; whether the call was carried out is not known"))
     }
 
-    /// A server that runs: the one there is, or a new one.
+    /// The running server, or a new one.
     fn connected(
         &self,
         patience: &Patience<'_>,
@@ -216,7 +215,7 @@ impl Client {
             Err(fault) => {
                 match &fault {
                     Fault::Failed(why) => link.end = Some(why.clone()),
-                    // That says nothing about the server.
+                    // We stopped waiting: the server did not fail.
                     Fault::Stopped => link.starts -= 1,
                 }
                 Err(fault)
@@ -256,7 +255,7 @@ impl Client {
         }
     }
 
-    /// The tools that its table lets through, each under a name of its own.
+    /// The tools that the configuration lets through, each with a unique name.
     fn used(&self, tools: Vec<model::Tool>) -> Arc<[Offered]> {
         let mut used: Vec<Offered> = Vec::new();
         for tool in tools.into_iter().filter(|tool| self.server.offers(&tool.name)) {
@@ -275,14 +274,15 @@ impl Client {
     }
 }
 
-/// A name that every maker's models can say.
+/// Makes a name that every maker accepts.
 fn speakable(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     let name: String = name.chars().map(plain).collect();
     name.chars().take(NAME_MAX).collect()
 }
 
-/// The thread of a server: starts the protocol, then answers until nobody asks or the server ends.
+/// The thread of a server: starts the protocol, then serves calls until the client is dropped or the
+/// server ends.
 fn serve(
     mut group: Group,
     asked: UnboundedReceiver<Ask>,
@@ -297,7 +297,7 @@ fn serve(
         return;
     };
     let note = |group: &mut Group| {
-        // A moment for it to be gone, and for its last words.
+        // Give it a moment to exit and to write its last error.
         for _ in 0..10 {
             if let Ok(Some(status)) = group.0.try_wait() {
                 std::thread::sleep(TICK);
@@ -319,7 +319,7 @@ fn serve(
         };
         let begun = tokio::select! {
             begun = begin(pipes) => begun,
-            // Nobody waits for it any more.
+            // The client was dropped.
             _ = asked.recv() => return,
         };
         let (service, tools) = match begun {
@@ -338,7 +338,7 @@ fn serve(
         }
     });
     runtime.shutdown_timeout(TICK);
-    // What did not end by itself is ended with the group.
+    // A server that does not exit is killed with its process group.
     for _ in 0..10 {
         if matches!(group.0.try_wait(), Ok(Some(_))) {
             break;
@@ -359,7 +359,7 @@ async fn begin(pipes: (ChildStdout, ChildStdin)) -> Result<(Service, Vec<model::
     Ok((service, tools))
 }
 
-/// The tools of a server, page by page; one that never ends its list is heard so far and no further.
+/// The tools of a server, page by page, up to a limit.
 async fn list(service: &Service) -> Result<Vec<model::Tool>, ServiceError> {
     let (mut tools, mut cursor) = (Vec::new(), None);
     for _ in 0..PAGES_MAX {
@@ -405,7 +405,7 @@ async fn answer_one(peer: Peer<RoleClient>, ask: Ask) {
     let params = CallToolRequestParams::new(ask.tool).with_arguments(ask.input);
     let called = tokio::select! {
         called = tokio::time::timeout(ask.timeout, peer.call_tool_once(params)) => called,
-        // The call that is dropped tells the server that nobody wants it any more.
+        // Dropping the call sends the server a cancellation.
         () = cancelled(&ask.cancel) => {
             let _ = ask.reply.send(Err(None));
             return;
@@ -418,7 +418,7 @@ async fn answer_one(peer: Peer<RoleClient>, ask: Ask) {
         Ok(Err(ServiceError::McpError(error))) => {
             Err(Some(format!("refused it: {}", error.message)))
         }
-        // It ended: whoever waits sees that, and how.
+        // The server ended: the caller sees the closed channel and asks how.
         Ok(Err(ServiceError::TransportClosed | ServiceError::TransportSend(_))) => return,
         Ok(Err(error)) => Err(Some(format!("did not answer: {error}"))),
         Err(_) => Err(None),
@@ -432,16 +432,14 @@ async fn cancelled(cancel: &Cancel) {
     }
 }
 
-/// A result as a model gets it: texts as they are, of all else what it is.
+/// A result as text for a model. Content that is not text is only named.
 fn answer(result: CallToolResult) -> ToolAnswer {
     let parts: Vec<String> = result.content.iter().map(part).collect();
-    let structured = result.structured_content;
-    let text = match (&structured, parts.is_empty()) {
+    let text = match (&result.structured_content, parts.is_empty()) {
         (Some(structured), true) => structured.to_string(),
         _ => parts.join("\n"),
     };
-    let structured = structured.filter(|found| found.to_string().len() <= ANSWER_MAX);
-    ToolAnswer { text: cut(text), structured, is_error: result.is_error == Some(true) }
+    ToolAnswer { text: cut(text), is_error: result.is_error == Some(true) }
 }
 
 fn part(content: &ContentBlock) -> String {

@@ -1,5 +1,4 @@
-//! A tool of the user: its input is checked, then a program gets it, and what that says is the
-//! answer.
+//! A tool of the user: a program that gets the checked input, and whose output is the answer.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,10 +11,10 @@ use super::{ANSWER_MAX, CUT, ToolAnswer};
 use crate::model::Cancel;
 use crate::process::{Fault, Flood, Patience, Program, Ran};
 
-/// All that an outside program learns of where it runs, besides PATH and what its table names.
+/// The environment variables that an outside program gets, besides PATH and those its table names.
 pub(super) const ENVIRONMENT: [&str; 3] = ["HOME", "LANG", "TERM"];
 
-/// How many faults of an input are told at once.
+/// How many faults of an input are reported at once.
 const FAULTS_MAX: usize = 5;
 
 /// A tool that can be called.
@@ -28,7 +27,7 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// None: its schema is none, which reading the file has refused before.
+    /// None if its schema is invalid; the configuration refuses that earlier.
     pub(super) fn new(tool: &UserTool, folder: &Path) -> Option<Self> {
         let validator = jsonschema::validator_for(&tool.schema).ok()?;
         let below = tool.directory.as_deref().unwrap_or_default();
@@ -58,7 +57,7 @@ impl Prepared {
     }
 }
 
-/// What does not fit, and where.
+/// A fault of an input, with its place.
 fn said(fault: &jsonschema::ValidationError<'_>) -> String {
     let place = fault.instance_path().to_string();
     if place.is_empty() { fault.to_string() } else { format!("`{place}`: {fault}") }
@@ -69,11 +68,10 @@ fn answer(name: &str, ran: Ran) -> ToolAnswer {
         let output = text(ran.output.clone(), ran.is_cut);
         return ToolAnswer::error(format!("{name} {}\n{output}", ran.ending()).trim_end());
     }
-    let structured = (!ran.is_cut).then(|| serde_json::from_slice(&ran.output).ok()).flatten();
-    ToolAnswer { text: text(ran.output, ran.is_cut), structured, is_error: false }
+    ToolAnswer { text: text(ran.output, ran.is_cut), is_error: false }
 }
 
-/// What it said, as text: whole characters, and a note where it was too long.
+/// The output as text: cut between two characters, with a note, if it was too long.
 fn text(mut bytes: Vec<u8>, is_cut: bool) -> String {
     if is_cut
         && let Err(fault) = std::str::from_utf8(&bytes)

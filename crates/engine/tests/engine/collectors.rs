@@ -1,4 +1,4 @@
-//! Collectors: what they give, and each way in which they can fail, in words.
+//! Collectors: their figures, and each way in which they can fail.
 
 use std::time::{Duration, Instant};
 
@@ -50,7 +50,7 @@ fn shell(script: &str) -> Collect {
 }
 
 #[test]
-fn a_program_prints_the_figure_and_no_shell_reads_its_words() {
+fn a_program_prints_the_figure_and_runs_without_a_shell() {
     assert_eq!(reads(&command(&["printf", "  72.5\n"])), Ok(json!("72.5")));
     assert_eq!(reads(&shell("echo '\"12\"'")), Ok(json!("12")));
     let error = reads(&command(&["echo", "$((1+1)) | cat"])).unwrap_err();
@@ -68,7 +68,7 @@ fn a_program_prints_the_figure_and_no_shell_reads_its_words() {
 #[test]
 fn a_program_gets_nothing_of_our_environment() {
     assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some() && std::env::var_os("HOME").is_some());
-    // Our mark is how what a program leaves behind is found; it says nothing of us.
+    // The mark finds the processes that a program leaves behind; it holds nothing else.
     let own = "^(PATH|LANG|TZ|PWD|OLDPWD|SHLVL|PUNCH_STARTED_BY|_)=";
     let foreign = shell(&format!("env | grep -Evc '{own}' || true"));
     assert_eq!(reads(&foreign), Ok(json!("0")));
@@ -114,12 +114,12 @@ fn a_flood_is_cut_off() {
     let flooded = Err("flooded its output: more than 64 KiB".to_owned());
     assert_eq!(reads(&shell("yes")), flooded);
     assert_eq!(reads(&shell("head -c 70000 /dev/zero | tr '\\0' 9")), flooded);
-    // Whatever it complains about holds nobody up.
+    // Output on standard error does not delay it.
     assert_eq!(reads(&shell("head -c 1000000 /dev/zero >&2; echo 5")), Ok(json!("5")));
     assert!(began.elapsed() < Duration::from_secs(15));
 }
 
-/// Is there such a process, other than as a corpse that nobody has buried yet?
+/// Is there such a process, other than as a zombie?
 pub(crate) fn lives(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
     stat.rsplit(')').next().is_some_and(|rest| !rest.trim().is_empty() && !rest.starts_with(" Z"))
@@ -150,7 +150,7 @@ fn what_a_program_leaves_behind_is_not_waited_for() {
 }
 
 #[test]
-fn whoever_stops_does_not_wait_for_a_program() {
+fn stopping_does_not_wait_for_a_program() {
     let stops = read(&metric(MetricKind::Numeric), &shell("sleep 600"), &|| true);
     assert_eq!(stops, Err(Fault::Stopped));
 }
@@ -230,7 +230,7 @@ fn an_address_is_asked_and_its_answer_read() {
 
 #[test]
 fn an_address_that_cannot_be_reached_is_said_without_its_password() {
-    // A port that nobody listens on: it was ours a moment ago.
+    // A port that no process listens on: it was ours a moment ago.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let closed = format!("http://ada:hush@127.0.0.1:{port}/x");
     let error = reads(&collect(Source::Http(closed), None, None)).unwrap_err();

@@ -1,4 +1,4 @@
-//! Whether an outside tool may be called: by the configuration, or by what a person said.
+//! Whether an outside tool may be called: by the configuration, or by a person's answer.
 
 use punchlist_core::{AgentPath, Role};
 use punchlist_engine::tools::{Guard, Verdict, Wanted};
@@ -19,7 +19,7 @@ struct Desk {
 impl Desk {
     fn judge(&self, tools: &str, tool: &str, call: &str) -> Verdict {
         let boxed = toolbox(tools, self.folder.path());
-        let guard = Guard { ops: &self.world.ops, toolbox: &boxed };
+        let guard = Guard { ops: &self.world.ops, tools: &boxed };
         let (agent, input) = (AgentPath::parse("coder").unwrap(), json!({ "to": "staging" }));
         let wanted = Wanted { agent: &agent, run: "r", call, tool, input: &input };
         guard.judge(&self.world.envelope(Role::System), &wanted).unwrap()
@@ -60,7 +60,7 @@ fn the_file_or_the_person_says_whether(backend: Backend) {
     let fourth = asked(&judge("deploy", "c4"));
     desk.answer(&fourth, "resume", &json!("always"));
     assert_eq!(judge("deploy", "c5"), Verdict::Allowed);
-    // Somebody edits what is behind the name: that was never permitted.
+    // The tool's command is edited: the permission does not cover the new one.
     let edited = TOOLS.replace("./deploy.sh", "./steal.sh");
     asked(&desk.judge(&edited, "deploy", "c6"));
 }

@@ -13,7 +13,7 @@ mod web;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Asks a worker to stop however the test ends: one that fails must not wait for it for ever.
+/// Stops a worker also when the test fails, so that the test does not hang.
 struct AtTheEnd<'a>(&'a AtomicBool);
 
 impl Drop for AtTheEnd<'_> {

@@ -1,11 +1,11 @@
-//! Servers of tools: a real process that speaks MCP, and each way in which it can go wrong.
+//! MCP servers: a real process, and each way in which it can fail.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use punchlist_engine::model::Cancel;
-use punchlist_engine::tools::{Outside, ToolAnswer, Toolbox};
-use serde_json::{Value, json};
+use punchlist_engine::tools::{AgentTools, ToolAnswer};
+use serde_json::json;
 use tempfile::TempDir;
 
 use crate::user_tools::{gone, toolbox};
@@ -39,7 +39,7 @@ while IFS= read -r line; do
 done
 "#;
 
-fn server(folder: &Path, more: &str) -> Outside {
+fn server(folder: &Path, more: &str) -> AgentTools {
     std::fs::write(folder.join("server.sh"), SERVER).unwrap();
     toolbox(&format!("{more}\n"), folder)
 }
@@ -50,11 +50,11 @@ fn place() -> TempDir {
     tempfile::tempdir().unwrap()
 }
 
-fn names(boxed: &Outside) -> Vec<String> {
+fn names(boxed: &AgentTools) -> Vec<String> {
     boxed.list(&Cancel::default()).into_iter().map(|tool| tool.name).collect()
 }
 
-fn call(boxed: &Outside, tool: &str) -> ToolAnswer {
+fn call(boxed: &AgentTools, tool: &str) -> ToolAnswer {
     boxed.call(&format!("mcp__s__{tool}"), &json!({}), &Cancel::default())
 }
 
@@ -81,7 +81,6 @@ fn a_servers_tools_are_listed_and_called() {
     assert_eq!(call(&boxed, "fail"), ToolAnswer::error("no such file"));
     assert_eq!(call(&boxed, "refuse"), ToolAnswer::error("the server s refused it: bad path"));
     let rich = call(&boxed, "rich");
-    assert_eq!(rich.structured, Some(json!({ "n": 1 })));
     assert_eq!(rich.text, "a\n[an image of type image/png, 4 bytes of base64, left out]");
     assert!(call(&boxed, "nothing").is_error);
     let odd = boxed.call("mcp__s__say", &json!("text"), &Cancel::default());
@@ -117,8 +116,7 @@ fn only_what_both_lists_let_through_is_there() {
     assert_eq!(starts(&folder).len(), before, "a server that nobody may use is not started");
 }
 
-/// A server that ends by itself is started once more, then given up; what was under way is not done
-/// a second time.
+/// A server that crashes is restarted once, then given up; a call that was under way is not repeated.
 #[test]
 fn a_server_that_crashes_is_started_once_more() {
     let folder = place();
@@ -155,7 +153,7 @@ fn a_server_that_does_not_answer_is_not_waited_for() {
     was_told(&folder);
 }
 
-/// Waits, for a bounded time, until the server has heard that a call is not wanted any more.
+/// Waits, for a bounded time, until the server has got the cancellation of a call.
 fn was_told(folder: &TempDir) {
     let until = Instant::now() + Duration::from_secs(20);
     while !folder.path().join("cancelled").exists() {
@@ -165,7 +163,7 @@ fn was_told(folder: &TempDir) {
 }
 
 #[test]
-fn a_call_that_nobody_wants_any_more_ends() {
+fn a_cancelled_call_ends() {
     let folder = place();
     let boxed = server(folder.path(), TABLE);
     boxed.list(&Cancel::default());
@@ -202,7 +200,7 @@ fn a_server_that_does_not_start_says_why_and_the_others_are_there() {
     assert_eq!(boxed.list(&cancel), Vec::new(), "nor is it waited for when nobody wants it");
 }
 
-/// What a server sends in a flood is cut, and its structure left out.
+/// An answer that is too long is cut.
 #[test]
 fn a_long_answer_is_cut() {
     let folder = place();
@@ -219,11 +217,9 @@ fn a_long_answer_is_cut() {
     let answer = call(&boxed, "say");
     let (text, note) = answer.text.split_once('\n').unwrap();
     assert!(text.len() <= 1 << 20 && text.ends_with('é') && note.contains("cut here"), "{note}");
-    let none: Option<Value> = None;
-    assert_eq!(answer.structured, none);
 }
 
-/// A list without an end, and an answer without one: both are heard so far and no further.
+/// An endless list and an endless answer are both read up to a limit.
 #[test]
 fn a_server_that_never_ends_is_not_listened_to_for_ever() {
     let folder = place();

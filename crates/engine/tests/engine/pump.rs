@@ -67,7 +67,7 @@ fn due_work_is_done_once(backend: Backend) {
     assert_eq!(*handler.seen.borrow(), ["a", "b"]);
 }
 
-fn a_failure_comes_back_and_holds_up_nobody(backend: Backend) {
+fn a_failed_effect_is_retried_without_delaying_others(backend: Backend) {
     let place = TestStore::new(backend);
     let store = filled(&place, &["b", "g"]);
     let report = Pump::default().drain(&store, &recorder("b")).unwrap();
@@ -96,7 +96,7 @@ impl Handler for FailsOnce {
     }
 }
 
-/// While this worker is busy, its lease runs out and somebody else does the work.
+/// While this worker is busy, its lease ends and another worker does the work.
 struct Overtaken {
     store: Arc<Store>,
 }
@@ -113,7 +113,7 @@ impl Handler for Overtaken {
     }
 }
 
-fn a_worker_that_comes_too_late_is_told_so(backend: Backend) {
+fn a_late_worker_is_reported_as_lost(backend: Backend) {
     let place = TestStore::new(backend);
     let store = filled(&place, &["a"]);
     let hasty = Pump { lease_s: 0, ..Pump::default() };
@@ -124,6 +124,6 @@ fn a_worker_that_comes_too_late_is_told_so(backend: Backend) {
 
 on_every_store!(
     due_work_is_done_once,
-    a_failure_comes_back_and_holds_up_nobody,
-    a_worker_that_comes_too_late_is_told_so,
+    a_failed_effect_is_retried_without_delaying_others,
+    a_late_worker_is_reported_as_lost,
 );

@@ -51,8 +51,8 @@ fn work(world: &World) -> Vec<Done> {
         executor: None,
         models: &(),
         outside: &(),
-        hands: 4,
-        told: &|_| {},
+        jobs: 4,
+        observer: &|_| {},
         ops: &world.ops,
         agents: std::sync::Arc::default(),
         pump: Pump { retry_after_s: 0, ..Pump::default() },
@@ -71,7 +71,7 @@ fn collected(value: &str) -> Done {
 
 /// M-45: what was queued is read, once, outside any transaction, and written down as the
 /// collector's.
-fn what_is_queued_is_read_and_recorded(backend: Backend) {
+fn a_queued_collection_is_read_and_recorded(backend: Backend) {
     let world = world(backend, json!({ "command": ["echo", "72s"] }));
     queue(&world);
     assert_eq!(history(&world)["readings"], json!([]));
@@ -92,8 +92,8 @@ fn what_is_queued_is_read_and_recorded(backend: Backend) {
     );
 }
 
-/// A failure is tried again, five times in all, then left until the next time; each stands in the
-/// log. What works again has no failures.
+/// A failure is retried, five tries in all, then left until the next time; each is logged. A success
+/// clears the failures.
 fn a_failure_is_kept_retried_and_given_up(backend: Backend) {
     let world = world(backend, json!({ "command": ["sh", "-c", "echo no route >&2; exit 1"] }));
     queue(&world);
@@ -124,8 +124,8 @@ fn a_failure_is_kept_retried_and_given_up(backend: Backend) {
     assert_eq!((&collection["failures"], &collection["lastError"]), (&json!(0), &Value::Null));
 }
 
-/// Words instead of a number never become a reading.
-fn words_are_no_reading(backend: Backend) {
+/// A text instead of a number never becomes a reading.
+fn a_text_is_not_a_reading(backend: Backend) {
     let world = world(backend, json!({ "command": ["echo", "build ok"] }));
     queue(&world);
     assert_eq!(work(&world).len(), 5);
@@ -135,7 +135,7 @@ fn words_are_no_reading(backend: Backend) {
     assert!(error.starts_with("gave `build ok` instead of seconds or a duration"), "{error}");
 }
 
-/// What went out of the mission's file while it waited is left alone.
+/// A metric that was removed from the mission's file while it waited is not collected.
 fn what_is_not_measured_any_more_is_passed_over(backend: Backend) {
     let world = world(backend, json!({ "command": ["echo", "72"] }));
     queue(&world);
@@ -145,8 +145,8 @@ fn what_is_not_measured_any_more_is_passed_over(backend: Backend) {
     assert_eq!(work(&world), []);
 }
 
-/// A worker wakes when something is queued by another process, and ends when it is asked to, also
-/// in the middle of a collection, which then is as if it had not been begun.
+/// A worker wakes when another process queues something, and ends when it is stopped, also in the middle
+/// of a collection, which is then given back.
 fn a_worker_wakes_for_what_is_queued_and_stops_in_the_middle(backend: Backend) {
     let world = world(backend, json!({ "command": ["echo", "72"] }));
     let elsewhere = Ops::new(world.store.target().clone(), punchlist_store::Options::default());
@@ -156,8 +156,8 @@ fn a_worker_wakes_for_what_is_queued_and_stops_in_the_middle(backend: Backend) {
         executor: None,
         models: &(),
         outside: &(),
-        hands: 4,
-        told: &|_| {},
+        jobs: 4,
+        observer: &|_| {},
         ops: &elsewhere,
         agents: std::sync::Arc::default(),
         pump: Pump::default(),
@@ -191,9 +191,9 @@ fn a_worker_wakes_for_what_is_queued_and_stops_in_the_middle(backend: Backend) {
 }
 
 on_every_store!(
-    what_is_queued_is_read_and_recorded,
+    a_queued_collection_is_read_and_recorded,
     a_failure_is_kept_retried_and_given_up,
-    words_are_no_reading,
+    a_text_is_not_a_reading,
     what_is_not_measured_any_more_is_passed_over,
 );
 

@@ -1,4 +1,4 @@
-//! The scheduler: what is due is set going once, by however many, and what rests is not.
+//! The scheduler: what is due is started once, by any number of processes; what is paused is not.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::mpsc::channel;
@@ -53,7 +53,7 @@ fn due(metric: &str) -> Done {
     Done::MetricDue { project, mission, metric }
 }
 
-/// A metric fires at its time, once, and what was missed while nobody ran is one.
+/// A metric is collected at its time, once; times that were missed are made up for once.
 fn a_due_metric_is_queued_once_and_missed_times_are_one(backend: Backend) {
     let world = world(backend, file(1, "* * * * *"));
     assert_eq!(next(&world), Some(at("15T08:01:00")));
@@ -64,7 +64,7 @@ fn a_due_metric_is_queued_once_and_missed_times_are_one(backend: Backend) {
     assert_eq!(queued(&world), 1);
     assert_eq!(tick(&world, at("15T09:30:20")), [due("m-0")]);
     assert_eq!(next(&world), Some(at("15T09:31:00")));
-    // It is being read still: one more waits behind it, and no third.
+    // It is still being read: one more collection waits, and no third.
     assert_eq!(tick(&world, at("15T09:31:00")).len(), 1);
     assert_eq!(queued(&world), 1);
 }
@@ -90,9 +90,9 @@ fn times_are_those_of_the_mission(backend: Backend) {
     assert_eq!(next(&later), None);
 }
 
-/// M-72: a paused mission, and a paused pillar, rests: nothing of it is read, and when it goes on
-/// it begins with its next time.
-fn what_is_paused_rests(backend: Backend) {
+/// M-72: no metric of a paused mission or pillar is read; when it is resumed, it begins with its next
+/// time.
+fn a_paused_metric_is_not_collected(backend: Backend) {
     let mut world = world(backend, file(1, "0 * * * *"));
     for pillar in [None, Some("p")] {
         assert!(next(&world).is_some());
@@ -157,7 +157,7 @@ fn a_due_mission_plans_once(backend: Backend) {
     assert_eq!(shown.unwrap()["nextCycleAt"], "2026-11-15T12:00:00.000000Z");
 }
 
-/// A running worker sees that something is due though nobody tells it: within five seconds.
+/// A running worker notices due work within five seconds, without a hint.
 fn a_running_worker_fires_what_is_due(backend: Backend) {
     let world = world(backend, file(1, "* * * * *"));
     let clock = AtomicI64::new(world.now.micros());
@@ -167,8 +167,8 @@ fn a_running_worker_fires_what_is_due(backend: Backend) {
         executor: None,
         models: &(),
         outside: &(),
-        hands: 4,
-        told: &|_| {},
+        jobs: 4,
+        observer: &|_| {},
         ops: &world.ops,
         agents: Arc::default(),
         pump: Pump::default(),
@@ -193,7 +193,7 @@ fn a_running_worker_fires_what_is_due(backend: Backend) {
 on_every_store!(
     a_due_metric_is_queued_once_and_missed_times_are_one,
     times_are_those_of_the_mission,
-    what_is_paused_rests,
+    a_paused_metric_is_not_collected,
     a_due_mission_plans_once,
 );
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use punchlist_engine::model::Cancel;
-use punchlist_engine::tools::{ANSWER_MAX, About, Outside, ToolAnswer, Toolbox};
+use punchlist_engine::tools::{ANSWER_MAX, About, AgentTools, ToolAnswer};
 use punchlist_ops::config::{Config, Origin, Permission};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -12,9 +12,9 @@ use tempfile::TempDir;
 use crate::collectors::lives;
 
 /// A toolbox of the user's file, for an agent that has everything.
-pub(crate) fn toolbox(text: &str, folder: &Path) -> Outside {
+pub(crate) fn toolbox(text: &str, folder: &Path) -> AgentTools {
     let config = Config::default().read(text, Origin::User, folder).unwrap();
-    Outside::new(&config, config.agents.get("a"), folder)
+    AgentTools::new(&config, config.agents.get("a"), folder)
 }
 
 /// A tool `t` with this command and these lines more.
@@ -39,7 +39,6 @@ fn a_program_gets_its_input_and_what_it_says_is_the_answer() {
     let folder = place();
     let input = json!({ "path": "a; b", "deep": { "n": [1, 2] } });
     let answer = called(&folder, &["cat"], "", &input);
-    assert_eq!(answer.structured, Some(input.clone()));
     assert_eq!((answer.text, answer.is_error), (input.to_string(), false));
     let answer = shell(&folder, "echo; echo 'all is well'; echo", "");
     let expected = ToolAnswer { text: "\nall is well".to_owned(), ..ToolAnswer::default() };
@@ -51,7 +50,7 @@ fn a_program_gets_its_input_and_what_it_says_is_the_answer() {
 }
 
 #[test]
-fn no_shell_reads_its_words() {
+fn a_program_runs_without_a_shell() {
     let folder = place();
     let answer =
         called(&folder, &["printf", "%s", "$(touch made); `touch made` | cat"], "", &json!({}));
@@ -137,7 +136,7 @@ fn all_that_a_program_started_ends_when_its_time_is_over() {
 }
 
 #[test]
-fn a_call_that_nobody_wants_any_more_ends() {
+fn a_cancelled_call_ends() {
     let folder = place();
     let boxed = toolbox(
         &tool(&["sh", "-c", "sleep 600 & echo $! > pid.new; mv pid.new pid; wait"], ""),
@@ -171,7 +170,7 @@ fn a_long_answer_is_cut_between_characters() {
     let folder = place();
     let answer = shell(&folder, "printf a; yes é | tr -d '\\n' | head -c 3000000", "");
     let (text, note) = answer.text.split_once('\n').unwrap();
-    assert!(!answer.is_error && answer.structured.is_none());
+    assert!(!answer.is_error);
     assert_eq!(text.len(), ANSWER_MAX - 1, "the last é does not fit");
     assert!(text.ends_with('é') && note.contains("cut here"), "{note}");
     // One that says too much and fails is cut, too.
@@ -216,8 +215,8 @@ fn an_agent_has_what_its_file_lists() {
     assert_eq!(boxed.about("lint_all"), Some(expected));
 }
 
-/// A session of its own, a parent that is gone, an environment without our mark: what a tool leaves
-/// ends with it all the same.
+/// Processes that a tool leaves behind are killed, also in a session of their own, without their parent,
+/// or without our mark.
 #[test]
 fn what_leaves_its_process_group_ends_too() {
     let ways = [

@@ -31,7 +31,7 @@ fn answer(mut stream: TcpStream) {
         "/round" => ("302 Found", "Location: /round\r\n", String::new()),
         "/broken" => ("503 Service Unavailable", "", "72".to_owned()),
         "/headers" => ("200 OK", "", headers.len().to_string()),
-        // Never an answer: whoever asks waits until its time is over.
+        // Never responds: the caller waits until its timeout.
         "/silent" => loop {
             thread::park();
         },

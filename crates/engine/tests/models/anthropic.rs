@@ -80,7 +80,7 @@ fn thinking_text_and_parallel_calls_make_one_reply() {
         id: Some("msg_1".into()),
     };
     assert_eq!(reply, expected);
-    assert_eq!(heard, ["I will ", "look.", "call read", "call list"]);
+    assert_eq!(heard, ["I will ", "look."]);
     // A server that does not stream says the same in one piece.
     let body = json!({"type": "message", "id": "msg_1", "content": content, "stop_reason": "tool_use",
         "usage": {"input_tokens": 7, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 20,
@@ -117,7 +117,7 @@ fn each_stop_reason_is_known() {
 }
 
 #[test]
-fn an_input_that_is_no_object_is_handed_on_as_broken() {
+fn an_input_that_is_not_an_object_is_passed_on_as_broken() {
     for broken in ["{\"a\": ", "[1]", "nonsense"] {
         let mut events = vec![
             start(0, &json!({"type": "tool_use", "id": "t", "name": "read", "input": {}})),

@@ -97,7 +97,7 @@ fn broken_frames_are_garbled() {
 }
 
 #[test]
-fn answers_of_another_kind_are_told_in_words() {
+fn unexpected_responses_are_explained() {
     let page = "<!DOCTYPE html><html><head><title>Sign in</title></head></html>";
     let web = "a web page titled `Sign in`; is there a proxy in between?";
     let html = &["Content-Type: text/html"];
@@ -242,7 +242,7 @@ fn the_status_of_an_error_says_enough_where_its_body_does_not_come() {
 }
 
 #[test]
-fn whoever_stops_waits_for_no_server() {
+fn stopping_does_not_wait_for_a_server() {
     for spec in FORMATS {
         let reply = short_reply(spec);
         for scene in [vec![Act::Hang], vec![head(), frames(&reply[..2]), Act::Hang]] {
@@ -302,7 +302,7 @@ fn a_server_that_only_says_that_it_is_there_is_left_when_the_time_is_over() {
 }
 
 #[test]
-fn text_is_told_before_the_reply_is_over() {
+fn text_is_observed_before_the_reply_is_complete() {
     for spec in FORMATS {
         let reply = short_reply(spec);
         let middle = reply.iter().position(|frame| frame.to_string().contains("Hi.")).unwrap() + 1;
@@ -317,13 +317,13 @@ fn text_is_told_before_the_reply_is_over() {
             heard += 1;
             go_on.send(()).unwrap();
         });
-        // Had it not been told, the server would wait for ever.
+        // Without the cancellation the server would wait for ever.
         assert_eq!((reply.unwrap().text.as_str(), heard), ("Hi.", 1), "{spec}");
     }
 }
 
 #[test]
-fn nobody_there_is_said_with_what_to_look_at() {
+fn an_unreachable_server_is_reported_with_what_to_check() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);

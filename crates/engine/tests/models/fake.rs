@@ -42,7 +42,7 @@ impl Asked {
 pub(crate) struct Fake {
     pub(crate) address: String,
     pub(crate) asked: Receiver<Asked>,
-    /// Whoever hangs ends with the test.
+    /// A server that hangs ends with the test.
     pub(crate) over: Sender<()>,
 }
 

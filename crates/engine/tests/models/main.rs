@@ -16,11 +16,11 @@ use std::time::Duration;
 
 use fake::{Act, serve};
 use punchlist_engine::model::{
-    Cancel, Fault, Message, Model, Reply, Request, Settings, Told, open,
+    Cancel, Fault, Message, Model, Progress, Reply, Request, Settings, open,
 };
 use serde_json::{Value, json};
 
-/// Long enough for whoever answers, on a machine that is busy.
+/// Long enough for a server on a busy machine.
 const LONG: Duration = Duration::from_secs(30);
 
 const KEY: &str = "test-key-0123456789";
@@ -43,16 +43,15 @@ fn with(address: &str, spec: &str, settings: &Settings) -> Box<dyn Model> {
     open(spec, settings, &env).unwrap()
 }
 
-/// Everything that was told, in words.
+/// Everything that was observed, as text.
 type Heard = Vec<String>;
 
 fn ask(model: &dyn Model, request: &Request<'_>, cancel: &Cancel) -> (Result<Reply, Fault>, Heard) {
     let mut heard = Vec::new();
     let reply = model.respond(request, cancel, &mut |told| {
         heard.push(match told {
-            Told::Text(text) => text.to_owned(),
-            Told::Call(name) => format!("call {name}"),
-            Told::Retry { attempt, fault, .. } => format!("retry {attempt}: {fault}"),
+            Progress::Text(text) => text.to_owned(),
+            Progress::Retry { attempt, fault, .. } => format!("retry {attempt}: {fault}"),
         });
     });
     (reply, heard)

@@ -35,7 +35,7 @@ fn fault_of(model: &Patient) -> (Fault, Vec<String>) {
 }
 
 #[test]
-fn a_passing_fault_is_tried_again_with_growing_pauses_and_told() {
+fn a_temporary_fault_is_retried_with_growing_pauses_and_observed() {
     let steps = "[[steps]]\nfail = 529\n[[steps]]\nfail = 500\n[[steps]]\nfail = 429\n[[steps]]\ntext = \"Hi.\"\n";
     let (model, pauses) = patient(scripted(steps), Patience::default());
     let (reply, heard) = ask(&model, &request(&hello()), &Cancel::default());
@@ -114,7 +114,7 @@ fn a_maker_that_asks_for_a_pause_gets_it_within_reason() {
 }
 
 #[test]
-fn a_reply_that_broke_off_is_told_anew_after_the_retry() {
+fn a_broken_reply_is_observed_again_after_the_retry() {
     for spec in FORMATS {
         let reply = short_reply(spec);
         let middle = reply.iter().position(|frame| frame.to_string().contains("Hi.")).unwrap() + 1;
@@ -129,7 +129,7 @@ fn a_reply_that_broke_off_is_told_anew_after_the_retry() {
 }
 
 #[test]
-fn whoever_stops_waits_for_no_pause() {
+fn stopping_does_not_wait_for_a_pause() {
     // The real way to wait, with a pause that no test would sit through.
     let patience = Patience { base: LONG * 100, cap: LONG * 100, ..Patience::default() };
     let model = Patient::new(failing(529), patience);

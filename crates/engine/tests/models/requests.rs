@@ -110,7 +110,7 @@ fn ollama_is_asked_without_a_key() {
 }
 
 #[test]
-fn how_hard_to_think_is_said_in_each_makers_words() {
+fn the_reasoning_effort_is_sent_in_each_makers_format() {
     let cases = [
         ("anthropic:m", "/output_config/effort"),
         ("openai:m", "/reasoning/effort"),

@@ -12,23 +12,23 @@ use serde_json::{Value, json};
 use crate::stage::Stage;
 
 on_every_lasting_store!(
-    who_only_talks_answers_without_a_plan,
-    who_talks_past_its_plan_is_let_go,
+    an_agent_that_only_talks_ends_without_a_plan,
+    an_agent_that_ignores_its_plan_is_stopped,
     an_unknown_tool_is_an_answer,
-    who_repeats_itself_is_let_go,
-    who_cancels_everything_is_done,
-    who_says_nothing_is_let_go,
+    an_agent_that_repeats_itself_is_stopped,
+    an_agent_that_cancels_everything_is_done,
+    an_agent_that_says_nothing_is_stopped,
     broken_arguments_are_an_answer,
     a_megabyte_of_words_is_kept,
-    words_that_no_database_likes_are_kept,
+    text_that_databases_refuse_is_kept,
     a_hundred_calls_at_once_are_made,
     any_other_end_is_no_stop_to_continue_from,
     an_overloaded_maker_is_asked_again,
     a_maker_that_fails_ends_it,
-    switched_off_it_is_only_told,
+    an_early_stop_is_only_reported_while_the_driver_is_off,
     a_plan_of_five_runs_to_its_end,
     the_next_turn_begins_empty,
-    the_limit_is_told_with_what_remains,
+    the_limit_is_reported_with_what_remains,
     zero_continuations_are_none,
     two_runs_do_not_share_their_counts,
 );
@@ -62,7 +62,7 @@ fn newest_note(stage: &Stage, shown: &Value) -> String {
     newest.map(|(_, _, text)| text).unwrap_or_default()
 }
 
-fn who_only_talks_answers_without_a_plan(backend: Backend) {
+fn an_agent_that_only_talks_ends_without_a_plan(backend: Backend) {
     let (_, shown, outcome) = played(backend, "[[steps]]\ntext = \"It is 42.\"");
     assert_eq!(outcome, Outcome::Ended(StopReason::NoPlan));
     assert_eq!(shown["text"], json!("It is 42."));
@@ -70,7 +70,7 @@ fn who_only_talks_answers_without_a_plan(backend: Backend) {
 }
 
 /// S-35, F-14, T-32: two continuations without a change, then it ends; the items stay, and are named.
-fn who_talks_past_its_plan_is_let_go(backend: Backend) {
+fn an_agent_that_ignores_its_plan_is_stopped(backend: Backend) {
     let script = planned("[[steps]]\ntext = \"I am sure that all is well.\"\nrepeat = true");
     let (stage, shown, outcome) = played(backend, &script);
     assert_eq!(outcome, Outcome::Ended(StopReason::NoProgress), "{:?}", stage.told());
@@ -85,7 +85,7 @@ fn who_talks_past_its_plan_is_let_go(backend: Backend) {
     );
 }
 
-/// A tool that is not there is said so, with those that are.
+/// A call of an unknown tool is answered with the known ones.
 fn an_unknown_tool_is_an_answer(backend: Backend) {
     let script = planned(
         "[[steps]]\ncalls = [ { tool = \"rm_rf\", input = { path = \"/\" } } ]\nrepeat = true",
@@ -99,7 +99,7 @@ fn an_unknown_tool_is_an_answer(backend: Backend) {
     assert!(said.2.contains("complete_todo"), "{}", said.2);
 }
 
-fn who_repeats_itself_is_let_go(backend: Backend) {
+fn an_agent_that_repeats_itself_is_stopped(backend: Backend) {
     let script = planned("[[steps]]\ncalls = [ { tool = \"list_todo\" } ]\nrepeat = true");
     let (_, shown, outcome) = played(backend, &script);
     assert_eq!(outcome, Outcome::Ended(StopReason::NoProgress));
@@ -107,7 +107,7 @@ fn who_repeats_itself_is_let_go(backend: Backend) {
 }
 
 /// F-15: it may, and who looks at the run sees what was cancelled and why.
-fn who_cancels_everything_is_done(backend: Backend) {
+fn an_agent_that_cancels_everything_is_done(backend: Backend) {
     let cancel = |n: usize| {
         format!(
             "{{ tool = \"complete_todo\", input = {{ todoId = \"{{{{plan.created.{n}.id}}}}\", \
@@ -126,7 +126,7 @@ fn who_cancels_everything_is_done(backend: Backend) {
     assert_eq!(cancelled[0]["outcome"], json!("not needed"));
 }
 
-fn who_says_nothing_is_let_go(backend: Backend) {
+fn an_agent_that_says_nothing_is_stopped(backend: Backend) {
     let (_, shown, outcome) = played(backend, &planned("[[steps]]\ntext = \"\"\nrepeat = true"));
     assert_eq!(outcome, Outcome::Ended(StopReason::NoProgress));
     assert_eq!(shown["text"], json!(""));
@@ -134,7 +134,7 @@ fn who_says_nothing_is_let_go(backend: Backend) {
     assert_eq!(outcome, Outcome::Ended(StopReason::NoPlan));
 }
 
-/// What is no JSON is told back, and the model can do better.
+/// Broken JSON is reported to the model, which can try again.
 fn broken_arguments_are_an_answer(backend: Backend) {
     let script = r#"
 [[steps]]
@@ -168,7 +168,7 @@ fn a_megabyte_of_words_is_kept(backend: Backend) {
     assert!(text.ends_with("… (cut: it was longer)"));
 }
 
-fn words_that_no_database_likes_are_kept(backend: Backend) {
+fn text_that_databases_refuse_is_kept(backend: Backend) {
     let script = json!({ "steps": [
         { "text": "a\u{0}b\u{7}", "calls": [{ "tool": "no\u{0}tool", "input": { "a": "\u{0}" } }] },
         { "text": "\u{0}\u{fffe} done" },
@@ -219,7 +219,7 @@ fn patient(backend: Backend, script: &str) -> Stage {
     stage
 }
 
-/// S-32: what passes is waited for, and is no stop.
+/// S-32: a temporary fault is retried and does not stop the run.
 fn an_overloaded_maker_is_asked_again(backend: Backend) {
     let script = "[[steps]]\nfail = 529\n[[steps]]\nfail = 500\n[[steps]]\ntext = \"Here.\"";
     let stage = patient(backend, script);
@@ -237,8 +237,8 @@ fn a_maker_that_fails_ends_it(backend: Backend) {
     assert!(detail.contains("529") && detail.contains("given up after 4 tries"), "{detail}");
 }
 
-/// S-2, S-38: off unless somebody turns it on; then a stop with open items is only told.
-fn switched_off_it_is_only_told(backend: Backend) {
+/// S-2, S-38: the driver is off by default; then a stop with open items is only reported.
+fn an_early_stop_is_only_reported_while_the_driver_is_off(backend: Backend) {
     let script = planned("[[steps]]\ntext = \"That will do.\"");
     let stage = Stage::new(backend, "[agents.primary]\nmodel = \"scripted:a\"", &[("a", &script)]);
     let run = stage.start("Do it.");
@@ -306,8 +306,8 @@ fn never_done() -> String {
     json!({ "steps": steps }).to_string()
 }
 
-/// S-20: at the maximum it ends, and the person is told the limit and what remains.
-fn the_limit_is_told_with_what_remains(backend: Backend) {
+/// S-20: at the maximum it ends, and the person sees the limit and what remains.
+fn the_limit_is_reported_with_what_remains(backend: Backend) {
     let stage = Stage::solo(backend, &never_done());
     let run = stage.start_with(json!({ "prompt": "Do it.", "maxTodoContinuations": 2 }));
     assert_eq!(stage.drive(run), Outcome::Ended(StopReason::ContinuationCap));

@@ -1,8 +1,7 @@
 //! A process that dies at any store call of a delegation loses nothing and doubles nothing.
 //!
-//! The test starts itself again as a child that works on the same store and ends without a word at
-//! the n-th call, for every n there is. Then another worker goes on, as it would when the leases of
-//! the dead one have run out.
+//! The test starts itself as a child that works on the same store and exits at the n-th store call, for
+//! every n. Then another worker continues, as it would after the leases of the dead one have ended.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -11,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs};
 
 use punchlist_core::{Role, Time};
-use punchlist_engine::agent::Toolshed;
+use punchlist_engine::agent::ConfiguredTools;
 use punchlist_engine::model::{Scripted, Shelf};
 use punchlist_engine::{Pump, Worker};
 use punchlist_ops::catalogue::find;
@@ -84,7 +83,7 @@ impl Site {
 
     fn work(&self, folder: &Path) {
         let clock: &(dyn Fn() -> Time + Sync) = &clock::now;
-        let tools = Toolshed::new(&self.ops, &self.config, folder.to_owned(), clock);
+        let tools = ConfiguredTools::new(&self.ops, &self.config, folder.to_owned(), clock);
         let worker = Worker {
             executor: None,
             ops: &self.ops,
@@ -92,11 +91,11 @@ impl Site {
             models: &self.shelf,
             outside: &tools,
             pump: Pump::default(),
-            hands: 1,
+            jobs: 1,
             clock,
             is_stopped: &|| false,
             report: &|_| {},
-            told: &|_| {},
+            observer: &|_| {},
         };
         worker.once().unwrap();
     }
@@ -149,7 +148,7 @@ impl Site {
     }
 }
 
-/// Dies at the call that the environment names, without a word to anybody.
+/// Exits at the store call that the environment names.
 fn die_there() {
     static CALLS: AtomicUsize = AtomicUsize::new(0);
     let at: Option<usize> = env::var(AT).ok().and_then(|at| at.parse().ok());

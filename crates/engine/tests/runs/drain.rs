@@ -37,7 +37,7 @@ fn a_plan_is_drained(backend: Backend) {
     assert_eq!(shown["run"]["continuations"], json!(0));
 }
 
-/// S-13, S-15, S-17: who stops too early is asked to go on, in the seed's words.
+/// S-13, S-15, S-17: an agent that stops too early is asked to continue, in the seed's words.
 fn a_stop_with_open_items_is_continued(backend: Backend) {
     let script = r#"
 [[steps]]

@@ -1,11 +1,11 @@
-//! What the driver costs: nothing where it has nothing to say, and no more with every continuation.
+//! The cost of the driver: none without a continuation, and the same for every continuation.
 
 use std::sync::{Arc, Mutex};
 
 use punchlist_core::driver::StopReason;
 use punchlist_engine::agent::Outcome;
 use punchlist_engine::model::{
-    Call, Cancel, Fault, Input, Message, Model, Reply, Request, Stop, Told, Usage,
+    Call, Cancel, Fault, Input, Message, Model, Progress, Reply, Request, Stop, Usage,
 };
 use punchlist_testkit::{Backend, on_every_lasting_store};
 use serde_json::{Value, json};
@@ -39,7 +39,7 @@ impl Model for Restless {
         &self,
         request: &Request<'_>,
         _: &Cancel,
-        _: &mut dyn FnMut(Told<'_>),
+        _: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Reply, Fault> {
         let mut shown = self.shown.lock().unwrap();
         let size = |message: &Message| match message {

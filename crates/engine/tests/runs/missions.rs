@@ -1,5 +1,5 @@
-//! Missions alive: owners plan and work, who leads starts, hands on, reviews and completes; all of
-//! it by a worker that does what the chats and the queue ask for.
+//! Whole missions: owners plan and work; the lead starts, delegates, reviews and completes. A worker
+//! executes it all from the chats and the queue.
 
 use punchlist_core::{Role, Time};
 use punchlist_testkit::{Backend, developer_experience, on_every_lasting_store};
@@ -9,11 +9,13 @@ use crate::stage::Stage;
 
 on_every_lasting_store!(
     a_todo_goes_from_planned_to_completed,
-    a_person_is_heard_by_who_leads,
+    a_message_of_a_person_reaches_the_lead,
     a_failure_lands_in_the_chat,
     other_work_goes_on_meanwhile,
     long_work_is_resumed_from_its_history,
-    a_report_is_heard_by_who_is_speaking,
+    a_report_reaches_an_agent_that_is_replying,
+    a_pillars_work_of_an_unconfigured_type_is_done_by_its_owner,
+    a_result_longer_than_a_report_is_cut,
 );
 
 const AGENTS: &str = r#"
@@ -131,9 +133,9 @@ fn a_todo_goes_from_planned_to_completed(backend: Backend) {
     assert_eq!((stage.told().len(), said(&stage, &todo_chat(&mission)).len()), (chats, told));
 }
 
-/// F-5, M-55, M-64: what a person says in the TODO chat goes to who leads, as a turn of its own;
-/// while an agent works there, people read along.
-fn a_person_is_heard_by_who_leads(backend: Backend) {
+/// F-5, M-55, M-64: a person's message in the TODO chat goes to the lead, as a turn of its own; while an
+/// agent works there, people can only read.
+fn a_message_of_a_person_reaches_the_lead(backend: Backend) {
     let answer = "[[steps]]\nwhen = \"Faster, please\"\ntext = \"I will see to it.\"\n";
     let (stage, mission) = stage(backend, &[LEAD, answer], &[PLAN]);
     let chat = todo_chat(&mission);
@@ -153,7 +155,7 @@ fn a_person_is_heard_by_who_leads(backend: Backend) {
     assert!(stage.call("conversation_post", post).is_ok());
 }
 
-/// M-62: what fails is tried once more; then the failure stands in the chat, and who leads is told.
+/// M-62: failed work is retried once; then the failure is posted in the chat, and the lead is called.
 fn a_failure_lands_in_the_chat(backend: Backend) {
     let answer = "[[steps]]\nwhen = \"Worker failed TODO\"\ntext = \"I see.\"\n";
     let fails = "[[steps]]\nwhen = \"Execute this task\"\nstop = \"error\"\n";
@@ -173,7 +175,7 @@ fn a_failure_lands_in_the_chat(backend: Backend) {
     assert_eq!(brief(&stage), ["Profile the build: in_progress"], "a failure settles nothing");
 }
 
-/// M-59, M-63: while work goes on, who handed it on is free: it reviews other work in the same chat,
+/// M-59, M-63: while delegated work is done, the lead is free: it reviews other work in the same chat and
 /// starts another todo, and metrics are read.
 fn other_work_goes_on_meanwhile(backend: Backend) {
     let (stage, mission) = stage(backend, &[LEAD, ANOTHER], &[PLAN]);
@@ -225,8 +227,8 @@ fn long_work_is_resumed_from_its_history(backend: Backend) {
     }
 }
 
-/// M-61: a report that comes while who leads is saying its last word is not missed.
-fn a_report_is_heard_by_who_is_speaking(backend: Backend) {
+/// M-61: a report that comes during the lead's last reply is not missed.
+fn a_report_reaches_an_agent_that_is_replying(backend: Backend) {
     let answer = r#"
 [[steps]]
 when = "Anything new"
@@ -239,7 +241,7 @@ text = "There it is."
     cycle(&stage);
     let chat = todo_chat(&mission);
     let taken = stage.work_and_take("pillar-owner");
-    // People read along now; who asks is an agent.
+    // People can only read now; the author is an agent.
     let (lead, system) = (stage.envelope(Role::Lead), stage.envelope(Role::System));
     let mut asks = lead;
     asks.actor.principal = "lead:other".to_owned();
@@ -251,4 +253,35 @@ text = "There it is."
     let told = said(&stage, &chat);
     assert_eq!(told.last().unwrap(), "lead:boss: There it is.", "{told:#?}");
     assert_eq!(stage.call("run_list", json!({ "state": "running" })).unwrap()["runs"], json!([]));
+}
+
+/// Work on a pillar's todo that is delegated to an unconfigured type is done by the agent that plays
+/// owner.
+fn a_pillars_work_of_an_unconfigured_type_is_done_by_its_owner(backend: Backend) {
+    let lead = LEAD.replace("input.type = \"pillar-owner\"", "input.type = \"profiler\"");
+    let (stage, _) = stage(backend, &[&lead, REVIEW], &[PLAN, OWNER]);
+    cycle(&stage);
+    stage.work();
+    assert_eq!(
+        brief(&stage),
+        ["Profile the build: completed", "Evaluate esbuild-loader: pending"],
+        "{:#?}",
+        stage.told()
+    );
+}
+
+fn a_result_longer_than_a_report_is_cut(backend: Backend) {
+    let script = format!("[[steps]]\ntext = \"{}\"", "é".repeat(40_000));
+    let config = "[agents.coder]\nmodel = \"scripted:worker\"";
+    let stage = Stage::new(backend, config, &[("worker", &script)]);
+    let order = json!({ "type": "coder", "mission": "Write a lot.", "async": true });
+    let made = stage.world.call_in(&stage.envelope(Role::Root), "delegate", order).unwrap();
+    stage.work();
+    let id = json!({ "delegationId": made["delegationId"] });
+    let shown = stage.call("delegation_show", id).unwrap()["delegation"].clone();
+    let result = shown["result"].as_str().unwrap();
+    assert_eq!(shown["state"], "returned");
+    assert!(
+        result.len() <= 65_536 && result.ends_with("é\n[cut here: a report has at most 64 KiB]")
+    );
 }

@@ -1,11 +1,11 @@
-//! A stage: a world with configured agents whose models play scripts, and a crew that executes.
+//! A stage: a world with configured agents whose models play scripts, and a runtime that executes.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use punchlist_core::{Role, RunId, Time};
-use punchlist_engine::agent::{Crew, Live, Outcome};
+use punchlist_engine::agent::{Live, Outcome, Runtime};
 use punchlist_engine::model::{Scripted, Shelf};
 use punchlist_engine::{Pump, Worker};
 use punchlist_ops::config::{Origin, Roster};
@@ -66,17 +66,17 @@ impl Stage {
 
     /// Executes it.
     pub(crate) fn drive(&self, run: RunId) -> Outcome {
-        self.crew(&|| false, |crew| crew.drive("test", run).unwrap())
+        self.runtime(&|| false, |runtime| runtime.drive("test", run).unwrap())
     }
 
-    pub(crate) fn crew<T>(
+    pub(crate) fn runtime<T>(
         &self,
         is_stopped: &(dyn Fn() -> bool + Sync),
-        job: impl FnOnce(&Crew<'_>) -> T,
+        job: impl FnOnce(&Runtime<'_>) -> T,
     ) -> T {
         let clock = || -> Time { self.world.now };
         let told = |live: &Live<'_>| self.told.lock().unwrap().extend(words(live));
-        job(&Crew {
+        job(&Runtime {
             executor: None,
             ops: &self.world.ops,
             agents: &self.agents,
@@ -84,7 +84,7 @@ impl Stage {
             outside: &(),
             clock: &clock,
             is_stopped,
-            told: &told,
+            observer: &told,
         })
     }
 
@@ -116,11 +116,11 @@ impl Stage {
         self.worker(&|| false, &|_| {}, |worker| worker.once());
     }
 
-    /// The same; when this happens for the first time, something else does, too.
+    /// Like `work`, but calls `then` the first time this happens.
     pub(crate) fn work_and(&self, when: &str, then: impl Fn() + Sync) {
         let happened = AtomicBool::new(false);
-        let hear = |told: &str| {
-            if told == when && !happened.swap(true, Ordering::SeqCst) {
+        let hear = |words: &str| {
+            if words == when && !happened.swap(true, Ordering::SeqCst) {
                 then();
             }
         };
@@ -128,7 +128,7 @@ impl Stage {
         assert!(happened.load(Ordering::SeqCst), "{:#?}", self.told());
     }
 
-    /// The same; work of this type is taken by somebody else as soon as it is handed on.
+    /// Like `work`, but another worker takes the delegation of this type at once.
     pub(crate) fn work_and_take(&self, kind: &str) -> Value {
         let taken = Mutex::new(Value::Null);
         self.work_and("delegate returned", || *taken.lock().unwrap() = self.take(kind));
@@ -137,15 +137,15 @@ impl Stage {
         taken
     }
 
-    /// Goes on, and waits for what is not due yet, until this has happened so often.
+    /// Works, also on what becomes due later, until this has happened so many times.
     pub(crate) fn work_until(&self, when: &str, times: usize) {
         let seen = AtomicUsize::new(0);
         let has_happened = || seen.load(Ordering::SeqCst) >= times;
-        // Whoever waits in vain fails, and does not hang.
+        // The test fails instead of hanging.
         let until = Instant::now() + Duration::from_secs(60);
         let is_stopped = || has_happened() || Instant::now() > until;
-        let hear = |told: &str| {
-            if told == when {
+        let hear = |words: &str| {
+            if words == when {
                 seen.fetch_add(1, Ordering::SeqCst);
             }
         };
@@ -173,22 +173,22 @@ impl Stage {
             models: &self.shelf,
             outside: &(),
             pump: Pump::default(),
-            hands: 1,
+            jobs: 1,
             clock: &clock,
             is_stopped,
             report: &|_| {},
-            told: &hear,
+            observer: &hear,
         };
         job(&worker).unwrap();
     }
 
-    /// Somebody outside takes work.
+    /// A worker outside takes a delegation.
     pub(crate) fn take(&self, kind: &str) -> Value {
         let worker = self.envelope(Role::Worker);
         self.world.call_in(&worker, "delegation_take", json!({ "types": [kind] })).unwrap()
     }
 
-    /// And says what came of it.
+    /// The worker outside reports.
     pub(crate) fn report(&self, taken: &Value, said: &Value) {
         let (id, epoch) = (&taken["delegation"]["id"], &taken["epoch"]);
         let mut input = json!({ "delegationId": id, "epoch": epoch });

@@ -1,4 +1,4 @@
-//! Processes that die, that are too late, that are told to stop.
+//! Processes that die, come too late, or are stopped.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use punchlist_core::conversation::ToolCall;
 use punchlist_core::driver::StopReason;
 use punchlist_core::{Run, RunId};
-use punchlist_engine::agent::{Answer, Crew, Errand, Live, Outcome, Outside, Said};
+use punchlist_engine::agent::{
+    Answer, EffectHandler, Live, Outcome, OutsideTools, Runtime, ToolOutput,
+};
 use punchlist_engine::model::{Cancel, Tool};
 use punchlist_engine::{Collector, Pump};
 use punchlist_ops::Error;
@@ -18,12 +20,12 @@ use serde_json::{Value, json};
 use crate::stage::Stage;
 
 on_every_lasting_store!(
-    a_process_that_dies_anywhere_changes_nothing,
+    a_process_may_die_anywhere_without_changing_the_result,
     a_tool_that_had_begun_is_not_begun_again,
-    who_is_stopped_in_a_call_ends_soon,
-    who_is_stopped_while_it_rests_ends_soon,
-    of_two_processes_one_wins,
-    who_lost_its_entry_takes_no_run,
+    a_run_stopped_during_a_call_ends_soon,
+    a_run_stopped_during_its_cooldown_ends_soon,
+    only_one_of_two_processes_keeps_the_run,
+    a_process_that_lost_its_entry_cannot_take_the_run,
 );
 
 const SCRIPT: &str = r#"
@@ -53,7 +55,7 @@ struct Counting {
     calls: AtomicUsize,
 }
 
-impl Outside for Counting {
+impl OutsideTools for Counting {
     fn tools(&self, _: &Run) -> Vec<Tool> {
         let input = json!({ "type": "object" });
         vec![Tool { name: "count".to_owned(), description: "Counts.".to_owned(), input }]
@@ -72,20 +74,20 @@ impl Outside for Counting {
         self.calls.fetch_add(1, Ordering::SeqCst);
         let text = "one".to_owned();
         let (is_error, changed, touched_list, outside) = (false, true, false, true);
-        Ok(Answer::Done(Said { text, is_error, changed, touched_list, outside }))
+        Ok(Answer::Done(ToolOutput { text, is_error, changed, touched_list, outside }))
     }
 }
 
 /// Executes a run in a process that is killed at its n-th sign of life; says whether it was.
-fn killed_at(stage: &Stage, outside: &dyn Outside, run: RunId, nth: usize) -> bool {
+fn killed_at(stage: &Stage, outside: &dyn OutsideTools, run: RunId, nth: usize) -> bool {
     let signs = AtomicUsize::new(0);
     let told = |_: &Live<'_>| {
         assert!(signs.fetch_add(1, Ordering::SeqCst) + 1 != nth, "killed");
     };
     let life = || {
-        stage.crew(&|| false, |crew| {
-            let crew = Crew { told: &told, outside, ..*crew };
-            crew.drive("test", run).unwrap()
+        stage.runtime(&|| false, |runtime| {
+            let runtime = Runtime { observer: &told, outside, ..*runtime };
+            runtime.drive("test", run).unwrap()
         })
     };
     catch_unwind(AssertUnwindSafe(life)).is_err()
@@ -114,7 +116,7 @@ fn seen(stage: &Stage, run: RunId) -> Value {
 
 /// T-37: killed at any point, taken over by another process: the same end, and no call is made
 /// twice. One that had begun and has no result is said to be unknown, which is the one difference.
-fn a_process_that_dies_anywhere_changes_nothing(backend: Backend) {
+fn a_process_may_die_anywhere_without_changing_the_result(backend: Backend) {
     let undisturbed = Stage::solo(backend, SCRIPT);
     let outside = Counting::default();
     let run = undisturbed.start("Do two things.");
@@ -144,7 +146,7 @@ fn a_process_that_dies_anywhere_changes_nothing(backend: Backend) {
 /// A tool from outside whose process died in the middle of it.
 fn a_tool_that_had_begun_is_not_begun_again(backend: Backend) {
     struct Deadly(Counting);
-    impl Outside for Deadly {
+    impl OutsideTools for Deadly {
         fn tools(&self, run: &Run) -> Vec<Tool> {
             self.0.tools(run)
         }
@@ -176,7 +178,7 @@ fn a_tool_that_had_begun_is_not_begun_again(backend: Backend) {
 
 /// S-21, S-27, F-2: a call of the model that would take half a minute ends with the run, soon; also
 /// where a process holds the entry and ends the run itself.
-fn who_is_stopped_in_a_call_ends_soon(backend: Backend) {
+fn a_run_stopped_during_a_call_ends_soon(backend: Backend) {
     let script = "[[steps]]\ntext = \"At last.\"\ndelay_ms = 30000";
     for held in [false, true] {
         let stage = Stage::solo(backend, script);
@@ -193,7 +195,9 @@ fn who_is_stopped_in_a_call_ends_soon(backend: Backend) {
         };
         std::thread::scope(|scope| {
             let driven = scope.spawn(|| {
-                stage.crew(&|| false, |crew| Crew { told: &told, ..*crew }.drive("test", run))
+                stage.runtime(&|| false, |runtime| {
+                    Runtime { observer: &told, ..*runtime }.drive("test", run)
+                })
             });
             is_asked.recv().unwrap();
             let since = Instant::now();
@@ -210,7 +214,7 @@ fn who_is_stopped_in_a_call_ends_soon(backend: Backend) {
 }
 
 /// Q-S1: the pause between two continuations can be ended at any moment.
-fn who_is_stopped_while_it_rests_ends_soon(backend: Backend) {
+fn a_run_stopped_during_its_cooldown_ends_soon(backend: Backend) {
     let config = "[agents.primary]\nmodel = \"scripted:a\"\ntodo_driven_execution = true\n\
                   todo_check_interval_ms = 3600000";
     let script = "[[steps]]\ncalls = [ { tool = \"create_todo\", input = { items = [ { title = \
@@ -230,27 +234,28 @@ fn who_is_stopped_while_it_rests_ends_soon(backend: Backend) {
     assert_eq!(stage.show(run)["run"]["continuations"], json!(1));
 }
 
-/// X-13: whoever takes a run over has it; the other one writes nothing any more.
-fn of_two_processes_one_wins(backend: Backend) {
+/// X-13: the process that takes a run over has it; the other one can no longer write.
+fn only_one_of_two_processes_keeps_the_run(backend: Backend) {
     let script = "[[steps]]\ncalls = [ { tool = \"list_todo\" } ]\n[[steps]]\ntext = \"Done.\"";
     let stage = Stage::solo(backend, script);
     let run = stage.start("Do it.");
     let other = AtomicUsize::new(0);
     let told = |live: &Live<'_>| {
-        // While the first one is in its call, another comes and does it all.
+        // While the first process waits for its model, another one executes the whole run.
         if matches!(live, Live::Asks { .. }) && other.fetch_add(1, Ordering::SeqCst) == 0 {
             assert_eq!(stage.drive(run), Outcome::Ended(StopReason::NoPlan));
         }
     };
-    let first = stage.crew(&|| false, |crew| Crew { told: &told, ..*crew }.drive("test", run));
+    let first = stage
+        .runtime(&|| false, |runtime| Runtime { observer: &told, ..*runtime }.drive("test", run));
     assert_eq!(first.unwrap(), Outcome::Lost);
     let kinds: Vec<String> = stage.chat(run).into_iter().map(|(_, kind, _)| kind).collect();
     assert_eq!(kinds, ["text", "text", "result", "text"], "nothing is there twice");
     assert_eq!(stage.show(run)["run"]["iterations"], json!(2));
 }
 
-/// A process whose lease ended does not take the run from whoever holds the entry now.
-fn who_lost_its_entry_takes_no_run(backend: Backend) {
+/// A process whose lease ended cannot take the run from the process that holds the entry now.
+fn a_process_that_lost_its_entry_cannot_take_the_run(backend: Backend) {
     let stage = Stage::solo(backend, "[[steps]]\ntext = \"Done.\"");
     let run = stage.start("Do it.");
     let store = stage.world.ops.store().unwrap();
@@ -259,10 +264,10 @@ fn who_lost_its_entry_takes_no_run(backend: Backend) {
     let clock = || stage.world.now;
     let is_stopped = || false;
     let report = |_| {};
-    stage.crew(&is_stopped, |crew| {
+    stage.runtime(&is_stopped, |runtime| {
         let (clock, report) = (&clock, &report);
-        let collector = Collector { ops: crew.ops, clock, is_stopped: &is_stopped, report };
-        let errand = Errand::new(collector, *crew);
+        let collector = Collector { ops: runtime.ops, clock, is_stopped: &is_stopped, report };
+        let errand = EffectHandler::new(collector, *runtime);
         let pump = Pump::default();
         let done = pump.work(store, &errand, late).unwrap();
         assert_eq!((done.done, done.lost), (1, 1), "too late, and said so");

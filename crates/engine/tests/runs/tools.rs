@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use punchlist_core::conversation::ToolCall;
 use punchlist_core::driver::StopReason;
 use punchlist_core::{Role, Run};
-use punchlist_engine::agent::{Answer, Crew, Outcome, Outside, Said, Toolshed};
+use punchlist_engine::agent::{
+    Answer, ConfiguredTools, Outcome, OutsideTools, Runtime, ToolOutput,
+};
 use punchlist_engine::model::{Cancel, Tool};
 use punchlist_ops::Error;
 use punchlist_ops::config::{Config, Origin};
@@ -17,9 +19,9 @@ use crate::stage::Stage;
 
 on_every_lasting_store!(
     what_fails_twice_is_held_and_the_next_goes_on,
-    what_fails_once_is_only_told,
+    a_single_failure_is_only_reported,
     a_tool_that_asks_is_called_after_the_answer,
-    who_waits_for_one_that_waits_lies_down_too,
+    a_run_is_suspended_while_its_delegate_waits,
 );
 
 /// A tool that does what a test says.
@@ -28,7 +30,7 @@ struct Double<F> {
     calls: AtomicUsize,
 }
 
-impl<F: Fn(&Run, usize) -> Answer + Sync> Outside for Double<F> {
+impl<F: Fn(&Run, usize) -> Answer + Sync> OutsideTools for Double<F> {
     fn tools(&self, _: &Run) -> Vec<Tool> {
         let input = json!({ "type": "object" });
         vec![Tool { name: "deploy".to_owned(), description: "Deploys.".to_owned(), input }]
@@ -57,11 +59,11 @@ const fn double<F: Fn(&Run, usize) -> Answer + Sync>(answer: F) -> Double<F> {
 
 fn said(text: &str, is_error: bool) -> Answer {
     let (text, changed) = (text.to_owned(), !is_error);
-    Answer::Done(Said { text, is_error, changed, touched_list: false, outside: true })
+    Answer::Done(ToolOutput { text, is_error, changed, touched_list: false, outside: true })
 }
 
-fn drive(stage: &Stage, outside: &dyn Outside, run: punchlist_core::RunId) -> Outcome {
-    stage.crew(&|| false, |crew| Crew { outside, ..*crew }.drive("test", run).unwrap())
+fn drive(stage: &Stage, outside: &dyn OutsideTools, run: punchlist_core::RunId) -> Outcome {
+    stage.runtime(&|| false, |runtime| Runtime { outside, ..*runtime }.drive("test", run).unwrap())
 }
 
 /// S-25, S-32, D-19: one retry, then the item is held as failed and the next one goes on; the end
@@ -103,7 +105,7 @@ text = "One is done."
 }
 
 /// S-32: a failure that passes leaves no trace on the item.
-fn what_fails_once_is_only_told(backend: Backend) {
+fn a_single_failure_is_only_reported(backend: Backend) {
     let script = r#"
 [[steps]]
 calls = [ { tool = "create_todo", input = { items = [ { title = "deploy" } ] }, save = "plan" } ]
@@ -130,8 +132,8 @@ text = "Done."
     );
 }
 
-/// S-31, S-34: the call has no result before the person answered, and is made then; also where the answer
-/// comes while the process is about to lie down.
+/// S-31, S-34: the call is made only after the person's answer, also if the answer comes while the run is
+/// being suspended.
 fn a_tool_that_asks_is_called_after_the_answer(backend: Backend) {
     let script = "[[steps]]\ncalls = [ { tool = \"deploy\" } ]\n[[steps]]\ntext = \"Deployed.\"";
     for at_once in [false, true] {
@@ -166,9 +168,9 @@ fn a_tool_that_asks_is_called_after_the_answer(backend: Backend) {
     }
 }
 
-/// S-31, X-15, X-16: a worker that needs leave parks, and so does whoever waits for it; the answer
-/// brings both to their end, and the tool is called once.
-fn who_waits_for_one_that_waits_lies_down_too(backend: Backend) {
+/// S-31, X-15, X-16: a worker that needs permission is suspended, and so is the run that waits for it; the
+/// answer lets both end, and the tool is called once.
+fn a_run_is_suspended_while_its_delegate_waits(backend: Backend) {
     let agents = "[agents.primary]\nmodel = \"scripted:p\"\n\
                   [agents.coder]\nmodel = \"scripted:c\"\nrole = \"worker\"\n";
     let tool = "[tools.copy]\ncommand = [\"cat\"]\ndescription = \"copies\"\n\
@@ -182,7 +184,7 @@ fn who_waits_for_one_that_waits_lies_down_too(backend: Backend) {
     let text = format!("{agents}{tool}");
     let config = Config::default().read(&text, Origin::User, folder.path()).unwrap();
     let clock = || stage.world.now;
-    let tools = Toolshed::new(&stage.world.ops, &config, folder.path().to_owned(), &clock);
+    let tools = ConfiguredTools::new(&stage.world.ops, &config, folder.path().to_owned(), &clock);
     let run = stage.start("Have it copied.");
     assert_eq!(drive(&stage, &tools, run), Outcome::Waiting, "{:?}", stage.told());
     assert_eq!(stage.show(run)["run"]["waitsFor"]["kind"], json!("delegations"));
@@ -192,10 +194,12 @@ fn who_waits_for_one_that_waits_lies_down_too(backend: Backend) {
     let once =
         json!({ "gateId": gate["id"], "decision": "resume", "response": { "allow": "once" } });
     stage.call("gate_answer", once).unwrap();
-    // The lease of who parked has ended.
+    // The lease of the suspended worker has ended.
     let ended = sql!("UPDATE delegations SET lease_until = 0");
     stage.world.ops.store().unwrap().write(|tx| tx.write(ended, &[])).unwrap();
-    let did = stage.crew(&|| false, |crew| Crew { outside: &tools, ..*crew }.errand("test"));
+    let did = stage.runtime(&|| false, |runtime| {
+        Runtime { outside: &tools, ..*runtime }.work_on_delegation("test")
+    });
     assert!(did.unwrap(), "{:?}", stage.told());
     assert_eq!(
         drive(&stage, &tools, run),

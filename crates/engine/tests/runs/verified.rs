@@ -1,10 +1,10 @@
-//! Where a report completes an item, the agent that keeps the plan cannot say it (F-7).
+//! If a worker's report completes an item, the agent that keeps the plan cannot complete it itself (F-7).
 
 use std::sync::{Arc, Mutex};
 
 use punchlist_core::driver::StopReason;
 use punchlist_engine::agent::Outcome;
-use punchlist_engine::model::{Cancel, Fault, Model, Reply, Request, Scripted, Told};
+use punchlist_engine::model::{Cancel, Fault, Model, Progress, Reply, Request, Scripted};
 use punchlist_testkit::{Backend, on_every_lasting_store};
 use serde_json::json;
 
@@ -52,12 +52,12 @@ impl Model for Watched {
         &self,
         request: &Request<'_>,
         cancel: &Cancel,
-        told: &mut dyn FnMut(Told<'_>),
+        observer: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Reply, Fault> {
         let names = request.tools.iter().map(|tool| tool.name.clone()).collect();
         let is_full = request.system.contains("## Task Planning & Execution");
         self.seen.lock().unwrap().push((is_full, names));
-        self.model.respond(request, cancel, told)
+        self.model.respond(request, cancel, observer)
     }
 }
 

@@ -1,10 +1,10 @@
-//! Waiting, and being woken: questions, pauses, words that come at the wrong moment.
+//! Waiting and being woken: questions, pauses, messages that come at a bad moment.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use punchlist_core::driver::StopReason;
 use punchlist_core::{Role, RunId};
-use punchlist_engine::agent::{Crew, Live, Outcome};
+use punchlist_engine::agent::{Live, Outcome, Runtime};
 use punchlist_store::sql;
 use punchlist_testkit::{Backend, on_every_lasting_store};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use crate::stage::Stage;
 on_every_lasting_store!(
     a_question_is_waited_for_and_costs_nothing,
     a_pause_outlives_messages_and_processes,
-    what_is_said_during_the_last_word_is_heard,
+    a_message_during_the_last_reply_is_answered,
     what_is_said_to_a_run_that_fails_is_answered_by_the_next,
     what_is_said_while_it_waits_resets_the_counts,
     a_question_of_the_session_keeps_its_runs,
@@ -35,7 +35,9 @@ pub(crate) fn drive_while(
             meanwhile();
         }
     };
-    stage.crew(&|| false, |crew| Crew { told: &told, ..*crew }.drive("test", run).unwrap())
+    stage.runtime(&|| false, |runtime| {
+        Runtime { observer: &told, ..*runtime }.drive("test", run).unwrap()
+    })
 }
 
 fn open_gate(stage: &Stage) -> Value {
@@ -77,7 +79,7 @@ text = "It is open."
     let shown = stage.show(run);
     assert_eq!(shown["run"]["state"], json!("waiting"));
     assert_eq!(shown["run"]["waitsFor"]["kind"], json!("gate"));
-    // Whoever tries again waits again.
+    // Executing it again only waits again.
     assert_eq!(stage.drive(run), Outcome::Waiting);
     let before = queued(&stage, "drive");
     let gate = open_gate(&stage)["id"].clone();
@@ -109,8 +111,8 @@ fn a_pause_outlives_messages_and_processes(backend: Backend) {
     assert_eq!(stage.drive(run), Outcome::Ended(StopReason::NoPlan));
 }
 
-/// S-19: the model had been asked already when somebody spoke: it is asked again.
-fn what_is_said_during_the_last_word_is_heard(backend: Backend) {
+/// S-19: a message that comes during a model call is answered by another call.
+fn a_message_during_the_last_reply_is_answered(backend: Backend) {
     let script = r#"
 [[steps]]
 text = "Blue it is."
@@ -151,7 +153,7 @@ fn what_is_said_to_a_run_that_fails_is_answered_by_the_next(backend: Backend) {
     assert_eq!(again["run"], Value::Null);
 }
 
-/// S-19: a word of a person gives the model all its continuations back.
+/// S-19: a message of a person resets the continuations.
 fn what_is_said_while_it_waits_resets_the_counts(backend: Backend) {
     let script = r#"
 [[steps]]
@@ -207,7 +209,7 @@ text = "Done."
     assert_eq!(stage.drive(run), Outcome::Ended(StopReason::Drained), "{:?}", stage.told());
 }
 
-/// S-27: nobody resumes a session that has ended, so nothing waits in it.
+/// S-27: an ended session cannot be resumed, so its waiting runs end.
 fn the_end_of_a_session_ends_what_waits_in_it(backend: Backend) {
     let stage = Stage::solo(backend, "[[steps]]\ncalls = [ { tool = \"list_todo\" } ]");
     let run = stage.start("Do it.");

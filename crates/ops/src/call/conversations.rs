@@ -1,15 +1,11 @@
 //! The calls on chats: who may read and write them, and what follows from what a person says.
 
-use punchlist_core::authority::{Action, Subject, may_any};
-use punchlist_core::command::{CancelTodo, Command, ReviseTodo};
-use punchlist_core::conversation::{Channel, Conversation, Message, MessageKind};
+use punchlist_core::conversation::{Conversation, Message, MessageKind};
 use punchlist_core::delegation::Delegate;
-use punchlist_core::gate::{AnswerGate, GateDecision};
-use punchlist_core::mission::answer::{self, Answer};
+use punchlist_core::mission::answer::{self, Heeded};
 use punchlist_core::run::RunState;
-use punchlist_core::{ConversationId, Gate, Refusal, Scope, TodoId};
+use punchlist_core::{ConversationId, Refusal, Scope, TodoId};
 use punchlist_store::rows::lists::{Lock, TodoKey};
-use serde_json::Value;
 
 use super::Call;
 use crate::Error;
@@ -64,75 +60,24 @@ impl Call<'_, '_> {
         conversation: &Conversation,
         text: &str,
     ) -> Result<Option<String>, Error> {
-        let Some(about) = conversation.about.as_ref() else { return Ok(None) };
-        let role = self.envelope.actor.role;
-        let person = may_any(role, Subject::Conversation, Action::Instruct);
-        if conversation.channel != Channel::Mission || !person {
+        let Some(about) = answer::asked_in(conversation, &self.envelope.actor, text) else {
             return Ok(None);
-        }
-        let Some((_, said)) = answer::parse(text) else { return Ok(None) };
+        };
         let open = self.tx.open_escalations(conversation.project_id, &about.mission_slug)?;
-        if open.is_empty() {
-            return Ok(None);
-        }
         let mut titles = Vec::new();
         for gate in &open {
             let brief = gate.todo_id.map(|id| self.tx.brief(id)).transpose()?.flatten();
             titles.push(brief.map(|brief| brief.title).unwrap_or_default());
         }
         let names: Vec<&str> = titles.iter().map(String::as_str).collect();
-        let gate = match answer::meant(&said, &names) {
-            Ok(at) => &open[at],
-            Err(candidates) => {
-                let asked = format!("Which one? Name it: {}.", candidates.join("; "));
-                return Ok(Some(asked));
+        match answer::heed(text, &names) {
+            Heeded::Nothing => Ok(None),
+            Heeded::Unclear(asked) => Ok(Some(asked)),
+            Heeded::Answer { at, answer, reply } => {
+                self.answer_gate(&open[at].id.to_string(), &answer, None)?;
+                Ok(Some(reply))
             }
-        };
-        let response = Some(Value::String(text.trim().to_owned()));
-        let command = AnswerGate::plain(GateDecision::Resume, response);
-        self.answer_gate(&gate.id.to_string(), &command, None)?;
-        let todo = gate.todo_id.map(|id| self.tx.brief(id)).transpose()?.flatten();
-        let title = todo.map(|todo| todo.title).unwrap_or_default();
-        Ok(Some(match answer::parse(text) {
-            Some((Answer::Extend(deadline), _)) => format!("Extended to {deadline}: {title}"),
-            _ => format!("Cancelled: {title}"),
-        }))
-    }
-
-    /// What an answer to an escalation does to its item. An answer that says neither is refused; to
-    /// refuse the question leaves the item as it is.
-    pub(super) fn act_on_answer(&mut self, gate: &Gate, command: &AnswerGate) -> Result<(), Error> {
-        let (GateDecision::Resume, Some(todo_id)) = (command.decision, gate.todo_id) else {
-            return Ok(());
-        };
-        let text = match &command.response {
-            Some(Value::String(text)) => text.clone(),
-            Some(Value::Object(fields)) => match fields.get("extend") {
-                Some(Value::String(date)) => format!("extend to {date}"),
-                _ if fields.contains_key("cancel") => "cancel".to_owned(),
-                _ => String::new(),
-            },
-            _ => String::new(),
-        };
-        let Some((said, _)) = answer::parse(&text) else {
-            let fault = format!("answer with {}", answer::SPELLING);
-            return Err(Refusal::BadResponse { faults: vec![fault] }.into());
-        };
-        let (mut list, todo_id) = self.todo(&todo_id.to_string())?;
-        let reason = Some(format!("answered: {}", text.trim()));
-        let command: Command = match said {
-            Answer::Cancel => CancelTodo { todo_id, outcome: reason }.into(),
-            Answer::Extend(deadline) => ReviseTodo {
-                todo_id,
-                title: None,
-                priority: None,
-                position: None,
-                deadline: Some(deadline),
-                reason,
-            }
-            .into(),
-        };
-        self.decide(&mut list, command).map(|_| ())
+        }
     }
 
     /// Locks the mission an item belongs to, if it belongs to one, before what hangs on it.

@@ -1,14 +1,10 @@
 //! One cycle of a mission, whole, in one transaction: of many who try, one has the mission's row.
 
-use punchlist_core::conversation::{MessageKind, SYNTHETIC, Speaker};
-use punchlist_core::event::{TodoCancelled, TodoDemoted, TodoEscalated};
+use punchlist_core::follow::Then;
+use punchlist_core::follow::mission::{self as follow, Told};
 use punchlist_core::metric::{self, TREND_READINGS};
-use punchlist_core::mission::{
-    Escalate, Measured, Pillar, RunCycle, Shared, Standing, called_off, planning, warning,
-};
-use punchlist_core::{
-    ConversationId, Event, Mission, Place, ProjectId, Scope, Snapshot, Status, Todo, TodoId,
-};
+use punchlist_core::mission::{Escalate, Measured, Pillar, RunCycle, Shared, planning};
+use punchlist_core::{Mission, Place, Scope, Snapshot, Status, Todo, TodoId};
 use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
 use punchlist_store::rows::mission_todos::WantedTodos;
@@ -25,22 +21,20 @@ impl Call<'_, '_> {
     pub(crate) fn run_cycle(&mut self, slug: &str, if_due: bool) -> Result<Output, Error> {
         let mission = self.mission(slug, Lock::Row)?;
         self.reach(&Place::mission(&mission.slug))?;
-        let (actor, now) = (self.envelope.actor.clone(), self.envelope.now);
-        let decided = RunCycle { if_due }.decide(&mission, &actor, now);
-        let decided = decided.map_err(|r| self.refuse(mission.project_id, &mission.id, r))?;
+        let aggregate = (mission.project_id, &mission.id as _);
+        let decided = self.decided(&RunCycle { if_due }, &mission, aggregate)?;
         let next_cycle_at = mission.next_cycle_at;
         let Some(decision) = decided else {
             return Ok(Output { next_cycle_at, ..Output::default() });
         };
         let mut output = Output { ran: true, ..Output::default() };
-        let going = |pillar: &&Pillar| pillar.status == Standing::Active;
-        for pillar in mission.pillars.iter().filter(going) {
+        for pillar in mission.pillars_at_work() {
             self.sweep(&mission, pillar, &mut output)?;
         }
         let open = self.open_todos(&mission)?;
         let claimed = open.iter().filter(|(_, todo)| todo.claim.is_some());
         output.review_queue = claimed.map(|(_, todo)| todo.title.clone()).collect();
-        for pillar in mission.pillars.iter().filter(going) {
+        for pillar in mission.pillars_at_work() {
             self.ask_to_plan(&mission, pillar, &open)?;
             output.planned.push(pillar.slug.clone());
         }
@@ -65,35 +59,19 @@ impl Call<'_, '_> {
             let past = self.tx.settled_until(list.list.id, until, ARCHIVED_AT_ONCE)?;
             list.todos.extend(past.into_iter().map(|todo| (todo.id, todo)));
         }
-        // The words of an escalation tell where the item stood before it was put back.
         let before = list.clone();
         let decision = self.decide(&mut list, sweep)?;
-        let titled =
-            |id: TodoId| before.todo(id).map(|todo| todo.title.clone()).unwrap_or_default();
-        for event in &decision.events {
-            match event {
-                Event::TodoEscalated(TodoEscalated { todo_id, .. }) => {
-                    let settled = list.todo(*todo_id).is_some_and(|todo| todo.status.is_settled());
-                    match before.todo(*todo_id) {
-                        // There is nothing left to ask.
-                        Some(todo) if settled => {
-                            let (chat, text) = (mission.conversation_id, called_off(todo));
-                            self.write_synthetic(mission.project_id, chat, &text)?;
-                        }
-                        _ => self.escalate(mission, pillar, &before, *todo_id)?,
-                    }
-                    output.escalated.push(titled(*todo_id));
-                }
-                Event::TodoDemoted(TodoDemoted { todo_id, .. }) => {
-                    output.demoted.push(titled(*todo_id));
-                }
-                Event::TodoCancelled(TodoCancelled { todo_id, .. }) => {
-                    output.cancelled.push(titled(*todo_id));
-                }
-                Event::TodoArchived(_) => output.archived += 1,
-                _ => {}
+        let swept = follow::swept(&before, &list, &decision, mission.conversation_id);
+        for told in swept.told {
+            match told {
+                Told::Asked(id) => self.escalate(mission, pillar, &before, id)?,
+                Told::Said(then) => self.then(mission.project_id, [then])?,
             }
         }
+        output.escalated.extend(swept.escalated);
+        output.demoted.extend(swept.demoted);
+        output.cancelled.extend(swept.cancelled);
+        output.archived += swept.archived;
         Ok(())
     }
 
@@ -106,21 +84,14 @@ impl Call<'_, '_> {
         todo_id: TodoId,
     ) -> Result<(), Error> {
         let Some(todo) = list.todo(todo_id).cloned() else { return Ok(()) };
-        let (actor, now, project_id) =
-            (self.envelope.actor.clone(), self.envelope.now, mission.project_id);
-        let ask =
-            Escalate { project_id, todo: &todo, mission: &mission.slug, pillar: &pillar.slug };
-        let decision = ask.decide(&actor, now, &mut self.ids);
-        for old in self.tx.open_gates_about(project_id, todo_id)? {
-            let decision = old.supersede(&actor);
-            self.record_gate(project_id, Some(old), &decision)?;
-        }
+        let project_id = mission.project_id;
+        let ask = Escalate { mission: mission.slug.clone(), pillar: pillar.slug.clone() };
+        let decision = self.decided(&ask, (project_id, &todo), (project_id, &mission.id))?;
+        let actor = Box::new(self.envelope.actor.clone());
+        self.then(project_id, [Then::CloseQuestions { actor, todo_id }])?;
         let gate = self.record_gate(project_id, None, &decision)?;
-        self.write_synthetic(project_id, mission.conversation_id, &gate.text)?;
-        if todo.status == Status::InProgress && todo.claim.is_none() {
-            self.write_synthetic(project_id, pillar.todos_conversation_id, &warning(&todo))?;
-        }
-        Ok(())
+        let then = follow::escalated(&todo, &gate.text, mission.conversation_id, pillar);
+        self.then(project_id, then)
     }
 
     /// Writes the planning prompt into the chat of a pillar (M-65).
@@ -155,26 +126,7 @@ impl Call<'_, '_> {
         let counts = (counts.active.unsigned_abs(), counts.backlog.unsigned_abs());
         let now = self.envelope.now;
         let text = planning(mission, pillar, &metrics, &own, &shared, counts, now);
-        self.write_synthetic(mission.project_id, pillar.conversation_id, &text)?;
-        match self.tx.conversation(mission.project_id, pillar.conversation_id)? {
-            Some(chat) => self.call_upon(&chat),
-            None => Ok(()),
-        }
-    }
-
-    fn write_synthetic(
-        &mut self,
-        project: ProjectId,
-        conversation: ConversationId,
-        text: &str,
-    ) -> Result<(), Error> {
-        let said = (Speaker::User, MessageKind::Synthetic);
-        let text = if text.starts_with('#') {
-            format!("{SYNTHETIC}\n\n{text}")
-        } else {
-            format!("{SYNTHETIC} {text}")
-        };
-        self.post(project, conversation, said, text).map(|_| ())
+        self.then(mission.project_id, follow::asked_to_plan(pillar, &text))
     }
 
     /// The open items of a mission, each with the slug of its pillar, the oldest first.

@@ -1,21 +1,15 @@
 //! The calls on delegations: queued, taken by lease, reported on, and what a report proposes.
 
-use punchlist_core::authority::{Action, Subject, may_ever_on};
-use punchlist_core::command::{AdoptTodos, ClaimTodo, CompleteTodo, HoldTodo, NewTodo, UnholdTodo};
-use punchlist_core::conversation::{MessageKind, Speaker};
+use punchlist_core::command::{AdoptTodos, NewTodo};
 use punchlist_core::delegation::{
-    BuryDelegation, CancelDelegation, DecideProposal, Delegate, DelegationState,
-    HeartbeatDelegation, Mode, ProposalDecision, ProposedItem, Report, ReportDelegation, Review,
-    TakeDelegation, has_died,
+    BuryDelegation, CancelDelegation, DecideProposal, Delegate, HeartbeatDelegation,
+    ProposalDecision, Report, ReportDelegation, TakeDelegation, has_died,
 };
-use punchlist_core::driver::Trigger;
-use punchlist_core::mission::order;
-use punchlist_core::run::Completion;
-use punchlist_core::text::{Body, Title};
-use punchlist_core::todo::HoldKind;
+use punchlist_core::follow::delegation::{self as follow, Reported};
+use punchlist_core::mission::order_with;
+use punchlist_core::text::Body;
 use punchlist_core::{
-    Actor, AgentPath, Decision, Delegation, DelegationId, Lease, ListKind, ProjectId, Refusal,
-    Role, Session, TodoId,
+    Actor, Decision, Delegation, DelegationId, Lease, ProjectId, Refusal, Session, TodoId,
 };
 use punchlist_store::rows::delegations::{Held, WantedDelegations};
 use punchlist_store::rows::lists::{Lock, TodoKey};
@@ -28,31 +22,16 @@ impl Call<'_, '_> {
     pub(crate) fn delegate(&mut self, command: &Delegate) -> Result<Delegation, Error> {
         let project = self.ensure_project()?;
         let session = self.session_to_delegate_in()?;
-        let (actor, now) = (self.envelope.actor.clone(), self.envelope.now);
-        let decided = command.decide(project, session.as_ref(), &actor, now, &mut self.ids);
-        let decision = decided.map_err(|refused| self.refuse(project, &project, refused))?;
+        let decision = self.decided(command, (project, session.as_ref()), (project, &project))?;
         let delegation = self.record_delegation(project, None, &decision)?;
-        self.try_again(&delegation)?;
-        if let Some(conversation) = delegation.conversation_id {
-            // The order stands in the chat it is worked in (M-49).
-            let said = (Speaker::Assistant, MessageKind::Text);
-            self.post(project, conversation, said, delegation.mission.clone())?;
+        if let Some(todo) = delegation.todo_id {
+            let (mut list, todo_id) = self.todo(&todo.to_string())?;
+            if let Some(then) = list.todo(todo_id).and_then(follow::tried_again) {
+                self.change(&mut list, then)?;
+            }
         }
+        self.then(project, follow::handed_on(&delegation))?;
         Ok(delegation)
-    }
-
-    /// An item that is held because its delegation failed goes on when it is handed on again.
-    fn try_again(&mut self, delegation: &Delegation) -> Result<(), Error> {
-        let Some(todo) = delegation.todo_id else { return Ok(()) };
-        let (mut list, todo_id) = self.todo(&todo.to_string())?;
-        let hold = list.todo(todo_id).and_then(|todo| todo.hold.as_deref());
-        if hold.is_none_or(|hold| hold.kind != HoldKind::Failed) {
-            return Ok(());
-        }
-        match self.decide_as(&system(), &mut list, &UnholdTodo { todo_id }.into()) {
-            Ok(_) | Err(Error::Refused(_)) => Ok(()),
-            Err(error) => Err(error),
-        }
     }
 
     /// The order for an item: what it says of itself, then the caller's words (M-49).
@@ -62,63 +41,36 @@ impl Call<'_, '_> {
             return Ok(words.clone());
         };
         let Some(item) = self.tx.todo(list.id, id)? else { return Ok(words.clone()) };
-        let order = order(&item);
-        if words.as_str().contains(order.as_str()) {
-            return Ok(words.clone());
-        }
-        // What is too long together is still said by the caller.
-        Ok(Body::new(&format!("{order}\n\n{}", words.as_str())).unwrap_or_else(|_| words.clone()))
+        Ok(order_with(&item, words))
     }
 
-    /// The session the caller delegates in. Sessions are root's: a lead or an owner that names one
-    /// would hand work to somebody else's agent.
+    /// The session the caller delegates in.
     fn session_to_delegate_in(&mut self) -> Result<Option<Session>, Error> {
-        let role = self.envelope.actor.role;
-        if may_ever_on(role, Subject::Session, Action::View) {
-            return self.session(Lock::No);
-        }
-        match &self.envelope.context.session {
-            Some(_) => Err(Refusal::MayNotDelegate { role }.into()),
-            None => Ok(None),
+        let envelope = self.envelope;
+        match follow::in_own_session(&envelope.actor, envelope.context.session.is_some())? {
+            true => self.session(Lock::No),
+            false => Ok(None),
         }
     }
 
-    /// A report, or an error, lands in the chat the work was handed out in, and what was done waits
-    /// for its reviewer (M-60, M-62). A failure settles nothing (F-8).
-    fn land(&mut self, delegation: &Delegation) -> Result<(), Error> {
-        let Some(conversation) = delegation.conversation_id else { return Ok(()) };
-        let title = match delegation.todo_id {
+    /// Does what follows from a report, or from the death of the last worker.
+    fn after_report(&mut self, delegation: &Delegation) -> Result<(), Error> {
+        let project = delegation.project_id;
+        let title = match delegation.todo_id.filter(|_| delegation.conversation_id.is_some()) {
             Some(id) => self.tx.brief(id)?.map(|brief| brief.title),
             None => None,
         };
-        let text = delegation.report_text(title.as_deref());
-        let said = (Speaker::Assistant, MessageKind::Report);
-        self.post(delegation.project_id, conversation, said, text)?;
-        // Whoever leads reads it in the chat (M-61), unless it waits for it on the spot.
-        if delegation.mode == Mode::Async
-            && delegation.state.is_over()
-            && let Some(chat) = self.tx.conversation(delegation.project_id, conversation)?
-        {
-            self.call_upon(&chat)?;
+        let (mut run, mut list) = (None, None);
+        if let (Some(todo), Some(id)) = (follow::completes(delegation), delegation.run_id) {
+            run = self.tx.run(project, id, Lock::No)?.map(|(run, _)| run);
+            list = self.tx.list_of(project, TodoKey::Id(todo))?.map(|(list, _)| list.kind());
         }
-        let (Some(todo_id), DelegationState::Returned) = (delegation.todo_id, delegation.state)
-        else {
-            return Ok(());
-        };
-        let (mut list, todo_id) = self.todo(&todo_id.to_string())?;
-        let mut actor = system();
-        actor.principal.clone_from(&self.envelope.actor.principal);
-        let outcome = delegation.result.clone();
-        let claim = ClaimTodo { todo_id, outcome, evidence: Vec::new(), clock: None }.into();
-        match self.decide_as(&actor, &mut list, &claim) {
-            // What cannot be claimed (settled meanwhile, evidence wanted) has still been reported.
-            Ok(_) | Err(Error::Refused(_)) => Ok(()),
-            Err(error) => Err(error),
-        }
+        let by = &self.envelope.actor;
+        let on = Reported { by, title: title.as_deref(), run: run.as_ref(), list };
+        self.then(project, follow::reported(delegation, &on))
     }
 
-    /// Hands work that was returned to the agent of ours that did it, with what is missing (M-51).
-    /// Whoever has workers of its own hands it on itself.
+    /// Hands returned work to the agent of ours that did it. False: no agent of ours did.
     pub(super) fn hand_back(
         &mut self,
         project: ProjectId,
@@ -128,25 +80,14 @@ impl Call<'_, '_> {
         let wanted = WantedDelegations { todo: Some(todo), ..WantedDelegations::default() };
         let found = self.tx.delegations(project, &wanted, i64::MAX)?;
         let last = found.into_iter().map(|(delegation, _)| delegation).next_back();
-        let returned = last.filter(|last| last.state == DelegationState::Returned);
-        let Some(done) = returned else { return Ok(false) };
-        if self.tx.run_of_delegation(done.id)?.is_none() {
-            return Ok(false);
-        }
-        let (Ok(kind), Ok(mission)) = (Title::new(&done.kind), Body::new(feedback)) else {
-            return Ok(false);
+        let is_ours = match &last {
+            Some(last) => self.tx.run_of_delegation(last.id)?.is_some(),
+            None => false,
         };
-        self.delegate(&Delegate {
-            kind,
-            mission,
-            rationale: None,
-            mode: Mode::Async,
-            review: done.review,
-            todo_id: Some(todo),
-            conversation_id: done.conversation_id,
-            run_id: None,
-        })?;
-        Ok(true)
+        match follow::hand_back(last.as_ref(), is_ours, todo, feedback) {
+            Some(order) => self.delegate(&order).map(|_| true),
+            None => Ok(false),
+        }
     }
 
     /// Stops whoever works on an item that is not to be done any more.
@@ -172,14 +113,9 @@ impl Call<'_, '_> {
     ) -> Result<(), Error> {
         // Somebody may be taking it at this moment.
         let held = self.tx.delegation(project, id, Lock::Row)?;
-        let Some((delegation, _)) = held.filter(|(held, _)| !held.state.is_over()) else {
-            return Ok(());
-        };
-        let mut actor = system();
-        actor.agent = delegation.parent_agent.clone();
-        let decided =
-            CancelDelegation { reason: Body::new(reason).ok() }.decide(&delegation, &actor);
-        let decision = decided.map_err(|r| self.refuse(project, &delegation.id, r))?;
+        let Some((delegation, _)) = held else { return Ok(()) };
+        let Some((actor, cancel)) = follow::call_off(&delegation, reason) else { return Ok(()) };
+        let decision = self.decided_by(&actor, &cancel, &delegation, (project, &id))?;
         let delegation = self.record_delegation(project, Some(delegation), &decision)?;
         self.stop_worker(&delegation)
     }
@@ -187,71 +123,8 @@ impl Call<'_, '_> {
     /// Ends the run of whoever works on a delegation that is not wanted any more, and tells whoever
     /// waits for it.
     fn stop_worker(&mut self, delegation: &Delegation) -> Result<(), Error> {
-        let project = delegation.project_id;
-        if let Some(run) = self.tx.run_of_delegation(delegation.id)?.filter(|run| !run.is_over()) {
-            let (named, mut actor) = (run.id.to_string(), system());
-            actor.agent = run.agent;
-            self.cancel_run_as(&actor, &named, "the work was called off")?;
-        }
-        self.wake_caller(project, delegation)
-    }
-
-    /// Tells the run that handed work on what came of it.
-    fn wake_caller(&mut self, project: ProjectId, delegation: &Delegation) -> Result<(), Error> {
-        let Some(run) = delegation.run_id.filter(|_| delegation.state.is_over()) else {
-            return Ok(());
-        };
-        // Who waits for it on the spot has it as the result of its call.
-        let news = match delegation.mode {
-            Mode::Async => Some(delegation.news()),
-            Mode::Sync => None,
-        };
-        self.wake_run(project, run, Trigger::DelegationReturned, news.as_deref())?;
-        Ok(())
-    }
-
-    /// Where the report is what completes an item of a turn's plan, it does (F-7).
-    fn complete_item_of(&mut self, delegation: &Delegation) -> Result<(), Error> {
-        let (Some(todo), Some(run), DelegationState::Returned) =
-            (delegation.todo_id, delegation.run_id, delegation.state)
-        else {
-            return Ok(());
-        };
-        let run = self.tx.run(delegation.project_id, run, Lock::No)?.map(|(run, _)| run);
-        let Some(run) = run.filter(|run| run.settings.completion == Completion::Verified) else {
-            return Ok(());
-        };
-        let (mut list, todo_id) = self.todo(&todo.to_string())?;
-        if list.list.kind() != ListKind::Turn {
-            return Ok(());
-        }
-        let outcome = delegation.result.clone();
-        let command =
-            CompleteTodo { todo_id, outcome, evidence: Vec::new(), metrics_impacted: Vec::new() }
-                .into();
-        match self.decide_as(&run.actor(), &mut list, &command) {
-            Ok(_) | Err(Error::Refused(_)) => Ok(()),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// An item whose delegation failed for good is held with the reason (S-25): nobody works on it
-    /// any more. It is never settled by that (F-8).
-    fn hold_item_of(&mut self, delegation: &Delegation) -> Result<(), Error> {
-        let (Some(todo), DelegationState::Failed) = (delegation.todo_id, delegation.state) else {
-            return Ok(());
-        };
-        let (mut list, todo_id) = self.todo(&todo.to_string())?;
-        let error = delegation.error.as_deref().unwrap_or_default();
-        let error: String = error.chars().take(300).collect();
-        let Ok(reason) = Body::new(&format!("{} failed: {error}", delegation.kind)) else {
-            return Ok(());
-        };
-        let command = HoldTodo { todo_id, kind: HoldKind::Failed, reason, until: None }.into();
-        match self.decide_as(&system(), &mut list, &command) {
-            Ok(_) | Err(Error::Refused(_)) => Ok(()),
-            Err(error) => Err(error),
-        }
+        let run = self.tx.run_of_delegation(delegation.id)?;
+        self.then(delegation.project_id, follow::called_off(delegation, run.as_ref()))
     }
 
     /// The delegation of an id; one that is not there is a refusal.
@@ -308,11 +181,9 @@ impl Call<'_, '_> {
                 None => continue,
             }
         };
-        let actor = self.envelope.actor.clone();
         let take = TakeDelegation { lease_s, clock };
-        let decided = take.decide(&delegation, lease.as_ref(), &actor);
         let (decision, lease) =
-            decided.map_err(|refused| self.refuse(project, &delegation.id, refused))?;
+            self.decided(&take, (&delegation, lease.as_ref()), (project, &delegation.id))?;
         let delegation = self.record_delegation(project, Some(delegation), &decision)?;
         self.tx.put_delegation_lease(delegation.id, &lease)?;
         Ok(Some((delegation, lease)))
@@ -327,15 +198,14 @@ impl Call<'_, '_> {
     ) -> Result<Option<Delegation>, Error> {
         let (id, project) = (delegation.id, delegation.project_id);
         let run = self.tx.run_of_delegation(id)?.filter(|run| !run.is_over());
-        let buried = BuryDelegation.decide(&delegation, lease, run.as_ref());
+        let on = (&delegation, lease, run.as_ref());
+        let buried = self.decided(&BuryDelegation, on, (project, &id))?;
         if let Some(run) = run {
             self.after_death(run)?;
         }
         let Some(decision) = buried else { return Ok(Some(delegation)) };
         let delegation = self.record_delegation(project, Some(delegation), &decision)?;
-        self.land(&delegation)?;
-        self.hold_item_of(&delegation)?;
-        self.wake_caller(project, &delegation)?;
+        self.after_report(&delegation)?;
         Ok(None)
     }
 
@@ -349,23 +219,15 @@ impl Call<'_, '_> {
         let (delegation, lease) = self.delegation_behind_its_issue(named)?;
         let (project, clock) = (delegation.project_id, self.tx.clock()?);
         let command = ReportDelegation { report, epoch, clock };
-        let decided = command.decide(&delegation, lease.as_ref(), &self.envelope.actor);
-        let (decision, lease) =
-            decided.map_err(|refused| self.refuse(project, &delegation.id, refused))?;
         let id = delegation.id;
+        let (decision, lease) =
+            self.decided(&command, (&delegation, lease.as_ref()), (project, &id))?;
         let delegation = self.record_delegation(project, Some(delegation), &decision)?;
         self.tx.put_delegation_lease(id, &lease)?;
-        self.land(&delegation)?;
-        self.hold_item_of(&delegation)?;
-        self.complete_item_of(&delegation)?;
-        self.wake_caller(project, &delegation)?;
-        if delegation.proposal.is_some()
-            && delegation.review == Review::Auto
-            && delegation.issue_id.is_some()
-        {
-            let decision = ProposalDecision::Accept;
-            let (delegation, _) =
-                self.adopt(delegation, &system(), &DecideProposal { decision, items: None })?;
+        self.after_report(&delegation)?;
+        if follow::adopts_at_once(&delegation) {
+            let accept = DecideProposal { decision: ProposalDecision::Accept, items: None };
+            let (delegation, _) = self.adopt(delegation, &Actor::system(), &accept)?;
             return Ok(delegation);
         }
         Ok(delegation)
@@ -381,8 +243,8 @@ impl Call<'_, '_> {
         let (delegation, lease) = self.delegation(named, Lock::Row)?;
         let (project, clock) = (delegation.project_id, self.tx.clock()?);
         let command = HeartbeatDelegation { epoch, lease_s, clock };
-        let decided = command.decide(&delegation, lease.as_ref(), &self.envelope.actor);
-        let lease = decided.map_err(|refused| self.refuse(project, &delegation.id, refused))?;
+        let id = delegation.id;
+        let lease = self.decided(&command, (&delegation, lease.as_ref()), (project, &id))?;
         self.tx.put_delegation_lease(delegation.id, &lease)?;
         Ok(lease)
     }
@@ -393,9 +255,8 @@ impl Call<'_, '_> {
         command: &CancelDelegation,
     ) -> Result<Delegation, Error> {
         let (delegation, _) = self.delegation(named, Lock::Row)?;
-        let (actor, project) = (self.envelope.actor.clone(), delegation.project_id);
-        let decided = command.decide(&delegation, &actor);
-        let decision = decided.map_err(|refused| self.refuse(project, &delegation.id, refused))?;
+        let project = delegation.project_id;
+        let decision = self.decided(command, &delegation, (project, &delegation.id))?;
         let delegation = self.record_delegation(project, Some(delegation), &decision)?;
         self.stop_worker(&delegation)?;
         Ok(delegation)
@@ -419,9 +280,8 @@ impl Call<'_, '_> {
         command: &DecideProposal,
     ) -> Result<(Delegation, Vec<String>), Error> {
         let project = delegation.project_id;
-        let decided = command.decide(&delegation, actor);
         let (decision, items) =
-            decided.map_err(|refused| self.refuse(project, &delegation.id, refused))?;
+            self.decided_by(actor, command, &delegation, (project, &delegation.id))?;
         let (issue_id, origin_agent) = (delegation.issue_id, delegation.agent.clone());
         let delegation = self.record_delegation(project, Some(delegation), &decision)?;
         if items.is_empty() {
@@ -433,7 +293,7 @@ impl Call<'_, '_> {
         };
         let issue = issue.ok_or_else(|| Error::from(Refusal::NoChecklist))?;
         let mut checklist = self.open_checklist(&issue)?;
-        let items = items.into_iter().map(new_todo).collect();
+        let items = items.into_iter().map(NewTodo::from).collect();
         let command = AdoptTodos { items, origin_agent }.into();
         let decision = self.decide_as(actor, &mut checklist, &command)?;
         let skipped = decision.warnings.iter().map(ToString::to_string).collect();
@@ -450,13 +310,4 @@ impl Call<'_, '_> {
         self.tx.record_delegation(&mut state, decision, &stamp)?;
         state.ok_or_else(|| Error::Internal { detail: "a decision left no delegation".into() })
     }
-}
-
-fn new_todo(item: ProposedItem) -> NewTodo {
-    NewTodo { kind: item.kind, phase: item.phase, ..NewTodo::titled(item.content) }
-}
-
-/// Acts by policy alone.
-pub(super) fn system() -> Actor {
-    Actor::new(Role::System, AgentPath::primary())
 }

@@ -1,16 +1,15 @@
 //! The driver at work: what it looks at, what follows from its verdict, and the words it leaves.
 
-use punchlist_core::authority::{Action, may_ever};
-use punchlist_core::command::{HoldTodo, StartTodo};
-use punchlist_core::conversation::{Channel, MessageKind, SYNTHETIC, Speaker};
+use punchlist_core::command::StartTodo;
+use punchlist_core::conversation::{MessageKind, SYNTHETIC, Speaker};
 use punchlist_core::driver::{self, Facts, Trigger, Verdict, Ways, Work};
 use punchlist_core::effect::Effect;
+use punchlist_core::follow::mission::planned;
+use punchlist_core::follow::run as follow;
 use punchlist_core::mission;
 use punchlist_core::run::DriveRun;
 use punchlist_core::session::SessionState;
-use punchlist_core::text::Body;
-use punchlist_core::todo::HoldKind;
-use punchlist_core::{ListKind, Role, Run, Scope, Session, Snapshot, Status, TodoId};
+use punchlist_core::{Run, Session, Snapshot, TodoId};
 use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
 
@@ -77,34 +76,26 @@ impl Call<'_, '_> {
             work: &work,
             now,
         };
-        let driven = DriveRun { facts: &facts, detail, code }.decide(&run);
-        let driven = driven.map_err(|refused| self.refuse(project, &run.id, refused))?;
+        let ask = DriveRun { detail: detail.map(str::to_owned), code: code.map(str::to_owned) };
+        let driven = self.decided(&ask, (&run, &facts), (project, &run.id))?;
         let run = self.record_run(project, Some(run), &driven.decision)?;
-        let mut said = None;
         match &driven.verdict {
-            Verdict::Continue { todo, prompted } => {
-                if let Some(id) = todo {
-                    self.hand_out(&run, &work, &mut lists, *id)?;
-                }
-                if *prompted {
-                    let template = run.settings.continuation.as_deref();
-                    said = Some(driver::continuation(&work, template, ways));
-                } else if matches!(trigger, Trigger::Stopped(_) | Trigger::Tick) {
-                    said = Some(driver::UNHEARD.to_owned());
+            Verdict::Continue { todo: Some(id), .. } => {
+                if let Some(start) = follow::hand_out(&work, &lists, *id) {
+                    self.hand_out(&run, &mut lists, start)?;
                 }
             }
-            Verdict::Wait(_) => {}
-            Verdict::Stop(reason) => {
-                let budget = &run.settings.budget;
-                let made = (run.counters.continuations, budget.max_continuations);
-                said = driver::incomplete(&lists, *reason, made);
+            Verdict::Continue { .. } | Verdict::Wait(_) => {}
+            Verdict::Stop(_) => {
                 self.after_planning(&run)?;
-                self.leave_unanswered(&run)?;
+                self.then(project, follow::unanswered(&run))?;
                 // Who was spoken to meanwhile need not wait any longer.
                 let (conversation_id, role) = (run.conversation_id, run.role);
                 self.tx.hasten(&Effect::Answer { conversation_id, role })?;
             }
         }
+        let on = (&driven.verdict, trigger);
+        let said = follow::words(on, &run, (&work, &lists), ways);
         let said = said.map(|text| self.say(&run, &text)).transpose()?;
         let scene = match driven.verdict {
             Verdict::Continue { .. } => Some(self.scene(&run, lists)?),
@@ -125,64 +116,32 @@ impl Call<'_, '_> {
         Ok(Scene { context: driver::context(&lists, &run.counters, now), has_open })
     }
 
-    /// What was said while a run failed, and nobody has seen, is answered by the next one.
-    fn leave_unanswered(&mut self, run: &Run) -> Result<(), Error> {
-        if !run.owes_an_answer() || run.delegation_id.is_some() {
-            return Ok(());
-        }
-        match self.tx.conversation(run.project_id, run.conversation_id)? {
-            Some(chat) => self.call_upon(&chat),
-            None => Ok(()),
-        }
-    }
-
-    /// The owner of a pillar has planned: whoever leads the mission hears of it (M-84).
+    /// The owner of a pillar may have planned: then whoever leads the mission hears of it.
     fn after_planning(&mut self, run: &Run) -> Result<(), Error> {
-        let (Role::Owner, Some(slug), Some(pillar)) = (run.role, &run.mission, &run.pillar) else {
-            return Ok(());
-        };
+        let Some((slug, pillar)) = follow::owned_pillar(run) else { return Ok(()) };
         let project = run.project_id;
-        let planned = self.tx.conversation(project, run.conversation_id)?;
-        if planned.is_none_or(|chat| chat.channel != Channel::Pillar) {
+        let chat = self.tx.conversation(project, run.conversation_id)?;
+        if !chat.as_ref().is_some_and(follow::is_planning) {
             return Ok(());
         }
         let Some(mission) = self.tx.mission(project, slug, Lock::No)? else { return Ok(()) };
         let counts = self.counts(&mission, pillar)?;
         let open = self.open_todos(&mission)?;
         let own = open.iter().filter(|(of, _)| of == pillar).map(|(_, todo)| todo);
-        let text = mission::planned(&mission, pillar, (counts.active, counts.backlog), own);
-        let said = (Speaker::User, MessageKind::Synthetic);
-        let text = format!("{SYNTHETIC} {text}");
-        self.post(project, mission.conversation_id, said, text)?;
-        match self.tx.conversation(project, mission.conversation_id)? {
-            Some(chat) => self.call_upon(&chat),
-            None => Ok(()),
-        }
+        let report = mission::planned(&mission, pillar, (counts.active, counts.backlog), own);
+        self.then(project, planned(mission.conversation_id, &report))
     }
 
-    /// The driver marks the item it hands out (Q-T1), where only one is in progress at a time.
+    /// Starts the item that is handed out. One that this agent may not start is worked on all the
+    /// same.
     fn hand_out(
         &mut self,
         run: &Run,
-        work: &Work,
         lists: &mut [Snapshot],
-        todo_id: TodoId,
+        start: StartTodo,
     ) -> Result<(), Error> {
-        let Some(next) = work.next.as_ref().filter(|next| {
-            next.id == todo_id && matches!(next.list, ListKind::Turn | ListKind::Session)
-        }) else {
-            return Ok(());
-        };
-        let under_way = lists
-            .iter()
-            .filter(|list| list.todos.contains_key(&todo_id))
-            .any(|list| list.todos.values().any(|todo| todo.status == Status::InProgress));
-        if next.status != Status::Pending || under_way {
-            return Ok(());
-        }
-        let (mut list, todo_id) = self.todo(&todo_id.to_string())?;
-        let command = StartTodo { todo_id, reason: None }.into();
-        match self.decide_as(&run.actor(), &mut list, &command) {
+        let (mut list, _) = self.todo(&start.todo_id.to_string())?;
+        match self.decide_as(&run.actor(), &mut list, &start.into()) {
             Ok(_) => {
                 let is_it = |old: &&mut Snapshot| old.list.id == list.list.id;
                 if let Some(old) = lists.iter_mut().find(is_it) {
@@ -190,13 +149,12 @@ impl Call<'_, '_> {
                 }
                 Ok(())
             }
-            // An item this agent may not start is worked on all the same.
             Err(Error::Refused(_)) => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    /// Holds an item whose tools fail; others go on (S-25, D-19).
+    /// Holds an item whose tools fail. None: it is not held.
     pub(super) fn hold_failed(
         &mut self,
         run: &Run,
@@ -204,15 +162,11 @@ impl Call<'_, '_> {
         error: &str,
     ) -> Result<Option<TodoId>, Error> {
         let (mut list, todo_id) = self.todo(&todo_id.to_string())?;
-        let title = list.todo(todo_id).map(|todo| todo.title.clone()).unwrap_or_default();
-        let why: String = error.split_whitespace().collect::<Vec<_>>().join(" ");
-        let why: String = why.chars().take(300).collect();
-        let Ok(reason) = Body::new(&format!("its tools failed: {why}")) else { return Ok(None) };
-        let command = HoldTodo { todo_id, kind: HoldKind::Failed, reason, until: None }.into();
-        match self.decide_as(&run.actor(), &mut list, &command) {
+        let held = list.todo(todo_id).and_then(|item| follow::tools_failed(item, error));
+        let Some((hold, told)) = held else { return Ok(None) };
+        match self.decide_as(&run.actor(), &mut list, &hold.into()) {
             Ok(_) => {
-                let text = format!("“{title}” is held as failed: {why}. Go on with the others.");
-                self.say(run, &text)?;
+                self.say(run, &told)?;
                 Ok(Some(todo_id))
             }
             Err(Error::Refused(_)) => Ok(None),
@@ -238,31 +192,15 @@ impl Call<'_, '_> {
         Ok(Work::of(&lists, self.envelope.now).next.map(|next| next.id))
     }
 
-    /// The lists that are live for a run, the most urgent first: that of its turn, of the issue
-    /// its session is bound to, of the session, of the plan it works on. A worker has none (T-21).
+    /// The lists that are live for a run, the most urgent first.
     pub(crate) fn lists_of(
         &mut self,
         run: &Run,
         session: Option<&Session>,
         load: Load,
     ) -> Result<Vec<Snapshot>, Error> {
-        if !may_ever(run.role, ListKind::Turn, Action::View) {
-            return Ok(Vec::new());
-        }
-        let turn = Scope::Turn {
-            conversation_id: run.conversation_id.to_string(),
-            turn_id: run.turn_id.clone(),
-        };
-        let mut scopes = vec![turn];
-        if let Some(session) = session {
-            if let Some(issue) = session.bound_issue {
-                scopes.push(Scope::Issue { issue_id: issue.to_string() });
-            }
-            scopes.push(Scope::Session { session_id: session.id.to_string() });
-        }
-        scopes.extend(run.plan.clone());
         let mut lists = Vec::new();
-        for scope in scopes {
+        for scope in follow::scopes(run, session) {
             lists.extend(self.look(&scope, load)?);
         }
         Ok(lists)

@@ -1,13 +1,9 @@
 //! The calls on gates: asked, found again and answered, with all that follows from an answer.
 
-use punchlist_core::command::{RefuseSignOff, SignOff};
-use punchlist_core::driver::Trigger;
-use punchlist_core::gate::{AnswerGate, Asked, GateDecision, GateKind, Ground, OpenGate, Purpose};
-use punchlist_core::issue::address::{Precision, find_criterion};
-use punchlist_core::text::Body;
-use punchlist_core::{Decision, Gate, GateId, ProjectId, Refusal, Snapshot};
+use punchlist_core::follow::gate as follow;
+use punchlist_core::gate::{AnswerGate, Asked, Ground, OpenGate, Purpose};
+use punchlist_core::{Decision, Gate, GateId, ProjectId, Refusal};
 use punchlist_store::rows::lists::Lock;
-use serde_json::Value;
 
 use super::Call;
 use crate::Error;
@@ -29,9 +25,9 @@ impl Call<'_, '_> {
             Some(issue) => self.checklist(issue)?,
             None => None,
         };
-        let actor = self.envelope.actor.clone();
         let id = session.as_ref().map(|session| session.id);
-        let earlier = self.tx.gates_asked(project_id, id, &actor.principal, EARLIER_MAX)?;
+        let asker = &self.envelope.actor.principal;
+        let earlier = self.tx.gates_asked(project_id, id, asker, EARLIER_MAX)?;
         let ground = Ground {
             project_id,
             session: session.as_ref(),
@@ -40,8 +36,7 @@ impl Call<'_, '_> {
             run_id: self.envelope.context.run,
             earlier: &earlier,
         };
-        let decided = command.decide(&ground, &actor, self.envelope.now, &mut self.ids);
-        let asked = decided.map_err(|refused| self.refuse(project_id, &project_id, refused))?;
+        let asked = self.decided(command, &ground, (project_id, &project_id))?;
         let known = |id: GateId| earlier.iter().find(|gate| gate.id == id).cloned();
         match asked {
             Asked::Standing(id) => known(id).ok_or_else(gone),
@@ -82,7 +77,7 @@ impl Call<'_, '_> {
             self.lock_mission_of(id)?;
         }
         let gate = self.gate(named, Lock::Row)?;
-        let (actor, project) = (self.envelope.actor.clone(), gate.project_id);
+        let project = gate.project_id;
         let checklist = match &issue {
             Some(issue) if gate.purpose == Some(Purpose::SignOff) => {
                 Some(self.open_checklist(issue)?)
@@ -90,63 +85,29 @@ impl Call<'_, '_> {
             _ => None,
         };
         let judged = issue.as_ref().zip(checklist.as_ref());
-        let checked = command.check(&gate, judged, &actor);
+        let checked = command.check(&gate, judged, &self.envelope.actor);
         checked.map_err(|refused| self.refuse(project, &gate.id, refused))?;
         let revision = match issue {
             Some(issue) if gate.purpose == Some(Purpose::SignOff) => {
-                let id = issue.id;
-                self.judge(checklist, command, reopen)?;
-                self.tx.issue_by_id(id, Lock::No)?.map(|issue| issue.revision)
+                if let Some(mut checklist) = checklist {
+                    let judgement = follow::judgement(command, &checklist, reopen)?;
+                    self.decide(&mut checklist, judgement)?;
+                }
+                self.tx.issue_by_id(issue.id, Lock::No)?.map(|issue| issue.revision)
             }
             Some(issue) => Some(issue.revision),
             None => None,
         };
-        let decided = command.decide(&gate, &actor, revision);
-        let decision = decided.map_err(|refused| self.refuse(project, &gate.id, refused))?;
+        let decision = self.decided(command, (&gate, revision), (project, &gate.id))?;
         let gate = self.record_gate(project, Some(gate), &decision)?;
-        self.wake_asker(&gate)?;
+        self.then(project, follow::answered(&gate))?;
         self.follow_permission(&gate)?;
         // After it: a change of the item closes what is still asked about it.
-        if gate.kind == GateKind::Escalation {
-            self.act_on_answer(&gate, command)?;
+        if let Some((todo, change)) = follow::overdue(&gate, command)? {
+            let (mut list, _) = self.todo(&todo.to_string())?;
+            self.decide(&mut list, change)?;
         }
         Ok(gate)
-    }
-
-    /// The run that asked goes on, with the answer.
-    pub(super) fn wake_asker(&mut self, gate: &Gate) -> Result<(), Error> {
-        if let Some(run) = gate.run_id {
-            let news = gate.news();
-            self.wake_run(gate.project_id, run, Trigger::GateAnswered, news.as_deref())?;
-        }
-        // A question of a session keeps every run in it.
-        match gate.session_id {
-            Some(session) => self.wake_session(session, Trigger::GateAnswered),
-            None => Ok(()),
-        }
-    }
-
-    /// What a sign-off does to the criteria.
-    fn judge(
-        &mut self,
-        checklist: Option<Snapshot>,
-        command: &AnswerGate,
-        reopen: Option<&[String]>,
-    ) -> Result<(), Error> {
-        let Some(mut checklist) = checklist else { return Ok(()) };
-        match command.decision {
-            GateDecision::Resume => {
-                let sign_off = SignOff { accept_unclaimed: command.accept_unclaimed };
-                self.decide(&mut checklist, sign_off).map(|_| ())
-            }
-            GateDecision::Refuse => {
-                let find = |text: &String| find_criterion(&checklist, text, Precision::Brief);
-                let named = reopen.map(|texts| texts.iter().map(find).collect::<Result<_, _>>());
-                let todo_ids = named.transpose()?;
-                let feedback = feedback(command.response.as_ref());
-                self.decide(&mut checklist, RefuseSignOff { todo_ids, feedback }).map(|_| ())
-            }
-        }
     }
 
     pub(super) fn record_gate(
@@ -163,25 +124,4 @@ impl Call<'_, '_> {
 
 fn gone() -> Error {
     Error::Internal { detail: "a decision left no gate".into() }
-}
-
-/// What the operator said, as words for the notes.
-fn feedback(response: Option<&Value>) -> Body {
-    let said = match response {
-        Some(Value::String(text)) => Body::new(text).ok(),
-        Some(Value::Null) | None => None,
-        // A model or a page may answer in fields; people read them as words.
-        Some(Value::Object(fields)) => {
-            let word = |value: &Value| match value {
-                Value::String(text) => text.clone(),
-                other => other.to_string(),
-            };
-            let said: Vec<String> =
-                fields.iter().map(|(name, value)| format!("{name}: {}", word(value))).collect();
-            Body::new(&said.join("; ")).ok()
-        }
-        Some(other) => Body::new(&other.to_string()).ok(),
-    };
-    said.or_else(|| Body::new("sign-off refused").ok())
-        .unwrap_or_else(|| unreachable!("a constant text is a text"))
 }

@@ -155,8 +155,7 @@ impl Call<'_, '_> {
         if let Some(waiting) = waiting.filter(|waiting| self.reach_session(waiting).is_ok()) {
             let directory = self.envelope.context.directory.clone();
             let adopt = AdoptSession { external_id: external_id.into_string(), directory };
-            let decided = adopt.decide(&waiting, &self.envelope.actor);
-            let decision = decided.map_err(|refused| self.refuse(project, &waiting.id, refused))?;
+            let decision = self.decided(&adopt, &waiting, (project, &waiting.id))?;
             let session = self.record_session(project, Some(waiting), &decision)?;
             return Ok(Some((session, true)));
         }
@@ -176,8 +175,7 @@ impl Call<'_, '_> {
             return Ok(session);
         }
         let (project, id) = (session.project_id, session.id);
-        let decided = ReopenSession.decide(&session, &self.envelope.actor);
-        let decision = decided.map_err(|refused| self.refuse(project, &id, refused))?;
+        let decision = self.decided(&ReopenSession, &session, (project, &id))?;
         let issue = match self.tx.last_issue_of(id)? {
             Some(issue) => self.tx.issue_by_id(issue, Lock::Row)?,
             None => None,
@@ -231,7 +229,8 @@ impl Call<'_, '_> {
         match self.hosted_run(session)?.filter(|run| !run.is_over()) {
             Some(run) => {
                 let (by, said) = (Trigger::UserMessage, false);
-                match (WakeRun { by, said }).decide(&run) {
+                let wake = WakeRun { by, said };
+                match self.decided(&wake, &run, (session.project_id, &run.id))? {
                     Some(decision) => self.record_run(session.project_id, Some(run), &decision),
                     None => Ok(run),
                 }
@@ -400,8 +399,7 @@ impl Call<'_, '_> {
     }
 
     fn step_hosted(&mut self, run: Run, step: RecordHosted) -> Result<Run, Error> {
-        let decided = step.decide(&run);
-        let decision = decided.map_err(|r| self.refuse(run.project_id, &run.id, r))?;
+        let decision = self.decided(&step, &run, (run.project_id, &run.id))?;
         match decision.events.is_empty() {
             true => Ok(run),
             false => self.record_run(run.project_id, Some(run), &decision),

@@ -2,7 +2,7 @@
 
 use punchlist_core::issue::{
     CloseAsDuplicate, Closing, CommentIssue, CreateIssue, DeferIssue, Ground, LinkIssues, LinkKind,
-    TransitionIssue, UnlinkIssues,
+    Linking, TransitionIssue, UnlinkIssues, is_open_child,
 };
 use punchlist_core::{Decision, Issue, Place, ProjectId, Refusal};
 use punchlist_store::rows::links::Seen;
@@ -50,11 +50,8 @@ impl Call<'_, '_> {
             self.tx.issues_with_any(project_id, &command.likeness().telling_words())?
         };
         let ground = Ground { project_id, last_number, neighbours };
-        let (actor, now) = (&self.envelope.actor, self.envelope.now);
-        match command.decide(&ground, actor, now, &mut self.ids) {
-            Ok(decision) => self.record_issue(project_id, None, &decision),
-            Err(refused) => Err(self.refuse(project_id, &project_id, refused)),
-        }
+        let decision = self.decided(command, &ground, (project_id, &project_id))?;
+        self.record_issue(project_id, None, &decision)
     }
 
     /// The issue as it is now, after what this call has done to it.
@@ -80,62 +77,45 @@ impl Call<'_, '_> {
         };
         let sign_off = sign_off.as_ref();
         let closing = Closing { session, sign_off, checklist: checklist.as_ref(), open_children };
-        let (actor, now) = (&self.envelope.actor, self.envelope.now);
-        match command.decide(&issue, actor, closing, now, &mut self.ids) {
-            Ok(decision) => self.record_issue(project, Some(issue), &decision),
-            Err(refused) => Err(self.refuse(project, &issue.id, refused)),
-        }
+        let decision = self.decided(command, (&issue, closing), (project, &issue.id))?;
+        self.record_issue(project, Some(issue), &decision)
     }
 
     /// The open issues below this one, which closing it lists and does not touch (Q-K6).
     pub(crate) fn open_children(&mut self, issue: &Issue) -> Result<Vec<Seen>, Error> {
         let mut links = self.tx.links_of(issue.id)?;
-        links.retain(|link| {
-            link.kind == LinkKind::ChildOf && !link.outgoing && !link.status.is_closed()
-        });
+        links.retain(|link| is_open_child(link.kind, link.outgoing, link.status));
         Ok(links)
     }
 
     pub(crate) fn comment(&mut self, issue: Issue, command: &CommentIssue) -> Result<Issue, Error> {
-        let (project, now) = (issue.project_id, self.envelope.now);
-        match command.decide(&issue, &self.envelope.actor, now, &mut self.ids) {
-            Ok(decision) => self.record_issue(project, Some(issue), &decision),
-            Err(refused) => Err(self.refuse(project, &issue.id, refused)),
-        }
+        let project = issue.project_id;
+        let decision = self.decided(command, &issue, (project, &issue.id))?;
+        self.record_issue(project, Some(issue), &decision)
     }
 
     pub(crate) fn link(&mut self, from: Issue, to: &Issue, kind: LinkKind) -> Result<Issue, Error> {
         let links = self.tx.links_between(from.id, to.id)?;
-        let (project, now) = (from.project_id, self.envelope.now);
-        let command = LinkIssues { kind };
-        match command.decide((&from, to), &links, &self.envelope.actor, now, &mut self.ids) {
-            Ok(decision) => self.record_issue(project, Some(from), &decision),
-            Err(refused) => Err(self.refuse(project, &from.id, refused)),
-        }
+        let project = from.project_id;
+        let on = Linking { from: &from, to, links: &links };
+        let decision = self.decided(&LinkIssues { kind }, on, (project, &from.id))?;
+        self.record_issue(project, Some(from), &decision)
     }
 
     pub(crate) fn unlink(
         &mut self,
         from: Issue,
-        to: Issue,
+        to: &Issue,
         kind: LinkKind,
     ) -> Result<Issue, Error> {
         let links = self.tx.links_between(from.id, to.id)?;
         let project = from.project_id;
-        match (UnlinkIssues { kind }).decide((&from, &to), &links, &self.envelope.actor) {
-            Ok(decision) => {
-                // A symmetric link may be kept on the other side; its events are that issue's.
-                let id = from.id;
-                let owner = if links.iter().any(|l| l.kind == kind && l.from_issue == id) {
-                    from.clone()
-                } else {
-                    to
-                };
-                self.record_issue(project, Some(owner), &decision)?;
-                Ok(from)
-            }
-            Err(refused) => Err(self.refuse(project, &from.id, refused)),
-        }
+        let on = Linking { from: &from, to, links: &links };
+        let unlink = UnlinkIssues { kind };
+        let decision = self.decided(&unlink, on, (project, &from.id))?;
+        let keeper = unlink.keeper(on).clone();
+        self.record_issue(project, Some(keeper), &decision)?;
+        Ok(from)
     }
 
     pub(crate) fn close_as_duplicate(
@@ -145,12 +125,10 @@ impl Call<'_, '_> {
         command: &CloseAsDuplicate,
     ) -> Result<Issue, Error> {
         let links = self.tx.links_between(issue.id, of.id)?;
-        let (project, now) = (issue.project_id, self.envelope.now);
-        let actor = &self.envelope.actor;
-        match command.decide((&issue, of), &links, actor, now, &mut self.ids) {
-            Ok(decision) => self.record_issue(project, Some(issue), &decision),
-            Err(refused) => Err(self.refuse(project, &issue.id, refused)),
-        }
+        let project = issue.project_id;
+        let on = Linking { from: &issue, to: of, links: &links };
+        let decision = self.decided(command, on, (project, &issue.id))?;
+        self.record_issue(project, Some(issue), &decision)
     }
 
     pub(crate) fn defer_issue(
@@ -159,10 +137,8 @@ impl Call<'_, '_> {
         command: DeferIssue,
     ) -> Result<Issue, Error> {
         let project = issue.project_id;
-        match command.decide(&issue, &self.envelope.actor) {
-            Ok(decision) => self.record_issue(project, Some(issue), &decision),
-            Err(refused) => Err(self.refuse(project, &issue.id, refused)),
-        }
+        let decision = self.decided(&command, &issue, (project, &issue.id))?;
+        self.record_issue(project, Some(issue), &decision)
     }
 
     pub(super) fn record_issue(

@@ -1,9 +1,9 @@
 //! The calls on what missions are measured by.
 
-use punchlist_core::authority::{Action, Denial, Verdict, authority, owns_pillar};
 use punchlist_core::metric::{CollectMetrics, FailCollection, Metric, Reading, RecordReading};
+use punchlist_core::mission::may_view_pillar;
 use punchlist_core::text::Title;
-use punchlist_core::{ListKind, Mission, Place, Refusal, Refused, TodoKind};
+use punchlist_core::{Mission, Place};
 use punchlist_store::rows::lists::Lock;
 
 use super::Call;
@@ -22,29 +22,24 @@ impl Call<'_, '_> {
         command: &RecordReading,
     ) -> Result<Reading, Error> {
         self.reaches_metric(mission, &command.metric)?;
-        let (actor, now) = (&self.envelope.actor, self.envelope.now);
-        let decided = command.decide(mission, actor, now);
-        let (reading, decision) = decided.map_err(|refused| self.refused(mission, refused))?;
+        let of = (mission.project_id, &mission.id as _);
+        let (reading, decision) = self.decided(command, mission, of)?;
         let stamp = self.stamp(mission.project_id);
         self.tx.add_reading(mission.id, &reading, &decision, &stamp)?;
         Ok(reading)
     }
 
     /// Has metrics read by their collectors, and says which.
-    pub(crate) fn collect<'m>(
+    pub(crate) fn collect(
         &mut self,
-        mission: &'m Mission,
+        mission: &Mission,
         command: &CollectMetrics,
-    ) -> Result<Vec<&'m Metric>, Error> {
+    ) -> Result<Vec<Metric>, Error> {
         if let Some(slug) = &command.metric {
             self.reaches_metric(mission, slug)?;
         }
-        let actor = &self.envelope.actor;
-        let within = |pillar: &punchlist_core::mission::Pillar| {
-            actor.reach.covers(&Place::pillar(&mission.slug, &pillar.slug)).is_ok()
-        };
-        let decided = command.decide(mission, actor, within);
-        let (metrics, decision) = decided.map_err(|refused| self.refused(mission, refused))?;
+        let of = (mission.project_id, &mission.id as _);
+        let (metrics, decision) = self.decided(command, mission, of)?;
         let stamp = self.stamp(mission.project_id);
         for effect in &decision.effects {
             self.tx.enqueue_once(effect, stamp.at, &mut self.ids)?;
@@ -59,27 +54,17 @@ impl Call<'_, '_> {
         mission: &Mission,
         command: &FailCollection,
     ) -> Result<(), Error> {
-        let decided = command.decide(mission, &self.envelope.actor);
-        let (metric, decision) = decided.map_err(|refused| self.refused(mission, refused))?;
+        let of = (mission.project_id, &mission.id as _);
+        let (metric, decision) = self.decided(command, mission, of)?;
         let stamp = self.stamp(mission.project_id);
-        self.tx.count_failure(metric.id, &command.error, stamp.at)?;
+        self.tx.count_failure(metric, &command.error, stamp.at)?;
         Ok(self.tx.append_all(&stamp, &mission.id.to_string(), &decision.events)?)
     }
 
     /// May the caller look at what stands in this pillar?
     pub(crate) fn views_pillar(&mut self, mission: &str, pillar: &str) -> Result<(), Error> {
-        let actor = &self.envelope.actor;
-        let (role, action, list) = (actor.role, Action::View, ListKind::Pillar);
-        let owns = owns_pillar(actor, mission, pillar);
-        let todo_kind = TodoKind::Step;
-        let denial = match authority(role, list, todo_kind, action, owns) {
-            Verdict::Allow => {
-                return self.reach(&Place::pillar(mission, pillar));
-            }
-            Verdict::Deny(denial) => denial,
-            Verdict::Claim | Verdict::Recommend => Denial::Role,
-        };
-        Err(Refusal::NotPermitted { role, action, list, todo_kind, denial }.into())
+        may_view_pillar(&self.envelope.actor, mission, pillar)?;
+        self.reach(&Place::pillar(mission, pillar))
     }
 
     /// Does the caller's token reach the pillar of this metric? One that is not there is said
@@ -87,9 +72,5 @@ impl Call<'_, '_> {
     fn reaches_metric(&mut self, mission: &Mission, slug: &str) -> Result<(), Error> {
         let Some((pillar, _)) = mission.metric(slug) else { return Ok(()) };
         self.reach_pillar(mission, &pillar.slug)
-    }
-
-    fn refused(&mut self, mission: &Mission, refused: Refused) -> Error {
-        self.refuse(mission.project_id, &mission.id, refused)
     }
 }

@@ -1,12 +1,7 @@
 //! The calls on missions: found by slug, with the limits and terms their lists are decided under.
 
-use punchlist_core::authority::{Action, Subject, may_any};
-use punchlist_core::conversation::{MessageKind, Speaker};
 use punchlist_core::mission::{InitMission, Initialised, SetStanding};
-use punchlist_core::{
-    Actor, Decision, Event, Ids, Mission, Place, ProjectId, Refusal, Refused, Scope, Snapshot,
-    Tally, Time,
-};
+use punchlist_core::{Decision, Mission, Place, Refusal, Scope, Snapshot, Tally};
 use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -58,33 +53,11 @@ impl Call<'_, '_> {
 
     /// Makes or updates a mission, with its chats.
     pub(crate) fn init_mission(&mut self, command: &InitMission) -> Result<Initialised, Error> {
-        self.make_mission(command, InitMission::decide)
-    }
-
-    /// Makes what a mission lacks, and leaves alone what it has.
-    pub(crate) fn complete_mission(&mut self, command: &InitMission) -> Result<Initialised, Error> {
-        self.make_mission(command, InitMission::decide_missing)
-    }
-
-    fn make_mission(
-        &mut self,
-        command: &InitMission,
-        decide: impl FnOnce(
-            &InitMission,
-            ProjectId,
-            Option<&Mission>,
-            &Actor,
-            Time,
-            &mut Ids,
-        ) -> Result<Initialised, Refused>,
-    ) -> Result<Initialised, Error> {
         let project = self.ensure_project()?;
         let slug = command.spec.slug().unwrap_or_default();
         self.reach(&Place::mission(&slug))?;
         let existing = self.tx.mission(project, &slug, Lock::Row)?;
-        let (actor, now) = (self.envelope.actor.clone(), self.envelope.now);
-        let decided = decide(command, project, existing.as_ref(), &actor, now, &mut self.ids);
-        let made = decided.map_err(|refused| self.refuse(project, &project, refused))?;
+        let made = self.decided(command, (project, existing.as_ref()), (project, &project))?;
         let mut state = existing;
         let stamp = self.stamp(project);
         self.tx.record_mission(&mut state, &made.decision, &stamp)?;
@@ -105,9 +78,8 @@ impl Call<'_, '_> {
             Some(pillar) => self.reach_pillar(&mission, pillar)?,
             None => self.reach(&Place::mission(&mission.slug))?,
         }
-        let (actor, now) = (self.envelope.actor.clone(), self.envelope.now);
-        let decided = command.decide(&mission, &actor, now);
-        let decision = decided.map_err(|r| self.refuse(mission.project_id, &mission.id, r))?;
+        let of = (mission.project_id, &mission.id as _);
+        let decision = self.decided(command, &mission, of)?;
         self.record_mission(mission, &decision)
     }
 
@@ -168,66 +140,8 @@ impl Call<'_, '_> {
         Ok(())
     }
 
-    /// What a change of an item means for what hangs on it: a question about its deadline is
-    /// answered by any new deadline and by its end, whoever works on it when it is cancelled is
-    /// stopped (F-2), and what is said to returned work stands in the chat it is worked in (M-51).
-    pub(super) fn follow_mission(
-        &mut self,
-        actor: &Actor,
-        snapshot: &Snapshot,
-        decided: &Decision,
-    ) -> Result<(), Error> {
-        if !matches!(snapshot.list.scope, Scope::Pillar { .. }) {
-            return Ok(());
-        }
-        let project = snapshot.list.project_id;
-        for event in &decided.events {
-            let todo_id = match event {
-                Event::ClaimReturned(e) => {
-                    if let Some(chat) = self.chat_of(e.todo_id)? {
-                        let person = may_any(actor.role, Subject::Conversation, Action::Instruct);
-                        let speaker = if person { Speaker::User } else { Speaker::Assistant };
-                        let said = (speaker, MessageKind::Text);
-                        // Who did it goes on with it; the words are its order.
-                        if !self.hand_back(project, e.todo_id, &e.feedback)? {
-                            self.post(project, chat, said, e.feedback.clone())?;
-                        }
-                    }
-                    continue;
-                }
-                Event::TodoRevised(e) => e.todo_id,
-                Event::TodoCompleted(e) => {
-                    self.stop_work_on(project, e.todo_id, "the todo was completed")?;
-                    e.todo_id
-                }
-                Event::TodoCancelled(e) => {
-                    self.stop_work_on(project, e.todo_id, "the todo was cancelled")?;
-                    e.todo_id
-                }
-                _ => continue,
-            };
-            for gate in self.tx.open_gates_about(project, todo_id)? {
-                let overdue = snapshot.todo(todo_id).and_then(|todo| {
-                    todo.overdue_notified_for.filter(|asked| Some(*asked) == todo.deadline)
-                });
-                // The deadline it was asked about still stands, and so does the question.
-                if overdue.is_some() && snapshot.todo(todo_id).is_some_and(|t| t.status.is_active())
-                {
-                    continue;
-                }
-                let decision = gate.supersede(actor);
-                self.record_gate(project, Some(gate), &decision)?;
-            }
-        }
-        Ok(())
-    }
-
     /// May this role see missions at large? Step 3 has asked the table; here it is asked for which.
     pub(crate) fn sees_mission(&self, mission: &Mission) -> Result<(), Error> {
-        let actor = &self.envelope.actor;
-        if mission.is_seen_by(actor) {
-            return Ok(());
-        }
-        Err(Refusal::MayNotLead { role: actor.role }.into())
+        Ok(mission.shows_itself_to(&self.envelope.actor)?)
     }
 }

@@ -1,9 +1,8 @@
 //! The calls on permissions: asked for one call of a tool, found again, given always, taken back.
 
+use punchlist_core::follow::gate as follow;
 use punchlist_core::gate::permission::{PermissionGround, Permitted};
-use punchlist_core::gate::{
-    AnswerGate, AskPermission, GateDecision, GateKind, GateState, RevokePermission,
-};
+use punchlist_core::gate::{AnswerGate, AskPermission, GateDecision, RevokePermission};
 use punchlist_core::{Gate, GateId};
 use punchlist_store::rows::lists::Lock;
 
@@ -38,9 +37,7 @@ impl Call<'_, '_> {
             earlier: &earlier,
             run_id: self.envelope.context.run,
         };
-        let actor = self.envelope.actor.clone();
-        let decided = command.decide(&ground, &actor, self.envelope.now, &mut self.ids);
-        let permitted = decided.map_err(|refused| self.refuse(project_id, &project_id, refused))?;
+        let permitted = self.decided(command, &ground, (project_id, &project_id))?;
         let known = |id: GateId| {
             let gone = || Error::Internal { detail: "a decision named no gate".into() };
             earlier.iter().find(|gate| gate.id == id).cloned().ok_or_else(gone)
@@ -52,23 +49,20 @@ impl Call<'_, '_> {
         }
     }
 
-    /// What was given always answers whoever waits for the same: nobody is asked twice.
+    /// What was given always answers whoever waits for the same.
     pub(super) fn follow_permission(&mut self, gate: &Gate) -> Result<(), Error> {
-        if gate.kind != GateKind::Permission || !gate.is_standing_permission() {
+        if !gate.is_standing_permission() {
             return Ok(());
         }
-        let (project, actor) = (gate.project_id, self.envelope.actor.clone());
+        let project = gate.project_id;
         let others = self.tx.permission_gates(project, &gate.agent, &gate.text, EARLIER_MAX)?;
-        let is_answered = |other: &&Gate| {
-            other.id != gate.id && other.state == GateState::Open && other.asks_for_the_same(gate)
-        };
         let command = AnswerGate::plain(GateDecision::Resume, None);
-        for other in others.iter().filter(is_answered) {
-            let Some(other) = self.tx.gate(project, other.id, Lock::Row)? else { continue };
-            let decided = command.decide(&other, &actor, other.revision);
-            let decision = decided.map_err(|refused| self.refuse(project, &other.id, refused))?;
+        for id in follow::answers_too(gate, &others) {
+            let Some(other) = self.tx.gate(project, id, Lock::Row)? else { continue };
+            let on = (&other, other.revision);
+            let decision = self.decided(&command, on, (project, &other.id))?;
             let other = self.record_gate(project, Some(other), &decision)?;
-            self.wake_asker(&other)?;
+            self.then(project, follow::answered(&other))?;
         }
         Ok(())
     }
@@ -76,9 +70,8 @@ impl Call<'_, '_> {
     /// Takes a permission back.
     pub(crate) fn revoke_permission(&mut self, named: &str) -> Result<Gate, Error> {
         let gate = self.gate(named, Lock::Row)?;
-        let (actor, project) = (self.envelope.actor.clone(), gate.project_id);
-        let decided = RevokePermission {}.decide(&gate, &actor, self.envelope.now);
-        let decision = decided.map_err(|refused| self.refuse(project, &gate.id, refused))?;
+        let project = gate.project_id;
+        let decision = self.decided(&RevokePermission {}, &gate, (project, &gate.id))?;
         self.record_gate(project, Some(gate), &decision)
     }
 }

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use punchlist_core::agent::{Heard, RegisterAgent, SetAgentStatus};
-use punchlist_core::command::{ArchiveList, ClaimTodo};
+use punchlist_core::command::ArchiveList;
 use punchlist_core::plan::{ArchivedPlan, Purge, PurgePlans, PurgedPlan, Tree, position};
 use punchlist_core::policy::policy;
 use punchlist_core::text::Title;
 use punchlist_core::{
-    Agent, AgentPath, AgentStatus, Agents, ArchiveReason, Decision, ProjectId, Refusal, Scope,
-    Snapshot, TodoId,
+    Agent, AgentPath, Agents, ArchiveReason, Decide, Decision, ProjectId, Refusal, Scope, Snapshot,
+    TodoId,
 };
 use punchlist_store::Load;
 
@@ -98,7 +98,7 @@ impl Call<'_, '_> {
 
     /// Deletes the tasks of what was archived long ago, as far as the core decides.
     pub(crate) fn purge_plans(&mut self, command: PurgePlans) -> Result<Vec<PurgedPlan>, Error> {
-        let (actor, now) = (self.envelope.actor.clone(), self.envelope.now);
+        let now = self.envelope.now;
         let mut archived = Vec::new();
         if let Some(project) = self.project()? {
             let until = command.archived_until(now);
@@ -108,7 +108,8 @@ impl Call<'_, '_> {
             }
         }
         let mut purged = Vec::new();
-        for Purge { list, plan, event } in command.decide(&archived, &actor, now)? {
+        let purges = command.decide(&archived, self.by()).map_err(|refused| refused.refusal)?;
+        for Purge { list, plan, event } in purges {
             let decision = Decision { events: vec![event], ..Decision::default() };
             self.record(&mut Snapshot::empty(list), &decision)?;
             purged.push(plan);
@@ -153,7 +154,7 @@ impl Call<'_, '_> {
         self.reach_agent(&command.agent)?;
         let project = self.ensure_project()?;
         let known = self.tx.agent(project, &command.agent)?;
-        let heard = command.decide(known.as_ref(), &self.envelope.actor, self.envelope.now)?;
+        let heard = command.decide(known.as_ref(), self.by()).map_err(|refused| refused.refusal)?;
         self.record_agent(project, heard)
     }
 
@@ -165,7 +166,7 @@ impl Call<'_, '_> {
             Some(project) => self.tx.agent(project, &command.agent)?,
             None => None,
         };
-        let heard = command.decide(known.as_ref(), &self.envelope.actor, self.envelope.now)?;
+        let heard = command.decide(known.as_ref(), self.by()).map_err(|refused| refused.refusal)?;
         let project = self.ensure_project()?;
         let agent = self.record_agent(project, heard)?;
         self.claim_tasks(project, command)?;
@@ -175,10 +176,9 @@ impl Call<'_, '_> {
     /// Claims the agent's open tasks where its new status says so. Tasks in plans that the
     /// caller's token does not reach stay as they are.
     fn claim_tasks(&mut self, project: ProjectId, command: &SetAgentStatus) -> Result<(), Error> {
-        if command.status != AgentStatus::Complete {
+        if !command.may_claim() {
             return Ok(());
         }
-        let actor = self.envelope.actor.clone();
         for (id, scope) in self.tx.unclaimed_tasks_of(project, &command.agent)? {
             match self.reach_scope(&scope) {
                 Err(Error::Refused(refusal)) if matches!(*refusal, Refusal::OutOfReach { .. }) => {
@@ -188,9 +188,9 @@ impl Call<'_, '_> {
             }
             let (mut snapshot, todo_id) = self.todo(&id.to_string())?;
             // Another caller may have changed the task before it was locked.
-            if snapshot.todo(todo_id).is_some_and(|task| command.claims(task, &actor)) {
-                let (outcome, evidence) = (command.note.clone(), Vec::new());
-                let claim = ClaimTodo { todo_id, outcome, evidence, clock: None };
+            let actor = &self.envelope.actor;
+            let claim = snapshot.todo(todo_id).and_then(|task| command.claim(task, actor));
+            if let Some(claim) = claim {
                 self.decide(&mut snapshot, claim)?;
             }
         }

@@ -69,13 +69,10 @@ impl Call<'_, '_> {
         self.reach_if_narrowed(|call| call.place_of_todo(todo))
     }
 
-    /// Agents are the project's; a narrowed token speaks for its own.
+    /// Does it reach this agent?
     pub(crate) fn reach_agent(&self, agent: &AgentPath) -> Result<(), Error> {
-        let actor = &self.envelope.actor;
-        if actor.reach.is_narrowed() && !agent.is_within(&actor.agent) {
-            return Err(Refusal::OutOfReach { missing: format!("agent `{agent}`") }.into());
-        }
-        Ok(())
+        let reached = self.envelope.actor.reaches_agent(agent);
+        reached.map_err(|missing| Refusal::OutOfReach { missing }.into())
     }
 
     /// Is what an event of the log happened to within reach?
@@ -110,11 +107,7 @@ impl Call<'_, '_> {
             Some(id) => self.tx.issue_number(id)?,
             None => None,
         };
-        // By the reach as well: tokens of one agent may be narrowed to different things.
-        let actor = &self.envelope.actor;
-        let own = session.bound_issue.is_none()
-            && session.started_by == actor.principal
-            && session.reach == actor.reach;
+        let own = session.is_only_of(&self.envelope.actor);
         Ok(Place { number, session: Some(session.id.to_string()), own, ..Place::default() })
     }
 
@@ -131,28 +124,28 @@ impl Call<'_, '_> {
         if let Some(todo) = gate.todo_id {
             return self.place_of_todo(todo);
         }
-        match gate.issue_id {
-            Some(issue) => {
-                let number = self.tx.issue_number(issue)?;
-                let session = gate.session_id.map(|id| id.to_string());
-                Ok(Place { number, session, ..Place::default() })
-            }
-            None => Ok(self.place_of_session_id(gate.session_id)?.unwrap_or_default()),
-        }
+        self.place_on(gate.issue_id, gate.session_id)
     }
 
     fn place_of_delegation(&mut self, delegation: &Delegation) -> Result<Place, Error> {
         if let Some(todo) = delegation.todo_id {
             return self.place_of_todo(todo);
         }
-        match delegation.issue_id {
-            Some(issue) => {
-                let number = self.tx.issue_number(issue)?;
-                let session = delegation.session_id.map(|id| id.to_string());
-                Ok(Place { number, session, ..Place::default() })
-            }
-            None => Ok(self.place_of_session_id(delegation.session_id)?.unwrap_or_default()),
-        }
+        self.place_on(delegation.issue_id, delegation.session_id)
+    }
+
+    /// What was begun on an issue stays with it; what was not lies where its session does.
+    fn place_on(
+        &mut self,
+        issue: Option<IssueId>,
+        session: Option<SessionId>,
+    ) -> Result<Place, Error> {
+        let Some(issue) = issue else {
+            return Ok(self.place_of_session_id(session)?.unwrap_or_default());
+        };
+        let number = self.tx.issue_number(issue)?;
+        let session = session.map(|id| id.to_string());
+        Ok(Place { number, session, ..Place::default() })
     }
 
     fn place_of_run(&mut self, run: &Run) -> Result<Place, Error> {

@@ -5,21 +5,21 @@
 //! down or by the next one.
 
 use punchlist_core::conversation::{Channel, Conversation, MessageKind, Part, SYNTHETIC, Speaker};
-use punchlist_core::driver::{Finish, Spent, Trigger, Ways};
+use punchlist_core::driver::{Finish, Spent, Trigger, Ways, of_calls};
 use punchlist_core::run::{
     ConfigureRun, RecordReply, RecordResult, RecordStart, RecordSummary, Settings, StartRun,
     TakeRun, Taken, WORKER_DIED,
 };
 use punchlist_core::{
-    AgentPath, ConversationId, Decision, Delegation, ProjectId, Reach, Refusal, Role, Run, RunId,
-    Scope, Session, TodoId,
+    Actor, AgentPath, ConversationId, Decision, Delegation, ProjectId, Reach, Refusal, Role, Run,
+    RunId, Scope, Session, TodoId,
 };
 use punchlist_store::rows::lists::Lock;
 
-use super::delegations::system;
 use super::{Call, host_id};
 use crate::Error;
 use crate::config::Overrides;
+use crate::operations::run_step::{Reply, ToolResult};
 
 /// How long others leave a new run to the process that began it.
 const HELD_S: i64 = 30;
@@ -42,27 +42,6 @@ pub(crate) struct NewRun {
     pub held: bool,
 }
 
-/// A reply of a model.
-#[derive(Clone, Debug)]
-pub(crate) struct Reply {
-    pub text: String,
-    pub part: Part,
-    pub spent: Spent,
-    pub window: Option<u64>,
-    /// How much had been said to the run when the model was called.
-    pub heard: Option<u32>,
-}
-
-/// What came of a call.
-#[derive(Clone, Debug)]
-pub(crate) struct ToolResult {
-    pub text: String,
-    pub part: Part,
-    pub changed: bool,
-    pub touched_list: bool,
-    /// A tool from outside: where it fails twice on an item, the item is held (S-25, S-32).
-    pub outside: bool,
-}
 impl Call<'_, '_> {
     /// Begins a run that answers a message.
     pub(crate) fn start_run(
@@ -88,9 +67,8 @@ impl Call<'_, '_> {
             names_model: new.names_model,
             held: new.held,
         };
-        let (actor, now) = (self.envelope.actor.clone(), self.envelope.now);
-        let decided = command.decide(project, &actor, now, &mut self.ids);
-        let mut decision = decided.map_err(|refused| self.refuse(project, &project, refused))?;
+        let now = self.envelope.now;
+        let mut decision = self.decided(&command, project, (project, &project))?;
         let effects = std::mem::take(&mut decision.effects);
         let run = self.record_run(project, None, &decision)?;
         for effect in &effects {
@@ -159,9 +137,7 @@ impl Call<'_, '_> {
     /// The run to write to, for the process that has it and no other.
     pub(crate) fn run_held(&mut self, named: &str, epoch: i64) -> Result<Run, Error> {
         let (run, current) = self.run(named, Lock::Row)?;
-        if current != epoch {
-            return Err(Refusal::StaleRun { run: run.id, epoch, current }.into());
-        }
+        run.fence(epoch, current)?;
         Ok(run)
     }
 
@@ -188,13 +164,13 @@ impl Call<'_, '_> {
     /// Gives a run that an agent queued the settings of this process, and ends one that this
     /// process may not play.
     fn configure_run(&mut self, run: Run) -> Result<Run, Error> {
-        let system = system();
+        let system = Actor::system();
         let executor = self.envelope.context.executor.as_ref().unwrap_or(&system);
         let over = Overrides { drives: Some(run.settings.drives), ..Overrides::default() };
         let settings = self.envelope.agents.settings(run.agent.as_str(), &over).ok();
         let settings = settings.map(|(settings, _)| settings);
-        let decided = ConfigureRun { executor, settings }.decide(&run);
-        let decision = decided.map_err(|r| self.refuse(run.project_id, &run.id, r))?;
+        let of = (run.project_id, &run.id as _);
+        let decision = self.decided_by(executor, &ConfigureRun { settings }, &run, of)?;
         match decision.events.is_empty() {
             true => Ok(run),
             false => self.record_run(run.project_id, Some(run), &decision),
@@ -204,7 +180,8 @@ impl Call<'_, '_> {
     /// The process that had a run died: that is remembered, or, where it is once too often, the run
     /// ends and the item it worked on is held.
     pub(super) fn after_death(&mut self, run: Run) -> Result<Run, Error> {
-        let detail = match (TakeRun { after_death: true }).decide(&run) {
+        let taken = TakeRun { after_death: true };
+        let detail = match self.decided(&taken, &run, (run.project_id, &run.id))? {
             Taken::GoesOn(decision) if decision.events.is_empty() => return Ok(run),
             Taken::GoesOn(decision) => {
                 return self.record_run(run.project_id, Some(run), &decision);
@@ -221,22 +198,16 @@ impl Call<'_, '_> {
         Ok(driven.run)
     }
 
-    pub(crate) fn record_reply(&mut self, run: Run, reply: Reply) -> Result<Run, Error> {
-        let (calls, has_calls) = match &reply.part {
-            Part::Reply { calls, .. } => {
-                // Ids are new every time.
-                let said: Vec<_> = calls.iter().map(|call| (&call.name, &call.input)).collect();
-                (said, !calls.is_empty())
-            }
-            Part::Result { .. } => (Vec::new(), false),
-        };
+    pub(crate) fn record_reply(&mut self, run: Run, reply: &Reply) -> Result<Run, Error> {
+        let calls = of_calls(&reply.calls);
         let (spent, window, heard) = (reply.spent, reply.window, reply.heard);
-        let command = RecordReply { spent, calls, has_calls, window, heard };
-        let decided = command.decide(&run);
-        let decision = decided.map_err(|r| self.refuse(run.project_id, &run.id, r))?;
+        let command = RecordReply { spent, calls, window, heard };
+        let decision = self.decided(&command, &run, (run.project_id, &run.id))?;
         let said = (Speaker::Assistant, MessageKind::Text);
-        let (author, part) = (run.actor().principal, Some((run.id, Some(reply.part.clone()))));
-        self.post_as(author, run.project_id, run.conversation_id, said, reply.text, part)?;
+        let Reply { text, calls, raw, finish, seen, .. } = reply.clone();
+        let part = Part::Reply { calls, raw, finish, seen };
+        let (author, part) = (run.actor().principal, Some((run.id, Some(part))));
+        self.post_as(author, run.project_id, run.conversation_id, said, text, part)?;
         self.record_run(run.project_id, Some(run), &decision)
     }
 
@@ -244,23 +215,23 @@ impl Call<'_, '_> {
     pub(crate) fn record_result(
         &mut self,
         run: Run,
-        result: ToolResult,
+        result: &ToolResult,
     ) -> Result<(Run, Option<TodoId>), Error> {
-        let is_error = matches!(result.part, Part::Result { is_error: true, .. });
-        let failed_on = match result.outside && is_error {
+        let ToolResult { call_id, name, text, is_error, changed, touched_list, outside } =
+            result.clone();
+        let failed_on = match outside && is_error {
             true => self.next_item(&run)?,
             false => None,
         };
-        let ToolResult { changed, touched_list, .. } = result;
-        let decided = RecordResult { changed, touched_list, failed_on }.decide(&run);
-        let (decision, given_up) = decided.map_err(|r| self.refuse(run.project_id, &run.id, r))?;
+        let command = RecordResult { changed, touched_list, failed_on };
+        let (decision, given_up) = self.decided(&command, &run, (run.project_id, &run.id))?;
         let said = (Speaker::User, MessageKind::Result);
-        let error = is_error.then(|| result.text.clone());
-        let (author, part) = (run.actor().principal, Some((run.id, Some(result.part))));
-        self.post_as(author, run.project_id, run.conversation_id, said, result.text, part)?;
+        let part = Part::Result { call_id, name, is_error };
+        let (author, part) = (run.actor().principal, Some((run.id, Some(part))));
+        self.post_as(author, run.project_id, run.conversation_id, said, text, part)?;
         let run = self.record_run(run.project_id, Some(run), &decision)?;
-        let held = match (given_up, error) {
-            (Some(todo), Some(error)) => self.hold_failed(&run, todo, &error)?,
+        let held = match given_up {
+            Some(todo) if is_error => self.hold_failed(&run, todo, &result.text)?,
             _ => None,
         };
         Ok((run, held))
@@ -273,8 +244,8 @@ impl Call<'_, '_> {
         text: &str,
         spent: Spent,
     ) -> Result<Run, Error> {
-        let decided = RecordSummary { spent }.decide(&run);
-        let decision = decided.map_err(|r| self.refuse(run.project_id, &run.id, r))?;
+        let command = RecordSummary { spent };
+        let decision = self.decided(&command, &run, (run.project_id, &run.id))?;
         let said = (Speaker::User, MessageKind::Summary);
         let text = format!("{SYNTHETIC} {text}");
         let (author, part) = (run.actor().principal, Some((run.id, None)));
@@ -284,8 +255,8 @@ impl Call<'_, '_> {
 
     /// An outside tool is about to be called.
     pub(crate) fn record_start(&mut self, run: Run, call_id: String) -> Result<Run, Error> {
-        let decided = RecordStart { call_id }.decide(&run);
-        let decision = decided.map_err(|r| self.refuse(run.project_id, &run.id, r))?;
+        let command = RecordStart { call_id };
+        let decision = self.decided(&command, &run, (run.project_id, &run.id))?;
         self.record_run(run.project_id, Some(run), &decision)
     }
 

@@ -1,9 +1,9 @@
 //! The list of a session: found, kept, and handed on to the issue that is made of the session.
 
-use punchlist_core::command::{CreateTodos, HandOnTodos, HoldTodo, StartTodo};
-use punchlist_core::session::{Step, may_keep_list, steps};
-use punchlist_core::text::{Body, Title, normalised};
-use punchlist_core::{Issue, Scope, Session, Snapshot, Todo, TodoId, TodoKind};
+use punchlist_core::command::{CreateTodos, HandOnTodos};
+use punchlist_core::session::{may_keep_list, steps};
+use punchlist_core::text::Title;
+use punchlist_core::{Issue, Scope, Session, Snapshot, TodoId};
 use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
 
@@ -63,16 +63,9 @@ impl Call<'_, '_> {
         let steps = steps(&list, &checklist);
         let items = steps.iter().map(|step| step.item.clone()).collect();
         self.decide(&mut checklist, CreateTodos { items })?;
-        for Step { item, is_begun, hold } in steps {
-            let Some(todo_id) = step_saying(&checklist, item.title.as_str()) else { continue };
-            let reason = hold.as_ref().and_then(|hold| Body::new(&hold.reason).ok());
-            if let (Some(hold), Some(reason)) = (hold, reason) {
-                self.decide(
-                    &mut checklist,
-                    HoldTodo { todo_id, kind: hold.kind, reason, until: None },
-                )?;
-            } else if is_begun {
-                self.decide(&mut checklist, StartTodo { todo_id, reason: None })?;
+        for step in steps {
+            if let Some(command) = step.command(&checklist) {
+                self.decide(&mut checklist, command)?;
             }
         }
         let internal = |fault| Error::Internal { detail: format!("an issue has no name: {fault}") };
@@ -80,12 +73,4 @@ impl Call<'_, '_> {
         self.decide(&mut list, HandOnTodos { to })?;
         self.issue(issue.number, Lock::No)
     }
-}
-
-fn step_saying(checklist: &Snapshot, text: &str) -> Option<TodoId> {
-    let text = normalised(text);
-    let same = |todo: &&Todo| {
-        todo.kind == TodoKind::Step && !todo.status.is_settled() && normalised(&todo.title) == text
-    };
-    checklist.todos.values().find(same).map(|todo| todo.id)
 }

@@ -4,16 +4,16 @@ use punchlist_core::conversation::{Channel, Conversation, Message, MessageKind, 
 use punchlist_core::driver::Trigger;
 use punchlist_core::issue::AssignIssue;
 use punchlist_core::session::{
-    BindSession, EndSession, PauseSession, PromoteSession, ResumeSession, StartSession,
-    UnbindSession,
+    BindSession, Binding, EndSession, PauseSession, PromoteSession, ResumeSession, StartSession,
+    UnbindSession, ends_with,
 };
 use punchlist_core::text::{TextFault, Title};
 use punchlist_core::{
-    ConversationId, Decision, Issue, MessageId, ProjectId, Refusal, RunId, Session, SessionId,
+    Actor, ConversationId, Decision, Issue, MessageId, ProjectId, Refusal, RunId, Session,
+    SessionId,
 };
 use punchlist_store::rows::lists::Lock;
 
-use super::delegations::system;
 use super::{Call, host_id};
 use crate::Error;
 use crate::catalogue::{Effect, find};
@@ -110,7 +110,7 @@ impl Call<'_, '_> {
     /// A new session with a chat of its own.
     pub(crate) fn start_session(&mut self, new: NewSession) -> Result<Session, Error> {
         let project_id = self.ensure_project()?;
-        let (actor, now) = (self.envelope.actor.clone(), self.envelope.now);
+        let now = self.envelope.now;
         let conversation = Conversation {
             id: ConversationId::from(self.ids.ulid()),
             project_id,
@@ -122,8 +122,7 @@ impl Call<'_, '_> {
         let NewSession { title, host, external_id, directory } = new;
         let conversation_id = conversation.id;
         let command = StartSession { title, conversation_id, host, external_id, directory };
-        let decided = command.decide(project_id, &actor, now, &mut self.ids);
-        let decision = decided.map_err(|refused| self.refuse(project_id, &project_id, refused))?;
+        let decision = self.decided(&command, project_id, (project_id, &project_id))?;
         let stamp = self.stamp(project_id);
         self.tx.open_conversation(&conversation, &stamp)?;
         self.record_session(project_id, None, &decision)
@@ -136,15 +135,15 @@ impl Call<'_, '_> {
         issue: Issue,
         take_over: bool,
     ) -> Result<(Session, Issue), Error> {
-        let (actor, project) = (self.envelope.actor.clone(), issue.project_id);
+        let project = issue.project_id;
         let before = match session.bound_issue {
             Some(id) if id != issue.id => self.tx.issue_by_id(id, Lock::Row)?,
             _ => None,
         };
         let holder = self.tx.session_on(issue.id)?.filter(|holder| holder.id != session.id);
-        let bind = BindSession { take_over };
-        let decided = bind.decide(&session, &issue, before.as_ref(), holder.as_ref(), &actor);
-        let bound = decided.map_err(|refused| self.refuse(project, &session.id, refused))?;
+        let (before_of, holder_of) = (before.as_ref(), holder.as_ref());
+        let on = Binding { session: &session, issue: &issue, before: before_of, holder: holder_of };
+        let bound = self.decided(&BindSession { take_over }, on, (project, &session.id))?;
         if let Some(holder) = holder {
             self.record_session(project, Some(holder), &bound.holder)?;
         }
@@ -153,8 +152,7 @@ impl Call<'_, '_> {
         }
         let id = session.id;
         let session = self.record_session(project, Some(session), &bound.session)?;
-        let assigned = AssignIssue::to(id).decide(&issue, &actor);
-        let assigned = assigned.map_err(|refused| self.refuse(project, &issue.id, refused))?;
+        let assigned = self.decided(&AssignIssue::to(id), &issue, (project, &issue.id))?;
         let issue = self.record_issue(project, Some(issue), &assigned)?;
         Ok((session, issue))
     }
@@ -162,30 +160,26 @@ impl Call<'_, '_> {
     /// May an issue be made of what this session is about?
     pub(crate) fn may_promote(&mut self, session: &Session) -> Result<(), Error> {
         let issue = self.bound_issue(session, Lock::No)?;
-        let decided = PromoteSession.decide(session, issue.as_ref(), &self.envelope.actor);
-        decided.map_err(|refused| self.refuse(session.project_id, &session.id, refused))
+        let of = (session.project_id, &session.id as _);
+        self.decided(&PromoteSession, (session, issue.as_ref()), of)
     }
 
     /// Lets a session go of its issue.
     pub(crate) fn unbind_session(&mut self, session: Session) -> Result<Session, Error> {
-        let (actor, project) = (self.envelope.actor.clone(), session.project_id);
         let issue = self.bound_issue(&session, Lock::Row)?;
-        let decided = UnbindSession.decide(&session, issue.as_ref(), &actor);
-        let decision = decided.map_err(|refused| self.refuse(project, &session.id, refused))?;
+        let of = (session.project_id, &session.id as _);
+        let decision = self.decided(&UnbindSession, (&session, issue.as_ref()), of)?;
         self.let_go(session, issue, &decision)
     }
 
     pub(crate) fn end_session(&mut self, session: Session) -> Result<Session, Error> {
-        let (actor, project) = (self.envelope.actor.clone(), session.project_id);
         let issue = self.bound_issue(&session, Lock::Row)?;
-        let decided = EndSession.decide(&session, issue.as_ref(), &actor);
-        let decision = decided.map_err(|refused| self.refuse(project, &session.id, refused))?;
+        let of = (session.project_id, &session.id as _);
+        let decision = self.decided(&EndSession, (&session, issue.as_ref()), of)?;
         let session = self.let_go(session, issue, &decision)?;
-        // What waits in it would wait for ever: nobody resumes what has ended.
-        for run in self.tx.open_runs_of_session(session.id)? {
-            if Some(run.id) != self.envelope.context.run {
-                self.cancel_run_as(&system(), &run.id.to_string(), "its session ended")?;
-            }
+        let open = self.tx.open_runs_of_session(session.id)?;
+        for run in ends_with(open, self.envelope.context.run) {
+            self.cancel_run_as(&Actor::system(), &run.id.to_string(), "its session ended")?;
         }
         Ok(session)
     }
@@ -205,9 +199,8 @@ impl Call<'_, '_> {
     /// Takes the assignment away, if it is still this session's (Q-K5).
     fn leave_issue(&mut self, session: &Session, issue: Issue) -> Result<(), Error> {
         let Some(command) = AssignIssue::away_from(session.id, &issue) else { return Ok(()) };
-        let (actor, project) = (self.envelope.actor.clone(), issue.project_id);
-        let decided = command.decide(&issue, &actor);
-        let decision = decided.map_err(|refused| self.refuse(project, &issue.id, refused))?;
+        let project = issue.project_id;
+        let decision = self.decided(&command, &issue, (project, &issue.id))?;
         self.record_issue(project, Some(issue), &decision).map(|_| ())
     }
 
@@ -242,13 +235,9 @@ impl Call<'_, '_> {
         project: ProjectId,
         conversation_id: ConversationId,
         (role, kind): (Speaker, MessageKind),
-        mut text: String,
+        text: String,
         part: Option<(RunId, Option<Part>)>,
     ) -> Result<Message, Error> {
-        // PostgreSQL keeps every character but this one, and a model may say anything.
-        if text.contains('\0') {
-            text = text.replace('\0', "\u{fffd}");
-        }
         let (run_id, part) = match part {
             Some((run_id, part)) => (Some(run_id), part),
             None => (None, None),
@@ -278,17 +267,15 @@ impl Call<'_, '_> {
         session: Session,
         command: &PauseSession,
     ) -> Result<Session, Error> {
-        let (project, actor) = (session.project_id, self.envelope.actor.clone());
-        let decided = command.decide(&session, &actor);
-        let decision = decided.map_err(|r| self.refuse(project, &session.id, r))?;
+        let project = session.project_id;
+        let decision = self.decided(command, &session, (project, &session.id))?;
         self.record_session(project, Some(session), &decision)
     }
 
     /// Lets a session go on, with what waits in it.
     pub(crate) fn resume_session(&mut self, session: Session) -> Result<Session, Error> {
-        let (project, actor) = (session.project_id, self.envelope.actor.clone());
-        let decided = ResumeSession.decide(&session, &actor);
-        let decision = decided.map_err(|r| self.refuse(project, &session.id, r))?;
+        let project = session.project_id;
+        let decision = self.decided(&ResumeSession, &session, (project, &session.id))?;
         let session = self.record_session(project, Some(session), &decision)?;
         self.wake_session(session.id, Trigger::Resumed)?;
         Ok(session)

@@ -1,7 +1,6 @@
 //! What wakes runs and what ends them: each in the commit of its cause.
 
-use punchlist_core::authority::{Action, Subject, may_any};
-use punchlist_core::conversation::Conversation;
+use punchlist_core::conversation::{Conversation, instructs};
 use punchlist_core::driver::Trigger;
 use punchlist_core::effect::Effect;
 use punchlist_core::run::{CancelRun, RunState, WakeRun};
@@ -28,9 +27,8 @@ impl Call<'_, '_> {
         if let Some(news) = news {
             self.say(&run, news)?;
         }
-        // People, and what is filed for a chat, have spoken already.
-        let said = news.is_some() || matches!(by, Trigger::UserMessage | Trigger::Tick);
-        if let Some(decision) = (WakeRun { by, said }).decide(&run) {
+        let wake = WakeRun::with(by, news);
+        if let Some(decision) = self.decided(&wake, &run, (project, &run.id))? {
             self.record_run(project, Some(run), &decision)?;
         }
         Ok(true)
@@ -51,8 +49,8 @@ impl Call<'_, '_> {
         let (run, _) = self.run(named, Lock::Row)?;
         let project = run.project_id;
         let executed = self.is_executed(&run)?;
-        let decided = CancelRun { reason: reason.to_owned(), executed }.decide(&run, actor);
-        let decision = decided.map_err(|refused| self.refuse(project, &run.id, refused))?;
+        let cancel = CancelRun { reason: reason.to_owned(), executed };
+        let decision = self.decided_by(actor, &cancel, &run, (project, &run.id))?;
         let run = self.record_run(project, Some(run), &decision)?;
         for id in self.tx.in_flight(run.id)? {
             self.call_off(project, id, "the run that handed it on was stopped")?;
@@ -72,7 +70,7 @@ impl Call<'_, '_> {
     /// Somebody spoke in a chat: a run that waits there hears it, else the agent that is spoken to
     /// answers. What agents say to each other in a chat is heard by who reads it.
     pub(crate) fn hear(&mut self, conversation: &Conversation) -> Result<(), Error> {
-        if !may_any(self.envelope.actor.role, Subject::Conversation, Action::Instruct) {
+        if !instructs(&self.envelope.actor) {
             return Ok(());
         }
         let spoken_to = self.tx.newest_run_as(conversation.id, conversation.addressee())?;

@@ -1,64 +1,64 @@
-//! How far an agent is driven: flag before environment, before its configuration, before the
+//! The settings of a driven run. Precedence: flag, environment, the agent's configuration, then the
 //! default, which is off (F-13).
 //!
-//! Every switch has three positions, so that `false` in the environment switches off what a file
-//! switched on. A value that cannot be read falls back to the next place that says something, with
-//! a word about it (S-8). Nothing here is ever without limit: 0 is none (P-10).
+//! Every switch is on, off or absent, so that `false` in the environment overrides a file that says
+//! `true`. A value that cannot be parsed is ignored with a warning (S-8). No setting means
+//! unlimited: 0 is none (P-10).
 
 use serde::Serialize;
 
 use super::AgentConfig;
 
-/// How often an agent is sent on, where nothing is said.
+/// The default number of continuations.
 pub const MAX_CONTINUATIONS: u32 = 10;
 
-/// The most that can be said.
+/// The highest number of continuations.
 pub const MAX_CONTINUATIONS_LIMIT: u32 = 1000;
 
-/// How often a model is called for one message, at most and at best.
+/// The highest number of model calls for one message, and the default.
 pub const MAX_ITERATIONS: u32 = 50;
 
-/// The longest pause between two continuations: an hour.
+/// The longest interval between two continuations: one hour.
 pub const CHECK_INTERVAL_MS_MAX: u64 = 3_600_000;
 
-/// The most tokens a run may be given.
+/// The highest token limit for a run.
 pub const MAX_TOKENS_LIMIT: u64 = 1_000_000_000;
 
-/// The variables that switch it on or off, ours before the seed's.
+/// The variables that switch driving on or off. Ours takes precedence over the seed's.
 pub const ENABLED_VARIABLES: [&str; 2] =
     ["PUNCHLIST_AUTO_COMPLETE_TODOS", "SUPEROPENCODE_AUTO_COMPLETE_TODOS"];
 
-/// The variables that say how often, ours before the seed's.
+/// The variables for the number of continuations. Ours takes precedence over the seed's.
 pub const CONTINUATIONS_VARIABLES: [&str; 2] =
     ["PUNCHLIST_MAX_TODO_CONTINUATIONS", "SUPEROPENCODE_MAX_TODO_CONTINUATIONS"];
 
-/// Where a value comes from.
+/// The source of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
     Flag,
     /// The variable of this name.
     Environment(&'static str),
-    /// The agent's table in a file.
+    /// The agent's table in a configuration file.
     Agent,
     Default,
 }
 
-/// What the command line says.
+/// The values from the command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DriveFlags {
     pub auto_complete_todos: Option<bool>,
     pub max_todo_continuations: Option<u32>,
 }
 
-/// How far an agent is driven, and who says so.
+/// The settings of a driven run, and the source of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct DriveSettings {
     pub enabled: bool,
     pub enabled_by: Source,
     pub max_continuations: u32,
     pub max_continuations_by: Source,
-    /// The least time between two continuations of a session; 0: none (Q-S1).
+    /// The shortest interval between two continuations of a session; 0: none (Q-S1).
     pub check_interval_ms: u64,
     pub check_interval_ms_by: Source,
     pub max_iterations: u32,
@@ -68,8 +68,8 @@ pub struct DriveSettings {
 }
 
 impl DriveSettings {
-    /// What counts for an agent; none: nothing is configured about it. `variable` reads the
-    /// environment. The second part says what was not understood, and what counts instead.
+    /// Resolves the settings for an agent; `agent` is `None` if it is not configured. `variable`
+    /// reads the environment. Also returns a warning for each value that could not be parsed.
     #[must_use]
     pub fn resolve(
         agent: Option<&AgentConfig>,
@@ -124,7 +124,8 @@ fn of_agent<T>(
     said.unwrap_or((default, Source::Default))
 }
 
-/// The first variable that says something; one that cannot be read is as if it were not there.
+/// The value of the first variable that parses. Empty variables are skipped; malformed ones are
+/// skipped with a warning.
 fn from_environment<T>(
     names: [&'static str; 2],
     variable: &dyn Fn(&str) -> Option<String>,
@@ -142,16 +143,14 @@ fn from_environment<T>(
             Some(value) => return Some((value, Source::Environment(name))),
             None => {
                 let shown: String = text.chars().take(60).collect();
-                notes.push(format!(
-                    "{name} is `{shown}`, which is not {expected}: it does not count"
-                ));
+                notes.push(format!("ignored {name}, which is `{shown}`: expected {expected}"));
             }
         }
     }
     None
 }
 
-/// A switch as people write it.
+/// Parses a switch.
 #[must_use]
 pub fn switch(text: &str) -> Option<bool> {
     match text.to_ascii_lowercase().as_str() {
@@ -161,7 +160,7 @@ pub fn switch(text: &str) -> Option<bool> {
     }
 }
 
-/// A number of continuations.
+/// Parses a number of continuations.
 #[must_use]
 pub fn continuations(text: &str) -> Option<u32> {
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! How hard a model is to think: a word, or how many tokens it may think for.
+//! Reasoning effort: a word, or the number of tokens that a model may think for.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,24 +7,24 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The words that model makers use, the least first.
+/// The words that model providers use, lowest first.
 const WORDS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
-/// The most tokens that are taken for thinking.
+/// The highest number of thinking tokens.
 const TOKENS_MAX: u64 = 1_000_000;
 
-/// How hard to think.
+/// The reasoning effort.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Effort {
-    /// One of the makers' words.
+    /// One of the providers' words.
     Word(&'static str),
     Tokens(u32),
 }
 
 impl Effort {
-    /// The makers' word. Those that count in tokens are met by the nearest word: today's models take
-    /// words alone.
+    /// The provider's word for this effort. A number of tokens becomes the nearest word, because
+    /// current models accept only words.
     #[must_use]
     pub const fn word(&self) -> &'static str {
         match self {

@@ -1,5 +1,5 @@
-//! Which tools an agent has, as its file says it: a whole name, or a beginning and one star. Never
-//! a part of a name: `delegate` is not `delegate_todo` (F-6).
+//! Which tools an agent has, as its file lists them: a full name, or a prefix and one star. A part
+//! of a name never matches: `delegate` is not `delegate_todo` (F-6).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolPattern {
     Exact(String),
-    /// Everything that begins so.
+    /// Every name with this prefix.
     Prefix(String),
 }
 
@@ -32,7 +32,7 @@ impl ToolPattern {
         }
     }
 
-    /// The name, if it is a whole one.
+    /// The name, if this is a full name.
     #[must_use]
     pub fn exact(&self) -> Option<&str> {
         match self {
@@ -49,7 +49,7 @@ impl ToolPattern {
         }
     }
 
-    /// Could it be the name of something that begins so?
+    /// Could it match a name that starts with `beginning`?
     #[must_use]
     pub fn may_match_below(&self, beginning: &str) -> bool {
         match self {
@@ -79,7 +79,7 @@ impl<'de> Deserialize<'de> for ToolPattern {
         let text = <Cow<'de, str>>::deserialize(deserializer)?;
         Self::parse(&text).ok_or_else(|| {
             let spelling = Self::SPELLING;
-            serde::de::Error::custom(format!("`{text}` names no tool: give {spelling}"))
+            serde::de::Error::custom(format!("`{text}` is not a tool name: give {spelling}"))
         })
     }
 }
@@ -106,9 +106,9 @@ mod tests {
         ToolPattern::parse(pattern).unwrap().matches(tool)
     }
 
-    /// F-6: a whole name or a beginning; what a name is part of is another tool.
+    /// F-6: a full name or a prefix. A name that only contains the pattern is another tool.
     #[test]
-    fn a_pattern_is_a_whole_name_or_a_beginning() {
+    fn a_pattern_is_a_full_name_or_a_prefix() {
         for (pattern, tool, expected) in [
             ("delegate", "delegate", true),
             ("delegate", "delegate_todo", false),
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pattern_is_not_taken() {
+    fn malformed_patterns_are_refused() {
         for text in ["", "a*b", "*a", "**", "a.b", "a b", "a?", "a/b", "é"] {
             assert_eq!(ToolPattern::parse(text), None, "{text}");
         }
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_asked_only_where_a_pattern_could_mean_it() {
+    fn a_server_is_asked_only_if_a_pattern_could_match_its_tools() {
         let may = |pattern: &str| {
             let pattern = ToolPattern::parse(pattern).unwrap();
             pattern.may_match_below("mcp__git__")

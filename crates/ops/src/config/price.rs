@@ -1,12 +1,12 @@
-//! What a model costs, as its maker lists it.
+//! List prices of models.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The most that is believed, in dollars for a million tokens.
+/// The highest valid price, in dollars per million tokens.
 const MAX: f64 = 1_000_000.0;
 
-/// Dollars for a million tokens.
+/// US dollars per million tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
@@ -19,7 +19,7 @@ pub struct Price {
 }
 
 impl Price {
-    /// What so many tokens cost, in dollars.
+    /// The cost of these tokens, in US dollars.
     #[must_use]
     pub fn cost_usd(&self, input: u64, output: u64) -> f64 {
         let of = |tokens: u64, price: f64| tokens as f64 * price / 1e6;

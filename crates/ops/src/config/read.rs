@@ -1,4 +1,4 @@
-//! From a file's words to what they mean: each table by its own schema, then all of them together.
+//! Parses a configuration file: each table by its own schema, then checks that span all tables.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::{AgentConfig, Config, Origin};
 use crate::explain::{Fault, explain_at, join, nearest};
 use crate::schema;
 
-/// The tables of a file, the one switch that holds for all agents, and the project's name.
+/// The top-level keys: the tables, the switch for session lists, and the project's name.
 const TABLES: [&str; 6] = ["agents", "tools", "mcp", "prices", "session_lists", "project"];
 
 const PROJECT_NAME: &str = "a name, in the file of the project";
@@ -68,6 +68,14 @@ pub(super) fn onto(
         }
         let agent: AgentConfig = table(&path, value)?;
         agent.check(&path, origin)?;
+        let agent = match roster.get(name) {
+            Some(user)
+                if read.origins.get(&path) == Some(&Origin::User) && origin == Origin::Project =>
+            {
+                agent.within(user)
+            }
+            _ => agent,
+        };
         roster.insert(name.clone(), agent);
         read.origins.insert(path, origin);
     }
@@ -92,7 +100,7 @@ pub(super) fn onto(
     Ok(read)
 }
 
-/// The named tables below a word.
+/// The tables under a key, by name.
 fn entries<'f>(
     file: &'f Map<String, Value>,
     word: &str,
@@ -108,7 +116,7 @@ fn entries<'f>(
     Ok(found.into_iter().flatten())
 }
 
-/// One table, or what is wrong with it, by its schema where that can tell.
+/// Parses one table. An error is explained by the table's schema if possible.
 fn table<T: DeserializeOwned + JsonSchema>(path: &str, value: &Value) -> Result<T, Fault> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         explain_at(&schema::of_input::<T>(), value, path).unwrap_or_else(|| {

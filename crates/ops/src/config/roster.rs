@@ -1,4 +1,4 @@
-//! The agents that the files name.
+//! The configured agents.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,14 +22,14 @@ use crate::catalogue::{self, Operation};
 use crate::explain::{Fault, nearest};
 use crate::written::Misplaced;
 
-/// Who makes models, as the part of a model's name before the colon.
+/// The model providers: the part of a model's name before the colon.
 pub const PROVIDERS: [&str; 6] =
     ["anthropic", "openai", "openai-chat", "ollama", "acp", "scripted"];
 
-/// The tools of an issue's keeper; a subagent has none of them.
+/// The tools of a root agent. A subagent has none of them.
 pub(super) const ROOT_ONLY: [&str; 5] = ["todo", "issue", "checkpoint", "ask", "form"];
 
-/// The configured agents, by name, and what holds for all of them.
+/// The configured agents, by name, and the settings for all of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Roster {
     agents: BTreeMap<String, AgentConfig>,
@@ -37,7 +37,7 @@ pub struct Roster {
     prices: BTreeMap<String, Price>,
 }
 
-/// What a caller says about a run, for this once.
+/// The caller's overrides for a single run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
     pub model: Option<String>,
@@ -47,62 +47,63 @@ pub struct Overrides {
     pub max_total_tokens: Option<u64>,
 }
 
-/// What is configured about one agent.
+/// The configuration of one agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AgentConfig {
-    /// The maker and the model, e.g. `anthropic:claude-sonnet-5`.
+    /// The provider and the model, e.g. `anthropic:claude-sonnet-5`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<Role>,
-    /// What it may call; absent: all that its role may, but for what is private.
+    /// The tools it may call; absent: every tool its role may call, except private ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<ToolPattern>>,
-    /// The names of the agents below it.
+    /// The names of its subagents.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub subagents: Vec<String>,
-    /// What it is told before anything else.
+    /// Text that comes first in its prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// How hard its model is to think.
+    /// How hard its model thinks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<Effort>,
-    /// What becomes of what it proposes for a checklist; absent: review.
+    /// How its proposals for a checklist are handled; absent: review.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub todo_review: Option<Review>,
-    /// Who says that an item of its plan is done: itself, or whoever it was handed to. Absent: itself.
+    /// Who completes an item of its plan: the agent itself, or the agent it delegated to. Absent:
+    /// itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completion: Option<Completion>,
-    /// Is it sent on until its list is drained? Absent: no.
+    /// Continue until its list is empty? Absent: no.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub todo_driven_execution: Option<bool>,
-    /// How often it is sent on before the person is asked for; 0: never.
+    /// Number of continuations before a person is asked; 0: none.
     #[serde(
         skip_serializing_if = "Option::is_none",
         deserialize_with = "bounded::<0, { MAX_CONTINUATIONS_LIMIT as i64 }, _, _>"
     )]
     #[schemars(range(min = 0, max = MAX_CONTINUATIONS_LIMIT))]
     pub max_todo_continuations: Option<u32>,
-    /// The words it is sent on with, in place of ours: `{count}` is how many items are left, `{title}`
-    /// the next one.
+    /// Replaces our continuation message: `{count}` is the number of items left, `{title}` the next
+    /// item.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub todo_continuation: Option<String>,
-    /// The least time between two of them.
+    /// The shortest interval between two continuations.
     #[serde(
         skip_serializing_if = "Option::is_none",
         deserialize_with = "bounded::<0, { CHECK_INTERVAL_MS_MAX as i64 }, _, _>"
     )]
     #[schemars(range(min = 0, max = CHECK_INTERVAL_MS_MAX))]
     pub todo_check_interval_ms: Option<u64>,
-    /// How often its model is called for one message at most.
+    /// The highest number of model calls for one message.
     #[serde(
         skip_serializing_if = "Option::is_none",
         deserialize_with = "bounded::<1, { MAX_ITERATIONS as i64 }, _, _>"
     )]
     #[schemars(range(min = 1, max = MAX_ITERATIONS))]
     pub max_iterations: Option<u32>,
-    /// How many tokens one run may use.
+    /// The highest number of tokens for one run.
     #[serde(
         skip_serializing_if = "Option::is_none",
         deserialize_with = "bounded::<1, { MAX_TOKENS_LIMIT as i64 }, _, _>"
@@ -112,14 +113,15 @@ pub struct AgentConfig {
 }
 
 impl AgentConfig {
-    /// Has it this tool, which is not in the catalogue?
+    /// Does it have this tool, which is not in the catalogue?
     #[must_use]
     pub fn has(&self, tool: &str) -> bool {
         self.tools.as_ref().is_none_or(|tools| tools.iter().any(|entry| entry.matches(tool)))
     }
 
-    /// Has it this operation as a tool? What is private only by its whole name (M-47), and so what
-    /// is no tool of any profile. Whether its role may call it is the operation's to say.
+    /// Is this operation one of its tools? A private operation (M-47), or one that is in no
+    /// profile, must be listed by its full name. Whether the role may call it is checked by the
+    /// operation.
     #[must_use]
     pub fn offers(&self, operation: &Operation) -> bool {
         let is_named = |entry: &ToolPattern| entry.exact() == Some(operation.name);
@@ -129,21 +131,73 @@ impl AgentConfig {
         !operation.private && !operation.surfaces.profiles.is_empty() && self.has(operation.name)
     }
 
-    /// Could it have a tool whose name begins so?
+    /// Could it have a tool whose name starts with `beginning`?
     #[must_use]
     pub fn may_have_below(&self, beginning: &str) -> bool {
         let may = |entry: &ToolPattern| entry.may_match_below(beginning);
         self.tools.as_ref().is_none_or(|tools| tools.iter().any(may))
     }
 
-    /// What stands alone in it, before it is known who else there is.
+    /// This table of a project's file, for an agent that the user's file configures, too. An agent can
+    /// edit a project's file, so it only restricts further: it lifts no limit, adds no tool and
+    /// inherits no role above root. What the user's file leaves open the project's file may set.
+    pub(super) fn within(self, user: &Self) -> Self {
+        fn lower<T: Ord>(own: Option<T>, user: Option<T>) -> Option<T> {
+            match (own, user) {
+                (Some(own), Some(user)) => Some(own.min(user)),
+                (own, user) => own.or(user),
+            }
+        }
+        let role = user
+            .role
+            .filter(|role| may_any(*role, Subject::Configuration, Action::FromProjectFile));
+        let tools = match (self.tools, &user.tools) {
+            (Some(own), Some(allowed)) => {
+                let is_allowed = |entry: &ToolPattern| {
+                    let covers = |name| allowed.iter().any(|allowed| allowed.matches(name));
+                    allowed.contains(entry) || entry.exact().is_some_and(covers)
+                };
+                Some(own.into_iter().filter(is_allowed).collect())
+            }
+            (own, allowed) => own.or_else(|| allowed.clone()),
+        };
+        Self {
+            model: self.model.or_else(|| user.model.clone()),
+            // The lower role counts; roles are ordered from the operator down.
+            role: self.role.max(role),
+            tools,
+            subagents: if self.subagents.is_empty() {
+                user.subagents.clone()
+            } else {
+                self.subagents
+            },
+            instructions: self.instructions.or_else(|| user.instructions.clone()),
+            reasoning_effort: self.reasoning_effort.or_else(|| user.reasoning_effort.clone()),
+            todo_review: match user.todo_review {
+                Some(Review::Review) => user.todo_review,
+                _ => self.todo_review.or(user.todo_review),
+            },
+            completion: match user.completion {
+                Some(Completion::Verified) => user.completion,
+                _ => self.completion.or(user.completion),
+            },
+            todo_driven_execution: self.todo_driven_execution.or(user.todo_driven_execution),
+            max_todo_continuations: lower(self.max_todo_continuations, user.max_todo_continuations),
+            todo_continuation: self.todo_continuation.or_else(|| user.todo_continuation.clone()),
+            todo_check_interval_ms: self.todo_check_interval_ms.max(user.todo_check_interval_ms),
+            max_iterations: lower(self.max_iterations, user.max_iterations),
+            max_tokens: lower(self.max_tokens, user.max_tokens),
+        }
+    }
+
+    /// Checks what does not depend on other agents.
     pub(super) fn check(&self, path: &str, origin: Origin) -> Result<(), Fault> {
         let bad = |field: &str, found: &str, expected: String| Fault::BadValue {
             path: format!("{path}.{field}"),
             found: format!("`{}`", found.chars().take(60).collect::<String>()),
             expected,
         };
-        // What a person says, and what the engine writes down, no model does.
+        // No agent may have a role that is reserved for people or for the engine.
         let may = |role: &Role, action| may_any(*role, Subject::Configuration, action);
         if let Some(role) = self.role.filter(|role| !may(role, Action::FromUserFile)) {
             let expected = "root, lead, owner or worker: the role of an agent".to_owned();
@@ -177,23 +231,23 @@ impl AgentConfig {
             }
         }
         if self.todo_continuation.as_ref().is_some_and(|text| text.trim().is_empty()) {
-            let expected = "the words an agent is sent on with; absent: the usual ones".to_owned();
+            let expected = "a continuation message; absent: the default".to_owned();
             return Err(bad("todo_continuation", "", expected));
         }
         Ok(())
     }
 }
 
-/// How an agent may be called.
+/// The syntax of an agent's name.
 pub(super) const AGENT_NAME: &str = "one word of letters, digits, - and _";
 
-/// The longest reply, in tokens.
+/// The longest reply of a model, in tokens.
 const REPLY_TOKENS: u32 = 8_192;
 
 /// The longest instructions, in bytes.
 const INSTRUCTIONS_MAX: usize = 64 << 10;
 
-/// The longest words of a continuation, in bytes: they are said again and again.
+/// The longest continuation message, in bytes. It is short because it is sent many times.
 const CONTINUATION_MAX: usize = 4 << 10;
 
 pub(super) fn is_agent_name(name: &str) -> bool {
@@ -201,7 +255,7 @@ pub(super) fn is_agent_name(name: &str) -> bool {
 }
 
 impl Roster {
-    /// Reads the agents of a file on top of what another said: an agent it names is as it says.
+    /// Reads the agents of a file. An agent that the file names replaces the earlier one.
     pub fn read(&self, text: &str, origin: Origin) -> Result<Self, Misplaced> {
         let config = Config { agents: self.clone().into(), ..Config::default() };
         let read = config.read(text, origin, Path::new("."))?;
@@ -217,13 +271,13 @@ impl Roster {
         self.agents.iter().map(|(name, agent)| (name.as_str(), agent))
     }
 
-    /// What is configured about the agent of a path: the last word is its name.
+    /// The configuration of the agent at this path. Its name is the last part of the path.
     #[must_use]
     pub fn of(&self, agent: &AgentPath) -> Option<&AgentConfig> {
         agent.as_str().rsplit('.').next().and_then(|name| self.agents.get(name))
     }
 
-    /// The price of each model that has one, by the model's name.
+    /// The prices, by model name.
     #[must_use]
     pub const fn prices(&self) -> &BTreeMap<String, Price> {
         &self.prices
@@ -233,13 +287,13 @@ impl Roster {
         self.prices.insert(model, price);
     }
 
-    /// The cost of these tokens in US dollars; none if the model has no price.
+    /// The cost of these tokens in US dollars; `None` if the model has no price.
     #[must_use]
     pub fn cost_usd(&self, model: &str, input: u64, output: u64) -> Option<f64> {
         self.prices.get(model).map(|price| price.cost_usd(input, output))
     }
 
-    /// May a session that is bound to no issue keep a list (X-6)?
+    /// May a session without an issue have a list (X-6)?
     #[must_use]
     pub fn keeps_session_lists(&self) -> bool {
         self.session_lists != Some(false)
@@ -249,8 +303,8 @@ impl Roster {
         self.session_lists = Some(keeps);
     }
 
-    /// How a run of this agent behaves, with what the caller says for this once; and the role that
-    /// is configured for it.
+    /// The settings for a run of this agent, with the caller's overrides, and the role that is
+    /// configured for the agent.
     pub fn settings(
         &self,
         name: &str,
@@ -264,7 +318,7 @@ impl Roster {
             auto_complete_todos: over.drives,
             max_todo_continuations: over.max_continuations,
         };
-        // What the environment says was put into the flags by whoever has one.
+        // The caller has already applied the environment to the overrides.
         let (drive, _) = DriveSettings::resolve(agent, flags, &|_| None);
         let patterns = agent.and_then(|agent| agent.tools.as_ref());
         let settings = Settings {
@@ -290,18 +344,19 @@ impl Roster {
         Ok((settings, agent.and_then(|agent| agent.role)))
     }
 
-    /// Does an agent of this name have a model?
+    /// Does the agent with this name have a model?
     #[must_use]
     pub fn has_model(&self, name: &str) -> bool {
         self.agents.get(name).is_some_and(|agent| agent.model.is_some())
     }
 
-    /// The agents that have a model.
+    /// The names of the agents that have a model.
     pub fn with_model(&self) -> impl Iterator<Item = &str> {
         self.iter().filter(|(_, agent)| agent.model.is_some()).map(|(name, _)| name)
     }
 
-    /// The agent that plays a role in chats: the one configured for it; root's is `primary`.
+    /// The agent that plays this role in chats: the one configured with the role. For root it is
+    /// `primary`.
     #[must_use]
     pub fn player(&self, role: Role) -> Option<String> {
         if role == Role::Root {
@@ -312,13 +367,13 @@ impl Roster {
         self.iter().find(plays).map(|(name, _)| name.to_owned())
     }
 
-    /// What becomes of a proposal of this specialist.
+    /// How proposals of this specialist are handled.
     #[must_use]
     pub fn review(&self, kind: &str) -> Review {
         self.agents.get(kind).and_then(|agent| agent.todo_review).unwrap_or_default()
     }
 
-    /// Does a file name this agent, wherever it stands in the tree?
+    /// Does a file name this agent, anywhere in the tree?
     #[must_use]
     pub fn names(&self, agent: &AgentPath) -> bool {
         self.of(agent).is_some()
@@ -328,20 +383,20 @@ impl Roster {
         self.agents.insert(name, agent);
     }
 
-    /// Who stands above this agent, if anybody does.
+    /// The agent that lists this one as a subagent, if any.
     fn above(&self, name: &str) -> Option<&str> {
         let holds = |agent: &AgentConfig| agent.subagents.iter().any(|below| below == name);
         self.iter().find(|(_, agent)| holds(agent)).map(|(above, _)| above)
     }
 
-    /// What can be judged only of all of them together (K-22): no agent lists a tool that its role
-    /// will never be let use, and no agent below another, or that is a worker, one that is root's.
+    /// Checks that need all agents (K-22): no agent lists a tool that its role may never call, and
+    /// no subagent or worker lists a tool that only a root agent has.
     pub(super) fn check(&self) -> Result<(), Fault> {
         for (name, agent) in &self.agents {
             let above = self.above(name);
             if above == Some(name) {
                 let (path, found) = (format!("agents.{name}.subagents"), format!("`{name}`"));
-                let expected = "other agents: none is below itself".to_owned();
+                let expected = "other agents: an agent cannot be below itself".to_owned();
                 return Err(Fault::BadValue { path, found, expected });
             }
             let role = match agent.role {
@@ -356,11 +411,11 @@ impl Roster {
                         |above| format!("{name} is a subagent of {above}"),
                     );
                     format!(
-                        "what it may use: {why}, and only a root agent has this tool; \
-                         a subagent proposes in its return"
+                        "a tool it may use: {why}, and only a root agent has this one; \
+                         a subagent proposes in its report"
                     )
                 } else if catalogue::find(tool).is_ok_and(|found| !found.access.allows(role)) {
-                    format!("what it may use: {name} acts as {role}, which never may call this")
+                    format!("a tool it may use: {name} acts as {role}, which may never call it")
                 } else {
                     continue;
                 };
@@ -371,15 +426,15 @@ impl Roster {
         Ok(())
     }
 
-    /// The name closest to one that is not there.
+    /// The agent whose name is closest to an unknown one.
     #[must_use]
     pub fn nearest(&self, wrong: &str) -> Option<&str> {
         nearest(wrong, self.agents.keys().map(String::as_str))
     }
 }
 
-/// A number inside its range, or none. The range stands a second time in the field's schema, which
-/// is what a fault is explained by.
+/// A number in its range, or none. The field's schema repeats the range, because errors are
+/// explained from the schema.
 fn bounded<'de, const MIN: i64, const MAX: i64, T: TryFrom<i64>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {

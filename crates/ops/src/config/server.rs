@@ -1,4 +1,4 @@
-//! A server of tools that speaks MCP over its standard input and output.
+//! An MCP server: a program that offers tools over its standard input and output.
 
 use punchlist_core::Span;
 use schemars::JsonSchema;
@@ -9,10 +9,10 @@ use super::tool::{command, environment, is_name, permission, shown, timeout};
 use super::{Origin, Permission, ToolPattern};
 use crate::explain::Fault;
 
-/// What the tools of servers begin with.
+/// The prefix of every tool that an MCP server offers.
 const PREFIX: &str = "mcp__";
 
-/// As it stands in the file.
+/// The table as it is in the file.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ServerTable {
@@ -33,27 +33,27 @@ pub(super) struct ServerTable {
 /// An MCP server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Server {
-    /// The program and its arguments; no shell looks at them.
+    /// The program and its arguments; they are not passed through a shell.
     pub command: Vec<String>,
-    /// The variables of our environment that it gets.
+    /// The environment variables that it inherits.
     pub env: Vec<String>,
-    /// How long a call may take, and the start.
+    /// The time limit for a call, and for its start.
     #[serde(serialize_with = "shown")]
     pub timeout: Span,
     pub permission: Permission,
-    /// Which of its tools are used, by its own names; absent: all.
+    /// Which of its tools are used, by the server's own names; absent: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<ToolPattern>>,
 }
 
 impl Server {
-    /// Is this tool of it used?
+    /// Is this tool of the server used?
     #[must_use]
     pub fn offers(&self, tool: &str) -> bool {
         self.tools.as_ref().is_none_or(|tools| tools.iter().any(|entry| entry.matches(tool)))
     }
 
-    /// What a permission to call a tool of it is about.
+    /// The definition that a permission for this tool is tied to.
     #[must_use]
     pub fn definition(&self, tool: &str) -> Value {
         let mut definition = json!({ "command": self.command, "tool": tool });
@@ -90,13 +90,13 @@ impl ServerTable {
     }
 }
 
-/// What a model calls a tool of a server.
+/// The name by which a model calls a server's tool.
 #[must_use]
 pub fn outside_name(server: &str, tool: &str) -> String {
     format!("{PREFIX}{server}__{tool}")
 }
 
-/// The server and its tool that a name means.
+/// Splits a tool's name into the server and the server's own name for the tool.
 pub(super) fn split(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix(PREFIX)?.split_once("__")
 }

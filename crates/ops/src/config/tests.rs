@@ -1,4 +1,4 @@
-//! What files may say, and every wrong word in them.
+//! Valid configuration files, and every mistake in them.
 
 use punchlist_core::Role;
 use punchlist_core::delegation::Review;
@@ -17,7 +17,7 @@ fn project(text: &str) -> Result<Config, Misplaced> {
     of(text, Origin::Project)
 }
 
-/// The code, the words and the hint of what is wrong, and its line.
+/// The code, the message with its hint, and the line of an error.
 fn wrong(text: &str, origin: Origin) -> (&'static str, String, usize) {
     let fault = of(text, origin).unwrap_err();
     let hint = fault.error.hint().unwrap_or_default();
@@ -25,9 +25,9 @@ fn wrong(text: &str, origin: Origin) -> (&'static str, String, usize) {
     (fault.error.code(), words, fault.place.map_or(0, |place| place.line))
 }
 
-/// S-3, S-7: everything that can be said about an agent.
+/// S-3, S-7: every setting of an agent.
 #[test]
-fn an_agent_is_all_that_its_table_says() {
+fn every_setting_of_an_agent_is_read() {
     let text = r#"
         [agents.coder]
         model = "anthropic:claude-sonnet-5"
@@ -73,8 +73,8 @@ fn an_agent_is_all_that_its_table_says() {
     }
 }
 
-/// S-8: a wrong value is refused with the name of its key and what is expected; an unknown key with
-/// the nearest.
+/// S-8: a bad value is refused with the name of its key and the expected value; an unknown key is
+/// refused with the closest known one.
 #[test]
 fn every_wrong_value_is_refused_by_name() {
     let agent = |line: &str| format!("[agents.coder]\nmodel = \"ollama:x\"\n{line}\n");
@@ -140,7 +140,7 @@ fn every_wrong_value_is_refused_by_name() {
         (
             agent("todo_continuation = \" \""),
             "bad_value",
-            &["coder.todo_continuation", "the words"],
+            &["coder.todo_continuation", "a continuation message"],
         ),
         (agent("tools = [\"a*b\"]"), "invalid_input", &["agents.coder.tools[0]", "whole name"]),
         (agent("tools = \"todo\""), "wrong_type", &["agents.coder.tools", "an array"]),
@@ -234,7 +234,7 @@ fn every_wrong_value_is_refused_by_name() {
         (
             tool("schema = { type = \"object\", required = 3 }"),
             "invalid_input",
-            &["tools.lint.schema", "no JSON Schema"],
+            &["tools.lint.schema", "not a JSON Schema"],
         ),
         (tool("schema = \"x\""), "wrong_type", &["tools.lint.schema", "an object"]),
         (
@@ -274,7 +274,8 @@ fn every_wrong_value_is_refused_by_name() {
     assert_eq!(line, 3);
 }
 
-/// K-22: a subagent, or a worker, that lists a tool of a root is refused where it is written.
+/// K-22: a subagent or a worker that lists a root agent's tool is refused, at the line of that
+/// entry.
 #[test]
 fn a_subagent_cannot_list_the_tools_of_a_root() {
     let primary = "[agents.primary]\nsubagents = [\"coder\"]\ntools = [\"todo\", \"issue\"]\n";
@@ -291,14 +292,14 @@ fn a_subagent_cannot_list_the_tools_of_a_root() {
         }
     }
     assert!(project(&format!("{primary}[agents.coder]\ntools = [\"read\"]")).is_ok());
-    // The files together: one says who is below, the other what it has.
+    // Together: one file says who is a subagent, the other which tools it has.
     let user = of("[agents.coder]\ntools = [\"todo\"]", Origin::User).unwrap();
     let both =
         user.read("[agents.primary]\nsubagents = [\"coder\"]", Origin::Project, Path::new("."));
     assert_eq!(both.unwrap_err().error.code(), "bad_value");
 }
 
-/// K-22, P-21: nor does any agent list what its role will never be let call.
+/// K-22, P-21: an agent cannot list an operation that its role may never call.
 #[test]
 fn an_agent_cannot_list_what_its_role_never_may() {
     for (text, may) in [
@@ -314,9 +315,9 @@ fn an_agent_cannot_list_what_its_role_never_may() {
     }
 }
 
-/// P-21: nor is any agent a person, or the engine, whoever's file says so.
+/// P-21: no file, the user's or the project's, can give an agent a person's or the engine's role.
 #[test]
-fn no_file_makes_an_agent_a_person() {
+fn no_file_gives_an_agent_a_persons_role() {
     for role in ["operator", "system"] {
         for origin in [Origin::User, Origin::Project] {
             let (code, words, line) = wrong(&format!("[agents.me]\nrole = \"{role}\""), origin);
@@ -326,9 +327,9 @@ fn no_file_makes_an_agent_a_person() {
     }
 }
 
-/// D-16: an agent's own words of a continuation go into its runs.
+/// D-16: an agent's own continuation message is part of the settings of its runs.
 #[test]
-fn a_run_has_the_words_of_its_agent() {
+fn a_run_uses_the_continuation_message_of_its_agent() {
     let text = "[agents.coder]\nmodel = \"scripted:x\"\ntodo_continuation = \"{count}: {title}\"";
     let config = project(text).unwrap();
     let (settings, _) = config.agents.settings("coder", &Overrides::default()).unwrap();
@@ -348,9 +349,9 @@ fn a_project_file_gives_no_role_above_root() {
     assert!(project("[agents.x]\nrole = \"supervisor\"").is_ok());
 }
 
-/// What the user's file granted is not taken over: the project's table counts as a whole.
+/// The project's table replaces the user's as a whole, so the user's grants are not inherited.
 #[test]
-fn a_project_file_takes_over_no_grant() {
+fn a_project_file_does_not_inherit_grants() {
     let tool = |program: &str, more: &str| {
         format!("[tools.lint]\ncommand = [\"{program}\"]\ndescription = \"Look.\"\n{more}")
     };
@@ -365,7 +366,43 @@ fn a_project_file_takes_over_no_grant() {
     assert_eq!(both.unwrap().agents.get("a").unwrap().role, None);
 }
 
-/// K-51: review unless the file says auto; the later file wins.
+/// An agent can edit a project's file: it sets what the user left open, and only restricts the rest.
+#[test]
+fn a_project_file_lifts_no_limit_of_the_user() {
+    let user = "[agents.a]\nmodel = \"ollama:x\"\nrole = \"worker\"\ntools = [\"plan\", \"mcp__*\"]\n\
+                completion = \"verified\"\ntodo_review = \"review\"\nmax_iterations = 5\n\
+                max_todo_continuations = 2\ntodo_check_interval_ms = 1000\nmax_tokens = 9000\n";
+    let user = of(user, Origin::User).unwrap();
+    let project = "[agents.a]\nmodel = \"ollama:y\"\nrole = \"root\"\n\
+                   tools = [\"plan\", \"issue\", \"mcp__x__*\", \"mcp__x__y\", \"mcp__*\"]\n\
+                   completion = \"self\"\ntodo_review = \"auto\"\nmax_iterations = 50\n\
+                   max_todo_continuations = 1\ntodo_check_interval_ms = 10\nmax_tokens = 90000\n\
+                   instructions = \"Be brief.\"\n";
+    let both = user.read(project, Origin::Project, Path::new(".")).unwrap();
+    let parse = |text| ToolPattern::parse(text).unwrap();
+    let expected = AgentConfig {
+        model: Some("ollama:y".to_owned()),
+        role: Some(Role::Worker),
+        tools: Some(vec![parse("plan"), parse("mcp__x__y"), parse("mcp__*")]),
+        completion: Some(Completion::Verified),
+        todo_review: Some(Review::Review),
+        max_iterations: Some(5),
+        max_todo_continuations: Some(1),
+        todo_check_interval_ms: Some(1000),
+        max_tokens: Some(9000),
+        instructions: Some("Be brief.".to_owned()),
+        ..AgentConfig::default()
+    };
+    assert_eq!(both.agents.get("a"), Some(&expected));
+    let bare = user.read("[agents.a]\nmodel = \"ollama:y\"", Origin::Project, Path::new("."));
+    let expected = AgentConfig {
+        model: Some("ollama:y".to_owned()),
+        ..user.agents.get("a").cloned().unwrap()
+    };
+    assert_eq!(bare.unwrap().agents.get("a"), Some(&expected));
+}
+
+/// K-51: proposals are reviewed unless the file says auto; the later file wins.
 #[test]
 fn a_proposal_is_reviewed_unless_the_file_says_otherwise() {
     let read = |text| Roster::default().read(text, Origin::Project);
@@ -377,9 +414,9 @@ fn a_proposal_is_reviewed_unless_the_file_says_otherwise() {
     assert_eq!(user.read(text, Origin::Project).unwrap().review("coder"), Review::Review);
 }
 
-/// M-47, F-6: what is private is a tool of those alone that name it in full.
+/// M-47, F-6: a private operation is a tool only for agents that list its full name.
 #[test]
-fn a_wildcard_does_not_mean_what_is_private() {
+fn a_wildcard_does_not_match_private_operations() {
     let complete = find("mission_todo_complete").unwrap();
     let create = find("mission_todo_create").unwrap();
     for (tools, completes, creates) in [
@@ -396,7 +433,7 @@ fn a_wildcard_does_not_mean_what_is_private() {
         let agent = config.agents.get("a").unwrap();
         assert_eq!((agent.offers(complete), agent.offers(create)), (completes, creates), "{tools}");
     }
-    // What is no tool of any profile is offered only where it is named.
+    // An operation that is in no profile is offered only if it is listed by name.
     let config =
         project("[agents.a]\ntools = [\"*\"]\n[agents.b]\ntools = [\"plan_import\"]").unwrap();
     let import = find("plan_import").unwrap();
@@ -406,7 +443,7 @@ fn a_wildcard_does_not_mean_what_is_private() {
 }
 
 #[test]
-fn what_is_listed_and_is_no_tool_is_worth_a_word() {
+fn a_listed_tool_that_nothing_provides_is_a_warning() {
     let text = "[agents.a]\ntools = [\"delegat\", \"lint\", \"mcp__git__log\", \"mcp__x__y\", \"todo*\"]\n\
                 [tools.lint]\ncommand = [\"x\"]\ndescription = \"x\"\n[mcp.git]\ncommand = [\"x\"]\n";
     let strangers = project(text).unwrap().strangers();
@@ -420,7 +457,7 @@ fn what_is_listed_and_is_no_tool_is_worth_a_word() {
 }
 
 #[test]
-fn a_schema_may_stand_in_a_file_beside() {
+fn a_schema_may_be_in_a_file_next_to_it() {
     let folder = tempfile::tempdir().unwrap();
     let schema = r#"{"type":"object","required":["path"]}"#;
     std::fs::write(folder.path().join("lint.json"), schema).unwrap();
@@ -431,15 +468,16 @@ fn a_schema_may_stand_in_a_file_beside() {
 }
 
 #[test]
-fn a_price_tells_the_cost() {
+fn a_price_gives_the_cost_of_tokens() {
     let config = project("[prices.\"a:b\"]\ninput_per_mtok = 3\noutput_per_mtok = 15.0").unwrap();
     let cost = config.agents.cost_usd("a:b", 1_000_000, 100_000).unwrap();
     assert!((cost - 4.5).abs() < 1e-9, "{cost}");
 }
 
-/// Q-S2: off by default, and on for `coder` in the sample, which a project may have as it is.
+/// Q-S2: driving is off by default and on for `coder` in the sample, which a project may use
+/// unchanged.
 #[test]
-fn the_sample_reads_and_drives_the_coder() {
+fn the_sample_is_valid_and_drives_the_coder() {
     let config = project(SAMPLE).unwrap();
     let drives = |name: &str| {
         let agent = config.agents.get(name);

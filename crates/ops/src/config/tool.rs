@@ -1,4 +1,4 @@
-//! A tool of the user: a program that reads its input from standard input and says its result.
+//! A user's tool: a program that reads its input from standard input and prints its result.
 
 use std::path::Path;
 
@@ -12,19 +12,20 @@ use super::{Origin, Permission};
 use crate::catalogue;
 use crate::explain::Fault;
 
-/// How long a call may take where nothing is said.
+/// The default time limit of a call.
 const TIMEOUT: Span = Span::seconds(60);
 
-/// The longest that is waited for a call.
+/// The longest time limit of a call.
 const TIMEOUT_MAX: Span = Span::hours(1);
 
-/// How a tool or a server may be called: what every maker's models can say.
+/// The syntax of a tool's or server's name: what the models of every provider accept.
 pub(super) const NAME: &str = "1 to 48 letters, digits, - and _ (and no catalogue operation's)";
 
-/// What an outside program must never be given: with it an agent could answer its own gates.
+/// A variable that an outside program must never inherit: with it an agent could answer its own
+/// gates.
 pub(super) const SECRET: &str = "PUNCHLIST_TOKEN";
 
-/// As it stands in the file.
+/// The table as it is in the file.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ToolTable {
@@ -48,28 +49,29 @@ pub(super) struct ToolTable {
     mutates: Option<bool>,
 }
 
-/// A tool of the user.
+/// A user's tool.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UserTool {
-    /// The program and its arguments; no shell looks at them.
+    /// The program and its arguments; they are not passed through a shell.
     pub command: Vec<String>,
     pub description: String,
-    /// JSON Schema of its input.
+    /// The JSON Schema of its input.
     pub schema: Value,
     #[serde(serialize_with = "shown")]
     pub timeout: Span,
-    /// Where it runs, seen from the project's folder; absent: there.
+    /// The folder it runs in, relative to the project's folder; absent: the project's folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
-    /// The variables of our environment that it gets.
+    /// The environment variables that it inherits.
     pub env: Vec<String>,
     pub permission: Permission,
-    /// Does it change anything? Then its success is progress.
+    /// Does it change anything? If so, its success counts as progress.
     pub mutates: bool,
 }
 
 impl UserTool {
-    /// What a permission to call it is about: when this changes, a person is asked again.
+    /// The definition that a permission for this tool is tied to. When it changes, a person is
+    /// asked again.
     #[must_use]
     pub fn definition(&self) -> Value {
         let mut definition = json!({ "command": self.command });
@@ -95,9 +97,9 @@ impl ToolTable {
         if !is_name(name) || is_operation || name.starts_with("mcp__") {
             let found = format!("`{}`", name.chars().take(60).collect::<String>());
             let expected = if is_operation {
-                "called otherwise: an operation of the catalogue has this name".to_owned()
+                "another name: an operation of the catalogue has this one".to_owned()
             } else if name.starts_with("mcp__") {
-                "called otherwise: `mcp__…` are the tools of servers".to_owned()
+                "another name: `mcp__…` are the tools of servers".to_owned()
             } else {
                 format!("called with {NAME}")
             };
@@ -133,7 +135,7 @@ impl ToolTable {
             return Err(Fault::BadValue { path, found, expected });
         }
         if let Err(error) = jsonschema::validator_for(&schema) {
-            return Err(Fault::Other { path, detail: format!("it is no JSON Schema: {error}") });
+            return Err(Fault::Other { path, detail: format!("it is not a JSON Schema: {error}") });
         }
         Ok(schema)
     }
@@ -149,7 +151,7 @@ fn of_file(path: &str, folder: &Path, file: &str) -> Result<Value, Fault> {
     read.map_err(|detail| Fault::Other { path, detail })
 }
 
-/// A name that every maker's models can say.
+/// Is this a name that the models of every provider accept?
 pub(super) fn is_name(name: &str) -> bool {
     (1..=48).contains(&name.len())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
@@ -182,7 +184,7 @@ pub(super) fn environment(path: &str, names: Vec<String>) -> Result<Vec<String>,
         None => Ok(names),
         Some(name) => {
             let expected = if name == SECRET {
-                "anything but our own token: whoever has it can answer gates".to_owned()
+                "anything but our own token, which can answer gates".to_owned()
             } else {
                 "names of variables, whose values are taken from the environment".to_owned()
             };
@@ -192,7 +194,7 @@ pub(super) fn environment(path: &str, names: Vec<String>) -> Result<Vec<String>,
     }
 }
 
-/// What an agent can edit grants nothing.
+/// Checks that a project's file, which an agent can edit, does not grant a permission.
 pub(super) fn permission(
     path: &str,
     given: Option<Permission>,

@@ -10,7 +10,7 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::views::AgentView;
 
-/// List the agents of this project: how each is, and when it was heard of last.
+/// List the agents of this project, with their status and when each was last heard from.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {}

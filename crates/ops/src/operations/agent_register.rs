@@ -1,4 +1,4 @@
-//! `agent_register`: write an agent down.
+//! `agent_register`: register an agent.
 
 use punchlist_core::agent::RegisterAgent;
 use punchlist_core::authority::{Action, Subject};
@@ -13,7 +13,7 @@ use crate::input::{Maybe, agent};
 use crate::views::agent::{AgentView, OneAgent};
 use crate::{Envelope, Error};
 
-/// Register an agent, or say that it is there again. A worker registers itself alone.
+/// Register an agent, or report that it is back. A worker may only register itself.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {

@@ -1,4 +1,4 @@
-//! `agent_status`: an agent says how it is.
+//! `agent_status`: an agent reports its status.
 
 use punchlist_core::AgentStatus;
 use punchlist_core::agent::SetAgentStatus;
@@ -14,16 +14,16 @@ use crate::input::{Maybe, agent};
 use crate::views::agent::{AgentView, OneAgent};
 use crate::{Envelope, Error};
 
-/// Say how an agent is: its tasks are shown by it, and `complete` claims them for review. Saying
-/// the same again is its heartbeat.
+/// Report an agent's status. It is shown on the agent's tasks; `complete` claims them for review.
+/// Repeat it as a heartbeat.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its path.
     pub agent: String,
-    /// How it is.
+    /// The new status.
     pub status: AgentStatus,
-    /// What it does, or why it cannot.
+    /// What it is doing, or why it cannot continue.
     #[serde(default)]
     pub note: Maybe<Body>,
 }

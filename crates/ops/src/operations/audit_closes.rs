@@ -1,4 +1,4 @@
-//! `audit_closes`: completions that deserve a second look, and why.
+//! `audit_closes`: completions that need a second look, with the reasons.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::follow::since;
 use crate::{Envelope, Error};
 
-/// How many are named; all are counted.
+/// How many completions are listed; all are counted.
 const NAMED_MAX: usize = 200;
-/// How far back it looks unless said.
+/// The default period.
 const DEFAULT: Span = Span::days(7);
 
-/// List completions without evidence, by whoever made the item, or in bursts.
+/// List completions without evidence, by the agent that created the item, or in bursts.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -36,13 +36,13 @@ pub struct Output {
     /// How many completions there were.
     pub completions: u64,
     pub counts: Counts,
-    /// Those that deserve a look, newest first.
+    /// The completions that need a look, newest first.
     pub closes: Vec<CloseRow>,
-    /// There were more than are named.
+    /// There are more than are listed.
     pub more: bool,
 }
 
-/// How many were pointed at for each reason.
+/// The number of completions for each reason.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
@@ -62,7 +62,7 @@ pub struct CloseRow {
     pub at: Time,
     pub outcome: Option<String>,
     pub reasons: Vec<Suspicion>,
-    /// It was written under a clock that somebody had set.
+    /// It was recorded with an overridden clock (PUNCHLIST_NOW).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schemars(default)]
     pub set_clock: bool,
@@ -148,7 +148,7 @@ struct Completion {
     makers: Vec<String>,
 }
 
-/// The completions since then, newest first, with whoever made their items.
+/// The completions since a time, newest first, with the agents that created their items.
 fn completions(
     call: &mut Call<'_, '_>,
     project: ProjectId,
@@ -172,7 +172,8 @@ fn completions(
         Ok(())
     })?;
     found.retain(|done| call.reach_todo(done.todo_id).is_ok());
-    // The log says who created an item, and its row when: nothing older need be read.
+    // Events say who created an item and rows say when, so the log is read only from the oldest
+    // item on.
     let mut oldest = None;
     for done in &mut found {
         if let Some(brief) = call.tx().brief(done.todo_id)? {

@@ -1,4 +1,4 @@
-//! `authority_show`: the authority table, as the rules read it.
+//! `authority_show`: the authority table that the rules use.
 
 use std::borrow::Cow;
 
@@ -32,12 +32,12 @@ pub struct Output {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Table {
-    /// What the acts are done to.
+    /// The subject of the actions.
     pub subject: String,
-    /// Of items: the kind of their list.
+    /// For items: the kind of their list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list: Option<ListKind>,
-    /// Of items: their kind.
+    /// For items: their kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub todo_kind: Option<TodoKind>,
     /// What `own` or `granted` means here.

@@ -21,10 +21,10 @@ use crate::views::AskedView;
 pub struct Input {
     /// Why, e.g. "acceptance criteria met, requesting sign-off".
     pub reason: Body,
-    /// absent: sign_off when all criteria are claimed, else pause.
+    /// Absent: sign_off when all criteria are claimed, else pause.
     #[serde(default)]
     pub purpose: Option<Purpose>,
-    /// Of a sign-off: how the issue is to end, resolved or rejected; absent: resolved.
+    /// For a sign-off: how the issue ends, resolved or rejected; absent: resolved.
     #[serde(default)]
     pub end: Option<End>,
 }

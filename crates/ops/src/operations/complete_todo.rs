@@ -1,4 +1,4 @@
-//! `complete_todo`: settle one item of the turn's plan, done or given up.
+//! `complete_todo`: complete or cancel one item of the turn's plan.
 
 use punchlist_core::authority::Action;
 use punchlist_core::command;
@@ -13,7 +13,7 @@ use crate::call::{Call, turn};
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::{Envelope, Error};
 
-/// Settle one of this turn's todo items, with what came of it.
+/// Complete or cancel one of this turn's items.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
@@ -43,7 +43,7 @@ pub struct Output {
     pub outcome: String,
     #[schemars(with = "String")]
     pub completed_at: Time,
-    /// Items of this turn that are pending or in progress now.
+    /// Items of this turn that are pending or in progress.
     pub remaining: u64,
 }
 

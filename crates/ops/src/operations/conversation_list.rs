@@ -15,27 +15,27 @@ use crate::input::{Maybe, limit, page};
 use crate::views::ConversationView;
 use crate::{Envelope, Error};
 
-/// List the chats you may read, the oldest first.
+/// List the chats you may read, oldest first.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Only of this mission, by its slug.
+    /// Only this mission's chats, by its slug.
     #[serde(default)]
     pub mission: Maybe<Title>,
-    /// Only of this pillar, by its slug.
+    /// Only this pillar's chats, by its slug.
     #[serde(default)]
     pub pillar: Maybe<Title>,
-    /// Only of this kind.
+    /// Only chats of this kind.
     #[serde(default)]
     pub channel: Option<Channel>,
-    /// Only of this session, by its id or its host's.
+    /// Only this session's chats, by its id or its host's id.
     #[serde(default)]
     pub session: Maybe<Title>,
-    /// How many at most, from 1; absent: 50, more than 1,000 is cut to 1,000.
+    /// Page size, from 1; absent: 50, capped at 1,000.
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub limit: Option<i64>,
-    /// The nextCursor of the page before.
+    /// nextCursor of the previous page.
     #[serde(default)]
     pub cursor: Maybe<Title>,
 }
@@ -44,7 +44,7 @@ pub struct Input {
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub conversations: Vec<ConversationView>,
-    /// Give this as `cursor` to read on; absent: there is no more.
+    /// Pass as `cursor` for the next page; absent: no more pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }

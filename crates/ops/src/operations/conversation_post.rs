@@ -1,4 +1,4 @@
-//! `conversation_post`: write into a chat.
+//! `conversation_post`: post a message to a chat.
 
 use punchlist_core::Role;
 use punchlist_core::authority::{Action, Subject};
@@ -12,22 +12,23 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::views::MessageView;
 
-/// Write into a chat. In a mission's chat, "extend to 2026-12-01" or "cancel" answers what was escalated there.
+/// Post a message to a chat. In a mission's chat, "extend to 2026-12-01" or "cancel" answers an
+/// escalation.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id.
     pub conversation_id: String,
-    /// What you say.
+    /// The message.
     pub text: Body,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub message: MessageView,
-    /// Whom it is for: who reads it at the next turn.
+    /// The role that reads it at its next turn.
     pub addressee: Role,
-    /// What was done because of it, in words.
+    /// The effect of the message, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub done: Option<String>,
 }

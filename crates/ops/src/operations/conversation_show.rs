@@ -12,7 +12,7 @@ use crate::input::{Maybe, limit};
 use crate::views::{ConversationView, MessageView};
 use crate::{Envelope, Error};
 
-/// Show a chat: its messages, the oldest first.
+/// Show a chat and its messages, oldest first.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
@@ -21,7 +21,7 @@ pub struct Input {
     /// Only messages after this one.
     #[serde(default)]
     pub after: Maybe<Title>,
-    /// How many at most, from 1; absent: 50, more than 1,000 is cut to 1,000.
+    /// Page size, from 1; absent: 50, capped at 1,000.
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub limit: Option<i64>,
@@ -33,7 +33,7 @@ pub struct Output {
     pub messages: Vec<MessageView>,
 }
 
-/// Who has chats at all; which ones is asked where the chat is known.
+/// Access says which roles have chats at all; the handler checks the single chat.
 
 #[derive(Debug)]
 pub struct ConversationShow;

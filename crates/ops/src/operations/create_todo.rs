@@ -48,7 +48,7 @@ pub struct Item {
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub created: Vec<Created>,
-    /// Items of this turn that are pending now.
+    /// Items of this turn that are pending.
     pub total_pending: u64,
 }
 

@@ -16,13 +16,13 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 use crate::operations::issue_show;
 
-/// Drop a criterion: it need not hold any more. It stays in view as abandoned.
+/// Drop a criterion: it is no longer required. It stays visible as abandoned.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// The issue's number.
     pub number: i64,
-    /// The criterion's text, or a part that only it has.
+    /// The criterion's text, or a part that no other has.
     pub content: Content,
     /// Why.
     #[serde(default)]

@@ -15,13 +15,13 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::operations::issue_show;
 
-/// Ratify a criterion that an agent proposed: it belongs to the definition of done.
+/// Ratify a criterion that an agent proposed: it becomes part of the definition of done.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// The issue's number.
     pub number: i64,
-    /// The criterion's text, or a part that only it has.
+    /// The criterion's text, or a part that no other has.
     pub content: Content,
 }
 

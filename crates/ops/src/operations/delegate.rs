@@ -19,7 +19,7 @@ pub struct Input {
     /// The specialist, e.g. coder.
     #[serde(rename = "type")]
     pub kind: Title,
-    /// What is to be done, and all it needs to know.
+    /// The work, with everything the specialist needs to know.
     pub mission: Body,
     /// Why.
     #[serde(default)]
@@ -27,7 +27,7 @@ pub struct Input {
     /// Do not wait for it.
     #[serde(default, rename = "async")]
     pub is_async: Option<bool>,
-    /// The todo; what it says comes before your words.
+    /// The todo; its text comes before yours.
     #[serde(default, deserialize_with = "crate::input::maybe_named")]
     #[schemars(with = "crate::input::Key")]
     pub todo_id: Maybe<Title>,
@@ -89,7 +89,8 @@ impl Define for DelegateOp {
             mode: if is_async { Mode::Async } else { Mode::Sync },
             todo_id,
             conversation_id,
-            // A report in a chat is read there; who waits for any other is woken by it.
+            // The caller reads an asynchronous report in its chat. Outside a chat, the report wakes
+            // the run.
             run_id: run.filter(|_| !is_async || !in_chat),
         })?;
         Ok(Output {

@@ -1,4 +1,4 @@
-//! `delegation_cancel`: call a delegation off.
+//! `delegation_cancel`: cancel a delegation.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::delegation::CancelDelegation;
@@ -13,7 +13,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 use crate::views::OneDelegation;
 
-/// Call a delegation off. What its worker still reports is refused.
+/// Cancel a delegation. Later reports of its worker are refused.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {

@@ -1,4 +1,4 @@
-//! `delegation_heartbeat`: hold a delegation longer.
+//! `delegation_heartbeat`: extend the lease of a delegation.
 
 use punchlist_core::Time;
 use punchlist_core::authority::{Action, Subject};
@@ -13,7 +13,7 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::range;
 
-/// Hold a delegation longer: the work goes on.
+/// Extend the lease of a delegation you are working on.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
@@ -21,7 +21,7 @@ pub struct Input {
     pub delegation_id: String,
     /// The epoch it was taken with.
     pub epoch: i64,
-    /// For how many seconds from now; absent: 30, at most a day; 0: give it back.
+    /// Seconds from now; absent: 30, at most a day; 0: release it.
     #[serde(default, deserialize_with = "range::<0, LEASE_S_MAX, _>")]
     #[schemars(range(min = 0, max = 86_400))]
     pub lease_s: Option<i64>,

@@ -14,11 +14,11 @@ use crate::input::{Maybe, limit, page};
 use crate::views::DelegationView;
 use crate::{Envelope, Error};
 
-/// List the delegations of this project, the oldest first.
+/// List the delegations of this project, oldest first.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// Only delegations that stand here; absent: all.
+    /// Only delegations in this state; absent: all.
     #[serde(default)]
     pub state: Option<DelegationState>,
     /// Only of this type.
@@ -28,11 +28,11 @@ pub struct Input {
     #[serde(default, deserialize_with = "crate::input::maybe_named")]
     #[schemars(with = "crate::input::Key")]
     pub todo_id: Maybe<Title>,
-    /// How many at most, from 1; absent: 50, more than 1,000 is cut to 1,000.
+    /// Page size, from 1; absent: 50, capped at 1,000.
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub limit: Option<i64>,
-    /// The nextCursor of the page before.
+    /// nextCursor of the previous page.
     #[serde(default)]
     pub cursor: Maybe<Title>,
 }
@@ -41,7 +41,7 @@ pub struct Input {
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub delegations: Vec<DelegationView>,
-    /// Give this as `cursor` to read on; absent: there is no more.
+    /// Pass as `cursor` for the next page; absent: no more pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }

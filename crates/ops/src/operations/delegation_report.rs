@@ -1,4 +1,4 @@
-//! `delegation_report`: say what came of a delegation.
+//! `delegation_report`: report the result of a delegation.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::delegation::{Proposal, Report};
@@ -14,7 +14,8 @@ use crate::input::Maybe;
 use crate::views::OneDelegation;
 use crate::{Envelope, Error};
 
-/// Report on a delegation you hold: its result, or what went wrong. A proposal is for whoever delegated.
+/// Report on a delegation you hold: its result or its error. The delegating agent decides on a
+/// proposal.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
@@ -22,13 +23,13 @@ pub struct Input {
     pub delegation_id: String,
     /// The epoch it was taken with.
     pub epoch: i64,
-    /// What came of it; a fenced todo-proposal block in it is a proposal.
+    /// The result; a fenced todo-proposal block in it is a proposal.
     #[serde(default)]
     pub result: Maybe<Body>,
     /// What went wrong.
     #[serde(default)]
     pub error: Maybe<Body>,
-    /// Items that should go on the checklist.
+    /// Items to add to the checklist.
     #[serde(default)]
     pub proposal: Option<Proposal>,
 }
@@ -63,7 +64,7 @@ impl Define for DelegationReport {
     }
 }
 
-/// One of the two must be said, and only one.
+/// Exactly one of `result` and `error` must be given.
 fn report(input: &Input) -> Result<Report, Error> {
     match (&input.result.0, &input.error.0) {
         (Some(result), None) => {
@@ -72,7 +73,7 @@ fn report(input: &Input) -> Result<Report, Error> {
         (None, Some(error)) => Ok(Report::Failed { error: error.clone() }),
         (None, None) => Err(Fault::MissingField { path: "result".to_owned() }.into()),
         (Some(_), Some(_)) => {
-            let (path, found) = ("error".to_owned(), "given beside a result".to_owned());
+            let (path, found) = ("error".to_owned(), "given together with a result".to_owned());
             let expected = "either result or error".to_owned();
             Err(Fault::BadValue { path, found, expected }.into())
         }

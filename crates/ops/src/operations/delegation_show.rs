@@ -11,7 +11,7 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::views::OneDelegation;
 
-/// Show a delegation: where it stands, what came back, and what it proposes.
+/// Show a delegation: its state, its result and its proposal.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {

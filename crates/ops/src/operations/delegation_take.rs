@@ -15,21 +15,21 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::{Maybe, range, up_to};
 use crate::views::DelegationView;
 
-/// Take the next delegation in the queue, and hold it for a while.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+/// Take the next delegation in the queue and hold it by a lease.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Only of these types; absent: any.
     #[serde(default, deserialize_with = "up_to::<50, _, _>")]
     #[schemars(length(max = 50))]
     pub types: Option<Vec<Title>>,
-    /// Also of any other type, where it is a pillar's work.
+    /// Also other types, if it is work for a pillar.
     #[serde(default)]
     pub in_chats: Option<bool>,
-    /// This one and no other.
+    /// Only this delegation.
     #[serde(default)]
     pub delegation_id: Maybe<Title>,
-    /// For how many seconds; absent: 30, at most a day.
+    /// Seconds; absent: 30, at most a day.
     #[serde(default, deserialize_with = "range::<1, LEASE_S_MAX, _>")]
     #[schemars(range(min = 1, max = 86_400))]
     pub lease_s: Option<i64>,
@@ -40,7 +40,7 @@ pub struct Input {
 pub struct Output {
     /// Null: there is nothing to take.
     pub delegation: Option<DelegationView>,
-    /// Name it in the report.
+    /// Give it in the report.
     pub epoch: Option<i64>,
     #[schemars(with = "Option<String>")]
     pub lease_until: Option<Time>,

@@ -1,4 +1,4 @@
-//! `digest`: who did what in a project since then, from the log.
+//! `digest`: who did what in a project in a period, from the log.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::follow::since;
 use crate::{Envelope, Error};
 
-/// How many deeds of one actor are named; all are counted.
+/// How many deeds of one actor are listed; all are counted.
 const NAMED_MAX: usize = 50;
-/// How far back it looks unless said.
+/// The default period.
 const DEFAULT: Span = Span::hours(24);
 
-/// Say who did what in this project: completed, cancelled, returned, held, claimed.
+/// Show who did what in this project: completed, cancelled, returned, held, claimed.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -33,11 +33,11 @@ pub struct Output {
     #[schemars(with = "String")]
     pub since: Time,
     pub total: Counts,
-    /// Who did most comes first.
+    /// The most active first.
     pub actors: Vec<ActorRow>,
 }
 
-/// How often each kind of deed was done.
+/// The number of deeds of each kind.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
     pub completed: u64,
@@ -63,7 +63,7 @@ impl Counts {
     }
 }
 
-/// What was done to an item.
+/// A kind of deed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -78,9 +78,9 @@ pub enum Kind {
 pub struct ActorRow {
     pub actor: String,
     pub counts: Counts,
-    /// The newest of them, oldest first.
+    /// The newest deeds, oldest first.
     pub deeds: Vec<Deed>,
-    /// There were more than are named.
+    /// There are more than are listed.
     pub more: bool,
 }
 
@@ -89,13 +89,13 @@ pub struct ActorRow {
 pub struct Deed {
     pub deed: Kind,
     pub todo_id: String,
-    /// What the item is called now.
+    /// The item's current title.
     pub title: String,
     /// The outcome, the feedback or the reason.
     pub said: Option<String>,
     #[schemars(with = "String")]
     pub at: Time,
-    /// It was written under a clock that somebody had set.
+    /// It was recorded with an overridden clock (PUNCHLIST_NOW).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schemars(default)]
     pub set_clock: bool,
@@ -158,7 +158,7 @@ impl Define for Digest {
     }
 }
 
-/// One deed: its kind, its item, what was said, and when; whether its clock was set.
+/// One deed: its kind, its item, its text, and its time with whether the clock was overridden.
 type Done = (Kind, TodoId, Option<String>, (Time, bool));
 
 #[derive(Default)]
@@ -167,7 +167,7 @@ struct Doings {
     newest: Vec<Done>,
 }
 
-/// What an event says somebody did, if it is one of the deeds.
+/// The deed that an event records, if it records one.
 fn deed(event: Option<Event>) -> Option<(Kind, TodoId, Option<String>)> {
     Some(match event? {
         Event::TodoCompleted(e) => (Kind::Completed, e.todo_id, e.outcome),

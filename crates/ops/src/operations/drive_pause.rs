@@ -1,4 +1,4 @@
-//! `drive_pause`: keep a session from going on by itself.
+//! `drive_pause`: stop a session from continuing automatically.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::session::PauseSession;
@@ -14,7 +14,8 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 use crate::views::OneSession;
 
-/// Keep a session from going on by itself. It stays so through messages and restarts, until it is resumed.
+/// Stop a session from continuing automatically. It stays paused through messages and restarts,
+/// until resumed.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {

@@ -1,4 +1,4 @@
-//! `drive_resume`: let a paused session go on.
+//! `drive_resume`: let a paused session continue.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::text::Title;
@@ -13,7 +13,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 use crate::views::OneSession;
 
-/// Let a paused session go on, with what waits in it.
+/// Let a paused session continue, with everything that is waiting in it.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {

@@ -1,4 +1,4 @@
-//! `event_list`: the log of a project, from a cursor on or the newest part of it.
+//! `event_list`: the log of a project, from a cursor on or its newest part.
 
 use std::collections::BTreeMap;
 
@@ -19,11 +19,11 @@ use crate::{Envelope, Error};
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// Only events with a higher number, which must be that of an event you have seen, or 0 for
-    /// all: if the log no longer has it, `reset_required` says so. Absent: the newest ones.
+    /// Only events after this number, which must be that of an event you have seen, or 0 for all.
+    /// If the log no longer has it, the error is `reset_required`. Absent: the newest events.
     #[serde(default)]
     pub after: Option<i64>,
-    /// How many at most, from 1; absent: 50, more than 1,000 is cut to 1,000.
+    /// Page size, from 1; absent: 50, capped at 1,000.
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub limit: Option<i64>,
@@ -44,7 +44,7 @@ pub enum Visibility {
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub events: Vec<EventRow>,
-    /// Give this as `after` to read on; absent: there is no more.
+    /// Pass as `after` for the next page; absent: no more pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<i64>,
 }
@@ -52,24 +52,25 @@ pub struct Output {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct EventRow {
     pub seq: i64,
-    /// The version of the data's shape.
+    /// The version of the data's format.
     pub v: i64,
     pub r#type: String,
     pub project: String,
-    /// What it happened to: the id of a list, an issue or the project.
+    /// The subject: the id of a list, an issue or the project.
     pub aggregate: String,
     pub actor: String,
-    /// The role the actor carried, where it was not its own.
+    /// The role that the actor took, if not its own.
     pub r#as: Option<String>,
-    /// The operation that made it happen.
+    /// The operation that caused it.
     pub cause: String,
     #[schemars(with = "String")]
     pub at: Time,
-    /// The real clock when it was written down: `at` may come from PUNCHLIST_NOW.
+    /// The real time when it was recorded: `at` may come from PUNCHLIST_NOW.
     #[serde(rename = "recordedAt")]
     #[schemars(with = "String")]
     pub recorded_at: Time,
-    /// What proved the actor: terminal, none, token:ID, run:ID or engine; absent in older logs.
+    /// What proved the actor's identity: terminal, none, token:ID, run:ID or engine; absent in
+    /// older logs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proof: Option<String>,
     pub data: Value,
@@ -110,7 +111,7 @@ impl Define for EventList {
         let Some(project) = project else {
             return Ok(Output { events: Vec::new(), next_cursor: None });
         };
-        // One more than asked for tells whether there is more.
+        // One row more than requested shows whether there is another page.
         let mut events = match input.after {
             Some(after) => call.tx().events_after(project, actor, after, limit + 1)?,
             None => call.tx().events_last(project, actor, limit)?,
@@ -126,7 +127,7 @@ impl Define for EventList {
     }
 }
 
-/// A narrowed token sees what happened to what it reaches, and nothing else.
+/// A narrowed token sees only events on subjects that it reaches.
 fn within_reach(call: &mut Call<'_, '_>, events: Vec<Recorded>) -> Result<Vec<Recorded>, Error> {
     if !call.envelope().actor.reach.is_narrowed() {
         return Ok(events);

@@ -1,4 +1,4 @@
-//! `gate_answer`: answer a gate; an answer counts once.
+//! `gate_answer`: answer a gate, once.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::gate::{AnswerGate, GateDecision};
@@ -14,25 +14,25 @@ use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::input::up_to;
 use crate::views::GateView;
 
-/// Answer a gate: let its session go on, or refuse. A refused sign-off opens criteria again.
+/// Answer a gate: let its session continue, or refuse. A refused sign-off reopens criteria.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The gate's id.
     pub gate_id: String,
-    /// Go on, or not.
+    /// Continue, or refuse.
     pub decision: GateDecision,
-    /// What to say: any JSON; for a form an object with its fields.
+    /// Your answer: any JSON; for a form, an object with its fields.
     #[serde(default)]
     pub response: Option<Value>,
-    /// At a refused sign-off: the criteria to open again, by their text; absent: all claimed ones.
+    /// For a refused sign-off: the criteria to reopen, by their text; absent: all claimed ones.
     #[serde(default, deserialize_with = "up_to::<100, _, _>")]
     #[schemars(length(max = 100))]
     pub reopen: Option<Vec<Content>>,
-    /// At a sign-off: the revision of the issue you looked at; absent: the one it was asked at.
+    /// For a sign-off: the revision of the issue you looked at; absent: the one when it was asked.
     #[serde(default)]
     pub expected_revision: Option<i64>,
-    /// At a sign-off: accept criteria that nobody claimed, too.
+    /// For a sign-off: also accept criteria that nobody claimed.
     #[serde(default)]
     pub accept_unclaimed: Option<bool>,
 }

@@ -1,4 +1,4 @@
-//! `gate_list`: what waits for a person.
+//! `gate_list`: everything that waits for a person.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::gate::{GateKind, GateState};
@@ -17,11 +17,11 @@ use crate::views::GateView;
 use crate::views::todo::ClaimView;
 use crate::{Envelope, Error};
 
-/// List the gates of this project, the oldest first: what waits for a person, and what was said.
+/// List the gates of this project, oldest first: open questions and the answers that were given.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// Only gates that stand here; absent: all.
+    /// Only gates in this state; absent: all.
     #[serde(default)]
     pub state: Option<GateState>,
     /// Only gates of this kind.
@@ -33,11 +33,11 @@ pub struct Input {
     /// Only gates about this issue.
     #[serde(default)]
     pub number: Option<i64>,
-    /// How many at most, from 1; absent: 50, more than 1,000 is cut to 1,000.
+    /// Page size, from 1; absent: 50, capped at 1,000.
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub limit: Option<i64>,
-    /// The nextCursor of the page before.
+    /// nextCursor of the previous page.
     #[serde(default)]
     pub cursor: Maybe<Title>,
 }
@@ -46,10 +46,10 @@ pub struct Input {
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub gates: Vec<GateView>,
-    /// What its maker says is done and no gate speaks of: it waits for its reviewer.
+    /// Claimed items that wait for their reviewer and have no gate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reviews: Vec<ReviewView>,
-    /// Give this as `cursor` to read on; absent: there is no more.
+    /// Pass as `cursor` for the next page; absent: no more pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
@@ -61,18 +61,18 @@ pub struct ReviewView {
     pub todo_id: String,
     pub title: String,
     pub kind: TodoKind,
-    /// The kind of list it is on.
+    /// The kind of its list.
     pub list: ListKind,
     /// The issue's number, the plan's file or the pillar.
     pub of: String,
     pub claim: ClaimView,
 }
 
-/// How many reviews are shown beside the gates.
+/// How many reviews are listed with the gates.
 const REVIEWS_MAX: i64 = 50;
 
-/// What waits for its reviewer (P-32), but for criteria: those are judged together, when their
-/// sign-off is asked for.
+/// The items that wait for their reviewer (P-32). Criteria are not included: they are judged
+/// together, at sign-off.
 fn reviews(call: &mut Call<'_, '_>, project: ProjectId) -> Result<Vec<ReviewView>, Error> {
     let mut reviews = Vec::new();
     for claimed in call.tx().claimed(project, REVIEWS_MAX)? {
@@ -117,7 +117,7 @@ impl Define for GateList {
     }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        // A session and an issue that are named are looked at one by one below.
+        // Access to a session or an issue that the caller names is checked below.
         if input.session.0.is_none() && input.number.is_none() {
             call.reach_project()?;
         }
@@ -141,7 +141,7 @@ impl Define for GateList {
         for gate in found {
             gates.push(GateView::of(call, gate)?);
         }
-        // Beside the first page of what waits for anybody, and not of one issue or session.
+        // Reviews are shown only on the first page of all open gates, not for one issue or session.
         let is_inbox = input.state == Some(GateState::Open)
             && input.kind.is_none()
             && input.session.0.is_none()

@@ -1,6 +1,6 @@
-//! `issue`: the tracker for an agent that means to touch it, one tool with an action (K-59).
+//! `issue`: the issue tracker for agents, one tool with an action (K-59).
 //!
-//! It adds and never rewrites (K-55): each action is the operation of that name.
+//! It adds and never rewrites (K-55): each action calls the operation with that name.
 
 use punchlist_core::IssueStatus;
 use punchlist_core::authority::{Action, Subject};
@@ -36,10 +36,10 @@ pub struct Input {
     #[serde(default, deserialize_with = "up_to::<100, _, _>")]
     #[schemars(length(max = 100))]
     pub criteria: Option<Vec<Content>>,
-    /// create: though an open one looks the same.
+    /// create: even if an open one is alike.
     #[serde(default)]
     pub force_new: Option<bool>,
-    /// transition; list: only these.
+    /// transition; list: only this one.
     #[serde(default)]
     pub status: Option<IssueStatus>,
     /// transition: why.
@@ -82,10 +82,10 @@ pub struct Output {
     /// view: criteria and steps as markdown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checklist: Option<String>,
-    /// view: other issues, as this one sees them.
+    /// view: linked issues, seen from this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<issue_show::LinkView>,
-    /// view: comments and decisions, the oldest first.
+    /// view: comments and decisions, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub updates: Vec<issue_show::UpdateView>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! `issue_checklist_edit`: the checklist as a person wrote it (K-29).
+//! `issue_checklist_edit`: replace a checklist by the markdown that a person edited (K-29).
 
 use punchlist_core::ListKind;
 use punchlist_core::Refusal;
@@ -16,8 +16,8 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::explain::Fault;
 use crate::{Envelope, Error};
 
-/// Replace an issue's checklist by markdown: lines left alone keep their items, a line that is
-/// gone is removed from view.
+/// Replace an issue's checklist by markdown. Unchanged lines keep their items; the item of a
+/// removed line is hidden.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
@@ -25,7 +25,7 @@ pub struct Input {
     pub number: i64,
     /// The whole checklist; at most 1 MiB.
     pub markdown: String,
-    /// The issue's revision that the text was made from: if it has changed since, nothing is.
+    /// The revision the text was made from. If the issue has changed since, the edit is refused.
     #[serde(default)]
     pub expected_revision: Option<i64>,
 }

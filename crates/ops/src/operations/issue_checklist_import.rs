@@ -1,4 +1,4 @@
-//! `issue_checklist_import`: a checklist that was kept elsewhere, into an issue (P-22).
+//! `issue_checklist_import`: import a checklist from elsewhere into an issue (P-22).
 
 use punchlist_core::authority::Action;
 use punchlist_core::command::ImportTodos;
@@ -14,7 +14,8 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::explain::Fault;
 use crate::{Envelope, Error};
 
-/// Put a markdown checklist into an issue's: what is new goes in, and what is ticked becomes a claim, no completion.
+/// Merge a markdown checklist into an issue's. New items are added; ticked items become claims, not
+/// completions.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -27,13 +28,13 @@ pub struct Input {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub number: i64,
-    /// How many items are new.
+    /// New items.
     pub created: usize,
-    /// How many of them are claimed to be done.
+    /// New items that are claimed.
     pub claimed: usize,
-    /// How many of them are cancelled.
+    /// New items that are cancelled.
     pub cancelled: usize,
-    /// Texts that the list had already.
+    /// Texts that were already on the list.
     pub skipped: Vec<String>,
     /// The whole list as markdown.
     pub checklist: String,

@@ -1,4 +1,4 @@
-//! `issue_close_as_duplicate`: reject an issue because another says the same (K-44).
+//! `issue_close_as_duplicate`: reject an issue as a duplicate of another (K-44).
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::issue::CloseAsDuplicate;

@@ -1,4 +1,4 @@
-//! `issue_comment`: say something about an issue.
+//! `issue_comment`: comment on an issue.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::issue::CommentIssue;
@@ -19,7 +19,7 @@ use crate::views::OneIssue;
 pub struct Input {
     /// The issue's number.
     pub number: i64,
-    /// What to say.
+    /// The comment.
     pub text: Body,
 }
 

@@ -1,4 +1,4 @@
-//! `issue_create`: file an issue, with the criteria it is to meet.
+//! `issue_create`: create an issue with its criteria.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::command::{CreateTodos, NewTodo};
@@ -16,20 +16,20 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::{Maybe, up_to};
 use crate::views::OneIssue;
 
-/// File an issue. One that looks like an open issue is refused, and that one named.
+/// Create an issue. If an open issue looks the same, this is refused and that issue is named.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// What it is about, in one line.
+    /// The title, in one line.
     pub title: Title,
-    /// What is known about it.
+    /// The description.
     #[serde(default)]
     pub body: Maybe<Body>,
-    /// What must hold when it is done; an agent's are proposals until ratified.
+    /// What must be true when it is done; an agent's criteria are proposals until ratified.
     #[serde(default, deserialize_with = "up_to::<100, _, _>")]
     #[schemars(length(max = 100))]
     pub criteria: Option<Vec<Content>>,
-    /// File it though an open issue looks the same.
+    /// Create it even if an open issue looks the same.
     #[serde(default)]
     pub force_new: Option<bool>,
 }
@@ -57,8 +57,8 @@ impl Define for IssueCreate {
     }
 }
 
-/// Files an issue with its criteria. What is found while working on another hangs under that one
-/// (K-45).
+/// Creates an issue with its criteria. An issue found while working on another becomes a child of
+/// that one (K-45).
 pub(crate) fn file(
     call: &mut Call<'_, '_>,
     input: &Input,

@@ -1,4 +1,4 @@
-//! `issue_defer`: let an issue rest until a time.
+//! `issue_defer`: defer an issue until a time.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::issue::DeferIssue;
@@ -14,13 +14,13 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::{Maybe, when};
 use crate::views::OneIssue;
 
-/// Let an issue rest until a time; it comes back by itself.
+/// Defer an issue until a time; then it is shown again automatically.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// The issue's number.
     pub number: i64,
-    /// Until when (RFC 3339); absent or null: back at once.
+    /// Until when (RFC 3339); absent or null: no longer deferred.
     #[serde(default)]
     pub until: Maybe<Title>,
 }

@@ -11,13 +11,13 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::views::OneIssue;
 
-/// Link an issue to another. Links gate nothing.
+/// Link an issue to another. Links do not block anything.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// The issue's number.
     pub number: i64,
-    /// How it stands to the other.
+    /// Its relation to the other issue.
     pub kind: LinkKind,
     /// The other issue's number.
     pub to: i64,

@@ -1,7 +1,7 @@
-//! `issue_list`: the issues of a project, newest first, by status and by words.
+//! `issue_list`: the issues of a project, newest first, filtered by status and words.
 //!
-//! The cursor is a number: what is filed while somebody turns pages comes before the first page
-//! and moves nothing.
+//! The cursor is an issue number. An issue that is created while somebody pages through the list
+//! appears before the first page and shifts nothing.
 
 use punchlist_core::IssueStatus;
 use punchlist_core::authority::{Action, Subject};
@@ -23,17 +23,17 @@ use crate::{Envelope, Error};
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Only issues that stand here; absent: all.
+    /// Only issues in this status; absent: all.
     #[serde(default)]
     pub status: Option<IssueStatus>,
-    /// Words, or beginnings of words, that title and body must hold, all of them.
+    /// Words or prefixes that must all occur in title or body.
     #[serde(default)]
     pub text: Maybe<Title>,
-    /// How many at most, from 1; absent: 50, more than 1,000 is cut to 1,000.
+    /// Page size, from 1; absent: 50, capped at 1,000.
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub limit: Option<i64>,
-    /// The nextCursor of the page before.
+    /// nextCursor of the previous page.
     #[serde(default)]
     pub cursor: Option<i64>,
 }
@@ -42,7 +42,7 @@ pub struct Input {
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub issues: Vec<IssueView>,
-    /// Give this as `cursor` to read on; absent: there is no more.
+    /// Pass as `cursor` for the next page; absent: no more pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<i64>,
 }
@@ -79,7 +79,8 @@ impl Define for IssueList {
     }
 }
 
-/// What to look for; a text that holds no word at all would find everything or nothing.
+/// The words to search for. A text without any word is refused, because it would match everything
+/// or nothing.
 fn words(input: &Input) -> Result<Vec<String>, Error> {
     let Some(text) = &input.text.0 else {
         return Ok(Vec::new());

@@ -1,4 +1,4 @@
-//! `issue_show`: one issue and all that hangs on it.
+//! `issue_show`: one issue with everything that belongs to it.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::views::{IssueRef, IssueView, ItemView, SessionView};
 
-/// Show one issue: its text, its criteria and steps, and what belongs to it.
+/// Show one issue: its text, its criteria and steps, and everything linked to it.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -34,31 +34,31 @@ pub struct Output {
     pub issue: IssueView,
     pub criteria: Vec<ItemView>,
     pub steps: Vec<ItemView>,
-    /// Other issues, as this one sees them.
+    /// Linked issues, seen from this one.
     pub links: Vec<LinkView>,
-    /// Comments, and the decisions that must be seen; the oldest first.
+    /// Comments and important decisions, oldest first.
     pub updates: Vec<UpdateView>,
-    /// Sign-offs that were granted; the oldest first.
+    /// Granted sign-offs, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sign_offs: Vec<SignOffView>,
     /// The sessions that have worked on it.
     pub sessions: Vec<SessionView>,
-    /// Issues below it that are open.
+    /// Open child issues.
     pub open_children: Vec<IssueRef>,
     /// Criteria and steps as markdown.
     pub checklist: String,
-    /// How far it is, in one line.
+    /// Progress, in one line.
     pub progress: String,
 }
 
-/// A link as one of its issues sees it.
+/// A link, seen from one of its issues.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct LinkView {
-    /// As it reads from this issue.
+    /// The kind, read from this issue.
     pub kind: String,
     pub number: i64,
     pub title: String,
-    /// "out": this issue says so; "in": the other one does.
+    /// "out": the link starts at this issue; "in": at the other.
     pub direction: Cow<'static, str>,
 }
 
@@ -75,7 +75,7 @@ impl From<Seen> for LinkView {
     }
 }
 
-/// A sign-off that was granted.
+/// A granted sign-off.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SignOffView {
@@ -83,16 +83,16 @@ pub struct SignOffView {
     pub by: Option<String>,
     #[schemars(with = "Option<String>")]
     pub at: Option<Time>,
-    /// What was asked.
+    /// The question.
     pub text: String,
-    /// What was answered.
+    /// The answer.
     pub response: Option<serde_json::Value>,
 }
 
-/// How many are shown, at most.
+/// How many sign-offs are shown at most.
 const SIGN_OFFS_MAX: i64 = 100;
 
-/// The sign-offs of an issue that were granted, from their gates.
+/// The granted sign-offs of an issue, from their gates.
 fn sign_offs(call: &mut Call<'_, '_>, issue: &Issue) -> Result<Vec<SignOffView>, Error> {
     let wanted = WantedGates {
         state: Some(GateState::Resumed),
@@ -112,7 +112,7 @@ fn sign_offs(call: &mut Call<'_, '_>, issue: &Issue) -> Result<Vec<SignOffView>,
     Ok(granted.map(view).collect())
 }
 
-/// A line of the ledger.
+/// An entry of the issue's history.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UpdateView {
@@ -146,7 +146,7 @@ impl Define for IssueShow {
     }
 }
 
-/// An issue with all that hangs on it.
+/// An issue with everything that belongs to it.
 pub(crate) fn show(call: &mut Call<'_, '_>, number: i64) -> Result<Output, Error> {
     let issue = call.issue(number, Lock::No)?;
     let snapshot = call.checklist(&issue)?;
@@ -173,7 +173,7 @@ pub(crate) fn show(call: &mut Call<'_, '_>, number: i64) -> Result<Output, Error
     let sign_offs = sign_offs(call, &issue)?;
     let mut links = call.tx().links_of(issue.id)?;
     let mut open_children = call.open_children(&issue)?;
-    // The title of another issue is that issue's.
+    // Hide links to issues that the caller's token does not reach, because they show a title.
     links.retain(|link| call.reach(&Place::issue(link.number)).is_ok());
     open_children.retain(|link| call.reach(&Place::issue(link.number)).is_ok());
     let links = links.into_iter().map(LinkView::from).collect();

@@ -15,18 +15,19 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 use crate::views::{IssueRef, IssueView};
 
-/// Move an issue to another status. The operator closes and reopens; an agent closes after a sign-off.
+/// Move an issue to another status. The operator closes and reopens; an agent closes after a
+/// sign-off.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// The issue's number.
     pub number: i64,
-    /// Where it is to stand.
+    /// The new status.
     pub status: IssueStatus,
     /// Why, for the log.
     #[serde(default)]
     pub reason: Maybe<Body>,
-    /// Close it though issues below it are open.
+    /// Close it even if child issues are open.
     #[serde(default)]
     pub confirm: Option<bool>,
 }
@@ -35,7 +36,7 @@ pub struct Input {
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub issue: IssueView,
-    /// Issues below it that are open, where it was closed; they stop nothing.
+    /// Open child issues of a closed issue; they do not block closing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open_children: Vec<IssueRef>,
     #[serde(skip_serializing_if = "Option::is_none")]

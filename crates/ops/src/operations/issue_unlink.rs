@@ -1,4 +1,4 @@
-//! `issue_unlink`: take a link back.
+//! `issue_unlink`: remove a link.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::issue::LinkKind;
@@ -11,13 +11,13 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::views::OneIssue;
 
-/// Take a link between two issues back.
+/// Remove a link between two issues.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// The issue's number.
     pub number: i64,
-    /// How it stands to the other.
+    /// Its relation to the other issue.
     pub kind: LinkKind,
     /// The other issue's number.
     pub to: i64,
@@ -42,6 +42,6 @@ impl Define for IssueUnlink {
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneIssue, Error> {
         let (from, to) = call.two_issues(input.number, input.to)?;
-        Ok(OneIssue { issue: call.unlink(from, to, input.kind)?.into() })
+        Ok(OneIssue { issue: call.unlink(from, &to, input.kind)?.into() })
     }
 }

@@ -1,4 +1,4 @@
-//! `list_todo`: what is left of the turn's plan, or all of it.
+//! `list_todo`: the open items of the turn's plan, or all of them.
 
 use punchlist_core::authority::Action;
 use punchlist_core::{ListKind, Status, Tally, Time, Todo, select};
@@ -57,7 +57,7 @@ pub struct Item {
     pub completed_at: Option<Time>,
 }
 
-/// Counts over the whole turn, whatever is shown.
+/// Counts for the whole turn, whatever the filter.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {

@@ -1,4 +1,4 @@
-//! `metric_collect`: have metrics read by their collectors.
+//! `metric_collect`: run the collectors of metrics.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::metric::CollectMetrics;
@@ -12,20 +12,20 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 
-/// Have metrics read by their collectors. It is queued; `punch worker` does it.
+/// Queue metrics to be read by their collectors; `punch worker` runs them.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// The mission's slug.
     pub mission: Title,
-    /// The metric's slug; absent: each that has a collector and does not rest.
+    /// The metric's slug; absent: every metric with a collector that is not paused.
     #[serde(default)]
     pub metric: Maybe<Title>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
-    /// The slugs of what will be read.
+    /// The slugs of the queued metrics.
     pub queued: Vec<String>,
 }
 

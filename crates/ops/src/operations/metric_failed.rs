@@ -1,4 +1,4 @@
-//! `metric_failed`: a collector says that it could not read a metric.
+//! `metric_failed`: a collector reports that it could not read a metric.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::metric::FailCollection;
@@ -12,7 +12,7 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::views::metric::CollectionView;
 
-/// Say that a metric could not be read. Collectors do, and nobody else.
+/// Report that a metric could not be read. Only collectors do this.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
@@ -22,16 +22,16 @@ pub struct Input {
     pub metric: Title,
     /// What went wrong.
     pub error: Body,
-    /// Which try it was, from 1.
+    /// The number of the attempt, from 1.
     pub attempt: i64,
-    /// It is not tried again before its next time.
+    /// No retry before the next scheduled time.
     #[serde(default)]
     pub gives_up: Option<bool>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
-    /// How its collection goes; null: nothing reads it any more.
+    /// The state of its collection; null: it no longer has a collector.
     pub collection: Option<CollectionView>,
 }
 

@@ -1,4 +1,4 @@
-//! `metric_history`: a metric, how it stands, and its readings, newest first.
+//! `metric_history`: a metric, its state, and its readings, newest first.
 
 use punchlist_core::ListKind;
 use punchlist_core::authority::Action;
@@ -14,7 +14,7 @@ use crate::views::metric::CollectionView;
 use crate::views::{MetricView, ReadingView};
 use crate::{Envelope, Error};
 
-/// Show a metric: what it is, what it should be, where it goes, and its readings, newest first.
+/// Show a metric: its definition, target, trend, and readings, newest first.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -22,11 +22,11 @@ pub struct Input {
     pub mission: Title,
     /// The metric's slug.
     pub metric: Title,
-    /// How many readings at most, from 1; absent: 50, more than 1,000 is cut to 1,000.
+    /// Most readings, from 1; absent: 50, capped at 1,000.
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub limit: Option<i64>,
-    /// The nextCursor of the page before.
+    /// nextCursor of the previous page.
     #[serde(default)]
     pub cursor: Option<i64>,
 }
@@ -38,10 +38,10 @@ pub struct Output {
     pub pillar: String,
     #[serde(flatten)]
     pub metric: MetricView,
-    /// How its collection goes; null: nothing reads it, somebody records it.
+    /// The state of its collection; null: it has no collector and is recorded by hand.
     pub collection: Option<CollectionView>,
     pub readings: Vec<ReadingView>,
-    /// Give this as `cursor` to read on; absent: there is no more.
+    /// Pass as `cursor` for the next page; absent: no more pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<i64>,
 }

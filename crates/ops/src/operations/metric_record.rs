@@ -1,4 +1,4 @@
-//! `metric_record`: write a reading down.
+//! `metric_record`: record a reading.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::metric::RecordReading;
@@ -15,7 +15,7 @@ use crate::input::{Maybe, when};
 use crate::views::{MetricView, ReadingView};
 use crate::{Envelope, Error};
 
-/// Write down what a metric is now, or was at some time.
+/// Record the value of a metric, now or at an earlier time.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -23,7 +23,7 @@ pub struct Input {
     pub mission: Title,
     /// The metric's slug.
     pub metric: Title,
-    /// The figure: a number, true or false, or a text such as 12.5% or 1m12s.
+    /// The value: a number, true or false, or a text such as 12.5% or 1m12s.
     pub value: Value,
     /// When it was read, in RFC 3339; absent: now.
     #[serde(default)]
@@ -32,7 +32,7 @@ pub struct Input {
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
-    /// How it stands now.
+    /// The metric with this reading.
     pub metric: MetricView,
     pub reading: ReadingView,
 }
@@ -86,7 +86,7 @@ fn command(envelope: &Envelope, input: &Input) -> Result<RecordReading, Error> {
     }
     let at = input.at.0.as_ref().map(|text| when("at", text.as_str())).transpose()?;
     if let Some(at) = at.filter(|at| *at > envelope.now) {
-        return Err(bad("at", format!("`{at}`"), "a time that is not ahead of us"));
+        return Err(bad("at", format!("`{at}`"), "a time that is not in the future"));
     }
     let (metric, value) = (input.metric.as_str().to_owned(), input.value.clone());
     Ok(RecordReading { metric, value, at })

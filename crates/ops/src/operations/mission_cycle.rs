@@ -10,13 +10,14 @@ use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 
-/// Run one cycle of a mission now: look after what is late, stale or settled, and ask each pillar to plan.
+/// Run one cycle of a mission now: handle late, stale and settled todos, and ask each pillar to
+/// plan.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its slug.
     pub mission: String,
-    /// Only if its time has come.
+    /// Only if it is due.
     #[serde(default)]
     pub if_due: Option<bool>,
 }
@@ -24,15 +25,15 @@ pub struct Input {
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
-    /// False: it rests, or is not due.
+    /// False: it is paused or not due.
     pub ran: bool,
     /// Titles of todos a person was asked about.
     pub escalated: Vec<String>,
-    /// Titles of todos that were put back into the backlog.
+    /// Titles of todos that went back to the backlog.
     pub demoted: Vec<String>,
     /// Titles of todos that were cancelled.
     pub cancelled: Vec<String>,
-    /// How many settled todos left the usual lists.
+    /// How many settled todos were archived.
     pub archived: i64,
     /// Slugs of the pillars that were asked to plan.
     pub planned: Vec<String>,

@@ -1,4 +1,4 @@
-//! `mission_import`: missions that were kept elsewhere, with their items (M-20).
+//! `mission_import`: import missions from elsewhere, with their items (M-20).
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::command::{ImportMissionTodos, NewTodo, OldStatus, OldTodo};
@@ -18,59 +18,60 @@ use crate::explain::Fault;
 use crate::input::{Maybe, when};
 use crate::{Envelope, Error};
 
-/// Bring in missions kept elsewhere. What is here stays as it is; what was completed there becomes a claim.
+/// Import missions from elsewhere. Existing ones stay as they are; todos completed there become
+/// claims.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The missions with their pillars and todos.
     pub missions: Vec<OldMission>,
-    /// Take what was completed there as completed, instead of as a claim.
+    /// Import completed todos as completed, not as claims.
     #[serde(default)]
     pub accept_completed: Option<bool>,
 }
 
-/// A mission as it stood elsewhere.
+/// A mission to import.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct OldMission {
-    /// What people call it.
+    /// Its display name.
     pub name: Title,
-    /// Made from the name if absent.
+    /// Absent: derived from the name.
     #[serde(default)]
     pub slug: Option<String>,
-    /// What it is after.
+    /// Its goal.
     #[serde(default)]
     pub description: Maybe<Body>,
-    /// Its limits; of a mission that is here already the own ones stay.
+    /// Its limits; an existing mission keeps its own.
     #[serde(default)]
     pub todo: Option<TodoSpec>,
-    /// Its parts.
+    /// Its pillars.
     pub pillars: Vec<OldPillar>,
 }
 
-/// A pillar as it stood elsewhere.
+/// A pillar to import.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct OldPillar {
-    /// What people call it.
+    /// Its display name.
     pub name: Title,
-    /// Made from the name if absent.
+    /// Absent: derived from the name.
     #[serde(default)]
     pub slug: Option<String>,
     /// Its goals.
     #[serde(default)]
     pub description: Maybe<Body>,
-    /// Its todos, the oldest first.
+    /// Its todos, oldest first.
     pub todos: Vec<OldItem>,
 }
 
-/// A todo as it stood elsewhere.
+/// A todo to import.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct OldItem {
-    /// The id it had; the same id again is passed over.
+    /// Its id there; an id that was imported before is skipped.
     pub external_id: Title,
-    /// What it is called.
+    /// Its title.
     pub title: Title,
     /// What needs to be done.
     #[serde(default)]
@@ -86,19 +87,19 @@ pub struct OldItem {
     pub deadline: Maybe<Title>,
     /// blocked becomes pending, completed a claim.
     pub status: OldStatus,
-    /// medium unless said.
+    /// Absent: medium.
     #[serde(default)]
     pub priority: Option<Priority>,
     /// For the record only.
     #[serde(default)]
     pub assigned_agent: Maybe<Title>,
-    /// What came of it.
+    /// Its outcome.
     #[serde(default)]
     pub outcome: Maybe<Body>,
-    /// When it was made there.
+    /// When it was created there.
     #[serde(default)]
     pub created_at: Maybe<Title>,
-    /// When it was begun there.
+    /// When it was started there.
     #[serde(default)]
     pub started_at: Maybe<Title>,
     /// When it was completed there.
@@ -111,25 +112,25 @@ pub struct Output {
     pub missions: Vec<Imported>,
 }
 
-/// What came of one mission.
+/// The result for one mission.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Imported {
     pub slug: String,
-    /// What was made of the mission itself, in words.
+    /// Changes to the mission itself, in words.
     pub changes: Vec<String>,
-    /// How many todos are new.
+    /// New todos.
     pub created: usize,
-    /// How many of them wait for review as claims.
+    /// New todos that are claimed and wait for review.
     pub claimed: usize,
-    /// How many of them are completed.
+    /// New todos that are completed.
     pub completed: usize,
-    /// How many of them are cancelled.
+    /// New todos that are cancelled.
     pub cancelled: usize,
-    /// How many were here already.
+    /// Todos that were imported before.
     pub skipped: usize,
     pub counts: Counts,
-    /// What is over a limit; it stays, and nothing new goes in until there is room.
+    /// Limits that are exceeded. The todos stay; no new ones are accepted until there is room.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -184,7 +185,8 @@ impl Define for MissionImport {
 
 fn import(call: &mut Call<'_, '_>, old: &OldMission, accept: bool) -> Result<Imported, Error> {
     let directory = call.envelope().context.directory.clone();
-    let made = call.complete_mission(&InitMission { spec: old.spec(), directory })?;
+    let made =
+        call.init_mission(&InitMission { spec: old.spec(), directory, only_missing: true })?;
     let mission = made.mission;
     let (mut events, mut warned) = (Vec::new(), 0);
     for (old, spec) in old.pillars.iter().zip(old.spec().pillars) {
@@ -218,7 +220,7 @@ fn import(call: &mut Call<'_, '_>, old: &OldMission, accept: bool) -> Result<Imp
     })
 }
 
-/// What is over its limit now, mission-wide or for each pillar, as the limits count.
+/// The limits that are exceeded now, for the mission or for each pillar, as each limit is counted.
 fn over(call: &mut Call<'_, '_>, mission: &Mission) -> Result<Vec<String>, Error> {
     let mut said = Vec::new();
     let mut seen = Vec::new();
@@ -291,7 +293,7 @@ impl OldItem {
     }
 }
 
-/// A time as RFC 3339, or as SQLite writes it.
+/// Parses a time as RFC 3339 or as SQLite writes it.
 fn time(path: &str, given: &Maybe<Title>) -> Result<Option<Time>, Error> {
     let Some(text) = given.0.as_ref().map(Title::as_str) else { return Ok(None) };
     let sqlite = format!("{}Z", text.replacen(' ', "T", 1));

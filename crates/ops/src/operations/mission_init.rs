@@ -1,4 +1,4 @@
-//! `mission_init`: make a mission of its file, or bring one up to its file.
+//! `mission_init`: create a mission from its file, or update it to match its file.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::mission::{InitMission, MissionSpec};
@@ -15,7 +15,7 @@ use crate::{Envelope, Error};
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub mission: MissionView,
-    /// What changed, in words; empty: the file says what is.
+    /// The changes, in words; empty: the mission already matches its file.
     pub changes: Vec<String>,
 }
 
@@ -55,7 +55,8 @@ impl Define for MissionInit {
 
     fn run(call: &mut Call<'_, '_>, spec: &MissionSpec) -> Result<Output, Error> {
         let directory = call.envelope().context.directory.clone();
-        let made = call.init_mission(&InitMission { spec: spec.clone(), directory })?;
+        let made =
+            call.init_mission(&InitMission { spec: spec.clone(), directory, only_missing: false })?;
         Ok(Output { mission: MissionView::from(&made.mission), changes: made.changes })
     }
 }

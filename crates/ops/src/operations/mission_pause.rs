@@ -1,4 +1,4 @@
-//! `mission_pause`: let a mission, or one pillar of it, rest.
+//! `mission_pause`: pause a mission or one of its pillars.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::mission::{SetStanding, Standing};
@@ -13,7 +13,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 use crate::views::MissionView;
 
-/// Let a mission, or one pillar of it, rest: no cycle, no collection. Its todos stay.
+/// Pause a mission or one of its pillars: no cycles, no collection. Its todos stay.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {

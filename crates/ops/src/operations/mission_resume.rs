@@ -1,4 +1,4 @@
-//! `mission_resume`: let a paused mission, or one pillar of it, go on.
+//! `mission_resume`: resume a paused mission or pillar.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::mission::{SetStanding, Standing};
@@ -13,7 +13,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 use crate::views::MissionView;
 
-/// Let a paused mission, or one pillar of it, go on.
+/// Resume a paused mission or pillar.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {

@@ -1,4 +1,4 @@
-//! `mission_status`: where a mission stands, for whoever leads it.
+//! `mission_status`: the state of a mission, for its lead.
 
 use punchlist_core::authority::Action;
 use punchlist_core::mission::Standing;
@@ -14,7 +14,7 @@ use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::views::mission::{MetricStanding, Recommendation, StrategyView, strategies};
 use crate::views::{MissionTodoView, MissionView};
 
-/// Show where a mission stands: counts, metrics, what waits for review, what is overdue.
+/// Show the state of a mission: counts, metrics, todos to review, overdue todos.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -28,18 +28,18 @@ pub struct Output {
     pub mission: MissionView,
     pub counts: Counts,
     pub pillars: Vec<PillarStanding>,
-    /// Claimed, and waiting for the lead.
+    /// Claimed todos that wait for the lead.
     pub review_queue: Vec<MissionTodoView>,
-    /// What owners wish for; apply one with the ordinary call.
+    /// Changes that owners recommend; apply one with the usual call.
     pub recommendations: Vec<Recommendation>,
     pub overdue: Vec<MissionTodoView>,
-    /// What a person was asked about overdue todos, and has not answered.
+    /// Open questions to a person about overdue todos.
     pub escalations: Vec<Escalation>,
     #[schemars(with = "Option<String>")]
     pub next_cycle_at: Option<Time>,
 }
 
-/// A pillar and how it stands.
+/// A pillar and its state.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PillarStanding {
     pub slug: String,
@@ -50,7 +50,7 @@ pub struct PillarStanding {
     pub strategies: Vec<StrategyView>,
 }
 
-/// A question about an overdue item.
+/// A question about an overdue todo.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Escalation {

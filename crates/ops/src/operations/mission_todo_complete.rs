@@ -1,4 +1,4 @@
-//! `mission_todo_complete`: the lead says that an item is done.
+//! `mission_todo_complete`: the lead completes an item.
 
 use punchlist_core::ListKind;
 use punchlist_core::authority::Action;
@@ -15,7 +15,7 @@ use crate::call::{Call, Counts};
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::views::MissionTodoView;
 
-/// Complete a todo in progress, after review. Metrics it may have moved are measured again.
+/// Complete a todo in progress, after review. Metrics it may have changed are measured again.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
@@ -34,7 +34,7 @@ pub struct Input {
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub todo: MissionTodoView,
-    /// Slugs of metrics that will be measured again.
+    /// Slugs of the metrics that will be measured again.
     pub metrics_queued: Vec<String>,
     pub warnings: Vec<String>,
     pub counts: Counts,
@@ -78,7 +78,7 @@ impl Define for MissionTodoComplete {
         warnings.extend(by_hand.iter().map(|metric| {
             format!("metric `{}` has no collector: record it with metric_record", metric.slug)
         }));
-        // What the maker gave stays with what is judged on it.
+        // Keep the evidence of the claim with the completion.
         let claimed = list.todo(todo_id).and_then(|todo| todo.claim.clone());
         let evidence: Vec<Evidence> = claimed.map(|claim| claim.evidence).unwrap_or_default();
         let complete = CompleteTodo {

@@ -1,4 +1,4 @@
-//! `mission_todo_create`: a new item for a pillar, where the mission has room for it.
+//! `mission_todo_create`: create an item for a pillar, if the mission has room for it.
 
 use punchlist_core::ListKind;
 use punchlist_core::authority::Action;
@@ -19,7 +19,7 @@ use crate::input::{self, Maybe};
 use crate::views::MissionTodoView;
 use crate::{Envelope, Error};
 
-/// Create a todo for a pillar. A full active list spills into the backlog; a full backlog refuses.
+/// Create a todo for a pillar. A full active list puts it into the backlog; a full backlog refuses.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
@@ -42,16 +42,16 @@ pub struct Input {
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     pub deadline: Maybe<Title>,
-    /// medium unless said.
+    /// Absent: medium.
     #[serde(default)]
     pub priority: Option<Priority>,
     /// For the record only.
     #[serde(default)]
     pub assigned_agent: Maybe<Title>,
-    /// pending unless said.
+    /// Absent: pending.
     #[serde(default)]
     pub target_status: Option<TargetStatus>,
-    /// Fills what is empty: profiling, audit, migration-eval or the mission's.
+    /// Fills empty fields: profiling, audit, migration-eval or one of the mission's.
     #[serde(default)]
     pub template: Maybe<Title>,
     /// Other pillars it concerns.
@@ -59,7 +59,7 @@ pub struct Input {
     pub related_pillars: Option<Vec<String>>,
 }
 
-/// Where a new item wants to stand.
+/// The status that a new item should get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetStatus {
@@ -123,12 +123,12 @@ impl Define for MissionTodoCreate {
     }
 }
 
-/// A deadline as it was written.
+/// Parses a deadline.
 pub(super) fn deadline(given: &Maybe<Title>) -> Result<Option<Deadline>, Error> {
     given.0.as_ref().map(|text| input::deadline("deadline", text.as_str())).transpose()
 }
 
-/// The item as it was asked for, with what its template says where nothing was said.
+/// The requested item, with empty fields filled from its template.
 fn new_todo(mission: &Mission, input: &Input) -> Result<NewTodo, Error> {
     let template = match &input.template.0 {
         None => None,
@@ -166,7 +166,7 @@ fn new_todo(mission: &Mission, input: &Input) -> Result<NewTodo, Error> {
     })
 }
 
-/// What an item lacks that makes it hard to judge (D-7).
+/// The fields an item lacks that make it hard to judge (D-7), as advice.
 fn advice(item: &NewTodo) -> Option<String> {
     let lacks = match (&item.justification, &item.completion_criteria) {
         (Some(_), Some(_)) => return None,

@@ -1,4 +1,4 @@
-//! `mission_todo_list`: the items of a mission, the oldest first.
+//! `mission_todo_list`: the items of a mission, oldest first.
 
 use punchlist_core::authority::Action;
 use punchlist_core::text::Title;
@@ -15,7 +15,7 @@ use crate::input::{Maybe, limit, page};
 use crate::views::MissionTodoView;
 use crate::{Envelope, Error};
 
-/// List the todos of a mission, the oldest first.
+/// List the todos of a mission, oldest first.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
@@ -24,17 +24,17 @@ pub struct Input {
     /// Only this pillar.
     #[serde(default)]
     pub pillar_slug: Maybe<Title>,
-    /// Only these.
+    /// Only this status.
     #[serde(default)]
     pub status: Option<Status>,
     /// Also archived ones.
     #[serde(default)]
     pub include_archived: Option<bool>,
-    /// 50 unless said.
+    /// Absent: 50.
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub limit: Option<i64>,
-    /// From the page before.
+    /// From the previous page.
     #[serde(default)]
     pub cursor: Maybe<Title>,
 }
@@ -73,7 +73,7 @@ impl Define for MissionTodoList {
         let limit = limit(input.limit)?;
         let mission = call.mission(&input.mission_slug, Lock::No)?;
         call.sees_mission(&mission)?;
-        // A token narrowed to one pillar sees that one.
+        // A token narrowed to one pillar sees only that pillar.
         let narrowed = call.envelope().actor.reach.pillar.clone();
         let named = input.pillar_slug.0.as_ref().map(|slug| slug.as_str().to_owned());
         let pillar = named.or(narrowed);

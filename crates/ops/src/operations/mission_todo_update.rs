@@ -1,4 +1,4 @@
-//! `mission_todo_update`: move an item of a mission, with a reason.
+//! `mission_todo_update`: change an item of a mission, with a reason.
 
 use punchlist_core::ListKind;
 use punchlist_core::authority::Action;
@@ -22,7 +22,7 @@ use crate::input::Maybe;
 use crate::views::MissionTodoView;
 use crate::{Envelope, Error};
 
-/// Move a todo. An owner may cancel; its other wishes are recommendations.
+/// Change a todo. An owner may cancel; its other changes are recommendations.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
@@ -59,12 +59,12 @@ pub enum Act {
 pub struct Output {
     pub todo: MissionTodoView,
     pub counts: Counts,
-    /// Nothing changed: it is kept for the lead.
+    /// Nothing changed: it was recorded as a recommendation to the lead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recommended: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
-    /// Of a start: the words to delegate it with.
+    /// After start: the text to delegate it with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order: Option<String>,
 }

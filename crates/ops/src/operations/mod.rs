@@ -77,6 +77,7 @@ pub mod run_show;
 pub mod run_start;
 pub mod run_step;
 pub mod run_stop;
+pub mod run_take;
 pub mod session_bind;
 pub mod session_context;
 pub mod session_end;

@@ -1,4 +1,4 @@
-//! `permission_ask`: the runner of an agent asks whether it may call an outside tool.
+//! `permission_ask`: an agent's runner asks whether the agent may call an outside tool.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::gate::{AskPermission, GateState};
@@ -15,30 +15,30 @@ use crate::explain::Fault;
 use crate::input::{Maybe, agent};
 use crate::{Envelope, Error};
 
-/// How much of an input a person is shown, in bytes of its JSON.
+/// How much of an input is shown to a person, in bytes of its JSON.
 const SHOWN_MAX: usize = 4 << 10;
 
 /// The longest definition, in bytes of its JSON.
 const DEFINITION_MAX: usize = 16 << 10;
 
-/// Ask whether an agent may call an outside tool, this once: allowed, denied, or open until the
-/// operator answers. Asked again for the same call it is the same question.
+/// Ask whether an agent may make this call of an outside tool: allowed, denied, or open until the
+/// operator answers. Asking again for the same call returns the same gate.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The tool's name.
     pub tool: Title,
-    /// What it would be called with.
+    /// The input of the call.
     #[serde(default)]
     pub input: Option<Value>,
-    /// What the tool is, e.g. its command: a permission that was given always holds as long as
-    /// this stays the same.
+    /// The tool's definition, e.g. its command. A permission given always applies until this
+    /// changes.
     #[serde(default)]
     pub definition: Option<Map<String, Value>>,
-    /// The path of the agent that wants to call it; absent: the caller.
+    /// The path of the calling agent; absent: the caller.
     #[serde(default)]
     pub agent: Maybe<Title>,
-    /// The run it happens in.
+    /// The run that makes the call.
     pub run: Title,
     /// The id of the call in that run.
     pub call: Title,
@@ -58,11 +58,11 @@ pub enum Verdict {
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub permission: Verdict,
-    /// The gate that asks, or that said so.
+    /// The gate that asks, or that gave the answer.
     pub gate_id: String,
-    /// It was permitted always, and nobody was asked this time.
+    /// It was permitted always, so nobody was asked this time.
     pub standing: bool,
-    /// What the operator said.
+    /// The operator's answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response: Option<Value>,
 }
@@ -75,7 +75,7 @@ impl Define for PermissionAsk {
     const ACCESS: Access = Access::On(Subject::Permission, Action::Ask);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces::CALL;
-    /// The answer changes when a person has given it.
+    /// The answer changes once a person has answered.
     const KEEPS_ANSWERS: bool = false;
     const EXAMPLE: &'static str = r#"{"tool":"deploy","input":{"to":"staging"},
         "definition":{"command":["./deploy.sh"]},"run":"run-1","call":"call-1"}"#;
@@ -123,7 +123,7 @@ fn json(object: &Map<String, Value>) -> String {
     Value::Object(object.clone()).to_string()
 }
 
-/// A long input is shown by its beginning, which says that it is one.
+/// A long input is cut, and the text says so.
 fn shown(input: Value) -> Value {
     let text = input.to_string();
     if text.len() <= SHOWN_MAX {

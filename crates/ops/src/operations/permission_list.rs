@@ -1,4 +1,4 @@
-//! `permission_list`: what was permitted always.
+//! `permission_list`: the permissions that were given always.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::gate::{GateKind, GateState};
@@ -15,18 +15,18 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::{Maybe, limit, page};
 use crate::{Envelope, Error};
 
-/// List what was permitted always, the oldest first: which tools agents call without asking.
+/// List the permissions given always, oldest first: the tools that agents call without asking.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Only of this tool.
+    /// Only for this tool.
     #[serde(default)]
     pub tool: Maybe<Title>,
-    /// How many at most, from 1; absent: 50, more than 1,000 is cut to 1,000.
+    /// Page size, from 1; absent: 50, capped at 1,000.
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub limit: Option<i64>,
-    /// The nextCursor of the page before.
+    /// nextCursor of the previous page.
     #[serde(default)]
     pub cursor: Maybe<Title>,
 }
@@ -35,7 +35,7 @@ pub struct Input {
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub permissions: Vec<PermissionView>,
-    /// Give this as `cursor` to read on; absent: there is no more.
+    /// Pass as `cursor` for the next page; absent: no more pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
@@ -44,16 +44,16 @@ pub struct Output {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionView {
-    /// The gate that was answered so.
+    /// The gate with the answer.
     pub id: String,
     pub tool: String,
     pub agent: String,
-    /// What the tool was when it was permitted; for another one a person is asked again.
+    /// The tool's definition when it was permitted; if it changes, a person is asked again.
     pub definition: Value,
     pub granted_by: Option<String>,
     #[schemars(with = "Option<String>")]
     pub granted_at: Option<Time>,
-    /// When it was taken back.
+    /// When it was revoked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Value>,
 }
@@ -103,7 +103,7 @@ impl Define for PermissionList {
             gate.is_standing_permission()
                 && input.tool.0.as_ref().is_none_or(|tool| tool.as_str() == gate.text)
         };
-        // Most were given once: they are read past until a page is full.
+        // Most permissions were given once only: skip them until a page is full.
         let mut found: Vec<Gate> = Vec::new();
         while found.len() <= usize::try_from(limit).unwrap_or(usize::MAX) {
             let read = call.tx().gates(project, &wanted, limit + 1)?;

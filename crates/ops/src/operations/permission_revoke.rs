@@ -1,4 +1,4 @@
-//! `permission_revoke`: from now on the person is asked again.
+//! `permission_revoke`: the operator is asked again from now on.
 
 use punchlist_core::authority::{Action, Subject};
 use schemars::JsonSchema;
@@ -10,7 +10,7 @@ use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 
-/// Take back what was permitted always: from now on you are asked again.
+/// Revoke a permission given always: from now on you are asked again.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {

@@ -1,4 +1,5 @@
-//! `plan`: the plan at hand, one tool with an action: each is the operation of that name.
+//! `plan`: the current plan, one tool with an action; each action calls the operation with that
+//! name.
 
 use punchlist_core::ListKind;
 use punchlist_core::authority::Action;
@@ -19,8 +20,8 @@ use crate::plan_file::Markdown;
 use crate::views::{PlanView, TaskView};
 use crate::{Envelope, Error};
 
-/// Work on a plan: a tree of tasks from a file. An agent completes and splits its own task;
-/// whoever keeps the plan imports, assigns and adds.
+/// Work on a plan: a tree of tasks from a file. An agent completes and splits its own task; the
+/// orchestrator imports, assigns and adds.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
@@ -32,23 +33,23 @@ pub struct Input {
     /// Its branch; absent: the caller's.
     #[serde(default)]
     pub branch: Maybe<Title>,
-    /// import: its text; absent: the file is read.
+    /// import: its text; absent: read from the file.
     #[serde(default)]
     pub markdown: Markdown,
-    /// assign, complete: the task; add: the task above.
+    /// assign, complete: the task; add: the parent task.
     #[serde(default, deserialize_with = "crate::input::maybe_named")]
     #[schemars(with = "crate::input::Key")]
     pub task_id: Maybe<Title>,
-    /// assign: to whom.
+    /// assign: the agent.
     #[serde(default)]
     pub agent: Maybe<Title>,
-    /// add: what is to be done.
+    /// add: what to do.
     #[serde(default)]
     pub content: Maybe<Content>,
     /// complete: what was done.
     #[serde(default)]
     pub outcome: Maybe<Body>,
-    /// render: tasks unless said.
+    /// render; absent: tasks.
     #[serde(default)]
     pub form: Option<Form>,
 }
@@ -69,7 +70,7 @@ pub enum PlanAction {
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub tasks: Vec<TaskView>,
-    /// The task the work stands at.
+    /// The current task.
     pub current: Option<TaskView>,
     /// The plan as text.
     pub markdown: String,

@@ -1,4 +1,4 @@
-//! `plan_archive`: put a plan away.
+//! `plan_archive`: archive a plan.
 
 use punchlist_core::authority::Action;
 use punchlist_core::text::Title;
@@ -13,7 +13,8 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 use crate::views::PlanArchived;
 
-/// Archive a plan: it leaves every list, whatever is open in it. Nothing is deleted; importing its file brings it back.
+/// Archive a plan: it leaves every list, even with open tasks. Nothing is deleted; importing its
+/// file restores it.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {

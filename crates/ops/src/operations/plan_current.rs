@@ -1,4 +1,4 @@
-//! `plan_current`: where the work on a plan stands.
+//! `plan_current`: the current task of a plan.
 
 use punchlist_core::ListKind;
 use punchlist_core::authority::Action;
@@ -14,7 +14,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 use crate::views::task::{TaskView, one};
 
-/// Say where the work on a plan stands: the one current task, or why there is none.
+/// Show the current task of a plan, or why there is none.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
@@ -27,7 +27,7 @@ pub struct Input {
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
-    /// Null: nothing is current.
+    /// Null: no task is current.
     pub current: Option<TaskView>,
     pub reason: Reason,
 }

@@ -1,4 +1,4 @@
-//! `plan_finish`: the work on a plan is over.
+//! `plan_finish`: finish a plan.
 
 use punchlist_core::authority::Action;
 use punchlist_core::text::Title;
@@ -13,7 +13,8 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 use crate::views::PlanArchived;
 
-/// Finish a plan whose branch was merged: it is archived. Refused while tasks are open, unless confirmed.
+/// Finish a plan whose branch was merged: archive it. Refused while tasks are open, unless
+/// confirmed.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
@@ -22,7 +23,7 @@ pub struct Input {
     /// Its branch; absent: the caller's, else main.
     #[serde(default)]
     pub branch: Maybe<Title>,
-    /// Finish it though tasks are open; they stay as they are.
+    /// Finish it even if tasks are open; they stay as they are.
     #[serde(default)]
     pub confirm: Option<bool>,
 }

@@ -1,4 +1,4 @@
-//! `plan_from_todo`: open a plan from one line of the backlog that people keep in a file.
+//! `plan_from_todo`: create a plan from one line of a backlog file.
 
 use punchlist_core::ListKind;
 use punchlist_core::Refusal;
@@ -20,19 +20,19 @@ use crate::input::Maybe;
 use crate::views::{PlanView, TaskView};
 use crate::{Envelope, Error};
 
-/// Open a plan from a line of TODO.md: its root task is that line, which the plan remembers. The
-/// file is not touched.
+/// Create a plan from a line of TODO.md: the line becomes the root task, and the plan remembers it.
+/// The file is not changed.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The line: its number, its text, or a part of it.
     pub item: Title,
-    /// The file's text, as it is now.
+    /// The file's current text.
     pub markdown: String,
     /// The file's name; absent: TODO.md.
     #[serde(default)]
     pub file: Maybe<Title>,
-    /// The plan's file; absent: docs/plans/, named after the line.
+    /// The plan's file; absent: docs/plans/ and a name derived from the line.
     #[serde(default)]
     pub plan_file: Maybe<Title>,
     /// Its branch; absent: the caller's, else main.
@@ -43,7 +43,7 @@ pub struct Input {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
-    /// Where the plan belongs.
+    /// Where the plan's file goes.
     pub plan_file: String,
     pub file: String,
     /// The number of the line.
@@ -85,7 +85,7 @@ impl Define for PlanFromTodo {
         let seq = call.tx().last_seq()? + 1;
         let command = opening(&snapshot, &plan_file, content(&line)?, &origin, seq)?;
         call.decide(&mut snapshot, command)?;
-        // The boxes below the line are its tasks.
+        // The checkboxes below the line become its tasks.
         if let Some(below) = boxes_below(&input.markdown, line.number) {
             let bad = |fault: PlanFault| Error::from(Refusal::BadPlan { fault: fault.to_string() });
             let root = parse(&format!("# {}\n\n{below}", line.content), "plan").map_err(bad)?.root;
@@ -98,7 +98,7 @@ impl Define for PlanFromTodo {
     }
 }
 
-/// What is indented below a line, without that indentation; none: nothing is.
+/// The lines indented below a line, without that indentation; `None` if there are none.
 fn boxes_below(markdown: &str, number: usize) -> Option<String> {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let mut lines = markdown.lines().skip(number.checked_sub(1)?);

@@ -1,4 +1,4 @@
-//! `plan_import`: a plan file becomes a tree of tasks, or brings the tree to what it says now.
+//! `plan_import`: create a tree of tasks from a plan file, or update the tree to match it.
 
 use punchlist_core::Event;
 use punchlist_core::ListKind;
@@ -18,14 +18,14 @@ use crate::plan_file::Markdown;
 use crate::views::{PlanView, TaskView};
 use crate::{Envelope, Error};
 
-/// Import a plan file: new tasks are added, moved ones moved, lost ones archived. The same file
-/// twice changes nothing.
+/// Import a plan file: new tasks are added, moved ones moved, missing ones archived. Importing an
+/// unchanged file changes nothing.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// The plan's file, from the project's folder on.
+    /// The plan's file, relative to the project's folder.
     pub plan_file: Title,
-    /// Its text, at most 4 MiB and 100,000 lines; absent: the file is read.
+    /// Its text, at most 4 MiB and 100,000 lines; absent: read from the file.
     #[serde(default)]
     pub markdown: Markdown,
     /// Its branch; absent: the caller's, else main.
@@ -36,15 +36,15 @@ pub struct Input {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub tasks: Vec<TaskView>,
-    /// The task the work stands at.
+    /// The current task.
     pub current: Option<TaskView>,
     pub changes: ChangesView,
-    /// It was archived, and is back.
+    /// It was archived and is active again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unarchived: bool,
 }
 
-/// What an import did, in tasks.
+/// The changes of an import, in tasks.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ChangesView {
     pub added: usize,

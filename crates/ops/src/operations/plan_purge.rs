@@ -1,4 +1,4 @@
-//! `plan_purge`: delete what was archived long ago. Nothing does this by itself.
+//! `plan_purge`: delete plans that were archived long ago. It never runs automatically.
 
 use punchlist_core::authority::Action;
 use punchlist_core::plan::PurgePlans;
@@ -13,22 +13,22 @@ use crate::input::span;
 use crate::views::PurgedPlanView;
 use crate::{Envelope, Error};
 
-/// Delete the tasks of plans archived long ago, for good. The log keeps who did what, and when.
+/// Delete the tasks of plans archived long ago, permanently. The log keeps who did what, and when.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// How long ago at least, e.g. 12h or 7d.
+    /// The minimum age, e.g. 12h or 7d.
     pub archived_older_than: String,
-    /// Must be true; without it nothing is deleted, and the refusal says what would be.
+    /// Must be true; otherwise nothing is deleted, and the error says what would be.
     #[serde(default)]
     pub confirm: Option<bool>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
-    /// What is gone, who was archived first comes first.
+    /// The deleted plans, in the order they were archived.
     pub plans: Vec<PurgedPlanView>,
-    /// How many tasks that were.
+    /// The number of deleted tasks.
     pub tasks: u64,
 }
 

@@ -1,4 +1,4 @@
-//! `plan_render`: a plan as text for an agent that wakes.
+//! `plan_render`: a plan as text for an agent that starts or resumes.
 
 use punchlist_core::ListKind;
 use punchlist_core::authority::Action;
@@ -13,7 +13,8 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::{Maybe, range};
 
-/// Render a plan for an agent that wakes: the current tasks, the whole tree, or one line.
+/// Render a plan for an agent that starts or resumes: the current tasks, the whole tree, or one
+/// line.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
@@ -22,13 +23,13 @@ pub struct Input {
     /// Its branch; absent: the caller's, else main.
     #[serde(default)]
     pub branch: Maybe<Title>,
-    /// Also if it is archived.
+    /// Also if archived.
     #[serde(default)]
     pub include_archived: Option<bool>,
-    /// absent: tasks.
+    /// Absent: tasks.
     #[serde(default)]
     pub form: Option<Form>,
-    /// How many characters at most; absent: as many as it takes.
+    /// Most characters; absent: no limit.
     #[serde(default, deserialize_with = "range::<50, 1_000_000, _>")]
     #[schemars(range(min = 50, max = 1_000_000))]
     pub budget: Option<i64>,
@@ -38,7 +39,7 @@ pub struct Input {
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub text: String,
-    /// The same, under the name it has in related answers.
+    /// The text again, under the name that related operations use.
     pub markdown: String,
     /// How many tasks the budget left out.
     pub left_out: usize,

@@ -1,5 +1,5 @@
-//! `plan_tick`: say which line of the backlog a plan is the end of, and write down that it was
-//! ticked. Whoever has the file sets the mark.
+//! `plan_tick`: find the backlog line that a plan came from, and record that it was ticked. The
+//! caller, which has the file, sets the mark.
 
 use punchlist_core::ListKind;
 use punchlist_core::Refusal;
@@ -17,8 +17,8 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 
-/// Find the line of TODO.md that a plan came from, to tick it: only when told, and only that very
-/// line. `punch plan tick` does both.
+/// Find the line of TODO.md that a plan came from, to tick only that line. `punch plan tick` also
+/// ticks it.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
@@ -27,7 +27,7 @@ pub struct Input {
     /// Its branch; absent: the caller's, else main.
     #[serde(default)]
     pub branch: Maybe<Title>,
-    /// The text of the file the plan came from, as it is now.
+    /// The current text of the file the plan came from.
     pub markdown: String,
     /// That file's name; absent: TODO.md.
     #[serde(default)]
@@ -39,9 +39,9 @@ pub struct Input {
 pub struct Output {
     pub plan_file: String,
     pub file: String,
-    /// The number of the line whose mark is to be set.
+    /// The number of the line to tick.
     pub line_number: usize,
-    /// The line, before.
+    /// The line before ticking.
     pub line: String,
 }
 

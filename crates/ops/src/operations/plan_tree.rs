@@ -13,7 +13,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 use crate::views::PlanView;
 
-/// Show a plan: its tasks as a tree, with their states and agents, and where the work stands.
+/// Show a plan: its tasks as a tree, with states, agents and the current task.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
@@ -22,7 +22,7 @@ pub struct Input {
     /// Its branch; absent: the caller's, else main.
     #[serde(default)]
     pub branch: Maybe<Title>,
-    /// Also if it is archived.
+    /// Also if archived.
     #[serde(default)]
     pub include_archived: Option<bool>,
 }

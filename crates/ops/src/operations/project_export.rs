@@ -1,7 +1,7 @@
-//! `project_export`: what of a project is portable.
+//! `project_export`: the portable part of a project.
 //!
-//! Its name. Issues, todos and links are the operator's and stay (K-61), and with them sessions,
-//! gates and the log, which speak of nothing else.
+//! This is only its name. Issues, todos and links belong to the operator and are not exported
+//! (K-61). Sessions, gates and the log refer to them, so they are not exported either.
 
 use std::borrow::Cow;
 

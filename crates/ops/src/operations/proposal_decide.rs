@@ -1,4 +1,4 @@
-//! `proposal_decide`: take in, change or turn down what a worker proposed.
+//! `proposal_decide`: accept, change or reject a worker's proposal.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::delegation::{DecideProposal, ProposalDecision, ProposedItem};
@@ -12,15 +12,15 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::up_to;
 use crate::views::DelegationView;
 
-/// Decide on what a worker proposed for the checklist. Only what you take in is stored.
+/// Decide on a worker's proposal for the checklist. Only accepted items are stored.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// The delegation that came back with it.
+    /// The delegation that returned it.
     pub delegation_id: String,
-    /// Take it in as it is, take in other items, or nothing.
+    /// Accept it, accept other items instead, or reject it.
     pub decision: ProposalDecision,
-    /// With modify: what goes in instead.
+    /// With modify: the items to store instead.
     #[serde(default, deserialize_with = "up_to::<100, _, _>")]
     #[schemars(length(max = 100))]
     pub items: Option<Vec<ProposedItem>>,
@@ -29,7 +29,7 @@ pub struct Input {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub delegation: DelegationView,
-    /// What the list said already.
+    /// Items that were already on the list.
     pub skipped: Vec<String>,
 }
 

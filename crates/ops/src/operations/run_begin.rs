@@ -1,4 +1,4 @@
-//! `run_begin`: a worker lets a configured agent answer in a chat, or do work that was handed on.
+//! `run_begin`: begin a run of a configured agent that answers in a chat or works on a delegation.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::conversation::{Message, MessageKind, Speaker};
@@ -17,10 +17,10 @@ use crate::config::Overrides;
 use crate::input::Maybe;
 use crate::views::run::RunView;
 
-/// How far back it is looked for what an agent has not answered yet.
+/// How many messages are searched for those that the agent has not answered yet.
 const RECENT: i64 = 200;
 
-/// Let a configured agent answer in a chat, or do work that was handed on. Workers do, and nobody else.
+/// Begin a run of a configured agent that answers in a chat or works on a delegation. Only workers may.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
@@ -29,7 +29,7 @@ pub struct Input {
     /// The chat it answers in.
     #[serde(default)]
     pub conversation_id: Maybe<Title>,
-    /// The work it was handed.
+    /// The delegation it works on.
     #[serde(default)]
     pub delegation_id: Maybe<Title>,
 }
@@ -37,9 +37,9 @@ pub struct Input {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
-    /// The run to go on with; null: there is nothing to answer.
+    /// The run to execute; null: there is nothing to answer.
     pub run: Option<RunView>,
-    /// Another run is under way in the chat; it is answered after that.
+    /// Another run of the agent is active in the chat; try again when it has ended.
     pub at_work: bool,
 }
 
@@ -66,13 +66,13 @@ impl Define for RunBegin {
     }
 }
 
-/// The agent's turn in a chat: once for all that was said since it last spoke.
+/// Begins one run that answers all messages since the agent's last one.
 fn answer(call: &mut Call<'_, '_>, name: &str, named: &str) -> Result<Output, Error> {
     let conversation = call.conversation(named)?;
     let (settings, _) = call.envelope().agents.settings(name, &Overrides::default())?;
     let role = conversation.addressee();
     let agent = path(name)?;
-    // Others may be at work in the chat: who owns the pillar, while who leads reviews (M-63).
+    // An agent of another role may be active in the chat: the owner works while the lead reviews (M-63).
     let newest = call.tx().newest_run_as(conversation.id, role)?;
     if newest.as_ref().is_some_and(|run| run.state == RunState::Running) {
         return Ok(Output { run: None, at_work: true });
@@ -87,14 +87,14 @@ fn answer(call: &mut Call<'_, '_>, name: &str, named: &str) -> Result<Output, Er
     let is_news = |message: &&Message| {
         message.run_id.is_none() && message.author != principal && !is_own(message)
     };
-    // What came before its last word it has seen, unless it ended without.
+    // It has seen all messages before its last one, unless its run ended without an answer.
     let owes = newest.as_ref().is_some_and(Run::owes_an_answer);
     let since = messages.iter().rev().take_while(|message| owes || !is_own(message));
     let news: Vec<&Message> = since.filter(is_news).collect();
     let Some(last) = news.first() else {
         return Ok(Output { run: None, at_work: false });
     };
-    // It is given no more than any of those whom it answers.
+    // Its reach is the narrowest of all authors whom it answers.
     let reach = news
         .iter()
         .fold(&last.reach, |narrow, message| narrow.narrower(&message.reach).unwrap_or(narrow));
@@ -103,7 +103,7 @@ fn answer(call: &mut Call<'_, '_>, name: &str, named: &str) -> Result<Output, Er
         agent,
         role,
         mission: about.map(|about| about.mission_slug.clone()),
-        // Who leads sees every pillar.
+        // A lead sees every pillar.
         pillar: about
             .filter(|_| role == Role::Owner)
             .and_then(|about| about.pillar.as_ref().map(|(_, slug)| slug.clone())),
@@ -122,11 +122,11 @@ fn answer(call: &mut Call<'_, '_>, name: &str, named: &str) -> Result<Output, Er
     Ok(Output { run: Some(RunView::from(&run)), at_work: false })
 }
 
-/// The work of a delegation: the run it has already, or a new one.
+/// The run of a delegation: the one it has, or a new one.
 fn for_work(call: &mut Call<'_, '_>, name: &str, named: &str) -> Result<Output, Error> {
     let (delegation, _) = call.delegation(named, Lock::Row)?;
     if let Some(run) = call.tx().run_of_delegation(delegation.id)? {
-        // What came to a good end and was not reported is reported, not done again.
+        // A run that drained but was not reported is reported, not repeated.
         let usable = run.stop_reason.is_none_or(|reason| reason.is_drained());
         if usable {
             return Ok(Output { run: Some(RunView::from(&run)), at_work: false });
@@ -151,7 +151,7 @@ fn for_work(call: &mut Call<'_, '_>, name: &str, named: &str) -> Result<Output, 
             call.post_as(author, project, conversation, said, text, None)?.id
         }
     };
-    // In a pillar's chat its owner works; anywhere else a worker does, who sees no list.
+    // In a pillar's chat the owner works; elsewhere a worker, which sees no list.
     let role = match (&about, role) {
         (Some(_), Some(Role::Owner) | None) => Role::Owner,
         (_, Some(Role::Owner | Role::Worker) | None) => Role::Worker,

@@ -18,7 +18,7 @@ use crate::{Envelope, Error};
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// Only runs that stand here; absent: all.
+    /// Only runs in this state; absent: all.
     #[serde(default)]
     pub state: Option<RunState>,
     /// Only of this session.

@@ -1,4 +1,4 @@
-//! `run_show`: how far a run has come.
+//! `run_show`: the progress of a run.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::conversation::Part;
@@ -16,7 +16,7 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::views::run::RunView;
 
-/// How many messages are looked through for the last words.
+/// How many messages are searched for the agent's last words.
 const RECENT: i64 = 50;
 
 /// Show a run: what it said last, what is done, what is left, what it used.
@@ -45,10 +45,10 @@ pub struct RunItem {
     pub status: Status,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
-    /// Why it does not go on.
+    /// Why it is held.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold: Option<String>,
-    /// Claimed, and waiting for its reviewer.
+    /// It is claimed and waits for its reviewer.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub claimed: bool,
 }

@@ -1,4 +1,4 @@
-//! `run_start`: let an agent answer a message.
+//! `run_start`: start a run of an agent that answers a message.
 
 use punchlist_core::authority::{Action, Subject, may_any, owns_agent, reaches_run};
 use punchlist_core::conversation::{MessageKind, Speaker};
@@ -19,43 +19,43 @@ use crate::config::Overrides;
 use crate::input::Maybe;
 use crate::views::run::RunView;
 
-/// Let an agent answer a message. Workers execute it; `punch run` does it by itself.
+/// Start a run of an agent that answers a message. A worker executes it; `punch run` executes it itself.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// What you say to it.
+    /// The message.
     pub prompt: Body,
     /// The agent, by its name in punchlist.toml; absent: primary.
     #[serde(default)]
     pub agent: Maybe<Title>,
-    /// Who answers, e.g. `anthropic:claude-sonnet-5`; absent: what is configured.
+    /// The model, e.g. `anthropic:claude-sonnet-5`; absent: what is configured.
     #[serde(default)]
     pub model: Maybe<Title>,
-    /// The issue it is to work on.
+    /// The number of the issue to work on.
     #[serde(default)]
     pub number: Option<i64>,
-    /// The plan it is to work on.
+    /// The plan to work on, by its file.
     #[serde(default)]
     pub plan_file: Maybe<Title>,
     /// The branch of that plan; absent: the one checked out.
     #[serde(default)]
     pub branch: Maybe<Title>,
-    /// Let it go on by itself until its lists are drained; absent: what is configured.
+    /// Continue automatically until its lists are drained; absent: what is configured.
     #[serde(default)]
     pub auto_complete_todos: Option<bool>,
-    /// How often it is asked to go on, from 0.
+    /// How many continuations there may be, from 0.
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub max_todo_continuations: Option<i64>,
-    /// How often the model is called between two stops, from 1; never more than 50.
+    /// How many model calls there may be between two stops, from 1; never more than 50.
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub max_iterations: Option<i64>,
-    /// The tokens of the whole run, in and out, from 1.
+    /// How many tokens the whole run may use, in and out, from 1.
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub max_total_tokens: Option<i64>,
-    /// The caller executes it itself; workers leave it alone for a while.
+    /// The caller executes it itself, so workers do not take it for a while.
     #[serde(default)]
     pub held: Option<bool>,
 }
@@ -81,7 +81,7 @@ impl Define for RunStart {
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let actor = &call.envelope().actor;
-        // A token says who its bearer is; anybody else is primary where no other agent is named.
+        // A token names its agent; any other caller is primary unless an agent is named.
         let own = if actor.fixed { actor.agent.as_str() } else { "primary" };
         let name = input.agent.0.as_ref().map_or(own, Title::as_str);
         let Some(agent) = AgentPath::parse(name) else {
@@ -91,7 +91,7 @@ impl Define for RunStart {
         let queued =
             !held && actor.fixed && !may_any(actor.role, Subject::Run, Action::ChooseModel);
         let over = Overrides {
-            // Where the process that executes the run brings its own settings, none is needed here.
+            // No settings are needed if the process that executes the run brings its own.
             model: input
                 .model
                 .0
@@ -136,11 +136,11 @@ impl Define for RunStart {
         let conversation = session.conversation_id;
         let going = call.tx().newest_run_in(conversation)?.filter(|run| !run.is_over());
         if let Some(run) = going.as_ref().filter(|run| run.state == RunState::Running) {
-            // Also one whose process died: whoever takes it over goes on with it.
+            // Also a run whose process died: the process that takes it over continues it.
             let agent = run.agent.clone();
             return Err(Refusal::AgentAtWork { conversation, agent }.into());
         }
-        // One that waits hears it; a question that is open stays open.
+        // A waiting run gets the message; an open gate stays open.
         if let Some(run) = going {
             let actor = &call.envelope().actor;
             if !owns_agent(actor, &run.agent) {
@@ -160,7 +160,7 @@ impl Define for RunStart {
         let said = (Speaker::User, MessageKind::Text);
         let text = input.prompt.as_str().to_owned();
         let message = call.post(session.project_id, conversation, said, text)?;
-        // It also reaches the session it happens in, which its starter has.
+        // It also reaches its session, which its starter reaches.
         let mut reach = call.envelope().actor.reach.clone();
         if reach.is_narrowed() && reach.session.is_none() {
             reach.session = Some(session.id.to_string());
@@ -182,7 +182,7 @@ impl Define for RunStart {
     }
 }
 
-/// The plan of a file; one that is not there would look as if nothing were left to do.
+/// The plan of a file. A missing plan is refused: it would look as if nothing were left to do.
 fn known_plan(
     call: &mut Call<'_, '_>,
     file: &Title,

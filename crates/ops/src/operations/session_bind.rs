@@ -1,4 +1,4 @@
-//! `session_bind`: point a session to an issue.
+//! `session_bind`: bind a session to an issue.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::text::Title;
@@ -13,16 +13,16 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 use crate::views::OneSession;
 
-/// Bind a session to an issue, whose checklist is then in reach. Nothing else changes.
+/// Bind a session to an issue, which gives it the issue's checklist. Nothing else changes.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// Its id, or its host's; absent: the caller's own.
+    /// Its id, or its host's id; absent: the caller's session.
     #[serde(default)]
     pub session: Maybe<Title>,
     /// The issue's number.
     pub number: i64,
-    /// Take it from the session that has it; the operator's to say.
+    /// Take the issue from the session that has it; operator only.
     #[serde(default)]
     pub take_over: Option<bool>,
 }
@@ -42,7 +42,7 @@ impl Define for SessionBind {
     type Output = OneSession;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneSession, Error> {
-        // The issue is locked before the session: that is the order everywhere.
+        // Lock the issue before the session: every operation locks in this order.
         let issue = call.issue(input.number, Lock::Row)?;
         let named = input.session.0.as_ref().map(Title::as_str);
         let session = call.session_or_own(named, Lock::Row)?;

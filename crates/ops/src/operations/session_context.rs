@@ -1,4 +1,4 @@
-//! `session_context`: what an agent should know about its work, as text to put before a model.
+//! `session_context`: what an agent should know about its work, as text for its prompt.
 
 use punchlist_core::Refusal;
 use punchlist_core::authority::{Action, Subject};
@@ -16,17 +16,18 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::{Maybe, range};
 
-/// How many open gates are told; a session that waits waits for few.
+/// How many open gates are listed. A session rarely waits for more than a few.
 const GATES_MAX: i64 = 20;
 
-/// What an agent should know at the start, after a pause or after compaction: open and closed items, holds, gates.
+/// Show what an agent should know at the start, after a pause or after compaction: items, holds,
+/// gates.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Its id, or its host's; absent: the caller's own, or --issue.
+    /// Its id, or its host's id; absent: the caller's session, or --issue.
     #[serde(default)]
     pub session: Maybe<Title>,
-    /// How many characters at most; absent: 1,500.
+    /// Most characters; absent: 1,500.
     #[serde(default, deserialize_with = "range::<100, 100_000, _>")]
     #[schemars(range(min = 100, max = 100_000))]
     pub budget: Option<i64>,
@@ -34,9 +35,9 @@ pub struct Input {
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
-    /// Empty: there is nothing to know.
+    /// Empty: there is nothing to tell.
     pub text: String,
-    /// The issue it is about.
+    /// The number of its issue.
     pub number: Option<i64>,
 }
 

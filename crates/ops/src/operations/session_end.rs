@@ -1,4 +1,4 @@
-//! `session_end`: say that a session is over.
+//! `session_end`: end a session.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::text::Title;
@@ -17,7 +17,7 @@ use crate::views::OneSession;
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// Its id, or its host's; absent: the caller's own.
+    /// Its id, or its host's id; absent: the caller's session.
     #[serde(default)]
     pub session: Maybe<Title>,
 }

@@ -1,4 +1,4 @@
-//! `session_list`: the sessions of a project, the newest first.
+//! `session_list`: the sessions of a project, newest first.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::session::SessionState;
@@ -18,14 +18,14 @@ use crate::{Envelope, Error};
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// Only sessions that stand here; absent: all.
+    /// Only sessions in this state; absent: all.
     #[serde(default)]
     pub state: Option<SessionState>,
-    /// How many at most, from 1; absent: 50, more than 1,000 is cut to 1,000.
+    /// Page size, from 1; absent: 50, capped at 1,000.
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub limit: Option<i64>,
-    /// The nextCursor of the page before.
+    /// nextCursor of the previous page.
     #[serde(default)]
     pub cursor: Maybe<Title>,
 }
@@ -34,7 +34,7 @@ pub struct Input {
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub sessions: Vec<SessionView>,
-    /// Give this as `cursor` to read on; absent: there is no more.
+    /// Pass as `cursor` for the next page; absent: no more pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }

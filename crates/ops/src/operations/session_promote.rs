@@ -1,5 +1,5 @@
-//! `session_promote`: file an issue from a session and bind it, in one step (K-8); what is open on
-//! the session's own list becomes its steps.
+//! `session_promote`: create an issue from a session and bind it, in one transaction (K-8). Open
+//! todos of the session's own list become steps of the issue.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::text::{Body, Content, Title};
@@ -15,20 +15,20 @@ use crate::input::{Maybe, up_to};
 use crate::operations::issue_create;
 use crate::views::{IssueView, SessionView};
 
-/// File an issue from a session that has none, and bind it: both or neither. Open todos of the
-/// session become its steps.
+/// Create an issue from a session that has none, and bind it. The session's open todos become its
+/// steps.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// Its id, or its host's; absent: the caller's own.
+    /// Its id, or its host's id; absent: the caller's session.
     #[serde(default)]
     pub session: Maybe<Title>,
-    /// What the issue is about, in one line.
+    /// The issue's title, in one line.
     pub title: Title,
-    /// What is known about it.
+    /// The issue's description.
     #[serde(default)]
     pub body: Maybe<Body>,
-    /// What must hold when it is done.
+    /// What must be true when it is done.
     #[serde(default, deserialize_with = "up_to::<100, _, _>")]
     #[schemars(length(max = 100))]
     pub criteria: Option<Vec<Content>>,

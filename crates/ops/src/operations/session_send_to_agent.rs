@@ -1,4 +1,4 @@
-//! `session_send_to_agent`: open a session for an issue, with the first message in it (K-7).
+//! `session_send_to_agent`: start a session for an issue, with a first message (K-7).
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::conversation::{MessageKind, Speaker, first_message};
@@ -16,16 +16,16 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 use crate::views::OneSession;
 
-/// Send an issue to an agent: a new session, bound to it, whose first message names it.
+/// Send an issue to an agent: start a session bound to it, whose first message names it.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The issue's number.
     pub number: i64,
-    /// What to tell the agent.
+    /// A message to the agent.
     #[serde(default)]
     pub message: Maybe<Body>,
-    /// Take the issue from the session that has it; the operator's to say.
+    /// Take the issue from the session that has it; operator only.
     #[serde(default)]
     pub take_over: Option<bool>,
     /// The host whose next session in this project gets it; absent: an agent of ours.

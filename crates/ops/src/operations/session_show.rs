@@ -13,11 +13,11 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 use crate::views::OneSession;
 
-/// Show a session: what it is about, and which issue it works on.
+/// Show a session and its issue.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// Its id, or its host's; absent: the caller's own.
+    /// Its id, or its host's id; absent: the caller's session.
     #[serde(default)]
     pub session: Maybe<Title>,
 }

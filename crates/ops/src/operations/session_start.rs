@@ -1,4 +1,4 @@
-//! `session_start`: begin a session, or find the one its host means.
+//! `session_start`: start a session, or find the one with the host's id.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::text::Title;
@@ -14,17 +14,17 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 use crate::views::OneSession;
 
-/// Start a session. With an externalId that is known, that session is returned.
+/// Start a session. If externalId is known, that session is returned.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// What it is about; absent: named after the caller.
+    /// Its title; absent: named after the caller.
     #[serde(default)]
     pub title: Maybe<Title>,
     /// The host it runs in, e.g. claude.
     #[serde(default)]
     pub host: Maybe<Title>,
-    /// The host's own id for it.
+    /// The host's id for it.
     #[serde(default)]
     pub external_id: Maybe<Title>,
 }

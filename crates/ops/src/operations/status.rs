@@ -1,6 +1,6 @@
-//! `status`: where a project stands, at a glance and at any size.
+//! `status`: a project at a glance, at any size.
 //!
-//! It shows the newest lists with their counts and never counts the whole store: a project with
+//! It shows the newest lists with their counts and never counts the whole store, so a project with
 //! a million items answers as fast as a small one.
 
 use punchlist_core::authority::{Action, Subject, may_ever};
@@ -17,7 +17,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 /// How many lists are shown.
 const LISTS_SHOWN: i64 = 10;
 
-/// Show where this project stands: its newest lists and what is open in them.
+/// Show this project at a glance: its newest lists and their open items.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {}
@@ -26,14 +26,14 @@ pub struct Input {}
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub project: String,
-    /// Whom the caller acts as.
+    /// The caller, with its role.
     pub actor: String,
     pub role: Role,
     /// Newest first.
     pub lists: Vec<ListRow>,
     /// There are older lists.
     pub more: bool,
-    /// When something last happened.
+    /// The time of the last event.
     #[schemars(with = "Option<String>")]
     pub last_event_at: Option<Time>,
 }
@@ -43,7 +43,7 @@ pub struct Output {
 pub struct ListRow {
     pub id: String,
     pub kind: ListKind,
-    /// What the list hangs on, in words.
+    /// What the list belongs to, in words.
     pub about: String,
     pub summary: Summary,
     #[schemars(with = "String")]

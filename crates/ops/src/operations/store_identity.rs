@@ -1,4 +1,4 @@
-//! `store_identity`: how callers of this store are told apart.
+//! `store_identity`: the rule that identifies callers of this store.
 
 use punchlist_core::Refusal;
 use punchlist_core::authority::{Action, Subject};
@@ -13,12 +13,12 @@ use crate::care::for_the_whole_store;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::token::{IdentityRule, identity_rule, set_identity_rule};
 
-/// Show or set how callers are told apart: open (the terminal where there is no token) or tokens.
+/// Show or set how callers are identified: open (without a token, by the terminal) or tokens.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// open: without a token, a person at a terminal is the operator. tokens: every command needs
-    /// one. Absent: show the rule.
+    /// open: without a token, a person at a terminal is the operator. tokens: every command needs a
+    /// token. Absent: show the rule.
     #[serde(default)]
     pub rule: Option<IdentityRule>,
 }
@@ -48,7 +48,7 @@ impl Define for StoreIdentity {
         let Some(rule) = input.rule.filter(|rule| *rule != current) else {
             return Ok(Output { rule: current });
         };
-        // Without a valid operator token nobody could set the rule back.
+        // Without a valid operator token, nobody could reset the rule.
         if rule == IdentityRule::Tokens && !has_operator_token(call)? {
             return Err(Refusal::NoOperatorToken.into());
         }
@@ -59,7 +59,7 @@ impl Define for StoreIdentity {
     }
 }
 
-/// Is there a token that is valid now, reaches everything, and may set the rule back?
+/// Is there a token that is valid now, reaches everything, and may reset the rule?
 fn has_operator_token(call: &mut Call<'_, '_>) -> Result<bool, Error> {
     let clock = call.tx().clock()?;
     let tokens = call.tx().tokens(None, i64::MAX)?;

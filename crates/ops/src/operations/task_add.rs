@@ -1,4 +1,4 @@
-//! `task_add`: put a task under another.
+//! `task_add`: add a task under another.
 
 use punchlist_core::ListKind;
 use punchlist_core::authority::Action;
@@ -13,15 +13,15 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::views::PlanView;
 
-/// Add a task under another: whoever keeps the plan may, and an agent under its own task.
+/// Add a task under another. The orchestrator may, and an agent under its own task.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// The task above: its id, or its number.
+    /// The parent task: its id, or its number.
     #[serde(deserialize_with = "crate::input::named")]
     #[schemars(with = "crate::input::Key")]
     pub parent_id: String,
-    /// What is to be done.
+    /// What to do.
     pub content: Content,
 }
 
@@ -43,7 +43,7 @@ impl Define for TaskAdd {
     type Output = PlanView;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<PlanView, Error> {
-        // Where it comes among its siblings depends on them all.
+        // The new task's position depends on all of its siblings, so the whole plan is locked.
         let (mut snapshot, parent) = call.lock_plan_of(&input.parent_id)?;
         let seq = Some(call.tx().last_seq()? + 1);
         let parent_id = Some(parent);

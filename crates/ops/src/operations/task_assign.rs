@@ -1,4 +1,4 @@
-//! `task_assign`: give a task to an agent.
+//! `task_assign`: assign a task to an agent.
 
 use punchlist_core::ListKind;
 use punchlist_core::authority::Action;
@@ -13,7 +13,7 @@ use crate::input::agent;
 use crate::views::PlanView;
 use crate::{Envelope, Error};
 
-/// Assign a task to an agent: it is active from now on. What another agent had of it stays in the record.
+/// Assign a task to an agent and make it active. The log keeps the previous agent's work.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
@@ -21,7 +21,7 @@ pub struct Input {
     #[serde(deserialize_with = "crate::input::named")]
     #[schemars(with = "crate::input::Key")]
     pub task_id: String,
-    /// The path of an agent that is registered or configured, or your own.
+    /// The path of a registered or configured agent, or your own.
     pub agent: String,
 }
 

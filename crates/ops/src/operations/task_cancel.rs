@@ -1,4 +1,4 @@
-//! `task_cancel`: say that a task will not be done.
+//! `task_cancel`: cancel a task.
 
 use punchlist_core::ListKind;
 use punchlist_core::authority::Action;
@@ -13,7 +13,7 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::views::PlanView;
 
-/// Cancel a task: it stays in the record, with why.
+/// Cancel a task. It stays in the record, with the reason.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {

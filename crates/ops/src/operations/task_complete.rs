@@ -1,4 +1,4 @@
-//! `task_complete`: say that a task is done.
+//! `task_complete`: complete a task.
 
 use punchlist_core::authority::{Action, Verdict, authority};
 use punchlist_core::command::{CompleteTodo, HeartbeatTodo};
@@ -14,7 +14,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 use crate::views::PlanView;
 
-/// Complete a task: its agent may, and whoever keeps the plan. Nothing above it is completed by that.
+/// Complete a task. Its agent may, and the orchestrator. Its parents are not completed by that.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
@@ -25,10 +25,10 @@ pub struct Input {
     /// What was done.
     #[serde(default)]
     pub outcome: Maybe<Body>,
-    /// The lease it was taken with: a stale one is refused.
+    /// The epoch it was taken with; a stale one is refused.
     #[serde(default)]
     pub epoch: Option<i64>,
-    /// The operator's: complete what is open below it, too.
+    /// Operator only: also complete the open tasks below it.
     #[serde(default)]
     pub with_children: Option<bool>,
 }
@@ -77,7 +77,7 @@ impl Define for TaskComplete {
             metrics_impacted: Vec::new(),
         };
         if all {
-            // The deepest first: what is open below a task keeps it from being completed.
+            // Deepest first, because a task with open tasks below it cannot be completed.
             for below in plan::open_below(&snapshot, todo_id).into_iter().rev() {
                 call.decide(&mut snapshot, complete(below))?;
             }

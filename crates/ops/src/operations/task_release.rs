@@ -1,4 +1,4 @@
-//! `task_release`: take a task back.
+//! `task_release`: release a task.
 
 use punchlist_core::ListKind;
 use punchlist_core::authority::Action;
@@ -14,7 +14,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 use crate::views::PlanView;
 
-/// Release a task: nobody has it any more, and it is pending.
+/// Release a task: it has no agent and is pending again.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {

@@ -1,4 +1,4 @@
-//! `task_reopen`: take back that a task is settled.
+//! `task_reopen`: reopen a settled task.
 
 use punchlist_core::ListKind;
 use punchlist_core::authority::Action;
@@ -13,7 +13,7 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::views::PlanView;
 
-/// Reopen a task that was completed or cancelled; nobody has it then.
+/// Reopen a completed or cancelled task, without an agent.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {

@@ -1,7 +1,7 @@
-//! `todo`: the checklist of the work at hand, for the agent that owns it (K-10).
+//! `todo`: the current checklist, for the agent that owns it (K-10).
 //!
-//! One tool with an action. The list is that of the issue the session is bound to; the caller
-//! never names it, and the answers never speak of it (K-60). Every answer is the whole list.
+//! One tool with an action. The list is that of the session's issue; the caller never names it, and
+//! the answers never mention it (K-60). Every answer is the whole list.
 
 use punchlist_core::authority::Action;
 use punchlist_core::command::{
@@ -29,8 +29,8 @@ use crate::views::issue::{ItemStatus, texts};
 use crate::views::todo::HoldView;
 
 /// Keep your checklist. Steps are your plan: one is in progress, the next is promoted when it is
-/// done. A criterion is the operator's definition of done: `done` on it is a claim. Tasks are
-/// addressed by their exact text. Every action returns the whole list.
+/// done. A criterion is the operator's definition of done: `done` on it is a claim. Address tasks
+/// by their exact text. Every action returns the whole list.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -80,7 +80,7 @@ pub struct Output {
     /// The list as a checklist.
     pub markdown: String,
     pub summary: Summary,
-    /// What the caller should know.
+    /// A hint for the caller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
@@ -96,11 +96,11 @@ pub struct Item {
     pub notes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold: Option<HoldView>,
-    /// The agent that brought it in.
+    /// The agent that added it.
     pub origin_agent: String,
 }
 
-/// How far the list is.
+/// The progress of the list.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     pub total: usize,
@@ -148,7 +148,7 @@ impl Define for TodoTool {
     }
 }
 
-/// The action, where one is named; else what the fields can only mean.
+/// The action: the named one, otherwise the only one that the fields allow.
 fn action(input: &Input) -> Result<TodoAction, Error> {
     match (input.action, &input.items) {
         (Some(action), _) => Ok(action),
@@ -157,7 +157,7 @@ fn action(input: &Input) -> Result<TodoAction, Error> {
     }
 }
 
-/// The command an action means on this list.
+/// The command for an action on this list.
 fn command(
     call: &Call<'_, '_>,
     snapshot: &Snapshot,
@@ -214,7 +214,7 @@ fn command(
     })
 }
 
-/// Items with the phases their headings open (D-21).
+/// Items with the phases that their headings open (D-21).
 fn phased(
     items: &[Content],
     first: Option<&Title>,
@@ -265,7 +265,7 @@ fn answer(
     Ok(Output { items: items.collect(), markdown: markdown(snapshot, &notes), summary, message })
 }
 
-/// Where the work stands after a change.
+/// A message on the state of the list after a change.
 fn message(snapshot: &Snapshot, now: Time, moved: bool) -> Option<String> {
     let progress = progress::of(snapshot);
     if let Some(todo) = next(snapshot, now) {

@@ -1,4 +1,4 @@
-//! `todo_accept`: the reviewer says that a claim holds.
+//! `todo_accept`: the reviewer accepts a claim.
 
 use punchlist_core::authority::Action;
 use punchlist_core::command::AcceptTodo;
@@ -13,7 +13,7 @@ use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::input::Maybe;
 use crate::views::OneTodo;
 
-/// Accept a claimed todo: it is completed.
+/// Accept a claimed todo, which completes it.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
@@ -21,7 +21,7 @@ pub struct Input {
     #[serde(deserialize_with = "crate::input::named")]
     #[schemars(with = "crate::input::Key")]
     pub todo_id: String,
-    /// Your words; absent: the maker's.
+    /// Outcome; absent: as claimed.
     #[serde(default)]
     pub outcome: Maybe<Body>,
 }

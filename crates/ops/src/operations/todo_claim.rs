@@ -1,4 +1,4 @@
-//! `todo_claim`: done, says the maker.
+//! `todo_claim`: an agent claims that an item is done.
 
 use punchlist_core::authority::Action;
 use punchlist_core::command::ClaimTodo;
@@ -13,17 +13,17 @@ use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::input::{count, evidence};
 use crate::views::OneTodo;
 
-/// Say that a todo is done, for its reviewer to accept or return.
+/// Claim that a todo is done. Its reviewer accepts or returns it.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// Its id, or its number where it has one.
+    /// Its id, or its number if it has one.
     #[serde(deserialize_with = "crate::input::named")]
     #[schemars(with = "crate::input::Key")]
     pub todo_id: String,
     /// What was done.
     pub outcome: Body,
-    /// What shows it: commit:, test:, pr:, file:, url: or note: and a value.
+    /// Evidence: commit:, test:, pr:, file:, url: or note: and a value.
     #[serde(default, deserialize_with = "count::<0, 50, _, _>")]
     #[schemars(length(max = 50))]
     pub evidence: Vec<String>,

@@ -1,4 +1,4 @@
-//! `todo_defer`: let an item rest until a time.
+//! `todo_defer`: defer an item until a time.
 
 use punchlist_core::authority::Action;
 use punchlist_core::command::DeferTodo;
@@ -13,15 +13,15 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::{Maybe, when};
 use crate::views::OneTodo;
 
-/// Let a todo rest until a time; it comes back by itself.
+/// Defer a todo until a time; then it is ready again automatically.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// Its id, or its number where it has one.
+    /// Its id, or its number if it has one.
     #[serde(deserialize_with = "crate::input::named")]
     #[schemars(with = "crate::input::Key")]
     pub todo_id: String,
-    /// Until when (RFC 3339); absent or null: back at once.
+    /// Until when (RFC 3339); absent or null: no longer deferred.
     #[serde(default)]
     pub until: Maybe<Title>,
 }

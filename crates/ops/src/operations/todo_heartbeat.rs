@@ -1,4 +1,4 @@
-//! `todo_heartbeat`: stay the holder of an item.
+//! `todo_heartbeat`: extend the lease of an item.
 
 use punchlist_core::authority::Action;
 use punchlist_core::command::HeartbeatTodo;
@@ -13,17 +13,17 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::range;
 use crate::views::TakenTodo;
 
-/// Keep hold of a todo you took; refused when the lease is not yours any more.
+/// Extend the lease of a todo you took; refused if you no longer hold it.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// Its id, or its number where it has one.
+    /// Its id, or its number if it has one.
     #[serde(deserialize_with = "crate::input::named")]
     #[schemars(with = "crate::input::Key")]
     pub todo_id: String,
     /// The epoch you got when you took it.
     pub epoch: i64,
-    /// For how many seconds; absent: 900, at most a day.
+    /// Seconds; absent: 900, at most a day.
     #[serde(default, deserialize_with = "range::<1, LEASE_S_MAX, _>")]
     #[schemars(range(min = 1, max = 86_400))]
     pub lease_s: Option<i64>,

@@ -1,4 +1,4 @@
-//! `todo_hold`: say why an item cannot go on.
+//! `todo_hold`: put an item on hold.
 
 use punchlist_core::authority::Action;
 use punchlist_core::command::HoldTodo;
@@ -14,19 +14,19 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::{Maybe, when};
 use crate::views::OneTodo;
 
-/// Put a todo on hold with a reason: still open, but nobody's work.
+/// Put a todo on hold with a reason: it stays open but is not worked on.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// Its id, or its number where it has one.
+    /// Its id, or its number if it has one.
     #[serde(deserialize_with = "crate::input::named")]
     #[schemars(with = "crate::input::Key")]
     pub todo_id: String,
-    /// What kind of hold.
+    /// The kind of hold.
     pub kind: HoldKind,
     /// What it waits for.
     pub reason: Body,
-    /// When it lifts by itself (RFC 3339); absent: when it is let go.
+    /// When the hold ends automatically (RFC 3339); absent: when it is lifted.
     #[serde(default)]
     pub until: Maybe<Title>,
 }

@@ -1,4 +1,4 @@
-//! `todo_next`: take the next item of a list, whichever it is.
+//! `todo_next`: take the next item of a list.
 
 use punchlist_core::authority::Action;
 use punchlist_core::command::TakeTodo;
@@ -20,10 +20,11 @@ use crate::input::{Maybe, range};
 use crate::views::TakenTodo;
 use crate::{Envelope, Error};
 
-/// How often to look again when others are quicker; then there is nothing to take right now.
+/// How often to retry when other callers take the item first; after that, nothing is taken.
 const LOOKS_MAX: u32 = 8;
 
-/// Take the next todo of an issue, a plan or a session: what you hold already, else the first free one.
+/// Take the next todo of an issue, a plan or a session: the one you hold, otherwise the first free
+/// one.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
@@ -40,7 +41,7 @@ pub struct Input {
     /// The session.
     #[serde(default)]
     pub session: Maybe<Title>,
-    /// For how many seconds; absent: 900, at most a day.
+    /// Seconds; absent: 900, at most a day.
     #[serde(default, deserialize_with = "range::<1, LEASE_S_MAX, _>")]
     #[schemars(range(min = 1, max = 86_400))]
     pub lease_s: Option<i64>,
@@ -77,7 +78,7 @@ impl Define for TodoNext {
         for _ in 0..LOOKS_MAX {
             let (mut snapshot, todo_id) = match look(call, &scope)? {
                 Look::Nothing => {
-                    // A plan that is not there is not a plan with nothing to do.
+                    // A missing plan is an error; a plan without open tasks is not.
                     if scope.kind() == ListKind::Plan {
                         call.known_plan(&scope)?;
                     }
@@ -95,7 +96,7 @@ impl Define for TodoNext {
             let clock = call.tx().clock()?;
             match call.decide(&mut snapshot, TakeTodo { todo_id, lease_s, clock }) {
                 Ok(_) => return TakenTodo::of(&snapshot, todo_id),
-                // Somebody took it between our look and our lock; there may be another.
+                // Another caller took it between our read and our lock; there may be another item.
                 Err(Error::Refused(refusal))
                     if matches!(*refusal, Refusal::AlreadyTaken { .. }) => {}
                 Err(error) => return Err(error),
@@ -105,7 +106,7 @@ impl Define for TodoNext {
     }
 }
 
-/// The next item, locked, or its list where one item at a time is worked on.
+/// The next item, locked; or the whole list, if only one of its items may be in progress.
 fn look(call: &mut Call<'_, '_>, scope: &Scope) -> Result<Look, Error> {
     let envelope = call.envelope();
     if policy(scope.kind()).wip == Wip::Many {
@@ -122,7 +123,8 @@ fn look(call: &mut Call<'_, '_>, scope: &Scope) -> Result<Look, Error> {
     Ok(next.map_or(Look::Nothing, |id| Look::Found(list, id)))
 }
 
-/// Where one item may be in progress: nobody else's work is in the way, and the selector says.
+/// The next item of a list that allows one item in progress. If another caller's item is in
+/// progress, nothing can be taken; otherwise the selector decides.
 fn next_of_one(call: &mut Call<'_, '_>, list: &List, clock: Time) -> Result<Option<TodoId>, Error> {
     let snapshot = call.snapshot(list.clone(), Load::All)?;
     let me = call.envelope().actor.principal.as_str();
@@ -131,7 +133,7 @@ fn next_of_one(call: &mut Call<'_, '_>, list: &List, clock: Time) -> Result<Opti
         match snapshot.leases.get(&todo.id).and_then(|lease| lease.held_by(clock)) {
             Some(holder) if holder == me => return Ok(Some(todo.id)),
             Some(_) => return Ok(None),
-            // It is the only one that can be taken: no other may be begun beside it.
+            // Only this item can be taken, because no second item may be started.
             None if policy(list.kind()).wip == Wip::AtMostOne => {
                 return Ok(todo.is_actionable(call.envelope().now).then_some(todo.id));
             }
@@ -141,16 +143,16 @@ fn next_of_one(call: &mut Call<'_, '_>, list: &List, clock: Time) -> Result<Opti
     Ok(select::next(&snapshot, call.envelope().now).map(|todo| todo.id))
 }
 
-/// What was named.
+/// The list that the caller named.
 enum Which {
     Session(String),
-    /// Its file and, where that is named, its branch.
+    /// Its file and, if given, its branch.
     Plan(Title, Option<Title>),
-    /// By its number, which is looked up.
+    /// Its number.
     Issue(i64),
 }
 
-/// The list that was named; exactly one must be.
+/// The list that the caller named; exactly one must be given.
 fn which(input: &Input) -> Result<Which, Error> {
     match (input.number, input.plan_file.0.clone(), input.session.0.clone()) {
         (Some(number), None, None) => Ok(Which::Issue(number)),
@@ -158,7 +160,8 @@ fn which(input: &Input) -> Result<Which, Error> {
         (None, None, Some(session)) => Ok(Which::Session(session.into_string())),
         (None, None, None) => Err(Fault::MissingField { path: "number".to_owned() }.into()),
         _ => {
-            let (path, found) = ("number".to_owned(), "given beside another list".to_owned());
+            let (path, found) =
+                ("number".to_owned(), "given together with another list".to_owned());
             let expected = "one of number, planFile and session".to_owned();
             Err(Fault::BadValue { path, found, expected }.into())
         }

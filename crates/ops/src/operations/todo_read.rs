@@ -1,4 +1,4 @@
-//! `todo_read`: the list of a session as it stands.
+//! `todo_read`: the current list of a session.
 
 use punchlist_core::ListKind;
 use punchlist_core::authority::Action;

@@ -1,4 +1,4 @@
-//! `todo_release`: give an item back without settling it.
+//! `todo_release`: release an item without settling it.
 
 use punchlist_core::authority::Action;
 use punchlist_core::command::ReleaseTodo;
@@ -13,15 +13,15 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 use crate::views::OneTodo;
 
-/// Give a todo back: it is pending again, and nobody holds it.
+/// Release a todo: it is pending again, and nobody holds it.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// Its id, or its number where it has one.
+    /// Its id, or its number if it has one.
     #[serde(deserialize_with = "crate::input::named")]
     #[schemars(with = "crate::input::Key")]
     pub todo_id: String,
-    /// The epoch you got when you took it; absent: whoever holds it (where you may).
+    /// The epoch you got when you took it; absent: release any holder's lease, if you may.
     #[serde(default)]
     pub epoch: Option<i64>,
     /// Why.

@@ -1,4 +1,4 @@
-//! `todo_return`: the reviewer says that a claim does not hold yet.
+//! `todo_return`: the reviewer returns a claim.
 
 use punchlist_core::authority::Action;
 use punchlist_core::command::ReturnTodo;
@@ -12,7 +12,7 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::views::OneTodo;
 
-/// Return a claimed todo to its maker, with what is missing. Whoever it was handed to goes on with it.
+/// Return a claimed todo with what is missing. The agent it was delegated to continues with it.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {

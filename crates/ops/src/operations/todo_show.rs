@@ -1,4 +1,4 @@
-//! `todo_show`: one item, whole, with what happened while it was worked on.
+//! `todo_show`: one item in full, with its history.
 
 use punchlist_core::authority::{Action, Denial, Verdict, authority, owns};
 use punchlist_core::conversation::Message;
@@ -14,15 +14,15 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::views::{DelegationView, MessageView, TodoView};
 
-/// How many delegations and messages are shown, the newest.
+/// How many delegations and messages are shown, newest first.
 const DELEGATIONS: i64 = 50;
 const MESSAGES: i64 = 1_000;
 
-/// Show a todo whole: where it stands, its notes, who was asked to do it, and what was said while they did.
+/// Show a todo in full: its state, notes, delegations, and the messages while it was worked on.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// Its id, or its number where it has one.
+    /// Its id, or its number if it has one.
     #[serde(deserialize_with = "crate::input::named")]
     #[schemars(with = "crate::input::Key")]
     pub todo_id: String,
@@ -33,20 +33,20 @@ pub struct Input {
 pub struct Output {
     pub todo: TodoView,
     pub list: ListView,
-    /// What to see at a glance: its status, then overdue, claimed, resting or why it is held.
+    /// Its status, then overdue, claimed, deferred, or the reason of its hold.
     pub badges: Vec<String>,
-    /// How many days until its deadline; below zero: since it.
+    /// Days until its deadline; negative: days overdue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub days_left: Option<i64>,
     pub notes: Vec<NoteView>,
     pub delegations: Vec<DelegationView>,
-    /// Results that came after the item had gone to another: kept, and not counted.
+    /// Results that came after the item went to another agent: kept, but not counted.
     pub late_reports: Vec<LateReport>,
-    /// What was said in its chat while it was worked on, the oldest first.
+    /// Messages in its chat while it was worked on, oldest first.
     pub messages: Vec<MessageView>,
 }
 
-/// Where an item is kept.
+/// The list of an item.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListView {
@@ -65,7 +65,7 @@ pub struct ListView {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct LateReport {
     pub by: String,
-    /// What was done, says its maker.
+    /// What was done, as reported.
     pub outcome: String,
     #[schemars(with = "String")]
     pub at: Time,
@@ -146,7 +146,7 @@ impl Define for TodoShow {
     }
 }
 
-/// The results that were refused because the item was not the caller's any more (Q-O3).
+/// The results that were refused because the caller no longer held the item (Q-O3).
 fn late_reports(
     call: &mut Call<'_, '_>,
     list: ListId,
@@ -168,7 +168,8 @@ fn late_reports(
     Ok(late)
 }
 
-/// What was said while an item was worked on: by those who did, and by people and reports meanwhile.
+/// The messages while an item was worked on: from its workers, and from people and reports in that
+/// time.
 fn said(call: &mut Call<'_, '_>, delegations: &[Delegation]) -> Result<Vec<Message>, Error> {
     let mut messages = Vec::new();
     for delegation in delegations {

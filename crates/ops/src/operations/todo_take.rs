@@ -1,4 +1,4 @@
-//! `todo_take`: hold an item by a lease, so that nobody else works on it.
+//! `todo_take`: take an item with a lease, so that nobody else works on it.
 
 use punchlist_core::authority::Action;
 use punchlist_core::command::TakeTodo;
@@ -13,15 +13,15 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::range;
 use crate::views::TakenTodo;
 
-/// Take a todo: hold it by a lease and start it. Taking what you hold changes nothing.
+/// Take a todo: hold it by a lease and start it. Taking one you hold changes nothing.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// Its id, or its number where it has one.
+    /// Its id, or its number if it has one.
     #[serde(deserialize_with = "crate::input::named")]
     #[schemars(with = "crate::input::Key")]
     pub todo_id: String,
-    /// For how many seconds; absent: 900, at most a day.
+    /// Seconds; absent: 900, at most a day.
     #[serde(default, deserialize_with = "range::<1, LEASE_S_MAX, _>")]
     #[schemars(range(min = 1, max = 86_400))]
     pub lease_s: Option<i64>,

@@ -1,4 +1,4 @@
-//! `todo_unhold`: let a held item go on.
+//! `todo_unhold`: lift the hold of an item.
 
 use punchlist_core::authority::Action;
 use punchlist_core::command::UnholdTodo;
@@ -11,11 +11,11 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::views::OneTodo;
 
-/// Let a held todo go on.
+/// Lift the hold of a todo.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// Its id, or its number where it has one.
+    /// Its id, or its number if it has one.
     #[serde(deserialize_with = "crate::input::named")]
     #[schemars(with = "crate::input::Key")]
     pub todo_id: String,

@@ -1,4 +1,4 @@
-//! `todo_write`: the whole list of a session, as its model wants it now.
+//! `todo_write`: replace the whole list of a session by the one that its model sends.
 
 use punchlist_core::authority::Action;
 use punchlist_core::command::{ListedTodo, ReplaceTodos};
@@ -21,7 +21,7 @@ use crate::{Envelope, Error};
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// All todos, also those that are done.
+    /// All todos, including done ones.
     #[serde(deserialize_with = "count::<0, 1000, _, _>")]
     #[schemars(length(max = 1000))]
     pub todos: Vec<Item>,
@@ -31,24 +31,24 @@ pub struct Input {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Item {
-    /// Your own; absent: one is made.
+    /// Your id; absent: generated.
     #[serde(default)]
     pub id: Maybe<Title>,
-    /// What to do. Without it a new todo is skipped.
+    /// What to do. A new todo without it is skipped.
     #[serde(default)]
     pub content: Maybe<Content>,
-    /// Absent: as it was; new: pending.
+    /// Absent: unchanged; new: pending.
     #[serde(default)]
     pub status: Option<WrittenStatus>,
-    /// Which comes first; new: medium.
+    /// Sort order; new: medium.
     #[serde(default)]
     pub priority: Option<WrittenPriority>,
-    /// The id of a todo that excludes this one: the lesser is held.
+    /// The id of a todo that excludes this one: the lower-ranked one is held.
     #[serde(default)]
     pub conflicts_with: Maybe<Title>,
 }
 
-/// Where a todo stands.
+/// The status of a todo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WrittenStatus {
@@ -58,7 +58,7 @@ pub enum WrittenStatus {
     Cancelled,
 }
 
-/// How much a todo matters.
+/// The priority of a todo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WrittenPriority {

@@ -1,4 +1,4 @@
-//! `token_list`: which tokens there are, without their secrets.
+//! `token_list`: the tokens of a store, without their secrets.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::{Reach, Role, Time};
@@ -12,15 +12,15 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::limit;
 
-/// Show the tokens of this store, newest first; never their secrets.
+/// List the tokens of this store, newest first; never their secrets.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// How many at most, from 1; absent: 50.
+    /// Page size, from 1; absent: 50.
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub limit: Option<i64>,
-    /// Where the last page ended.
+    /// nextCursor of the previous page.
     #[serde(default)]
     pub cursor: Option<String>,
 }
@@ -33,14 +33,14 @@ pub struct Output {
     pub next_cursor: Option<String>,
 }
 
-/// A token as people see it.
+/// A token, as it is shown to people.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenRow {
     pub id: String,
     pub role: Role,
     pub agent: Option<String>,
-    /// What it is narrowed to; absent parts are not.
+    /// Its limits; absent parts are unlimited.
     #[schemars(with = "std::collections::BTreeMap<String, serde_json::Value>")]
     pub reach: Reach,
     pub created_by: String,

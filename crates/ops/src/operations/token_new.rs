@@ -1,7 +1,7 @@
-//! `token_new`: a secret that proves a role, for an agent or a person without a terminal.
+//! `token_new`: create a secret that proves a role, for an agent or a person without a terminal.
 //!
-//! On a store that has no operator yet, anybody on this machine may make the operator's token,
-//! once (ADR 0008).
+//! On a store without an operator, anybody on this machine may create the operator's token, once
+//! (ADR 0008).
 
 use punchlist_core::Refusal;
 use punchlist_core::authority::{Action, Subject, may_any};
@@ -23,7 +23,7 @@ use crate::token::{
 };
 use crate::{Envelope, Error, Proof};
 
-/// Make a token that proves a role; its secret is shown once.
+/// Create a token that proves a role. Its secret is shown once.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
@@ -48,10 +48,10 @@ pub struct Input {
     /// Only this plan file.
     #[serde(default)]
     pub plan_file: Maybe<Title>,
-    /// Only this session and the issue it is bound to: its id, or its host's.
+    /// Only this session and its issue: its id, or its host's id.
     #[serde(default)]
     pub session: Maybe<Title>,
-    /// When it ends: a time (RFC 3339) or a duration such as 12h; absent: never.
+    /// When it expires: a time (RFC 3339) or a duration such as 12h; absent: never.
     #[serde(default)]
     pub expires: Maybe<Title>,
 }
@@ -60,12 +60,12 @@ pub struct Input {
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub id: String,
-    /// The secret. It is shown here and never again.
+    /// The secret. It is never shown again.
     pub token: String,
     pub role: Role,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// What it is narrowed to; absent parts are not.
+    /// Its limits; absent parts are unlimited.
     #[schemars(with = "std::collections::BTreeMap<String, serde_json::Value>")]
     pub reach: Reach,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -170,12 +170,12 @@ impl Define for TokenNew {
     }
 }
 
-/// Does a token of this role make its bearer the one who sets the rules?
+/// Does a token of this role make its bearer an operator?
 fn makes_operator(role: Role) -> bool {
     may_any(role, Subject::Store, Action::Govern)
 }
 
-/// When the caller's own token ends.
+/// When the caller's own token expires.
 fn own_end(call: &mut Call<'_, '_>) -> Result<Option<Time>, Error> {
     match call.envelope().proof {
         Proof::Token(id) => Ok(call.tx().token(id)?.and_then(|token| token.expires_at)),
@@ -183,7 +183,7 @@ fn own_end(call: &mut Call<'_, '_>) -> Result<Option<Time>, Error> {
     }
 }
 
-/// A token does not outlive the one it was made with.
+/// A token must not outlive the token it was created with.
 fn no_later(wanted: Option<Time>, own: Option<Time>) -> Result<Option<Time>, Error> {
     match (wanted, own) {
         (Some(wanted), Some(own)) if wanted > own => {
@@ -207,7 +207,7 @@ fn agent(input: &Input) -> Result<Option<AgentPath>, Error> {
         .ok_or_else(|| bad("agent", text, "words of letters, digits, - and _, joined by dots"))
 }
 
-/// When the token ends, counted from `clock`; a moment that has passed is no end.
+/// When the token expires, relative to `clock`. A time in the past is refused.
 fn expiry(input: &Input, clock: Time) -> Result<Option<Time>, Error> {
     let Some(text) = &input.expires.0 else { return Ok(None) };
     let at = Span::parse(text.as_str())
@@ -215,7 +215,7 @@ fn expiry(input: &Input, clock: Time) -> Result<Option<Time>, Error> {
         .or_else(|| Time::parse(text.as_str()))
         .filter(|at| *at > clock);
     at.map(Some)
-        .ok_or_else(|| bad("expires", text, "a time to come (RFC 3339) or a duration such as 12h"))
+        .ok_or_else(|| bad("expires", text, "a future time (RFC 3339) or a duration such as 12h"))
 }
 
 fn bad(path: &str, found: &Title, expected: &str) -> Error {

@@ -1,4 +1,4 @@
-//! `token_revoke`: from now on a token proves nothing.
+//! `token_revoke`: revoke a token.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::event::TokenRevoked;
@@ -12,7 +12,7 @@ use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 
-/// Take a token back: from now on it proves nothing.
+/// Revoke a token. It stops working at once.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -46,7 +46,7 @@ impl Define for TokenRevoke {
         if !call.envelope().actor.reach.contains(&token.reach) {
             return Err(Refusal::OutOfReach { missing: token.reach.words() }.into());
         }
-        // Taking back twice is no mistake; the first time counts.
+        // Revoking twice is not an error; the first time is kept.
         if token.revoked_at.is_none() {
             let now = call.envelope().now;
             call.tx().revoke_token(id, now)?;

@@ -21,7 +21,7 @@ pub struct AgentView {
     pub updated_at: Time,
 }
 
-/// An answer that is one agent.
+/// An answer with one agent.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct OneAgent {
     pub agent: AgentView,

@@ -1,4 +1,4 @@
-//! A chat, and a message of it.
+//! A chat and its messages.
 
 use punchlist_core::Time;
 use punchlist_core::conversation::{Channel, Conversation, Message, MessageKind, Speaker};
@@ -18,7 +18,7 @@ pub struct ConversationView {
     pub created_at: Time,
 }
 
-/// The mission, and the pillar, a chat belongs to.
+/// The mission and the pillar of a chat.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
@@ -31,13 +31,13 @@ pub struct Metadata {
     pub pillar_slug: Option<String>,
 }
 
-/// A message of a chat.
+/// A message in a chat.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageView {
     pub id: String,
     pub role: Speaker,
-    /// Synthetic: punchlist wrote it. Report: what came of work that was handed out.
+    /// Synthetic: punchlist wrote it. Report: the result of delegated work.
     pub kind: MessageKind,
     pub author: String,
     pub text: String,

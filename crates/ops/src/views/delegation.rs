@@ -5,23 +5,25 @@ use punchlist_core::{Delegation, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Work handed to another agent.
+/// Work delegated to another agent.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DelegationView {
     pub id: String,
-    /// The specialist it is for.
+    /// The specialist.
     #[serde(rename = "type")]
     pub kind: String,
-    /// What is to be done.
+    /// The work.
     pub mission: String,
     pub rationale: Option<String>,
     pub mode: Mode,
     pub state: DelegationState,
-    /// What becomes of a proposal.
+    /// How a proposal is handled.
     pub review: Review,
     pub todo_id: Option<String>,
     pub session: Option<String>,
+    /// The chat it is worked on in, where it belongs to a pillar.
+    pub conversation_id: Option<String>,
     pub delegated_by: String,
     /// The worker's path.
     pub agent: String,
@@ -29,7 +31,7 @@ pub struct DelegationView {
     pub result: Option<String>,
     pub error: Option<String>,
     pub proposal: Option<Proposal>,
-    /// What was said to the proposal.
+    /// The decision on the proposal.
     pub decision: Option<ProposalDecision>,
     #[schemars(with = "String")]
     pub created_at: Time,
@@ -39,7 +41,7 @@ pub struct DelegationView {
     pub finished_at: Option<Time>,
 }
 
-/// An answer that is one delegation.
+/// An answer with one delegation.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct OneDelegation {
     pub delegation: DelegationView,
@@ -63,6 +65,7 @@ impl From<Delegation> for DelegationView {
             review: delegation.review,
             todo_id: delegation.todo_id.map(|id| id.to_string()),
             session: delegation.session_id.map(|id| id.to_string()),
+            conversation_id: delegation.conversation_id.map(|id| id.to_string()),
             delegated_by: delegation.delegated_by,
             agent: delegation.agent.to_string(),
             attempts: delegation.attempts,

@@ -1,4 +1,4 @@
-//! A gate as callers see it, with what a person needs to judge it.
+//! A gate as callers see it, with everything a person needs to decide.
 
 use punchlist_core::gate::{GateKind, GateState, Purpose};
 use punchlist_core::select::ordered;
@@ -18,12 +18,12 @@ use crate::call::Call;
 pub struct GateView {
     pub id: String,
     pub kind: GateKind,
-    /// Of a checkpoint: a pause, or a sign-off.
+    /// For a checkpoint: a pause or a sign-off.
     pub purpose: Option<Purpose>,
     pub state: GateState,
     /// The session that waits.
     pub session: Option<String>,
-    /// The number of the issue it is about.
+    /// The number of its issue.
     pub number: Option<i64>,
     /// The reason, the question, the title or the tool.
     pub text: String,
@@ -33,46 +33,46 @@ pub struct GateView {
     /// The fields of a form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
-    /// Of a permission: the tool, what it would be called with, and what it is.
+    /// For a permission: the tool, its input, and its definition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub definition: Option<Value>,
-    /// Of an escalation: the mission and the pillar of the todo it is about.
+    /// For an escalation: the mission and the pillar of the todo.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mission: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pillar: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub todo_id: Option<String>,
-    /// The run that asked, and goes on with the answer.
+    /// The run that asked, and continues with the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
     pub asked_by: String,
     pub agent: String,
     #[schemars(with = "String")]
     pub created_at: Time,
-    /// Of a sign-off: the revision of the issue that this shows; give it as `expectedRevision`.
+    /// For a sign-off: the revision of the issue shown here; give it as `expectedRevision`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revision: Option<i64>,
-    /// Of a sign-off: how the issue may end.
+    /// For a sign-off: how the issue may end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end: Option<IssueStatus>,
     pub response: Option<Value>,
     pub answered_by: Option<String>,
     #[schemars(with = "Option<String>")]
     pub answered_at: Option<Time>,
-    /// Of a sign-off: the criteria with their claims and evidence.
+    /// For a sign-off: the criteria with their claims and evidence.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub criteria: Vec<ItemView>,
-    /// Of a sign-off: issues below this one that are open; they stop nothing.
+    /// For a sign-off: open child issues; they do not block sign-off.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open_children: Vec<IssueRef>,
 }
 
-/// What asking answers.
+/// The answer to a question to the operator.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AskedView {

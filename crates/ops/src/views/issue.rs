@@ -1,4 +1,4 @@
-//! An issue and the items of its checklist, in the issue's own words.
+//! An issue and the items of its checklist, in the terms of issues.
 
 use punchlist_core::issue::checklist::{Notes, shown_status};
 use punchlist_core::{Issue, IssueStatus, Status, Time, Todo, TodoKind};
@@ -13,12 +13,12 @@ use super::todo::{ClaimView, HoldView};
 #[serde(rename_all = "camelCase")]
 pub struct IssueView {
     pub id: String,
-    /// What people call it: counted per project, from 1.
+    /// Its number in the project, from 1.
     pub number: i64,
     pub title: String,
     pub body: String,
     pub status: IssueStatus,
-    /// Who is to work it: null, "primary", "workflow:NAME" or "session:ID".
+    /// Who works on it: null, "primary", "workflow:NAME" or "session:ID".
     pub assignment: Option<String>,
     /// Grows with every change to the issue or its checklist.
     pub revision: i64,
@@ -49,7 +49,7 @@ impl From<Issue> for IssueView {
     }
 }
 
-/// An answer that is one issue.
+/// An answer with one issue.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct OneIssue {
     pub issue: IssueView,
@@ -75,10 +75,10 @@ impl From<Seen> for IssueRef {
 pub struct ItemView {
     pub id: String,
     pub content: String,
-    /// A claimed criterion reads completed.
+    /// A claimed criterion shows as completed.
     pub status: ItemStatus,
     pub phase: Option<String>,
-    /// The agent that brought it in.
+    /// The agent that added it.
     pub origin_agent: String,
     pub claim: Option<ClaimView>,
     pub hold: Option<HoldView>,
@@ -97,7 +97,7 @@ pub struct ItemView {
     pub completed_at: Option<Time>,
 }
 
-/// The words for an item of an issue.
+/// The status of an item of an issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ItemStatus {

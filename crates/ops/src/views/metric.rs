@@ -1,4 +1,4 @@
-//! A metric as callers see it: what it is now, what it should be, and how it goes.
+//! A metric as callers see it: its value, its target and its trend.
 
 use punchlist_core::Time;
 use punchlist_core::metric::{
@@ -18,10 +18,10 @@ pub struct MetricView {
     #[serde(rename = "type")]
     pub kind: MetricKind,
     pub unit: Option<String>,
-    /// The newest reading; null: it was never read.
+    /// The newest reading; null: never read.
     #[schemars(with = "Option<f64>")]
     pub current: Option<Figure>,
-    /// The same as people read it, with its unit.
+    /// The value with its unit, for people.
     pub shown: Option<String>,
     /// When it was read.
     #[schemars(with = "Option<String>")]
@@ -31,7 +31,7 @@ pub struct MetricView {
     pub trend: Trend,
 }
 
-/// What a metric should be.
+/// The target of a metric.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetView {
@@ -41,30 +41,30 @@ pub struct TargetView {
     #[schemars(with = "Option<f64>")]
     pub warning_threshold: Option<Figure>,
     pub desired_direction: Option<Direction>,
-    /// The same as people read it, e.g. `< 60s`.
+    /// The target for people, e.g. `< 60s`.
     pub shown: String,
 }
 
-/// One figure at one moment.
+/// One value at one time.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ReadingView {
     #[schemars(with = "f64")]
     pub value: Figure,
     #[schemars(with = "String")]
     pub at: Time,
-    /// Who read it: a principal, or the collector.
+    /// Who read it: a principal or the collector.
     pub source: String,
 }
 
-/// How the collection of a metric goes.
+/// The state of a metric's collection.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CollectionView {
     pub cron: Option<String>,
-    /// When it is read by itself next; null: only when told to, or it rests.
+    /// When it is read next; null: only on request, or it is paused.
     #[schemars(with = "Option<String>")]
     pub next_at: Option<Time>,
-    /// Failures since it last worked.
+    /// Failures since the last success.
     pub failures: i64,
     pub last_error: Option<String>,
     #[schemars(with = "Option<String>")]
@@ -72,10 +72,10 @@ pub struct CollectionView {
 }
 
 impl MetricView {
-    /// How many of the newest readings it takes to tell.
+    /// How many of the newest readings the trend needs.
     pub const READINGS: i64 = TREND_READINGS as i64;
 
-    /// By its newest readings, the oldest first.
+    /// The view of a metric; `readings` are the newest, oldest first.
     #[must_use]
     pub fn of(metric: &Metric, readings: &[Reading]) -> Self {
         let figures: Vec<Figure> = readings.iter().map(|reading| reading.value).collect();
@@ -105,7 +105,7 @@ impl TargetView {
 }
 
 impl CollectionView {
-    /// None for a metric that nothing reads.
+    /// `None` for a metric without a collector.
     #[must_use]
     pub fn of(metric: &Metric, collection: Collection) -> Option<Self> {
         metric.collect.as_ref()?;

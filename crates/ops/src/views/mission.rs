@@ -1,4 +1,4 @@
-//! A mission, whole; and an item of one, in the mission design's own words.
+//! A mission in full, and its items, in the terms of the mission design.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub struct MissionView {
     /// Limits and rules for its todos.
     #[schemars(with = "BTreeMap<String, Value>")]
     pub todo: Settings,
-    /// The mission chat.
+    /// The mission's chat.
     pub conversation_id: String,
     pub pillars: Vec<PillarView>,
     #[schemars(with = "Option<String>")]
@@ -57,13 +57,13 @@ pub struct PillarView {
 /// The two chats of a pillar.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PillarChats {
-    /// Where its owner plans.
+    /// For its owner's planning.
     pub pillar: String,
-    /// Where its todos are worked on.
+    /// For work on its todos.
     pub todos: String,
 }
 
-/// What a metric is.
+/// The definition of a metric.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MetricSetup {
@@ -151,7 +151,7 @@ impl From<&Mission> for MissionView {
     }
 }
 
-/// A metric and how it stands.
+/// A metric and its state.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MetricStanding {
@@ -164,10 +164,10 @@ pub struct MetricStanding {
     pub target: Option<Target>,
     pub status: MetricStatus,
     pub trend: Trend,
-    /// The newest readings, the oldest of them first.
+    /// The newest readings, oldest first.
     #[schemars(with = "Vec<f64>")]
     pub readings: Vec<Figure>,
-    /// Why it could not be collected, the last time it was tried.
+    /// The error of the last failed collection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
 }
@@ -190,7 +190,7 @@ pub struct MissionTodoView {
     pub status: Status,
     pub priority: Priority,
     pub assigned_agent: Option<String>,
-    /// What came of it; only of a completed one.
+    /// The outcome of a completed todo.
     pub outcome: Option<String>,
     /// Why it was cancelled.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -202,7 +202,7 @@ pub struct MissionTodoView {
     #[schemars(with = "Option<String>")]
     pub completed_at: Option<Time>,
     pub overdue: bool,
-    /// Done, says the maker; it waits for review.
+    /// The claim that it is done, which waits for review.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claim: Option<ClaimView>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -251,14 +251,14 @@ impl MissionTodoView {
     }
 }
 
-/// A change an owner wants; the lead makes it with the ordinary call.
+/// A change that an owner recommends; the lead makes it with the usual call.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Recommendation {
     pub todo_id: String,
     pub title: String,
     pub pillar_slug: String,
-    /// As `mission_todo_update` calls it.
+    /// The action of `mission_todo_update`.
     pub action: String,
     pub reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

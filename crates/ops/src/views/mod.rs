@@ -1,4 +1,4 @@
-//! Objects as callers see them, shared by the operations that answer with them.
+//! Objects as callers see them, shared by operations.
 
 pub mod agent;
 pub mod conversation;

@@ -1,11 +1,11 @@
-//! A plan as a whole, as callers see it when it is put away or deleted.
+//! A plan as callers see it when it is archived or deleted.
 
 use punchlist_core::plan::PurgedPlan;
 use punchlist_core::{Snapshot, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A plan that was put away.
+/// An archived plan.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanArchived {
@@ -13,9 +13,9 @@ pub struct PlanArchived {
     pub branch: String,
     #[schemars(with = "Option<String>")]
     pub archived_at: Option<Time>,
-    /// How many of its tasks were open.
+    /// The number of open tasks.
     pub open: u64,
-    /// How many were settled.
+    /// The number of settled tasks.
     pub settled: u64,
 }
 

@@ -23,7 +23,7 @@ pub struct RunView {
     pub session_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delegation_id: Option<String>,
-    /// Does it go on by itself while its lists are open?
+    /// Does it continue automatically while its lists are open?
     pub drives: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<WaitView>,
@@ -31,10 +31,10 @@ pub struct RunView {
     pub stop_reason: Option<StopReason>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_detail: Option<String>,
-    /// The stable code of an error.
+    /// The error's stable code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_code: Option<String>,
-    /// Calls of the model.
+    /// Model calls.
     pub iterations: u32,
     pub continuations: u32,
     pub usage: UsageView,
@@ -51,7 +51,7 @@ pub struct RunView {
 pub struct UsageView {
     #[schemars(with = "i64")]
     pub input_tokens: u64,
-    /// Of these, from the maker's cache.
+    /// How many of these came from the provider's cache.
     #[schemars(with = "i64")]
     pub cached_tokens: u64,
     #[schemars(with = "i64")]
@@ -61,7 +61,7 @@ pub struct UsageView {
     pub cost_usd: Option<f64>,
 }
 
-/// What a run waits for.
+/// The reason why a run waits.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WaitView {
@@ -77,17 +77,18 @@ pub struct WaitView {
 
 impl From<&Wait> for WaitView {
     fn from(wait: &Wait) -> Self {
-        let mut view =
-            Self { kind: "pause".into(), gate_id: None, delegation_ids: Vec::new(), until: None };
+        let mut view = Self {
+            kind: wait.name().into(),
+            gate_id: None,
+            delegation_ids: Vec::new(),
+            until: None,
+        };
         match wait {
-            Wait::Gate(id) => (view.kind, view.gate_id) = ("gate".into(), Some(id.to_string())),
+            Wait::Gate(id) => view.gate_id = Some(id.to_string()),
             Wait::Delegations(ids) => {
-                view.kind = "delegations".into();
                 view.delegation_ids = ids.iter().map(ToString::to_string).collect();
             }
-            Wait::Cooldown(until) => {
-                (view.kind, view.until) = ("cooldown".into(), Some(until.to_string()));
-            }
+            Wait::Cooldown(until) => view.until = Some(until.to_string()),
             Wait::Pause => {}
         }
         view

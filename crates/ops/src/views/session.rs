@@ -18,11 +18,11 @@ pub struct SessionView {
     pub title: String,
     /// Paused: it waits for a person.
     pub state: SessionState,
-    /// The number of the issue it works on.
+    /// The number of its issue.
     pub bound_issue: Option<i64>,
     pub conversation_id: String,
     pub host: Option<String>,
-    /// The host's own id for it.
+    /// The host's id for it.
     pub external_id: Option<String>,
     pub started_by: String,
     #[schemars(with = "String")]
@@ -33,14 +33,14 @@ pub struct SessionView {
     pub ended_at: Option<Time>,
 }
 
-/// An answer that is one session.
+/// An answer with one session.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct OneSession {
     pub session: SessionView,
 }
 
 impl SessionView {
-    /// A session waits as long as a gate of it is open: that is looked up, not stored.
+    /// A session waits as long as one of its gates is open: this is queried, not stored.
     pub(crate) fn of(call: &mut Call<'_, '_>, session: Session) -> Result<Self, Error> {
         let bound_issue = match session.bound_issue {
             Some(id) => call.tx().issue_number(id)?,

@@ -1,4 +1,4 @@
-//! The list of a session, whole, as the model wrote it.
+//! A session's whole list, as the model wrote it.
 
 use punchlist_core::issue::progress;
 use punchlist_core::todo::Priority;
@@ -11,13 +11,13 @@ use super::todo::HoldView;
 /// The answer of `todo_write` and `todo_read`.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct SessionListView {
-    /// In the order of the list; what was cancelled comes last.
+    /// In list order; cancelled todos come last.
     pub todos: Vec<SessionTodoView>,
     pub summary: SessionListSummary,
-    /// What was passed over or held, and why.
+    /// What was skipped or held, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// What was given up.
+    /// What was cancelled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
@@ -25,17 +25,17 @@ pub struct SessionListView {
 /// One item.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SessionTodoView {
-    /// The id it was written with, else ours.
+    /// The id it was written with, otherwise ours.
     pub id: String,
     pub content: String,
     pub status: Status,
     pub priority: Priority,
-    /// Why it is not to be worked on now.
+    /// Why it cannot be worked on now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold: Option<HoldView>,
 }
 
-/// How many items stand where.
+/// The number of items in each status.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionListSummary {
@@ -44,7 +44,7 @@ pub struct SessionListSummary {
     pub in_progress: usize,
     pub completed: usize,
     pub cancelled: usize,
-    /// Of the open ones.
+    /// How many of the open ones are held.
     pub held: usize,
 }
 

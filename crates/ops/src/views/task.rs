@@ -1,4 +1,4 @@
-//! The tasks of a plan as callers see them: a tree, with states that are derived.
+//! The tasks of a plan as callers see them: a tree, with derived states.
 
 use punchlist_core::plan::{self, Tree};
 use punchlist_core::{Agents, Snapshot, Time};
@@ -8,19 +8,19 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::call::Call;
 
-/// A task of a plan, with what hangs under it.
+/// A task of a plan, with its subtasks.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskView {
     pub id: String,
-    /// Its number in the whole store; it works wherever an id does.
+    /// Its number in the whole store; it is accepted wherever an id is.
     pub seq: Option<i64>,
     pub parent_id: Option<String>,
     pub content: String,
     pub state: plan::State,
     /// The agent it is assigned to.
     pub agent: Option<String>,
-    /// What it asks of whoever orchestrates.
+    /// What it needs from the orchestrator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needs: Option<plan::Need>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,16 +31,16 @@ pub struct TaskView {
     pub children: Vec<TaskView>,
 }
 
-/// A plan: its tree, where the work stands, and both as text.
+/// A plan: its tree and its current task, also as text.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanView {
     pub tasks: Vec<TaskView>,
-    /// The task the work stands at.
+    /// The current task.
     pub current: Option<TaskView>,
-    /// The tree as text, with the position.
+    /// The tree as text, with the current task marked.
     pub markdown: String,
-    /// Since when it is archived, where it is.
+    /// When it was archived, if it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub archived_at: Option<Time>,
@@ -50,20 +50,21 @@ impl PlanView {
     pub(crate) fn of(call: &mut Call<'_, '_>, snapshot: &Snapshot) -> Result<Self, Error> {
         let (agents, now) = (call.known_agents()?, call.envelope().now);
         let tree = Tree::of(snapshot);
-        let current = plan::position(&tree, now).current.map(|at| one(&tree, at, &agents));
-        let rendered = plan::render(snapshot, &agents, plan::Form::Tree, None, now);
+        let place = plan::position(&tree, now);
+        let current = place.current.map(|at| one(&tree, at, &agents));
+        let markdown = plan::render_whole(&tree, place, &agents, &snapshot.list.scope, now);
         let (tasks, archived_at) = (nested(&tree, &agents), snapshot.list.archived_at);
-        Ok(Self { tasks, current, markdown: rendered.text, archived_at })
+        Ok(Self { tasks, current, markdown, archived_at })
     }
 
-    /// A plan that is not there.
+    /// The view of a missing plan.
     pub(crate) const fn nothing() -> Self {
         Self { tasks: Vec::new(), current: None, markdown: String::new(), archived_at: None }
     }
 }
 
-/// The tree, children in their parents. Built from the end, so that no depth of a plan is a depth
-/// of the stack.
+/// Nests the tasks under their parents. It works from the end without recursion, so that a deep
+/// plan cannot overflow the stack.
 fn nested(tree: &Tree<'_>, agents: &Agents) -> Vec<TaskView> {
     let mut waiting: Vec<Vec<TaskView>> = (0..tree.len()).map(|_| Vec::new()).collect();
     let mut roots = Vec::new();
@@ -80,7 +81,7 @@ fn nested(tree: &Tree<'_>, agents: &Agents) -> Vec<TaskView> {
     roots
 }
 
-/// One task, without what hangs under it.
+/// One task, without its subtasks.
 pub(crate) fn one(tree: &Tree<'_>, at: usize, agents: &Agents) -> TaskView {
     let todo = tree.branches()[at].todo;
     TaskView {

@@ -1,4 +1,4 @@
-//! An item of any list, whole; and who holds it.
+//! An item of any list in full, and its holder.
 
 use punchlist_core::deadline::Deadline;
 use punchlist_core::evidence::Evidence;
@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
-/// An item, whole.
+/// An item in full.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TodoView {
     pub id: String,
-    /// Its number, where its list gives one.
+    /// Its number, if its list assigns numbers.
     pub seq: Option<i64>,
     pub list_id: String,
     pub parent_id: Option<String>,
@@ -45,13 +45,13 @@ pub struct TodoView {
     pub started_at: Option<Time>,
     #[schemars(with = "Option<String>")]
     pub settled_at: Option<Time>,
-    /// True where an agent accepted what it had claimed itself.
+    /// True if an agent accepted its own claim.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schemars(default)]
     pub self_accepted: bool,
 }
 
-/// "Done", says the maker.
+/// A claim that an item is done.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ClaimView {
     pub by: String,
@@ -62,7 +62,7 @@ pub struct ClaimView {
     pub evidence: Vec<Evidence>,
 }
 
-/// Why an open item is not actionable.
+/// Why an open item cannot be worked on.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct HoldView {
     pub kind: HoldKind,
@@ -70,7 +70,7 @@ pub struct HoldView {
     #[schemars(with = "String")]
     pub at: Time,
     pub by: String,
-    /// When it lifts by itself.
+    /// When the hold ends automatically.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub until: Option<Time>,
@@ -122,26 +122,26 @@ impl From<&Hold> for HoldView {
     }
 }
 
-/// An answer that is one item.
+/// An answer with one item.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct OneTodo {
     pub todo: TodoView,
 }
 
 impl OneTodo {
-    /// The item as it stands in a state.
+    /// The item in this snapshot.
     pub fn of(snapshot: &Snapshot, id: TodoId) -> Result<Self, Error> {
         todo(snapshot, id).map(|todo| Self { todo })
     }
 }
 
-/// An answer that is an item somebody holds now, or nothing to take.
+/// An answer with an item that the caller now holds, or nothing to take.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TakenTodo {
     /// Null: there is nothing to take.
     pub todo: Option<TodoView>,
-    /// Name it in heartbeats and when giving the item back.
+    /// Give it in heartbeats and when you release the item.
     pub epoch: Option<i64>,
     #[schemars(with = "Option<String>")]
     pub lease_until: Option<Time>,
@@ -164,5 +164,5 @@ fn todo(snapshot: &Snapshot, id: TodoId) -> Result<TodoView, Error> {
     snapshot
         .todo(id)
         .map(TodoView::from)
-        .ok_or_else(|| Error::Internal { detail: format!("{id} was decided on and is not there") })
+        .ok_or_else(|| Error::Internal { detail: format!("{id} is missing after its command") })
 }

@@ -1,5 +1,5 @@
-//! JSON with the offset of every field. serde_json reads it; a second walk over what it has found
-//! sound only notes where things begin, and that no field comes twice.
+//! JSON with the offset of every field. serde_json parses it; a second pass over the valid text
+//! only records where fields start, and that no field occurs twice.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ struct Walk<'t> {
 }
 
 impl Walk<'_> {
-    /// The next byte that is no white space.
+    /// The next byte that is not white space.
     fn peek(&mut self) -> u8 {
         let bytes = self.text.as_bytes();
         while bytes.get(self.at).is_some_and(u8::is_ascii_whitespace) {
@@ -62,7 +62,7 @@ impl Walk<'_> {
             if self.offsets.insert(path.clone(), start).is_some() {
                 return Err(twice(path, Place::at(self.text, start)));
             }
-            // The colon.
+            // Skip the colon.
             self.peek();
             self.at += 1;
             self.value(&path)?;
@@ -90,7 +90,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Steps over a string, and gives what it says.
+    /// Skips a string and returns its value.
     fn string(&mut self) -> String {
         let start = self.at;
         let bytes = self.text.as_bytes();

@@ -1,4 +1,4 @@
-//! TOML as the JSON it stands for, with the offset of every field.
+//! TOML converted to JSON, with the offset of every field.
 
 use std::collections::BTreeMap;
 
@@ -64,10 +64,10 @@ impl Walk<'_> {
         }
     }
 
-    /// A number that JSON has no word for.
+    /// An error for a number that JSON cannot express.
     fn bad(&self, path: &str, found: &str) -> Misplaced {
         let offset = self.offsets.get(path).copied().unwrap_or_default();
-        let (found, expected) = (format!("`{found}`"), "a number, neither endless nor huge".into());
+        let (found, expected) = (format!("`{found}`"), "a finite number, not too large".into());
         let fault = Fault::BadValue { path: path.to_owned(), found, expected };
         Misplaced::new(fault, Place::at(self.text, offset))
     }

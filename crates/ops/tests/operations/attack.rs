@@ -1,9 +1,9 @@
-//! Every operation, called by every role with a token that was narrowed to something else.
+//! Every operation, called by every role with a token that is narrowed to something else.
 //!
 //! The expected answer is derived: a role that the authority table never allows is not permitted,
-//! and everybody else reaches nothing of a world that lies outside the token. What is listed in
-//! [`HARMLESS`] may answer, with nothing of that world in it; an operation that is new to the
-//! catalogue must refuse until somebody lists it there.
+//! and every other role reaches nothing outside its token. An operation in [`HARMLESS`] may answer,
+//! but without data from outside the token. A new operation must refuse until somebody lists it
+//! there.
 
 use punchlist_core::{Actor, AgentPath, Reach, Role, TokenId};
 use punchlist_ops::catalogue::{CATALOGUE, Effect, Operation};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::every_operation::{caller, working_input};
 
-/// Operations that answer a token which reaches nothing here, and what they may say.
+/// Operations that answer a token that reaches nothing here, and what their answer may contain.
 const HARMLESS: &[(&str, Shows)] = &[
     ("authority_show", Shows::NothingOfTheStore),
     ("project_export", Shows::NothingOfTheStore),
@@ -29,7 +29,7 @@ const HARMLESS: &[(&str, Shows)] = &[
     ("delegation_take", Shows::EmptyLists),
     ("session_start", Shows::ItsOwn),
     ("session_hook", Shows::ItsOwn),
-    // A question to the person, work or a run that is limited as its starter is.
+    // A question, work or a run that is limited to the reach of its caller.
     ("checkpoint", Shows::ItsOwn),
     ("ask", Shows::ItsOwn),
     ("form", Shows::ItsOwn),
@@ -39,21 +39,21 @@ const HARMLESS: &[(&str, Shows)] = &[
     ("session_context", Shows::EmptyLists),
 ];
 
-/// How a caller is told that it gets nothing: also by what looks as if there were nothing.
+/// The codes of a refusal. They include the codes for missing things, which reveal nothing.
 const REFUSED: [&str; 5] =
     ["not_permitted", "out_of_reach", "unknown_conversation", "unbound", "agent_at_work"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shows {
-    /// What is the same on every store.
+    /// Data that is the same on every store.
     NothingOfTheStore,
     /// Lists without an entry.
     EmptyLists,
-    /// What the caller itself has just made.
+    /// Only what the caller has just created.
     ItsOwn,
 }
 
-/// What tokens are narrowed to here, none of which holds anything that a working input names.
+/// The reaches of the tokens: none contains anything that a working input names.
 fn elsewhere() -> Vec<Reach> {
     let text = |text: &str| Some(text.to_owned());
     let none = Reach::default();
@@ -75,7 +75,7 @@ fn outsider(world: &World, operation: &Operation, role: Role, reach: &Reach) -> 
     Envelope { actor, proof, ..caller(world, operation) }
 }
 
-/// Does an answer hold no entry in any list?
+/// Are all lists in the answer empty?
 fn is_empty(answer: &Value) -> bool {
     match answer {
         Value::Array(items) => items.is_empty(),
@@ -84,7 +84,7 @@ fn is_empty(answer: &Value) -> bool {
     }
 }
 
-/// What is wrong with this answer, if anything is.
+/// The fault of this answer, if it has one.
 fn fault(operation: &Operation, role: Role, reach: &Reach, answer: &Answer) -> Option<String> {
     let shows = HARMLESS.iter().find(|(name, _)| *name == operation.name);
     let is_fine = match (answer, shows) {
@@ -102,9 +102,9 @@ fn fault(operation: &Operation, role: Role, reach: &Reach, answer: &Answer) -> O
     (!is_fine).then(said)
 }
 
-/// The lines that the log has beyond a length, but for those that say that somebody tried.
+/// The log entries after a position, except for those that record a refused attempt.
 fn changes(world: &World, before: usize) -> Vec<Value> {
-    // On PostgreSQL what the world itself did may be told only now.
+    // On PostgreSQL, earlier events of the world may become visible only now.
     let by_outsider = |line: &Value| line["actor"].as_str().unwrap().contains("outsider");
     let is_change = |line: &Value| !line["type"].as_str().unwrap().ends_with("_refused");
     let lines = world.log(0).into_iter().skip(before);
@@ -135,10 +135,10 @@ fn no_role_gets_around_the_table_or_its_reach(backend: Backend) {
     assert_eq!(faults, Vec::<String>::new());
 }
 
-/// The same caller, with a token of the right role that is not narrowed, gets an answer: the suite
-/// above refuses because of the token, and not because of the input.
+/// With a token of the right role that is not narrowed, the caller gets an answer. So the test
+/// above is refused because of the token and not because of the input.
 #[test]
-fn the_attacked_inputs_work_for_those_who_may() {
+fn the_attacked_inputs_work_for_permitted_callers() {
     for operation in CATALOGUE {
         let world = World::new(Backend::SqliteMemory);
         let input = working_input(&world, operation);
@@ -147,9 +147,9 @@ fn the_attacked_inputs_work_for_those_who_may() {
     }
 }
 
-/// A token for one issue does on it what it may, beside all that it may not do elsewhere.
+/// A token for one issue works on that issue as far as its role allows.
 #[test]
-fn a_narrowed_token_still_works_on_its_own() {
+fn a_narrowed_token_works_within_its_reach() {
     let world = World::new(Backend::SqliteMemory);
     world.call("issue_create", json!({ "title": "Mine" })).unwrap();
     let reach = Reach { number: Some(1), ..Reach::default() };
@@ -168,10 +168,10 @@ fn a_narrowed_token_still_works_on_its_own() {
     assert!(log["events"].as_array().unwrap().len() > 4, "{log}");
 }
 
-/// A session that has no issue, or none any more, is only for the token that started it; another
-/// token of the same agent reads nothing of its chat.
+/// A session without an issue can be used only with the token that started it; another token of the
+/// same agent cannot read its chat.
 #[test]
-fn an_unbound_session_is_only_its_starters() {
+fn an_unbound_session_is_only_usable_by_its_starter() {
     let world = World::new(Backend::SqliteMemory);
     for title in ["Mine to work on", "A secret one"] {
         world.call("issue_create", json!({ "title": title })).unwrap();
@@ -205,9 +205,9 @@ fn an_unbound_session_is_only_its_starters() {
     assert_eq!(listed["conversations"], json!([]));
 }
 
-/// A token for one pillar does not read the chat of the whole mission, where others' items stand.
+/// A token for one pillar cannot read the mission's chat, which shows items of other pillars.
 #[test]
-fn a_pillars_token_does_not_read_the_missions_chat() {
+fn a_token_for_a_pillar_cannot_read_the_missions_chat() {
     let world = World::new(Backend::SqliteMemory);
     world.mission(punchlist_testkit::developer_experience(), None);
     let operator = world.envelope(Role::Operator);

@@ -1,5 +1,5 @@
-//! A cursor is the number of an event that was seen. Where the log does not have that event any
-//! more, whoever comes with it is told so, and never goes on over a gap (P-29).
+//! A cursor is the number of an event that was seen. If the log no longer has that event, the
+//! caller gets an error and never silently skips a gap (P-29).
 
 use std::time::Duration;
 
@@ -16,14 +16,14 @@ fn fill(world: &World, count: usize) {
     world.call("create_todo", json!({ "items": items })).unwrap();
 }
 
-/// The numbers of the log's events, of which there are so many.
+/// The numbers of the log's events, once there are `count` of them.
 fn numbers(world: &World, count: usize) -> Vec<i64> {
     let log = world.log(count);
     assert_eq!(log.len(), count);
     log.iter().map(|event| event["seq"].as_i64().unwrap()).collect()
 }
 
-/// Takes events away, as nothing of ours does yet: the log is cut, or an older one put back.
+/// Deletes events, which no operation does yet: it simulates a cut log or an older one.
 fn cut(world: &World, statement: &'static Sql, seq: i64) {
     let store = world.ops.store().unwrap();
     let gone = store.write(move |tx| tx.execute(statement, &[seq.into()])).unwrap();
@@ -40,7 +40,7 @@ fn read_after(world: &World, after: i64) -> Result<Vec<i64>, Error> {
 fn refused(world: &World, after: i64, last_seq: i64) {
     let expected = Error::ResetRequired { after, last_seq: Some(last_seq) };
     assert_eq!(read_after(world, after), Err(expected.clone()));
-    // Whoever follows the log from there is told the same, at once.
+    // A caller that follows the log from there gets the same error at once.
     let root = world.envelope(Role::Root);
     let mut follow = Follow::after(&world.ops, &root, Some(after)).unwrap();
     assert_eq!(follow.next(Duration::from_secs(20)), Err(expected));
@@ -56,15 +56,15 @@ fn a_number_that_no_event_has_is_refused(backend: Backend) {
     for start in [0, -7] {
         assert_eq!(read_after(&world, start), Ok(log.clone()));
     }
-    // A worker learns where its own events end, and no more.
+    // A worker learns only where its own events end.
     let worker = world.envelope(Role::Worker);
     let input = json!({ "after": log[4] + 1 });
     let error = world.call_in(&worker, "event_list", input).unwrap_err();
     let expected = json!({ "error": {
         "code": "reset_required",
         "message": format!(
-            "the log does not go on from event {}: the store was restored, or its log cut, since \
-             that number was given out", log[4] + 1
+            "the log does not continue from event {}: the store was restored, or its log cut, \
+             since then", log[4] + 1
         ),
         "hint": "read the state again, then the log with --after 0",
         "after": log[4] + 1, "lastSeq": 0,
@@ -85,8 +85,8 @@ fn a_cursor_before_the_retained_log_is_refused(backend: Backend) {
     assert_eq!(read_after(&world, 0), Ok(log[3..].to_vec()));
 }
 
-/// P-29: a dump of the same server is put back. Its numbers are transaction ids, which never come
-/// again, so what is written then cannot be taken for what was seen before.
+/// P-29: a dump of the same server is restored. Event numbers contain transaction ids, which are
+/// never reused, so new events cannot be confused with those seen before.
 #[test]
 fn a_cursor_from_before_a_restored_dump_is_refused_on_postgres() {
     let world = World::new(Backend::Postgres);
@@ -105,10 +105,10 @@ fn a_cursor_from_before_a_restored_dump_is_refused_on_postgres() {
     assert_eq!(read_after(&world, log[3]), Ok(now[4..].to_vec()));
 }
 
-/// P-29: a dump is put into a younger cluster, whose transaction ids are lower: what is written
-/// there would be below the cursor, and hidden by it.
+/// P-29: a dump is restored into a younger cluster, whose transaction ids are lower: new events
+/// would be below the cursor and hidden by it.
 #[test]
-fn a_cursor_above_what_the_cluster_counts_to_is_refused_on_postgres() {
+fn a_cursor_above_the_clusters_event_numbers_is_refused_on_postgres() {
     let world = World::new(Backend::Postgres);
     fill(&world, 2);
     let log = numbers(&world, 4);

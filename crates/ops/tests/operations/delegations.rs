@@ -1,4 +1,4 @@
-//! Delegations and what they propose: one queue, leases with epochs, and a root that decides.
+//! Delegations and their proposals: one queue, leases with epochs, and a root agent that decides.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ fn delegate(world: &World, me: &Envelope) -> Value {
     world.call_in(me, "delegate", order).unwrap()["delegationId"].clone()
 }
 
-/// The worker takes the next one and reports with this proposal.
+/// The worker takes the next delegation and reports with this proposal.
 fn report(world: &World, id: &Value, more: impl Into<Value>) -> Value {
     let more = more.into();
     let worker = world.envelope(Role::Worker);
@@ -42,8 +42,8 @@ fn updates(world: &World, number: i64) -> Vec<Value> {
     shown["updates"].as_array().unwrap().iter().map(|update| update["text"].clone()).collect()
 }
 
-/// F-8, S-25: work that failed for good leaves its item held with the reason, on every list; when
-/// it is handed on again the hold is gone. The order says what the item says (M-49).
+/// F-8, S-25: when work fails permanently, its item is put on hold with the reason, on every list.
+/// Delegating it again lifts the hold. The order contains the item's text (M-49).
 fn a_failed_delegation_holds_its_item(backend: Backend) {
     let world = World::new(backend);
     let id = world.plan(&["Add the model"])[0].clone();
@@ -76,9 +76,9 @@ fn a_failed_delegation_holds_its_item(backend: Backend) {
     assert_eq!(hold(), Value::Null);
 }
 
-/// K-48, K-49, K-50, K-52, Q-K3: a worker proposes in its return; the root takes it in, changes it
-/// or turns it down; only what is taken in is stored, with the worker's path, told once.
-fn a_proposal_bubbles_up(backend: Backend) {
+/// K-48, K-49, K-50, K-52, Q-K3: a worker proposes in its report; the root accepts, changes or
+/// rejects it. Only accepted items are stored, with the worker's path, and reported once.
+fn the_root_decides_on_a_workers_proposal(backend: Backend) {
     let world = World::new(backend);
     let number = bound(&world, "s", &[]);
     let me = within(&world, Role::Root, "s");
@@ -126,9 +126,9 @@ fn a_proposal_bubbles_up(backend: Backend) {
     assert_eq!(decide(&none, "accept", json!({})).unwrap_err().code(), "no_proposal");
 }
 
-/// K-51: with the policy `auto` a proposal is stored without review; the policy is that of the
-/// moment of delegating.
-fn an_auto_agents_proposal_is_stored_at_once(backend: Backend) {
+/// K-51: with the policy `auto` a proposal is stored without review. The policy at the time of
+/// delegating counts.
+fn a_proposal_under_the_auto_policy_is_stored_at_once(backend: Backend) {
     let world = World::new(backend);
     let number = bound(&world, "s", &[]);
     let mut me = within(&world, Role::Root, "s");
@@ -143,8 +143,8 @@ fn an_auto_agents_proposal_is_stored_at_once(backend: Backend) {
     assert_eq!(updates(&world, number).len(), 1);
 }
 
-/// A worker sees only what was forwarded, decides on nothing, and holds its work by a lease: a
-/// stale report is refused, a failure is tried once more, what was called off stays off.
+/// A worker sees only what was forwarded, decides nothing, and holds its work by a lease: a stale
+/// report is refused, a failure is retried once, and a cancelled delegation stays cancelled.
 fn work_is_taken_by_lease_and_reported_once(backend: Backend) {
     let world = World::new(backend);
     bound(&world, "s", &["secret criterion"]);
@@ -171,7 +171,7 @@ fn work_is_taken_by_lease_and_reported_once(backend: Backend) {
         let input = json!({ "delegationId": id, "epoch": epoch, "error": "no network" });
         world.call_in(&worker, "delegation_report", input)
     };
-    // A stale epoch is refused and logged, whatever it was to write.
+    // A stale epoch is refused and logged, whatever the call was.
     let before = world.log(0).len();
     assert_eq!(failed(7).unwrap_err().code(), "stale_epoch");
     let beat = json!({ "delegationId": id, "epoch": 7 });
@@ -216,7 +216,7 @@ fn work_is_taken_by_lease_and_reported_once(backend: Backend) {
     assert_eq!(world.call_in(&me, "delegate", odd).unwrap_err().code(), "bad_agent_type");
 }
 
-/// M-58, M-59: the seed's fields, with its defaults; who calls is known, and not believed.
+/// M-58, M-59: the seed's fields, with its defaults. The caller field of the input is ignored.
 fn an_order_has_the_designs_fields(backend: Backend) {
     let world = World::new(backend);
     let me = world.envelope(Role::Root);
@@ -245,7 +245,7 @@ fn an_order_has_the_designs_fields(backend: Backend) {
 on_every_store!(
     an_order_has_the_designs_fields,
     a_failed_delegation_holds_its_item,
-    a_proposal_bubbles_up,
-    an_auto_agents_proposal_is_stored_at_once,
+    the_root_decides_on_a_workers_proposal,
+    a_proposal_under_the_auto_policy_is_stored_at_once,
     work_is_taken_by_lease_and_reported_once,
 );

@@ -1,4 +1,4 @@
-//! What a malformed input is told, fault by fault.
+//! The error for a malformed input, for each kind of fault.
 
 use punchlist_ops::dispatch::{INPUT_MAX, parse_json};
 use punchlist_testkit::{Backend, World};
@@ -17,7 +17,7 @@ fn told(operation: &str, input: Value, code: &str, message: &str, hint: &str) {
 }
 
 #[test]
-fn every_fault_names_the_place_what_is_true_and_what_to_do() {
+fn every_fault_names_the_field_the_problem_and_the_fix() {
     let item = |item: Value| json!({ "items": [{ "title": "ok" }, item] });
     let create = "create_todo";
     told(
@@ -136,10 +136,10 @@ fn every_fault_names_the_place_what_is_true_and_what_to_do() {
     );
 }
 
-/// ADR 0007: the limits stand in the parser and in the schema; what one refuses, the other
-/// explains. Nothing here may fall back to the parser's own words.
+/// ADR 0007: the limits are in the parser and in the schema; the schema explains what the parser
+/// refuses. No case here may fall back to the parser's own message.
 #[test]
-fn no_wrong_value_falls_back_to_the_parsers_words() {
+fn no_bad_value_falls_back_to_the_parsers_message() {
     let strange = [
         json!(null),
         json!(true),
@@ -171,7 +171,7 @@ fn no_wrong_value_falls_back_to_the_parsers_words() {
 }
 
 #[test]
-fn text_that_is_no_json_or_too_much_is_told_so() {
+fn malformed_json_and_oversized_input_are_refused() {
     assert_eq!(parse_json("  "), Ok(json!({})));
     assert_eq!(parse_json("{").unwrap_err().code(), "invalid_json");
     assert_eq!(parse_json("{'a':1}").unwrap_err().code(), "invalid_json");

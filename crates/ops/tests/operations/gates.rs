@@ -1,4 +1,4 @@
-//! Gates: asked once, answered once, and what a sign-off does to an issue.
+//! Gates: asked once, answered once, and the effect of a sign-off on an issue.
 
 use punchlist_core::Role;
 use punchlist_testkit::{Backend, World, on_every_lasting_store, on_every_store};
@@ -29,9 +29,9 @@ fn updates(world: &World, number: i64) -> Vec<String> {
     updates.iter().map(line).collect()
 }
 
-/// K-32, K-34, K-35, K-36, K-39, K-27, Q-K2, Q-K6, D-23: claimed, asked, refused with what to
-/// reopen, reworked, asked anew, resumed; only then, and only once, the agent resolves.
-fn an_issue_is_closed_by_sign_off_alone(backend: Backend) {
+/// K-32, K-34, K-35, K-36, K-39, K-27, Q-K2, Q-K6, D-23: claim, ask, refuse and reopen, rework, ask
+/// again, sign off. Only then, and only once, can the agent resolve the issue.
+fn an_agent_can_close_an_issue_only_after_sign_off(backend: Backend) {
     let world = World::new(backend);
     let number = bound(&world, "s", &["fast", "small"]);
     let me = within(&world, Role::Root, "s");
@@ -113,7 +113,7 @@ fn an_issue_is_closed_by_sign_off_alone(backend: Backend) {
     );
 }
 
-/// D-23: a sign-off holds for the issue as it stood: whatever changes after it voids it.
+/// D-23: a sign-off applies to the issue as it was: any later change voids it.
 fn a_change_after_the_sign_off_voids_it(backend: Backend) {
     let world = World::new(backend);
     let number = bound(&world, "s", &["ok"]);
@@ -126,7 +126,7 @@ fn a_change_after_the_sign_off_voids_it(backend: Backend) {
     let resolve = json!({ "action": "transition", "number": number, "status": "resolved" });
     let error = world.call_in(&me, "issue", resolve).unwrap_err();
     assert!(error.hint().unwrap().contains("changed since the sign-off"), "{:?}", error.hint());
-    // Another session's sign-off is not mine either.
+    // A sign-off of another session does not count either.
     world.call("session_start", json!({ "externalId": "t" })).unwrap();
     let resolve = json!({ "number": number, "status": "resolved" });
     let other = within(&world, Role::Root, "t");
@@ -136,7 +136,8 @@ fn a_change_after_the_sign_off_voids_it(backend: Backend) {
     );
 }
 
-/// D-24: without criteria an agent still needs a resumed sign-off; the operator closes freely.
+/// D-24: without criteria an agent still needs a granted sign-off; the operator may close at any
+/// time.
 fn an_issue_without_criteria_needs_a_sign_off_too(backend: Backend) {
     let world = World::new(backend);
     let number = bound(&world, "s", &[]);
@@ -155,8 +156,8 @@ fn an_issue_without_criteria_needs_a_sign_off_too(backend: Backend) {
     assert_eq!(world.call_in(&unbound, "checkpoint", sign_off).unwrap_err().code(), "unbound");
 }
 
-/// K-38, K-62: a question and a form go through the same gate; the answer fits or is refused, and
-/// counts once.
+/// K-38, K-62: questions and forms use the same gate; an answer that does not match is refused, and
+/// an answer counts once.
 fn questions_and_forms_are_gates(backend: Backend) {
     let world = World::new(backend);
     bound(&world, "s", &[]);
@@ -185,9 +186,9 @@ fn questions_and_forms_are_gates(backend: Backend) {
     assert_eq!((error.code(), error.meaning().exit), ("bad_form", 2));
 }
 
-/// P-32: what its maker claims and nobody was asked about is in the inbox, until it is judged.
-/// Criteria are not nagged about: they come with their sign-off.
-fn a_review_without_a_reviewer_is_in_the_inbox(backend: Backend) {
+/// P-32: a claim that has no gate is in the inbox until it is judged. Criteria are not listed
+/// there: they are judged at sign-off.
+fn a_claim_without_a_gate_is_in_the_inbox(backend: Backend) {
     let world = World::new(backend);
     bound(&world, "s", &["ok"]);
     let task = world.plan(&["task"])[0].clone();
@@ -209,7 +210,7 @@ fn a_review_without_a_reviewer_is_in_the_inbox(backend: Backend) {
     assert_eq!(inbox(), json!({ "gates": [] }));
 }
 
-/// An answer given once counts once; only the operator answers; a foreign gate is not there.
+/// Only the first answer counts; only the operator answers; a gate of another project is not found.
 fn an_answer_counts_once(backend: Backend) {
     let world = World::new(backend);
     bound(&world, "s", &[]);
@@ -235,9 +236,9 @@ fn an_answer_counts_once(backend: Backend) {
     assert_eq!(error.code(), "not_permitted");
 }
 
-/// A token that was narrowed to one issue reaches what hangs on that one, and nothing else: no
-/// other's gates, sessions, delegations or chats, not even as operator.
-fn a_narrowed_token_reaches_one_issues_things(backend: Backend) {
+/// A token that is narrowed to one issue reaches only what belongs to that issue: no other gates,
+/// sessions, delegations or chats, not even with the operator role.
+fn a_narrowed_token_reaches_only_its_issue(backend: Backend) {
     let world = World::new(backend);
     let (mine, other) = (bound(&world, "mine", &["ok"]), bound(&world, "other", &["ok"]));
     let gate = |session: &str| {
@@ -272,15 +273,15 @@ fn a_narrowed_token_reaches_one_issues_things(backend: Backend) {
     }
     let answer = json!({ "gateId": own_gate, "decision": "resume" });
     world.call_in(&narrowed, "gate_answer", answer).unwrap();
-    // What lies elsewhere is left out of what it may list.
+    // Lists leave out what is out of reach.
     let listed = world.call_in(&narrowed, "delegation_list", json!({})).unwrap();
     assert_eq!(listed, json!({ "delegations": [] }));
     world.call_in(&narrowed, "session_show", json!({ "session": "mine" })).unwrap();
     world.call_in(&narrowed, "gate_list", json!({ "number": mine })).unwrap();
 }
 
-/// Of many who answer at once one counts.
-fn of_many_answers_at_once_one_counts(backend: Backend) {
+/// If many answer at once, one answer counts.
+fn only_one_of_many_concurrent_answers_counts(backend: Backend) {
     let world = World::new(backend);
     let number = bound(&world, "s", &["ok"]);
     let me = within(&world, Role::Root, "s");
@@ -302,7 +303,7 @@ fn of_many_answers_at_once_one_counts(backend: Backend) {
     assert_eq!(shown["criteria"][0]["status"], expected);
 }
 
-/// The operator drops, removes and ratifies singly; each is told once (K-27).
+/// The operator drops, removes and ratifies single criteria; each change is reported once (K-27).
 fn the_operator_owns_the_criteria(backend: Backend) {
     let world = World::new(backend);
     let number = bound(&world, "s", &[]);
@@ -336,9 +337,9 @@ fn the_operator_owns_the_criteria(backend: Backend) {
     );
 }
 
-/// K-29, K-30: the operator's edit and the agent's calls change the same rows; a stale edit and a
-/// faulty one change nothing and say what is true.
-fn a_hand_edit_and_an_agent_share_the_rows(backend: Backend) {
+/// K-29, K-30: the operator's edit and the agent's calls change the same rows. A stale or faulty
+/// edit changes nothing and the error says what is true.
+fn an_edit_by_hand_and_an_agent_change_the_same_rows(backend: Backend) {
     let world = World::new(backend);
     let number = bound(&world, "s", &["ok"]);
     let me = within(&world, Role::Root, "s");
@@ -367,7 +368,7 @@ fn a_hand_edit_and_an_agent_share_the_rows(backend: Backend) {
     );
     assert_eq!(edited["steps"][2]["id"], before["steps"][1]["id"]);
     assert_eq!(edited["steps"][2]["notes"], json!(["mind"]));
-    // F-16: what the operator removed is named, so that the agent does not bring it back.
+    // F-16: an item that the operator removed is named, so that the agent does not add it again.
     let without = edited["checklist"].as_str().unwrap().replace("- [ ] b\n  - note: mind\n", "");
     let edited = edit(&without, &edited["issue"]["revision"]).unwrap();
     let view = world.call_in(&me, "todo", json!({ "action": "view" })).unwrap();
@@ -392,18 +393,18 @@ fn a_hand_edit_and_an_agent_share_the_rows(backend: Backend) {
 }
 
 on_every_store!(
-    an_issue_is_closed_by_sign_off_alone,
+    an_agent_can_close_an_issue_only_after_sign_off,
     a_change_after_the_sign_off_voids_it,
     an_issue_without_criteria_needs_a_sign_off_too,
     questions_and_forms_are_gates,
-    a_review_without_a_reviewer_is_in_the_inbox,
-    a_narrowed_token_reaches_one_issues_things,
+    a_claim_without_a_gate_is_in_the_inbox,
+    a_narrowed_token_reaches_only_its_issue,
     an_answer_counts_once,
     the_operator_owns_the_criteria,
-    a_hand_edit_and_an_agent_share_the_rows,
+    an_edit_by_hand_and_an_agent_change_the_same_rows,
 );
 
 mod lasting {
     use super::*;
-    on_every_lasting_store!(of_many_answers_at_once_one_counts);
+    on_every_lasting_store!(only_one_of_many_concurrent_answers_counts);
 }

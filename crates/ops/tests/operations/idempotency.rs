@@ -1,4 +1,5 @@
-//! Idempotency keys: one effect, also when two come at once, and never somebody else's answer.
+//! Idempotency keys: one effect, even for concurrent requests, and never another principal's
+//! answer.
 
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -23,18 +24,18 @@ fn another_input_under_the_same_key_is_a_conflict(backend: Backend) {
     let first = world.call_in(&envelope, "create_todo", plan("a")).unwrap();
     let conflict = Err(Error::IdempotencyConflict { key: "k".to_owned() });
     assert_eq!(world.call_in(&envelope, "create_todo", plan("b")), conflict);
-    // The same words in another turn are another request.
+    // An equal input in another turn is another request.
     let mut elsewhere = envelope.clone();
     elsewhere.context.turn = Some("t2".to_owned());
     assert_eq!(world.call_in(&elsewhere, "create_todo", plan("a")), conflict);
-    // The order of fields is not part of a request.
+    // The order of fields does not matter.
     let turned = json!({ "items": [{ "context": "c", "title": "a" }] });
     assert_eq!(world.call_in(&envelope, "create_todo", turned), Ok(first));
     let listed = world.call("list_todo", json!({})).unwrap();
     assert_eq!(listed["summary"]["total"], 1);
 }
 
-/// P-25: authority is checked before a stored answer is replayed, and keys are the principal's.
+/// P-25: authority is checked before a stored answer is replayed, and keys are per principal.
 fn a_stored_answer_is_for_its_own_principal(backend: Backend) {
     let world = World::new(backend);
     let envelope = keyed(&world, "k");
@@ -49,7 +50,7 @@ fn a_stored_answer_is_for_its_own_principal(backend: Backend) {
     assert_eq!(world.call("list_todo", json!({})).unwrap()["summary"]["total"], 2);
 }
 
-/// A refusal is not stored: the same key may succeed later. An answer is kept for seven days.
+/// A refusal is not stored: the same key may succeed later. An answer is stored for seven days.
 fn only_successes_are_kept_and_for_seven_days(backend: Backend) {
     let mut world = World::new(backend);
     let id = world.call("create_todo", plan("a")).unwrap()["created"][0]["id"].clone();

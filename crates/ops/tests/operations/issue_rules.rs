@@ -1,11 +1,11 @@
-//! What issues refuse: look-alikes, moves that are not there, moves of those who may not.
+//! Refusals of issues: look-alikes, unknown transitions, and transitions without authority.
 
 use punchlist_core::Role;
 use punchlist_core::issue::{IssueStatus, MoveVerdict, may_move};
 use punchlist_testkit::{Backend, World, on_every_store};
 use serde_json::{Value, json};
 
-/// P-26: a look-alike of an open issue is refused and named, unless `forceNew`.
+/// P-26: an issue that looks like an open one is refused and that one named, unless `forceNew`.
 fn a_look_alike_is_refused_and_named(backend: Backend) {
     let world = World::new(backend);
     let file = |input: Value| world.call("issue_create", input);
@@ -30,7 +30,7 @@ fn a_look_alike_is_refused_and_named(backend: Backend) {
     file(json!({ "title": "Login page crashes on Chrome" })).unwrap();
     let twin = json!({ "title": "Login page crashes on Safari", "forceNew": true });
     assert_eq!(file(twin).unwrap()["issue"]["number"], 3);
-    // Another project is another matter, and so is one that is closed.
+    // Issues of another project, and closed ones, do not count.
     let mut other = world.envelope(Role::Root);
     other.project = "other".to_owned();
     let same = json!({ "title": "Login page crashes on Safari" });
@@ -42,8 +42,8 @@ fn a_look_alike_is_refused_and_named(backend: Backend) {
     assert_eq!(file(same).unwrap()["issue"]["number"], 4);
 }
 
-/// F-17: operators triage, agents help; every status × target × role, with what it answers.
-fn every_move_is_made_or_refused_as_the_table_says(backend: Backend) {
+/// F-17: operators triage, agents help: every status × target × role, with its answer.
+fn every_transition_follows_the_table(backend: Backend) {
     let mut world = World::new(backend);
     let operator = world.envelope(Role::Operator);
     let mut number = 0;
@@ -88,8 +88,9 @@ fn every_move_is_made_or_refused_as_the_table_says(backend: Backend) {
     }
 }
 
-/// A denied close says who may, and stays visible in the log; a wrong move says what is right.
-fn a_refused_move_says_what_to_do(backend: Backend) {
+/// A denied close says who may close, and is logged; an impossible transition names the possible
+/// ones.
+fn a_refused_transition_says_what_to_do(backend: Backend) {
     let world = World::new(backend);
     let made = world.call("issue_create", json!({ "title": "a" })).unwrap();
     let id = made["issue"]["id"].clone();
@@ -139,7 +140,7 @@ fn a_refused_move_says_what_to_do(backend: Backend) {
 }
 
 #[test]
-fn bad_input_names_the_place_and_makes_no_store() {
+fn bad_input_names_the_field_and_creates_no_store() {
     for (operation, input, code, message) in [
         ("issue_create", json!({}), "missing_field", "`title` is missing or empty"),
         ("issue_create", json!({ "title": " " }), "missing_field", "`title` is missing or empty"),
@@ -205,6 +206,6 @@ fn bad_input_names_the_place_and_makes_no_store() {
 
 on_every_store!(
     a_look_alike_is_refused_and_named,
-    every_move_is_made_or_refused_as_the_table_says,
-    a_refused_move_says_what_to_do,
+    every_transition_follows_the_table,
+    a_refused_transition_says_what_to_do,
 );

@@ -1,4 +1,4 @@
-//! Issues through dispatch: filed with criteria, shown whole, listed in pages, found by words.
+//! Issues through dispatch: created with criteria, shown in full, listed in pages, found by words.
 
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -18,8 +18,8 @@ fn numbers(answer: &Value) -> Vec<i64> {
     issues.iter().map(|issue| issue["number"].as_i64().unwrap()).collect()
 }
 
-/// F-17: the whole row: an id, a number per project, who filed it, the words, where it stands.
-fn an_issue_is_filed_and_shown_whole(backend: Backend) {
+/// F-17: the whole row: an id, a number per project, its author, its text, its status.
+fn an_issue_is_created_and_shown_in_full(backend: Backend) {
     let world = World::new(backend);
     let input =
         json!({ "title": "  Log in fails ", "body": " It stays white.\n", "criteria": null });
@@ -43,8 +43,8 @@ fn an_issue_is_filed_and_shown_whole(backend: Backend) {
     assert_eq!(types, ["project_opened", "issue_created"]);
 }
 
-/// Criteria of the operator are ratified at once, those of an agent are proposals; all of them
-/// come with the issue or none does.
+/// The operator's criteria are ratified at once, an agent's are proposals. The issue is created
+/// with all its criteria or not at all.
 fn criteria_come_with_the_issue(backend: Backend) {
     let world = World::new(backend);
     for (number, role, ratified) in [(1, Role::Operator, json!(NOW)), (2, Role::Root, Value::Null)]
@@ -82,7 +82,7 @@ fn criteria_come_with_the_issue(backend: Backend) {
     assert_eq!((error.code(), error.meaning().exit), ("duplicate_text", 1));
     assert_eq!(world.log(before).len(), before);
     assert_eq!(numbers(&world.call("issue_list", json!({})).unwrap()), [2, 1]);
-    // A number that was not given is not lost.
+    // A refused issue does not use up a number.
     assert_eq!(file(&world, "third")["number"], 3);
     let status = world.call("status", json!({})).unwrap();
     let lists = status["lists"].as_array().unwrap();
@@ -91,8 +91,8 @@ fn criteria_come_with_the_issue(backend: Backend) {
     assert_eq!(about, ["issue #1", "issue #2"]);
 }
 
-/// The cursor stays right while issues are added, and counts are per project.
-fn pages_hold_while_issues_are_added(backend: Backend) {
+/// The cursor stays correct while issues are added, and numbers are per project.
+fn pages_stay_correct_while_issues_are_added(backend: Backend) {
     let world = World::new(backend);
     for n in 1..=7 {
         file(&world, &format!("number {n}"));
@@ -158,9 +158,9 @@ fn a_project_nobody_wrote_to_has_no_issues(backend: Backend) {
     assert_eq!(world.log(0), Vec::<Value>::new());
 }
 
-/// Two that file the same at once: one is filed, the other is told its number. Two that file
-/// different things get different numbers. Also when the project itself is made by it.
-fn those_who_file_at_once_do_not_collide(backend: Backend) {
+/// Two callers that create the same issue at once: one succeeds, the other gets its number. Two
+/// that create different issues get different numbers. This also holds if they create the project.
+fn concurrent_creators_do_not_collide(backend: Backend) {
     let world = Arc::new(World::new(backend));
     let start = Arc::new(Barrier::new(8));
     let creators: Vec<_> = (0..8)
@@ -187,10 +187,10 @@ fn those_who_file_at_once_do_not_collide(backend: Backend) {
 }
 
 on_every_store!(
-    an_issue_is_filed_and_shown_whole,
+    an_issue_is_created_and_shown_in_full,
     criteria_come_with_the_issue,
-    pages_hold_while_issues_are_added,
+    pages_stay_correct_while_issues_are_added,
     issues_are_found_by_words,
     a_project_nobody_wrote_to_has_no_issues,
-    those_who_file_at_once_do_not_collide,
+    concurrent_creators_do_not_collide,
 );

@@ -1,4 +1,4 @@
-//! Taking work: one holder at a time, leases that end by themselves, epochs that fence.
+//! Taking work: one holder at a time, leases that expire, epochs that fence off old holders.
 
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -11,7 +11,7 @@ use punchlist_store::care::examine;
 use punchlist_testkit::{Backend, World, on_every_store};
 use serde_json::{Value, json};
 
-/// A subagent of its own name.
+/// A worker with this name.
 fn worker(world: &World, name: &str) -> Envelope {
     let mut envelope = world.envelope(Role::Worker);
     envelope.actor.agent = AgentPath::parse(&format!("primary.subagents.{name}")).unwrap();
@@ -23,7 +23,7 @@ fn next(lease_s: i64) -> Value {
     json!({ "planFile": "docs/plans/auth.md", "leaseS": lease_s })
 }
 
-/// Asks again until it is answered well, for a bounded time: a lease ends by the database's clock.
+/// Retries until it succeeds, for a limited time: a lease ends by the database's clock.
 fn until_ok(mut ask: impl FnMut() -> Result<Value, Error>) -> Value {
     let deadline = Instant::now() + Duration::from_secs(20);
     loop {
@@ -35,8 +35,8 @@ fn until_ok(mut ask: impl FnMut() -> Result<Value, Error>) -> Value {
     }
 }
 
-/// P-2: of many who take the same item at the same time exactly one gets it.
-fn one_of_many_gets_the_item(backend: Backend) {
+/// P-2: if many take the same item at once, exactly one gets it.
+fn only_one_of_many_concurrent_takers_gets_the_item(backend: Backend) {
     let world = Arc::new(World::new(backend));
     let id = world.plan(&["task"])[0].clone();
     let start = Arc::new(Barrier::new(8));
@@ -61,8 +61,8 @@ fn one_of_many_gets_the_item(backend: Backend) {
     }
 }
 
-/// P-2: of many who ask for the next one each gets another, until there is none.
-fn many_who_ask_for_the_next_get_different_ones(backend: Backend) {
+/// P-2: concurrent callers of `todo_next` get different items, until none is left.
+fn concurrent_callers_of_next_get_different_items(backend: Backend) {
     let world = Arc::new(World::new(backend));
     let mut ids = world.plan(&["a", "b", "c", "d", "e", "f"]);
     let start = Arc::new(Barrier::new(8));
@@ -84,7 +84,7 @@ fn many_who_ask_for_the_next_get_different_ones(backend: Backend) {
     assert_eq!(none.len(), 2, "nothing to take is null, not an error");
 }
 
-/// P-2: a repeated take changes nothing; what the caller holds comes first.
+/// P-2: taking an item again changes nothing; an item the caller holds comes first.
 fn taking_again_changes_nothing(backend: Backend) {
     let world = World::new(backend);
     let ids = world.plan(&["a", "b"]);
@@ -92,7 +92,7 @@ fn taking_again_changes_nothing(backend: Backend) {
     let first = world.call_in(&me, "todo_take", json!({ "todoId": ids[1] })).unwrap();
     assert_eq!((&first["todo"]["status"], &first["epoch"]), (&json!("in_progress"), &json!(1)));
     let lines = world.whole_log().len();
-    // Also by its number, as it is shown or as a number, and also when asking for the next.
+    // Also by its number, written as text or as a number, and also with `todo_next`.
     for named in [json!("2"), json!("t2"), json!(2)] {
         assert_eq!(world.call_in(&me, "todo_take", json!({ "todoId": named })).unwrap(), first);
     }
@@ -102,7 +102,8 @@ fn taking_again_changes_nothing(backend: Backend) {
     assert_eq!(other["todo"]["id"], json!(ids[0]));
 }
 
-/// P-3: a dead worker's item comes back by itself, and its late writes are refused and logged.
+/// P-3: the item of a dead worker becomes free by itself, and the worker's late writes are refused
+/// and logged.
 fn a_silent_holder_loses_the_item_and_is_fenced(backend: Backend) {
     let world = World::new(backend);
     let id = world.plan(&["task"])[0].clone();
@@ -112,7 +113,7 @@ fn a_silent_holder_loses_the_item_and_is_fenced(backend: Backend) {
     assert_eq!(first["epoch"], 1);
     let second = until_ok(|| {
         let answer = world.call_in(&quick, "todo_next", next(600))?;
-        // Nothing to take yet is no error; ask on.
+        // Nothing to take yet is not an error, so retry.
         let again = || Error::MissingContext { missing: vec![] };
         if answer["todo"].is_null() { Err(again()) } else { Ok(answer) }
     });
@@ -138,12 +139,12 @@ fn a_silent_holder_loses_the_item_and_is_fenced(backend: Backend) {
         (&released["todo"]["status"], &released["todo"]["assignee"]),
         (&json!("pending"), &Value::Null)
     );
-    // The epoch never falls, also not after giving back.
+    // The epoch never decreases, even after a release.
     let third = world.call_in(&slow, "todo_next", next(600)).unwrap();
     assert_eq!(third["epoch"], 3);
 }
 
-/// Where one item may be in progress, a second holder gets nothing while the first is leased.
+/// In a list that allows one item in progress, a second caller gets nothing during the first lease.
 fn one_at_a_time_means_one_holder(backend: Backend) {
     let world = World::new(backend);
     let started = world.call("session_start", json!({ "externalId": "s1" })).unwrap();
@@ -162,14 +163,14 @@ fn one_at_a_time_means_one_holder(backend: Backend) {
         assert_eq!(error.code(), "one_in_progress");
     }
     world.call("todo_release", json!({ "todoId": ids[0] })).unwrap();
-    // The epoch goes on where it stood, also while nobody held the item (P-3, ADR 0009).
+    // The epoch continues, even after nobody held the item (P-3, ADR 0009).
     assert_eq!(mine["epoch"], 1);
     let theirs = world.call_in(&other, "todo_next", ask).unwrap();
     assert_eq!((&theirs["todo"]["id"], &theirs["epoch"]), (&json!(ids[0]), &json!(2)));
 }
 
-/// P-1, P-4, P-27: held, resting and claimed items are nobody's to take.
-fn what_waits_is_not_handed_out(backend: Backend) {
+/// P-1, P-4, P-27: held, deferred and claimed items cannot be taken.
+fn held_deferred_and_claimed_items_cannot_be_taken(backend: Backend) {
     let mut world = World::new(backend);
     let ids = world.plan(&["held", "resting", "claimed", "free"]);
     let root = |name: &str, input: Value| world.call(name, input).unwrap();
@@ -198,7 +199,7 @@ fn what_waits_is_not_handed_out(backend: Backend) {
     assert_eq!(got(&world, "d"), "claimed");
 }
 
-/// An issue with two steps, the first in progress by policy and held by nobody.
+/// An issue with two steps: the first is in progress by policy, without a holder.
 fn two_steps(world: &World) -> Vec<String> {
     let operator = world.envelope(Role::Operator);
     world.call_in(&operator, "issue_create", json!({ "title": "Log in fails" })).unwrap();
@@ -211,8 +212,8 @@ fn two_steps(world: &World) -> Vec<String> {
     steps.iter().map(|step| step["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// P-2, P-3: a step that is given back is in progress again by policy (K-20), and yet nobody's:
-/// another agent takes it, and the old epoch is stale.
+/// P-2, P-3: a released step is in progress again by policy (K-20), but without a holder: another
+/// agent can take it, and the old epoch is stale.
 fn a_released_step_can_be_taken_by_another_agent(backend: Backend) {
     let world = World::new(backend);
     let ids = two_steps(&world);
@@ -223,7 +224,7 @@ fn a_released_step_can_be_taken_by_another_agent(backend: Backend) {
     let ask = json!({ "number": 1 });
     let mine = world.call_in(&me, "todo_next", ask.clone()).unwrap();
     assert_eq!((&mine["todo"]["id"], &mine["epoch"]), (&json!(ids[0]), &json!(1)));
-    // What another holds is not one's own to claim, either.
+    // Nor can an agent claim an item that another one holds.
     let claim = json!({ "todoId": ids[0], "outcome": "done" });
     let refused = world.call_in(&other, "todo_claim", claim).unwrap_err();
     assert_eq!((refused.code(), refused.meaning().exit), ("already_taken", 1));
@@ -242,7 +243,7 @@ fn a_released_step_can_be_taken_by_another_agent(backend: Backend) {
     assert_eq!(refused.code(), "already_taken");
 }
 
-/// Q-O3: a result that arrives after a reassignment settles nothing, and is kept.
+/// Q-O3: a result that arrives after a reassignment settles nothing, but is kept.
 fn a_late_result_is_refused_and_kept(backend: Backend) {
     let world = World::new(backend);
     let id = world.plan(&["task"])[0].clone();
@@ -267,8 +268,8 @@ fn a_late_result_is_refused_and_kept(backend: Backend) {
     assert_eq!(late[0]["by"], json!(old.actor.principal));
 }
 
-/// P-1: a hold with an end lifts by itself: the item is handed out, and shown without it.
-fn a_hold_lifts_by_itself(backend: Backend) {
+/// P-1: a hold with an end expires: the item can be taken, and is shown without the hold.
+fn a_hold_with_an_end_expires(backend: Backend) {
     let mut world = World::new(backend);
     let ids = world.plan(&["a", "b"]);
     let steps = two_steps(&world);
@@ -298,13 +299,13 @@ fn a_hold_lifts_by_itself(backend: Backend) {
     assert_eq!(got(&world, "w2", next(600)), "a");
     let taken = world.call("todo_take", json!({ "todoId": steps[0] })).unwrap();
     assert_eq!(taken["todo"]["hold"], Value::Null);
-    // The log tells the same as the tables, though no event says that it lifted.
+    // The log agrees with the tables, although no event records the end of the hold.
     let report = examine(world.store.target(), Options::default());
     assert!(report.ok, "{report:?}");
 }
 
-/// P-21: whoever made it cannot judge it; root can, and then it is completed on the claim.
-fn a_claim_is_judged_by_another(backend: Backend) {
+/// P-21: the claimant cannot judge its own claim; root can, which completes the item.
+fn a_claim_is_judged_by_another_agent(backend: Backend) {
     let world = World::new(backend);
     let id = world.plan(&["task"])[0].clone();
     let maker = worker(&world, "maker");
@@ -325,7 +326,7 @@ fn a_claim_is_judged_by_another(backend: Backend) {
         (&done["todo"]["status"], &done["todo"]["outcome"], &done["todo"]["evidence"]),
         (&json!("completed"), &json!("built"), &json!(["test:ci"]))
     );
-    // Another worker's task is not one's own to give back, hold or claim.
+    // A worker cannot release, hold or claim another worker's task.
     let id = world.list(Scope::Plan { branch: "main".into(), plan_file: "p2".into() }, &["x"])[0]
         .clone();
     world.call_in(&maker, "todo_take", json!({ "todoId": id })).unwrap();
@@ -367,12 +368,12 @@ fn bad_wishes_are_refused_and_change_nothing(backend: Backend) {
         let error = world.call(name, input.clone()).unwrap_err();
         assert_eq!((error.code(), error.meaning().exit), (code, exit), "{name} {input}");
     }
-    // A plan that is not there is not a plan with nothing to do.
+    // A missing plan is an error; a plan without open tasks is not.
     let none = world.call("todo_next", json!({ "planFile": "nowhere.md" })).unwrap_err();
     assert_eq!((none.code(), none.meaning().exit), ("unknown_plan", 1));
-    // The stale heartbeat left its line, and nothing else did.
+    // The stale heartbeat was logged, and nothing else.
     assert_eq!(world.log(lines + 1).len(), lines + 1);
-    // A turn's items are not taken.
+    // Items of a turn list cannot be taken.
     let turn = world.call("create_todo", json!({ "items": [{ "title": "x" }] })).unwrap();
     let take = json!({ "todoId": turn["created"][0]["id"] });
     let error = world.call("todo_take", take).unwrap_err();
@@ -380,15 +381,15 @@ fn bad_wishes_are_refused_and_change_nothing(backend: Backend) {
 }
 
 on_every_store!(
-    one_of_many_gets_the_item,
-    many_who_ask_for_the_next_get_different_ones,
+    only_one_of_many_concurrent_takers_gets_the_item,
+    concurrent_callers_of_next_get_different_items,
     taking_again_changes_nothing,
     a_silent_holder_loses_the_item_and_is_fenced,
     one_at_a_time_means_one_holder,
-    what_waits_is_not_handed_out,
+    held_deferred_and_claimed_items_cannot_be_taken,
     a_released_step_can_be_taken_by_another_agent,
-    a_hold_lifts_by_itself,
+    a_hold_with_an_end_expires,
     a_late_result_is_refused_and_kept,
-    a_claim_is_judged_by_another,
+    a_claim_is_judged_by_another_agent,
     bad_wishes_are_refused_and_change_nothing,
 );

@@ -1,4 +1,4 @@
-//! Operations through dispatch: what each does, and what holds for every one by itself.
+//! Operations through dispatch: the effect of each, and what holds for all of them.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up should stop")]
 

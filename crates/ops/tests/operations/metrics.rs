@@ -1,4 +1,4 @@
-//! Metrics by operation: recorded, asked for, looked at, and by whom.
+//! Operations on metrics: recording, collecting, showing, and who may.
 
 use punchlist_core::effect::Effect;
 use punchlist_core::mission::Standing;
@@ -37,14 +37,14 @@ fn history(world: &World, metric: &str, more: Value) -> Value {
     world.call_in(&world.envelope(Role::Lead), "metric_history", of(metric, more)).unwrap()
 }
 
-/// Everything that waits in the outbox now.
+/// All effects in the outbox.
 fn waiting(world: &World) -> Vec<Work> {
     let take = || world.ops.store().unwrap().write(|tx| tx.take_work(EVERYTHING, 60)).unwrap();
     std::iter::from_fn(take).collect()
 }
 
-/// M-82, F-18: a metric carries its figure, its target, its status and its trend.
-fn readings_add_up_to_a_status_and_a_trend(backend: Backend) {
+/// M-82, F-18: a metric has a value, a target, a status and a trend.
+fn readings_give_a_status_and_a_trend(backend: Backend) {
     let mut world = measured(backend);
     let before = history(&world, METRIC, json!({}));
     assert_eq!((&before["status"], &before["trend"]), (&json!("unknown"), &json!("unknown")));
@@ -72,8 +72,9 @@ fn readings_add_up_to_a_status_and_a_trend(backend: Backend) {
     assert_eq!(types.iter().filter(|name| **name == "reading_recorded").count(), 3);
 }
 
-/// A reading stands where it was made: what comes in late changes the past and not the present.
-fn a_late_reading_takes_its_place(backend: Backend) {
+/// Readings are ordered by the time they were taken: a late one changes the history, not the
+/// current value.
+fn a_late_reading_is_sorted_by_its_own_time(backend: Backend) {
     let world = measured(backend);
     record(&world, METRIC, json!(50)).unwrap();
     let lead = world.envelope(Role::Lead);
@@ -93,7 +94,7 @@ fn a_late_reading_takes_its_place(backend: Backend) {
 fn a_long_history_is_read_in_pages(backend: Backend) {
     let mut world = measured(backend);
     for n in 0..5 {
-        // Two of them at the same moment.
+        // Two of them at the same time.
         world.now = world.now.plus_seconds(i64::from(n % 2));
         record(&world, "flaky-tests", json!(n)).unwrap();
     }
@@ -115,8 +116,8 @@ fn a_long_history_is_read_in_pages(backend: Backend) {
     assert_eq!(seen, [4, 3, 2, 1, 0]);
 }
 
-/// Bad input gets a stable code, what there is instead, and changes nothing.
-fn what_cannot_be_is_refused_with_what_can(backend: Backend) {
+/// Bad input gets a stable code and the valid values, and changes nothing.
+fn bad_input_is_refused_with_the_valid_values(backend: Backend) {
     let world = measured(backend);
     let lead = world.envelope(Role::Lead);
     let written = world.log(7).len();
@@ -145,7 +146,7 @@ fn what_cannot_be_is_refused_with_what_can(backend: Backend) {
     assert_eq!(waiting(&world), []);
 }
 
-/// M-45: what is asked for is queued, all of it or one, and asking twice queues it once.
+/// M-45: one or all metrics are queued; queueing twice has one effect.
 fn collection_is_queued_once(backend: Backend) {
     let world = measured(backend);
     let lead = world.envelope(Role::Lead);
@@ -155,15 +156,15 @@ fn collection_is_queued_once(backend: Backend) {
     let work = waiting(&world);
     assert_eq!(work.len(), 1, "{work:?}");
     assert!(matches!(work[0].effect, Effect::CollectMetric { todo_id: None, .. }));
-    // It is being read now, and may have begun too early: it is read once more.
+    // It is being read now and may have started too early, so it is queued again.
     collect(of(METRIC, json!({})));
     assert_eq!(waiting(&world).len(), 1);
     let queued = |event: &&Value| event["type"] == "collection_queued";
     assert_eq!(world.log(10).iter().filter(queued).count(), 3);
 }
 
-/// M-72: what rests is not read with all the others; by name it can be.
-fn what_rests_is_read_only_by_name(backend: Backend) {
+/// M-72: a paused metric is not collected with the others, but can be collected by name.
+fn a_paused_metric_is_collected_only_by_name(backend: Backend) {
     let world = measured(backend);
     let lead = world.envelope(Role::Lead);
     let collect = |input: Value| world.call_in(&lead, "metric_collect", input).unwrap();
@@ -193,14 +194,14 @@ fn code(answer: Result<Value, Error>) -> &'static str {
     answer.map_or_else(|error| error.code(), |_| "ok")
 }
 
-/// Whoever leads measures, whoever owns the pillar looks, and nobody reaches past a token.
-fn measuring_is_the_leads_and_looking_the_owners(backend: Backend) {
+/// The lead records, the pillar's owner reads, and nobody gets past the reach of a token.
+fn the_lead_records_and_the_owner_reads(backend: Backend) {
     let world = measured(backend);
     let elsewhere = Some("another-mission");
     let (build, tests) = (Some("build-performance"), Some("test-quality"));
     #[rustfmt::skip]
     let callers = [
-        // who, record, history
+        // caller, record, history
         (tied(&world, Role::Operator, None, None), "ok", "ok"),
         (tied(&world, Role::System, None, None), "ok", "ok"),
         (tied(&world, Role::Lead, None, None), "ok", "ok"),
@@ -227,8 +228,8 @@ fn measuring_is_the_leads_and_looking_the_owners(backend: Backend) {
     }
 }
 
-/// P-28: a narrowed token neither measures nor sees what lies outside it.
-fn a_narrowed_token_measures_its_own_alone(backend: Backend) {
+/// P-28: a narrowed token can neither record nor see metrics outside its reach.
+fn a_narrowed_token_reaches_only_its_own_metrics(backend: Backend) {
     let world = measured(backend);
     let narrowed = |reach: Reach| {
         let mut envelope = world.envelope(Role::Lead);
@@ -252,15 +253,14 @@ fn a_narrowed_token_measures_its_own_alone(backend: Backend) {
             assert_eq!(code(world.call_in(&envelope, name, input)), expected, "{name}");
         }
     }
-    // Of all, only what is within reach.
+    // Collecting all metrics means all within reach.
     let envelope = narrowed(tests);
     let all = world.call_in(&envelope, "metric_collect", json!({ "mission": MISSION })).unwrap();
     assert_eq!(all, json!({ "queued": [] }));
 }
 
-/// A failure is counted and kept until the collector works again; a reading by hand is no proof
-/// that it does.
-fn failures_are_counted_until_it_works_again(backend: Backend) {
+/// A failure is counted and kept until the collector succeeds; a reading by hand does not reset it.
+fn failures_are_counted_until_the_collector_succeeds(backend: Backend) {
     let world = measured(backend);
     let system = world.envelope(Role::System);
     for attempt in 1..=2 {
@@ -292,13 +292,13 @@ fn failures_are_counted_until_it_works_again(backend: Backend) {
 }
 
 on_every_store!(
-    readings_add_up_to_a_status_and_a_trend,
-    a_late_reading_takes_its_place,
+    readings_give_a_status_and_a_trend,
+    a_late_reading_is_sorted_by_its_own_time,
     a_long_history_is_read_in_pages,
-    what_cannot_be_is_refused_with_what_can,
+    bad_input_is_refused_with_the_valid_values,
     collection_is_queued_once,
-    what_rests_is_read_only_by_name,
-    measuring_is_the_leads_and_looking_the_owners,
-    a_narrowed_token_measures_its_own_alone,
-    failures_are_counted_until_it_works_again,
+    a_paused_metric_is_collected_only_by_name,
+    the_lead_records_and_the_owner_reads,
+    a_narrowed_token_reaches_only_its_own_metrics,
+    failures_are_counted_until_the_collector_succeeds,
 );

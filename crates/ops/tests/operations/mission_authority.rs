@@ -1,4 +1,4 @@
-//! Who may what in a mission: its lead, the owners of its pillars, and how far anybody else gets.
+//! Authority in a mission: its lead, the owners of its pillars, and everybody else.
 
 use punchlist_core::Role;
 use punchlist_ops::Envelope;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::mission_desk::{BUILD, Desk, MISSION, complete, file, new, strings, update, with};
 
-/// Everybody who has no part in the pillar `build-performance`.
+/// Callers without a part in the pillar `build-performance`.
 fn strangers(desk: &Desk) -> Vec<(&'static str, Envelope)> {
     let worker = desk.world.envelope(Role::Worker);
     let mut narrowed = desk.world.envelope(Role::Worker);
@@ -23,9 +23,9 @@ fn strangers(desk: &Desk) -> Vec<(&'static str, Envelope)> {
     ]
 }
 
-/// M-32, M-35, M-40, M-43, D-1: the lead does all, the owner cancels in its own pillar, and whoever
-/// is neither does nothing, also where it can name the tool.
-fn only_the_right_ones_move_an_item(backend: Backend) {
+/// M-32, M-35, M-40, M-43, D-1: the lead may do everything, the owner may cancel in its own pillar,
+/// and any other caller may do nothing, even if it names the tool.
+fn only_the_lead_and_the_owner_can_change_an_item(backend: Backend) {
     let desk = Desk::new(backend, json!({}));
     desk.call(&desk.operator(), "mission_init", file("other", json!({})));
     let id = desk.started("x");
@@ -70,12 +70,12 @@ fn only_the_right_ones_move_an_item(backend: Backend) {
     assert_eq!(desk.update(&owner, &id, "cancel")["todo"]["status"], "cancelled", "M-32");
 }
 
-/// What the log has before anybody is denied: the project, the mission and its chats, the list, the
-/// item and its start.
+/// The number of log entries before anybody is denied: the project, the mission and its chats, the
+/// list, the item and its start.
 const BEFORE: usize = 10;
 
-/// P-21: whoever tries to judge what it may not leaves a line, whichever step refused it.
-fn a_denied_judgement_leaves_its_line(backend: Backend) {
+/// P-21: a denied judgement is logged, whichever step refused it.
+fn a_denied_judgement_is_logged(backend: Backend) {
     let desk = Desk::new(backend, json!({}));
     let id = desk.started("x");
     let before = desk.world.log(BEFORE).len();
@@ -88,7 +88,7 @@ fn a_denied_judgement_leaves_its_line(backend: Backend) {
     ] {
         desk.world.call_in(&who, name, input).unwrap_err();
     }
-    // One about nothing that is there leaves nothing.
+    // A judgement about a missing item is not logged.
     let nothing = complete(&json!("01JCQ0000000000000000000AB"), json!({}));
     desk.world.call_in(&desk.owner(BUILD), "mission_todo_complete", nothing).unwrap_err();
     let log = desk.world.log(before + 4);
@@ -115,7 +115,7 @@ fn a_denied_judgement_leaves_its_line(backend: Backend) {
     );
 }
 
-/// M-39: an item is found in its own mission only, whoever asks.
+/// M-39: an item is found only in its own mission, whoever calls.
 fn an_item_belongs_to_one_mission(backend: Backend) {
     let desk = Desk::new(backend, json!({}));
     desk.call(&desk.operator(), "mission_init", file("other", json!({})));
@@ -133,7 +133,7 @@ fn an_item_belongs_to_one_mission(backend: Backend) {
             assert_eq!(refused.code(), "other_mission", "{name}");
             assert!(refused.to_string().contains(MISSION), "{refused}");
         }
-        // Another mission's lead does not learn where it is.
+        // The lead of another mission does not learn where it is.
         assert_eq!(desk.refused(&other_lead, name, input).meaning().exit, 4);
     }
     let unknown = json!("01JCQ0000000000000000000AB");
@@ -141,9 +141,9 @@ fn an_item_belongs_to_one_mission(backend: Backend) {
     assert_eq!(refused.code(), "unknown_todo");
 }
 
-/// D-2, M-69, M-70: what the owner may not do is kept for the lead, who applies it with the ordinary
-/// call; nothing else changes.
-fn an_owners_wish_waits_for_the_lead(backend: Backend) {
+/// D-2, M-69, M-70: a change that the owner may not make becomes a recommendation to the lead, who
+/// applies it with the usual call. Nothing else changes.
+fn an_owners_change_becomes_a_recommendation_to_the_lead(backend: Backend) {
     let desk = Desk::new(backend, json!({}));
     let (owner, lead) = (desk.owner(BUILD), desk.lead());
     let id = desk.create("x", json!({ "targetStatus": "backlog" }));
@@ -164,7 +164,7 @@ fn an_owners_wish_waits_for_the_lead(backend: Backend) {
         (&wishes[1]["deadline"], &wishes[2]["priority"]),
         (&json!("2027-01-01"), &json!("high"))
     );
-    // As it stands there, it is the ordinary call.
+    // A recommendation contains the fields of that call.
     for wish in wishes.as_array().unwrap() {
         let mut input = json!({ "missionSlug": MISSION });
         for field in ["todoId", "action", "reason", "deadline", "priority"] {
@@ -183,7 +183,8 @@ fn an_owners_wish_waits_for_the_lead(backend: Backend) {
     );
     assert_eq!(desk.update(&owner, &id, "start")["todo"]["status"], "pending");
 
-    // Where the mission leaves it to its owners, it is done; starting stays the lead's.
+    // If the mission allows it, the owner's change is made at once; starting is still reserved for
+    // the lead.
     let own = file(MISSION, json!({ "ownerMayRebalance": true }));
     desk.call(&desk.operator(), "mission_init", own);
     assert_eq!(desk.update(&owner, &id, "demote")["todo"]["status"], "backlog");
@@ -191,8 +192,8 @@ fn an_owners_wish_waits_for_the_lead(backend: Backend) {
     assert_eq!(desk.update(&owner, &id, "start")["recommended"], true);
 }
 
-/// F-3: whatever operation takes an item's id, none of them moves one past its pillar's rules: not
-/// for strangers at all, and for its owner only by cancelling.
+/// F-3: no operation that takes an item's id gets around its pillar's rules: strangers can change
+/// nothing, and the owner can only cancel.
 fn no_operation_goes_around_the_rules(backend: Backend) {
     let desk = Desk::new(backend, json!({}));
     desk.call(&desk.operator(), "mission_init", file("other", json!({})));
@@ -232,9 +233,9 @@ fn no_operation_goes_around_the_rules(backend: Backend) {
     assert_eq!(desk.status()["counts"]["active"], 1);
 }
 
-/// P-28: a token that was narrowed to a mission or a pillar sees that, and takes work from nowhere
-/// else; what its holder handed on, nobody of another role calls off.
-fn a_narrowed_token_sees_its_own_and_no_more(backend: Backend) {
+/// P-28: a token that is narrowed to a mission or a pillar sees only that and takes only its work.
+/// Nobody with another role can cancel a delegation of its holder.
+fn a_narrowed_token_sees_only_its_mission_or_pillar(backend: Backend) {
     let desk = Desk::new(backend, json!({}));
     desk.call(&desk.operator(), "mission_init", file("other", json!({})));
     let id = desk.started("x");
@@ -262,7 +263,7 @@ fn a_narrowed_token_sees_its_own_and_no_more(backend: Backend) {
     let none = desk.call(&other, "delegation_take", json!({}));
     assert_eq!(none["delegation"], Value::Null);
     for role in [Role::Root, Role::Owner] {
-        // Of the same name as the lead, but not the lead.
+        // It has the lead's name but not the lead's role.
         let namesake = desk.world.envelope(role);
         let refused = desk.refused(&namesake, "delegation_cancel", json!({ "delegationId": made }));
         assert_eq!(refused.meaning().exit, 4, "{role}");
@@ -280,9 +281,9 @@ fn a_narrowed_token_sees_its_own_and_no_more(backend: Backend) {
     desk.call(&desk.lead(), "delegation_cancel", json!({ "delegationId": made }));
 }
 
-/// F-6: a tool is called by its whole name; what only looks like it is nothing.
+/// F-6: a tool is called by its full name; a similar name is unknown.
 #[test]
-fn a_tool_is_called_by_its_whole_name() {
+fn a_tool_is_called_by_its_full_name() {
     for name in ["delegate", "mission_todo_complete", "todo_accept"] {
         assert!(find(name).is_ok());
         let longer =
@@ -294,10 +295,10 @@ fn a_tool_is_called_by_its_whole_name() {
     }
 }
 
-/// M-47, M-83: completing is shown to nobody but the lead (and the operator), and what the tools say
-/// guides whoever fills them in.
+/// M-47, M-83: only the lead and the operator see the tool for completing, and the tool texts guide
+/// the model that fills them in.
 #[test]
-fn the_tools_guide_and_hide() {
+fn tool_texts_guide_the_model_and_completing_is_hidden() {
     let complete = find("mission_todo_complete").unwrap();
     let may: Vec<Role> =
         Role::ALL.into_iter().filter(|role| complete.access.allows(*role)).collect();
@@ -318,10 +319,10 @@ fn the_tools_guide_and_hide() {
 }
 
 on_every_store!(
-    only_the_right_ones_move_an_item,
-    a_denied_judgement_leaves_its_line,
+    only_the_lead_and_the_owner_can_change_an_item,
+    a_denied_judgement_is_logged,
     an_item_belongs_to_one_mission,
-    an_owners_wish_waits_for_the_lead,
+    an_owners_change_becomes_a_recommendation_to_the_lead,
     no_operation_goes_around_the_rules,
-    a_narrowed_token_sees_its_own_and_no_more,
+    a_narrowed_token_sees_only_its_mission_or_pillar,
 );

@@ -1,5 +1,5 @@
-//! A cycle of a mission: what is late is escalated and answered, each pillar is asked to plan, what
-//! is long settled is put away.
+//! A mission's cycle: late items are escalated, each pillar is asked to plan, and items settled
+//! long ago are archived.
 
 use punchlist_core::Role;
 use punchlist_testkit::{Backend, on_every_store};
@@ -19,7 +19,7 @@ fn cycle(desk: &Desk) -> Value {
     desk.call(&system, "mission_cycle", json!({ "mission": MISSION }))
 }
 
-/// The questions about deadlines that wait for a person.
+/// The open questions to a person about deadlines.
 fn open_gates(desk: &Desk) -> Vec<Value> {
     let input = json!({ "state": "open", "kind": "escalation" });
     desk.call(&desk.operator(), "gate_list", input)["gates"].as_array().unwrap().clone()
@@ -41,9 +41,10 @@ fn late(backend: Backend, todo: Value) -> (Desk, Value, Value) {
     (desk, working, waiting)
 }
 
-/// M-73, M-74, M-75, M-76, M-79, D-5, D-6: flagged, escalated once in the mission's chat and in the
-/// inbox; the worker is warned in its own; what was never started goes back.
-fn what_is_late_is_escalated_once(backend: Backend) {
+/// M-73, M-74, M-75, M-76, M-79, D-5, D-6: flagged, and escalated once in the mission's chat and in
+/// the inbox. The worker is warned in its own chat. An item that was never started goes back to the
+/// backlog.
+fn a_late_item_is_escalated_once(backend: Backend) {
     let (desk, working, waiting) = late(backend, json!({}));
     assert_eq!(strings(&desk.status()["overdue"], "id").len(), 2, "flagged before any cycle");
     assert_eq!(desk.todo(&working)["overdue"], true);
@@ -75,9 +76,9 @@ fn what_is_late_is_escalated_once(backend: Backend) {
     assert_eq!((said(&desk, mission_chat).len(), open_gates(&desk).len()), (2, 2));
 }
 
-/// D-6: called off where the mission says so, told of, and there is nothing left to ask; kept where it
-/// says that, or where the backlog is full.
-fn what_was_never_started_goes_where_the_mission_says(backend: Backend) {
+/// D-6: cancelled if the mission says so, reported, and nothing is left to ask. It is kept if the
+/// mission says so or the backlog is full.
+fn a_late_item_that_was_never_started_follows_the_missions_setting(backend: Backend) {
     let (desk, working, waiting) = late(backend, json!({ "overduePending": "cancel" }));
     assert_eq!(cycle(&desk)["cancelled"], json!(["Audit the cache"]));
     let todo = desk.todo(&waiting);
@@ -103,9 +104,9 @@ fn what_was_never_started_goes_where_the_mission_says(backend: Backend) {
     }
 }
 
-/// M-77: a reply in the mission's chat is acted on: the one that is named, or the only one; what is
-/// not clear is asked back, and what is no answer is only said.
-fn a_reply_in_the_chat_is_acted_on(backend: Backend) {
+/// M-77: a reply in the mission's chat is executed for the named item, or for the only one. An
+/// unclear reply is answered with a question; other messages are only stored.
+fn a_reply_in_the_chat_is_executed(backend: Backend) {
     let (desk, working, waiting) = late(backend, json!({ "overduePending": "keep" }));
     assert_eq!(post(&desk, "cancel")["done"], Value::Null, "nothing was asked yet");
     cycle(&desk);
@@ -137,14 +138,15 @@ fn a_reply_in_the_chat_is_acted_on(backend: Backend) {
     assert_eq!(post(&desk, "cancel it, nobody needs it")["done"], "Cancelled: Audit the cache");
     assert_eq!(desk.todo(&waiting)["status"], "cancelled");
     assert_eq!(open_gates(&desk), [] as [Value; 0]);
-    // What agents say there is talk.
+    // Messages of agents have no effect.
     let input = json!({ "conversationId": desk.mission["conversationId"], "text": "cancel" });
     assert_eq!(desk.call(&desk.lead(), "conversation_post", input)["done"], Value::Null);
 }
 
-/// M-77, M-79: the same in the inbox; an answer that says neither is refused, one is enough, and a new
-/// deadline that passes is asked about anew.
-fn an_answer_in_the_inbox_is_acted_on(backend: Backend) {
+/// M-77, M-79: an answer in the inbox is executed like a reply in the chat. An answer that neither
+/// extends nor cancels is refused, one answer is enough, and a new deadline that passes is
+/// escalated again.
+fn an_answer_in_the_inbox_is_executed(backend: Backend) {
     let (mut desk, working, waiting) = late(backend, json!({ "overduePending": "keep" }));
     cycle(&desk);
     let gates = open_gates(&desk);
@@ -167,7 +169,7 @@ fn an_answer_in_the_inbox_is_acted_on(backend: Backend) {
     assert_eq!(answer(&desk, &gates[1], json!("cancel")).unwrap_err().code(), "already_answered");
     desk.at("2026-11-26T09:00:00Z");
     assert_eq!(cycle(&desk)["escalated"], json!(["Profile webpack"]));
-    // Refused, the question is gone and the item stays.
+    // After a refusal the question is closed and the item is unchanged.
     let input = json!({ "gateId": open_gates(&desk)[0]["id"], "decision": "refuse" });
     desk.call(&desk.operator(), "gate_answer", input);
     assert_eq!(
@@ -176,8 +178,8 @@ fn an_answer_in_the_inbox_is_acted_on(backend: Backend) {
     );
 }
 
-/// A question about a deadline is answered by what the lead does, too; what does not bear on it is not.
-fn what_the_lead_does_answers_the_question(backend: Backend) {
+/// The lead's action also answers a question about a deadline, if it concerns the deadline.
+fn the_leads_action_answers_the_question(backend: Backend) {
     let (desk, working, waiting) = late(backend, json!({ "overduePending": "keep" }));
     cycle(&desk);
     let lead = desk.lead();
@@ -191,8 +193,8 @@ fn what_the_lead_does_answers_the_question(backend: Backend) {
     assert_eq!(open_gates(&desk), [] as [Value; 0]);
 }
 
-/// M-65, Q-M3: each pillar is asked in its own chat, also about what it shares; and
-/// what is paused is not.
+/// M-65, Q-M3: each pillar is asked in its own chat, also about shared items; paused pillars are
+/// not asked.
 fn each_pillar_is_asked_to_plan(backend: Backend) {
     let desk = Desk::new(backend, json!({}));
     desk.create("Profile webpack", json!({ "relatedPillars": ["onboarding"] }));
@@ -220,7 +222,8 @@ fn each_pillar_is_asked_to_plan(backend: Backend) {
     assert_eq!(cycle(&desk)["ran"], true);
 }
 
-/// M-71, F-4: of many who find it due one runs it; it moves on, and a restart changes nothing.
+/// M-71, F-4: if many processes find a cycle due, one runs it. The next time is set, and a restart
+/// changes nothing.
 fn a_due_cycle_fires_once(backend: Backend) {
     let mut desk = Desk::new(backend, json!({}));
     let weekly = with(file(MISSION, json!({})), json!({ "cadence": "0 9 * * 1" }));
@@ -243,8 +246,8 @@ fn a_due_cycle_fires_once(backend: Backend) {
     assert_eq!(status["mission"]["lastCycleAt"], "2026-12-01T12:00:00.000000Z");
 }
 
-/// Q-M2: what was settled long ago leaves the usual lists, and is shown when it is asked for.
-fn what_is_long_settled_is_shown_on_request(backend: Backend) {
+/// Q-M2: an item settled long ago leaves the usual lists, and is shown on request.
+fn items_settled_long_ago_are_shown_on_request(backend: Backend) {
     let mut desk = Desk::new(backend, json!({}));
     let done = desk.started("done");
     desk.call(&desk.lead(), "mission_todo_complete", complete(&done, json!({})));
@@ -260,8 +263,9 @@ fn what_is_long_settled_is_shown_on_request(backend: Backend) {
     assert_eq!(list(json!({ "includeArchived": true, "status": "completed" })), ["done"]);
 }
 
-/// Q-M5: stale candidates are cancelled only where the mission says so; P-27: not while they rest.
-fn stale_candidates_go_where_the_mission_says(backend: Backend) {
+/// Q-M5: stale candidates are cancelled only if the mission says so; P-27: not while they are
+/// deferred.
+fn stale_candidates_follow_the_missions_setting(backend: Backend) {
     for (todo, cancelled) in
         [(json!({}), json!([])), (json!({ "autoCancelStaleBacklog": true }), json!(["old"]))]
     {
@@ -282,13 +286,13 @@ fn stale_candidates_go_where_the_mission_says(backend: Backend) {
 }
 
 on_every_store!(
-    what_is_late_is_escalated_once,
-    what_was_never_started_goes_where_the_mission_says,
-    a_reply_in_the_chat_is_acted_on,
-    an_answer_in_the_inbox_is_acted_on,
-    what_the_lead_does_answers_the_question,
+    a_late_item_is_escalated_once,
+    a_late_item_that_was_never_started_follows_the_missions_setting,
+    a_reply_in_the_chat_is_executed,
+    an_answer_in_the_inbox_is_executed,
+    the_leads_action_answers_the_question,
     each_pillar_is_asked_to_plan,
     a_due_cycle_fires_once,
-    what_is_long_settled_is_shown_on_request,
-    stale_candidates_go_where_the_mission_says,
+    items_settled_long_ago_are_shown_on_request,
+    stale_candidates_follow_the_missions_setting,
 );

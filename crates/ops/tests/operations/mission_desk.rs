@@ -1,4 +1,4 @@
-//! A mission for tests, with two pillars, and calls on it as each of those who have a part in it.
+//! A mission with two pillars for tests, and calls on it by each of its roles.
 
 use punchlist_core::{Role, Time};
 use punchlist_ops::{Envelope, Error};
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 pub(crate) const MISSION: &str = "developer-experience";
 pub(crate) const BUILD: &str = "build-performance";
 
-/// A mission with two pillars, and calls on it as each of those who have a part in it.
+/// A mission with two pillars, and calls on it by each of its roles.
 pub(crate) struct Desk {
     pub(crate) world: World,
-    /// The mission as its making answered.
+    /// The mission, as returned when it was created.
     pub(crate) mission: Value,
 }
 
@@ -27,7 +27,7 @@ impl Desk {
         self.world.envelope(Role::Operator)
     }
 
-    /// The lead of this mission, by a token that reaches no further.
+    /// The lead of this mission, with a token that reaches only this mission.
     pub(crate) fn lead(&self) -> Envelope {
         self.tied(Role::Lead, MISSION, None)
     }
@@ -50,7 +50,7 @@ impl Desk {
         self.world.call_in(who, name, input).unwrap_or_else(|e| panic!("{shown}: {e:?}"))
     }
 
-    /// The code of a refusal, which has changed nothing in the mission.
+    /// The error of a call, which must not have changed anything in the mission.
     pub(crate) fn refused(&self, who: &Envelope, name: &str, input: Value) -> Error {
         let before = self.todos();
         let shown = format!("{name} {input}");
@@ -62,7 +62,7 @@ impl Desk {
         }
     }
 
-    /// Every item, whole, the oldest first.
+    /// All items in full, oldest first.
     pub(crate) fn todos(&self) -> Vec<Value> {
         let input = json!({ "missionSlug": MISSION, "includeArchived": true, "limit": 1000 });
         let list = self.call(&self.operator(), "mission_todo_list", input);
@@ -73,7 +73,7 @@ impl Desk {
         self.todos().into_iter().find(|todo| todo["id"] == *id).unwrap()
     }
 
-    /// Creates an item as its owner does, with more fields; gives its id.
+    /// Creates an item as the pillar's owner, with more fields; returns its id.
     pub(crate) fn create(&self, title: &str, more: Value) -> Value {
         self.call(&self.owner(BUILD), "mission_todo_create", new(title, more))["todo"]["id"].clone()
     }
@@ -82,7 +82,7 @@ impl Desk {
         self.call(who, "mission_todo_update", update(id, action))
     }
 
-    /// One that is in progress.
+    /// Creates an item that is in progress.
     pub(crate) fn started(&self, title: &str) -> Value {
         let id = self.create(title, json!({}));
         self.update(&self.lead(), &id, "start");
@@ -93,13 +93,13 @@ impl Desk {
         self.call(&self.lead(), "mission_status", json!({ "mission": MISSION }))
     }
 
-    /// A day and a time of that day, from now on.
+    /// Sets the clock.
     pub(crate) fn at(&mut self, time: &str) {
         self.world.now = Time::parse(time).unwrap();
     }
 }
 
-/// The file of a mission with two pillars and two metrics, of which one collects itself.
+/// The file of a mission with two pillars and two metrics, one of which has a collector.
 pub(crate) fn file(slug: &str, todo: impl Into<Value>) -> Value {
     json!({
         "name": "Developer Experience", "slug": slug, "todo": todo.into(),

@@ -1,4 +1,4 @@
-//! The work on a mission's item: handed out, reported, reviewed; and the chats it stands in.
+//! Work on a mission's item: delegated, reported, reviewed; and the chats about it.
 
 use punchlist_core::Role;
 use punchlist_store::Options;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::mission_cycle::said;
 use crate::mission_desk::{BUILD, Desk, MISSION, complete, file, strings, with};
 
-/// Hands an item on and has a worker take it: the delegation and its epoch.
+/// Delegates an item and lets a worker take it: returns the delegation and its epoch.
 fn hand_on(desk: &Desk, id: &Value) -> (Value, Value) {
     let order = json!({ "type": "coder", "mission": "Do it.", "async": true, "todoId": id });
     let made = desk.call(&desk.lead(), "delegate", order)["delegationId"].clone();
@@ -32,7 +32,7 @@ fn queue(desk: &Desk) -> Vec<String> {
     strings(&desk.status()["reviewQueue"], "title")
 }
 
-/// F-2: to cancel what is in progress stops who works on it; what still comes is logged and ignored.
+/// F-2: cancelling an item in progress stops its worker; a later report is logged and ignored.
 fn cancelling_stops_the_work(backend: Backend) {
     let desk = Desk::new(backend, json!({}));
     for who in [desk.lead(), desk.owner(BUILD)] {
@@ -51,7 +51,7 @@ fn cancelling_stops_the_work(backend: Backend) {
         assert_eq!(last["data"]["delegationId"], work.0);
         assert_eq!((desk.todo(&id), said(&desk, todo_chat(&desk))), (before, chat));
     }
-    // By a person's answer it is the same.
+    // A person's answer has the same effect.
     let mut desk = Desk::new(backend, json!({}));
     let id = desk.create("late", json!({ "deadline": "2026-11-20" }));
     desk.update(&desk.lead(), &id, "start");
@@ -63,9 +63,9 @@ fn cancelling_stops_the_work(backend: Backend) {
     assert_eq!(report(&desk, &work, json!({ "result": "done!" })), Err("delegation_over"));
 }
 
-/// P-4, P-32, M-51: what waits for review is not work any more, for weeks and across restarts;
-/// returned, it is again, and what was said stands where it is worked on.
-fn what_waits_for_review_is_nobodys_work(backend: Backend) {
+/// P-4, P-32, M-51: an item that waits for review cannot be worked on, for weeks and across
+/// restarts. After a return it can, and the feedback is in the chat of the work.
+fn an_item_that_waits_for_review_cannot_be_worked_on(backend: Backend) {
     let mut desk = Desk::new(backend, json!({}));
     let id = desk.create("x", json!({ "deadline": "2026-11-20" }));
     desk.update(&desk.lead(), &id, "start");
@@ -80,7 +80,7 @@ fn what_waits_for_review_is_nobodys_work(backend: Backend) {
         desk.refused(&desk.owner(BUILD), "todo_claim", claim.clone()).code(),
         "already_claimed"
     );
-    // Weeks later, past its deadline: the person hears of it, who did the work does not.
+    // Weeks later, after the deadline: the person is asked, the worker is not.
     desk.at("2026-12-20T08:00:00Z");
     let before = said(&desk, todo_chat(&desk));
     let done = desk.call(&desk.lead(), "mission_cycle", json!({ "mission": MISSION }));
@@ -97,7 +97,7 @@ fn what_waits_for_review_is_nobodys_work(backend: Backend) {
     assert_eq!(desk.todo(&id)["outcome"], "done, really");
 }
 
-/// The order for an item: what it says of itself, then the words of `hand_on` (M-49).
+/// The order for an item: the item's text, then the message of `hand_on` (M-49).
 fn order(title: &str) -> String {
     format!(
         "Execute this task: {title}. Completion criteria: it is measured. Use the tools available \
@@ -105,9 +105,9 @@ fn order(title: &str) -> String {
     )
 }
 
-/// M-60, F-8: what came of the work stands in the chat, done or failed; a failure settles
+/// M-60, F-8: the result of the work is posted to the chat, done or failed; a failure settles
 /// nothing.
-fn reports_land_in_the_chat(backend: Backend) {
+fn reports_are_posted_to_the_chat(backend: Backend) {
     let desk = Desk::new(backend, json!({}));
     let id = desk.started("Profile the build");
     let work = hand_on(&desk, &id);
@@ -124,7 +124,7 @@ fn reports_land_in_the_chat(backend: Backend) {
         ]
     );
     assert_eq!((queue(&desk), &desk.todo(&id)["status"]), (vec![], &json!("in_progress")));
-    // Nobody works on it any more, and it says so.
+    // Nobody works on it any more, and its hold says so.
     let hold = &desk.todo(&id)["hold"];
     assert_eq!(
         (&hold["kind"], &hold["reason"]),
@@ -132,9 +132,9 @@ fn reports_land_in_the_chat(backend: Backend) {
     );
 }
 
-/// M-54, M-55, F-5: the chat only grows; a person reads it at any time, writes when nobody works
-/// there, and is read by the lead.
-fn a_chat_is_read_by_its_own_and_written_when_idle(backend: Backend) {
+/// M-54, M-55, F-5: a chat only grows. A person can read it at any time and write when nobody works
+/// there; the lead reads the message.
+fn a_chat_is_read_by_its_members_and_written_when_idle(backend: Backend) {
     let desk = Desk::new(backend, json!({}));
     desk.call(&desk.operator(), "mission_init", file("other", json!({})));
     let id = desk.started("x");
@@ -152,7 +152,7 @@ fn a_chat_is_read_by_its_own_and_written_when_idle(backend: Backend) {
     );
     let texts = said(&desk, todo_chat(&desk));
     assert_eq!(texts, [&order("x"), "Worker completed TODO “x”\n\ndone", "How far are you?"]);
-    // The next turn of the lead finds it there; agents write beside.
+    // The next turn of the lead finds it there; agents can write at the same time.
     let read =
         desk.call(&desk.lead(), "conversation_show", json!({ "conversationId": todo_chat(&desk) }));
     assert_eq!(strings(&read["messages"], "text"), texts);
@@ -183,8 +183,8 @@ fn a_chat_is_read_by_its_own_and_written_when_idle(backend: Backend) {
     assert_eq!(strings(&own["conversations"], "title"), ["Onboarding", "[TODOs] Onboarding"]);
 }
 
-/// P-24: where the mission asks for evidence, a claim without it is refused and says what is missing;
-/// what was given stays with the item.
+/// P-24: if the mission requires evidence, a claim without it is refused with what is missing; the
+/// evidence stays with the item.
 fn a_claim_carries_the_evidence_the_mission_asks_for(backend: Backend) {
     let desk = Desk::new(backend, json!({ "claimEvidence": ["commit", "test"] }));
     let owner = desk.owner(BUILD);
@@ -203,7 +203,7 @@ fn a_claim_carries_the_evidence_the_mission_asks_for(backend: Backend) {
     assert_eq!(completed["data"]["evidence"], json!(["commit:0123abcd", "test:build"]));
 }
 
-/// F-2: work that still waits in the queue is called off as well.
+/// F-2: work that is still queued is cancelled as well.
 fn work_that_nobody_holds_is_stopped_too(backend: Backend) {
     let desk = Desk::new(backend, json!({}));
     let id = desk.started("x");
@@ -214,9 +214,9 @@ fn work_that_nobody_holds_is_stopped_too(backend: Backend) {
     assert_eq!(left["delegation"], Value::Null);
 }
 
-/// F-2: who takes it at the very moment it is called off has it before or not at all; the log and
-/// the rows tell the same.
-fn taking_and_cancelling_at_once_agree(backend: Backend) {
+/// F-2: if a worker takes an item while it is being cancelled, it gets it before or not at all; the
+/// log and the rows agree.
+fn concurrent_take_and_cancel_agree(backend: Backend) {
     let desk = Desk::new(backend, json!({}));
     for _ in 0..12 {
         let id = desk.started("x");
@@ -237,10 +237,10 @@ fn taking_and_cancelling_at_once_agree(backend: Backend) {
     assert!(report.ok, "{report:?}");
 }
 
-on_every_lasting_store!(taking_and_cancelling_at_once_agree);
-/// M-81, M-85: the whole of an item: badges, deadline, who was asked, and what was said meanwhile;
-/// other work in the same chat is not among it.
-fn an_item_is_shown_whole(backend: Backend) {
+on_every_lasting_store!(concurrent_take_and_cancel_agree);
+/// M-81, M-85: an item in full: badges, deadline, delegations, and the messages in that time,
+/// without messages of other work in the same chat.
+fn an_item_is_shown_in_full(backend: Backend) {
     let mut desk = Desk::new(backend, json!({}));
     let id = desk.create("x", json!({ "deadline": "2026-11-20" }));
     desk.update(&desk.lead(), &id, "start");
@@ -268,11 +268,11 @@ fn an_item_is_shown_whole(backend: Backend) {
 }
 
 on_every_store!(
-    an_item_is_shown_whole,
+    an_item_is_shown_in_full,
     cancelling_stops_the_work,
-    what_waits_for_review_is_nobodys_work,
-    reports_land_in_the_chat,
-    a_chat_is_read_by_its_own_and_written_when_idle,
+    an_item_that_waits_for_review_cannot_be_worked_on,
+    reports_are_posted_to_the_chat,
+    a_chat_is_read_by_its_members_and_written_when_idle,
     a_claim_carries_the_evidence_the_mission_asks_for,
     work_that_nobody_holds_is_stopped_too,
 );

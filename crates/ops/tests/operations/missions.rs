@@ -14,8 +14,8 @@ fn small() -> Value {
     json!({ "activeTodoLimit": 2, "backlogTodoLimit": 1 })
 }
 
-/// M-4, M-7, M-8, M-9, M-14, M-26, M-27, D-3: where the mission has room, and no further; by lead and
-/// owner alike, and each answer tells how full it is.
+/// M-4, M-7, M-8, M-9, M-14, M-26, M-27, D-3: items are created while the mission has room, by lead
+/// and owner alike, and each answer says how full it is.
 fn items_are_created_within_the_limits(backend: Backend) {
     let desk = Desk::new(backend, small());
     let (lead, owner) = (desk.lead(), desk.owner(BUILD));
@@ -23,7 +23,7 @@ fn items_are_created_within_the_limits(backend: Backend) {
         |who: &Envelope, more: Value| desk.call(who, "mission_todo_create", new("x", more));
     let made = create(&owner, json!({}));
     assert_eq!((&made["todo"]["status"], &made["counts"]), (&json!("pending"), &counts(1, 0)));
-    // The limits are the mission's, whichever of its pillars asks.
+    // The limits apply to the whole mission, whichever pillar creates the item.
     let other = json!({ "pillarSlug": "onboarding" });
     assert_eq!(create(&lead, other.clone())["counts"], counts(2, 0));
     let spilled = create(&owner, json!({}));
@@ -65,7 +65,7 @@ fn counts_are_shown_for_each_pillar(backend: Backend) {
     );
 }
 
-/// M-12: twenty at once at the edge take the places there are, and not one more.
+/// M-12: of twenty concurrent creations at the limit, only as many succeed as there is room.
 fn twenty_at_once_never_exceed_the_limits(backend: Backend) {
     let desk = Desk::new(backend, json!({ "activeTodoLimit": 5, "backlogTodoLimit": 3 }));
     for _ in 0..3 {
@@ -91,7 +91,7 @@ fn twenty_at_once_never_exceed_the_limits(backend: Backend) {
     assert_eq!((count("pending"), count("backlog"), count("backlog_full")), (2, 3, 15));
     let status = desk.status();
     assert_eq!((&status["counts"]["active"], &status["counts"]["backlog"]), (&json!(5), &json!(3)));
-    // And twenty that want the same place up there.
+    // Now twenty concurrent promotions into one free place.
     desk.update(&desk.lead(), &desk.todos()[0]["id"], "cancel");
     let waiting: Vec<Value> =
         desk.todos().into_iter().filter(|t| t["status"] == "backlog").collect();
@@ -109,9 +109,9 @@ fn twenty_at_once_never_exceed_the_limits(backend: Backend) {
     assert_eq!((promoted, &desk.status()["counts"]["active"]), (1, &json!(5)));
 }
 
-/// M-21, M-22, M-36, D-7: every field is kept and given back, and neither priority nor agent changes
-/// the order; what makes an item hard to judge is said.
-fn an_item_keeps_what_it_was_given(backend: Backend) {
+/// M-21, M-22, M-36, D-7: every field is stored and returned, and neither priority nor agent
+/// changes the order. Missing fields that make an item hard to judge are reported.
+fn an_item_keeps_all_its_fields(backend: Backend) {
     let desk = Desk::new(backend, json!({}));
     let owner = desk.owner(BUILD);
     desk.create("first", json!({ "priority": "low" }));
@@ -158,8 +158,8 @@ fn an_item_keeps_what_it_was_given(backend: Backend) {
     }
 }
 
-/// M-23, M-37, M-38, M-41: what does not fit is refused with what does.
-fn bad_input_is_refused_and_says_what_fits(backend: Backend) {
+/// M-23, M-37, M-38, M-41: bad input is refused with the valid values.
+fn bad_input_is_refused_with_the_valid_values(backend: Backend) {
     let desk = Desk::new(backend, json!({}));
     let lead = desk.lead();
     let id = desk.started("x");
@@ -218,8 +218,8 @@ fn bad_input_is_refused_and_says_what_fits(backend: Backend) {
     }
 }
 
-/// M-24, M-28, M-29, M-30, M-31, M-32, M-33, M-34, M-42: every action from every status; what is not
-/// in the table is refused and says where the item stands and where it should.
+/// M-24, M-28, M-29, M-30, M-31, M-32, M-33, M-34, M-42: every action from every status. An action
+/// that is not in the table is refused with the item's status and the allowed one.
 fn every_action_from_every_status(backend: Backend) {
     let desk = Desk::new(backend, json!({}));
     let lead = desk.lead();
@@ -280,7 +280,7 @@ fn every_action_from_every_status(backend: Backend) {
             let started = if action == "start" { &now } else { &before["startedAt"] };
             let completed = if action == "complete" { &now } else { &Value::Null };
             assert_eq!((&after["startedAt"], &after["completedAt"]), (started, completed));
-            // So that the next one finds room.
+            // Make room for the next one.
             if !["completed", "cancelled"].contains(to) {
                 desk.update(&lead, &id, "cancel");
             }
@@ -293,8 +293,8 @@ fn every_action_from_every_status(backend: Backend) {
     }
 }
 
-/// M-25, M-44, M-46: one call, one summary; what cannot be measured is only warned of.
-fn a_completion_tells_what_came_of_it(backend: Backend) {
+/// M-25, M-44, M-46: one call, one summary; a metric that cannot be measured is only a warning.
+fn a_completion_reports_its_effects(backend: Backend) {
     let mut desk = Desk::new(backend, json!({}));
     let id = desk.started("Profile the build");
     desk.at("2026-11-16T10:00:00Z");
@@ -326,7 +326,7 @@ fn a_completion_tells_what_came_of_it(backend: Backend) {
     assert_eq!(todo["cancelReason"], "because of it");
 }
 
-/// M-48: the reason of every action stands in the record, word by word.
+/// M-48: the reason of every action is in the log, word for word.
 fn every_reason_is_kept(backend: Backend) {
     let desk = Desk::new(backend, json!({}));
     let lead = desk.lead();
@@ -353,8 +353,8 @@ fn every_reason_is_kept(backend: Backend) {
     assert_eq!(told, expected);
 }
 
-/// Q-M4: a template fills what was left empty; what was said stands.
-fn a_template_fills_what_is_empty(backend: Backend) {
+/// Q-M4: a template fills empty fields and does not change others.
+fn a_template_fills_empty_fields(backend: Backend) {
     let own = json!({ "name": "cleanup", "description": "Ours.", "justification": "It rots." });
     let desk = Desk::new(backend, json!({ "templates": [own] }));
     let create = |more: Value| {
@@ -391,8 +391,8 @@ fn a_deadline_is_extended_and_a_priority_changed(backend: Backend) {
     }
 }
 
-/// M-53: the same file again is no second mission, and no second chat.
-fn a_mission_is_made_once(backend: Backend) {
+/// M-53: the same file again creates no second mission and no second chat.
+fn a_mission_is_created_once(backend: Backend) {
     let desk = Desk::new(backend, json!({}));
     let operator = desk.operator();
     let again = desk.call(&operator, "mission_init", file(MISSION, json!({})));
@@ -413,7 +413,7 @@ fn a_mission_is_made_once(backend: Backend) {
     ] {
         assert_eq!(about["metadata"][field], *value, "{field}");
     }
-    // A limit below what is there touches nothing (M-13).
+    // A limit below the current number of items changes nothing (M-13).
     desk.create("a", json!({}));
     desk.create("b", json!({}));
     let lowered = json!({ "activeTodoLimit": 1, "backlogTodoLimit": 0 });
@@ -427,12 +427,12 @@ on_every_store!(
     items_are_created_within_the_limits,
     counts_are_shown_for_each_pillar,
     twenty_at_once_never_exceed_the_limits,
-    an_item_keeps_what_it_was_given,
-    bad_input_is_refused_and_says_what_fits,
+    an_item_keeps_all_its_fields,
+    bad_input_is_refused_with_the_valid_values,
     every_action_from_every_status,
-    a_completion_tells_what_came_of_it,
+    a_completion_reports_its_effects,
     every_reason_is_kept,
-    a_template_fills_what_is_empty,
+    a_template_fills_empty_fields,
     a_deadline_is_extended_and_a_priority_changed,
-    a_mission_is_made_once,
+    a_mission_is_created_once,
 );

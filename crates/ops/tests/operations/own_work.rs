@@ -1,7 +1,7 @@
-//! Work that is judged or taken by the wrong party: marked, or refused.
+//! Work that the wrong agent judges or takes: marked or refused.
 
-use punchlist_core::{AgentPath, Role};
-use punchlist_ops::Envelope;
+use punchlist_core::{AgentPath, Role, TokenId};
+use punchlist_ops::{Envelope, Proof};
 use punchlist_testkit::{Backend, World, on_every_store};
 use serde_json::{Value, json};
 
@@ -12,8 +12,8 @@ fn agent(world: &World, role: Role, path: &str) -> Envelope {
     envelope
 }
 
-/// A root that accepts its own claim on a plan is marked in the log, the item and the audit;
-/// somebody else's acceptance is not.
+/// A root that accepts its own claim on a plan is marked in the log, the item and the audit; an
+/// acceptance by another agent is not.
 fn a_self_accepted_claim_is_marked(backend: Backend) {
     let world = World::new(backend);
     let ids = world.plan(&["mine", "yours"]);
@@ -37,8 +37,49 @@ fn a_self_accepted_claim_is_marked(backend: Backend) {
     assert_eq!(audit["counts"]["selfAccepted"], 1, "{audit}");
 }
 
-/// No agent accepts a claim on an issue, its own least of all; what the operator does itself is
-/// accepted at once.
+/// Issue 15: an agent that claims under the name of its own subagent, or with the same token, and
+/// then accepts has accepted its own claim. Two tokens of the operator's are two parties.
+fn a_claim_through_ones_own_subagent_is_marked(backend: Backend) {
+    let world = World::new(backend);
+    let tokens = [
+        TokenId::parse("01JCQ0000000000000000000AA"),
+        TokenId::parse("01JCQ0000000000000000000AB"),
+    ];
+    let by = |role: Role, path: &str, token: Option<usize>| {
+        let mut envelope = agent(&world, role, path);
+        let token = token.map(|at| tokens[at].unwrap());
+        envelope.proof = token.map_or(Proof::Nothing, Proof::Token);
+        envelope
+    };
+    let (root, worker, x) = (Role::Root, Role::Worker, "primary.subagents.x");
+    let table = [
+        ("below", (worker, x, None), (root, "primary", None), json!(true)),
+        ("below, one token", (worker, x, Some(0)), (root, "primary", Some(0)), json!(true)),
+        ("below, two tokens", (worker, x, Some(1)), (root, "primary", Some(0)), Value::Null),
+        ("beside, one token", (root, "other", Some(0)), (root, "primary", Some(0)), json!(true)),
+        ("beside", (root, "other", None), (root, "primary", None), Value::Null),
+        ("above", (root, "primary", None), (root, "primary.lead", None), Value::Null),
+    ];
+    let titles: Vec<&str> = table.iter().map(|row| row.0).collect();
+    let ids = world.plan(&titles);
+    world.call("agent_register", json!({ "agent": x })).unwrap();
+    for ((title, claimer, accepter, marked), id) in table.into_iter().zip(&ids) {
+        if claimer.0 == worker {
+            world.call("task_assign", json!({ "taskId": id, "agent": x })).unwrap();
+        }
+        let (claimer, accepter) =
+            (by(claimer.0, claimer.1, claimer.2), by(accepter.0, accepter.1, accepter.2));
+        let claim = json!({ "todoId": id, "outcome": "done", "evidence": ["note:see"] });
+        world.call_in(&claimer, "todo_claim", claim).unwrap();
+        let accepted = world.call_in(&accepter, "todo_accept", json!({ "todoId": id })).unwrap();
+        assert_eq!(accepted["todo"]["selfAccepted"], marked, "{title}: {accepted}");
+    }
+    let audit = world.call("audit_closes", json!({})).unwrap();
+    assert_eq!(audit["counts"]["selfAccepted"], 3, "{audit}");
+}
+
+/// No agent can accept a claim on an issue, least of all its own; the operator's own completions
+/// are accepted at once.
 fn no_agent_accepts_on_an_issue(backend: Backend) {
     let world = World::new(backend);
     let new = json!({ "title": "Log in fails", "criteria": ["A test covers it"] });
@@ -62,9 +103,9 @@ fn no_agent_accepts_on_an_issue(backend: Backend) {
     assert!(shown["criteria"][0]["acceptedAt"].is_string(), "{shown}");
 }
 
-/// P-3: what another agent was assigned, or has open tasks below it, is not taken; what a worker
-/// took and left comes back with its lease, and with its release.
-fn a_task_of_another_is_not_taken(backend: Backend) {
+/// P-3: a task that is assigned to another agent, or has open tasks below it, cannot be taken. A
+/// task that a worker took is free again after its lease expires or is released.
+fn a_task_of_another_agent_cannot_be_taken(backend: Backend) {
     let world = World::new(backend);
     let ids = world.plan(&["assigned", "free"]);
     for path in ["a.subagents.w", "b.subagents.w"] {
@@ -81,7 +122,7 @@ fn a_task_of_another_is_not_taken(backend: Backend) {
     assert_eq!(refused.code(), "assigned_to_another");
     assert_eq!(refused.to_json()["error"]["agent"], "a.subagents.w");
     take(&a, &ids[0]).unwrap();
-    // Taking assigns, and giving back ends that.
+    // Taking assigns the task, and releasing ends the assignment.
     let taken = take(&b, &ids[1]).unwrap();
     assert_eq!(take(&a, &ids[1]).unwrap_err().code(), "already_taken");
     let release = json!({ "todoId": ids[1], "epoch": taken["epoch"] });
@@ -93,8 +134,8 @@ fn a_task_of_another_is_not_taken(backend: Backend) {
     assert_eq!(take(&b, &ids[1]).unwrap_err().code(), "open_children");
 }
 
-/// What was written under a set clock is found by the real one, and marked.
-fn a_set_clock_hides_nothing(backend: Backend) {
+/// Events recorded with an overridden clock are found by their real time, and marked.
+fn an_overridden_clock_hides_nothing(backend: Backend) {
     let mut world = World::new(backend);
     let id = world.plan(&["done long ago"])[0].clone();
     world.now = punchlist_core::Time::parse("2020-01-01T00:00:00Z").unwrap();
@@ -109,7 +150,8 @@ fn a_set_clock_hides_nothing(backend: Backend) {
 
 on_every_store!(
     a_self_accepted_claim_is_marked,
+    a_claim_through_ones_own_subagent_is_marked,
     no_agent_accepts_on_an_issue,
-    a_task_of_another_is_not_taken,
-    a_set_clock_hides_nothing,
+    a_task_of_another_agent_cannot_be_taken,
+    an_overridden_clock_hides_nothing,
 );

@@ -1,5 +1,5 @@
-//! Permission to call an outside tool: asked for one call, given once or always, refused, and taken
-//! back.
+//! Permission to call an outside tool: asked for one call, given once or always, refused, and
+//! revoked.
 
 use punchlist_core::{AgentPath, Role};
 use punchlist_ops::{Envelope, Error};
@@ -42,8 +42,8 @@ fn open_gates(world: &World) -> Vec<Value> {
     found
 }
 
-/// One gate for each call, shown with all that is needed to judge it, the same question when
-/// asked again, and answered once.
+/// One gate per call, with everything needed to judge it; asking again returns the same gate, and
+/// it is answered once.
 fn a_call_is_asked_about_once(backend: Backend) {
     let world = World::new(backend);
     let asked = ask(&world, question("c1"));
@@ -58,7 +58,8 @@ fn a_call_is_asked_about_once(backend: Backend) {
     assert_eq!(said["gate"]["response"], json!({ "allow": "once" }), "kept in one form");
     let allowed = ask(&world, question("c1"));
     assert_eq!((&allowed["permission"], &allowed["standing"]), (&json!("allowed"), &json!(false)));
-    // Once is once: the next call is asked about, and so is this one with another input.
+    // Once means once: the next call needs a new permission, and so does this one with another
+    // input.
     assert_eq!(ask(&world, question("c2"))["permission"], "open");
     let mut other = question("c1");
     other["input"]["to"] = json!("production");
@@ -80,8 +81,8 @@ fn a_refusal_is_for_that_call(backend: Backend) {
     assert_eq!(ask(&world, question("c2"))["permission"], "open");
 }
 
-/// Always is for this project, this agent, this tool, and the tool as it was.
-fn what_is_given_always_stands(backend: Backend) {
+/// Always applies to this project, this agent, this tool, and the tool's definition at that time.
+fn a_permission_given_always_applies_to_later_calls(backend: Backend) {
     let world = World::new(backend);
     let first = ask(&world, question("c1"));
     let waiting = ask(&world, question("c2"));
@@ -133,7 +134,7 @@ fn what_is_taken_back_is_asked_about_again(backend: Backend) {
     assert_eq!(refused.code(), "no_permission");
 }
 
-/// P-21: no agent answers, gives or takes a permission, and the try stays visible.
+/// P-21: no agent can answer, give or revoke a permission, and the attempt is logged.
 fn no_agent_permits_itself(backend: Backend) {
     let world = World::new(backend);
     let gate = ask(&world, question("c1"))["gateId"].clone();
@@ -153,7 +154,7 @@ fn no_agent_permits_itself(backend: Backend) {
         let refused = world.call_in(&world.envelope(role), "permission_ask", question("c1"));
         assert_eq!(refused.unwrap_err().code(), "not_permitted", "{role}");
     }
-    // A root asks for itself and those below it, and for nobody else.
+    // A root may ask for itself and its subagents, and for no other agent.
     let root = world.envelope(Role::Root);
     let refused = world.call_in(&root, "permission_ask", question("c1")).unwrap_err();
     assert_eq!(refused.code(), "not_permitted");
@@ -184,7 +185,7 @@ fn a_wrong_answer_changes_nothing(backend: Backend) {
     assert!(shown.len() < 5_000 && shown.ends_with("(20011 bytes in all)"), "{shown}");
 }
 
-/// The gate is the session's: it pauses it, and the answer lets it go on.
+/// The gate belongs to the session: it pauses the session, and the answer resumes it.
 fn the_session_waits(backend: Backend) {
     let world = World::new(backend);
     world.call("session_start", json!({ "externalId": "s" })).unwrap();
@@ -200,8 +201,8 @@ fn the_session_waits(backend: Backend) {
     assert_eq!(state(), "active");
 }
 
-/// Many ask the same at the same moment; one question comes of it.
-fn many_who_ask_at_once_ask_one_question(backend: Backend) {
+/// Concurrent requests for the same call create one gate.
+fn concurrent_requests_create_one_gate(backend: Backend) {
     let world = World::new(backend);
     ask(&world, question("c0"));
     let gates: Vec<Value> = std::thread::scope(|scope| {
@@ -213,8 +214,8 @@ fn many_who_ask_at_once_ask_one_question(backend: Backend) {
     assert_eq!(open_gates(&world).len(), 2);
 }
 
-/// What stands behind others is found however many there are.
-fn a_list_goes_on_where_it_ended(backend: Backend) {
+/// An entry is found however many other gates come before it.
+fn a_list_continues_at_its_cursor(backend: Backend) {
     let world = World::new(backend);
     for n in 0..6 {
         let mut input = question("c");
@@ -239,11 +240,11 @@ fn a_list_goes_on_where_it_ended(backend: Backend) {
 on_every_store!(
     a_call_is_asked_about_once,
     a_refusal_is_for_that_call,
-    what_is_given_always_stands,
+    a_permission_given_always_applies_to_later_calls,
     what_is_taken_back_is_asked_about_again,
     no_agent_permits_itself,
     a_wrong_answer_changes_nothing,
     the_session_waits,
-    a_list_goes_on_where_it_ended,
+    a_list_continues_at_its_cursor,
 );
-on_every_lasting_store!(many_who_ask_at_once_ask_one_question);
+on_every_lasting_store!(concurrent_requests_create_one_gate);

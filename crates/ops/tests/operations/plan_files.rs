@@ -1,5 +1,4 @@
-//! Plan files that cannot be taken, and work for agents nobody knows: a clear error each, and
-//! nothing half-done.
+//! Invalid plan files and unknown agents: each gives a clear error, and nothing is half done.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +12,7 @@ use serde_json::{Value, json};
 
 const FILE: &str = "plan.md";
 
-/// Somebody in this folder, which git keeps.
+/// A caller in this folder, which is a git repository.
 fn stands_in(world: &World, folder: &Path) -> Envelope {
     fs::create_dir_all(folder.join(".git")).unwrap();
     let mut envelope = world.envelope(Role::Root);
@@ -33,9 +32,9 @@ fn lines(count: usize) -> String {
     (0..count).map(line).collect()
 }
 
-/// Each is refused before anything is written, with what is wrong and where; by the operation and
-/// by the tool alike.
-fn a_file_that_is_no_plan_changes_nothing(backend: Backend) {
+/// Each file is refused before anything is written, with the problem and its position; by the
+/// operation and by the tool alike.
+fn an_invalid_plan_file_changes_nothing(backend: Backend) {
     let world = World::new(backend);
     let folder = tempfile::tempdir().unwrap();
     let me = stands_in(&world, folder.path());
@@ -65,7 +64,8 @@ fn a_file_that_is_no_plan_changes_nothing(backend: Backend) {
     assert_eq!(world.log(0).len(), 0, "not even a list was opened");
 }
 
-/// A path leads out of the project by its words or by a link; what is gone, or no file, is said.
+/// A path can lead outside the project by its parts or by a link; a missing file or a non-file is
+/// an error.
 fn a_path_out_of_the_project_is_refused(backend: Backend) {
     let world = World::new(backend);
     let both = tempfile::tempdir().unwrap();
@@ -85,7 +85,7 @@ fn a_path_out_of_the_project_is_refused(backend: Backend) {
         (&absolute, outside, "outside"),
         ("link.md", outside, "outside"),
         ("folder/plan.md", outside, "outside"),
-        // What cannot be read is a fault of the file and not of the request.
+        // An unreadable file is an I/O error, not a malformed request.
         ("dangling.md", unread, "cannot read"),
         ("vanished.md", unread, "cannot read"),
         ("docs", outside, "not a regular file"),
@@ -96,7 +96,7 @@ fn a_path_out_of_the_project_is_refused(backend: Backend) {
         assert!(!error.to_string().contains("Secret"), "{error}");
     }
     assert_eq!(world.log(0).len(), 0);
-    // A link that stays inside is as good as the file, and a worker learns nothing of either.
+    // A link that stays inside is as good as the file; a worker learns nothing about either.
     fs::write(inside.join("docs/real.md"), "# Real\n- [ ] a\n").unwrap();
     std::os::unix::fs::symlink("docs/real.md", inside.join("near.md")).unwrap();
     assert_eq!(import(&world, &me, "near.md").unwrap()["tasks"][0]["content"], "Real");
@@ -106,8 +106,8 @@ fn a_path_out_of_the_project_is_refused(backend: Backend) {
     assert_eq!(world.call_in(&worker, "plan", tool).unwrap_err().code(), "not_permitted");
 }
 
-/// As deep and as long as a plan may be, it is taken.
-fn a_plan_at_its_limits_is_taken(backend: Backend) {
+/// A plan of the greatest depth and length is accepted.
+fn a_plan_at_its_limits_is_accepted(backend: Backend) {
     let world = World::new(backend);
     let folder = tempfile::tempdir().unwrap();
     let me = stands_in(&world, folder.path());
@@ -121,8 +121,8 @@ fn a_plan_at_its_limits_is_taken(backend: Backend) {
     assert_eq!(import(&world, &me, "long.md").unwrap()["changes"]["added"], 201);
 }
 
-/// Work is handed to an agent that is registered or configured, or to the caller itself; a slip of
-/// the pen hands it to nobody.
+/// Work can be assigned to a registered or configured agent, or to the caller itself; a misspelt
+/// name is refused.
 fn work_for_an_unknown_agent_is_refused(backend: Backend) {
     let world = World::new(backend);
     let task = world.plan(&["a"])[0].clone();
@@ -147,8 +147,8 @@ fn work_for_an_unknown_agent_is_refused(backend: Backend) {
 }
 
 on_every_store!(
-    a_file_that_is_no_plan_changes_nothing,
+    an_invalid_plan_file_changes_nothing,
     a_path_out_of_the_project_is_refused,
-    a_plan_at_its_limits_is_taken,
+    a_plan_at_its_limits_is_accepted,
     work_for_an_unknown_agent_is_refused,
 );

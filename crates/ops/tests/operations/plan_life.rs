@@ -1,4 +1,4 @@
-//! The life of a plan: put away, brought back, purged; and what is left of it.
+//! The life of a plan: archived, restored, purged; and what remains of it.
 
 use punchlist_core::Role;
 use punchlist_ops::Error;
@@ -20,21 +20,21 @@ fn purge(world: &World, input: Value) -> Result<Value, Error> {
     world.call_in(&world.envelope(Role::Operator), "plan_purge", input)
 }
 
-/// The number of the tasks in the seed's own view.
+/// The number of tasks in the seed's own view.
 fn in_view(world: &World) -> i64 {
     let count = punchlist_store::sql!("SELECT count(*) FROM tasks");
     let rows = world.ops.store().unwrap().read(|tx| tx.first(count, &[], |row| row.int(0)));
     rows.map_err(|error: punchlist_store::Error| error.to_string()).unwrap().unwrap()
 }
 
-/// What is said to be wrong with the store; one in memory cannot be looked over.
+/// The problems that the doctor finds; a store in memory cannot be examined.
 fn sick(world: &World) -> Vec<String> {
     let bad = world.ops.examine().checks.into_iter().filter(|check| !check.ok);
     bad.map(|check| format!("{}: {}", check.name, check.detail)).collect()
 }
 
-/// Q-O1: an archived plan leaves every list, and is shown to whoever asks for it.
-fn an_archived_plan_is_out_of_view(backend: Backend) {
+/// Q-O1: an archived plan leaves every list, and is shown on request.
+fn an_archived_plan_is_shown_only_on_request(backend: Backend) {
     let world = World::new(backend);
     let made = import(&world);
     let task = made["tasks"][0]["children"][0]["id"].clone();
@@ -63,7 +63,7 @@ fn an_archived_plan_is_out_of_view(backend: Backend) {
     assert_eq!(archived["tasks"], shown["tasks"]);
     let told = world.call("plan_render", asked).unwrap();
     assert!(told["text"].as_str().unwrap().starts_with("## Current Tasks"), "{told}");
-    // Nothing is done to its tasks, whoever still works on one.
+    // Its tasks cannot be changed, even by an agent that still works on one.
     for (operation, input) in [
         ("task_complete", json!({ "taskId": task })),
         ("task_add", json!({ "parentId": task, "content": "more" })),
@@ -80,8 +80,8 @@ fn an_archived_plan_is_out_of_view(backend: Backend) {
     assert_eq!(sick(&world), [""; 0]);
 }
 
-/// Importing the file brings the plan back as it was: the same rows, the same states.
-fn an_import_brings_an_archived_plan_back(backend: Backend) {
+/// Importing the file restores the plan as it was: the same rows, the same states.
+fn an_import_restores_an_archived_plan(backend: Backend) {
     let world = World::new(backend);
     let made = import(&world);
     let task = made["tasks"][0]["children"][0]["id"].clone();
@@ -96,7 +96,7 @@ fn an_import_brings_an_archived_plan_back(backend: Backend) {
     assert_eq!(sick(&world), [""; 0]);
 }
 
-/// Q-O1: finishing says how many tasks are open, and asks once.
+/// Q-O1: finishing reports how many tasks are open, and needs one confirmation.
 fn a_plan_with_open_tasks_is_finished_only_when_confirmed(backend: Backend) {
     let world = World::new(backend);
     import(&world);
@@ -112,8 +112,8 @@ fn a_plan_with_open_tasks_is_finished_only_when_confirmed(backend: Backend) {
     assert_eq!(error.meaning().exit, 4);
 }
 
-/// Q-O1, Q-O2: a purge takes the rows, when confirmed, and leaves the log; no number comes twice.
-fn a_purge_takes_the_rows_and_leaves_the_log(backend: Backend) {
+/// Q-O1, Q-O2: a confirmed purge deletes the rows and keeps the log; no number is reused.
+fn a_purge_deletes_the_rows_and_keeps_the_log(backend: Backend) {
     let mut world = World::new(backend);
     let made = import(&world);
     let task = made["tasks"][0]["children"][1].clone();
@@ -125,7 +125,7 @@ fn a_purge_takes_the_rows_and_leaves_the_log(backend: Backend) {
     named(&world, "plan_archive").unwrap();
     let before = world.log(11);
     assert_eq!(before.len(), 11);
-    // Too young, or not sure: nothing goes.
+    // Too recent or not confirmed: nothing is deleted.
     let week = |sure: bool| json!({ "archivedOlderThan": "7d", "confirm": sure });
     assert_eq!(purge(&world, week(true)).unwrap(), json!({ "plans": [], "tasks": 0 }));
     world.now = world.now.plus_seconds(8 * 86_400);
@@ -141,7 +141,7 @@ fn a_purge_takes_the_rows_and_leaves_the_log(backend: Backend) {
     let asked = json!({ "planFile": FILE, "includeArchived": true });
     let kept = world.call("plan_tree", asked.clone()).unwrap();
     assert_eq!(kept["tasks"].as_array().unwrap().len(), 1);
-    // Now.
+    // Now it is confirmed and old enough.
     let gone = purge(&world, week(true)).unwrap();
     assert_eq!((&gone["tasks"], &gone["plans"][0]["planFile"]), (&json!(3), &json!(FILE)));
     assert_eq!(purge(&world, week(true)).unwrap(), json!({ "plans": [], "tasks": 0 }));
@@ -154,15 +154,15 @@ fn a_purge_takes_the_rows_and_leaves_the_log(backend: Backend) {
     assert_eq!(sick(&world), [""; 0], "the log goes on from there");
     let seen = json!({ "planFile": "other.md" });
     assert_eq!(world.call("plan_tree", seen).unwrap()["tasks"][0]["content"], "Other");
-    // A new plan of the same file, with numbers of its own.
+    // A new plan with the same file gets new numbers.
     let again = import(&world);
     assert_eq!(again["changes"]["added"], 3);
     assert!(again["tasks"][0]["seq"].as_i64().unwrap() > last, "{again}");
     assert_eq!(sick(&world), [""; 0]);
 }
 
-/// No number comes twice, even if the highest of all was purged.
-fn a_purged_number_does_not_come_again(backend: Backend) {
+/// No number is reused, even if the highest one was purged.
+fn a_purged_number_is_not_reused(backend: Backend) {
     let world = World::new(backend);
     let made = import(&world);
     let last = made["tasks"][0]["children"][1]["seq"].as_i64().unwrap();
@@ -171,9 +171,9 @@ fn a_purged_number_does_not_come_again(backend: Backend) {
     assert_eq!(import(&world)["tasks"][0]["seq"], last + 1);
 }
 
-/// O-19: a circle by hand is named by the doctor; nothing loops or falls over, nothing is hidden,
-/// and the plan's own file sets it right.
-fn a_circle_by_hand_is_named_and_holds_nobody(backend: Backend) {
+/// O-19: the doctor names a cycle that was made by hand. Nothing loops, crashes or is hidden, and
+/// importing the plan's file repairs it.
+fn a_cycle_made_by_hand_is_reported_and_blocks_nothing(backend: Backend) {
     let world = World::new(backend);
     let deep = "# Auth\n- [ ] a\n  - [ ] b\n    - [ ] c\n- [ ] d\n";
     let import = || world.call("plan_import", json!({ "planFile": FILE, "markdown": deep }));
@@ -214,12 +214,12 @@ fn a_circle_by_hand_is_named_and_holds_nobody(backend: Backend) {
     assert_eq!(named(&world, "plan_tree").unwrap()["tasks"][0]["children"][0]["id"], json!(a));
 }
 
-on_every_lasting_store!(a_circle_by_hand_is_named_and_holds_nobody);
+on_every_lasting_store!(a_cycle_made_by_hand_is_reported_and_blocks_nothing);
 
 on_every_store!(
-    an_archived_plan_is_out_of_view,
-    an_import_brings_an_archived_plan_back,
+    an_archived_plan_is_shown_only_on_request,
+    an_import_restores_an_archived_plan,
     a_plan_with_open_tasks_is_finished_only_when_confirmed,
-    a_purge_takes_the_rows_and_leaves_the_log,
-    a_purged_number_does_not_come_again,
+    a_purge_deletes_the_rows_and_keeps_the_log,
+    a_purged_number_is_not_reused,
 );

@@ -1,5 +1,5 @@
-//! Where the work stands is looked up by key; here it is held against the whole tree, after
-//! whatever may happen to a plan, and the keys against the log.
+//! The current task is looked up by key. These tests compare it with the one computed from the
+//! whole tree after random changes, and compare the keys with the log.
 
 use punchlist_core::{AgentPath, Role};
 use punchlist_store::care::examine;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 const FILE: &str = "docs/plans/auth.md";
 
-/// Numbers that look drawn by lot and are the same each time.
+/// Reproducible pseudo-random numbers.
 struct Lot(u64);
 
 impl Lot {
@@ -37,7 +37,7 @@ fn tree(world: &World) -> Value {
     world.call("plan_tree", json!({ "planFile": FILE })).unwrap()
 }
 
-/// A file with some of these tasks, in some order and nesting.
+/// A file with a random selection of these tasks, in random order and nesting.
 fn file(lot: &mut Lot) -> String {
     let mut names: Vec<usize> = (0..25).collect();
     let mut text = "# Plan\n".to_owned();
@@ -51,7 +51,7 @@ fn file(lot: &mut Lot) -> String {
     text
 }
 
-/// Some act on some task; what the rules refuse changes nothing.
+/// A random action on a random task; a refused one changes nothing.
 fn act(world: &World, lot: &mut Lot) {
     let tasks = flat(&tree(world));
     let task = &tasks[lot.below(tasks.len())]["id"];
@@ -74,8 +74,8 @@ fn act(world: &World, lot: &mut Lot) {
     drop(world.call(name, input));
 }
 
-/// D-12, D-13: looked up or worked out from the whole tree, the current task is the same.
-fn the_place_looked_up_is_the_one_of_the_whole_tree(backend: Backend) {
+/// D-12, D-13: looked up or computed from the whole tree, the current task is the same.
+fn the_looked_up_current_task_matches_the_whole_tree(backend: Backend) {
     for seed in 0..6 {
         let (world, mut lot) = (World::new(backend), Lot(seed));
         for _ in 0..4 {
@@ -104,7 +104,7 @@ fn the_place_looked_up_is_the_one_of_the_whole_tree(backend: Backend) {
             assert!(report.ok, "{seed}: {report:?}");
         };
         sound();
-        // A store from before there were keys gets the same ones.
+        // A store from before the keys existed gets the same ones.
         let store = world.ops.store().unwrap();
         let forget = sql!("UPDATE todos SET tree_key = NULL");
         assert!(store.write(|tx| tx.execute(forget, &[])).unwrap() > 0);
@@ -113,8 +113,8 @@ fn the_place_looked_up_is_the_one_of_the_whole_tree(backend: Backend) {
     }
 }
 
-/// One predicate for both: where the current task can be worked on and somebody has it, that agent
-/// is handed the very task.
+/// If the current task can be worked on and is assigned, `todo_next` gives that agent exactly this
+/// task.
 fn the_one_who_has_it_is_handed_it(world: &World, whole: &Value, current: &Value) {
     let Some(agent) = current["agent"].as_str() else { return };
     let mut me = world.envelope(Role::Root);
@@ -132,27 +132,27 @@ fn the_one_who_has_it_is_handed_it(world: &World, whole: &Value, current: &Value
     let store = world.ops.store().unwrap();
     store.write(|tx| tx.execute(sql!("DELETE FROM leases"), &[])).unwrap();
     if next["todo"]["id"] != current["id"] && next["todo"]["id"].is_string() {
-        // Taking it has assigned it; that is taken back, for the sake of the next look.
+        // Taking it assigned it, so release it before the next comparison.
         world.call("task_release", json!({ "taskId": next["todo"]["id"] })).unwrap();
     }
 }
 
-/// What the migration gives its column with.
+/// The statement by which the migration fills its column.
 fn fill() -> Sql {
     let step = MIGRATIONS.iter().find(|step| step.sqlite.contains("tree_key")).unwrap();
     let last = |text: &'static str| &text[text.find("WITH RECURSIVE").unwrap()..];
     Sql { sqlite: last(step.sqlite), postgres: last(step.postgres) }
 }
 
-/// How many tasks there are, in view or not.
+/// The number of tasks, visible or not.
 fn tasks_in(store: &Store) -> u64 {
     let count = sql!("SELECT count(*) FROM todos");
     let count = store.read(|tx| tx.first(count, &[], |row| row.int(0))).unwrap();
     count.unwrap().unsigned_abs()
 }
 
-/// What comes next is the first free leaf as the plan is read, not as its positions count.
-fn tasks_are_handed_out_as_the_plan_is_read(backend: Backend) {
+/// The next task is the first free leaf in reading order, not in position order.
+fn tasks_are_taken_in_reading_order(backend: Backend) {
     let world = World::new(backend);
     let text =
         "# Plan\n- [ ] a\n  - [ ] a1\n  - [ ] a2\n- [ ] b\n  - [ ] b1\n    - [ ] b11\n- [ ] c\n";
@@ -172,8 +172,8 @@ fn tasks_are_handed_out_as_the_plan_is_read(backend: Backend) {
     assert_eq!(taken, [json!("a1"), json!("a2"), json!("b11"), json!("c"), json!(null)]);
 }
 
-/// A key that is wrong is found, and named.
-fn the_doctor_makes_the_keys_anew(backend: Backend) {
+/// A wrong key is found and named.
+fn the_doctor_rebuilds_the_keys(backend: Backend) {
     let world = World::new(backend);
     let text = "# Plan\n- [ ] a\n- [ ] b\n";
     world.call("plan_import", json!({ "planFile": FILE, "markdown": text })).unwrap();
@@ -189,7 +189,7 @@ fn the_doctor_makes_the_keys_anew(backend: Backend) {
 }
 
 on_every_lasting_store!(
-    the_place_looked_up_is_the_one_of_the_whole_tree,
-    tasks_are_handed_out_as_the_plan_is_read,
-    the_doctor_makes_the_keys_anew,
+    the_looked_up_current_task_matches_the_whole_tree,
+    tasks_are_taken_in_reading_order,
+    the_doctor_rebuilds_the_keys,
 );

@@ -1,5 +1,5 @@
-//! Whoever orchestrates a plan: what it watches, what it is told when it wakes, and that nobody but
-//! it hands out work.
+//! The orchestrator of a plan: what it watches, what it gets when it wakes, and that nothing else
+//! hands out work.
 
 use std::fs;
 
@@ -32,8 +32,8 @@ fn child<'a>(plan: &'a Value, content: &str) -> &'a Value {
     children.iter().find(|task| task["content"] == content).unwrap()
 }
 
-/// O-22: what an agent says of itself stands in the log, where the orchestrator watches, and shows
-/// at once in the state of its task and in what the task asks for; nothing is stored for it.
+/// O-22: an agent's status is in the log, where the orchestrator watches it, and shows at once in
+/// the state and the needs of its task. Nothing is stored for that.
 fn an_agents_status_is_watched_and_shows_in_its_task(backend: Backend) {
     let mut world = World::new(backend);
     let made = import(&world, "# Auth\n- [ ] a\n- [ ] b\n");
@@ -67,15 +67,15 @@ fn an_agents_status_is_watched_and_shows_in_its_task(backend: Backend) {
         assert_eq!((&mine["state"], &mine["needs"]), (&json!(state), &needs), "{status}");
         assert_eq!((&other["state"], &other["needs"]), (&json!("pending"), &Value::Null));
     }
-    // A busy one that is not heard of any more says nothing; that, too, is seen.
+    // The task also shows that a busy agent is no longer heard from.
     world.now = world.now.plus_seconds(301);
     assert_eq!(child(&tree(&world), "a")["needs"], "reassignment");
     assert!(render(&world, "tasks").contains("(@backend, needs reassignment)"));
 }
 
-/// O-25, F-11: whoever wakes is told how things stand now, after a message, after an agent's news
-/// and after a compaction: in one line, or whole. Being told changes nothing.
-fn a_wake_is_told_how_things_stand_in_both_sizes(backend: Backend) {
+/// O-25, F-11: an agent that wakes gets the current state, after a message, after an agent's event
+/// and after a compaction: as one line, or in full. Reading it changes nothing.
+fn a_waking_agent_gets_the_state_in_both_sizes(backend: Backend) {
     let world = World::new(backend);
     let made = import(&world, "# Auth\n- [ ] a\n- [ ] b\n");
     register(&world, "backend");
@@ -103,7 +103,7 @@ fn a_wake_is_told_how_things_stand_in_both_sizes(backend: Backend) {
         full.contains("[x] a (@backend, completed)\n    [ ] b (pending)  <-- current"),
         "{full}"
     );
-    // The small one is a line, and both are within what they may cost.
+    // The short form is one line, and both are within their budgets.
     assert!(render(&world, "line").lines().count() == 1 && full.lines().count() == 3);
     let short = json!({ "planFile": FILE, "form": "tree", "budget": 60 });
     let short = world.call("plan_render", short).unwrap();
@@ -111,9 +111,9 @@ fn a_wake_is_told_how_things_stand_in_both_sizes(backend: Backend) {
     assert_eq!(world.log(10).len(), 10, "no wake leaves a line");
 }
 
-/// F-10: one authority hands out work. Nothing starts, assigns or settles a task but the command
-/// that says so: no import, no agent's word, no finished child, no look.
-fn nothing_is_started_or_settled_but_by_command(backend: Backend) {
+/// F-10: one authority hands out work. Only the command for it starts, assigns or settles a task:
+/// no import, no agent status, no finished child, no read.
+fn only_commands_start_or_settle_tasks(backend: Backend) {
     let world = World::new(backend);
     let text = "# Auth\n- [ ] a\n  - [ ] a1\n- [ ] b\n";
     let made = import(&world, text);
@@ -141,7 +141,7 @@ fn nothing_is_started_or_settled_but_by_command(backend: Backend) {
     world.call("task_complete", json!({ "taskId": a1["id"] })).unwrap();
     same([&open, &open, &done, &open]);
     assert_eq!(tree(&world)["current"]["id"], a["id"], "ready to close, and not closed");
-    // Of three who ask for work, one gets what there is.
+    // Of three agents that ask for work, one gets the only task.
     let mut taken = Vec::new();
     for name in ["x", "y", "z"] {
         let mut me = world.envelope(Role::Worker);
@@ -154,8 +154,8 @@ fn nothing_is_started_or_settled_but_by_command(backend: Backend) {
     assert_eq!(taken, [json!("b"), Value::Null, Value::Null]);
 }
 
-/// F-12: a step is one call. To hand out a task and to have it done are two, to split it one, and
-/// none needs another to make its tree, its times or its parents right.
+/// F-12: each step is one call. Assigning a task and completing it are two calls, splitting it is
+/// one, and none needs another call to correct the tree, the times or the parents.
 fn every_step_is_one_call(backend: Backend) {
     let mut world = World::new(backend);
     let made = import(&world, "# Auth\n- [ ] a\n");
@@ -163,7 +163,7 @@ fn every_step_is_one_call(backend: Backend) {
     let id = child(&made, "a")["id"].clone();
     let before = world.log(5).len();
     assert_eq!(before, 5);
-    // How many lines each leaves: assigning also starts.
+    // The number of events of each: assigning also starts.
     let steps = [
         ("task_assign", json!({ "taskId": id, "agent": "backend" }), 2),
         ("task_add", json!({ "parentId": id, "content": "a1" }), 1),
@@ -184,8 +184,8 @@ fn every_step_is_one_call(backend: Backend) {
     assert_eq!((&below["parentId"], &below["state"]), (&task["id"], &json!("completed")));
 }
 
-/// D-11: `updated_at` is there, moves with every change, and `created_at` does not.
-fn a_change_moves_updated_at(backend: Backend) {
+/// D-11: `updated_at` changes with every change; `created_at` does not.
+fn a_change_updates_updated_at(backend: Backend) {
     let mut world = World::new(backend);
     let made = import(&world, "# Auth\n- [ ] a\n- [ ] b\n");
     register(&world, "backend");
@@ -214,8 +214,8 @@ fn a_change_moves_updated_at(backend: Backend) {
     }
 }
 
-/// O-2: a person picks a line of TODO.md, the plan is written, broken down, handed out, done and
-/// finished; the line itself is the person's, and stays as it was until they tick it.
+/// O-2: a person picks a line of TODO.md; the plan is written, split, assigned, done and finished.
+/// The line belongs to the person and stays unchanged until they tick it.
 fn from_a_line_of_todo_md_to_a_finished_plan(backend: Backend) {
     let world = World::new(backend);
     let folder = tempfile::tempdir().unwrap();
@@ -241,9 +241,9 @@ fn from_a_line_of_todo_md_to_a_finished_plan(backend: Backend) {
 
 on_every_store!(
     an_agents_status_is_watched_and_shows_in_its_task,
-    a_wake_is_told_how_things_stand_in_both_sizes,
-    nothing_is_started_or_settled_but_by_command,
+    a_waking_agent_gets_the_state_in_both_sizes,
+    only_commands_start_or_settle_tasks,
     every_step_is_one_call,
-    a_change_moves_updated_at,
+    a_change_updates_updated_at,
     from_a_line_of_todo_md_to_a_finished_plan,
 );

@@ -1,4 +1,4 @@
-//! Plans: a tree of tasks whose state follows from facts, told to whoever wakes.
+//! Plans: a tree of tasks whose states are derived, rendered for agents that wake.
 
 use punchlist_core::Role;
 use punchlist_ops::{Envelope, Error};
@@ -31,7 +31,7 @@ fn id(plan: &Value, content: &str) -> String {
     panic!("no task {content} in {plan}")
 }
 
-/// The seed's example, made task by task.
+/// The seed's example, built task by task.
 fn seed(world: &World) -> Value {
     for agent in ["backend", "primary.subagents.backend", "primary.subagents.other"] {
         world.call("agent_register", json!({ "agent": agent })).unwrap();
@@ -56,9 +56,9 @@ fn seed(world: &World) -> Value {
     world.call("plan_tree", json!({ "planFile": FILE })).unwrap()
 }
 
-/// O-6, O-12, O-15, O-16, O-21, O-24, O-28, D-12: assigned is active, completed is completed, the
-/// agent's status shines through, and the seed's words come out as printed.
-fn a_plan_is_worked_and_told_as_the_seed_says(backend: Backend) {
+/// O-6, O-12, O-15, O-16, O-21, O-24, O-28, D-12: an assigned task is active, a completed one is
+/// completed, the agent's status shows, and the rendered text is the seed's.
+fn a_plan_is_worked_on_and_rendered_as_the_seed_says(backend: Backend) {
     let world = World::new(backend);
     let plan = seed(&world);
     let call = |name: &str, input: Value| world.call(name, input).unwrap();
@@ -89,8 +89,8 @@ fn a_plan_is_worked_and_told_as_the_seed_says(backend: Backend) {
     assert_eq!(plan["current"]["content"], "Spec review");
 }
 
-/// O-14, O-19, O-20, O-26, O-29: a file becomes a tree; again it changes nothing; edited it adds,
-/// moves and archives, and says what it did; a faulty file leaves nothing half-imported.
+/// O-14, O-19, O-20, O-26, O-29: a file becomes a tree; importing it again changes nothing; an
+/// edited file adds, moves and archives, and reports it; a faulty file imports nothing.
 fn a_plan_file_becomes_a_tree(backend: Backend) {
     let world = World::new(backend);
     let import = |markdown: &str| {
@@ -173,7 +173,7 @@ fn a_task_is_named_by_its_number(backend: Backend) {
     assert_eq!(world.call("plan", input).unwrap_err().code(), "wrong_type");
 }
 
-/// O-21: an agent that says it is complete claims its open tasks; a reviewer completes them.
+/// O-21: an agent with the status `complete` claims its open tasks; a reviewer completes them.
 fn the_status_complete_claims_the_agents_tasks(backend: Backend) {
     let world = World::new(backend);
     for agent in ["primary.subagents.a", "primary.subagents.b"] {
@@ -224,8 +224,8 @@ fn the_status_complete_claims_the_agents_tasks(backend: Backend) {
     assert_eq!(shown(mine)["todo"]["status"], "completed");
 }
 
-/// The operator completes a task with everything below it; to an agent it is refused.
-fn with_children_is_the_operators(backend: Backend) {
+/// The operator completes a task with everything below it; an agent may not.
+fn only_the_operator_completes_with_children(backend: Backend) {
     let world = World::new(backend);
     let markdown = "# Auth\n- [ ] a\n  - [ ] a1\n    - [ ] a11\n  - [x] a2\n- [ ] b\n";
     let import = json!({ "planFile": FILE, "markdown": markdown });
@@ -251,8 +251,8 @@ fn with_children_is_the_operators(backend: Backend) {
     }
 }
 
-/// The tool `plan` does each of these by its action, and names what is missing.
-fn the_tool_does_each_by_its_action(backend: Backend) {
+/// The tool `plan` runs each operation by its action, and names missing fields.
+fn the_tool_runs_each_operation_by_its_action(backend: Backend) {
     let world = World::new(backend);
     let plan = |input: Value| world.call("plan", input);
     let markdown = "# Auth\n- [ ] a\n- [ ] b\n";
@@ -282,8 +282,9 @@ fn the_tool_does_each_by_its_action(backend: Backend) {
     }
 }
 
-/// O-13: nothing left is no error; a plan nobody imported is, and so is one of another branch.
-fn nothing_current_is_an_answer(backend: Backend) {
+/// O-13: no current task is not an error; a plan that was not imported, or is on another branch, is
+/// one.
+fn no_current_task_is_not_an_error(backend: Backend) {
     let world = World::new(backend);
     let none = world.call("plan_current", json!({ "planFile": FILE })).unwrap_err();
     assert_eq!((none.code(), none.meaning().exit), ("unknown_plan", 1));
@@ -297,9 +298,9 @@ fn nothing_current_is_an_answer(backend: Backend) {
     assert_eq!(apart.to_json()["error"]["branches"], json!(["main"]));
 }
 
-/// O-17, O-18, X-12: an agent splits its own task and no other; a late result of an agent that lost
-/// the task is logged and does not count (Q-O3).
-fn an_agent_splits_its_own_task_alone(backend: Backend) {
+/// O-17, O-18, X-12: an agent can split only its own task; a late result of an agent that lost the
+/// task is logged and does not count (Q-O3).
+fn an_agent_can_split_only_its_own_task(backend: Backend) {
     let world = World::new(backend);
     let plan = seed(&world);
     let (mine, other) =
@@ -365,8 +366,8 @@ fn the_seeds_queries_run_as_printed(backend: Backend) {
     assert_eq!(count(tree, vec![FILE]), 10);
 }
 
-/// Bad input: an unknown agent, somebody else's word, a path that is none.
-fn what_is_not_known_of_an_agent_is_refused(backend: Backend) {
+/// Bad input: an unknown agent, another agent's status, an invalid path.
+fn bad_agents_and_statuses_are_refused(backend: Backend) {
     let world = World::new(backend);
     let status = |me: &Envelope, agent: &str| {
         world.call_in(me, "agent_status", json!({ "agent": agent, "status": "busy" }))
@@ -386,11 +387,11 @@ on_every_store!(
     a_plan_file_becomes_a_tree,
     a_task_is_named_by_its_number,
     the_status_complete_claims_the_agents_tasks,
-    with_children_is_the_operators,
-    the_tool_does_each_by_its_action,
-    a_plan_is_worked_and_told_as_the_seed_says,
-    nothing_current_is_an_answer,
-    an_agent_splits_its_own_task_alone,
+    only_the_operator_completes_with_children,
+    the_tool_runs_each_operation_by_its_action,
+    a_plan_is_worked_on_and_rendered_as_the_seed_says,
+    no_current_task_is_not_an_error,
+    an_agent_can_split_only_its_own_task,
     the_seeds_queries_run_as_printed,
-    what_is_not_known_of_an_agent_is_refused,
+    bad_agents_and_statuses_are_refused,
 );

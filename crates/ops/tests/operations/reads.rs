@@ -32,7 +32,7 @@ fn the_log_is_read_in_pages_without_gaps(backend: Backend) {
     assert!(world.call("event_list", json!({ "limit": 5000 })).is_ok());
 }
 
-/// T-21: a worker sees of the log what it did itself, which on a turn list is nothing.
+/// T-21: a worker sees only its own events in the log; on a turn list it has none.
 fn a_worker_sees_only_its_own_events(backend: Backend) {
     let world = World::new(backend);
     fill(&world, 2);

@@ -1,4 +1,4 @@
-//! The digest and the audit: who did what, and which completions deserve a second look (P-30).
+//! The digest and the audit: who did what, and which completions need a second look (P-30).
 
 use punchlist_core::command::{
     ClaimTodo, Command, CompleteTodo, CreateTodos, HoldTodo, NewTodo, ReturnTodo,
@@ -11,7 +11,7 @@ use punchlist_store::{Load, Stamp};
 use punchlist_testkit::{Backend, World, on_every_store};
 use serde_json::{Value, json};
 
-/// A plan in the project of a world, on which commands run as operations on plans will.
+/// A plan in the project of a world, with commands run on it directly.
 struct Plan<'w> {
     world: &'w World,
     list: List,
@@ -181,8 +181,8 @@ fn the_audit_points_at_completions_and_says_why(backend: Backend) {
     assert_eq!((&recent["completions"], &recent["counts"]["ownWork"]), (&json!(5), &json!(0)));
 }
 
-/// The log is read in pages; what lies beyond the first counts, too.
-fn a_long_log_is_read_as_far_as_it_must_be(backend: Backend) {
+/// The log is read in pages; events after the first page count, too.
+fn a_long_log_is_read_beyond_the_first_page(backend: Backend) {
     let world = World::new(backend);
     let items: Vec<Value> = (0..100).map(|n| json!({ "title": format!("{n}") })).collect();
     let made = world.call("create_todo", json!({ "items": items })).unwrap();
@@ -203,7 +203,7 @@ fn a_long_log_is_read_as_far_as_it_must_be(backend: Backend) {
 }
 
 #[test]
-fn a_since_that_does_not_read_is_refused_and_an_empty_project_is_quiet() {
+fn a_malformed_since_is_refused_and_an_empty_project_gives_an_empty_report() {
     let world = World::new(Backend::SqliteMemory);
     for name in ["digest", "audit_closes"] {
         for bad in ["soon", "1w", "-1h", "yesterday", "2026-11-15"] {
@@ -223,5 +223,5 @@ fn a_since_that_does_not_read_is_refused_and_an_empty_project_is_quiet() {
 on_every_store!(
     the_digest_says_who_did_what,
     the_audit_points_at_completions_and_says_why,
-    a_long_log_is_read_as_far_as_it_must_be,
+    a_long_log_is_read_beyond_the_first_page,
 );

@@ -1,14 +1,15 @@
-//! A call that a run makes, and what is written down of it: both or neither.
+//! A tool call of a run, and the record of its result: both are stored or neither is.
 
 use punchlist_core::conversation::MessageKind;
+use punchlist_core::run::RunState;
 use punchlist_core::{Role, RunId};
 use punchlist_ops::catalogue::find;
-use punchlist_ops::runs::Stepped;
+use punchlist_ops::operations::run_step::{self, Step, ToolResult};
 use punchlist_ops::{Context, Envelope, Error};
 use punchlist_testkit::{Backend, World, on_every_store};
 use serde_json::{Value, json};
 
-/// A run in the hands of somebody, and how many took it.
+/// A run that a process holds, and how often it was taken.
 struct Held {
     world: World,
     run: RunId,
@@ -23,10 +24,13 @@ impl Held {
         let run = started["run"]["id"].as_str().and_then(RunId::parse).unwrap();
         let mut held = Self { world, run, epoch: 0 };
         held.epoch = held.take();
-        held.step(json!({ "reply": {
-            "text": "", "finish": "tool_use", "inputTokens": 1, "outputTokens": 1,
+        let reply = json!({
+            "text": "", "finish": "tool_use", "spent": { "input": 1, "output": 1 },
             "calls": [{ "id": "c1", "name": "create_todo", "input": "{}" }],
-        }}));
+        });
+        let steps = json!([{ "reply": reply }]);
+        let input = json!({ "run": held.run.to_string(), "epoch": held.epoch, "steps": steps });
+        held.world.call_in(&held.system(), "run_step", input).unwrap();
         held
     }
 
@@ -36,18 +40,16 @@ impl Held {
 
     fn take(&self) -> i64 {
         let input = json!({ "run": self.run.to_string() });
-        let taken = self.world.call_in(&self.system(), "run_step", input).unwrap();
+        let taken = self.world.call_in(&self.system(), "run_take", input).unwrap();
         taken["epoch"].as_i64().unwrap()
     }
 
-    fn step(&self, mut what: Value) {
-        what["run"] = self.run.to_string().into();
-        what["epoch"] = self.epoch.into();
-        self.world.call_in(&self.system(), "run_step", what).unwrap();
-    }
-
-    /// Calls `create_todo` as the agent of the run, and writes down what came of it.
-    fn create(&self, epoch: i64, items: &Value) -> Result<Result<Stepped, Error>, Error> {
+    /// Calls `create_todo` as the agent of the run, and records the result.
+    fn create(
+        &self,
+        epoch: i64,
+        items: &Value,
+    ) -> Result<Result<(Value, run_step::Output), Error>, Error> {
         let look = self.world.ops.look_at_run(&self.system(), self.run, 10, None).unwrap();
         let context = Context {
             conversation: Some(look.run.conversation_id.to_string()),
@@ -56,18 +58,30 @@ impl Held {
             ..Context::default()
         };
         let agent = Envelope { actor: look.run.actor(), context, ..self.system() };
-        let run = self.run.to_string();
-        let step = move |answer: &Value| {
-            let result =
-                json!({ "callId": "c1", "name": "create_todo", "text": answer.to_string() });
-            json!({ "run": run, "epoch": epoch, "result": result })
+        let record = |answer: &Value| {
+            let result = ToolResult {
+                call_id: "c1".to_owned(),
+                name: "create_todo".to_owned(),
+                text: answer.to_string(),
+                is_error: false,
+                changed: true,
+                touched_list: true,
+                outside: false,
+            };
+            (answer.clone(), vec![Step::Result(result)])
         };
         let create = find("create_todo").unwrap();
         let input = json!({ "items": items });
-        self.world.ops.call_in_run(create, (&agent, &self.system()), (self.run, epoch), input, step)
+        self.world.ops.call_in_run(
+            create,
+            (&agent, &self.system()),
+            (self.run, epoch),
+            input,
+            record,
+        )
     }
 
-    /// What the model would be shown of its list, and how many results stand in the chat.
+    /// The list as the model would see it, and the number of results in the chat.
     fn seen(&self) -> (Option<String>, usize) {
         let look = self.world.ops.look_at_run(&self.system(), self.run, 10, None).unwrap();
         let is_result = |kind: MessageKind| kind == MessageKind::Result;
@@ -78,16 +92,16 @@ impl Held {
 
 fn a_call_and_its_result_come_together(backend: Backend) {
     let held = Held::new(backend);
-    let made = held.create(held.epoch, &json!([{ "title": "dig" }])).unwrap().unwrap();
-    assert_eq!(made.answer["created"][0]["title"], "dig", "{}", made.answer);
-    assert_eq!(made.step["epoch"], held.epoch);
+    let (answer, step) = held.create(held.epoch, &json!([{ "title": "dig" }])).unwrap().unwrap();
+    assert_eq!(answer["created"][0]["title"], "dig", "{}", answer);
+    assert_eq!(step.state, RunState::Running);
     let (context, results) = held.seen();
     assert_eq!(results, 1);
     assert!(context.is_some_and(|text| text.contains("dig")));
 }
 
-/// Whoever was overtaken changes nothing any more, by no tool either.
-fn a_process_that_was_overtaken_calls_nothing(backend: Backend) {
+/// A process that lost the run to another can change nothing, not even through a tool.
+fn a_process_that_lost_the_run_can_call_nothing(backend: Backend) {
     let held = Held::new(backend);
     held.take();
     let stale = held.create(held.epoch, &json!([{ "title": "dig" }])).unwrap_err();
@@ -95,7 +109,7 @@ fn a_process_that_was_overtaken_calls_nothing(backend: Backend) {
     assert_eq!(held.seen(), (None, 0));
 }
 
-/// A call that is refused is the model's affair: nothing is written down for it here.
+/// A refused call is the model's to handle: nothing is recorded here.
 fn a_call_that_is_refused_leaves_the_result_to_the_caller(backend: Backend) {
     let held = Held::new(backend);
     let refused = held.create(held.epoch, &json!([])).unwrap().unwrap_err();
@@ -105,6 +119,6 @@ fn a_call_that_is_refused_leaves_the_result_to_the_caller(backend: Backend) {
 
 on_every_store!(
     a_call_and_its_result_come_together,
-    a_process_that_was_overtaken_calls_nothing,
+    a_process_that_lost_the_run_can_call_nothing,
     a_call_that_is_refused_leaves_the_result_to_the_caller,
 );

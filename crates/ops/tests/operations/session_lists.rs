@@ -1,4 +1,4 @@
-//! Session lists through the catalogue: `todo_write`, `todo_read`, taking from them, promoting them.
+//! Session lists through the catalogue: `todo_write`, `todo_read`, taking items, promoting.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::sessions::within;
 
-/// An agent in a session of the name `s`.
+/// An agent in a session named `s`.
 fn begun(world: &World) -> Envelope {
     world.call("session_start", json!({ "title": "work", "externalId": "s" })).unwrap();
     within(world, Role::Root, "s")
@@ -32,9 +32,9 @@ fn summary(of: [usize; 6]) -> Value {
     })
 }
 
-/// S-9, X-10: the list is as it was written, by the model's own ids; what is left out is cancelled,
-/// and that is said (F-15, P-9).
-fn a_list_is_written_whole_and_read_back(backend: Backend) {
+/// S-9, X-10: the list is stored as written, with the model's own ids; items that are left out are
+/// cancelled, and the answer says so (F-15, P-9).
+fn a_list_is_replaced_as_a_whole_and_read_back(backend: Backend) {
     let world = World::new(backend);
     let me = begun(&world);
     let empty = json!({ "todos": [], "summary": summary([0; 6]) });
@@ -77,9 +77,9 @@ fn a_list_is_written_whole_and_read_back(backend: Backend) {
     assert_eq!(read(&world, &within(&world, Role::Root, "other")), empty);
 }
 
-/// S-28, S-29, S-30: what is malformed is passed over or held, with a message; a list of nothing else
-/// is an empty list.
-fn what_is_malformed_is_passed_over(backend: Backend) {
+/// S-28, S-29, S-30: malformed items are skipped or held, with a message; a list of only malformed
+/// items is empty.
+fn malformed_items_are_skipped(backend: Backend) {
     let world = World::new(backend);
     let me = begun(&world);
     let blank = json!([{ "id": "1" }, { "content": " \n " }, { "content": null }]);
@@ -99,8 +99,8 @@ fn what_is_malformed_is_passed_over(backend: Backend) {
     assert_eq!(next["todo"]["title"], "Fix  it");
 }
 
-/// Bad input names what is wrong, in the words that are taken, and changes nothing.
-fn bad_lists_are_refused_whole(backend: Backend) {
+/// Bad input is refused with the problem and the accepted words, and changes nothing.
+fn a_bad_list_changes_nothing(backend: Backend) {
     let world = World::new(backend);
     let me = begun(&world);
     write(&world, &me, json!([{ "id": "1", "content": "a", "status": "in_progress" }])).unwrap();
@@ -137,9 +137,9 @@ fn bad_lists_are_refused_whole(backend: Backend) {
     assert_eq!(missing.code(), "missing_field");
 }
 
-/// The list is the session's own: root and operator write it, a worker does not; without a session
-/// there is none, and one that is over keeps it as it is.
-fn who_may_write_and_where(backend: Backend) {
+/// The list belongs to the session: root and operator can write it, a worker cannot. Without a
+/// session there is no list, and the list of an ended session does not change.
+fn only_root_and_operator_can_write_a_sessions_list(backend: Backend) {
     let world = World::new(backend);
     let me = begun(&world);
     let todos = || json!([{ "id": "1", "content": "a" }]);
@@ -160,9 +160,9 @@ fn who_may_write_and_where(backend: Backend) {
     assert_eq!(read(&world, &me)["todos"][0]["status"], "pending");
 }
 
-/// a session that works on an issue has the issue's list; and a file may keep sessions from
-/// having any of their own.
-fn a_list_is_kept_only_without_an_issue_and_where_it_is_wanted(backend: Backend) {
+/// a session with an issue uses the issue's list; and a configuration file can disable session
+/// lists.
+fn a_session_has_a_list_only_without_an_issue_and_if_enabled(backend: Backend) {
     let world = World::new(backend);
     let me = begun(&world);
     write(&world, &me, json!([{ "content": "a" }])).unwrap();
@@ -183,11 +183,12 @@ fn a_list_is_kept_only_without_an_issue_and_where_it_is_wanted(backend: Backend)
     assert_eq!(read(&world, &strict)["todos"][0]["content"], "b");
 }
 
-/// D-19: an item that failed is held by its own id: open, but nobody's work, and everybody sees why.
+/// D-19: an item that failed is held by its own id: it is open but cannot be worked on, and
+/// everybody sees why.
 fn an_item_is_held_by_its_own_id(backend: Backend) {
     let world = World::new(backend);
     let me = begun(&world);
-    // A task of a plan has the same number; the list of one's own session is nearer.
+    // A plan's task has the same number; inside the session its own list takes precedence.
     let plan = world.plan(&["task"]);
     let todos = json!([{ "id": "1", "content": "a" }, { "id": "2", "content": "b" }]);
     write(&world, &me, todos).unwrap();
@@ -203,14 +204,14 @@ fn an_item_is_held_by_its_own_id(backend: Backend) {
     assert_eq!(next["todo"]["title"], "b");
     world.call_in(&me, "todo_unhold", json!({ "todoId": "1" })).unwrap();
     assert_eq!(read(&world, &me)["summary"]["held"], 0);
-    // Outside the session the number is the task's.
+    // Outside the session the number means the plan's task.
     let held = world.call("todo_hold", hold).unwrap();
     assert_eq!(held["todo"]["id"], json!(plan[0]));
 }
 
-/// S-11, D-20: the next to take is the most important one; what is in progress, and free, is the
-/// only one that can be taken.
-fn the_next_to_take_goes_by_priority(backend: Backend) {
+/// S-11, D-20: the next item to take is the most important one. If an item is in progress and free,
+/// only that one can be taken.
+fn the_next_item_is_chosen_by_priority(backend: Backend) {
     let world = World::new(backend);
     let me = begun(&world);
     let todos = |first: &str| {
@@ -232,8 +233,8 @@ fn the_next_to_take_goes_by_priority(backend: Backend) {
     assert_eq!(unknown.code(), "unknown_session");
 }
 
-/// promoting makes steps of what is open, in the order in which it was to be done; nothing of
-/// it is given up, and all of it happens or nothing.
+/// promoting turns the open items into steps, in their order. Nothing is cancelled, and it
+/// happens completely or not at all.
 fn promoting_moves_open_items_to_the_issue(backend: Backend) {
     let world = World::new(backend);
     let me = begun(&world);
@@ -278,7 +279,7 @@ fn promoting_moves_open_items_to_the_issue(backend: Backend) {
     assert_eq!(write(&world, &me, json!([])).unwrap_err().code(), "already_bound");
 }
 
-/// S-24: what a session remembers in view is bounded, and its rows stay in the log.
+/// S-24: the visible part of a session's list is bounded; its history stays in the log.
 fn a_list_stays_in_bounds(backend: Backend) {
     let world = World::new(backend);
     let me = begun(&world);
@@ -291,8 +292,9 @@ fn a_list_stays_in_bounds(backend: Backend) {
     assert_eq!(shown["summary"], summary([1000, 400, 0, 0, 600, 0]));
 }
 
-/// Two that write at once: one list or the other, never a mixture, never two in progress.
-fn of_two_lists_written_at_once_one_stands(backend: Backend) {
+/// If two lists are written at once, one of them is stored: never a mixture, never two items in
+/// progress.
+fn of_two_lists_written_at_once_one_is_stored(backend: Backend) {
     let world = World::new(backend);
     let me = begun(&world);
     for _ in 0..5 {
@@ -320,18 +322,18 @@ fn of_two_lists_written_at_once_one_stands(backend: Backend) {
 }
 
 on_every_store!(
-    a_list_is_written_whole_and_read_back,
-    what_is_malformed_is_passed_over,
-    bad_lists_are_refused_whole,
-    who_may_write_and_where,
-    a_list_is_kept_only_without_an_issue_and_where_it_is_wanted,
+    a_list_is_replaced_as_a_whole_and_read_back,
+    malformed_items_are_skipped,
+    a_bad_list_changes_nothing,
+    only_root_and_operator_can_write_a_sessions_list,
+    a_session_has_a_list_only_without_an_issue_and_if_enabled,
     an_item_is_held_by_its_own_id,
-    the_next_to_take_goes_by_priority,
+    the_next_item_is_chosen_by_priority,
     promoting_moves_open_items_to_the_issue,
     a_list_stays_in_bounds,
 );
 
 mod lasting {
     use super::*;
-    on_every_lasting_store!(of_two_lists_written_at_once_one_stands);
+    on_every_lasting_store!(of_two_lists_written_at_once_one_is_stored);
 }

@@ -1,4 +1,5 @@
-//! Sessions and binding: one pointer, moved by those who may, and nothing else moved with it.
+//! Sessions and binding: one pointer to an issue, moved by permitted callers, and nothing else
+//! changes.
 
 use punchlist_core::{Refusal, Role};
 use punchlist_ops::{Envelope, Error};
@@ -14,7 +15,7 @@ pub(crate) fn within(world: &World, role: Role, session: &str) -> Envelope {
     envelope
 }
 
-/// A session by the host's name `session`, bound to a new issue with these criteria.
+/// A session with the host's id `session`, bound to a new issue with these criteria.
 pub(crate) fn bound(world: &World, session: &str, criteria: &[&str]) -> i64 {
     let operator = world.envelope(Role::Operator);
     let title = format!("work of {session}");
@@ -32,7 +33,8 @@ fn shown(world: &World, number: i64) -> Value {
     world.call("issue_show", json!({ "number": number })).unwrap()
 }
 
-/// A session starts whole, is found by its host's id, and is not made twice (K-9: it has no mode).
+/// A session starts with all its fields, is found by its host's id, and is not created twice (K-9:
+/// it has no mode).
 fn a_session_is_started_once_for_a_host(backend: Backend) {
     let world = World::new(backend);
     let start = json!({ "title": "Fix it", "host": "claude", "externalId": "abc" });
@@ -56,8 +58,8 @@ fn a_session_is_started_once_for_a_host(backend: Backend) {
     assert_eq!(none.code(), "missing_context");
 }
 
-/// K-1, K-3, K-4, K-5, K-58, Q-K5: binding moves the pointer and the assignment; no item changes,
-/// none is lost, and the next session sees the same list.
+/// K-1, K-3, K-4, K-5, K-58, Q-K5: binding changes the pointer and the assignment; no item changes
+/// or is lost, and the next session sees the same list.
 fn binding_moves_a_pointer_and_nothing_else(backend: Backend) {
     let world = World::new(backend);
     let number = bound(&world, "one", &["it works"]);
@@ -89,7 +91,7 @@ fn binding_moves_a_pointer_and_nothing_else(backend: Backend) {
         sessions.as_array().unwrap().iter().map(|s| &s["externalId"]).collect();
     assert_eq!(titles, [&json!("one"), &json!("two")], "both have worked on it");
 
-    // Letting go leaves an assignment alone that is another's by now.
+    // Unbinding does not change an assignment that belongs to another session by now.
     let bind = json!({ "session": "one", "number": number, "takeOver": true });
     world.call_in(&world.envelope(Role::Operator), "session_bind", bind).unwrap();
     let assigned = shown(&world, number)["issue"]["assignment"].clone();
@@ -98,8 +100,8 @@ fn binding_moves_a_pointer_and_nothing_else(backend: Backend) {
     assert_eq!(shown(&world, number)["issue"]["assignment"], assigned);
 }
 
-/// K-2, D-27: one active session per issue; a second is refused by the holder's name, and the
-/// operator, nobody else, takes over. An issue of another project is not there.
+/// K-2, D-27: one active session per issue. A second is refused with the holder's name, and only
+/// the operator can take over. An issue of another project is not found.
 fn one_session_at_a_time_works_on_an_issue(backend: Backend) {
     let world = World::new(backend);
     let number = bound(&world, "one", &[]);
@@ -126,8 +128,8 @@ fn one_session_at_a_time_works_on_an_issue(backend: Backend) {
     assert_eq!(error.code(), "unknown_issue");
 }
 
-/// K-2 under a race: of two sessions that bind at once exactly one gets the issue.
-fn of_two_that_bind_at_once_one_wins(backend: Backend) {
+/// K-2 under a race: if two sessions bind at once, exactly one gets the issue.
+fn of_two_concurrent_binds_one_wins(backend: Backend) {
     let world = World::new(backend);
     for round in 0..5 {
         let title = format!("issue {round}");
@@ -152,8 +154,8 @@ fn of_two_that_bind_at_once_one_wins(backend: Backend) {
     }
 }
 
-/// K-7: a new session titled from the issue, bound to it, whose first message is the operator's
-/// text and the hint; all of it or nothing.
+/// K-7: a new session with the issue's title, bound to it, whose first message is the operator's
+/// text and the hint; completely or not at all.
 fn an_issue_is_sent_to_an_agent_in_one_step(backend: Backend) {
     let world = World::new(backend);
     let operator = world.envelope(Role::Operator);
@@ -175,7 +177,7 @@ fn an_issue_is_sent_to_an_agent_in_one_step(backend: Backend) {
     assert_eq!(sessions["sessions"].as_array().unwrap().len(), 1, "the refused one left nothing");
 }
 
-/// K-8: an issue is filed from an unbound session and bound, both or neither.
+/// K-8: an issue is created from an unbound session and bound: both or neither.
 fn a_session_is_promoted_in_one_step(backend: Backend) {
     let world = World::new(backend);
     world.call("issue_create", json!({ "title": "Log in fails on Safari" })).unwrap();
@@ -197,7 +199,8 @@ fn a_session_is_promoted_in_one_step(backend: Backend) {
     assert_eq!(promote("Something else").unwrap_err().code(), "already_bound");
 }
 
-/// K-37, K-64: ending a session lets go of the issue and resolves nothing; what is over stays so.
+/// K-37, K-64: ending a session unbinds its issue and resolves nothing; an ended session stays
+/// ended.
 fn ending_a_session_closes_nothing(backend: Backend) {
     let world = World::new(backend);
     let number = bound(&world, "s", &[]);
@@ -217,8 +220,8 @@ fn ending_a_session_closes_nothing(backend: Backend) {
     assert_eq!(world.call("session_bind", bind).unwrap_err().code(), "session_ended");
 }
 
-/// P-8: a list belongs to its issue and never to a host's session id: another host, another id,
-/// the same list with the same ids.
+/// P-8: a list belongs to its issue and never to a host's session id: another host with another id
+/// gets the same list with the same ids.
 fn a_list_outlives_every_session(backend: Backend) {
     let world = World::new(backend);
     let number = bound(&world, "claude-1", &["c"]);
@@ -233,8 +236,8 @@ fn a_list_outlives_every_session(backend: Backend) {
     assert_eq!((&before["steps"], &before["criteria"]), (&after["steps"], &after["criteria"]));
 }
 
-/// A folder says nothing about the session: the caller names it, or its host does.
-fn a_folder_says_nothing_about_the_session(backend: Backend) {
+/// A folder does not select the session: the caller or its host names it.
+fn a_folder_does_not_select_the_session(backend: Backend) {
     let world = World::new(backend);
     let mut here = world.envelope(Role::Root);
     here.context.directory = Some("/home/ada/here".to_owned());
@@ -255,9 +258,9 @@ fn a_folder_says_nothing_about_the_session(backend: Backend) {
     assert_eq!(own(&here), none);
 }
 
-/// An issue that is named goes before the session of the host, and against a session that is
-/// named it is refused. A sign-off needs a session of that issue.
-fn an_issue_that_is_named_is_obeyed_or_refused(backend: Backend) {
+/// An issue that the caller names overrides the host's session; if it conflicts with a session that
+/// the caller names, it is refused. A sign-off needs a session of that issue.
+fn a_named_issue_is_used_or_refused(backend: Backend) {
     let world = World::new(backend);
     let bound_to = bound(&world, "s", &["it works"]);
     let number = world.call("issue_create", json!({ "title": "Another" })).unwrap();
@@ -286,7 +289,7 @@ fn an_issue_that_is_named_is_obeyed_or_refused(backend: Backend) {
     }
 }
 
-/// What an agent should know comes as one text; unbound there is nothing to know.
+/// The context for an agent is one text; without an issue it is empty.
 fn the_context_of_a_session_is_one_text(backend: Backend) {
     let world = World::new(backend);
     world.call("session_start", json!({ "externalId": "s" })).unwrap();
@@ -322,12 +325,12 @@ on_every_store!(
     a_session_is_promoted_in_one_step,
     ending_a_session_closes_nothing,
     a_list_outlives_every_session,
-    a_folder_says_nothing_about_the_session,
-    an_issue_that_is_named_is_obeyed_or_refused,
+    a_folder_does_not_select_the_session,
+    a_named_issue_is_used_or_refused,
     the_context_of_a_session_is_one_text,
 );
 
 mod lasting {
     use super::*;
-    on_every_lasting_store!(of_two_that_bind_at_once_one_wins);
+    on_every_lasting_store!(of_two_concurrent_binds_one_wins);
 }

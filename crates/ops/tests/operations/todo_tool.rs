@@ -1,4 +1,4 @@
-//! The tool `todo`: the checklist at hand, addressed by text, answered whole every time.
+//! The tool `todo`: the current checklist, addressed by text, returned in full every time.
 
 use punchlist_core::Role;
 use punchlist_ops::{Envelope, Error};
@@ -28,7 +28,7 @@ fn lines(answer: &Value) -> Vec<String> {
     items.iter().map(line).collect()
 }
 
-/// K-6: unbound, the tool says whom to ask, and stores nothing anywhere.
+/// K-6: without an issue, the tool says whom to ask, and stores nothing.
 fn without_an_issue_there_is_no_list(backend: Backend) {
     let world = World::new(backend);
     world.call("session_start", json!({ "externalId": "s" })).unwrap();
@@ -44,7 +44,7 @@ fn without_an_issue_there_is_no_list(backend: Backend) {
     assert_eq!(world.log(before).len(), before);
 }
 
-/// K-10, Q-K1: these fields and no others; phases are optional, `kind` is a step unless said.
+/// K-10, Q-K1: these fields and no others; phases are optional, `kind` defaults to step.
 #[test]
 fn the_input_is_that_of_the_design() {
     let schema = (punchlist_ops::catalogue::find("todo").unwrap().input_schema)();
@@ -56,9 +56,9 @@ fn the_input_is_that_of_the_design() {
     assert_eq!(schema["properties"]["kind"]["enum"], json!(["step", "criterion"]));
 }
 
-/// K-12, K-14, K-21, D-21: every action answers the whole list; `add` appends to the end of a
+/// K-12, K-14, K-21, D-21: every action returns the whole list; `add` appends to the end of a
 /// phase; `# Name` opens one; `view` changes nothing.
-fn every_action_answers_the_whole_list(backend: Backend) {
+fn every_action_returns_the_whole_list(backend: Backend) {
     let (world, me) = at_work(backend, &["it works"]);
     let set = json!({ "action": "set", "phase": "Plan", "items": ["read", "# Build", "fix"] });
     todo(&world, &me, set).unwrap();
@@ -92,8 +92,8 @@ fn every_action_answers_the_whole_list(backend: Backend) {
     assert_eq!(done["message"], "In progress: ask");
 }
 
-/// K-17, K-18, P-1: dropped is abandoned and kept; notes are only ever added and echoed; a blocked
-/// step is held with its reason, is never promoted, and says so.
+/// K-17, K-18, P-1: a dropped item is abandoned but kept; notes are only added, and shown; a
+/// blocked step is held with its reason, is never promoted, and says so.
 fn dropping_noting_and_blocking(backend: Backend) {
     let (world, me) = at_work(backend, &[]);
     todo(&world, &me, json!({ "action": "set", "items": ["a", "b", "c"] })).unwrap();
@@ -113,9 +113,9 @@ fn dropping_noting_and_blocking(backend: Backend) {
     assert_eq!(lines(&free), ["in_progress - a", "abandoned - b", "completed - c"]);
 }
 
-/// K-23, K-24, P-19: what is missing is named, a miss names the nearest texts, a bare `done` or
-/// `drop` touches nothing; the list stays as it was.
-fn a_bad_call_changes_nothing_and_coaches(backend: Backend) {
+/// K-23, K-24, P-19: a missing field is named, a miss names the closest texts, a bare `done` or
+/// `drop` changes nothing; the list stays as it was.
+fn a_bad_call_changes_nothing_and_explains_itself(backend: Backend) {
     let (world, me) = at_work(backend, &["it works"]);
     todo(&world, &me, json!({ "action": "set", "items": ["Write the tests", "Run"] })).unwrap();
     let before = todo(&world, &me, json!({ "action": "view" })).unwrap();
@@ -157,14 +157,14 @@ fn a_bad_call_changes_nothing_and_coaches(backend: Backend) {
         let said = format!("{error} {}", error.hint().unwrap_or_default());
         assert_eq!(error.code(), code, "{input}: {said}");
         assert!(said.contains(words), "{input}: {said}");
-        // K-60: nothing here speaks of issues.
+        // K-60: no message mentions issues.
         assert!(!said.contains("issue"), "{input}: {said}");
         assert_eq!(todo(&world, &me, json!({ "action": "view" })).unwrap(), before, "{input}");
     }
 }
 
-/// What a model forgets is repaired where it can only mean one thing: items without an action are
-/// added; `items: []` beside an action that ignores it is no fault.
+/// An omission is repaired if only one meaning is possible: items without an action are added;
+/// `items: []` with an action that ignores it is not an error.
 fn arguments_are_repaired(backend: Backend) {
     let (world, me) = at_work(backend, &[]);
     let added = todo(&world, &me, json!({ "items": ["a", "b"] })).unwrap();
@@ -173,7 +173,7 @@ fn arguments_are_repaired(backend: Backend) {
     assert_eq!(lines(&done), ["completed - a", "in_progress - b"]);
 }
 
-/// Emoji, right-to-left text, comments and markdown in a text are its own business.
+/// Emoji, right-to-left text, comments and markdown in a text are kept unchanged.
 fn texts_are_kept_as_they_are(backend: Backend) {
     let (world, me) = at_work(backend, &[]);
     let texts = ["🧰 tools", "שלום עולם", "<!-- claimed by operator -->", "- [x] # Forged", "a\\b"];
@@ -190,7 +190,8 @@ fn texts_are_kept_as_they_are(backend: Backend) {
     }
 }
 
-/// K-47, K-11: a worker has neither the tool nor the tracker; an agent cannot name another list.
+/// K-47, K-11: a worker has neither this tool nor the issue tool; an agent cannot name another
+/// list.
 fn the_tool_is_root_only(backend: Backend) {
     let (world, me) = at_work(backend, &[]);
     todo(&world, &me, json!({ "items": ["a"] })).unwrap();
@@ -206,12 +207,13 @@ fn the_tool_is_root_only(backend: Backend) {
         }
     }
     world.call("issue_create", json!({ "title": "another" })).unwrap();
-    // Another issue is named outside the input, and not against the session that is named.
+    // Another issue can only be named outside the input, and not if it conflicts with the named
+    // session.
     let mut sly = me;
     sly.context.issue = Some(2);
     let refused = todo(&world, &sly, json!({ "action": "view" })).unwrap_err();
     assert_eq!((refused.code(), refused.meaning().exit), ("other_issue", 1));
-    // A person may, and may be brief.
+    // A person may name it, without a session.
     let mut person = world.envelope(Role::Operator);
     person.context.issue = Some(1);
     let done = todo(&world, &person, json!({ "action": "done", "content": "A" })).unwrap();
@@ -252,9 +254,9 @@ fn the_seeds_view_reads_the_rows(backend: Backend) {
     );
 }
 
-/// K-54, K-63: each change is a live event with the whole new value and who made it; a list that
-/// has open items says what is in progress.
-fn every_change_is_an_event_with_its_maker(backend: Backend) {
+/// K-54, K-63: each change is an event with the full new value and its author; a list with open
+/// items says what is in progress.
+fn every_change_is_an_event_with_its_author(backend: Backend) {
     let (world, me) = at_work(backend, &[]);
     let before = world.log(6).len();
     todo(&world, &me, json!({ "items": ["a"] })).unwrap();
@@ -266,12 +268,12 @@ fn every_change_is_an_event_with_its_maker(backend: Backend) {
 
 on_every_store!(
     without_an_issue_there_is_no_list,
-    every_action_answers_the_whole_list,
+    every_action_returns_the_whole_list,
     dropping_noting_and_blocking,
-    a_bad_call_changes_nothing_and_coaches,
+    a_bad_call_changes_nothing_and_explains_itself,
     arguments_are_repaired,
     texts_are_kept_as_they_are,
     the_tool_is_root_only,
     the_seeds_view_reads_the_rows,
-    every_change_is_an_event_with_its_maker,
+    every_change_is_an_event_with_its_author,
 );

@@ -1,4 +1,4 @@
-//! Tokens: what they prove, what they cannot, and how the first one comes to be.
+//! Tokens: what they prove, what they do not, and how the first one is created.
 
 use punchlist_core::{AgentPath, Reach, Role, TokenId};
 use punchlist_ops::error::TokenFault;
@@ -11,7 +11,7 @@ fn make(world: &World, input: Value) -> Value {
     world.call_in(&world.envelope(Role::Operator), "token_new", input).unwrap()
 }
 
-/// The envelope of whoever brings this secret, as a surface would make it.
+/// The envelope of a caller with this secret, as a surface would build it.
 fn bearer(world: &World, secret: &str, facts: Facts) -> Result<Envelope, Error> {
     let (actor, proof) = world.ops.identify(facts, Some(secret))?;
     Ok(Envelope { actor, proof, ..world.envelope(Role::Root) })
@@ -24,8 +24,9 @@ fn fault(result: Result<Envelope, Error>) -> TokenFault {
     }
 }
 
-/// P-28: the secret is shown once; the store keeps its digest, and the log and the list neither.
-fn a_token_proves_its_role_and_its_secret_stands_nowhere(backend: Backend) {
+/// P-28: the secret is shown once; the store keeps only its digest, and the log and the list
+/// contain neither.
+fn a_token_proves_its_role_and_its_secret_is_not_stored(backend: Backend) {
     let world = World::new(backend);
     let made = make(&world, json!({ "role": "lead", "agent": "boss", "expires": "12h" }));
     let secret = made["token"].as_str().unwrap();
@@ -45,8 +46,8 @@ fn a_token_proves_its_role_and_its_secret_stands_nowhere(backend: Backend) {
     }
 }
 
-/// A stolen and revoked token, an expired, a malformed and a foreign one prove nothing.
-fn what_is_not_valid_proves_nothing(backend: Backend) {
+/// A revoked, an expired, a malformed and a foreign token prove nothing.
+fn an_invalid_token_proves_nothing(backend: Backend) {
     let world = World::new(backend);
     let made = make(&world, json!({ "role": "root" }));
     let secret = made["token"].as_str().unwrap().to_owned();
@@ -56,7 +57,7 @@ fn what_is_not_valid_proves_nothing(backend: Backend) {
     revoke();
     let at = world.now;
     assert_eq!(fault(bearer(&world, &secret, Facts::default())), TokenFault::Revoked { at });
-    // Taking back twice is no mistake.
+    // Revoking twice is not an error.
     assert_eq!(revoke()["token"]["revokedAt"], json!(at));
 
     for malformed in ["punch_", "hello", "punch_xyz", &secret[1..], &secret[..secret.len() - 1]] {
@@ -67,7 +68,7 @@ fn what_is_not_valid_proves_nothing(backend: Backend) {
     let theirs = theirs["token"].as_str().unwrap();
     assert_eq!(fault(bearer(&world, theirs, Facts::default())), TokenFault::Unknown);
 
-    // A second of the real clock is long enough; expiry is the database's to judge.
+    // One second of real time is enough; the database's clock decides about expiry.
     let brief = make(&world, json!({ "role": "root", "expires": "1s" }));
     let brief = brief["token"].as_str().unwrap().to_owned();
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
@@ -94,7 +95,7 @@ fn a_bearer_cannot_reach_above_its_token(backend: Backend) {
     assert!(matches!(bearer(&world, secret, beside), Err(Error::AgentNotYours { .. })));
     let below = Facts { agent: AgentPath::parse("coder.subagents.x"), ..Facts::default() };
     assert_eq!(bearer(&world, secret, below).unwrap().actor.role, Role::Worker);
-    // An operator's token may carry any role, and the log keeps both names.
+    // An operator's token may take any role, and the log keeps both names.
     let made = make(&world, json!({ "role": "operator", "agent": "ada" }));
     let facts = Facts { carry: Some(Role::Root), ..Facts::default() };
     let envelope = bearer(&world, made["token"].as_str().unwrap(), facts).unwrap();
@@ -104,7 +105,7 @@ fn a_bearer_cannot_reach_above_its_token(backend: Backend) {
 }
 
 /// P-28: what is out of reach is refused with what is missing, and nothing changes.
-fn a_narrowed_token_reaches_its_part_and_no_further(backend: Backend) {
+fn a_narrowed_token_reaches_only_its_part(backend: Backend) {
     let world = World::new(backend);
     let plan = json!({ "items": [{ "title": "x" }] });
     let made = make(&world, json!({ "role": "root", "project": "test" }));
@@ -153,14 +154,14 @@ fn a_token_for_one_issue_reaches_that_issue(backend: Backend) {
     }
 }
 
-/// The first operator: open once, locally, and closed by that token.
-fn the_first_operators_token_is_anybodys_and_no_second_one_is(backend: Backend) {
+/// The first operator's token: created once, locally, which ends the bootstrap.
+fn anybody_can_create_the_first_operator_token_but_no_second_one(backend: Backend) {
     let world = World::new(backend);
     let agent = world.envelope(Role::Root);
     let ask = |envelope: &Envelope, role: &str| {
         world.call_in(envelope, "token_new", json!({ "role": role }))
     };
-    // Never for another role, never for a bearer of some token.
+    // Never for another role, and never for a caller with a token.
     assert_eq!(ask(&agent, "lead").unwrap_err().code(), "not_permitted");
     let id = TokenId::parse("01JCQ0000000000000000000AB").unwrap();
     let remote = Envelope { proof: Proof::Token(id), ..agent.clone() };
@@ -172,8 +173,8 @@ fn the_first_operators_token_is_anybodys_and_no_second_one_is(backend: Backend) 
     assert_eq!((error.code(), error.meaning().exit), ("not_permitted", 4));
 }
 
-/// A person at a terminal closes the bootstrap with any command, also one that only looks.
-fn a_person_at_a_terminal_closes_the_bootstrap(backend: Backend) {
+/// A person at a terminal ends the bootstrap with any command, even one that only reads.
+fn a_person_at_a_terminal_ends_the_bootstrap(backend: Backend) {
     let world = World::new(backend);
     let person = Envelope { proof: Proof::Terminal, ..world.envelope(Role::Operator) };
     world.call_in(&person, "status", json!({})).unwrap();
@@ -212,12 +213,12 @@ fn bad_wishes_for_a_token_are_refused(backend: Backend) {
 }
 
 on_every_store!(
-    a_token_proves_its_role_and_its_secret_stands_nowhere,
-    what_is_not_valid_proves_nothing,
+    a_token_proves_its_role_and_its_secret_is_not_stored,
+    an_invalid_token_proves_nothing,
     a_bearer_cannot_reach_above_its_token,
-    a_narrowed_token_reaches_its_part_and_no_further,
+    a_narrowed_token_reaches_only_its_part,
     a_token_for_one_issue_reaches_that_issue,
-    the_first_operators_token_is_anybodys_and_no_second_one_is,
-    a_person_at_a_terminal_closes_the_bootstrap,
+    anybody_can_create_the_first_operator_token_but_no_second_one,
+    a_person_at_a_terminal_ends_the_bootstrap,
     bad_wishes_for_a_token_are_refused,
 );

@@ -1,4 +1,4 @@
-//! The tracker: comments, links, duplicates, deferral, and the tool an agent reaches it by.
+//! The tracker: comments, links, duplicates, deferral, and the agents' tool for them.
 
 use punchlist_core::Role;
 use punchlist_testkit::{Backend, World, on_every_store};
@@ -15,9 +15,9 @@ fn links(world: &World, number: i64) -> Value {
     world.call("issue_show", json!({ "number": number })).unwrap()["links"].clone()
 }
 
-/// K-40, K-41, K-42, K-46: stored once, read from both ends, the inverse computed; neither itself,
-/// nor the same twice, nor another project.
-fn links_are_read_from_both_ends(backend: Backend) {
+/// K-40, K-41, K-42, K-46: stored once, read from both issues, with the inverse computed. A link to
+/// itself, a duplicate link and a link to another project are refused.
+fn links_are_visible_from_both_issues(backend: Backend) {
     let world = World::new(backend);
     let (one, two) = (file(&world, "one"), file(&world, "two"));
     for (kind, inverse) in [
@@ -60,9 +60,9 @@ fn links_are_read_from_both_ends(backend: Backend) {
     assert_eq!(world.call("issue_link", bad).unwrap_err().meaning().exit, 2);
 }
 
-/// K-43, K-56, Q-K6: a link gates nothing: what is blocked closes, a parent closes with open
-/// children after one question, and nothing rolls up.
-fn links_gate_nothing(backend: Backend) {
+/// K-43, K-56, Q-K6: links block nothing: a blocked issue can be closed, a parent with open
+/// children can be closed after one confirmation, and nothing rolls up.
+fn links_block_nothing(backend: Backend) {
     let world = World::new(backend);
     let (parent, child) = (file(&world, "parent"), file(&world, "child"));
     for kind in ["child_of", "blocked_by"] {
@@ -81,7 +81,7 @@ fn links_gate_nothing(backend: Backend) {
     go(json!({ "number": child, "status": "resolved" })).unwrap();
 }
 
-/// K-44: linked, rejected and noted in one step; the operator's alone.
+/// K-44: linked, rejected and noted in one step; operator only.
 fn closing_as_a_duplicate_is_one_step(backend: Backend) {
     let world = World::new(backend);
     let (one, two) = (file(&world, "one"), file(&world, "two"));
@@ -106,9 +106,9 @@ fn closing_as_a_duplicate_is_one_step(backend: Backend) {
     assert_eq!(shown["issue"]["status"], "open", "nothing of it happened");
 }
 
-/// K-45: what is filed inside a bound session hangs under its issue, by tool or by operation; from
-/// outside it does not.
-fn what_is_found_on_the_way_hangs_below(backend: Backend) {
+/// K-45: an issue created inside a bound session becomes a child of its issue, by tool or by
+/// operation; outside a session it does not.
+fn an_issue_created_in_a_bound_session_becomes_a_child(backend: Backend) {
     let world = World::new(backend);
     let number = bound(&world, "s", &[]);
     let me = within(&world, Role::Root, "s");
@@ -126,8 +126,8 @@ fn what_is_found_on_the_way_hangs_below(backend: Backend) {
     assert_eq!(links(&world, outside), json!([]));
 }
 
-/// K-55, K-59: one tool that adds: create, view, list, comment, transition, link; nothing in it
-/// rewrites or deletes, and closing needs the operator.
+/// K-55, K-59: one tool that only adds: create, view, list, comment, transition, link. It cannot
+/// rewrite or delete, and closing needs the operator.
 fn the_tool_of_the_tracker_only_adds(backend: Backend) {
     let world = World::new(backend);
     let issue = |input: Value| world.call("issue", input);
@@ -165,8 +165,8 @@ fn the_tool_of_the_tracker_only_adds(backend: Backend) {
     assert_eq!(issue(close).unwrap_err().code(), "not_permitted");
 }
 
-/// P-27: an issue rests until a date and says so; null brings it back.
-fn an_issue_rests_until_a_date(backend: Backend) {
+/// P-27: an issue is deferred until a date and says so; null ends the deferral.
+fn an_issue_is_deferred_until_a_date(backend: Backend) {
     let world = World::new(backend);
     let number = file(&world, "later");
     let until = "2030-01-01T00:00:00.000000Z";
@@ -178,8 +178,8 @@ fn an_issue_rests_until_a_date(backend: Backend) {
     assert_eq!(bad.meaning().exit, 2);
 }
 
-/// F-17, K-57: a revision grows with every change to the issue or its checklist, and with nothing
-/// else; the checklist is the operator's to see, unlike an agent's memory.
+/// F-17, K-57: the revision grows with every change to the issue or its checklist, and with nothing
+/// else; unlike an agent's memory, the checklist is visible to the operator.
 fn the_revision_follows_every_change(backend: Backend) {
     let world = World::new(backend);
     let number = bound(&world, "s", &["ok"]);
@@ -216,11 +216,11 @@ fn the_revision_follows_every_change(backend: Backend) {
 }
 
 on_every_store!(
-    links_are_read_from_both_ends,
-    links_gate_nothing,
+    links_are_visible_from_both_issues,
+    links_block_nothing,
     closing_as_a_duplicate_is_one_step,
-    what_is_found_on_the_way_hangs_below,
+    an_issue_created_in_a_bound_session_becomes_a_child,
     the_tool_of_the_tracker_only_adds,
-    an_issue_rests_until_a_date,
+    an_issue_is_deferred_until_a_date,
     the_revision_follows_every_change,
 );

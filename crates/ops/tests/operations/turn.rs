@@ -1,4 +1,4 @@
-//! The turn list, whole: the seed's inputs and outputs, on every store.
+//! The turn list in full: the seed's inputs and outputs, on every store.
 
 use punchlist_core::Role;
 use punchlist_ops::Error;
@@ -18,7 +18,7 @@ fn summary(world: &World) -> Value {
     world.call("list_todo", json!({})).unwrap()["summary"].clone()
 }
 
-/// T-9, T-10, T-5, T-11: a batch in one call, orders echoed from one, the next batch appended.
+/// T-9, T-10, T-5, T-11: a batch in one call, orders returned from one on, the next batch appended.
 fn a_plan_is_created_in_one_call(backend: Backend) {
     let world = World::new(backend);
     let input = json!({ "items": [
@@ -46,7 +46,7 @@ fn a_plan_is_created_in_one_call(backend: Backend) {
         json!({ "created": [{ "id": last, "title": "After", "order": 4 }], "totalPending": 4 });
     assert_eq!(more, expected);
 
-    // T-14, T-15, T-6: whole items, in order.
+    // T-14, T-15, T-6: full items, in order.
     let item = |id: Value, title: &str, priority: i64| {
         json!({
             "id": id, "title": title, "context": "", "completionCriteria": "", "agentType": null,
@@ -84,7 +84,7 @@ fn items_are_settled_with_an_outcome(backend: Backend) {
     });
     assert_eq!(world.call("complete_todo", input).unwrap(), expected);
 
-    // T-13: by default what remains; by status what is asked for; the summary is of the turn.
+    // T-13: open items by default, or those in a status; the summary covers the whole turn.
     let titles = |filter: Value| -> Vec<Value> {
         let listed = world.call("list_todo", filter).unwrap();
         assert_eq!(
@@ -106,7 +106,7 @@ fn items_are_settled_with_an_outcome(backend: Backend) {
     assert_eq!(times(1), (Value::Null, json!(later)));
 }
 
-/// T-12: one bad item, none created.
+/// T-12: if one item is bad, none is created.
 fn a_batch_is_all_or_nothing(backend: Backend) {
     let world = World::new(backend);
     create(&world, &["a"]);
@@ -122,7 +122,7 @@ fn a_batch_is_all_or_nothing(backend: Backend) {
 }
 
 /// T-18: a settled item, an unknown id, an id of another turn or project: an error, no change.
-fn what_cannot_be_settled_is_refused_and_nothing_changes(backend: Backend) {
+fn settling_a_settled_unknown_or_foreign_item_is_refused(backend: Backend) {
     let world = World::new(backend);
     let ids = create(&world, &["a", "b"]);
     let settle = |id: &Value| json!({ "todoId": id, "outcome": "x" });
@@ -134,7 +134,7 @@ fn what_cannot_be_settled_is_refused_and_nothing_changes(backend: Backend) {
     let mut other_project = world.envelope(Role::Root);
     other_project.project = "another".to_owned();
     let here = world.envelope(Role::Root);
-    // Both exist, so that it is the id that is foreign and not the place.
+    // Both turns exist, so it is the id that is foreign and not the turn.
     for envelope in [&other_turn, &other_project] {
         let input = json!({ "items": [{ "title": "x" }] });
         world.call_in(envelope, "create_todo", input).unwrap();
@@ -154,7 +154,7 @@ fn what_cannot_be_settled_is_refused_and_nothing_changes(backend: Backend) {
     assert_eq!(summary(&world)["pending"], 1);
 }
 
-/// T-19, T-20: the turn comes from the envelope, or there is none.
+/// T-19, T-20: the turn comes only from the envelope; without one, the call is refused.
 fn the_turn_comes_from_the_envelope_alone(backend: Backend) {
     let world = World::new(backend);
     let input = json!({ "items": [{ "title": "a", "turnId": "t9" }], "turnId": "t9", "conversationId": "c9" });
@@ -185,7 +185,7 @@ fn the_turn_comes_from_the_envelope_alone(backend: Backend) {
     }
 }
 
-/// T-21: a worker is refused by name, whatever it asks, and the operator is not.
+/// T-21: a worker is refused, whatever it calls; the operator is not.
 fn workers_are_refused_and_the_operator_is_not(backend: Backend) {
     let world = World::new(backend);
     let ids = create(&world, &["a"]);
@@ -207,7 +207,7 @@ fn workers_are_refused_and_the_operator_is_not(backend: Backend) {
 }
 
 /// T-4, T-32, T-33, T-37: the rows of a turn stay, the next turn starts empty, and the state is
-/// always the store's.
+/// always that of the store.
 fn a_new_turn_starts_empty_and_the_old_rows_stay(backend: Backend) {
     let world = World::new(backend);
     create(&world, &["a", "b"]);
@@ -219,8 +219,8 @@ fn a_new_turn_starts_empty_and_the_old_rows_stay(backend: Backend) {
     assert_eq!(summary(&world)["pending"], 2);
 }
 
-/// Reads create nothing: neither project nor list.
-fn looking_at_nothing_makes_nothing(backend: Backend) {
+/// Reads create neither a project nor a list.
+fn reads_create_nothing(backend: Backend) {
     let world = World::new(backend);
     world.call("list_todo", json!({ "status": "all" })).unwrap();
     world.call("status", json!({})).unwrap();
@@ -230,8 +230,8 @@ fn looking_at_nothing_makes_nothing(backend: Backend) {
     assert_eq!(world.log(0), Vec::<Value>::new());
 }
 
-/// X-10, and the log: every change is an event with its actor, its cause and full new values.
-fn every_change_stands_in_the_log(backend: Backend) {
+/// X-10, and the log: every change is an event with its actor, its cause and its full new values.
+fn every_change_is_logged(backend: Backend) {
     let world = World::new(backend);
     let ids = create(&world, &["a"]);
     let mut operator = world.envelope(Role::Operator);
@@ -261,10 +261,10 @@ on_every_store!(
     a_plan_is_created_in_one_call,
     items_are_settled_with_an_outcome,
     a_batch_is_all_or_nothing,
-    what_cannot_be_settled_is_refused_and_nothing_changes,
+    settling_a_settled_unknown_or_foreign_item_is_refused,
     the_turn_comes_from_the_envelope_alone,
     workers_are_refused_and_the_operator_is_not,
     a_new_turn_starts_empty_and_the_old_rows_stay,
-    looking_at_nothing_makes_nothing,
-    every_change_stands_in_the_log,
+    reads_create_nothing,
+    every_change_is_logged,
 );

@@ -1,4 +1,4 @@
-//! Agents: what each says of itself, and when it was heard of last.
+//! Agents: the status each one reports, and when it was last heard from.
 
 use punchlist_core::{Agent, AgentPath, AgentStatus, ProjectId};
 
@@ -13,7 +13,7 @@ macro_rules! columns {
 }
 
 impl Tx<'_> {
-    /// Writes an agent down, or what it says of itself now.
+    /// Inserts an agent, or updates the status it reports.
     pub fn put_agent(
         &mut self,
         project: ProjectId,

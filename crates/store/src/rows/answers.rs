@@ -1,4 +1,4 @@
-//! Answers kept for their idempotency key, so that a repeated request has one effect.
+//! Answers stored for their idempotency key, so that a repeated request has one effect.
 
 use punchlist_core::Time;
 
@@ -7,7 +7,7 @@ use crate::{Error, Tx, sql};
 /// How long an answer is kept: seven days.
 const KEPT_S: i64 = 7 * 24 * 3600;
 
-/// A kept answer, and what it answered.
+/// A stored answer and its request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// A digest of the operation, its context and its input.
@@ -16,7 +16,7 @@ pub struct Answer {
 }
 
 impl Tx<'_> {
-    /// The answer this principal got for this key, unless it is too old.
+    /// The answer that this principal got for this key, unless it has expired.
     pub fn answer(
         &mut self,
         principal: &str,
@@ -33,7 +33,7 @@ impl Tx<'_> {
         )
     }
 
-    /// Keeps an answer, and lets go what is too old.
+    /// Stores an answer, and deletes the expired ones.
     pub fn keep_answer(
         &mut self,
         principal: &str,

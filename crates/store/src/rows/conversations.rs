@@ -1,4 +1,4 @@
-//! Chats and their messages, whose texts stand here and not in the log.
+//! Chats and their messages. The texts are stored here and not in the log.
 
 use punchlist_core::conversation::{About, Channel, Conversation, Message, MessageKind, Speaker};
 use punchlist_core::event::{ConversationOpened, MessagePosted};
@@ -29,12 +29,12 @@ pub struct WantedConversations {
     pub pillar: Option<String>,
     pub channel: Option<Channel>,
     pub session: Option<SessionId>,
-    /// Only newer ones than this id.
+    /// Only ids greater than this one.
     pub above: Option<String>,
 }
 
 impl Tx<'_> {
-    /// A new chat.
+    /// Inserts a chat.
     pub fn open_conversation(
         &mut self,
         conversation: &Conversation,
@@ -67,7 +67,7 @@ impl Tx<'_> {
         self.append(stamp, &id, &opened.into())
     }
 
-    /// A new message.
+    /// Inserts a message.
     pub fn post(&mut self, message: &Message, stamp: &Stamp) -> Result<(), Error> {
         let (id, conversation) = (message.id.to_string(), message.conversation_id.to_string());
         let run = message.run_id.map(|id| id.to_string());
@@ -113,7 +113,7 @@ impl Tx<'_> {
         )
     }
 
-    /// The name of the project a chat is in.
+    /// The name of the project of a chat.
     pub fn home_of_conversation(&mut self, id: ConversationId) -> Result<Option<String>, Error> {
         let id = id.to_string();
         self.first(
@@ -126,7 +126,7 @@ impl Tx<'_> {
         )
     }
 
-    /// Chats of a project, the oldest first.
+    /// The chats of a project, oldest first.
     pub fn conversations(
         &mut self,
         project: ProjectId,
@@ -159,7 +159,7 @@ impl Tx<'_> {
         )
     }
 
-    /// Messages of a chat after one, the oldest first.
+    /// The messages of a chat after one of them, oldest first.
     pub fn messages(
         &mut self,
         conversation_id: ConversationId,
@@ -179,8 +179,8 @@ impl Tx<'_> {
         )
     }
 
-    /// The newest messages of a chat, the oldest of them first, from the last summary on if that
-    /// is among them.
+    /// The newest messages of a chat, oldest first. If a summary is among them, only from the last
+    /// summary on.
     pub fn newest_messages(
         &mut self,
         conversation_id: ConversationId,

@@ -33,7 +33,7 @@ macro_rules! select {
     };
 }
 
-/// Waiting, or held by somebody who has gone silent.
+/// Queued, or held by a lease that has expired.
 macro_rules! free {
     ($lock:expr) => {
         select!(
@@ -50,7 +50,7 @@ macro_rules! free {
     };
 }
 
-/// A delegation and who holds it.
+/// A delegation and its lease.
 pub type Held = (Delegation, Option<Lease>);
 
 /// Which delegations to list.
@@ -61,10 +61,10 @@ pub struct WantedDelegations {
     pub todo: Option<TodoId>,
     pub session: Option<SessionId>,
     pub issue: Option<IssueId>,
-    /// Only about items of this mission, by its slug, and of this pillar of it.
+    /// Only delegations about items of this mission (by slug), and of this pillar.
     pub mission: Option<String>,
     pub pillar: Option<String>,
-    /// Only newer ones than this id.
+    /// Only ids greater than this one.
     pub above: Option<String>,
 }
 
@@ -86,9 +86,9 @@ impl Tx<'_> {
         self.first(statement, &[(&project).into(), (&id).into()], read)
     }
 
-    /// The next delegation to work on: of these types, each between two spaces, or also of any other
-    /// where it is a pillar's; or one and no other; and of a mission (and pillar)
-    /// where the caller reaches no further; locked, and others skip it.
+    /// The next delegation to work on, locked; other callers skip it. It has one of these types
+    /// (each between two spaces), or any other type if it belongs to a pillar; or it is the single
+    /// one that was named. A caller with limited reach gets only work of its mission and pillar.
     pub fn next_delegation(
         &mut self,
         project: ProjectId,
@@ -115,8 +115,8 @@ impl Tx<'_> {
         )
     }
 
-    /// The projects that have work of these types, and when the next of it is to be done where none
-    /// is free now.
+    /// The projects that have work of these types now; if there are none, also when the next work
+    /// is due.
     pub fn delegations_due(
         &mut self,
         types: &str,
@@ -141,7 +141,7 @@ impl Tx<'_> {
         Ok((free.collect(), next))
     }
 
-    /// The work that is under way in a chat, if there is any: held, and not by somebody gone silent.
+    /// The delegation that a worker holds in this chat, if any. An expired lease does not count.
     pub fn at_work_in(
         &mut self,
         conversation: ConversationId,
@@ -158,7 +158,7 @@ impl Tx<'_> {
         Ok(found.map(|(delegation, _)| delegation))
     }
 
-    /// Delegations of a project, the oldest first.
+    /// The delegations of a project, oldest first.
     pub fn delegations(
         &mut self,
         project: ProjectId,

@@ -1,7 +1,7 @@
-//! The log: appended in the transaction of the change, read so that no event can be skipped.
+//! The log: appended in the transaction of the change, and read so that no event is skipped.
 //!
-//! SQLite's one writer numbers events by row id. On PostgreSQL a lower number may commit later,
-//! so the transaction id is part of the number and readers stay below the horizon (ADR 0004).
+//! SQLite's one writer numbers events by row id. On PostgreSQL a lower number may commit later, so
+//! the transaction id is part of the number and readers stay below the horizon (ADR 0004).
 
 use punchlist_core::{Actor, Event, ListId, ProjectId, Time};
 
@@ -12,27 +12,27 @@ use crate::{Dialect, Error, ErrorKind, Tx, sql};
 /// Bits for the events of one PostgreSQL transaction.
 const EVENT_BITS: u32 = 20;
 
-/// The fact that holds [`event_base!`].
+/// The stored fact with the value of [`event_base!`].
 const EVENT_BASE: &str = "event_base";
 
-/// The highest number a log may be read in with: what is numbered above it has room for ever.
+/// The highest event number an import may contain; above it there are enough numbers for ever.
 pub(crate) const SEQ_MAX: i64 = 1 << 62;
 
-/// What all events of one command have in common.
+/// The fields that all events of one command share.
 #[derive(Clone, Debug)]
 pub struct Stamp {
     pub project: ProjectId,
     pub actor: Actor,
-    /// What made it happen: the operation's name.
+    /// The cause: the operation's name.
     pub cause: &'static str,
     pub at: Time,
-    /// What proved the actor: `terminal`, `none`, or the id of its token or run.
+    /// What proved the actor's identity: `terminal`, `none`, or the id of its token or run.
     pub proof: String,
-    /// The real clock, whatever `at` says.
+    /// The real time, even if `at` was overridden.
     pub recorded_at: Time,
 }
 
-/// An event as the log keeps it.
+/// An event as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recorded {
     pub seq: i64,
@@ -44,32 +44,32 @@ pub struct Recorded {
     pub acting_as: Option<String>,
     pub cause: String,
     pub at: Time,
-    /// The data as it was written, JSON.
+    /// The data as stored, JSON.
     pub data: String,
-    /// What proved the actor; absent in logs of older versions.
+    /// What proved the actor's identity; absent in logs of older versions.
     pub proof: Option<String>,
-    /// The real clock when it was written down; in logs of older versions the same as `at`.
+    /// The real time when it was recorded; in logs of older versions it equals `at`.
     pub recorded_at: Time,
 }
 
-/// How far the two clocks of an event may be apart before one of them was set.
+/// If the two times of an event differ by more than this, the clock was overridden.
 const CLOCK_TOLERANCE_S: i64 = 60;
 
 impl Recorded {
-    /// Was it written under a clock that somebody had set (`PUNCHLIST_NOW`)?
+    /// Was it recorded with an overridden clock (`PUNCHLIST_NOW`)?
     #[must_use]
     pub const fn is_under_set_clock(&self) -> bool {
         let apart = self.at.micros().abs_diff(self.recorded_at.micros());
         apart > CLOCK_TOLERANCE_S.unsigned_abs() * 1_000_000
     }
 
-    /// The event itself; `None` for a type this build does not know.
+    /// The event; `None` if this build does not know its type.
     pub fn event(&self) -> Result<Option<Event>, Error> {
         let mut reader = serde_json::Deserializer::from_str(&self.data);
         Ok(Event::read(&self.type_name, &mut reader)?)
     }
 
-    /// The event, if it is of this type; others are not even read.
+    /// The event, if it has this type; others are not parsed.
     pub fn event_of(&self, type_name: &str) -> Result<Option<Event>, Error> {
         if self.type_name == type_name { self.event() } else { Ok(None) }
     }
@@ -82,8 +82,9 @@ macro_rules! columns {
     };
 }
 
-/// What the numbers of PostgreSQL's own transactions are added to: where an imported log ended,
-/// for ids of this cluster may be lower than the numbers it brought along (ADR 0012).
+/// The base for event numbers from PostgreSQL transaction ids: where an imported log ended. Without
+/// it, new numbers could be lower than imported ones, because transaction ids differ between
+/// clusters (ADR 0012).
 macro_rules! event_base {
     () => {
         "coalesce((SELECT CAST(value AS BIGINT) FROM facts WHERE name = 'event_base'), 0)"
@@ -91,7 +92,7 @@ macro_rules! event_base {
 }
 pub(crate) use event_base;
 
-/// One event on SQLite, which gives it the next number where it gets none.
+/// Inserts one event on SQLite. Without a number, SQLite assigns the next one.
 macro_rules! insert_lite {
     () => {
         concat!(
@@ -102,8 +103,8 @@ macro_rules! insert_lite {
     };
 }
 
-/// Several events on PostgreSQL, numbered within their transaction; what the numbers start from is
-/// looked up once for all of them.
+/// Inserts several events on PostgreSQL, numbered within their transaction. The base of the numbers
+/// is read once for all of them.
 macro_rules! insert_pg {
     ($rows:literal) => {
         concat!(
@@ -143,13 +144,14 @@ macro_rules! select {
 }
 
 impl Tx<'_> {
-    /// Writes an event down.
+    /// Appends an event.
     pub fn append(&mut self, stamp: &Stamp, aggregate: &str, event: &Event) -> Result<(), Error> {
         self.append_all(stamp, aggregate, std::slice::from_ref(event))
     }
 
-    /// Writes events down, three in a statement where they go to a server: a round trip costs more
-    /// than a row. SQLite would keep a copy of every page such a statement touches, to undo half of it.
+    /// Appends events. On PostgreSQL three go into one statement, because a round trip costs more
+    /// than a row. SQLite would copy every page that such a statement touches, to be able to undo
+    /// half of it.
     pub fn append_all(
         &mut self,
         stamp: &Stamp,
@@ -187,14 +189,14 @@ impl Tx<'_> {
         let data: Vec<String> =
             events.iter().map(serde_json::to_string).collect::<Result<_, _>>()?;
         for (event, data) in events.iter().zip(&data) {
-            // None lets SQLite number the row, one above the last.
+            // With NULL, SQLite numbers the row one above the last.
             let number = match self.dialect() {
                 Dialect::Sqlite => self.above.take().map(|last| last + 1),
                 Dialect::Postgres => Some(self.next_number()?),
             };
             params.extend([number.into(), event.type_name().into(), Value::from(data)]);
         }
-        // Not with RETURNING: SQLite keeps the rows in a temporary table for that, every time.
+        // No RETURNING: SQLite would use a temporary table for it every time.
         let statement = match (self.dialect(), events.len()) {
             (Dialect::Sqlite, _) => sql!(insert_lite!()),
             (Dialect::Postgres, 1) => sql!(insert_pg!("(CAST($10 AS BIGINT), $11, $12)")),
@@ -210,7 +212,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// The number of the next event inside this transaction.
+    /// The number of the next event in this transaction.
     fn next_number(&mut self) -> Result<i64, Error> {
         let number = self.event_count;
         if number >> EVENT_BITS != 0 {
@@ -220,9 +222,9 @@ impl Tx<'_> {
         Ok(number)
     }
 
-    /// Lets the log go on above a number that was read in. Only for an empty log that nobody else
-    /// can write to: the base never changes once an event was numbered by it. SQLite counts on
-    /// from the last row by itself.
+    /// Makes the log continue above an imported number. It must be called only on an empty log that
+    /// nobody else can write to, because the base must not change once an event was numbered with
+    /// it. SQLite continues from the last row by itself.
     pub(crate) fn number_above(&mut self, last: i64) -> Result<(), Error> {
         match self.dialect() {
             Dialect::Sqlite => Ok(()),
@@ -233,8 +235,8 @@ impl Tx<'_> {
         }
     }
 
-    /// Does the log have the event that a subscriber saw last? On PostgreSQL one above the horizon
-    /// is as good as none: nobody can have seen it (ADR 0010).
+    /// Does the log contain the event that a subscriber saw last? On PostgreSQL an event above the
+    /// horizon counts as missing, because no subscriber can have seen it (ADR 0010).
     pub fn has_event(&mut self, seq: i64) -> Result<bool, Error> {
         let statement = self.dialect().pick(
             sql!("SELECT seq FROM events WHERE seq = $1"),
@@ -243,8 +245,8 @@ impl Tx<'_> {
         Ok(self.first(statement, &[seq.into()], |row| row.int(0))?.is_some())
     }
 
-    /// Events of a project after a number, in order, none of them skipped. With `actor`, only
-    /// those this principal caused.
+    /// The events of a project after a number, in order and without gaps. With `actor`, only those
+    /// that this principal caused.
     pub fn events_after(
         &mut self,
         project: ProjectId,
@@ -261,7 +263,7 @@ impl Tx<'_> {
         self.query(statement, &params, read)
     }
 
-    /// The newest events of a project, oldest of them first.
+    /// The newest events of a project, oldest first.
     pub fn events_last(
         &mut self,
         project: ProjectId,
@@ -281,7 +283,7 @@ impl Tx<'_> {
 }
 
 impl Tx<'_> {
-    /// What was refused on a list, the oldest first.
+    /// The refused commands on a list, oldest first.
     pub fn refusals_on(&mut self, list: ListId) -> Result<Vec<Recorded>, Error> {
         let list = list.to_string();
         self.query(
@@ -296,12 +298,12 @@ impl Tx<'_> {
     }
 }
 
-/// How many events one look back reads.
+/// The number of events per page of `look_back`.
 const PAGE: i64 = 1_000;
 
 impl Tx<'_> {
-    /// Visits the events of a project since a moment, newest first. The log is in the order of
-    /// writing; clocks of several machines may differ by what a page takes.
+    /// Visits the events of a project since a time, newest first. The log is in write order. The
+    /// clocks of several machines may differ by up to the time span of one page.
     pub fn look_back(
         &mut self,
         project: ProjectId,
@@ -335,7 +337,7 @@ impl Tx<'_> {
     }
 }
 
-/// Sees one event, and may ask the store about it.
+/// Visits one event; it may query the store.
 type Visit<'v> = dyn FnMut(&mut Tx<'_>, Recorded) -> Result<(), Error> + 'v;
 
 macro_rules! by_aggregate {
@@ -345,8 +347,8 @@ macro_rules! by_aggregate {
 }
 
 impl Tx<'_> {
-    /// Visits the whole log of the store, sorted by what it happened to and then by number. It
-    /// is never in memory as a whole: both databases sort on disk.
+    /// Visits the whole log of the store, sorted by aggregate and number. The log is never in
+    /// memory as a whole, because both databases sort on disk.
     pub(crate) fn each_event(&mut self, visit: &mut Visit<'_>) -> Result<(), Error> {
         if let Some(connection) = self.sqlite_connection() {
             let mut statement = connection.prepare(sql!(by_aggregate!("")).sqlite)?;

@@ -1,4 +1,4 @@
-//! Gates: what waits for a person, by project, session and issue.
+//! Gates: questions that wait for a person, by project, session and issue.
 
 use punchlist_core::gate::{GateKind, GateState, Purpose, apply_gate};
 use punchlist_core::{
@@ -33,7 +33,7 @@ pub struct WantedGates {
     pub kind: Option<GateKind>,
     pub session: Option<SessionId>,
     pub issue: Option<IssueId>,
-    /// Only newer ones than this id.
+    /// Only ids greater than this one.
     pub above: Option<String>,
 }
 
@@ -55,7 +55,7 @@ impl Tx<'_> {
         self.first(statement, &[(&project).into(), (&id).into()], read)
     }
 
-    /// Gates of a project, the oldest first: who has waited longest comes first.
+    /// The gates of a project, oldest first.
     pub fn gates(
         &mut self,
         project: ProjectId,
@@ -86,7 +86,7 @@ impl Tx<'_> {
         )
     }
 
-    /// What a session, or an agent outside of one, asked before, the newest first.
+    /// The earlier gates of a session, or of an agent without one, newest first.
     pub fn gates_asked(
         &mut self,
         project: ProjectId,
@@ -113,7 +113,7 @@ impl Tx<'_> {
         }
     }
 
-    /// What was asked about a tool of an agent, the newest first.
+    /// The gates about one tool of an agent, newest first.
     pub fn permission_gates(
         &mut self,
         project: ProjectId,
@@ -132,7 +132,7 @@ impl Tx<'_> {
         )
     }
 
-    /// The newest sign-off that was asked for on an issue and still stands.
+    /// The newest sign-off gate of an issue that is still valid.
     pub fn sign_off(&mut self, issue: IssueId) -> Result<Option<Gate>, Error> {
         let issue = issue.to_string();
         self.first(
@@ -145,7 +145,7 @@ impl Tx<'_> {
         )
     }
 
-    /// The open questions about an item, the oldest first.
+    /// The open gates about an item, oldest first.
     pub fn open_gates_about(
         &mut self,
         project: ProjectId,
@@ -159,7 +159,7 @@ impl Tx<'_> {
         )
     }
 
-    /// The open escalations of a mission, the oldest first.
+    /// The open escalations of a mission, oldest first.
     pub fn open_escalations(
         &mut self,
         project: ProjectId,

@@ -1,7 +1,7 @@
 //! Issues: numbered under the lock of their project, found by number, by status or by words.
 //!
-//! Which words there are is the core's (`issue::search`); here is only how each database looks
-//! them up. Both get one text: FTS5 as a query string, PostgreSQL as a `tsquery`.
+//! The core splits texts into words (`issue::search`); this file only knows how each database
+//! searches for them: FTS5 with a query string, PostgreSQL with a `tsquery`.
 
 use std::collections::BTreeMap;
 
@@ -55,15 +55,15 @@ macro_rules! not_closed {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     pub status: Option<IssueStatus>,
-    /// Each of these begins a word of the issue; none: whatever its words.
+    /// Each of these must be the prefix of a word of the issue; empty: no filter.
     pub words: Vec<String>,
-    /// Only lower numbers; none: from the newest on.
+    /// Only lower numbers; `None`: from the newest on.
     pub before: Option<i64>,
 }
 
 impl Tx<'_> {
-    /// The highest issue number of a project, which stays the highest until this transaction
-    /// ends: whoever else wants to number waits. (Making lists goes on beside it.)
+    /// The highest issue number of a project, locked until this transaction ends: other
+    /// transactions that number an issue wait. Creating lists is not blocked.
     pub fn lock_last_issue(&mut self, project: ProjectId) -> Result<i64, Error> {
         let project = project.to_string();
         let statement = self.dialect().pick(
@@ -106,7 +106,7 @@ impl Tx<'_> {
         self.index_issue(&id, &issue.title, &issue.body)
     }
 
-    /// Makes a new issue findable by its words.
+    /// Adds a new issue to the search index.
     pub(crate) fn index_issue(&mut self, id: &str, title: &str, body: &str) -> Result<(), Error> {
         let terms = search::terms(title, body);
         self.write(
@@ -124,7 +124,7 @@ impl Tx<'_> {
         )
     }
 
-    /// Writes what can change as it is now.
+    /// Writes the mutable columns.
     pub fn update_issue(&mut self, issue: &Issue) -> Result<(), Error> {
         let (id, judged) = (issue.id.to_string(), judged_text(issue)?);
         self.write(
@@ -145,7 +145,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// The issue of a number.
+    /// The issue with a number.
     pub fn issue(
         &mut self,
         project: ProjectId,
@@ -174,13 +174,13 @@ impl Tx<'_> {
         self.first(statement, &[(&id).into()], read)
     }
 
-    /// The number people call an issue by.
+    /// The number of an issue.
     pub fn issue_number(&mut self, id: IssueId) -> Result<Option<i64>, Error> {
         let id = id.to_string();
         self.first(sql!("SELECT number FROM issues WHERE id = $1"), &[(&id).into()], |r| r.int(0))
     }
 
-    /// Issues of a project, the highest number first.
+    /// The issues of a project, highest number first.
     pub fn issues(
         &mut self,
         project: ProjectId,
@@ -213,7 +213,7 @@ impl Tx<'_> {
         }
     }
 
-    /// The issues, not closed, that hold any of these words whole; the lowest number first.
+    /// The open issues that contain any of these whole words, lowest number first.
     pub fn issues_with_any(
         &mut self,
         project: ProjectId,
@@ -257,16 +257,16 @@ impl Tx<'_> {
     }
 }
 
-/// How words are looked for.
+/// How words are matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Match {
-    /// Each begins a word of the issue.
+    /// Every word is a prefix of a word of the issue.
     AllBegin,
-    /// One of them is a word of the issue.
+    /// At least one word equals a word of the issue.
     AnyIs,
 }
 
-/// The words hold letters and digits alone, so that quotes are quoting enough.
+/// Builds the query. The words contain only letters and digits, so quoting them is enough.
 fn query(dialect: Dialect, words: &[String], by: Match) -> String {
     let (quote, begins) = match dialect {
         Dialect::Sqlite => ('"', "*"),

@@ -7,7 +7,7 @@ use crate::sql::Row;
 use crate::{Error, Tx, sql};
 
 impl Tx<'_> {
-    /// The leases of a list's items, also those nobody holds: their epochs go on from there.
+    /// The leases of a list's items. Free leases are included, because their epochs continue.
     pub fn leases(&mut self, list: ListId) -> Result<Vec<(TodoId, Lease)>, Error> {
         let list = list.to_string();
         self.query(
@@ -39,7 +39,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Moves a lease on. False: it is not this epoch's any more.
+    /// Extends a lease. False: the epoch is stale.
     pub fn extend_lease(&mut self, todo: TodoId, epoch: i64, until: Time) -> Result<bool, Error> {
         let todo = todo.to_string();
         let changed = self.execute(
@@ -49,8 +49,8 @@ impl Tx<'_> {
         Ok(changed == 1)
     }
 
-    /// Takes the holder away; the epoch stays. The end goes to the end of time, so that looking for
-    /// leases that ran out never meets those that were given back.
+    /// Removes the holder and keeps the epoch. The end is set to the end of time, so that a search
+    /// for expired leases does not find released ones.
     pub fn end_lease(&mut self, todo: TodoId) -> Result<(), Error> {
         let todo = todo.to_string();
         self.write(

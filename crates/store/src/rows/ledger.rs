@@ -1,4 +1,4 @@
-//! The ledger of an issue: lines that are only ever added.
+//! The history of an issue: entries are only added.
 
 use punchlist_core::issue::{IssueUpdate, UpdateKind};
 use punchlist_core::{IssueId, UpdateId};
@@ -25,7 +25,7 @@ impl Tx<'_> {
         )
     }
 
-    /// The ledger of an issue, the oldest first.
+    /// The history of an issue, oldest first.
     pub fn updates(&mut self, issue_id: IssueId) -> Result<Vec<IssueUpdate>, Error> {
         let issue = issue_id.to_string();
         self.query(

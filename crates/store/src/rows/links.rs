@@ -1,4 +1,4 @@
-//! Links between issues: each stored once, seen from both ends.
+//! Links between issues: stored once, visible from both issues.
 
 use punchlist_core::issue::{Link, LinkKind};
 use punchlist_core::{IssueId, IssueStatus, LinkId, ProjectId};
@@ -13,11 +13,11 @@ macro_rules! columns {
     };
 }
 
-/// A link as one of its issues sees it.
+/// A link, seen from one of its issues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
     pub kind: LinkKind,
-    /// It is stored on this issue's side.
+    /// The link starts at this issue.
     pub outgoing: bool,
     /// The other issue.
     pub number: i64,
@@ -48,7 +48,7 @@ impl Tx<'_> {
         self.write(sql!("DELETE FROM issue_links WHERE id = $1"), &[(&id).into()])
     }
 
-    /// The links between two issues, whichever way.
+    /// The links between two issues, in either direction.
     pub fn links_between(&mut self, a: IssueId, b: IssueId) -> Result<Vec<Link>, Error> {
         let (a, b) = (a.to_string(), b.to_string());
         self.query(
@@ -73,7 +73,7 @@ impl Tx<'_> {
         )
     }
 
-    /// All links of an issue with the issue at the other end, the oldest first.
+    /// All links of an issue with the linked issues, oldest first.
     pub fn links_of(&mut self, issue: IssueId) -> Result<Vec<Seen>, Error> {
         let issue = issue.to_string();
         self.query(

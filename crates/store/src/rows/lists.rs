@@ -1,4 +1,4 @@
-//! Lists: found by project and scope, locked where a rule depends on all their items.
+//! Lists: found by project and scope, and locked if a rule depends on all their items.
 
 use punchlist_core::{List, ListId, ListKind, ProjectId, Scope, Time, TodoId};
 
@@ -44,7 +44,7 @@ macro_rules! of_todo {
     };
 }
 
-/// How a caller names an item: by its id, or by its number where its list gives one.
+/// How a caller names an item: by its id, or by its number if its list assigns one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TodoKey {
     Id(TodoId),
@@ -52,11 +52,11 @@ pub enum TodoKey {
 }
 
 impl TodoKey {
-    /// Reads either; anything else names nothing.
+    /// Parses an id or a number; `None` for any other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
-        // A task is shown as t12, and named as it is shown.
+        // A task is shown as t12, so that form is accepted too.
         let number = text.strip_prefix('t').unwrap_or(text);
         TodoId::parse(text).map(Self::Id).or_else(|| number.parse().ok().map(Self::Seq))
     }
@@ -66,7 +66,7 @@ impl TodoKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lock {
     No,
-    /// On SQLite the one writer is lock enough.
+    /// SQLite needs no lock: it has one writer.
     Row,
 }
 
@@ -88,7 +88,7 @@ impl Tx<'_> {
         self.first(statement, &params, alone)
     }
 
-    /// The branches on which a plan of this file is kept.
+    /// The branches that have a plan with this file.
     pub fn branches_of(
         &mut self,
         project: ProjectId,
@@ -105,7 +105,7 @@ impl Tx<'_> {
         )
     }
 
-    /// The list of a scope in the project of a name, unless it was put away: one look for both.
+    /// The list of a scope in the project with this name, unless it is archived, in one query.
     pub fn list_in(&mut self, project: &str, scope: &Scope) -> Result<Option<List>, Error> {
         let (outer, inner) = scope.keys();
         self.first(
@@ -121,7 +121,7 @@ impl Tx<'_> {
         )
     }
 
-    /// The list an item of this project is in; the item is named by its id or its number.
+    /// The list of an item in this project; the item is named by its id or its number.
     pub fn list_of(
         &mut self,
         project: ProjectId,
@@ -141,7 +141,7 @@ impl Tx<'_> {
         }
     }
 
-    /// Locks a list, so that nobody else decides on it meanwhile. On SQLite the one writer does.
+    /// Locks a list, so that no other transaction decides on it. SQLite has one writer anyway.
     pub fn lock_list(&mut self, list: ListId) -> Result<(), Error> {
         if self.dialect() == Dialect::Postgres {
             let id = list.to_string();
@@ -151,13 +151,13 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// The list of an id.
+    /// The list with this id.
     pub fn list_by_id(&mut self, id: ListId) -> Result<Option<List>, Error> {
         let id = id.to_string();
         self.first(sql!("SELECT ", columns!(), " FROM lists WHERE id = $1"), &[(&id).into()], alone)
     }
 
-    /// Lists that the log knows nothing of, in any project; there should be none.
+    /// Lists of any project without events in the log. There should be none.
     pub(crate) fn lists_without_events(&mut self) -> Result<Vec<String>, Error> {
         self.query(
             sql!("SELECT id FROM lists EXCEPT SELECT aggregate FROM events LIMIT 100"),
@@ -166,7 +166,7 @@ impl Tx<'_> {
         )
     }
 
-    /// Writes a list down: a new one, or what became of it.
+    /// Inserts or updates a list.
     pub fn put_list(&mut self, list: &List) -> Result<(), Error> {
         let (id, project) = (list.id.to_string(), list.project_id.to_string());
         let (outer, inner) = list.scope.keys();
@@ -189,7 +189,7 @@ impl Tx<'_> {
             ],
         )?;
         if let Scope::Pillar { mission, pillar } = &list.scope {
-            // It goes with its pillar.
+            // The list belongs to its pillar and is deleted with it.
             self.write(
                 sql!(
                     "UPDATE lists SET pillar_id = (SELECT p.id FROM pillars AS p \
@@ -202,7 +202,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// The newest lists of a project that are in view, newest first.
+    /// The newest visible lists of a project, newest first.
     pub fn recent_lists(&mut self, project: ProjectId, limit: i64) -> Result<Vec<List>, Error> {
         let project = project.to_string();
         self.query(
@@ -217,8 +217,8 @@ impl Tx<'_> {
         )
     }
 
-    /// The lists of a project that were put away by then and still have items, locked, with how
-    /// many those are and their highest number; who was put away first comes first.
+    /// The lists of a project that were archived by this time and still have items, locked. Each
+    /// comes with the number of items and their highest seq; in the order they were archived.
     pub fn archived_lists(
         &mut self,
         project: ProjectId,
@@ -241,13 +241,13 @@ impl Tx<'_> {
         Ok(found)
     }
 
-    /// Deletes the items of a list for good, and what hangs on them: notes and leases.
+    /// Deletes the items of a list permanently, with their notes and leases.
     pub fn purge_list(&mut self, list: ListId) -> Result<(), Error> {
         let id = list.to_string();
         self.write(sql!("DELETE FROM todos WHERE list_id = $1"), &[(&id).into()])
     }
 
-    /// The highest store-wide number an item ever had.
+    /// The highest seq that any item of the store ever had.
     pub fn last_seq(&mut self) -> Result<i64, Error> {
         let highest = [
             sql!("SELECT seq FROM todos WHERE seq IS NOT NULL ORDER BY seq DESC LIMIT 1"),
@@ -263,7 +263,7 @@ impl Tx<'_> {
     }
 }
 
-/// Reads a list from this column on.
+/// Reads a list, starting at this column.
 pub(super) fn read(row: &Row<'_>, first: usize) -> Result<List, Error> {
     let kind = word("list kind", &row.text(first + 2)?, ListKind::parse)?;
     Ok(List {

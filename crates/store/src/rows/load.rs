@@ -1,6 +1,6 @@
-//! From rows to a snapshot, and from what `apply` touched back to rows.
+//! Loads a snapshot from rows, and writes what `apply` changed back to rows.
 //!
-//! An operation says what its rules depend on ([`Load`]); nothing more is read.
+//! An operation names what its rules depend on ([`Load`]); nothing more is read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,27 +14,28 @@ use punchlist_core::{
 use super::events::Stamp;
 use crate::{Error, Tx};
 
-/// Which items a decision needs to see. Counts and the last position come with all that do not say
-/// otherwise.
+/// The items that a decision needs. Counts and the last position are included, unless the variant
+/// says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
-    /// None: appending.
+    /// No items: enough for appending.
     Counts,
-    /// One, by id, with what it hangs under.
+    /// One item by id, with its parents.
     Todo(TodoId),
-    /// The same without counts: a list of a million is not counted to take one of it.
+    /// Like `Todo`, without counts: taking one of a million items must not count the list.
     Item(TodoId),
-    /// The open ones, where rules look across the list.
+    /// The open items, for rules about the whole list.
     Open,
-    /// Those that say where the work of a tree stands, without counts.
+    /// The items that determine the current task of a tree, without counts.
     Place,
-    /// Those in view: where a list shows so many at most, its past costs nothing.
+    /// The visible items. In a list with a limit of visible items, the cost does not grow with its
+    /// history.
     InView,
-    /// Every one.
+    /// All items.
     All,
 }
 
-/// Items and the leases among them.
+/// Items and their leases.
 type WithLeases = (Vec<Todo>, Vec<(TodoId, Lease)>);
 
 impl Tx<'_> {
@@ -59,7 +60,7 @@ impl Tx<'_> {
         };
         let (tally, last_position) = match load {
             Load::Item(_) | Load::Place => (Tally::default(), None),
-            // Whoever has them all can count them.
+            // All items were loaded, so they are counted here.
             Load::All => counted(&todos),
             _ => self.tally(list.id)?,
         };
@@ -67,7 +68,7 @@ impl Tx<'_> {
         Ok(Snapshot { tally, last_position, todos, leases, ..Snapshot::empty(list) })
     }
 
-    /// The state of a list as far as taking an item that was read already needs it.
+    /// The state of a list that is needed to take an item, which the caller has already read.
     pub fn snapshot_around(
         &mut self,
         list: List,
@@ -81,8 +82,8 @@ impl Tx<'_> {
         Ok(Snapshot { todos, leases, ..Snapshot::empty(list) })
     }
 
-    /// An item with its lease, and its parents up to the root: who owns a parent owns what hangs
-    /// under it.
+    /// An item with its lease and its parents up to the root. The parents matter because the owner
+    /// of a parent owns the items below it.
     fn todo_and_parents(&mut self, list: ListId, id: TodoId) -> Result<WithLeases, Error> {
         let Some((todo, lease)) = self.todo_and_lease(list, id)? else {
             return Ok((Vec::new(), Vec::new()));
@@ -91,12 +92,12 @@ impl Tx<'_> {
         Ok((found, lease.map(|lease| (id, lease)).into_iter().collect()))
     }
 
-    /// An item and what it hangs under.
+    /// An item and its parents.
     fn with_parents(&mut self, list: ListId, todo: Todo) -> Result<Vec<Todo>, Error> {
         let mut next = todo.parent_id;
         let mut found = vec![todo];
         while let Some(id) = next {
-            // A circle can only come from outside; it must not hold us for ever.
+            // A cycle can only come from outside; it must not loop forever.
             if found.iter().any(|known| known.id == id) {
                 break;
             }
@@ -107,8 +108,8 @@ impl Tx<'_> {
         Ok(found)
     }
 
-    /// Folds a decision into the snapshot and writes the rows it touched, its events and its
-    /// effects. The caller's transaction makes them one commit.
+    /// Folds a decision into the snapshot and writes the changed rows, its events and its effects,
+    /// all in the caller's transaction.
     pub fn record(
         &mut self,
         snapshot: &mut Snapshot,
@@ -118,7 +119,7 @@ impl Tx<'_> {
     ) -> Result<(), Error> {
         let aggregate = snapshot.list.id.to_string();
         let nests = policy(snapshot.list.kind()).nests;
-        // A row that several events touch is written once, as it is in the end.
+        // A row that several events change is written once, in its final state.
         let mut rows = Rows::default();
         let mut taken: BTreeSet<TodoId> = BTreeSet::new();
         let mut given_back: BTreeSet<TodoId> = BTreeSet::new();
@@ -164,7 +165,7 @@ impl Tx<'_> {
                 }
             }
         }
-        // In the order of the events: what something hangs under has its place by then.
+        // In event order, so that a parent has its key before its children.
         for id in rows.moved.into_iter().filter(|_| nests) {
             if let Some(todo) = snapshot.todos.get(&id) {
                 self.place_again(todo)?;
@@ -186,20 +187,20 @@ impl Tx<'_> {
     }
 }
 
-/// The rows that events touched.
+/// The rows that events changed.
 #[derive(Default)]
 struct Rows {
-    /// In the order in which they came: what hangs under another comes behind it.
+    /// In creation order, so that parents come before their children.
     created: Vec<TodoId>,
     changed: BTreeMap<TodoId, Change>,
     moved: Vec<TodoId>,
     new: BTreeSet<TodoId>,
 }
 
-/// What of a row changed.
+/// Which part of a row changed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Change {
-    /// Where it stands and who has it, and nothing else.
+    /// Only its status and its assignee.
     Standing,
     Whole,
 }
@@ -213,7 +214,7 @@ impl Rows {
         if matches!(event, Event::TodoMoved(_) | Event::TodoRevised(_)) {
             self.moved.push(id);
         }
-        // A new row is written as it is in the end.
+        // A new row is written once, in its final state.
         if self.new.contains(&id) {
             return;
         }
@@ -231,7 +232,7 @@ impl Rows {
     }
 }
 
-/// How many of these stand where, and the highest position.
+/// The counts by status, and the highest position.
 fn counted(todos: &BTreeMap<TodoId, Todo>) -> (Tally, Option<i64>) {
     let mut tally = Tally::default();
     for todo in todos.values() {

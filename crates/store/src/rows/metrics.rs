@@ -1,5 +1,5 @@
-//! Metrics and their readings. What a metric is belongs to its mission; how its collection goes
-//! stands beside it and outside the fold.
+//! Metrics and their readings. The definition of a metric is part of its mission. The state of its
+//! collection is stored separately and is not folded from the log.
 
 use punchlist_core::metric::{COLLECTOR, Figure, Metric, MetricKind, Reading};
 use punchlist_core::{Decision, MetricId, MissionId, PillarId, Time};
@@ -16,17 +16,17 @@ macro_rules! columns {
     };
 }
 
-/// How the collection of a metric goes.
+/// The state of a metric's collection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Collection {
     pub next_at: Option<Time>,
-    /// Failures since it last worked.
+    /// Failures since the last success.
     pub failures: i64,
     pub last_error: Option<String>,
     pub last_error_at: Option<Time>,
 }
 
-/// Where a metric belongs: the name of its project, the slugs of its mission and its own.
+/// The home of a metric: its project's name, its mission's slug and its own slug.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Home {
     pub project: String,
@@ -34,7 +34,7 @@ pub struct Home {
     pub metric: String,
 }
 
-/// A metric whose time has come.
+/// A metric that is due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DueMetric {
     pub id: MetricId,
@@ -43,7 +43,7 @@ pub struct DueMetric {
 }
 
 impl Tx<'_> {
-    /// The metrics of a mission with the pillars they belong to, in their order.
+    /// The metrics of a mission with their pillars, in order.
     pub(super) fn metrics_of(
         &mut self,
         mission: MissionId,
@@ -115,7 +115,7 @@ impl Tx<'_> {
         )
     }
 
-    /// How the collection of a metric goes.
+    /// The state of a metric's collection.
     pub fn collection(&mut self, metric: MetricId) -> Result<Collection, Error> {
         let id = metric.to_string();
         let found = self.first(
@@ -136,7 +136,7 @@ impl Tx<'_> {
         Ok(found.unwrap_or_default())
     }
 
-    /// Says when a metric is read by itself next; none: not any more.
+    /// Sets the time of the next reading; `None`: no further readings.
     pub fn schedule_metric(&mut self, metric: MetricId, next: Option<Time>) -> Result<(), Error> {
         let id = metric.to_string();
         self.write(
@@ -145,8 +145,8 @@ impl Tx<'_> {
         )
     }
 
-    /// Metrics whose time has come, held until the transaction ends. Of many who ask at once each
-    /// gets others.
+    /// The metrics that are due, locked until the transaction ends. Concurrent callers get
+    /// different metrics.
     pub fn take_due_metrics(&mut self, now: Time, limit: i64) -> Result<Vec<DueMetric>, Error> {
         macro_rules! due {
             ($lock:expr) => {
@@ -171,7 +171,7 @@ impl Tx<'_> {
         })
     }
 
-    /// The next time that a mission plans or a metric is read by itself.
+    /// The next time that a mission's cycle or a metric is due.
     pub fn scheduled_at(&mut self) -> Result<Option<Time>, Error> {
         let next = self.first(
             sql!(
@@ -184,8 +184,7 @@ impl Tx<'_> {
         Ok(next.flatten())
     }
 
-    /// Writes a reading down, and what was decided about it. A collector that works has no
-    /// failures any more.
+    /// Inserts a reading and its events. A reading of the collector resets its failures.
     pub fn add_reading(
         &mut self,
         mission_id: MissionId,
@@ -215,7 +214,7 @@ impl Tx<'_> {
         self.append_all(stamp, &mission_id.to_string(), &decision.events)
     }
 
-    /// Counts a failure of a collector, and keeps its words.
+    /// Counts a failure of a collector and stores its error.
     pub fn count_failure(&mut self, metric: MetricId, error: &str, at: Time) -> Result<(), Error> {
         let id = metric.to_string();
         self.write(
@@ -241,14 +240,14 @@ impl Tx<'_> {
         )
     }
 
-    /// The newest readings of a metric, the oldest of them first.
+    /// The newest readings of a metric, oldest first.
     pub fn readings(&mut self, metric_id: MetricId, limit: i64) -> Result<Vec<Reading>, Error> {
         let found = self.readings_before(metric_id, None, limit)?;
         Ok(found.into_iter().rev().map(|(_, reading)| reading).collect())
     }
 
-    /// Readings of a metric with their row numbers, the newest first; those before a row, if one
-    /// is named. A reading stands where it was made, not where it was written down.
+    /// The readings of a metric with their row numbers, newest first; with `before`, only those
+    /// before that row. Readings are sorted by the time they were taken, not recorded.
     pub fn readings_before(
         &mut self,
         metric_id: MetricId,
@@ -273,7 +272,7 @@ impl Tx<'_> {
     }
 }
 
-/// A reading whose value, time and source come first.
+/// Reads a reading from a row that starts with its value, time and source.
 fn reading(row: &Row<'_>, metric_id: MetricId) -> Result<Reading, Error> {
     let value = Figure::new(row.real(0)?)
         .ok_or_else(|| Error::unreadable("figure", "not a finite number"))?;

@@ -1,4 +1,4 @@
-//! The items of a mission, over the lists of its pillars.
+//! The items of a mission, across the lists of its pillars.
 
 use punchlist_core::{ListId, ProjectId, Status, Time, Todo};
 
@@ -12,12 +12,12 @@ pub struct WantedTodos {
     pub pillar: Option<String>,
     pub status: Option<Status>,
     pub include_archived: bool,
-    /// Only newer ones than this id.
+    /// Only ids greater than this one.
     pub above: Option<String>,
 }
 
 impl Tx<'_> {
-    /// Items of a mission, the oldest first, each with the slug of its pillar.
+    /// The items of a mission, oldest first, each with its pillar's slug.
     pub fn mission_todos(
         &mut self,
         project: ProjectId,
@@ -53,7 +53,7 @@ impl Tx<'_> {
         )
     }
 
-    /// The items of a list that were settled last, the newest first.
+    /// The items of a list that were settled last, newest first.
     pub fn recently_settled(&mut self, list: ListId, limit: i64) -> Result<Vec<Todo>, Error> {
         let list = list.to_string();
         self.query(
@@ -68,7 +68,7 @@ impl Tx<'_> {
         )
     }
 
-    /// Items of a list that were settled by then and are still among the usual ones.
+    /// The items of a list that were settled by this time and are not archived yet.
     pub fn settled_until(
         &mut self,
         list: ListId,

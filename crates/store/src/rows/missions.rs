@@ -1,4 +1,5 @@
-//! Missions with their pillars and strategies: read whole, written whole, locked for capacity.
+//! Missions with their pillars and strategies: read and written as a whole, locked for capacity
+//! checks.
 
 use std::collections::HashMap;
 
@@ -30,7 +31,7 @@ macro_rules! by_slug {
     };
 }
 
-/// What of a mission has no column of its own.
+/// The parts of a mission without a column of their own.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Config {
@@ -47,7 +48,7 @@ pub struct Due {
 }
 
 impl Tx<'_> {
-    /// The mission of a slug, whole. Locked, nobody else takes on work for it meanwhile.
+    /// The mission with this slug, in full. If locked, no other transaction can add work to it.
     pub fn mission(
         &mut self,
         project: ProjectId,
@@ -60,7 +61,7 @@ impl Tx<'_> {
         }
     }
 
-    /// The same without what it is made of: its limits and its standing.
+    /// Like `mission`, without its pillars: only its limits and its state.
     pub fn mission_head(
         &mut self,
         project: ProjectId,
@@ -75,7 +76,7 @@ impl Tx<'_> {
         self.first(statement, &[(&project).into(), slug.into()], read)
     }
 
-    /// A mission by its id, whole.
+    /// The mission with this id, in full.
     pub fn mission_by_id(&mut self, id: MissionId) -> Result<Option<Mission>, Error> {
         let id = id.to_string();
         let statement = sql!("SELECT ", columns!(), " FROM missions WHERE id = $1");
@@ -85,7 +86,7 @@ impl Tx<'_> {
         }
     }
 
-    /// Every mission of a project, in the order of their slugs, without what they are made of.
+    /// The missions of a project, by slug, without their pillars.
     pub fn missions(&mut self, project: ProjectId) -> Result<Vec<Mission>, Error> {
         let project = project.to_string();
         self.query(
@@ -95,7 +96,7 @@ impl Tx<'_> {
         )
     }
 
-    /// Missions of every project whose time has come, and the next time one is due.
+    /// The missions of every project that are due, and the next time one is due.
     pub fn due_missions(&mut self, now: Time, limit: i64) -> Result<Vec<Due>, Error> {
         self.query(
             sql!(
@@ -108,7 +109,7 @@ impl Tx<'_> {
         )
     }
 
-    /// The slugs of missions that no event made.
+    /// The slugs of missions without events in the log.
     pub(crate) fn missions_without_events(&mut self) -> Result<Vec<String>, Error> {
         self.query(
             sql!(
@@ -172,7 +173,7 @@ impl Tx<'_> {
         Ok(mission)
     }
 
-    /// Folds a decision into a mission and writes what it became, and its events.
+    /// Folds a decision into a mission and writes its rows and its events.
     pub fn record_mission(
         &mut self,
         state: &mut Option<Mission>,
@@ -193,8 +194,8 @@ impl Tx<'_> {
         self.append_all(stamp, &aggregate, &decision.events)
     }
 
-    /// Moves the times of metrics that are to be read at others than before, or rest now, or do
-    /// not any more.
+    /// Updates the next reading time of metrics whose schedule has changed: a new schedule, a
+    /// pause, or the end of a pause.
     fn schedule_metrics(
         &mut self,
         mission: &Mission,
@@ -304,8 +305,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// How many items of a mission, or of one pillar of it, stand where, as far as they are open:
-    /// what its limits count.
+    /// The counts by status of the open items of a mission or of one pillar; its limits use them.
     pub fn open_tally(
         &mut self,
         project: ProjectId,
@@ -338,7 +338,7 @@ fn conversation(row: &Row<'_>, column: usize) -> Result<ConversationId, Error> {
     word("conversation id", &row.text(column)?, ConversationId::parse)
 }
 
-/// A mission without its pillars.
+/// Reads a mission without its pillars.
 fn read(row: &Row<'_>) -> Result<Mission, Error> {
     let Config { cadence, todo } = serde_json::from_str(&row.text(6)?)?;
     Ok(Mission {

@@ -1,6 +1,6 @@
-//! The SQL, one file per aggregate beside its row mapping.
+//! The SQL, one file per aggregate, next to its row mapping.
 //!
-//! Every function hangs on [`crate::Tx`]; none decides anything.
+//! Every function is a method of [`crate::Tx`]; none of them makes a decision.
 
 pub mod agents;
 pub mod answers;
@@ -32,7 +32,7 @@ use crate::Error;
 use crate::sql::Row;
 use punchlist_core::{Reach, Time};
 
-/// Reads a stored word through the core's own parser.
+/// Parses a stored word with the core's own parser.
 pub(crate) fn word<T>(
     what: &str,
     text: &str,
@@ -45,7 +45,7 @@ fn time(row: &Row<'_>, column: usize) -> Result<Time, Error> {
     row.int(column).map(Time::from_micros)
 }
 
-/// A reach as it is stored: nothing where it is not narrowed.
+/// A reach in its stored form: `None` if it is not narrowed.
 fn reach_text(reach: &Reach) -> Result<Option<String>, Error> {
     Ok((!reach.is_everything()).then(|| serde_json::to_string(reach)).transpose()?)
 }

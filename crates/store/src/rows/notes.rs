@@ -20,7 +20,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// The notes of a whole list, each item's in their order.
+    /// The notes of a whole list, in order for each item.
     pub fn notes_of_list(&mut self, list: ListId) -> Result<Vec<Note>, Error> {
         let list = list.to_string();
         self.query(

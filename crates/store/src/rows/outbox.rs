@@ -1,7 +1,7 @@
-//! The outbox: effects written with the change, done later, taken by lease.
+//! The outbox: effects that are written with the change, executed later, and taken by lease.
 //!
-//! A lease has an epoch. Whoever comes back with an old one has lost the work to somebody else
-//! and changes nothing.
+//! A lease has an epoch. A worker with an old epoch has lost the work to another worker and changes
+//! nothing.
 
 use punchlist_core::effect::Effect;
 use punchlist_core::{Ids, RunId, Time};
@@ -10,10 +10,11 @@ use super::opt_time;
 use crate::sql::Row;
 use crate::{Error, Tx, sql};
 
-/// Every kind of work, each between two spaces: who does not do them all names those it does.
+/// Every kind of work, each between two spaces. A worker that does only some of them names those.
 pub const EVERYTHING: &str = " collect_metric drive answer_lead answer_owner answer_root ";
 
-/// The last error of an entry whose holder let its lease run out: it died, or lost the store.
+/// The last error of an entry whose lease expired: its holder died or lost the connection to the
+/// store.
 const DIED: &str = punchlist_core::run::WORKER_DIED;
 
 /// A piece of work taken from the outbox.
@@ -21,14 +22,14 @@ const DIED: &str = punchlist_core::run::WORKER_DIED;
 pub struct Work {
     pub id: String,
     pub effect: Effect,
-    /// Which try this is, from one.
+    /// The number of this attempt, from one.
     pub attempt: i64,
     pub epoch: i64,
 }
 
 impl Tx<'_> {
-    /// Files an effect for the engine. It is due at once, by the clock that leases go by: a caller
-    /// whose clock is ahead must not hide its work.
+    /// Queues an effect for the engine. It is due now by the database's clock, so that a caller
+    /// whose clock is ahead does not delay it.
     pub fn enqueue(&mut self, effect: &Effect, at: Time, ids: &mut Ids) -> Result<(), Error> {
         let due = at.min(self.clock()?);
         let (id, payload) = (ids.ulid().to_string(), serde_json::to_string(effect)?);
@@ -48,8 +49,8 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Files an effect unless the same waits already, which is then due at once. One that is being
-    /// done may have begun too early to see what this one is for, so it does not count.
+    /// Queues an effect, unless an equal one is waiting; that one becomes due now. An equal effect
+    /// that is already running does not count, because it may have started before this change.
     pub fn enqueue_once(&mut self, effect: &Effect, at: Time, ids: &mut Ids) -> Result<(), Error> {
         let now = self.clock()?;
         let payload = serde_json::to_string(effect)?;
@@ -63,7 +64,7 @@ impl Tx<'_> {
         if waiting == 0 { self.enqueue(effect, at, ids) } else { Ok(()) }
     }
 
-    /// Makes an effect that waits for another try due at once: what was in its way is over.
+    /// Makes a waiting effect due now, because the reason to wait is gone.
     pub fn hasten(&mut self, effect: &Effect) -> Result<(), Error> {
         let now = self.clock()?;
         let payload = serde_json::to_string(effect)?;
@@ -76,8 +77,8 @@ impl Tx<'_> {
         )
     }
 
-    /// Files an effect that somebody takes at once by [`Tx::take_drive`]; others leave it alone for
-    /// so long.
+    /// Queues an effect that the caller will take at once with [`Tx::take_drive`]. It is due for
+    /// others only after `lease_s` seconds.
     pub fn enqueue_for(
         &mut self,
         effect: &Effect,
@@ -94,7 +95,7 @@ impl Tx<'_> {
         )
     }
 
-    /// Takes the work of going on with a run, due or not, unless somebody holds it.
+    /// Takes the work of driving a run, due or not, unless another process holds it.
     pub fn take_drive(&mut self, run_id: RunId, lease_s: i64) -> Result<Option<Work>, Error> {
         let now = self.clock()?;
         let until = now.plus_seconds(lease_s);
@@ -119,7 +120,7 @@ impl Tx<'_> {
         )
     }
 
-    /// Does a process go on with this run at this moment?
+    /// Is a process driving this run now?
     pub fn is_driven(&mut self, run_id: RunId) -> Result<bool, Error> {
         let now = self.clock()?;
         let effect = Effect::Drive { run_id };
@@ -135,8 +136,8 @@ impl Tx<'_> {
         Ok(held.is_some())
     }
 
-    /// Is a piece of work still held by whoever took it with this epoch? If so: was it taken because
-    /// its holder before had let the lease run out?
+    /// Is the work still held with this epoch? If so, returns whether the previous holder's lease
+    /// had expired.
     pub fn is_work_held(&mut self, id: &str, epoch: i64) -> Result<Option<bool>, Error> {
         let last_error = self.first(
             sql!("SELECT last_error FROM outbox WHERE id = $1 AND epoch = $2 AND done_at IS NULL"),
@@ -174,7 +175,7 @@ impl Tx<'_> {
         )
     }
 
-    /// Says that the work is done. False: the lease was lost meanwhile, and nothing changed.
+    /// Marks the work as done. False: the lease was lost, and nothing changed.
     pub fn finish_work(&mut self, work: &Work) -> Result<bool, Error> {
         let now = self.clock()?;
         let changed = self.execute(
@@ -187,7 +188,7 @@ impl Tx<'_> {
         Ok(changed == 1)
     }
 
-    /// Holds on to work that takes long. False: the lease was lost meanwhile.
+    /// Extends the lease of work that takes long. False: the lease was lost.
     pub fn extend_work(&mut self, work: &Work, lease_s: i64) -> Result<bool, Error> {
         let until = self.clock()?.plus_seconds(lease_s);
         let changed = self.execute(
@@ -200,7 +201,7 @@ impl Tx<'_> {
         Ok(changed == 1)
     }
 
-    /// Gives work back as if it had not been taken. False: the lease was lost meanwhile.
+    /// Releases work as if it had not been taken. False: the lease was lost.
     pub fn release_work(&mut self, work: &Work) -> Result<bool, Error> {
         let changed = self.execute(
             sql!(
@@ -213,7 +214,7 @@ impl Tx<'_> {
         Ok(changed == 1)
     }
 
-    /// Ends work that failed for good; its last error stays. False: the lease was lost meanwhile.
+    /// Ends work that failed permanently, and keeps its last error. False: the lease was lost.
     pub fn abandon_work(&mut self, work: &Work, error: &str) -> Result<bool, Error> {
         let now = self.clock()?;
         let changed = self.execute(
@@ -226,7 +227,7 @@ impl Tx<'_> {
         Ok(changed == 1)
     }
 
-    /// When the next piece of work is to be done, by the database's clock, and that clock's time.
+    /// When the next work is due, by the database's clock, and the current time of that clock.
     pub fn work_due_at(&mut self, kinds: &str) -> Result<(Option<Time>, Time), Error> {
         let due = self.first(
             sql!(
@@ -239,7 +240,7 @@ impl Tx<'_> {
         Ok((due.flatten(), self.clock()?))
     }
 
-    /// Puts the work back for a later try. False: the lease was lost meanwhile.
+    /// Queues the work for a later retry. False: the lease was lost.
     pub fn fail_work(
         &mut self,
         work: &Work,

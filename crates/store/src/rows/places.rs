@@ -1,11 +1,11 @@
-//! Where an item of a tree stands: its key in pre-order, and the few rows that say where the work
-//! of a whole tree stands.
+//! The position of an item in its tree: its key in pre-order, and the few rows that determine the
+//! current task of a tree.
 //!
-//! A key is its parent's key, a `/` and a word of its own, so that keys sort as the tree is read,
-//! and what hangs under an item is a range. The word is made of the position and, for two may
-//! share one, of the number; digits follow their count, so that words sort as numbers do. Keys
-//! are made from the rest of the row: they are no fact, exports leave them out, and `punch doctor`
-//! makes them anew.
+//! A key is the parent's key, a `/` and the item's own word, so that keys sort in reading order and
+//! the items below another are a range. The word contains the position and, because two items may
+//! share one, the number. Each number is preceded by its digit count, so that words sort like
+//! numbers. Keys are derived from the rest of the row: they are not facts, exports leave them out,
+//! and `punch doctor` can rebuild them.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ use super::word;
 use crate::sql::Value;
 use crate::{Dialect, Error, Tx, sql};
 
-/// Positions beyond this are as far away as one can be.
+/// Larger positions are treated as this one.
 const FAR: i64 = 999_999_999_999_999_999;
 
-/// Before and behind every key.
+/// A range that contains every key.
 const WHOLE: (&str, &str) = ("", "~");
 
 /// An item's own word in its key.
@@ -31,8 +31,8 @@ pub(super) fn own_word(todo: &Todo) -> String {
     }
 }
 
-/// A number as a text that sorts as numbers do: the count of its digits as a letter, then they;
-/// below zero what is missing to the next power of ten.
+/// A number as a text that sorts like numbers: the number of digits as a letter, then the digits. A
+/// negative number uses its complement to the next power of ten.
 fn ordered(number: i64) -> String {
     let digits = number.unsigned_abs().to_string();
     let letter = |first: u8, count: usize| char::from(first.saturating_add(count as u8));
@@ -43,15 +43,15 @@ fn ordered(number: i64) -> String {
     format!("{}{missing}", char::from(b'Z' - digits.len() as u8))
 }
 
-/// The keys of the items of one list, as its rows say. What hangs on nothing stands at the top.
+/// The keys of the items of one list. An item without a known parent is at the top level.
 pub(crate) fn keys(todos: &BTreeMap<TodoId, Todo>) -> BTreeMap<TodoId, String> {
     let mut keys: BTreeMap<TodoId, String> = BTreeMap::new();
     for start in todos.values() {
-        // Up to what has a key, and down again.
+        // Walk up to an item that has a key, then down again.
         let mut way: Vec<&Todo> = Vec::new();
         let mut next = Some(start);
         while let Some(todo) = next.filter(|todo| !keys.contains_key(&todo.id)) {
-            // A circle can only come from outside; it must not hold us for ever.
+            // A cycle can only come from outside; it must not loop forever.
             if way.len() > todos.len() {
                 return keys;
             }
@@ -70,7 +70,7 @@ pub(crate) fn keys(todos: &BTreeMap<TodoId, Todo>) -> BTreeMap<TodoId, String> {
     keys
 }
 
-/// Does the way up from an item come back to it?
+/// Is an item among its own ancestors?
 fn hangs_in_a_circle(todos: &BTreeMap<TodoId, Todo>) -> bool {
     todos.values().any(|todo| {
         let up = |todo: &&Todo| todo.parent_id.and_then(|parent| todos.get(&parent));
@@ -78,7 +78,7 @@ fn hangs_in_a_circle(todos: &BTreeMap<TodoId, Todo>) -> bool {
     })
 }
 
-/// The first open item of a list with a key between two.
+/// The first open item of a list with a key in a range.
 macro_rules! first_open {
     () => {
         concat!(
@@ -96,7 +96,7 @@ macro_rules! first_open {
     };
 }
 
-/// The deepest item somebody has, and of equally deep ones the first.
+/// The deepest item that is assigned; of equally deep ones, the first.
 macro_rules! deepest_active {
     () => {
         "SELECT tree_key FROM todos WHERE list_id = $1 AND status = 'in_progress' \
@@ -106,9 +106,9 @@ macro_rules! deepest_active {
 }
 
 impl Tx<'_> {
-    /// The items that say where the work of a tree stands, whole rows: what is open before the
-    /// current one in the part that counts, all that is above them, and one that hangs under it.
-    /// Looked up by key, however long the list is.
+    /// The rows that determine the current task of a tree: the open items before it in the active
+    /// part, all their ancestors, and one item below it. They are found by key, so the cost does
+    /// not depend on the length of the list.
     pub(super) fn standing(&mut self, list: ListId) -> Result<BTreeMap<TodoId, Todo>, Error> {
         let id = list.to_string();
         let active = self.first(sql!(deepest_active!()), &[(&id).into()], |row| row.text(0))?;
@@ -118,14 +118,14 @@ impl Tx<'_> {
         };
         let mut found: BTreeMap<TodoId, Todo> = BTreeMap::new();
         let mut last = None;
-        // An open item is not the one while something below it is open.
+        // An open item is not the current one while an item below it is open.
         while let Some((open, key)) = self.first_open(&id, &range)? {
             self.with_all_above(list, open, &mut found)?;
             last = Some(open);
             range = (format!("{key}/"), format!("{key}0"));
         }
         let other = match last {
-            // Is it a leaf, or has all below it been settled?
+            // Shows whether it is a leaf, or all items below it are settled.
             Some(open) => self.first(
                 sql!(
                     "SELECT ",
@@ -135,7 +135,7 @@ impl Tx<'_> {
                 &[(&open.to_string()).into()],
                 todos::read,
             ),
-            // Is there nothing, or nothing open?
+            // Shows whether the list is empty, or has only settled items.
             None => self.first(
                 sql!(
                     "SELECT ",
@@ -148,7 +148,7 @@ impl Tx<'_> {
         }?;
         found.extend(other.map(|todo| (todo.id, todo)));
         if hangs_in_a_circle(&found) {
-            // Keys tell nothing of a tree that somebody bent by hand: the whole of it does.
+            // Keys are wrong in a tree with a cycle, so load the whole list.
             return self.todos_by_id(list);
         }
         Ok(found)
@@ -164,7 +164,7 @@ impl Tx<'_> {
         })
     }
 
-    /// Adds an item and what it hangs under, as far as it is not there.
+    /// Adds an item and its ancestors that are still missing.
     fn with_all_above(
         &mut self,
         list: ListId,
@@ -180,7 +180,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Gives an item that was moved, and what hangs under it, the keys of their new place.
+    /// Updates the keys of a moved item and of the items below it.
     pub(super) fn place_again(&mut self, todo: &Todo) -> Result<(), Error> {
         let (list, id) = (todo.list_id.to_string(), todo.id.to_string());
         let keys = sql!(
@@ -195,7 +195,7 @@ impl Tx<'_> {
             return Ok(());
         }
         if let Some(old) = old {
-            // From behind the old key on, the keys of what hangs under it stay.
+            // The part of each key after the old prefix stays the same.
             let (rest, first, end) = (old.len() as i64 + 1, format!("{old}/"), format!("{old}0"));
             let below = sql!(
                 "UPDATE todos SET tree_key = $2 || substr(tree_key, CAST(CAST($3 AS BIGINT) AS INTEGER)) \
@@ -212,7 +212,7 @@ impl Tx<'_> {
         )
     }
 
-    /// Gives every task of the store its key, where rows came without.
+    /// Computes the missing keys of all tasks in the store.
     pub(crate) fn fill_keys(&mut self) -> Result<(), Error> {
         self.batch(match self.dialect() {
             Dialect::Sqlite => include_str!("../schema/sqlite/tree_keys.sql"),
@@ -220,7 +220,7 @@ impl Tx<'_> {
         })
     }
 
-    /// The keys of a list as they are stored.
+    /// The stored keys of a list.
     pub(crate) fn stored_keys(
         &mut self,
         list: ListId,
@@ -240,9 +240,9 @@ mod tests {
     use super::*;
     use crate::{Options, Store, Target};
 
-    /// D-12: where the work stands is an index look-up, however long the plan is.
+    /// D-12: the current task is found with an index, however long the plan is.
     #[test]
-    fn where_the_work_stands_is_found_through_an_index() {
+    fn the_current_task_is_found_through_an_index() {
         let store = Store::open(&Target::Memory, Options::default()).unwrap();
         for (statement, values) in [
             (sql!("EXPLAIN QUERY PLAN ", first_open!()), 3),

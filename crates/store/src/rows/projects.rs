@@ -1,4 +1,4 @@
-//! Projects: a name, made on first use.
+//! Projects: a name, created on first use.
 
 use punchlist_core::{ProjectId, Time};
 
@@ -6,28 +6,28 @@ use super::word;
 use crate::{Error, Tx, sql};
 
 impl Tx<'_> {
-    /// The project of this name, if anything was ever written to it.
+    /// The project with this name, if anything was ever written to it.
     pub fn project(&mut self, name: &str) -> Result<Option<ProjectId>, Error> {
         self.first(sql!("SELECT id FROM projects WHERE name = $1"), &[name.into()], |row| {
             word("project id", &row.text(0)?, ProjectId::parse)
         })
     }
 
-    /// Every project there is.
+    /// All projects.
     pub fn projects(&mut self) -> Result<Vec<ProjectId>, Error> {
         self.query(sql!("SELECT id FROM projects ORDER BY id"), &[], |row| {
             word("project id", &row.text(0)?, ProjectId::parse)
         })
     }
 
-    /// Every project's name, and what it is recognised by where that is known.
+    /// The name of every project, and the place it is recognised by, if known.
     pub fn places(&mut self) -> Result<Vec<(String, Option<String>)>, Error> {
         self.query(sql!("SELECT name, place FROM projects ORDER BY id"), &[], |row| {
             Ok((row.text(0)?, row.opt_text(1)?))
         })
     }
 
-    /// Says what a project is recognised by, unless that is known.
+    /// Records the place a project is recognised by, unless it is already known.
     pub fn settle_project(&mut self, id: ProjectId, place: &str) -> Result<(), Error> {
         let id = id.to_string();
         self.write(
@@ -36,7 +36,7 @@ impl Tx<'_> {
         )
     }
 
-    /// The project of this name, and whether it is known what it is recognised by.
+    /// The project with this name, and whether its place is known.
     pub fn project_settled(&mut self, name: &str) -> Result<Option<(ProjectId, bool)>, Error> {
         self.first(
             sql!(
@@ -47,7 +47,8 @@ impl Tx<'_> {
         )
     }
 
-    /// Makes a project. Two that do so at once collide, and the second finds the first.
+    /// Inserts a project. If two transactions do so at once they conflict, and the second then
+    /// finds the project.
     pub fn insert_project(&mut self, id: ProjectId, name: &str, at: Time) -> Result<(), Error> {
         let id = id.to_string();
         self.write(

@@ -1,6 +1,7 @@
-//! Runs: how far each execution of an agent's loop has come.
+//! Runs: the progress of each execution of an agent's loop.
 //!
-//! The epoch is not folded from the log: it says which process has the run, and grows with each.
+//! The epoch is not folded from the log: it identifies the process that holds the run, and grows
+//! with each takeover.
 
 use punchlist_core::run::{RunState, apply_run};
 use punchlist_core::{
@@ -20,7 +21,7 @@ macro_rules! select {
     };
 }
 
-/// A run and the epoch of whoever has it.
+/// A run and the epoch of its holder.
 pub type RunRow = (Run, i64);
 
 impl Tx<'_> {
@@ -41,7 +42,7 @@ impl Tx<'_> {
         self.first(statement, &[(&project).into(), (&id).into()], read)
     }
 
-    /// The project a run belongs to, by its id and its name.
+    /// The project of a run, by id and name.
     pub fn home_of_run(&mut self, id: RunId) -> Result<Option<(ProjectId, String)>, Error> {
         let id = id.to_string();
         self.first(
@@ -54,7 +55,7 @@ impl Tx<'_> {
         )
     }
 
-    /// Runs of a project, the newest first.
+    /// The runs of a project, newest first.
     pub fn runs(
         &mut self,
         project: ProjectId,
@@ -101,8 +102,7 @@ impl Tx<'_> {
         )
     }
 
-    /// The newest run in a chat of who plays a role there. Of very many runs in between it is not
-    /// looked for.
+    /// The newest run in a chat with this role, among the last 100 runs.
     pub fn newest_run_as(
         &mut self,
         conversation: ConversationId,
@@ -127,7 +127,7 @@ impl Tx<'_> {
         )
     }
 
-    /// What a run handed on and has not back yet.
+    /// The delegations of a run that have not returned yet.
     pub fn in_flight(&mut self, run: RunId) -> Result<Vec<DelegationId>, Error> {
         let run = run.to_string();
         self.query(
@@ -140,7 +140,7 @@ impl Tx<'_> {
         )
     }
 
-    /// A question that is open, of this run or of its session.
+    /// An open gate of this run or of its session.
     pub fn open_gate_of(
         &mut self,
         run: RunId,
@@ -157,7 +157,7 @@ impl Tx<'_> {
         )
     }
 
-    /// Takes a run over: whoever had it before writes no more.
+    /// Takes over a run: its previous holder can no longer write.
     pub fn take_run(&mut self, id: RunId) -> Result<i64, Error> {
         let id = id.to_string();
         let epoch = self.first(

@@ -1,4 +1,4 @@
-//! Sessions: found by their id or their host's, by folder, or by the issue they point to.
+//! Sessions: found by their id or their host's id, by folder, or by their issue.
 
 use punchlist_core::session::{SessionState, apply_session};
 use punchlist_core::{
@@ -28,12 +28,12 @@ macro_rules! select {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WantedSessions<'a> {
     pub state: Option<SessionState>,
-    /// Only older ones than this id.
+    /// Only ids less than this one.
     pub below: Option<&'a str>,
 }
 
 impl Tx<'_> {
-    /// The session of this id, or with this id of its host.
+    /// The session with this id, or with this id of its host.
     pub fn session(
         &mut self,
         project: ProjectId,
@@ -56,7 +56,7 @@ impl Tx<'_> {
         self.first(sql!(select!("id = $1")), &[(&id).into()], read)
     }
 
-    /// The session a chat is of.
+    /// The session of a chat.
     pub fn session_of_conversation(
         &mut self,
         conversation: ConversationId,
@@ -69,7 +69,7 @@ impl Tx<'_> {
         )
     }
 
-    /// The session, not ended, that points to an issue.
+    /// The session, not ended, that is bound to an issue.
     pub fn session_on(&mut self, issue: IssueId) -> Result<Option<Session>, Error> {
         let issue = issue.to_string();
         let statement = self.dialect().pick(
@@ -79,7 +79,7 @@ impl Tx<'_> {
         self.first(statement, &[(&issue).into()], read)
     }
 
-    /// The id of that session; nothing is locked.
+    /// The id of the session that is bound to an issue, without a lock.
     pub fn session_id_on(&mut self, issue: IssueId) -> Result<Option<SessionId>, Error> {
         let issue = issue.to_string();
         self.first(
@@ -89,7 +89,7 @@ impl Tx<'_> {
         )
     }
 
-    /// Sessions of a project, the newest first.
+    /// The sessions of a project, newest first.
     pub fn sessions(
         &mut self,
         project: ProjectId,
@@ -108,7 +108,7 @@ impl Tx<'_> {
         )
     }
 
-    /// The sessions that have worked on an issue, the oldest first.
+    /// The sessions that have worked on an issue, oldest first.
     pub fn sessions_of(&mut self, issue: IssueId) -> Result<Vec<Session>, Error> {
         let issue = issue.to_string();
         self.query(

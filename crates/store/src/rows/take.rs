@@ -1,13 +1,13 @@
-//! Finding the next item to take, and keeping others off it while that is decided.
+//! Finds the next item to take, and locks it while the taker decides.
 //!
-//! Where many items may be in progress, takers must not queue behind one another: each locks
-//! the item it found and skips what others have locked (PostgreSQL). On SQLite there is one
-//! writer at a time.
+//! In lists where many items may be in progress, takers must not wait for one another: on
+//! PostgreSQL each taker locks the item it found and skips locked ones. SQLite has one writer at a
+//! time.
 //!
-//! On PostgreSQL a look is one statement, for round trips cost takers more than anything else: it
-//! finds the list, the item and its lease, and only where something is begun a second one follows.
-//! What it read beside the row it locked is as old as the statement; if the row has changed since,
-//! it was taken meanwhile, and the look is repeated.
+//! On PostgreSQL the search is one statement, because round trips cost takers more than anything
+//! else: it finds the list, the item and its lease. A second statement follows only if the taker or
+//! a silent holder has started work. The statement reads other rows as of its start. If the locked
+//! row has changed since then, another taker was faster, and the search is repeated.
 
 use punchlist_core::{Actor, Lease, List, ListId, Scope, Time, Todo, TodoId};
 
@@ -16,7 +16,8 @@ use super::{lists, time, word};
 use crate::sql::Row;
 use crate::{Dialect, Error, Tx, sql};
 
-/// Unclaimed, not held (or no longer), not resting. The end of a hold is text of one width.
+/// Unclaimed, not on hold (or the hold has ended), not deferred. The end of a hold is text of fixed
+/// width.
 macro_rules! workable {
     ($hold_until:expr, $now:literal) => {
         concat!(
@@ -29,7 +30,7 @@ macro_rules! workable {
     };
 }
 
-/// When a hold lifts by itself, in each dialect.
+/// When a hold ends automatically, in each dialect.
 macro_rules! hold_until {
     (sqlite) => {
         "json_extract(t.hold, '$.until')"
@@ -39,12 +40,13 @@ macro_rules! hold_until {
     };
 }
 
-/// What could be this taker's next: what it holds, what is assigned to it, what somebody held
-/// who has gone silent, and else the first pending one under which nothing hangs. Each comes from
-/// its own index, a tree's in the order in which it is read; the pending one is only looked for
-/// (and locked) where the others gave nothing.
-/// `+ 0` and `|| ''` keep a planner without statistics off the indexes that hold every live lease
-/// and everything in progress: a taker's own few items come first, and the rest is a look-up each.
+/// The next item for this taker: one it holds, one assigned to it, one whose lease has expired,
+/// otherwise the first pending leaf. Each candidate comes from its own index, in reading order for
+/// a tree. The pending one is searched for (and locked) only if the others found nothing.
+///
+/// `+ 0` and `|| ''` stop a planner without statistics from using the indexes on all live leases
+/// and all items in progress: the taker's own few items come first, and each of the rest is one
+/// look-up.
 macro_rules! next {
     ($dialect:ident, $lock:expr) => {
         concat!(
@@ -75,14 +77,14 @@ macro_rules! next {
     };
 }
 
-/// The database's clock, in the middle of a statement.
+/// The database's clock, inside a statement.
 macro_rules! clock {
     () => {
         "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
     };
 }
 
-/// Does this taker have something to go on with, or has somebody in this list gone silent?
+/// Has this taker started work, or has a lease in this list expired?
 macro_rules! begun {
     () => {
         concat!(
@@ -96,12 +98,15 @@ macro_rules! begun {
     };
 }
 
-/// What most takers need, in one statement from the names of project and scope on: the first pending
-/// item, locked, with its row, its lease and the clock. Where something is begun it finds no item,
-/// and [`next!`] decides. That is asked first, so that nothing is locked in vain. A server sets up
-/// every part of a plan and every column of each part every time, so the parts are few, and the wide
-/// row comes last, by where it lies; it does not come if it is not what the rest was read beside.
-/// `OFFSET 0` keeps a part as it stands, whatever a planner thinks of the tables.
+/// The common case in one statement that starts from the names of project and scope: the first
+/// pending item, locked, with its row, its lease and the clock. If work was started (see `begun!`)
+/// it finds no item, and [`next!`] decides. That is checked first, so that nothing is locked
+/// needlessly.
+///
+/// A server prepares every part of a plan, and every column of each part, on every execution. So
+/// there are few parts, and the wide row is read last, by its physical address (ctid). If the row
+/// has changed in between, its address no longer matches and it is missing. `OFFSET 0` stops the
+/// planner from merging a part into others.
 macro_rules! look {
     () => {
         concat!(
@@ -132,21 +137,21 @@ macro_rules! look {
     };
 }
 
-/// What a look for the next item found.
+/// The result of a search for the next item.
 #[derive(Debug)]
 pub enum Look {
-    /// There is no such list, or nothing in it that could be taken.
+    /// There is no such list, or it has no item to take.
     Nothing,
-    /// Something changed under the look.
+    /// The row changed during the search.
     Again,
-    /// An item, locked; it has to be read.
+    /// An item, locked; the caller must read it.
     Found(List, TodoId),
-    /// An item, locked, as it is, with its lease.
+    /// An item, locked, with its row and its lease.
     Whole(List, Box<Todo>, Option<Lease>),
 }
 
 impl Tx<'_> {
-    /// Looks for the next item of a list for this taker, and locks it.
+    /// Finds the next item of a list for this taker, and locks it.
     pub fn look_for_next(
         &mut self,
         project: &str,
@@ -177,7 +182,7 @@ impl Tx<'_> {
         }
     }
 
-    /// What this taker goes on with, else what is pending, found with more care.
+    /// The item this taker continues with, otherwise a pending one, by the slower query.
     fn begun(&mut self, list: List, taker: &Actor, now: Time) -> Result<Look, Error> {
         let clock = self.clock()?;
         let found = self.next_todo(list.id, taker, now, clock)?;
@@ -207,7 +212,7 @@ impl Tx<'_> {
         self.first(statement, &params, |row| word("todo id", &row.text(0)?, TodoId::parse))
     }
 
-    /// Locks one item; who else wants it waits until this transaction has ended.
+    /// Locks one item; other transactions wait for it until this one ends.
     pub fn lock_todo(&mut self, todo: TodoId) -> Result<(), Error> {
         if self.dialect() == Dialect::Postgres {
             let todo = todo.to_string();
@@ -218,9 +223,9 @@ impl Tx<'_> {
     }
 }
 
-/// What the one statement saw.
+/// The result of the one statement.
 enum Seen {
-    /// The taker has something to go on with, or somebody has gone silent.
+    /// The taker has started work, or a lease has expired.
     Begun(List),
     Look(Look),
 }
@@ -251,8 +256,8 @@ mod tests {
     use crate::sql::Value;
     use crate::{Options, Store, Target};
 
-    /// What is pending comes from the index in the order of the tree: nothing is sorted but what
-    /// is begun, and nothing is scanned.
+    /// Pending items come from the index in tree order. Only started items are sorted, and no table
+    /// is scanned.
     #[test]
     fn the_next_item_is_found_through_an_index() {
         let store = Store::open(&Target::Memory, Options::default()).unwrap();

@@ -1,4 +1,4 @@
-//! Todos: the one wide row, written whole, read by id or by list.
+//! Todos: one wide row, written as a whole, read by id or by list.
 
 use std::collections::BTreeMap;
 
@@ -17,11 +17,11 @@ use super::{opt_time, time, word};
 use crate::sql::{Row, Sql, Value};
 use crate::{Error, Tx, sql};
 
-/// As much of an item as a report about it says.
+/// The part of an item that a report needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Brief {
     pub title: String,
-    /// Who says, or said last, that it is done.
+    /// Who made the current or last claim.
     pub claimed_by: Option<String>,
     pub created_at: Time,
 }
@@ -48,7 +48,7 @@ macro_rules! columns {
 
 pub(super) use columns;
 
-/// How many columns an item has: what is read beside it comes after them.
+/// The number of columns of an item; joined columns come after them.
 pub(super) const WIDTH: usize = 35;
 
 macro_rules! insert {
@@ -63,7 +63,8 @@ macro_rules! insert {
     };
 }
 
-/// The same with the key of its place, which only a tree has: looking above costs.
+/// Like `insert!`, with the key of the item's position. Only trees have keys, because looking up
+/// the parent costs time.
 macro_rules! insert_nested {
     () => {
         concat!(
@@ -79,7 +80,7 @@ macro_rules! insert_nested {
 }
 
 impl Tx<'_> {
-    /// A new row. Where lists nest it gets the key of its place; what it hangs under is there.
+    /// Inserts a row. In a list that nests, it also gets its key; its parent must exist.
     pub fn insert_todo(&mut self, todo: &Todo, nests: bool) -> Result<(), Error> {
         if !nests {
             return self.write_todo(sql!(insert!()), todo, &[]);
@@ -88,7 +89,7 @@ impl Tx<'_> {
         self.write_todo(sql!(insert_nested!()), todo, &[(&key).into()])
     }
 
-    /// Writes the row as it is now. What never changes (id, list, birth) is not written again.
+    /// Updates a row, except for the columns that never change (id, list, creation).
     pub fn update_todo(&mut self, todo: &Todo) -> Result<(), Error> {
         self.write_todo(
             sql!(
@@ -107,11 +108,11 @@ impl Tx<'_> {
         )
     }
 
-    /// Writes where an item stands and who has it, where nothing else about it changed: the wide
-    /// row has many indexes and checks, and taking work changes little of it.
+    /// Writes only the status and the assignee of an item. Taking work changes only these, and the
+    /// wide row has many indexes and checks.
     pub fn move_todo(&mut self, todo: &Todo) -> Result<(), Error> {
         let id = todo.id.to_string();
-        // A hold lifts by itself, whatever else happens to the item.
+        // A status change may also have ended the hold.
         let hold = todo.hold.as_ref().map(serde_json::to_string).transpose()?;
         self.write(
             sql!(
@@ -199,8 +200,8 @@ impl Tx<'_> {
         )
     }
 
-    /// The items of a project that wait for their reviewer, with their lists' scopes; who has
-    /// waited longest comes first.
+    /// The items of a project that wait for their reviewer, with the scopes of their lists, longest
+    /// wait first.
     pub fn claimed(&mut self, project: ProjectId, limit: i64) -> Result<Vec<Claimed>, Error> {
         let project = project.to_string();
         self.query(
@@ -225,7 +226,7 @@ impl Tx<'_> {
         )
     }
 
-    /// An item of whichever list, in brief.
+    /// An item of any list, in brief.
     pub fn brief(&mut self, id: TodoId) -> Result<Option<Brief>, Error> {
         let id = id.to_string();
         self.first(
@@ -239,7 +240,7 @@ impl Tx<'_> {
         )
     }
 
-    /// One item of a list, and its lease if it was ever taken: one look for both.
+    /// One item of a list, and its lease if it was ever taken, in one query.
     pub fn todo_and_lease(
         &mut self,
         list: ListId,
@@ -282,13 +283,13 @@ impl Tx<'_> {
         )
     }
 
-    /// The same by id, for those who order by themselves: sorting copies every wide row, and so
-    /// does collecting them before they go where they stay.
+    /// The items by id, for callers that sort them anyway. Sorting in SQL, or collecting them
+    /// first, would copy every wide row.
     pub(super) fn todos_by_id(&mut self, list: ListId) -> Result<BTreeMap<TodoId, Todo>, Error> {
         self.by_id(list, sql!("SELECT ", columns!(), " FROM todos WHERE list_id = $1"))
     }
 
-    /// The same without those that left the view.
+    /// Like `todos_by_id`, only the visible items.
     pub(super) fn todos_in_view(&mut self, list: ListId) -> Result<BTreeMap<TodoId, Todo>, Error> {
         let in_view =
             sql!("SELECT ", columns!(), " FROM todos WHERE list_id = $1 AND removed_at IS NULL");
@@ -306,7 +307,7 @@ impl Tx<'_> {
         Ok(todos)
     }
 
-    /// The items of a list that stand in one status, in position order.
+    /// The items of a list in one status, in position order.
     pub fn todos_in(&mut self, list: ListId, status: Status) -> Result<Vec<Todo>, Error> {
         let list = list.to_string();
         self.query(
@@ -320,7 +321,7 @@ impl Tx<'_> {
         )
     }
 
-    /// What is open right below an item.
+    /// The open children of an item.
     pub fn open_below(&mut self, list: ListId, parent: TodoId) -> Result<Vec<Todo>, Error> {
         let (list, parent) = (list.to_string(), parent.to_string());
         self.query(
@@ -336,8 +337,8 @@ impl Tx<'_> {
         )
     }
 
-    /// The open, unclaimed tasks of a project's plans that are assigned to an agent. In the order
-    /// of their ids, so that callers lock them in the same order.
+    /// The open, unclaimed tasks of a project's plans that are assigned to an agent, by id, so that
+    /// all callers lock them in the same order.
     pub fn unclaimed_tasks_of(
         &mut self,
         project: ProjectId,
@@ -360,7 +361,7 @@ impl Tx<'_> {
         )
     }
 
-    /// How many items of a list stand where, and the highest position; from the index alone.
+    /// The counts by status and the highest position of a list, from the index alone.
     pub fn tally(&mut self, list: ListId) -> Result<(Tally, Option<i64>), Error> {
         let list = list.to_string();
         let counts = self.query(
@@ -436,7 +437,7 @@ pub(super) fn read(row: &Row<'_>) -> Result<Todo, Error> {
     })
 }
 
-/// A list as JSON; none for an empty one, which most are.
+/// A list as JSON; `None` for an empty one, which is the usual case.
 fn unless_empty<T: Serialize>(items: &[T]) -> Result<Option<String>, Error> {
     Ok(if items.is_empty() { None } else { Some(serde_json::to_string(items)?) })
 }

@@ -1,4 +1,4 @@
-//! Tokens: their digests, roles and reach. Never a secret.
+//! Tokens: their digests, roles and reach. Secrets are never stored.
 
 use punchlist_core::{AgentPath, Reach, Role, Time, TokenId};
 
@@ -56,7 +56,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// The token with this digest, whatever became of it.
+    /// The token with this digest, even if it is revoked or expired.
     pub fn token_by_digest(&mut self, digest: &str) -> Result<Option<Token>, Error> {
         self.first(
             sql!("SELECT ", columns!(), " FROM tokens WHERE digest = $1"),
@@ -70,7 +70,7 @@ impl Tx<'_> {
         self.first(sql!("SELECT ", columns!(), " FROM tokens WHERE id = $1"), &[(&id).into()], read)
     }
 
-    /// Tokens from the newest on, below an id where one is given.
+    /// The tokens, newest first; with `below`, only ids less than it.
     pub fn tokens(&mut self, below: Option<&str>, limit: i64) -> Result<Vec<Token>, Error> {
         self.query(
             sql!(
@@ -92,7 +92,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Something the store knows about itself.
+    /// A fact that the store records about itself.
     pub fn fact(&mut self, name: &str) -> Result<Option<String>, Error> {
         self.first(sql!("SELECT value FROM facts WHERE name = $1"), &[name.into()], |row| {
             row.text(0)

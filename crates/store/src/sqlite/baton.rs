@@ -1,8 +1,8 @@
 //! Group commit without a thread: writers pass a baton (ADR 0002).
 //!
-//! Whoever holds the baton runs everything that waits in one transaction and answers after its
-//! commit, then hands the baton to the first who came meanwhile. A lone caller runs at once, on
-//! its own stack.
+//! The writer that holds the baton runs all waiting jobs in one transaction and answers after the
+//! commit. Then it passes the baton to the first writer that arrived in the meantime. A lone caller
+//! runs at once, on its own stack.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -12,14 +12,14 @@ use rusqlite::Connection;
 use crate::sqlite::lock;
 use crate::{Error, ErrorKind, Tx};
 
-/// The most jobs one leader runs for others: bounds how long anybody waits for its own answer.
+/// The most jobs that one leader runs for others, which limits how long a caller waits.
 const BATCH_MAX: usize = 256;
 
-/// Should the job's changes stay?
+/// Should the job's changes be kept?
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Keep,
-    /// With the store's own error, where that is why.
+    /// No. Contains the store's error, if that was the reason.
     Undo(Option<Error>),
 }
 
@@ -48,7 +48,7 @@ struct Waiting {
     ticket: Arc<Ticket>,
 }
 
-/// What a waiting caller is told: its job is done, or it leads the next batch.
+/// The message to a waiting caller: its job is done, or it leads the next batch.
 enum News {
     Done(Result<(), Error>),
     Lead(Vec<Waiting>),
@@ -82,7 +82,7 @@ impl Baton {
         Self { queue: Mutex::default(), connection: Mutex::new(connection) }
     }
 
-    /// The connection, if nobody is writing right now.
+    /// The connection, if nobody is writing now.
     pub(super) fn try_connection(&self) -> Option<MutexGuard<'_, Connection>> {
         match self.connection.try_lock() {
             Ok(connection) => Some(connection),
@@ -91,12 +91,12 @@ impl Baton {
         }
     }
 
-    /// The connection, once nobody else has it.
+    /// The connection; waits until nobody else uses it.
     pub(super) fn connection(&self) -> MutexGuard<'_, Connection> {
         lock(&self.connection)
     }
 
-    /// Runs a job; returns after the commit that holds it (or after it was undone).
+    /// Runs a job; returns after the commit that contains it, or after it was undone.
     pub(super) fn run(&self, job: Job) -> Result<(), Error> {
         let ticket = Arc::new(Ticket::default());
         let mine = Waiting { job, ticket: Arc::clone(&ticket) };
@@ -121,7 +121,7 @@ impl Baton {
         result
     }
 
-    /// Hands the baton to the first who waits, with all who wait as its batch.
+    /// Passes the baton to the first waiting caller, with all waiting callers as its batch.
     fn pass_on(&self) {
         let mut queue = lock(&self.queue);
         if queue.waiting.is_empty() {
@@ -135,15 +135,16 @@ impl Baton {
         leader.tell(News::Lead(batch));
     }
 
-    /// One transaction for the whole batch. First without savepoints, which cost a copy of every
-    /// page a job touches; only if a job must be undone that has written, again with them.
+    /// Runs the batch in one transaction. The first attempt uses no savepoints, because they copy
+    /// every page that a job touches. If a job that has written must be undone, the batch is run
+    /// again with savepoints.
     fn commit(&self, batch: &mut [Waiting]) -> Result<(), Error> {
         let connection = lock(&self.connection);
         for undo in [Undo::StartOver, Undo::Savepoint] {
             connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
             let result = run_all(&connection, batch, undo);
             if !matches!(result, Ok(true)) && !connection.is_autocommit() {
-                // An error that led here is the one to tell; rolling back frees the lock.
+                // Report the original error, not that of the rollback; rolling back frees the lock.
                 drop(connection.execute_batch("ROLLBACK"));
             }
             match result {
@@ -156,15 +157,15 @@ impl Baton {
     }
 }
 
-/// How a job that failed after it wrote is undone.
+/// How to undo a job that failed after it wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Undo {
-    /// By rolling back the batch, which is then run again.
+    /// Roll back the batch and run it again.
     StartOver,
     Savepoint,
 }
 
-/// Runs and commits the batch; false: a job must be undone, and the batch started over.
+/// Runs and commits the batch. False: a job must be undone, so the batch must start over.
 fn run_all(connection: &Connection, batch: &mut [Waiting], undo: Undo) -> Result<bool, Error> {
     let alone = batch.len() == 1;
     for waiting in batch {
@@ -174,7 +175,7 @@ fn run_all(connection: &Connection, batch: &mut [Waiting], undo: Undo) -> Result
         let before = connection.total_changes();
         let outcome = run_caught(connection, &mut waiting.job);
         if connection.is_autocommit() {
-            // A full disk or a read error ends the transaction under us: nothing was kept.
+            // A full disk or a read error ends the transaction: nothing was kept.
             return match outcome {
                 Outcome::Undo(_) if alone => Ok(true),
                 Outcome::Undo(Some(error)) => Err(error),
@@ -189,7 +190,7 @@ fn run_all(connection: &Connection, batch: &mut [Waiting], undo: Undo) -> Result
                 return Ok(true);
             }
             (Outcome::Undo(_), Undo::StartOver) if wrote => return Ok(false),
-            // Most refusals come before anything was written: there is nothing to undo.
+            // Most refusals happen before anything was written: there is nothing to undo.
             (Outcome::Undo(_), Undo::StartOver) => {}
             (Outcome::Keep, Undo::Savepoint) => {
                 connection.prepare_cached("RELEASE job")?.execute([])?;
@@ -203,7 +204,7 @@ fn run_all(connection: &Connection, batch: &mut [Waiting], undo: Undo) -> Result
     Ok(true)
 }
 
-/// A panic in one job is that job's failure: it is undone, and its neighbours go on.
+/// A panic in one job fails only that job: it is undone, and the other jobs continue.
 fn run_caught(connection: &Connection, job: &mut Job) -> Outcome {
     let mut tx = Tx::sqlite(connection);
     catch_unwind(AssertUnwindSafe(|| job(&mut tx))).unwrap_or(Outcome::Undo(None))

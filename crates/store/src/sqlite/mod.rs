@@ -1,8 +1,8 @@
-//! SQLite: one writing connection passed by a baton, reading connections beside it.
+//! SQLite: one writing connection passed by a baton, and separate connections for reading.
 //!
-//! Any number of processes may open the same file: WAL, `BEGIN IMMEDIATE`, a patient busy
-//! handler, and `synchronous=FULL`, so that an acknowledged write survives `kill -9` and a power
-//! cut. Connections are opened on first use: a process that only reads never opens the writer.
+//! Any number of processes may open the same file. WAL, `BEGIN IMMEDIATE`, a busy handler that
+//! waits, and `synchronous=FULL` make an acknowledged write survive `kill -9` and a power cut.
+//! Connections are opened on first use: a process that only reads never opens the writer.
 
 mod baton;
 mod open;
@@ -20,7 +20,7 @@ pub(crate) use open::{data_version, header, look, look_at_copy, make_folder, own
 /// A SQLite store.
 #[derive(Debug)]
 pub(crate) struct Sqlite {
-    /// None: in memory, where the one connection is all there is.
+    /// `None`: in memory, with a single connection.
     path: Option<PathBuf>,
     options: Options,
     baton: Baton,
@@ -37,7 +37,7 @@ impl Sqlite {
         Ok(Self::with(None, options, open::memory(options)?))
     }
 
-    /// The connection that opening needed becomes the writer; readers come when asked for.
+    /// The connection that opened the store becomes the writer; readers are opened on demand.
     fn with(path: Option<PathBuf>, options: Options, writer: Connection) -> Self {
         Self { path, options, baton: Baton::new(writer), readers: Mutex::new(Vec::new()) }
     }
@@ -48,7 +48,7 @@ impl Sqlite {
         E: Failure,
         J: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
     {
-        // A lone reader uses the connection that opening the store made.
+        // A lone reader uses the connection that opened the store.
         if let Some(connection) = self.baton.try_connection() {
             return in_read(&connection, job);
         }
@@ -65,7 +65,7 @@ impl Sqlite {
         answer
     }
 
-    /// A view that may last: it has a connection of its own, so that writers need not wait.
+    /// A long read: it has its own connection, so that writers do not wait for it.
     pub(crate) fn view<T, E: Failure>(
         &self,
         job: impl FnOnce(&mut Tx<'_>) -> Result<T, E>,
@@ -76,14 +76,14 @@ impl Sqlite {
         }
     }
 
-    /// A transaction of its own, beside the queue: others wait for it as for another process.
+    /// A separate transaction outside the queue: other writers wait for it as for another process.
     pub(crate) fn write_once<T, E: Failure>(
         &self,
         job: impl FnOnce(&mut Tx<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let connection = self.baton.connection();
         connection.execute_batch("BEGIN IMMEDIATE").map_err(Error::from)?;
-        // Also when the job panics; after the commit there is nothing left to roll back.
+        // Also ends the transaction when the job panics; after a commit this does nothing.
         let _ended = EndOfView(&connection);
         let answer = job(&mut Tx::sqlite(&connection))?;
         connection.execute_batch("COMMIT").map_err(Error::from)?;
@@ -110,7 +110,7 @@ impl Sqlite {
         let answer = lock(&cell).take();
         match (committed, answer) {
             (Ok(()), Some(answer)) => answer,
-            // Where the database gave up in the middle, the job was told why.
+            // If the database failed in the middle, the job already got that error.
             (Err(_), Some(Err(error))) if error.store().is_some() => Err(error),
             (Err(error), _) => Err(error.into()),
             (Ok(()), None) => {
@@ -130,12 +130,12 @@ fn in_read<T, E: Failure>(
     job(&mut Tx::sqlite(connection))
 }
 
-/// Runs a statement that is run again and again.
+/// Runs a statement that is used often, so it is cached.
 fn run(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
     connection.prepare_cached(sql)?.execute([]).map(|_| ())
 }
 
-/// Ends a view, also when its job panics. What was written and not committed goes with it.
+/// Ends a transaction, even when its job panics. Uncommitted changes are rolled back.
 struct EndOfView<'a>(&'a Connection);
 
 impl Drop for EndOfView<'_> {
@@ -144,7 +144,7 @@ impl Drop for EndOfView<'_> {
     }
 }
 
-/// A lock whose holder panicked is still a lock: jobs are undone by their transaction.
+/// Locks a mutex even if its holder panicked: the transaction has undone that holder's work.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,6 +1,6 @@
-//! Opening SQLite files: the pragmas, the check that a file is ours, and the first schema.
+//! Opens SQLite files: the pragmas, the check that a file is ours, and the first schema.
 //!
-//! A file that is damaged, foreign or newer is refused before anything is written to it.
+//! A damaged, foreign or newer file is refused before anything is written to it.
 
 use std::fs::OpenOptions;
 use std::io::ErrorKind as IoErrorKind;
@@ -16,7 +16,7 @@ use crate::{Error, ErrorKind, Options, outside};
 /// Marks a file as ours: the bytes of "PCHL".
 pub(crate) const APPLICATION_ID: i32 = 0x5043_484c;
 
-/// Opens the file for writing, made on first use with mode 0600, schema up to date.
+/// Opens the file for writing and updates its schema. A new file is created with mode 0600.
 pub(super) fn file(path: &Path, options: Options) -> Result<Connection, Error> {
     if options.make_folder {
         make_folder(path).map_err(|error| io_error(path, &error))?;
@@ -32,7 +32,7 @@ pub(super) fn file(path: &Path, options: Options) -> Result<Connection, Error> {
     Ok(connection)
 }
 
-/// A further connection, for reading, to a store that is open already.
+/// Another connection, for reading, to a store that is already open.
 pub(super) fn reader(path: &Path, options: Options) -> Result<Connection, Error> {
     let connection = Connection::open_with_flags(
         path,
@@ -44,7 +44,7 @@ pub(super) fn reader(path: &Path, options: Options) -> Result<Connection, Error>
     Ok(connection)
 }
 
-/// A connection that cannot change the file, whatever the file is: nothing is checked here.
+/// A connection that cannot change the file. It does not check what the file is.
 pub(crate) fn look(path: &Path, options: Options) -> Result<Connection, Error> {
     regular(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -54,7 +54,7 @@ pub(crate) fn look(path: &Path, options: Options) -> Result<Connection, Error> {
     Ok(connection)
 }
 
-/// The same for a file that nobody writes: a finished copy. No side files are made for it.
+/// Like `look`, for a file that nobody writes: a finished copy. No side files are created for it.
 pub(crate) fn look_at_copy(path: &Path, options: Options) -> Result<Connection, Error> {
     let escaped =
         path.to_str().map(|path| path.replace('%', "%25").replace('?', "%3f").replace('#', "%23"));
@@ -71,7 +71,7 @@ pub(crate) fn look_at_copy(path: &Path, options: Options) -> Result<Connection, 
     Ok(connection)
 }
 
-/// A copy that nobody else knows of yet, for writing: brought forward, and without a backup of it.
+/// Opens a private copy for writing and migrates it, without a backup.
 pub(crate) fn own_copy(path: &Path, options: Options) -> Result<Connection, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection =
@@ -80,12 +80,12 @@ pub(crate) fn own_copy(path: &Path, options: Options) -> Result<Connection, Erro
     Ok(connection)
 }
 
-/// What a file says of itself.
+/// The header of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     application: i32,
     pub(crate) version: i64,
-    /// Nobody has put anything into it.
+    /// The file contains no tables.
     pub(crate) is_empty: bool,
 }
 
@@ -95,8 +95,8 @@ impl Header {
     }
 }
 
-/// Read from the header and, where that says nothing, from the table of contents; in one view, so
-/// that a store which another process makes at this moment is seen before or after, not between.
+/// Reads the header and, if it is blank, the list of tables. Both are read in one transaction, so
+/// that a store that another process is creating is seen before or after, but not in between.
 pub(crate) fn header(connection: &Connection) -> Result<Header, Error> {
     let view =
         connection.is_autocommit().then(|| connection.unchecked_transaction()).transpose()?;
@@ -111,7 +111,7 @@ pub(crate) fn header(connection: &Connection) -> Result<Header, Error> {
     Ok(Header { application, version, is_empty })
 }
 
-/// A number that changes when another connection, of any process, has committed something.
+/// A number that changes when any other connection, of any process, commits.
 pub(crate) fn data_version(connection: &Connection) -> Result<i64, Error> {
     let mut statement = connection.prepare_cached("PRAGMA data_version")?;
     Ok(statement.query_row([], |row| row.get(0))?)
@@ -123,7 +123,8 @@ pub(super) fn memory(options: Options) -> Result<Connection, Error> {
     Ok(connection)
 }
 
-/// SQLite waits for a pipe without a writer for ever. What is not there, it says itself.
+/// Refuses a named pipe, because SQLite would wait for a writer forever. A missing file passes;
+/// SQLite reports it.
 fn regular(path: &Path) -> Result<(), Error> {
     match outside::check(path) {
         Err(error) if error.kind() == IoErrorKind::InvalidInput => Err(io_error(path, &error)),
@@ -135,8 +136,7 @@ fn named(path: &Path, error: &Error) -> Error {
     Error::new(error.kind, format!("{}: {}", path.display(), error.detail))
 }
 
-/// Others must not read the store: create it for its owner alone. SQLite gives its side files
-/// the same mode.
+/// Creates the store so that only its owner can read it. SQLite gives its side files the same mode.
 pub(crate) fn create_private(path: &Path) -> Result<(), Error> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -145,13 +145,13 @@ pub(crate) fn create_private(path: &Path) -> Result<(), Error> {
     match options.open(path) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == IoErrorKind::AlreadyExists => Ok(()),
-        // Whatever else is wrong, opening says it better.
+        // Opening reports any other problem with a better message.
         Err(_) if path.exists() => Ok(()),
         Err(error) => Err(io_error(path, &error)),
     }
 }
 
-/// The folder of the default place, for its owner alone.
+/// Creates the folder of the default store, for its owner only.
 pub(crate) fn make_folder(path: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
@@ -164,16 +164,16 @@ fn io_error(path: &Path, error: &std::io::Error) -> Error {
     named(path, &crate::error::of_io(error))
 }
 
-/// Of a connection that writes. It keeps 1 MiB of the file at hand, so that a process that lives long
-/// stays small, but up to 64 MiB (16,384 pages) of what a large transaction changes: that is written
-/// once then, and not some pages often.
+/// Settings of a connection that writes. It caches 1 MiB of the file, so that a long-lived process
+/// stays small, but keeps up to 64 MiB (16,384 pages) of changes in memory, so that a large
+/// transaction writes each page once.
 const SETTINGS: &str = "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
      PRAGMA cache_size = -1024; PRAGMA cache_spill = 16384";
 
 fn prepare(connection: &Connection, options: Options, path: Option<&Path>) -> Result<(), Error> {
     tune(connection, options)?;
     let found = found(connection, options)?;
-    // The order matters: nothing is written to a file before it is known to be ours.
+    // The order matters: nothing is written before the file is known to be ours.
     connection.execute_batch(SETTINGS)?;
     match found {
         Found::Current => {}
@@ -188,19 +188,18 @@ fn prepare(connection: &Connection, options: Options, path: Option<&Path>) -> Re
     Ok(())
 }
 
-/// What every connection needs, reading or writing. It keeps few pages: what is read often is in the
-/// system's memory anyhow, and a larger share of our own grew with the file and made no look at ten
-/// thousand tasks faster.
+/// Settings of every connection. The page cache is small: the system caches the file anyway, and a
+/// larger cache grew with the file without making reads of ten thousand tasks faster.
 fn tune(connection: &Connection, options: Options) -> Result<(), Error> {
     connection.busy_timeout(Duration::from_millis(u64::from(options.busy_ms)))?;
-    // A plan must not depend on what is bound: else SQLite plans a statement anew at every
-    // binding that a partial index could make use of, which costs more than running it.
+    // A plan must not depend on the bound values. Otherwise SQLite plans a statement again at every
+    // binding that a partial index could use, which costs more than running it.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(128);
     Ok(())
 }
 
-/// What the file is to us; reads only.
+/// Compares the file's version with ours; reads only.
 fn found(connection: &Connection, options: Options) -> Result<Found, Error> {
     let header = header(connection)?;
     if header.is_ours() {
@@ -212,8 +211,8 @@ fn found(connection: &Connection, options: Options) -> Result<Found, Error> {
     Err(Error::new(ErrorKind::NotOurs, "its tables are not punchlist's"))
 }
 
-/// Switching to WAL needs the file alone for a moment, and SQLite does not wait for that by
-/// itself: when many processes make the same store at once, one wins and the others come again.
+/// Switches to WAL. This needs exclusive access for a moment, and SQLite does not wait for it. When
+/// many processes create the same store at once, one succeeds and the others retry.
 fn become_wal(connection: &Connection) -> Result<(), Error> {
     let mut last = None;
     for _ in 0..500 {

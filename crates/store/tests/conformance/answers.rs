@@ -1,4 +1,4 @@
-//! Kept answers: found by their principal and key, for seven days.
+//! Stored answers: found by their principal and key, for seven days.
 
 use punchlist_store::rows::answers::Answer;
 use punchlist_testkit::{Backend, on_every_store};
@@ -19,7 +19,7 @@ fn an_answer_is_kept_for_its_principal_and_seven_days(backend: Backend) {
     assert_eq!(find("root:a", 7 * DAY - 1), Some(answer.clone()));
     assert_eq!(find("root:a", 7 * DAY), None);
     assert_eq!(find("root:b", 0), None);
-    // A key that has grown old may be used again.
+    // An expired key may be used again.
     let later = now.plus_seconds(8 * DAY);
     fixture.store.write(move |tx| tx.keep_answer("root:a", "k", &answer, later)).unwrap();
 }

@@ -1,4 +1,4 @@
-//! Backups and restores of a SQLite file beside processes that use it (P-31).
+//! Backup and restore of a SQLite file while processes use it (P-31).
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -23,7 +23,7 @@ fn restore(fixture: &Fixture, from: &Path, overwrite: bool) -> Result<Outcome, E
     restore_to(&fixture.place.file(), fixture, from, overwrite)
 }
 
-/// Puts a backup of this fixture's store somewhere, as its operator would.
+/// Restores a backup of this fixture's store to a path, as its operator would.
 pub(crate) fn restore_to(
     store: &Path,
     fixture: &Fixture,
@@ -64,9 +64,9 @@ pub(crate) fn titles(fixture: &Fixture) -> Vec<String> {
     fixture.todos().into_iter().map(|todo| todo.title).collect()
 }
 
-/// Writers go on while page after page is copied; the copy is the store of one moment.
+/// Writers continue while pages are copied; the copy is the store at one moment.
 #[test]
-fn a_backup_beside_writers_is_consistent() {
+fn a_backup_during_writes_is_consistent() {
     let fixture = Arc::new(Fixture::new(Backend::SqliteFile));
     fixture.create(&["before"], 2);
     let (done, writer) = (Arc::new(AtomicBool::new(false)), Arc::clone(&fixture));
@@ -90,7 +90,7 @@ fn a_backup_beside_writers_is_consistent() {
 }
 
 #[test]
-fn a_backup_is_for_its_owner_alone_and_says_what_is_in_it() {
+fn a_backup_is_private_and_describes_its_contents() {
     let fixture = Fixture::new(Backend::SqliteFile);
     fixture.create(&["a", "b"], 2);
     let to = beside(&fixture, "copy");
@@ -141,7 +141,7 @@ fn a_backup_that_is_stopped_or_of_a_damaged_store_leaves_nothing() {
 }
 
 #[test]
-fn half_copies_of_the_dead_are_swept_and_nothing_else() {
+fn unfinished_copies_of_dead_processes_are_deleted_and_nothing_else() {
     let fixture = Fixture::new(Backend::SqliteFile);
     let mine = std::process::id();
     let names = [
@@ -162,7 +162,7 @@ fn half_copies_of_the_dead_are_swept_and_nothing_else() {
 }
 
 #[test]
-fn retention_takes_the_oldest_of_this_store_and_no_other_file() {
+fn retention_deletes_the_oldest_backups_of_this_store_only() {
     let fixture = Fixture::new(Backend::SqliteFile);
     let (store, folder) = (fixture.place.file(), fixture.place.file());
     let folder = folder.parent().unwrap();
@@ -188,7 +188,7 @@ fn retention_takes_the_oldest_of_this_store_and_no_other_file() {
     assert_eq!(names::retain(folder, &store, 3).unwrap().len(), 0);
 }
 
-/// The open store of this process, like any other process, goes on with what was put back.
+/// An open store, of this process or any other, continues with the restored data.
 #[test]
 fn a_restore_under_an_open_store_keeps_what_was_there() {
     let fixture = Fixture::new(Backend::SqliteFile);
@@ -220,17 +220,17 @@ fn a_restore_under_an_open_store_keeps_what_was_there() {
     let report = care::examine(fixture.place.target(), Options::default());
     assert!(report.ok, "{report:?}");
 
-    // The logs have parted after the first event: one of each goes its own way.
+    // The logs differ after the first event: each has one event that the other lacks.
     let refused = restore(&fixture, &kept, false).unwrap();
     assert_eq!(refused, Outcome::WouldLose(Loss::Events { count: 1, since }));
     assert_eq!(restored(&fixture, &kept).lost, Some(1));
     assert_eq!(titles(&fixture), ["a", "b", "c"]);
-    // A backup that has all the store has loses nothing, and asks for nothing.
+    // A backup that contains everything in the store loses nothing and needs no confirmation.
     assert!(matches!(restore(&fixture, &kept, false), Ok(Outcome::Done(_))));
 }
 
 #[test]
-fn a_restore_makes_a_store_where_there_was_none_and_replaces_a_damaged_one() {
+fn a_restore_creates_a_missing_store_and_replaces_a_damaged_one() {
     let fixture = Fixture::new(Backend::SqliteFile);
     fixture.create(&["a"], 2);
     let copy = beside(&fixture, "copy");
@@ -245,7 +245,7 @@ fn a_restore_makes_a_store_where_there_was_none_and_replaces_a_damaged_one() {
     assert_eq!((done.lost, done.kept), (Some(0), None));
     assert!(care::examine(place.target(), Options::default()).ok);
 
-    // The WAL of a store that was deleted is no part of the one that is put back.
+    // The WAL of a deleted store must not become part of the restored one.
     fs::remove_file(&file).unwrap();
     fixture.create(&["in the WAL alone"], 9);
     fs::copy(beside(&fixture, "test.db-wal"), file.with_file_name("test.db-wal")).unwrap();
@@ -272,7 +272,7 @@ fn a_restore_makes_a_store_where_there_was_none_and_replaces_a_damaged_one() {
 }
 
 #[test]
-fn what_is_no_sound_backup_of_ours_is_refused_and_nothing_changes() {
+fn an_invalid_backup_is_refused_and_nothing_changes() {
     let fixture = Fixture::new(Backend::SqliteFile);
     fixture.create(&["a"], 2);
     let sound = beside(&fixture, "sound");

@@ -1,4 +1,4 @@
-//! The examination: a sound store passes, each kind of damage is found and named, and looking
+//! The doctor: a sound store passes, each kind of damage is found and named, and the examination
 //! changes nothing.
 
 use std::fs;
@@ -38,7 +38,7 @@ fn played(backend: Backend) -> Fixture {
 fn played_of(backend: Backend, kind: ListKind) -> Fixture {
     let fixture = Fixture::of(backend, kind);
     play(&fixture);
-    // By the database's own clock, which no test sets, the work is due at some other time.
+    // Set the due time: it comes from the database's own clock, which tests cannot set.
     let later = sql!("UPDATE outbox SET due_at = 9000000000000000");
     fixture.store.write(move |tx| tx.execute(later, &[])).unwrap();
     fixture
@@ -61,8 +61,8 @@ const MIGRATIONS_LAST: Option<i64> = {
     Some(migrations[migrations.len() - 1].version)
 };
 
-/// Each by hand, as no operation would: the item and the field are named.
-fn a_row_that_the_log_does_not_give_is_named(backend: Backend) {
+/// Each row is changed by hand, which no operation does: the item and the field are named.
+fn a_row_that_differs_from_the_log_is_named(backend: Backend) {
     for (statement, words) in [
         (
             sql!(
@@ -88,7 +88,7 @@ fn a_row_that_the_log_does_not_give_is_named(backend: Backend) {
         (sql!("UPDATE todos SET evidence = '{' WHERE status = 'completed'"), &["do not read"]),
         (sql!("UPDATE lists SET scope_inner = 'elsewhere'"), &["list "]),
     ] {
-        // A list of the log's own making, so that its opening is in the log as well.
+        // Opened through the log, so that the list's opening is logged as well.
         let fixture = played(backend);
         let opened = punchlist_core::Event::from(punchlist_core::event::ListOpened {
             list: fixture.list.clone(),
@@ -143,9 +143,9 @@ fn a_store_that_is_not_there_yet_is_not_made(backend: Backend) {
     assert_eq!(again, report);
 }
 
-/// A list whose project is gone; foreign keys keep others from doing this, so they are off.
+/// A list whose project is gone. Foreign keys would prevent this, so they are off.
 #[test]
-fn what_points_nowhere_is_found_on_sqlite() {
+fn dangling_references_are_found_on_sqlite() {
     let fixture = played(Backend::SqliteFile);
     let other = rusqlite::Connection::open(fixture.place.file()).unwrap();
     other.execute_batch("PRAGMA foreign_keys = OFF; DELETE FROM projects").unwrap();
@@ -157,7 +157,7 @@ fn what_points_nowhere_is_found_on_sqlite() {
 }
 
 #[test]
-fn what_points_nowhere_is_found_on_postgres() {
+fn dangling_references_are_found_on_postgres() {
     let fixture = played(Backend::Postgres);
     fixture
         .store
@@ -170,7 +170,7 @@ fn what_points_nowhere_is_found_on_postgres() {
     assert_eq!(failed(&report), ["references"]);
 }
 
-/// What a dump brings along that is put into a younger cluster: subscribers would skip.
+/// Happens when a dump is restored into a younger cluster: subscribers would skip events.
 #[test]
 fn events_that_are_numbered_ahead_of_the_cluster_are_found() {
     let fixture = played(Backend::Postgres);
@@ -181,7 +181,7 @@ fn events_that_are_numbered_ahead_of_the_cluster_are_found() {
 }
 
 #[test]
-fn looking_changes_no_byte_of_a_file() {
+fn an_examination_changes_no_byte_of_a_file() {
     let fixture = played(Backend::SqliteFile);
     let file = fixture.place.file();
     let before = fs::read(&file).unwrap();
@@ -191,7 +191,7 @@ fn looking_changes_no_byte_of_a_file() {
 }
 
 #[test]
-fn damaged_foreign_and_newer_files_are_spoken_of_and_left_alone() {
+fn damaged_foreign_and_newer_files_are_reported_and_not_touched() {
     let fixture = played(Backend::SqliteFile);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
@@ -212,7 +212,7 @@ fn damaged_foreign_and_newer_files_are_spoken_of_and_left_alone() {
 
     assert_eq!(failed(&copy("Dear diary, ".repeat(800).as_bytes())), ["present"]);
     assert!(copy(b"").ok, "an empty file is a store in the making");
-    // Noise in the middle, and an end that is missing.
+    // Random bytes in the middle, and a truncated end.
     let mut noise = sound.clone();
     for byte in &mut noise[8_192..20_480] {
         *byte ^= 0x5a;
@@ -253,7 +253,7 @@ fn a_file_that_others_may_read_is_found() {
 
 on_every_lasting_store!(
     a_sound_store_passes_every_check,
-    a_row_that_the_log_does_not_give_is_named,
+    a_row_that_differs_from_the_log_is_named,
     many_differences_are_counted_and_few_are_named,
     work_that_nobody_does_is_found,
     a_store_that_is_not_there_yet_is_not_made,

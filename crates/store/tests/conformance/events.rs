@@ -22,8 +22,8 @@ fn names(fixture: &Fixture, count: usize) -> Vec<String> {
     log.iter().map(|e| read(&e.data)["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Two transactions overlap: the older one commits later. A subscriber that has seen nothing of
-/// it must not have passed its number.
+/// Two transactions overlap, and the older one commits later. A subscriber that has not seen it
+/// must not have passed its number.
 #[test]
 fn a_late_commit_on_postgres_is_never_overtaken() {
     let fixture = Fixture::new(Backend::Postgres);
@@ -33,7 +33,7 @@ fn a_late_commit_on_postgres_is_never_overtaken() {
     let late = thread::spawn(move || {
         store.write(move |tx| {
             say(tx, &stamp, "older, commits later")?;
-            // A look sends what was kept back: from here on the transaction has its number.
+            // A read sends the waiting statements: from here on the transaction has its number.
             tx.project("any")?;
             inside.send(()).unwrap();
             released.recv().unwrap();
@@ -43,15 +43,15 @@ fn a_late_commit_on_postgres_is_never_overtaken() {
     entered.recv().unwrap();
     let stamp = fixture.stamp();
     fixture.store.write(move |tx| say(tx, &stamp, "younger, commits first")).unwrap();
-    // The younger one is committed, but the older one could still come below it: nobody may
-    // see the younger one yet.
+    // The younger transaction is committed, but the older one may still get a lower number: nobody
+    // may see the younger one yet.
     assert_eq!(names(&fixture, 0), Vec::<String>::new());
     release.send(()).unwrap();
     late.join().unwrap().unwrap();
     assert_eq!(names(&fixture, 2), ["older, commits later", "younger, commits first"]);
 }
 
-/// Writers race while a subscriber reads on from its cursor: it sees every event once, in order.
+/// Writers race while a subscriber reads from its cursor: it sees every event once, in order.
 fn a_subscriber_sees_every_event_once_and_in_order(backend: Backend) {
     const WRITERS: usize = 4;
     const EACH: usize = 25;

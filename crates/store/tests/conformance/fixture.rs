@@ -1,4 +1,4 @@
-//! A list in a store, and commands run on it the way operations do.
+//! A list in a store, and commands run on it as operations do.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ pub(crate) struct Fixture {
     pub(crate) list: List,
     pub(crate) now: Time,
     pub(crate) place: TestStore,
-    /// How many events the commands so far have made.
+    /// The number of events that the commands have recorded so far.
     recorded: AtomicUsize,
 }
 
@@ -78,7 +78,7 @@ impl Fixture {
         decision
     }
 
-    /// The log with every event of the commands so far.
+    /// The log with all events of the commands so far.
     pub(crate) fn whole_log(&self) -> Vec<Recorded> {
         self.log(self.recorded.load(Ordering::Relaxed))
     }
@@ -107,8 +107,8 @@ impl Fixture {
         self.store.read(job).unwrap()
     }
 
-    /// The log, once it holds `count` events: a test beside this one may hold PostgreSQL's
-    /// horizon back for a moment.
+    /// The log, once it has `count` events: a concurrent test may hold back PostgreSQL's horizon
+    /// for a moment.
     pub(crate) fn log(&self, count: usize) -> Vec<Recorded> {
         let project = self.list.project_id;
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);

@@ -54,7 +54,8 @@ pub(crate) fn play(fixture: &Fixture) {
             let assignee = AgentPath::primary();
             fixture.run(AssignTodo { todo_id: todos[2].id, assignee, is_known: true }, 11);
             if kind == ListKind::Pillar {
-                // Only what is under way can be claimed where only that can be completed.
+                // In lists where only items in progress can be completed, only those can be
+                // claimed.
                 fixture.run(StartTodo { todo_id: todos[2].id, reason: outcome() }, 13);
             }
             let claim = ClaimTodo {

@@ -1,4 +1,4 @@
-//! Search: one corpus, one table of questions and answers, the same on every store (P-26).
+//! Search: one corpus, one table of queries and results, the same on every store (P-26).
 
 use punchlist_core::IssueStatus;
 use punchlist_core::issue::{Likeness, search};
@@ -22,7 +22,7 @@ const CORPUS: [(&str, &str); 9] = [
     ("café naïve", "CAFÉ"),
 ];
 
-/// What is asked, and the numbers that answer, newest first.
+/// The query, and the numbers it finds, newest first.
 const QUESTIONS: &[(&str, &[i64])] = &[
     ("log", &[2, 1]),
     ("login", &[1]),
@@ -75,7 +75,7 @@ fn found(fixture: &Fixture, wanted: Wanted, limit: i64) -> Vec<i64> {
 }
 
 /// P-26: the same results on both databases for the corpus.
-fn every_question_has_the_same_answer_on_every_store(backend: Backend) {
+fn every_query_has_the_same_result_on_every_store(backend: Backend) {
     let fixture = filled(backend);
     for (text, numbers) in QUESTIONS {
         let words = search::query(text);
@@ -101,8 +101,8 @@ fn search_goes_with_status_pages_and_projects(backend: Backend) {
     assert_eq!(fixture.read(move |tx| tx.issues(other, &words, 9)), []);
 }
 
-/// The guard against look-alikes finds what shares a telling word and is not closed.
-fn neighbours_share_a_word_and_are_not_closed(backend: Backend) {
+/// The look-alike check finds open issues that share a distinctive word.
+fn look_alikes_share_a_word_and_are_not_closed(backend: Backend) {
     let fixture = filled(backend);
     let project = fixture.list.project_id;
     let near = |title: &str, body: &str| {
@@ -122,7 +122,7 @@ fn neighbours_share_a_word_and_are_not_closed(backend: Backend) {
 }
 
 on_every_store!(
-    every_question_has_the_same_answer_on_every_store,
+    every_query_has_the_same_result_on_every_store,
     search_goes_with_status_pages_and_projects,
-    neighbours_share_a_word_and_are_not_closed,
+    look_alikes_share_a_word_and_are_not_closed,
 );

@@ -1,11 +1,11 @@
-//! Issue rows: whole in and out, numbered without collision, folded from the log.
+//! Issue rows: written and read in full, numbered without collision, folded from the log.
 
 use std::sync::{Arc, Barrier};
 use std::thread;
 
 use punchlist_core::issue::{Closing, CreateIssue, Ground, TransitionIssue, apply_issue};
 use punchlist_core::text::{Body, Title};
-use punchlist_core::{Event, Issue, IssueId, IssueStatus};
+use punchlist_core::{By, Decide, Event, Issue, IssueId, IssueStatus};
 use punchlist_store::rows::issues::Wanted;
 use punchlist_store::rows::lists::Lock;
 use punchlist_store::{Error, ErrorKind, Stamp, Store, Tx, sql};
@@ -13,7 +13,7 @@ use punchlist_testkit::{Backend, on_every_store};
 
 use crate::fixture::{Fixture, ids};
 
-/// Files an issue the way the operation does.
+/// Creates an issue as the operation does.
 pub(crate) fn file(
     store: &Store,
     stamp: &Stamp,
@@ -27,7 +27,7 @@ pub(crate) fn file(
         let last_number = tx.lock_last_issue(stamp.project)?;
         let ground = Ground { project_id: stamp.project, last_number, neighbours: Vec::new() };
         let decision = command
-            .decide(&ground, &stamp.actor, stamp.at, &mut ids(seed))
+            .decide(&ground, By { actor: &stamp.actor, now: stamp.at, ids: &mut ids(seed) })
             .map_err(|no| refused(&no))?;
         let mut state = None;
         tx.record_issue(&mut state, &decision, &stamp)?;
@@ -46,7 +46,8 @@ fn go(fixture: &Fixture, number: i64, status: IssueStatus) -> Issue {
         let command = TransitionIssue { status, reason: None, confirm: false };
         let issue = state.as_ref().ok_or_else(|| Error::new(ErrorKind::Backend, "no issue"))?;
         let (closing, mut ids) = (Closing::default(), ids(77));
-        let decided = command.decide(issue, &stamp.actor, closing, stamp.at, &mut ids);
+        let decided = command
+            .decide((issue, closing), By { actor: &stamp.actor, now: stamp.at, ids: &mut ids });
         let decision = decided.map_err(|no| refused(&no))?;
         tx.record_issue(&mut state, &decision, &stamp)?;
         state.ok_or_else(|| Error::new(ErrorKind::Backend, "no issue"))
@@ -89,12 +90,13 @@ fn every_field_of_an_issue_comes_back(backend: Backend) {
     assert_eq!(found, Some(changed));
     assert_eq!(fixture.read(move |tx| tx.issue(project, 8, Lock::No)), None);
     assert_eq!(fixture.read(move |tx| tx.issue_number(issue.id)), Some(7));
-    // What was numbered by hand counts as given out.
+    // A number that was inserted by hand counts as used.
     assert_eq!(fixture.store.write(move |tx| tx.lock_last_issue(project)).unwrap(), 7);
 }
 
-/// F-17: numbers are per project, without a gap, a collision or an error, however many file.
-fn creators_at_once_get_numbers_of_their_own(backend: Backend) {
+/// F-17: numbers are per project, without gaps, collisions or errors, however many callers create
+/// issues.
+fn concurrent_creators_get_different_numbers(backend: Backend) {
     const EACH: u128 = 4;
     let fixture = Fixture::new(backend);
     let start = Arc::new(Barrier::new(8));
@@ -192,7 +194,7 @@ fn the_tables_refuse_unknown_words_and_go_with_their_project(backend: Backend) {
 
 on_every_store!(
     every_field_of_an_issue_comes_back,
-    creators_at_once_get_numbers_of_their_own,
+    concurrent_creators_get_different_numbers,
     a_number_is_not_given_twice_even_if_its_issue_is_gone,
     issues_are_listed_newest_first_by_status_and_in_pages,
     folding_the_log_gives_the_issues,

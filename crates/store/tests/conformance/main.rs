@@ -1,10 +1,11 @@
-//! What every store must keep, on a SQLite file, in memory, and on PostgreSQL; and what only one
-//! of them can get wrong.
+//! The conformance suite for every store: a SQLite file, memory, and PostgreSQL; and faults that
+//! only one of them can have.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up should stop")]
 
 mod answers;
 mod copies;
+mod core_agrees;
 mod doctor;
 mod events;
 mod fixture;

@@ -9,7 +9,7 @@ use punchlist_testkit::{Backend, TestStore, on_every_lasting_store};
 
 use crate::fixture::Fixture;
 
-/// Every real step and one more.
+/// All real migrations and one more.
 const fn and_then(sql: &'static str) -> [Migration; MIGRATIONS.len() + 1] {
     let further = Migration { version: 1_000, sqlite: sql, postgres: sql };
     let mut all = [further; MIGRATIONS.len() + 1];
@@ -36,14 +36,14 @@ fn a_store_is_brought_forward_and_keeps_its_rows(backend: Backend) {
     let list = fixture.list.id;
     assert_eq!(grown.read(move |tx| tx.todos(list)).unwrap(), before);
     grown.write(|tx| tx.execute(sql!("UPDATE projects SET colour = 'red'"), &[])).unwrap();
-    // Once it has gone forward, the older program is told so and keeps off.
+    // After the migration, the older program is refused.
     let refused = Store::open(fixture.place.target(), Options::default()).unwrap_err();
     assert_eq!(refused.kind, ErrorKind::Newer);
     assert!(refused.to_string().contains("update punch"), "{refused}");
 }
 
-/// A store of every older version there was comes forward by the real steps.
-fn every_older_version_is_brought_forward(backend: Backend) {
+/// A store of every older version is migrated by the real migrations.
+fn every_older_version_is_migrated(backend: Backend) {
     for steps in 1..MIGRATIONS.len() {
         let place = TestStore::new(backend);
         let project = punchlist_core::ProjectId::from(crate::fixture::ids(1).ulid());
@@ -119,7 +119,7 @@ fn a_sqlite_file_is_backed_up_before_it_changes() {
 
 on_every_lasting_store!(
     a_store_is_brought_forward_and_keeps_its_rows,
-    every_older_version_is_brought_forward,
+    every_older_version_is_migrated,
     a_migration_that_fails_or_loses_rows_leaves_all_as_it_was,
     of_many_that_migrate_at_once_one_does,
 );

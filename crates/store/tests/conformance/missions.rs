@@ -1,5 +1,5 @@
-//! Missions in the store: the view with the design's own columns, what goes with a mission, and
-//! that folding the log gives every row of one.
+//! Missions in the store: the view with the design's own columns, cascading deletes, and that
+//! folding the log gives every row.
 
 use punchlist_core::command::{CancelTodo, CompleteTodo, CreateTodos, NewTodo, StartTodo};
 use punchlist_core::deadline::Deadline;
@@ -8,7 +8,7 @@ use punchlist_core::metric::{Figure, Reading};
 use punchlist_core::mission::{InitMission, RunCycle, SetStanding, Standing};
 use punchlist_core::text::{Body, Title};
 use punchlist_core::todo::Priority;
-use punchlist_core::{Decision, ListKind, Mission, Status, Todo};
+use punchlist_core::{By, Decide, Decision, ListKind, Mission, Status, Todo};
 use punchlist_store::care::{Report, examine};
 use punchlist_store::rows::lists::Lock;
 use punchlist_store::sql::Sql;
@@ -18,14 +18,15 @@ use serde_json::json;
 
 use crate::fixture::{Fixture, ids};
 
-/// The list of the pillar `inner` of the mission `outer`, with its mission, as operations make them.
+/// The list of the pillar `inner` of the mission `outer`, with its mission, as operations create
+/// them.
 fn fixture(backend: Backend) -> (Fixture, Mission) {
     let fixture = Fixture::of(backend, ListKind::Pillar);
     let mission = init(&fixture, "Outer", 100);
     let (list, stamp) = (fixture.list.clone(), fixture.stamp());
     let opened = punchlist_core::event::ListOpened { list: list.clone() }.into();
     let put = fixture.store.write(move |tx| {
-        // Now that the pillar is there, the list hangs on it.
+        // Now that the pillar exists, the list is linked to it.
         tx.put_list(&list)?;
         tx.append(&stamp, &list.id.to_string(), &opened)
     });
@@ -33,7 +34,7 @@ fn fixture(backend: Backend) -> (Fixture, Mission) {
     (fixture, mission)
 }
 
-/// Brings the mission `outer` up to its file, which calls it by this name.
+/// Updates the mission `outer` to its file, with this name.
 fn init(fixture: &Fixture, name: &str, seed: u128) -> Mission {
     let spec = serde_json::from_value(json!({
         "name": name, "slug": "outer", "cadence": "0 9 * * 1",
@@ -49,12 +50,16 @@ fn init(fixture: &Fixture, name: &str, seed: u128) -> Mission {
             { "name": "Other" },
         ],
     }));
-    let command = InitMission { spec: spec.unwrap(), directory: Some("project".into()) };
+    let command =
+        InitMission { spec: spec.unwrap(), directory: Some("project".into()), only_missing: false };
     let (project, stamp) = (fixture.list.project_id, fixture.stamp());
     let made = fixture.store.write(move |tx| {
         let mut state = tx.mission(project, "outer", Lock::Row)?;
         let mut ids = ids(seed);
-        let made = command.decide(project, state.as_ref(), &stamp.actor, stamp.at, &mut ids);
+        let made = {
+            let by = By { actor: &stamp.actor, now: stamp.at, ids: &mut ids };
+            command.decide((project, state.as_ref()), by)
+        };
         let made = made.unwrap();
         tx.record_mission(&mut state, &made.decision, &stamp)?;
         for conversation in &made.conversations {
@@ -69,7 +74,7 @@ fn count(fixture: &Fixture, statement: &'static Sql) -> i64 {
     fixture.read(move |tx| tx.first(statement, &[], |row| row.int(0))).unwrap()
 }
 
-/// One item with everything a mission's item can have, and two with the least.
+/// One item with every possible field, and two with the fewest.
 fn items(fixture: &Fixture) -> Vec<Todo> {
     let text = |text: &str| Body::new(text).ok();
     let full = NewTodo {
@@ -88,8 +93,8 @@ fn items(fixture: &Fixture) -> Vec<Todo> {
     fixture.todos()
 }
 
-/// M-15, M-18, M-24, M-25, D-9: exactly the columns of the design, in its order and its words; when
-/// it was started and completed stands there once it was, and only a completed one has an outcome.
+/// M-15, M-18, M-24, M-25, D-9: exactly the columns of the design, in its order and words. Start
+/// and completion times are set when they happened, and only a completed item has an outcome.
 fn the_view_carries_the_designs_columns(backend: Backend) {
     let (fixture, mission) = fixture(backend);
     let todos = items(&fixture);
@@ -100,7 +105,7 @@ fn the_view_carries_the_designs_columns(backend: Backend) {
     fixture.run(CompleteTodo { todo_id, outcome, evidence, metrics_impacted }, 4);
     let outcome = Some("not needed".to_owned());
     fixture.run(CancelTodo { todo_id: todos[2].id, outcome }, 5);
-    // By `*`, so that one column more or less is found as well.
+    // With `*`, so that a missing or an extra column is noticed as well.
     let query = sql!("SELECT * FROM mission_todos ORDER BY id");
     let rows: Vec<Vec<Option<String>>> = fixture.read(move |tx| {
         tx.query(query, &[], |row| (0..15).map(|column| row.opt_text(column)).collect())
@@ -129,7 +134,7 @@ fn the_view_carries_the_designs_columns(backend: Backend) {
     );
     let named = fixture.read(move |tx| tx.query(by_name, &[], |row| row.text(0)));
     assert_eq!(named.len(), 3);
-    // There is no sixteenth.
+    // There is no sixteenth column.
     let wide = fixture.store.read(|tx| {
         let query = sql!("SELECT * FROM mission_todos");
         tx.query(query, &[], |row| row.opt_text(15))
@@ -142,8 +147,8 @@ fn the_view_carries_the_designs_columns(backend: Backend) {
     }
 }
 
-/// M-16, M-17, M-18: the store itself refuses a status or a priority that there is not.
-fn the_store_refuses_words_there_are_not(backend: Backend) {
+/// M-16, M-17, M-18: the store itself refuses an unknown status or priority.
+fn the_store_refuses_unknown_statuses_and_priorities(backend: Backend) {
     for statement in [
         sql!("UPDATE todos SET status = 'blocked'"),
         sql!("UPDATE todos SET status = ''"),
@@ -170,8 +175,8 @@ fn the_store_refuses_words_there_are_not(backend: Backend) {
     }
 }
 
-/// M-19: a pillar takes its items with it, and a mission its pillars.
-fn what_belongs_to_a_mission_goes_with_it(backend: Backend) {
+/// M-19: deleting a pillar deletes its items, and deleting a mission deletes its pillars.
+fn deleting_a_mission_deletes_its_parts(backend: Backend) {
     for statement in [
         sql!("DELETE FROM pillars WHERE slug = 'inner'"),
         sql!("DELETE FROM missions WHERE slug = 'outer'"),
@@ -198,8 +203,8 @@ fn look(fixture: &Fixture) -> Report {
     examine(fixture.place.target(), Options::default())
 }
 
-/// Made, measured, paused, gone on, run and made anew: the log gives the rows. Each row that it does
-/// not give is named (design §3).
+/// After creating, measuring, pausing, resuming, a cycle and an update, folding the log gives the
+/// rows. Each differing row is named (design §3).
 fn folding_the_log_gives_a_mission(backend: Backend) {
     let lived = || {
         let (fixture, mission) = fixture(backend);
@@ -223,11 +228,16 @@ fn folding_the_log_gives_a_mission(backend: Backend) {
             ] {
                 let command = SetStanding { pillar: pillar.map(str::to_owned), status };
                 let before = state.clone().unwrap();
-                let decision = command.decide(&before, &stamp.actor, stamp.at).unwrap();
+                let decision = command
+                    .decide(&before, By { actor: &stamp.actor, now: stamp.at, ids: &mut ids(8) })
+                    .unwrap();
                 tx.record_mission(&mut state, &decision, &stamp)?;
             }
             let before = state.clone().unwrap();
-            let cycle = RunCycle { if_due: false }.decide(&before, &stamp.actor, stamp.at);
+            let cycle = {
+                let by = By { actor: &stamp.actor, now: stamp.at, ids: &mut ids(9) };
+                RunCycle { if_due: false }.decide(&before, by)
+            };
             tx.record_mission(&mut state, &cycle.unwrap().unwrap(), &stamp)
         });
         lived.unwrap();
@@ -292,7 +302,7 @@ fn folding_the_log_gives_a_mission(backend: Backend) {
 
 on_every_store!(
     the_view_carries_the_designs_columns,
-    the_store_refuses_words_there_are_not,
-    what_belongs_to_a_mission_goes_with_it,
+    the_store_refuses_unknown_statuses_and_priorities,
+    deleting_a_mission_deletes_its_parts,
 );
 on_every_lasting_store!(folding_the_log_gives_a_mission);

@@ -1,4 +1,4 @@
-//! The outbox: each piece of work goes to one taker at a time, and a lost lease changes nothing.
+//! The outbox: each piece of work goes to one worker at a time, and a lost lease changes nothing.
 
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -55,7 +55,7 @@ fn a_lost_lease_changes_nothing(backend: Backend) {
     let fixture = Fixture::new(backend);
     fill(&fixture, 1);
     let take = |lease_s| fixture.store.write(move |tx| tx.take_work(EVERYTHING, lease_s)).unwrap();
-    // A lease of no time is lost as soon as it is taken.
+    // A lease of zero seconds is lost as soon as it is taken.
     let slow = take(0).unwrap();
     let quick = take(60).unwrap();
     assert_eq!((slow.epoch, quick.epoch, quick.attempt), (1, 2, 2));
@@ -82,9 +82,9 @@ fn failed_work_comes_back_when_it_is_due(backend: Backend) {
     assert_eq!(take(), None);
 }
 
-/// Work that takes long is held on to, work that is given back was never taken, and what failed
-/// for good is over; whoever lost it changes nothing by any of that.
-fn a_holder_keeps_gives_back_or_ends_its_work(backend: Backend) {
+/// A lease can be extended, released work counts as never taken, and work that failed permanently
+/// is over. A worker that lost the lease changes nothing by any of these.
+fn a_holder_can_extend_release_or_end_its_work(backend: Backend) {
     let fixture = Fixture::new(backend);
     fill(&fixture, 1);
     let write = |job: fn(&mut Tx<'_>, &Work) -> Result<bool, Error>, work: &Work| {
@@ -111,8 +111,8 @@ fn a_holder_keeps_gives_back_or_ends_its_work(backend: Backend) {
     assert_eq!(fixture.store.read(|tx| tx.work_due_at(EVERYTHING)).unwrap().0, None);
 }
 
-/// Whoever has a clock that is ahead does not hide its own work; and the same work waits once.
-fn work_is_due_by_the_clock_that_takes_it_and_waits_once(backend: Backend) {
+/// A caller whose clock is ahead does not delay its own work; and equal work is queued once.
+fn work_is_due_by_the_databases_clock_and_queued_once(backend: Backend) {
     let fixture = Fixture::new(backend);
     let effect = Effect::CollectMetric { metric_id: MetricId::from(ids(1).ulid()), todo_id: None };
     let queue = || {
@@ -126,7 +126,7 @@ fn work_is_due_by_the_clock_that_takes_it_and_waits_once(backend: Backend) {
     queue();
     let work = take().unwrap();
     assert_eq!(take(), None);
-    // One that waits out its pause is due at once when it is asked for again.
+    // Work that waits for a retry is due now when it is requested again.
     assert!(fixture.store.write(move |tx| tx.fail_work(&work, "no route", 3600)).unwrap());
     assert_eq!(take(), None);
     queue();
@@ -134,8 +134,8 @@ fn work_is_due_by_the_clock_that_takes_it_and_waits_once(backend: Backend) {
 }
 
 on_every_store!(
-    a_holder_keeps_gives_back_or_ends_its_work,
-    work_is_due_by_the_clock_that_takes_it_and_waits_once,
+    a_holder_can_extend_release_or_end_its_work,
+    work_is_due_by_the_databases_clock_and_queued_once,
     takers_at_once_share_the_work_without_doubles,
     a_lost_lease_changes_nothing,
     failed_work_comes_back_when_it_is_due,

@@ -1,5 +1,5 @@
-//! A store written out and read in again: whole, the same bytes, on whichever database; and what
-//! was written to it since is numbered above all it brought along (P-18, ADR 0012).
+//! Export and import of a store: complete, with the same bytes, on either database. Later events
+//! are numbered above all imported ones (P-18, ADR 0012).
 
 use std::io::{BufRead, Read};
 use std::ops::ControlFlow;
@@ -37,7 +37,7 @@ fn read_from(store: &Store, from: &mut dyn BufRead) -> Result<Imported, BadImpor
     store.write_once(|tx| source.read_in(tx))
 }
 
-/// A plan that was worked on: notes, leases, claims, and signs of every kind in its texts.
+/// A plan with notes, leases, claims, and special characters in its texts.
 fn worked_on(backend: Backend) -> Fixture {
     let fixture = Fixture::of(backend, ListKind::Plan);
     let todos = fixture.create(&["a", "\"b\"\\\n\u{7}é🙂\u{2028}", "c"], 2);
@@ -50,7 +50,7 @@ fn worked_on(backend: Backend) -> Fixture {
     fixture
 }
 
-/// As after a restore of a store that was gone, or on a cluster that has counted for years.
+/// High event numbers, as after a restore of a deleted store or on an old cluster.
 fn with_high_numbers(fixture: &Fixture, by: &'static str) {
     let raised = match by {
         "2^50" => sql!("UPDATE events SET seq = seq + 1125899906842624"),
@@ -75,11 +75,11 @@ fn seqs_after(store: &Store, project: ProjectId, after: i64, count: usize) -> Ve
     }
 }
 
-/// P-18: from every store into every store, and the same bytes again. What is written after it is
-/// numbered above, also where this cluster has not counted that far, and is seen by whoever goes
-/// on from the last imported event.
+/// P-18: from every store into every store, with the same bytes again. Later events are numbered
+/// above the imported ones, even on a cluster whose own numbers are lower, and are seen by a
+/// subscriber that continues from the last imported event.
 #[test]
-fn what_was_written_out_reads_in_anywhere_and_is_the_same_again() {
+fn an_export_imports_into_any_store_and_exports_to_the_same_bytes() {
     for from in BACKENDS {
         for high in [false, true] {
             let fixture = worked_on(from);
@@ -109,7 +109,7 @@ fn what_was_written_out_reads_in_anywhere_and_is_the_same_again() {
                     let report = care::examine(place.target(), Options::default());
                     assert!(report.ok, "{:?}", report.checks);
                 }
-                // And the longer way round.
+                // And back again.
                 let (again, longer) = export(&store);
                 assert_eq!(longer.last_seq, Some(next[0]));
                 let place = TestStore::new(from);
@@ -122,7 +122,7 @@ fn what_was_written_out_reads_in_anywhere_and_is_the_same_again() {
 }
 
 #[test]
-fn a_store_that_is_not_empty_takes_nothing() {
+fn a_store_that_is_not_empty_imports_nothing() {
     for backend in BACKENDS {
         let fixture = worked_on(backend);
         let (text, _) = export(&fixture.store);
@@ -131,9 +131,9 @@ fn a_store_that_is_not_empty_takes_nothing() {
     }
 }
 
-/// Of an export that is broken anywhere nothing is read in, and the line is named.
+/// A broken export imports nothing, and the error names the line.
 #[test]
-fn a_broken_export_leaves_nothing() {
+fn a_broken_export_imports_nothing() {
     let fixture = worked_on(Backend::SqliteMemory);
     let (text, _) = export(&fixture.store);
     let lines: Vec<&str> = text.lines().collect();
@@ -158,7 +158,7 @@ fn a_broken_export_leaves_nothing() {
             let next = cut as u64 + 1;
             assert_eq!((first, last), (next, next), "{what}");
             assert!(what.contains("it was cut"), "{what}");
-            // In the middle of a line, too.
+            // Also cut in the middle of a line.
             let half: String = lines[cut].chars().take(lines[cut].len() / 3).collect();
             let (first, last, what) = line(&with(cut, &half));
             assert_eq!((first, last), (next, next), "{what}");
@@ -177,7 +177,8 @@ fn a_broken_export_leaves_nothing() {
             let (_, _, what) = line(&broken);
             assert!(what.contains(said), "{what}");
         }
-        // What only the tables' own rules know; a server names the lines since its last word.
+        // Faults that only the tables' own constraints find; a server names the range of lines
+        // since its last answer.
         for (broken, at) in [
             (lines[todo].replace("\"status\":\"in_progress\"", "\"status\":\"perfect\""), todo),
             (lines[todo].replace("\"list_id\":\"", "\"list_id\":\"x"), todo),
@@ -198,7 +199,7 @@ fn a_broken_export_leaves_nothing() {
             let (_, _, what) = line(&seq(&format!("\"seq\":{number},")));
             assert_eq!(what, format!("no log goes on with the number {number}"));
         }
-        // Sound lines that do not fit together: the log says something else.
+        // Valid lines that contradict each other: the log says something else.
         let forged = with(todo, &lines[todo].replace("\"title\":\"a\"", "\"title\":\"forged\""));
         match import(&store, &forged) {
             Err(BadImport::Unsound { what }) => {
@@ -211,9 +212,9 @@ fn a_broken_export_leaves_nothing() {
     }
 }
 
-/// The highest numbers there can be leave room above them.
+/// The highest possible numbers leave room above them.
 #[test]
-fn a_log_near_the_end_of_numbers_goes_on() {
+fn a_log_near_the_highest_number_continues() {
     let fixture = worked_on(Backend::SqliteMemory);
     with_high_numbers(&fixture, "2^62");
     let (text, exported) = export(&fixture.store);
@@ -228,7 +229,7 @@ fn a_log_near_the_end_of_numbers_goes_on() {
     }
 }
 
-/// A text that goes on only when told, and says when it is read.
+/// A text that continues only on request, and reports when it is read.
 struct Slow {
     text: std::io::Cursor<Vec<u8>>,
     entered: Option<Sender<()>>,
@@ -261,10 +262,10 @@ impl BufRead for Slow {
     }
 }
 
-/// A writer that comes while an import runs waits for it, and is numbered above what it brings
-/// although its transaction is the older one or has a lower id.
+/// A writer that comes during an import waits for it, and its events are numbered above the
+/// imported ones, even if its transaction is older or has a lower id.
 #[test]
-fn who_writes_beside_an_import_is_numbered_above_it() {
+fn events_written_during_an_import_are_numbered_above_it() {
     for backend in LASTING {
         let fixture = worked_on(Backend::SqliteMemory);
         with_high_numbers(&fixture, "2^50");
@@ -293,7 +294,7 @@ fn who_writes_beside_an_import_is_numbered_above_it() {
         if backend == Backend::Postgres {
             has_begun.recv().unwrap();
         }
-        // Nobody sees a part of it meanwhile.
+        // Nobody sees a part of it in the meantime.
         let project = fixture.list.project_id;
         let reader = place.open();
         assert_eq!(reader.read(move |tx| tx.events_after(project, None, 0, 10)).unwrap(), []);
@@ -308,7 +309,7 @@ fn who_writes_beside_an_import_is_numbered_above_it() {
 }
 
 #[test]
-fn an_export_ends_when_told() {
+fn an_export_can_be_stopped() {
     for backend in BACKENDS {
         let fixture = Fixture::of(backend, ListKind::Plan);
         let titles: Vec<String> = (0..300).map(|n| format!("task {n}")).collect();

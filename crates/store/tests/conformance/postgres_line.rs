@@ -1,5 +1,5 @@
-//! The line to a PostgreSQL server: how we get in, what may answer there, and what a batch of
-//! statements leaves behind when one of them fails.
+//! The connection to a PostgreSQL server: logging in, unexpected servers, and the state after a
+//! statement of a batch fails.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -11,7 +11,7 @@ use punchlist_store::{Error, ErrorKind, Options, Store, Target, Tx, sql};
 use punchlist_testkit::stores::postgres_url;
 use punchlist_testkit::{Backend, TestStore};
 
-/// A store with a single connection, so that whatever a job leaves behind meets the next one.
+/// A store with a single connection, so that the next job sees whatever a job leaves behind.
 fn narrow(place: &TestStore) -> Store {
     place.open_with(Options { connections_max: 1, ..Options::default() })
 }
@@ -24,9 +24,9 @@ fn with_option(url: &str, option: &str) -> String {
     format!("{url}{}{option}", if url.contains('?') { '&' } else { '?' })
 }
 
-/// `cargo xtask` has its server ask each of these roles in another way.
+/// `cargo xtask` configures its server to authenticate each of these roles in another way.
 #[test]
-fn a_password_is_proved_in_every_way_a_server_asks_for_it() {
+fn every_authentication_method_works() {
     let place = TestStore::new(Backend::Postgres);
     drop(place.open());
     let mut operator = Client::connect(&postgres_url(), NoTls).unwrap();
@@ -64,16 +64,16 @@ fn a_password_is_proved_in_every_way_a_server_asks_for_it() {
 }
 
 #[test]
-fn tls_is_refused_rather_than_left_out() {
+fn required_tls_is_refused_and_not_ignored() {
     let url = with_option(&postgres_url(), "sslmode=require");
     let error = refused(&url);
     assert_eq!(error.kind, ErrorKind::Unreachable);
     assert!(error.detail.contains("TLS"), "{error:?}");
 }
 
-/// Of several servers the first that answers and is of the wanted kind is taken.
+/// Of several servers, the first one that answers and has the wanted kind is used.
 #[test]
-fn a_server_that_is_down_or_takes_no_writes_is_passed_over() {
+fn a_server_that_is_down_or_read_only_is_skipped() {
     let place = TestStore::new(Backend::Postgres);
     let with_a_dead_one = place.url().replacen("127.0.0.1:", "127.0.0.1:1,127.0.0.1:", 1);
     Store::open(&Target::Postgres(with_a_dead_one), Options::default()).unwrap();
@@ -88,7 +88,7 @@ fn a_server_that_is_down_or_takes_no_writes_is_passed_over() {
     Store::open(&Target::Postgres(writable), Options::default()).unwrap();
 }
 
-/// Answers every caller with the same bytes, then hangs up, or never says anything.
+/// Sends the same bytes to every caller and closes the connection, or never sends anything.
 fn stranger(words: Option<&'static [u8]>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -105,7 +105,7 @@ fn stranger(words: Option<&'static [u8]>) -> String {
 }
 
 #[test]
-fn what_is_no_postgres_server_is_an_answer_and_no_wait() {
+fn a_server_that_is_not_postgres_is_an_error_without_waiting() {
     for (words, said) in [
         (Some(&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..]), ""),
         (Some(&b"T\0\0\0\x06\0\0"[..]), "does not speak as PostgreSQL does"),
@@ -127,9 +127,10 @@ fn facts(store: &Store) -> Vec<String> {
     store.read(move |tx| tx.query(all, &[], |row| row.text(0))).unwrap()
 }
 
-/// The write that fails is not waited for; its error is the commit's, and the connection goes on.
+/// Nobody waits for the failing write; its error is returned by the commit, and the connection
+/// stays usable.
 #[test]
-fn a_write_that_fails_on_the_way_undoes_its_job_and_no_other() {
+fn a_deferred_write_that_fails_undoes_only_its_job() {
     let place = TestStore::new(Backend::Postgres);
     let store = narrow(&place);
     store.write(|tx| fact(tx, "first")).unwrap();
@@ -146,9 +147,9 @@ fn a_write_that_fails_on_the_way_undoes_its_job_and_no_other() {
     assert_eq!(facts(&store), ["fifth", "first"]);
 }
 
-/// Whoever takes an error for no error is told that nothing was kept.
+/// A job that ignores an error still gets an error at commit: nothing was kept.
 #[test]
-fn a_failure_that_was_passed_over_is_no_commit() {
+fn an_ignored_failure_does_not_commit() {
     let place = TestStore::new(Backend::Postgres);
     let store = narrow(&place);
     let passed_over = store.write(|tx| {
@@ -161,9 +162,9 @@ fn a_failure_that_was_passed_over_is_no_commit() {
     assert_eq!(facts(&store), Vec::<String>::new());
 }
 
-/// What the server could not read it does not know either: it is sent anew.
+/// A statement that the server could not parse is not prepared there, so it is sent again.
 #[test]
-fn a_statement_that_did_not_read_is_read_again() {
+fn a_statement_that_failed_to_parse_is_sent_again() {
     let place = TestStore::new(Backend::Postgres);
     let store = narrow(&place);
     let later = sql!("SELECT n FROM later");
@@ -174,7 +175,7 @@ fn a_statement_that_did_not_read_is_read_again() {
     assert_eq!(ask(), Ok(Some(7)));
 }
 
-/// Far more than goes out at once, each with a text that is longer than what is read at once.
+/// Far more statements than are sent at once, each with a text longer than one read.
 #[test]
 fn a_long_job_keeps_its_order() {
     let place = TestStore::new(Backend::Postgres);
@@ -201,9 +202,9 @@ fn a_long_job_keeps_its_order() {
     assert!(found.unwrap() == expected);
 }
 
-/// A column of another type is an error and no wrong value.
+/// Reading a column as another type is an error, not a wrong value.
 #[test]
-fn a_value_is_read_as_what_it_is_or_not_at_all() {
+fn a_value_is_read_as_its_own_type_only() {
     let place = TestStore::new(Backend::Postgres);
     let store = narrow(&place);
     let row =
@@ -223,7 +224,7 @@ fn a_value_is_read_as_what_it_is_or_not_at_all() {
     assert_eq!(found, Ok(Some((whole, ints, texts))));
 }
 
-/// A server, or a pooler in front of it, that repeats what it was told: at the login, and later.
+/// A server, or a pooler in front of it, that repeats the password: at login, and later.
 #[test]
 fn a_password_that_a_server_repeats_is_masked() {
     fn message(kind: u8, body: &[u8]) -> Vec<u8> {
@@ -237,14 +238,14 @@ fn a_password_that_a_server_repeats_is_masked() {
     let port = listening.local_addr().unwrap().port();
     let server = std::thread::spawn(move || {
         let mut buffer = [0; 4096];
-        // At the login: it has just been told.
+        // At login, just after it was sent.
         let (mut socket, _) = listening.accept().unwrap();
         assert!(socket.read(&mut buffer).unwrap() > 0);
         socket.write_all(&message(b'R', &3_u32.to_be_bytes())).unwrap();
         assert!(socket.read(&mut buffer).unwrap() > 0);
         socket.write_all(&error("no `s3cret word` here")).unwrap();
         drop(socket);
-        // Later: in the answer to a statement.
+        // Later, in the answer to a statement.
         let (mut socket, _) = listening.accept().unwrap();
         assert!(socket.read(&mut buffer).unwrap() > 0);
         let ready = [message(b'R', &0_u32.to_be_bytes()), message(b'Z', b"I")].concat();

@@ -1,5 +1,5 @@
-//! The log of a restored store: it goes on above every number that was ever given out, so that a
-//! number names one event for ever (P-29, ADR 0010).
+//! The log of a restored store: it continues above every number that was ever used, so that a
+//! number always means one event (P-29, ADR 0010).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,9 +16,9 @@ use punchlist_testkit::{Backend, TestStore};
 use crate::copies::{back_up, beside, files, restore_to, restored, titles};
 use crate::fixture::Fixture;
 
-/// How often a store is restored while others write.
+/// How often the store is restored while others write.
 const RESTORES: usize = 5;
-/// How many writes each of them meets.
+/// The number of writes during each restore.
 const BURST: usize = 40;
 
 /// Number and type of every event.
@@ -30,9 +30,9 @@ fn has(fixture: &Fixture, seq: i64) -> bool {
     fixture.read(move |tx| tx.has_event(seq))
 }
 
-/// P-29: what was seen of the log that went is not there any more, and never will be again.
+/// P-29: the numbers of the replaced log are gone, and are never used again.
 #[test]
-fn numbers_go_on_above_all_that_were_given_out() {
+fn numbers_continue_above_all_that_were_used() {
     let fixture = Fixture::new(Backend::SqliteFile);
     fixture.create(&["a"], 2);
     let copy = beside(&fixture, "copy");
@@ -62,9 +62,9 @@ fn numbers_go_on_above_all_that_were_given_out() {
     assert!(report.ok, "{report:?}");
 }
 
-/// P-29: a store that is gone or cannot be read does not say how far it had counted.
+/// P-29: the last number of a missing or unreadable store is unknown.
 #[test]
-fn where_nobody_knows_the_last_number_the_clock_is_above_it() {
+fn the_clock_is_used_if_the_last_number_is_unknown() {
     let fixture = Fixture::new(Backend::SqliteFile);
     fixture.create(&["a"], 2);
     let copy = beside(&fixture, "copy");
@@ -87,16 +87,16 @@ fn where_nobody_knows_the_last_number_the_clock_is_above_it() {
     }
 }
 
-/// P-29: also not while others write between the look and the lock.
+/// P-29: no number is reused, even if others write between the read and the lock.
 #[test]
-fn no_number_comes_twice_while_others_write() {
+fn no_number_is_reused_while_others_write() {
     let fixture = Arc::new(Fixture::new(Backend::SqliteFile));
     fixture.create(&["before"], 2);
     let copy = beside(&fixture, "copy");
     back_up(&fixture, &copy).unwrap();
     let over = Arc::new(AtomicBool::new(false));
-    // As many writes for each restore as keep it from its lock now and then, and no more: a writer
-    // without an end may keep it out for ever, and that is for the restore to say, not to bear.
+    // Enough writes per restore to delay its lock now and then, and no more: endless writes could
+    // block it forever, which is an error of the restore and not tested here.
     let (more, bursts) = mpsc::channel::<()>();
     let writing = {
         let fixture = Arc::clone(&fixture);
@@ -140,9 +140,9 @@ fn no_number_comes_twice_while_others_write() {
     assert!(report.ok, "{report:?}");
 }
 
-/// Where a number is in neither log, that says nothing about what is shared.
+/// A number that is in neither log says nothing about shared events.
 #[test]
-fn what_would_be_lost_is_told_where_numbers_have_gaps() {
+fn the_loss_is_reported_even_if_numbers_have_gaps() {
     let fixture = Fixture::new(Backend::SqliteFile);
     fixture.create(&["a"], 2);
     let copy = beside(&fixture, "copy");
@@ -150,7 +150,7 @@ fn what_would_be_lost_is_told_where_numbers_have_gaps() {
     fixture.create(&["b", "c", "d", "e", "f"], 3);
     let long = beside(&fixture, "long");
     back_up(&fixture, &long).unwrap();
-    // Event 1, a restore far above all that, and what came then.
+    // Event 1, a restore far above it, and later events.
     restored(&fixture, &copy);
     fixture.create(&["g", "h"], 4);
     let late = beside(&fixture, "late");
@@ -168,7 +168,7 @@ fn what_would_be_lost_is_told_where_numbers_have_gaps() {
 }
 
 #[test]
-fn a_restore_that_is_not_written_down_does_not_happen() {
+fn a_restore_that_cannot_be_logged_does_not_happen() {
     let fixture = Fixture::new(Backend::SqliteFile);
     fixture.create(&["a"], 2);
     let copy = beside(&fixture, "copy");
@@ -181,7 +181,7 @@ fn a_restore_that_is_not_written_down_does_not_happen() {
         care::restore(&fixture.place.file(), request, options, &mut |_, _| Ok(()), go_on)
     };
     assert_eq!(go(true).unwrap_err().kind, ErrorKind::Backend);
-    // Nor one that expects to find no store.
+    // Nor does a restore happen that expects no store.
     assert_eq!(go(false).unwrap_err().kind, ErrorKind::Conflict);
     assert_eq!(titles(&fixture), ["a", "b"]);
     assert_eq!(files(&fixture), ["copy", "test.db"]);
@@ -190,7 +190,7 @@ fn a_restore_that_is_not_written_down_does_not_happen() {
 }
 
 #[test]
-fn an_older_backup_is_brought_forward_before_anybody_sees_it() {
+fn an_older_backup_is_migrated_before_anybody_sees_it() {
     let older = Options { migrations: &MIGRATIONS[..1], ..Options::default() };
     let old = TestStore::new(Backend::SqliteFile);
     drop(old.open_with(older));

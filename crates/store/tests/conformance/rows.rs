@@ -1,4 +1,4 @@
-//! Rows in and out: what was written is what is read, and the tables refuse nonsense.
+//! Rows: what was written is what is read, and the tables refuse invalid values.
 
 use punchlist_core::authority::Action;
 use punchlist_core::command::{
@@ -8,7 +8,9 @@ use punchlist_core::deadline::Deadline;
 use punchlist_core::evidence::Evidence;
 use punchlist_core::text::Body;
 use punchlist_core::todo::{Claim, Hold, HoldKind, Priority, SettledBy, Wish};
-use punchlist_core::{AgentPath, ListKind, Role, Status, Tally, Todo, TodoId, TodoKind};
+use punchlist_core::{
+    AgentPath, Credential, ListKind, Role, Status, Tally, Todo, TodoId, TodoKind, TokenId,
+};
 use punchlist_store::rows::lists::Lock;
 use punchlist_store::{Error, ErrorKind, Load, sql};
 use punchlist_testkit::{Backend, on_every_store};
@@ -45,6 +47,9 @@ fn every_field_of_a_todo_comes_back(backend: Backend) {
             at,
             outcome: Some("ok".into()),
             evidence: vec![Evidence::parse("commit:0123abc").unwrap()],
+            agent: AgentPath::parse("primary.subagents.x"),
+            proof: Some(Credential::Token(TokenId::from(ids(8).ulid()))),
+            accepted_by_maker: true,
         })),
         hold: Some(Box::new(Hold {
             kind: HoldKind::Failed,
@@ -85,7 +90,7 @@ fn every_field_of_a_todo_comes_back(backend: Backend) {
 }
 
 /// T-22: create, createBatch, findByTurn by one or several statuses, findById, update, and
-/// countByStatus with zeros for what is absent.
+/// countByStatus with zeros for absent statuses.
 fn the_repository_offers_what_the_turn_design_asks_for(backend: Backend) {
     let fixture = Fixture::new(backend);
     let tally = fixture.snapshot(Load::Counts).tally;
@@ -151,7 +156,7 @@ fn notes_are_numbered_and_kept_in_order(backend: Backend) {
     assert_eq!((notes[0].author.as_str(), notes[0].at), ("primary", fixture.now));
 }
 
-/// M-16, M-17: a status or a priority nobody knows does not get into the table, by any road.
+/// M-16, M-17: an unknown status or priority cannot get into the table in any way.
 fn the_tables_refuse_unknown_words(backend: Backend) {
     let fixture = Fixture::new(backend);
     fixture.create(&["a"], 2);

@@ -1,4 +1,4 @@
-//! What only a SQLite file can get wrong: durability, foreign files, damage, a full disk.
+//! Faults that only a SQLite file can have: durability, foreign files, damage, a full disk.
 
 use std::fs;
 use std::path::Path;
@@ -35,7 +35,7 @@ fn commits_are_durable_and_keys_are_checked() {
 
 #[cfg(unix)]
 #[test]
-fn the_file_is_for_its_owner_alone() {
+fn the_file_is_readable_by_its_owner_only() {
     use std::os::unix::fs::PermissionsExt;
     let fixture = Fixture::new(Backend::SqliteFile);
     let folder = fixture.place.file().parent().unwrap().to_owned();
@@ -49,7 +49,7 @@ fn the_file_is_for_its_owner_alone() {
 }
 
 #[test]
-fn what_is_not_a_store_of_ours_is_refused_and_left_alone() {
+fn a_foreign_file_is_refused_and_not_touched() {
     let folder = tempfile::tempdir().unwrap();
     let text = folder.path().join("notes.txt");
     fs::write(&text, "dear diary, ".repeat(500)).unwrap();
@@ -81,10 +81,10 @@ fn an_empty_file_becomes_a_store() {
     assert!(open(&path).is_ok());
 }
 
-/// A full disk, by the database's own limit: the write is refused whole, and the store goes on
-/// when there is room again.
+/// A full disk, simulated by the database's own limit: the write fails as a whole, and the store
+/// works again when there is room.
 #[test]
-fn a_full_disk_loses_nothing_and_keeps_nothing_half() {
+fn a_full_disk_loses_nothing_and_keeps_no_partial_write() {
     let fixture = Fixture::new(Backend::SqliteFile);
     let before = fixture.create(&["a"], 2);
     let pages = sql!("SELECT page_count FROM pragma_page_count");

@@ -1,4 +1,4 @@
-//! The view `tasks`: the plan design's indexes, and what was put away.
+//! The view `tasks`: the plan design's indexes, and archived lists.
 
 use punchlist_core::command::ArchiveList;
 use punchlist_core::{ArchiveReason, ListKind};
@@ -7,7 +7,7 @@ use punchlist_testkit::{Backend, on_every_store};
 
 use crate::fixture::Fixture;
 
-/// O-5: by project and branch, by parent and by agent there is an index, on both databases.
+/// O-5: there is an index by project and branch, by parent and by agent, on both databases.
 fn the_designs_three_look_ups_have_an_index(backend: Backend) {
     let fixture = Fixture::of(backend, ListKind::Plan);
     let sqlite = sql!(
@@ -32,7 +32,7 @@ fn the_designs_three_look_ups_have_an_index(backend: Backend) {
         ]
     );
     if fixture.store.dialect() == Dialect::Postgres {
-        // A small table is scanned whatever there is.
+        // PostgreSQL scans a small table even if there is an index.
         return;
     }
     for (plan, index) in [
@@ -52,7 +52,7 @@ fn the_designs_three_look_ups_have_an_index(backend: Backend) {
     }
 }
 
-/// Q-O1: what was put away is in the tables, and not in the view.
+/// Q-O1: an archived list is in the tables, but not in the view.
 fn an_archived_list_is_not_in_the_view(backend: Backend) {
     let fixture = Fixture::of(backend, ListKind::Plan);
     fixture.create(&["a", "b"], 2);

@@ -47,9 +47,9 @@ fn a_read_writes_nothing(backend: Backend) {
     assert_eq!(names(&store), Vec::<String>::new());
 }
 
-/// Many writers at once: those that fail do not harm those that succeed, nothing is lost, and
-/// everybody gets the own answer.
-fn writers_at_once_get_their_own_answer(backend: Backend) {
+/// Concurrent writers: failing ones do not affect the others, nothing is lost, and each gets its
+/// own answer.
+fn concurrent_writers_get_their_own_answers(backend: Backend) {
     let place = TestStore::new(backend);
     let store = Arc::new(place.open());
     let start = Arc::new(Barrier::new(64));
@@ -74,8 +74,8 @@ fn writers_at_once_get_their_own_answer(backend: Backend) {
     assert_eq!(names(&store), expected);
 }
 
-/// The second of two that want the same unique row finds the first one's.
-fn a_collision_is_tried_again(backend: Backend) {
+/// If two insert the same unique row, the second finds the row of the first.
+fn a_conflict_is_retried(backend: Backend) {
     let place = TestStore::new(backend);
     let store = Arc::new(place.open());
     let start = Arc::new(Barrier::new(8));
@@ -100,8 +100,8 @@ fn a_collision_is_tried_again(backend: Backend) {
     assert_eq!(ids.len(), 1);
 }
 
-/// P-15, and readers never block: what is committed is seen at once, what is not is not seen.
-fn a_reader_goes_on_while_a_writer_writes(backend: Backend) {
+/// P-15, and readers never block: committed data is seen at once, uncommitted data is not.
+fn a_reader_continues_while_a_writer_writes(backend: Backend) {
     let fixture = Fixture::new(backend);
     let store = Arc::clone(&fixture.store);
     let (inside, entered) = channel();
@@ -122,9 +122,9 @@ fn a_reader_goes_on_while_a_writer_writes(backend: Backend) {
     assert_eq!(names(&fixture.place.open()), ["p001", "test"]);
 }
 
-/// A panic in a job is that job's own: nothing of it stays, its neighbours in the same batch get
-/// their answers, and the store goes on, for readers too.
-fn a_panic_takes_nobody_along(backend: Backend) {
+/// A panic affects only its own job: it is undone, the other jobs of its batch get their answers,
+/// and the store still works, for readers too.
+fn a_panic_fails_only_its_own_job(backend: Backend) {
     let place = TestStore::new(backend);
     let store = Arc::new(place.open());
     let start = Arc::new(Barrier::new(32));
@@ -168,10 +168,10 @@ fn an_event_without_its_change_is_impossible(backend: Backend) {
 on_every_store!(
     an_error_undoes_the_whole_job,
     a_read_writes_nothing,
-    writers_at_once_get_their_own_answer,
-    a_collision_is_tried_again,
-    a_panic_takes_nobody_along,
+    concurrent_writers_get_their_own_answers,
+    a_conflict_is_retried,
+    a_panic_fails_only_its_own_job,
     an_event_without_its_change_is_impossible,
 );
 
-on_every_lasting_store!(a_reader_goes_on_while_a_writer_writes);
+on_every_lasting_store!(a_reader_continues_while_a_writer_writes);

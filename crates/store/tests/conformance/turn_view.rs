@@ -8,8 +8,8 @@ use punchlist_testkit::{Backend, on_every_store};
 
 use crate::fixture::Fixture;
 
-/// T-1, T-5, T-6, X-2, D-9: the columns of the design, `priority` being the position, and
-/// `completedAt` filled for both ways to settle.
+/// T-1, T-5, T-6, X-2, D-9: the columns of the design; `priority` is the position, and
+/// `completedAt` is set for completed and cancelled items.
 fn the_view_carries_the_designs_columns(backend: Backend) {
     let fixture = Fixture::new(backend);
     let mut item = NewTodo::titled(Title::new("title").unwrap());
@@ -77,7 +77,7 @@ fn the_view_carries_the_designs_columns(backend: Backend) {
     assert_eq!(rows, [first, second]);
 }
 
-/// T-8: the view shows turn lists and no others.
+/// T-8: the view shows only turn lists.
 fn other_lists_do_not_show_in_the_turn_view(backend: Backend) {
     for kind in ListKind::ALL {
         let fixture = Fixture::of(backend, kind);
@@ -88,11 +88,12 @@ fn other_lists_do_not_show_in_the_turn_view(backend: Backend) {
     }
 }
 
-/// T-3: both ways in go through an index, never through all rows.
+/// T-3: both look-ups use an index and never scan all rows.
 fn the_designs_two_look_ups_use_an_index(backend: Backend) {
     let fixture = Fixture::new(backend);
     if fixture.store.dialect() == Dialect::Postgres {
-        // A small table is scanned whatever there is; what counts is that the indexes are there.
+        // PostgreSQL scans a small table even if there is an index, so check that the indexes
+        // exist.
         let names = fixture.read(|tx| {
             let query = sql!(
                 "SELECT indexname::text FROM pg_indexes WHERE schemaname = current_schema() \
@@ -118,7 +119,7 @@ fn the_designs_two_look_ups_use_an_index(backend: Backend) {
     }
 }
 
-/// T-2: a turn list has four statuses; the fifth cannot be reached from outside it.
+/// T-2: a turn list has four statuses; the fifth cannot be reached.
 fn a_new_turn_item_is_pending(backend: Backend) {
     let fixture = Fixture::new(backend);
     let mut item = NewTodo::titled(Title::new("a").unwrap());

@@ -1,4 +1,4 @@
-//! A watch sees what any other store writes, soon, and says no when nothing was written.
+//! A watch sees the writes of any other store soon, and reports false when nothing was written.
 
 use std::sync::Arc;
 use std::thread;
@@ -9,7 +9,7 @@ use punchlist_testkit::{Backend, on_every_lasting_store, on_every_store};
 
 use crate::fixture::Fixture;
 
-/// As soon as it must be seen; what it takes on an idle machine is far less.
+/// The latest time to see it; an idle machine needs far less.
 const SOON: Duration = Duration::from_secs(20);
 
 fn a_change_ends_the_wait(backend: Backend) {
@@ -18,7 +18,7 @@ fn a_change_ends_the_wait(backend: Backend) {
     let writer = Arc::clone(&fixture);
     let writing = thread::spawn(move || writer.create(&["a"], 2));
     let started = Instant::now();
-    // A hint may come that means nothing; what counts is that the change is seen.
+    // A false hint may come first; the change must be seen in the end.
     while fixture.todos().is_empty() {
         watch.wait(SOON).unwrap();
         assert!(started.elapsed() < SOON, "the change was not seen");
@@ -43,8 +43,8 @@ fn another_process_is_seen_like_ones_own(backend: Backend) {
     assert!(watch.wait(SOON).unwrap());
 }
 
-/// On PostgreSQL a refusal or a read sends no hint, and neither does another store's write.
-fn where_nothing_happens_nothing_is_seen(backend: Backend) {
+/// On PostgreSQL a refusal, a read and a write to another store send no hint.
+fn without_a_write_the_watch_reports_nothing(backend: Backend) {
     let (fixture, other) = (Fixture::new(backend), Fixture::new(backend));
     let mut watch = fixture.store.watch().unwrap();
     other.create(&["elsewhere"], 2);
@@ -53,10 +53,9 @@ fn where_nothing_happens_nothing_is_seen(backend: Backend) {
     assert!(!watch.wait(Duration::ZERO).unwrap());
 }
 
-/// What a restart of the server does to every connection there is, to those in the pool and to
-/// those that listen.
+/// Cuts every connection, as a server restart does: those in the pool and those that listen.
 #[test]
-fn connections_that_were_cut_are_made_again() {
+fn lost_connections_are_restored() {
     let fixture = Fixture::new(Backend::Postgres);
     let cut = || {
         let schema = sql!("SELECT current_schema()::text");
@@ -80,5 +79,5 @@ fn connections_that_were_cut_are_made_again() {
 on_every_store!(a_change_ends_the_wait, a_change_before_the_wait_is_not_missed);
 on_every_lasting_store!(
     another_process_is_seen_like_ones_own,
-    where_nothing_happens_nothing_is_seen
+    without_a_write_the_watch_reports_nothing
 );

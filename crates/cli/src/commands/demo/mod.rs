@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use clap::Command;
 use punchlist_core::{Actor, AgentPath, Role};
-use punchlist_engine::agent::Toolshed;
+use punchlist_engine::agent::ConfiguredTools;
 use punchlist_engine::model::Shelf;
 use punchlist_engine::{Pump, Worker};
 use punchlist_ops::catalogue::find;
@@ -131,7 +131,7 @@ impl Demo<'_> {
     fn work(&self, teller: &Teller<'_>) -> Result<(), Failure> {
         let models = Shelf::default();
         let folder = self.folder.path().to_owned();
-        let tools = Toolshed::new(self.ops, self.config, folder, &clock::now);
+        let tools = ConfiguredTools::new(self.ops, self.config, folder, &clock::now);
         let worker = Worker {
             executor: None,
             ops: self.ops,
@@ -140,11 +140,11 @@ impl Demo<'_> {
             outside: &tools,
             pump: Pump::default(),
             // One after another, so that it is the same every time.
-            hands: 1,
+            jobs: 1,
             clock: &clock::now,
             is_stopped: &|| self.stop.asked(),
             report: &|done| teller.did(&done),
-            told: &|live| teller.told(live),
+            observer: &|live| teller.observe(live),
         };
         Ok(worker.once()?)
     }

@@ -144,7 +144,7 @@ impl<'a> Teller<'a> {
         }
     }
 
-    pub(super) fn told(&self, live: &Live<'_>) {
+    pub(super) fn observe(&self, live: &Live<'_>) {
         match live {
             Live::Begins { run } => {
                 let chat = self.chat(run);

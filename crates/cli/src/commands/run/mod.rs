@@ -15,9 +15,9 @@ use std::time::Duration;
 use clap::{Arg, ArgMatches, Command, value_parser};
 use punchlist_core::RunId;
 use punchlist_core::authority::{Action, Subject, may_any};
-use punchlist_engine::agent::{Errand, Models as _, Toolshed, code_of};
+use punchlist_engine::agent::{ConfiguredTools, EffectHandler, Models as _, code_of};
 use punchlist_engine::model::Shelf;
-use punchlist_engine::{Collector, Crew, Pump};
+use punchlist_engine::{Collector, Pump, Runtime};
 use punchlist_ops::catalogue::find;
 use punchlist_ops::config::drive::{DriveFlags, DriveSettings, Source};
 use punchlist_ops::config::{Config, Overrides};
@@ -122,7 +122,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     };
     let view = View::new(&globals, &ops, &envelope, id);
     view.announce();
-    let tools = Toolshed::new(&ops, &config, caller::folder(), &caller::ticking);
+    let tools = ConfiguredTools::new(&ops, &config, caller::folder(), &caller::ticking);
     let (globals, envelope, stop) = (&globals, &envelope, &stop);
     let turn = Turn { globals, ops: &ops, tools: &tools, envelope, stop, view, id };
     let end = turn.execute()?;
@@ -223,7 +223,7 @@ fn id_of(answer: &Value) -> Result<RunId, Failure> {
 struct Turn<'a> {
     globals: &'a Globals,
     ops: &'a Ops,
-    tools: &'a Toolshed<'a>,
+    tools: &'a ConfiguredTools<'a>,
     envelope: &'a Envelope,
     stop: &'a Stop,
     view: View<'a>,
@@ -268,8 +268,8 @@ impl Turn<'_> {
         let models = Shelf::default();
         let is_stopped = || self.stop.by() == Some(Asked::Machine);
         let telemetry = caller::telemetry();
-        let told = telemetry.beside(|live| self.view.told(live));
-        let crew = Crew {
+        let observer = telemetry.beside(|live| self.view.observe(live));
+        let runtime = Runtime {
             executor: Some(&self.envelope.actor),
             ops: self.ops,
             agents: &self.envelope.agents,
@@ -277,7 +277,7 @@ impl Turn<'_> {
             outside: self.tools,
             clock: &caller::ticking,
             is_stopped: &is_stopped,
-            told: &told,
+            observer: &observer,
         };
         // Before anything of it is taken: what is refused later would leave the run to nobody.
         self.ops.may_execute(self.envelope, self.id)?;
@@ -288,7 +288,7 @@ impl Turn<'_> {
             is_stopped: &is_stopped,
             report: &report,
         };
-        let errand = Errand::new(collector, crew);
+        let handler = EffectHandler::new(collector, runtime);
         let pump = Pump { lease_s: LEASE_S, ..Pump::default() };
         let store = self.ops.store()?;
         let mut watch = store.watch().map_err(Error::from)?;
@@ -297,7 +297,7 @@ impl Turn<'_> {
         loop {
             let taken = store.write(move |tx| tx.take_drive(id, LEASE_S)).map_err(Error::from)?;
             if let Some(work) = taken {
-                let done = pump.work(store, &errand, work).map_err(Error::from)?;
+                let done = pump.work(store, &handler, work).map_err(Error::from)?;
                 failures += u32::try_from(done.failed).unwrap_or(u32::MAX);
                 if failures > TRIES_MAX {
                     return Err(Failure::Io("the store fails; the run stays as it is".to_owned()));
@@ -312,7 +312,8 @@ impl Turn<'_> {
                     _ if self.stop.asked() => true,
                     "gate" => self.ask_here(&end)?,
                     "delegations" => {
-                        crew.errand(&self.envelope.project)? || self.others_work_on(&end)?
+                        runtime.work_on_delegation(&self.envelope.project)?
+                            || self.others_work_on(&end)?
                     }
                     _ => false,
                 },

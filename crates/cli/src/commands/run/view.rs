@@ -100,7 +100,7 @@ impl<'a> View<'a> {
     }
 
     /// What happens, as it happens.
-    pub(super) fn told(&self, live: &Live<'_>) {
+    pub(super) fn observe(&self, live: &Live<'_>) {
         if self.form == Form::Silent {
             return;
         }

@@ -4,6 +4,7 @@ use ulid::Ulid;
 
 use super::*;
 use crate::Role;
+use crate::{Actor, Ids, Time};
 
 fn id(n: u128) -> GateId {
     GateId::from(Ulid(n))
@@ -109,7 +110,8 @@ fn ask(role: Role, agent: &str, of: &str, earlier: &[Gate]) -> Result<Permitted,
     let ground = PermissionGround { project_id: project(), session, issue, earlier, run_id: None };
     let actor = Actor::new(role, path(agent));
     let mut ids = Ids::new(Time::from_micros(0), 1);
-    let decided = command.decide(&ground, &actor, Time::from_micros(0), &mut ids);
+    let decided =
+        command.decide(&ground, By { actor: &actor, now: Time::from_micros(0), ids: &mut ids });
     decided.map_err(|refused| refused.refusal)
 }
 
@@ -164,7 +166,11 @@ fn the_same_call_is_the_same_question() {
 fn only_the_operator_takes_back_and_only_what_stands() {
     let revoke = |gate: &Gate, role| {
         let actor = Actor::new(role, AgentPath::primary());
-        RevokePermission {}.decide(gate, &actor, Time::from_micros(9))
+        {
+            let (actor, now, ids) =
+                (&actor, Time::from_micros(9), &mut Ids::new(Time::from_micros(9), 3));
+            RevokePermission {}.decide(gate, By { actor, now, ids })
+        }
     };
     let mut standing = Some(gate(1, GateState::Resumed, always(), 1));
     for role in Role::ALL.into_iter().filter(|role| *role != Role::Operator) {

@@ -10,6 +10,7 @@ use punchlist_core::{Decision, Event, Snapshot, Time};
 
 use super::case::{delegation, gate, hold, run, with};
 use super::work::{CHANGES, any_list};
+use crate::world::by_policy;
 
 /// Something a model does when it is called, or somebody else does beside it.
 #[derive(Clone, Copy, Debug)]
@@ -94,8 +95,7 @@ impl Play {
             now: self.now,
         };
         breaks_no_rule(&facts);
-        let driven =
-            DriveRun { facts: &facts, detail: None, code: None }.decide(&self.run).unwrap();
+        let driven = by_policy(&DriveRun::default(), (&self.run, &facts)).unwrap();
         self.fold(&driven.decision);
         driven.verdict
     }
@@ -114,8 +114,9 @@ impl Play {
         };
         self.calls += 1;
         let heard = Some(self.run.counters.heard);
-        let reply = RecordReply { spent, calls, has_calls: calls.is_some(), window: None, heard };
-        let decision = reply.decide(&self.run).unwrap();
+        let reply =
+            RecordReply { spent, calls: calls.map(|calls| calls as u64), window: None, heard };
+        let decision = by_policy(&reply, &self.run).unwrap();
         self.fold(&decision);
         let mut result = RecordResult { changed: false, touched_list: false, failed_on: None };
         match act {
@@ -139,7 +140,7 @@ impl Play {
             Act::Ask => self.gate = true,
             Act::HandOn | Act::Await => self.handed = true,
         }
-        let (decision, given_up) = result.decide(&self.run).unwrap();
+        let (decision, given_up) = by_policy(&result, &self.run).unwrap();
         self.fold(&decision);
         if let Some(todo) = given_up.and_then(|id| self.list.todos.get_mut(&id)) {
             hold(todo);
@@ -167,7 +168,7 @@ impl Play {
                 return Trigger::Tick;
             }
         };
-        let decision = WakeRun { by, said }.decide(&self.run).unwrap();
+        let decision = by_policy(&WakeRun { by, said }, &self.run).unwrap().unwrap();
         self.fold(&decision);
         by
     }

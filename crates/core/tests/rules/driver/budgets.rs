@@ -19,7 +19,7 @@ fn calls_made(budget: Budget, open_for: u32) -> (u32, Verdict) {
     while let Verdict::Continue { .. } = verdict {
         let calls = case.counters.calls;
         assert!(calls < 1_000, "it does not end");
-        case.counters.replied(Spent::default(), calls, true);
+        case.counters.replied(Spent::default(), Some(u64::from(calls)));
         case.work = if case.counters.calls < open_for { open.clone() } else { Work::default() };
         verdict = case.step(Trigger::ToolsDone);
     }
@@ -66,7 +66,7 @@ fn t_29_a_plan_of_five_runs_to_its_end() {
     case.work = Work::default();
     assert!(matches!(case.step(Trigger::UserMessage), Verdict::Continue { .. }));
     let call = |case: &mut Case, items: &punchlist_core::Snapshot| {
-        case.counters.replied(Spent::default(), case.counters.calls, true);
+        case.counters.replied(Spent::default(), Some(u64::from(case.counters.calls)));
         case.work = Work::of([items], case.now);
         let verdict = case.step(Trigger::ToolsDone);
         assert!(matches!(verdict, Verdict::Continue { prompted: false, .. }), "{verdict:?}");
@@ -78,7 +78,7 @@ fn t_29_a_plan_of_five_runs_to_its_end() {
         with(&mut items, index, settle);
         call(&mut case, &items);
     }
-    case.counters.replied(Spent::default(), (), false);
+    case.counters.replied(Spent::default(), None);
     assert_eq!(case.step(STOPPED), Verdict::Stop(StopReason::Drained));
     assert_eq!((case.counters.calls, case.counters.continuations), (17, 0));
 }
@@ -194,8 +194,8 @@ fn s_22_a_nearly_full_window_ends_it() {
 #[test]
 fn who_repeats_itself_is_let_go() {
     let mut case = Case::after(Trigger::ToolsDone);
-    for (calls, goes_on) in [("a", true), ("a", true), ("b", true), ("b", true), ("b", false)] {
-        case.counters.replied(Spent::default(), calls, true);
+    for (calls, goes_on) in [(1, true), (1, true), (2, true), (2, true), (2, false)] {
+        case.counters.replied(Spent::default(), Some(calls));
         let verdict = case.step(Trigger::ToolsDone);
         assert_eq!(matches!(verdict, Verdict::Continue { .. }), goes_on, "{calls}");
     }

@@ -4,7 +4,7 @@ use punchlist_core::driver::{self, Budget, Counters, Facts, Finish, Trigger, Ver
 use punchlist_core::run::{Completion, Run, RunState, Settings};
 use punchlist_core::todo::{Claim, Hold, HoldKind};
 use punchlist_core::{
-    AgentPath, ConversationId, DelegationId, GateId, Ids, ListKind, ProjectId, Role, RunId,
+    Actor, AgentPath, ConversationId, DelegationId, GateId, Ids, ListKind, ProjectId, Role, RunId,
     Snapshot, Status, Time, Todo,
 };
 
@@ -110,8 +110,8 @@ pub(crate) fn hold(todo: &mut Todo) {
 }
 
 pub(crate) fn claim(todo: &mut Todo) {
-    let (at, by) = (todo.created_at, "root:primary".to_owned());
-    todo.claim = Some(Box::new(Claim { by, at, outcome: None, evidence: Vec::new() }));
+    let root = Actor::new(Role::Root, AgentPath::primary());
+    todo.claim = Some(Box::new(Claim::new(&root, todo.created_at, None, Vec::new())));
 }
 
 pub(crate) fn settle(todo: &mut Todo) {

@@ -10,9 +10,12 @@ use punchlist_core::run::{
     apply_run,
 };
 use punchlist_core::text::{Body, Title};
-use punchlist_core::{Actor, AgentPath, Decision, Event, Ids, Lease, ProjectId, Role, Run, Time};
+use punchlist_core::{
+    Actor, AgentPath, By, Decide, Decision, Event, Ids, Lease, ProjectId, Role, Run, Time,
+};
 
 use super::case;
+use crate::world::{by_policy, decided};
 
 const CLOCK: Time = Time::from_micros(1_000_000_000);
 
@@ -39,7 +42,7 @@ fn a_run_ends_after_two_deaths_in_a_row() {
     for (before, state, after_death, expected) in table {
         let run = run(before, state);
         let case = format!("{before} {state:?} {after_death}");
-        match (TakeRun { after_death }).decide(&run) {
+        match by_policy(&TakeRun { after_death }, &run).unwrap() {
             Taken::GoesOn(decision) => {
                 assert_eq!(decision.events.len(), usize::from(expected != Some(before)), "{case}");
                 assert_eq!(Some(folded(run, &decision).counters.deaths), expected, "{case}");
@@ -66,20 +69,23 @@ fn folded(run: Run, decision: &Decision) -> Run {
 fn a_committed_step_sets_the_count_back() {
     let before = || run(1, RunState::Running);
     let spent = Spent::default();
-    let reply = RecordReply { spent, calls: (), has_calls: false, window: None, heard: None };
+    let reply = RecordReply { spent, calls: None, window: None, heard: None };
     let result = RecordResult { changed: false, touched_list: false, failed_on: None };
     let steps = [
-        reply.decide(&before()).unwrap(),
-        result.decide(&before()).unwrap().0,
-        RecordStart { call_id: "c1".to_owned() }.decide(&before()).unwrap(),
-        RecordSummary { spent }.decide(&before()).unwrap(),
+        by_policy(&reply, &before()).unwrap(),
+        by_policy(&result, &before()).unwrap().0,
+        by_policy(&RecordStart { call_id: "c1".to_owned() }, &before()).unwrap(),
+        by_policy(&RecordSummary { spent }, &before()).unwrap(),
     ];
     for decision in steps {
         assert_eq!(folded(before(), &decision).counters.deaths, 0, "{decision:?}");
     }
     let trigger = punchlist_core::driver::Trigger::UserMessage;
     let woken = punchlist_core::run::WakeRun { by: trigger, said: true };
-    assert_eq!(folded(before(), &woken.decide(&before()).unwrap()).counters.deaths, 1);
+    assert_eq!(
+        folded(before(), &by_policy(&woken, &before()).unwrap().unwrap()).counters.deaths,
+        1
+    );
 }
 
 /// Counters from before deaths were counted read as they did, and none are written as they were.
@@ -109,7 +115,8 @@ fn delegation(state: DelegationState, attempts: i64) -> Delegation {
         run_id: None,
     };
     let project = ProjectId::from(ids.ulid());
-    let decision = command.decide(project, None, &root, CLOCK, &mut ids).unwrap();
+    let decision =
+        command.decide((project, None), By { actor: &root, now: CLOCK, ids: &mut ids }).unwrap();
     let mut made = None;
     apply_delegation(&mut made, &decision.events[0], CLOCK);
     Delegation { state, attempts, ..made.unwrap() }
@@ -137,7 +144,8 @@ fn a_delegation_fails_after_two_deaths_in_a_row() {
     for (state, attempts, is_held, counted, expected) in table {
         let delegation = delegation(state, attempts);
         let run = counted.map(|deaths| run(deaths, RunState::Running));
-        let decided = BuryDelegation.decide(&delegation, Some(&lease(is_held)), run.as_ref());
+        let decided =
+            by_policy(&BuryDelegation, (&delegation, Some(&lease(is_held)), run.as_ref())).unwrap();
         let case = format!("{state:?} {attempts} {is_held} {counted:?}");
         assert_eq!(decided.is_some(), expected, "{case}");
         let Some(decision) = decided else { continue };
@@ -147,8 +155,10 @@ fn a_delegation_fails_after_two_deaths_in_a_row() {
     // The second try of a run that has ended counts as one without a run.
     let ended = run(0, RunState::Ended);
     let running = delegation(Running, 2);
-    assert!(BuryDelegation.decide(&running, Some(&lease(true)), Some(&ended)).is_some());
-    assert!(BuryDelegation.decide(&running, None, None).is_none());
+    assert!(
+        by_policy(&BuryDelegation, (&running, Some(&lease(true)), Some(&ended))).unwrap().is_some()
+    );
+    assert!(by_policy(&BuryDelegation, (&running, None, None)).unwrap().is_none());
 }
 
 /// Given back is not failed: the next worker goes on, and it does not count as a try.
@@ -158,7 +168,7 @@ fn work_that_was_given_back_is_the_same_try() {
     let running = delegation(DelegationState::Running, 1);
     let take = TakeDelegation { lease_s: 30, clock: CLOCK };
     for (before, attempts) in [(&held, 2), (&back, 1)] {
-        let (decision, _) = take.decide(&running, Some(before), &worker()).unwrap();
+        let (decision, _) = decided(&take, (&running, Some(before)), &worker(), CLOCK).unwrap();
         let [Event::DelegationStarted(started)] = &*decision.events else { panic!() };
         assert_eq!(started.attempts, attempts);
     }
@@ -166,8 +176,8 @@ fn work_that_was_given_back_is_the_same_try() {
     let until = CLOCK.plus_seconds(30);
     let fresh = Lease { until, ..held };
     let beat = |lease_s| HeartbeatDelegation { epoch: 1, lease_s, clock: CLOCK };
-    let kept = beat(5).decide(&running, Some(&fresh), &worker()).unwrap();
+    let kept = decided(&beat(5), (&running, Some(&fresh)), &worker(), CLOCK).unwrap();
     assert_eq!(kept, Lease { until: CLOCK.plus_seconds(5), ..fresh.clone() });
-    let given_back = beat(0).decide(&running, Some(&fresh), &worker()).unwrap();
+    let given_back = decided(&beat(0), (&running, Some(&fresh)), &worker(), CLOCK).unwrap();
     assert_eq!(given_back, Lease { holder: None, epoch: 1, until: CLOCK });
 }

@@ -10,6 +10,7 @@ use punchlist_core::run::{
 use punchlist_core::{Actor, AgentPath, Decision, Event, Role, Time};
 
 use super::case::{delegation, gate};
+use crate::world::{by_policy, decided};
 
 /// What the model may call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -251,7 +252,7 @@ impl World {
         if said {
             (self.chat.news, self.unseen) = (true, true);
         }
-        if let Some(decision) = (WakeRun { by, said }).decide(&self.run) {
+        if let Some(decision) = by_policy(&WakeRun { by, said }, &self.run).unwrap() {
             self.fold(&decision);
         }
     }
@@ -274,8 +275,7 @@ impl World {
             work: if self.drained { script.drained } else { script.open },
             now: self.now,
         };
-        let Ok(driven) = (DriveRun { facts: &facts, detail: None, code: None }).decide(&self.run)
-        else {
+        let Ok(driven) = by_policy(&DriveRun::default(), (&self.run, &facts)) else {
             return Place::Finish;
         };
         self.fold(&driven.decision);
@@ -380,7 +380,7 @@ impl World {
             Place::Result(tool) => {
                 let changed = tool != Tool::Look;
                 let result = RecordResult { changed, touched_list: changed, failed_on: None };
-                let (decision, _) = result.decide(&world.run).unwrap();
+                let (decision, _) = by_policy(&result, &world.run).unwrap();
                 world.fold(&decision);
                 world.chat.has_result = true;
                 world.drive(script, Trigger::ToolsDone)
@@ -422,12 +422,11 @@ impl World {
             };
             let reply = RecordReply {
                 spent: Spent::default(),
-                calls: format!("{behaviour:?}{}", world.run.counters.calls),
-                has_calls: called.is_some(),
+                calls: called.map(|_| u64::from(world.run.counters.calls)),
                 window: None,
                 heard: Some(heard),
             };
-            let decision = reply.decide(&world.run).unwrap();
+            let decision = by_policy(&reply, &world.run).unwrap();
             world.fold(&decision);
             world.chat = Chat { replied: true, called, has_result: false, news: false };
             (world.fresh_stop, world.effects) = (called.is_none(), 0);
@@ -530,7 +529,8 @@ impl World {
                 let executed = world.queue.iter().any(|entry| entry.held && !entry.done);
                 let operator = Actor::new(Role::Operator, AgentPath::primary());
                 let cancel = CancelRun { reason: "enough".to_owned(), executed };
-                let decision = cancel.decide(&world.run, &operator).unwrap();
+                let decision =
+                    decided(&cancel, &world.run, &operator, Time::from_micros(0)).unwrap();
                 world.fold(&decision);
                 if let Handed::Queued { .. } = world.handed {
                     world.handed = Handed::Over;

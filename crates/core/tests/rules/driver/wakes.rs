@@ -8,6 +8,7 @@ use punchlist_core::run::{CancelRun, RecordReply, Run, RunState, WakeRun, apply_
 use punchlist_core::{Actor, AgentPath, Decision, Event, Role, Time};
 
 use super::case::{Case, delegation, gate, run};
+use crate::world::{by_policy, decided};
 
 const WAKERS: [Trigger; 5] = [
     Trigger::UserMessage,
@@ -65,7 +66,7 @@ fn s_19_only_a_person_resets_the_counters() {
         for state in [RunState::Waiting, RunState::Running] {
             let mut run = waiting(Wait::Gate(gate()));
             run.state = state;
-            let decision = WakeRun { by, said: true }.decide(&run).unwrap();
+            let decision = by_policy(&WakeRun { by, said: true }, &run).unwrap().unwrap();
             let counters = folded(&run, &decision).counters;
             let kept = Counters { heard: 3, ..used() };
             let expected = match by {
@@ -98,7 +99,7 @@ fn a_wake_up_is_filed_once() {
             Wait::Cooldown(Time::from_micros(9)),
         ] {
             let run = waiting(wait);
-            let decision = WakeRun { by, said: false }.decide(&run).unwrap();
+            let decision = by_policy(&WakeRun { by, said: false }, &run).unwrap().unwrap();
             assert_eq!(decision.effects, [Effect::Drive { run_id: run.id }]);
             let woken = folded(&run, &decision);
             assert_eq!((woken.state, woken.waits_for), (RunState::Running, None));
@@ -106,17 +107,20 @@ fn a_wake_up_is_filed_once() {
         let mut running = run(Budget::default());
         running.counters = used();
         if by != Trigger::UserMessage {
-            assert_eq!(WakeRun { by, said: false }.decide(&running), None);
+            assert_eq!(by_policy(&WakeRun { by, said: false }, &running).unwrap(), None);
         }
-        let said = WakeRun { by, said: true }.decide(&running).unwrap();
+        let said = by_policy(&WakeRun { by, said: true }, &running).unwrap().unwrap();
         assert!(matches!(said.events[..], [Event::RunStepped(_)]) && said.effects.is_empty());
         let mut over = waiting(Wait::Pause);
         (over.state, over.stop_reason) = (RunState::Ended, Some(StopReason::Drained));
-        assert_eq!(WakeRun { by, said: true }.decide(&over), None);
+        assert_eq!(by_policy(&WakeRun { by, said: true }, &over).unwrap(), None);
         // Work that was handed on has its place in the queue of delegations.
         let mut delegated = waiting(Wait::Gate(gate()));
         delegated.delegation_id = Some(delegation());
-        assert_eq!(WakeRun { by, said: true }.decide(&delegated).unwrap().effects, []);
+        assert_eq!(
+            by_policy(&WakeRun { by, said: true }, &delegated).unwrap().unwrap().effects,
+            []
+        );
     }
 }
 
@@ -125,7 +129,7 @@ fn a_wake_up_is_filed_once() {
 fn p_10_a_pause_ends_by_a_resume_alone() {
     for by in WAKERS {
         let run = waiting(Wait::Pause);
-        let decision = WakeRun { by, said: true }.decide(&run).unwrap();
+        let decision = by_policy(&WakeRun { by, said: true }, &run).unwrap().unwrap();
         let after = folded(&run, &decision);
         let resumed = by == Trigger::Resumed;
         assert_eq!(after.state == RunState::Running, resumed, "{by:?}");
@@ -169,14 +173,8 @@ fn a_reply_answers_what_it_was_called_with() {
     let mut run = run(Budget::default());
     run.counters.heard = 3;
     for (heard, has_news) in [(Some(3), false), (Some(2), true), (None, false)] {
-        let reply = RecordReply {
-            spent: Spent::default(),
-            calls: (),
-            has_calls: false,
-            window: None,
-            heard,
-        };
-        let after = folded(&run, &reply.decide(&run).unwrap());
+        let reply = RecordReply { spent: Spent::default(), calls: None, window: None, heard };
+        let after = folded(&run, &by_policy(&reply, &run).unwrap());
         assert_eq!(after.counters.has_news(), has_news, "{heard:?}");
         for reason in StopReason::ALL {
             let mut ended = after.clone();
@@ -202,12 +200,18 @@ fn a_stop_ends_a_run() {
         let mut run = waiting(Wait::Gate(gate()));
         run.state = state;
         let cancel = CancelRun { reason: "enough".to_owned(), executed };
-        let after = folded(&run, &cancel.decide(&run, &operator).unwrap());
+        let after = folded(&run, &decided(&cancel, &run, &operator, Time::from_micros(0)).unwrap());
         assert_eq!(after.is_over(), ends, "{state:?} {executed}");
         assert_eq!(after.cancelled.as_deref(), Some("enough"));
         if ends {
             assert_eq!(after.stop_reason, Some(StopReason::Cancelled));
-            assert_eq!(cancel.decide(&after, &operator).unwrap_err().refusal.code(), "run_over");
+            assert_eq!(
+                decided(&cancel, &after, &operator, Time::from_micros(0))
+                    .unwrap_err()
+                    .refusal
+                    .code(),
+                "run_over"
+            );
         }
     }
     let run = run(Budget::default());
@@ -220,6 +224,10 @@ fn a_stop_ends_a_run() {
         (Role::Lead, "primary", false),
     ] {
         let actor = Actor::new(role, AgentPath::parse(path).unwrap());
-        assert_eq!(cancel.decide(&run, &actor).is_ok(), may, "{role:?} {path}");
+        assert_eq!(
+            decided(&cancel, &run, &actor, Time::from_micros(0)).is_ok(),
+            may,
+            "{role:?} {path}"
+        );
     }
 }

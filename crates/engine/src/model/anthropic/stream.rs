@@ -1,24 +1,24 @@
-//! Anthropic's Messages: how an answer is read.
+//! Anthropic's Messages API: responses.
 
 use std::ops::ControlFlow;
 
 use serde_json::{Value, json};
 
 use super::RAW;
-use crate::model::exchange::{Wire, json};
+use crate::model::exchange::{Wire, json, tell};
 use crate::model::sse::Event;
-use crate::model::{Call, Fault, Input, Reply, Stop, Told, Usage, input};
+use crate::model::{Call, Fault, Input, Progress, Reply, Stop, Usage, input};
 
-/// What has come of a reply.
+/// The part of a reply that has arrived.
 #[derive(Debug, Default)]
-pub(super) struct Stream {
+pub(in crate::model) struct Stream {
     id: Option<String>,
     blocks: Vec<Block>,
     usage: Value,
     stop: Value,
 }
 
-/// A block of content, and the input that is written into it bit by bit.
+/// A block of content, and the input that arrives in pieces.
 #[derive(Debug)]
 struct Block {
     content: Value,
@@ -29,13 +29,13 @@ impl Wire for Stream {
     fn event(
         &mut self,
         event: &Event,
-        told: &mut dyn FnMut(Told<'_>),
+        observer: &mut dyn FnMut(Progress<'_>),
     ) -> Result<ControlFlow<()>, Fault> {
         let data = json(event)?;
         match data["type"].as_str().unwrap_or(&event.name) {
             "message_start" => self.start(&data["message"]),
-            "content_block_start" => self.begin(&data, told)?,
-            "content_block_delta" => self.add(&data, told)?,
+            "content_block_start" => self.begin(&data, observer)?,
+            "content_block_delta" => self.add(&data, observer)?,
             "message_delta" => {
                 merge(&mut self.usage, &data["usage"]);
                 merge(&mut self.stop, &data["delta"]);
@@ -45,84 +45,31 @@ impl Wire for Stream {
             }
             "message_stop" => return Ok(ControlFlow::Break(())),
             "error" => return Err(Fault::of_error(&data["error"])),
-            // `ping`, `content_block_stop`, and what there may be one day.
+            // `ping`, `content_block_stop`, and events we do not know.
             _ => {}
         }
         Ok(ControlFlow::Continue(()))
     }
 
-    fn whole(&mut self, body: Value, told: &mut dyn FnMut(Told<'_>)) -> Result<(), Fault> {
+    fn whole(&mut self, body: Value, observer: &mut dyn FnMut(Progress<'_>)) -> Result<(), Fault> {
         let Some(content) = body["content"].as_array() else {
             return Err(Fault::garbled("answered with JSON that is no message"));
         };
         for block in content {
-            self.push(block.clone(), told)?;
+            self.push(block.clone(), observer)?;
         }
         self.start(&body);
         self.stop = body;
         Ok(())
     }
-}
 
-impl Stream {
-    fn start(&mut self, message: &Value) {
-        self.id = message["id"].as_str().map(str::to_owned);
-        merge(&mut self.usage, &message["usage"]);
-    }
-
-    fn begin(&mut self, data: &Value, told: &mut dyn FnMut(Told<'_>)) -> Result<(), Fault> {
-        if data["index"].as_u64() != Some(self.blocks.len() as u64) {
-            return Err(Fault::garbled("sent a block out of order"));
-        }
-        self.push(data["content_block"].clone(), told)
-    }
-
-    fn push(&mut self, content: Value, told: &mut dyn FnMut(Told<'_>)) -> Result<(), Fault> {
-        if !content.is_object() {
-            return Err(Fault::garbled("sent a block that is no object"));
-        }
-        match content["type"].as_str().unwrap_or_default() {
-            "tool_use" => told(Told::Call(content["name"].as_str().unwrap_or_default())),
-            "text" => tell(content["text"].as_str().unwrap_or_default(), told),
-            _ => {}
-        }
-        self.blocks.push(Block { content, input: None });
-        Ok(())
-    }
-
-    fn add(&mut self, data: &Value, told: &mut dyn FnMut(Told<'_>)) -> Result<(), Fault> {
-        let index = data["index"].as_u64().and_then(|index| usize::try_from(index).ok());
-        let Some(block) = index.and_then(|index| self.blocks.get_mut(index)) else {
-            return Err(Fault::garbled("sent a part of a block that it had not begun"));
-        };
-        let delta = &data["delta"];
-        let part = |name: &str| delta[name].as_str().unwrap_or_default();
-        match delta["type"].as_str().unwrap_or_default() {
-            "text_delta" => {
-                tell(part("text"), told);
-                append(&mut block.content["text"], part("text"));
-            }
-            "input_json_delta" => {
-                block.input.get_or_insert_default().push_str(part("partial_json"));
-            }
-            "thinking_delta" => append(&mut block.content["thinking"], part("thinking")),
-            "signature_delta" => append(&mut block.content["signature"], part("signature")),
-            "citations_delta" => match &mut block.content["citations"] {
-                Value::Array(citations) => citations.push(delta["citation"].clone()),
-                citations => *citations = json!([delta["citation"]]),
-            },
-            _ => {}
-        }
-        Ok(())
-    }
-
-    pub(super) fn reply(self) -> Reply {
+    fn reply(self) -> Reply {
         let (mut text, mut calls, mut content) = (String::new(), Vec::new(), Vec::new());
         for mut block in self.blocks {
             match block.content["type"].as_str().unwrap_or_default() {
                 "text" => {
                     let part = block.content["text"].as_str().unwrap_or_default();
-                    // It would be refused when it goes back.
+                    // The API would refuse an empty text when it is sent back.
                     if part.is_empty() {
                         continue;
                     }
@@ -147,7 +94,62 @@ impl Stream {
     }
 }
 
-/// Reads the input of a call, and leaves an object in its block: the maker takes nothing else back.
+impl Stream {
+    fn start(&mut self, message: &Value) {
+        self.id = message["id"].as_str().map(str::to_owned);
+        merge(&mut self.usage, &message["usage"]);
+    }
+
+    fn begin(&mut self, data: &Value, observer: &mut dyn FnMut(Progress<'_>)) -> Result<(), Fault> {
+        if data["index"].as_u64() != Some(self.blocks.len() as u64) {
+            return Err(Fault::garbled("sent a block out of order"));
+        }
+        self.push(data["content_block"].clone(), observer)
+    }
+
+    fn push(
+        &mut self,
+        content: Value,
+        observer: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<(), Fault> {
+        if !content.is_object() {
+            return Err(Fault::garbled("sent a block that is no object"));
+        }
+        if content["type"] == "text" {
+            tell(content["text"].as_str().unwrap_or_default(), observer);
+        }
+        self.blocks.push(Block { content, input: None });
+        Ok(())
+    }
+
+    fn add(&mut self, data: &Value, observer: &mut dyn FnMut(Progress<'_>)) -> Result<(), Fault> {
+        let index = data["index"].as_u64().and_then(|index| usize::try_from(index).ok());
+        let Some(block) = index.and_then(|index| self.blocks.get_mut(index)) else {
+            return Err(Fault::garbled("sent a part of a block that it had not begun"));
+        };
+        let delta = &data["delta"];
+        let part = |name: &str| delta[name].as_str().unwrap_or_default();
+        match delta["type"].as_str().unwrap_or_default() {
+            "text_delta" => {
+                tell(part("text"), observer);
+                append(&mut block.content["text"], part("text"));
+            }
+            "input_json_delta" => {
+                block.input.get_or_insert_default().push_str(part("partial_json"));
+            }
+            "thinking_delta" => append(&mut block.content["thinking"], part("thinking")),
+            "signature_delta" => append(&mut block.content["signature"], part("signature")),
+            "citations_delta" => match &mut block.content["citations"] {
+                Value::Array(citations) => citations.push(delta["citation"].clone()),
+                citations => *citations = json!([delta["citation"]]),
+            },
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Reads the input of a call, and leaves an object in its block: the API accepts nothing else.
 fn call(block: &mut Block) -> Call {
     let read = match (&block.input, &block.content["input"]) {
         (Some(text), _) => input::read(text),
@@ -157,12 +159,6 @@ fn call(block: &mut Block) -> Call {
     block.content["input"] = input::object(&read);
     let word = |name: &str| block.content[name].as_str().unwrap_or_default().to_owned();
     Call { id: word("id"), name: word("name"), input: read }
-}
-
-fn tell(text: &str, told: &mut dyn FnMut(Told<'_>)) {
-    if !text.is_empty() {
-        told(Told::Text(text));
-    }
 }
 
 fn stop(reason: &str, has_calls: bool) -> Stop {
@@ -176,7 +172,7 @@ fn stop(reason: &str, has_calls: bool) -> Stop {
     }
 }
 
-/// Each count is cumulative: the last one said stands.
+/// Each count is cumulative, so the last value replaces earlier ones.
 fn merge(counts: &mut Value, more: &Value) {
     let Value::Object(more) = more else { return };
     for (name, count) in more.iter().filter(|(_, count)| !count.is_null()) {

@@ -1,4 +1,4 @@
-//! A script as it is written: TOML or JSON, read strictly, with the line of what is wrong.
+//! The file format of scripts: TOML or JSON, parsed strictly. Errors name the line.
 
 use regex_lite::Regex;
 use serde::de::value::MapAccessDeserializer;
@@ -52,7 +52,7 @@ struct Written {
 pub(super) struct Planned {
     #[serde(deserialize_with = "word")]
     pub(super) tool: String,
-    /// An object; or a text, which is what a model writes that cannot write JSON.
+    /// An object; or a text, to play a model that writes broken JSON.
     pub(super) input: Option<Shape>,
     #[serde(default, deserialize_with = "name")]
     pub(super) save: Option<String>,
@@ -76,7 +76,7 @@ pub(super) struct Tokens {
     pub(super) output: u64,
 }
 
-/// Judged while its map is read, so that the fault is there and not behind it.
+/// Checked while its map is parsed, so that the error points into the map and not behind it.
 impl<'de> Deserialize<'de> for Step {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_map(StepVisitor)
@@ -128,7 +128,7 @@ fn word<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
 
 fn name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     let name = word(from)?;
-    // It must be possible to write it as a place.
+    // It must be usable in a place.
     let is_sign = |sign: char| sign.is_alphanumeric() || matches!(sign, '_' | '-');
     if !name.chars().all(is_sign) {
         let message =
@@ -138,7 +138,7 @@ fn name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> 
     Ok(Some(name))
 }
 
-/// Reads a script; says the line, the column and what is wrong there.
+/// Parses a script. Errors say the line, the column and what is wrong.
 pub(super) fn read(text: &str, is_json: bool) -> Result<Script, String> {
     let script: Script = if is_json { json(text)? } else { toml(text)? };
     if script.steps.is_empty() {

@@ -1,4 +1,4 @@
-//! `{{name.path}}`: what an earlier call gave, put into a later input or text.
+//! `{{name.path}}`: inserts the result of an earlier call into a later input or text.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ impl Place {
         self.text.split('.').next().unwrap_or_default()
     }
 
-    /// What is there in the result that was saved under our name.
+    /// The value at this place of a saved result.
     pub(super) fn find<'a>(&self, saved: &'a Value) -> Option<&'a Value> {
         self.text.split('.').skip(1).try_fold(saved, |value, step| match value {
             Value::Array(items) => items.get(step.parse::<usize>().ok()?),
@@ -64,8 +64,8 @@ impl Template {
         })
     }
 
-    /// A place that stands alone is its value; within a longer text it is written out. The place
-    /// that is not found is the error.
+    /// A template that is only a place becomes its value; within a longer text the value is written out.
+    /// The error is the place that was not found.
     pub(super) fn fill(&self, found: &Found) -> Result<Value, Place> {
         let find = |place: &Place| found.get(&place.text).ok_or_else(|| place.clone());
         if let [Piece::Place(place)] = self.0.as_slice() {

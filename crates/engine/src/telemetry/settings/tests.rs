@@ -72,7 +72,7 @@ fn headers_are_decoded_and_never_shown() {
 }
 
 #[test]
-fn who_we_are_can_be_said() {
+fn resource_attributes_can_be_overridden() {
     let vars = [
         (ALL, "http://c:4318"),
         ("OTEL_SERVICE_NAME", "nightly"),

@@ -1,4 +1,4 @@
-//! Collectors that are away, slow, choosy or not wanted at all.
+//! Collectors that are unreachable, slow, selective or switched off.
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use punchlist_testkit::Backend;
 
 use super::listener::Listener;
 use super::seen::spans;
-use super::{Said, drive, open, settings};
+use super::{ToolOutput, drive, open, settings};
 use crate::stage::Stage;
 
 /// Traces alone, so that it is known which request is which.
@@ -26,7 +26,7 @@ fn run(stage: &Stage, telemetry: &Telemetry) {
     assert_eq!(drive(stage, telemetry, run), Outcome::Ended(StopReason::NoPlan));
 }
 
-fn said(said: &Said) -> Vec<String> {
+fn said(said: &ToolOutput) -> Vec<String> {
     said.lock().unwrap().clone()
 }
 
@@ -62,9 +62,9 @@ fn headers_go_along() {
     assert_eq!(said(&warned), [""; 0]);
 }
 
-/// Nobody is there: it is said once, whatever is tried, and what is lost is counted.
+/// An unreachable collector is warned of once, and lost spans are counted.
 #[test]
-fn a_collector_that_is_away_is_no_matter() {
+fn an_unreachable_collector_does_not_affect_runs() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let mut settings = settings(&format!("http://127.0.0.1:{port}"), &[]).unwrap();
     settings.delay = Duration::ZERO;
@@ -81,8 +81,8 @@ fn a_collector_that_is_away_is_no_matter() {
     assert_eq!(said[1], "telemetry: 4 spans were dropped; nobody took them in time");
 }
 
-/// It listens and never says a word. A run that waited for it, or an end that did, would take the
-/// minute that it has to answer.
+/// The collector never responds. If a run or the end of the process waited for it, that would take a
+/// minute.
 #[test]
 fn a_collector_that_says_nothing_holds_up_nothing() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -98,7 +98,7 @@ fn a_collector_that_says_nothing_holds_up_nothing() {
     let (asked, _) = silent.accept().unwrap();
     drop(watched);
     assert!(since.elapsed() < Duration::from_secs(30), "{:?}", since.elapsed());
-    // Read while it is still silent: whoever was left alone with it says more once it hangs up.
+    // Read while it is still silent: the sending thread warns again once the connection closes.
     let line = "telemetry: the collector does not answer; what was left to send is lost";
     assert_eq!(said(&warned), [line]);
     drop(asked);

@@ -1,4 +1,4 @@
-//! A collector for tests: it keeps what it is sent, and answers what it is told to.
+//! A collector for tests: it keeps what it gets, and responds as the test says.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};

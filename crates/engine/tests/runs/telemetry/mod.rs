@@ -1,4 +1,4 @@
-//! What a collector hears of runs, and that no run minds whether it listens.
+//! What a collector gets of runs, and that runs do not depend on it.
 
 mod delivery;
 mod listener;
@@ -9,13 +9,13 @@ use std::sync::{Arc, Mutex};
 
 use punchlist_core::{RunId, Time};
 use punchlist_engine::Telemetry;
-use punchlist_engine::agent::{Crew, Outcome};
+use punchlist_engine::agent::{Outcome, Runtime};
 use punchlist_engine::telemetry::Settings;
 
 use crate::stage::Stage;
 
 /// What was warned of.
-type Said = Arc<Mutex<Vec<String>>>;
+type ToolOutput = Arc<Mutex<Vec<String>>>;
 
 /// What an environment says that names this collector, and whatever else; nothing of it is wrong.
 fn settings(address: &str, more: &[(&str, &str)]) -> Option<Settings> {
@@ -27,8 +27,8 @@ fn settings(address: &str, more: &[(&str, &str)]) -> Option<Settings> {
     Settings::read(&env, &|line| panic!("{line}"))
 }
 
-fn open(settings: Settings) -> (Telemetry, Said) {
-    let said = Said::default();
+fn open(settings: Settings) -> (Telemetry, ToolOutput) {
+    let said = ToolOutput::default();
     let lines = Arc::clone(&said);
     let warn = move |line: &str| lines.lock().unwrap().push(line.to_owned());
     (Telemetry::new(settings, warn), said)
@@ -42,7 +42,7 @@ fn telemetry(address: &str, more: &[(&str, &str)]) -> Telemetry {
 /// Goes on with a run while it is watched.
 fn drive(stage: &Stage, telemetry: &Telemetry, run: RunId) -> Outcome {
     let clock = || -> Time { stage.world.now };
-    let crew = Crew {
+    let runtime = Runtime {
         executor: None,
         ops: &stage.world.ops,
         agents: &stage.agents,
@@ -50,7 +50,7 @@ fn drive(stage: &Stage, telemetry: &Telemetry, run: RunId) -> Outcome {
         outside: &(),
         clock: &clock,
         is_stopped: &|| false,
-        told: &|live| telemetry.watch(live),
+        observer: &|live| telemetry.watch(live),
     };
-    crew.drive("test", run).unwrap()
+    runtime.drive("test", run).unwrap()
 }

@@ -18,7 +18,10 @@ use super::seen::{spans, trees};
 use super::{drive, telemetry};
 use crate::stage::Stage;
 
-on_every_lasting_store!(a_run_is_told_as_a_tree_of_spans, a_run_that_waits_is_told_in_two_parts);
+on_every_lasting_store!(
+    a_run_is_exported_as_a_tree_of_spans,
+    a_run_that_waits_is_exported_in_two_parts
+);
 
 const AGENTS: &str = r#"
 [agents.primary]
@@ -57,7 +60,7 @@ fn staged(backend: Backend) -> (Stage, RunId) {
     (stage, run)
 }
 
-fn a_run_is_told_as_a_tree_of_spans(backend: Backend) {
+fn a_run_is_exported_as_a_tree_of_spans(backend: Backend) {
     let listener = Listener::new();
     let (stage, run) = staged(backend);
     let watched = telemetry(&listener.address, &[]);
@@ -135,7 +138,7 @@ fn figures_match_what_was_used() {
 }
 
 #[test]
-fn what_tools_were_asked_and_said_is_told_only_where_somebody_wants_it() {
+fn tool_content_is_exported_only_if_switched_on() {
     let arguments = "gen_ai.tool.call.arguments";
     let capture = [("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "true")];
     for (more, is_told) in [(&[][..], false), (&capture[..], true)] {
@@ -158,7 +161,7 @@ fn what_tools_were_asked_and_said_is_told_only_where_somebody_wants_it() {
 }
 
 /// A wait ends a trace, since it may last for days; who only looks at a run leaves no trace.
-fn a_run_that_waits_is_told_in_two_parts(backend: Backend) {
+fn a_run_that_waits_is_exported_in_two_parts(backend: Backend) {
     let script = r#"
 [[steps]]
 calls = [ { tool = "ask", input = { question = "Which one?" } } ]
@@ -191,7 +194,7 @@ text = "Fine."
 }
 
 #[test]
-fn a_model_that_fails_is_told_in_one_word() {
+fn a_failed_model_call_has_an_error_type() {
     let script = r#"
 [[steps]]
 fail = 529
@@ -224,7 +227,7 @@ fn without_pauses(text: &str) -> String {
     text.lines().map(line).collect()
 }
 
-/// The run of a delegation, and that of whoever waits for it, as they were told.
+/// The run of a delegation and the run that waits for it, as they were exported.
 fn runs_of(stage: &Stage, run: RunId) -> Vec<Run> {
     let begun = Mutex::new(Vec::new());
     let off = Telemetry::default();
@@ -234,7 +237,7 @@ fn runs_of(stage: &Stage, run: RunId) -> Vec<Run> {
         }
     });
     let clock = || stage.world.now;
-    let crew = punchlist_engine::Crew {
+    let runtime = punchlist_engine::Runtime {
         executor: None,
         ops: &stage.world.ops,
         agents: &stage.agents,
@@ -242,16 +245,16 @@ fn runs_of(stage: &Stage, run: RunId) -> Vec<Run> {
         outside: &(),
         clock: &clock,
         is_stopped: &|| false,
-        told: &told,
+        observer: &told,
     };
-    crew.drive("test", run).unwrap();
+    runtime.drive("test", run).unwrap();
     drop(told);
     begun.into_inner().unwrap()
 }
 
-/// Another hand of the same process may take work before the one that waits for it does.
+/// Another thread of the same process may take the work before the one that waits for it.
 #[test]
-fn work_that_another_thread_does_stands_below_the_tool_that_waits_for_it() {
+fn a_delegated_run_is_a_child_of_the_waiting_tool_call() {
     let (stage, run) = staged(Backend::SqliteFile);
     let runs = runs_of(&stage, run);
     let [waits, does] = runs.as_slice() else { panic!("{runs:?}") };
@@ -274,7 +277,7 @@ fn work_that_another_thread_does_stands_below_the_tool_that_waits_for_it() {
     watched.watch(&Live::Delegates { run: waits, delegation });
     thread::scope(|scope| scope.spawn(work).join()).unwrap();
     watched.watch(&returned("c1"));
-    // Nobody waits any more: it is told alone.
+    // No run waits for it any more: it has its own trace.
     thread::scope(|scope| scope.spawn(work).join()).unwrap();
     watched.watch(&Live::Leaves { run: waits, outcome: ended });
     drop(watched);
@@ -294,10 +297,10 @@ fn work_that_another_thread_does_stands_below_the_tool_that_waits_for_it() {
     assert_eq!(tool.attribute("punchlist.delegation.id"), Some(delegation.to_string()));
 }
 
-/// A call that waits for permission, a model that had not answered when the store went away, and a
-/// run that is under way when the process ends.
+/// A call that waits for permission, a model call during which the database becomes unreachable, and a
+/// run that is active when the process ends.
 #[test]
-fn what_was_cut_off_is_told_as_such() {
+fn interrupted_spans_are_marked_as_failed() {
     let (stage, run) = staged(Backend::SqliteFile);
     let runs = runs_of(&stage, run);
     let run = &runs[0];

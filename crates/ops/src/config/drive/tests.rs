@@ -1,4 +1,4 @@
-//! How far an agent is driven: every place that can say it, and every way to say it wrong.
+//! Every source of the drive settings, and every way to get them wrong.
 
 use std::collections::BTreeMap;
 
@@ -20,9 +20,9 @@ fn agent(enabled: Option<bool>) -> AgentConfig {
 const OURS: &str = ENABLED_VARIABLES[0];
 const SEEDS: &str = ENABLED_VARIABLES[1];
 
-/// S-4, Q-S2: off for an agent that nothing is configured about, and by default.
+/// S-4, Q-S2: off for an agent without configuration, and by default.
 #[test]
-fn it_is_off_unless_somebody_says_so() {
+fn driving_is_off_by_default() {
     let expected = DriveSettings {
         enabled: false,
         enabled_by: Source::Default,
@@ -44,9 +44,9 @@ fn it_is_off_unless_somebody_says_so() {
     assert_eq!((settings.enabled, settings.enabled_by), (false, Source::Agent));
 }
 
-/// F-13, S-5: flag, environment, agent, default; each may say yes, no or nothing.
+/// F-13, S-5: flag, environment, agent, default; each may be on, off or absent.
 #[test]
-fn every_place_can_switch_on_and_off_and_the_nearest_counts() {
+fn every_source_can_switch_it_on_or_off_and_the_first_one_wins() {
     let positions = [None, Some(true), Some(false)];
     for flag in positions {
         for environment in positions {
@@ -69,9 +69,9 @@ fn every_place_can_switch_on_and_off_and_the_nearest_counts() {
     }
 }
 
-/// S-5, F-13: the seed's names work, ours go first, and `false` switches off.
+/// S-5, F-13: the seed's variable names work, ours take precedence, and `false` switches off.
 #[test]
-fn the_environment_is_read_by_two_names() {
+fn the_environment_has_two_names_for_each_setting() {
     let on = agent(Some(true));
     for (variables, expected, by) in [
         (&[(SEEDS, "true")][..], true, Source::Environment(SEEDS)),
@@ -97,9 +97,9 @@ fn the_environment_is_read_by_two_names() {
     }
 }
 
-/// S-8: what cannot be read does not count, and is said.
+/// S-8: a malformed value is ignored with a warning.
 #[test]
-fn a_value_that_cannot_be_read_falls_back_with_a_word() {
+fn a_malformed_value_is_ignored_with_a_warning() {
     let on = agent(Some(true));
     for text in ["yes", "2", "-1", "truee", "tru"] {
         let (settings, notes) = resolve(Some(&on), DriveFlags::default(), &[(OURS, text)]);
@@ -116,16 +116,16 @@ fn a_value_that_cannot_be_read_falls_back_with_a_word() {
         );
         let [note] = notes.as_slice() else { panic!("{notes:?}") };
         assert!(note.contains(ours) && note.contains("0 to 1000"), "{note}");
-        // The next that says something counts.
+        // The next valid value is used.
         let both = [(ours, text), (seeds, "7")];
         let (settings, _) = resolve(None, DriveFlags::default(), &both);
         assert_eq!(settings.max_continuations_by, Source::Environment(seeds), "{text}");
     }
 }
 
-/// 0 is none, and nothing is without limit.
+/// 0 means none, and no value means unlimited.
 #[test]
-fn nothing_means_unlimited() {
+fn no_value_means_unlimited() {
     let none = AgentConfig { max_todo_continuations: Some(0), ..AgentConfig::default() };
     let (settings, _) = resolve(Some(&none), DriveFlags::default(), &[]);
     assert_eq!(settings.max_continuations, 0);

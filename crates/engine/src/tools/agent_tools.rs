@@ -1,4 +1,4 @@
-//! The tools of the configuration that one agent has.
+//! The outside tools of one agent.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,22 +9,22 @@ use serde_json::Value;
 
 use super::mcp::Client;
 use super::user::Prepared;
-use super::{About, ToolAnswer, Toolbox};
+use super::{About, ToolAnswer};
 use crate::model::{Cancel, Tool};
 
-/// What an agent can call outside. Its servers are started when they are first needed, and ended
-/// with it.
+/// The outside tools of one agent. MCP servers are started when they are first needed, and end when this
+/// is dropped.
 #[derive(Debug)]
-pub struct Outside {
+pub struct AgentTools {
     agent: AgentConfig,
     tools: BTreeMap<String, Prepared>,
     servers: Vec<Client>,
     faults: Mutex<Vec<String>>,
 }
 
-impl Outside {
-    /// The tools that this agent has; none: nothing is configured about it, and it has all of them.
-    /// Programs run in `folder`, the project's.
+impl AgentTools {
+    /// The tools of an agent; an agent without configuration has all of them. Programs run in `folder`,
+    /// the project's.
     #[must_use]
     pub fn new(config: &Config, agent: Option<&AgentConfig>, folder: &Path) -> Self {
         let agent = agent.cloned().unwrap_or_default();
@@ -41,13 +41,13 @@ impl Outside {
         Self { agent, tools, servers, faults: Mutex::default() }
     }
 
-    /// What went wrong when the tools were last listed: servers that did not start.
+    /// The servers that did not start when the tools were last listed, with reasons.
     #[must_use]
     pub fn faults(&self) -> Vec<String> {
         self.faults.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The server and its own name of a tool.
+    /// The server of a tool, the server's name for it, and whether it changes anything.
     fn of_server(&self, name: &str) -> Option<(&Client, String, bool)> {
         let client = self.servers.iter().find(|client| {
             client.server.permission != Permission::Deny
@@ -62,8 +62,9 @@ impl Outside {
     }
 }
 
-impl Toolbox for Outside {
-    fn list(&self, cancel: &Cancel) -> Vec<Tool> {
+impl AgentTools {
+    /// The tools there are now, each under its own name.
+    pub fn list(&self, cancel: &Cancel) -> Vec<Tool> {
         let mut listed = Vec::new();
         for (name, prepared) in &self.tools {
             if prepared.tool.permission != Permission::Deny {
@@ -74,7 +75,7 @@ impl Toolbox for Outside {
         }
         let wanted: Vec<&Client> =
             self.servers.iter().filter(|one| one.server.permission != Permission::Deny).collect();
-        // All at once: each may take its time to start.
+        // In parallel: a server may be slow to start.
         let offered: Vec<_> = std::thread::scope(|scope| {
             let started: Vec<_> =
                 wanted.iter().map(|client| scope.spawn(|| client.offered(cancel))).collect();
@@ -93,7 +94,9 @@ impl Toolbox for Outside {
         listed
     }
 
-    fn about(&self, name: &str) -> Option<About> {
+    /// What is known of a tool; none: there is no such tool.
+    #[must_use]
+    pub fn about(&self, name: &str) -> Option<About> {
         if let Some(prepared) = self.tools.get(name) {
             let tool = &prepared.tool;
             let (permission, definition) = (tool.permission, tool.definition());
@@ -104,7 +107,9 @@ impl Toolbox for Outside {
         Some(About { permission: client.server.permission, definition, mutates })
     }
 
-    fn call(&self, name: &str, input: &Value, cancel: &Cancel) -> ToolAnswer {
+    /// Calls it. An error is an answer that says so. The caller has asked the [`Guard`](super::Guard).
+    #[must_use]
+    pub fn call(&self, name: &str, input: &Value, cancel: &Cancel) -> ToolAnswer {
         if let Some(prepared) = self.tools.get(name) {
             return prepared.call(name, input, cancel);
         }

@@ -1,4 +1,4 @@
-//! The outside tools of the configuration, for runs: what each agent has, behind its guard.
+//! The outside tools of the configuration, for runs: each agent's tools, behind its guard.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -10,29 +10,29 @@ use punchlist_ops::config::Config;
 use punchlist_ops::{Context, Envelope, Error, Ops};
 use serde_json::Value;
 
-use super::tools::{Answer, Outside, Said};
-use crate::collector::system;
+use super::tools::{Answer, OutsideTools, ToolOutput};
 use crate::model::{Cancel, Tool};
-use crate::tools::{self, Guard, Toolbox, Verdict, Wanted};
+use crate::system::system;
+use crate::tools::{AgentTools, Guard, Verdict, Wanted};
 
-/// The outside tools of every configured agent. A server is started when its agent first needs it,
-/// and ends with this.
-pub struct Toolshed<'a> {
+/// The outside tools of every configured agent. A server is started when its agent first needs it, and
+/// ends when this is dropped.
+pub struct ConfiguredTools<'a> {
     pub ops: &'a Ops,
     pub config: &'a Config,
-    /// The project's, where programs run.
+    /// The project's folder, where programs run.
     pub folder: PathBuf,
     pub clock: &'a (dyn Fn() -> Time + Sync),
-    opened: Mutex<HashMap<String, Arc<tools::Outside>>>,
+    opened: Mutex<HashMap<String, Arc<AgentTools>>>,
 }
 
-impl std::fmt::Debug for Toolshed<'_> {
+impl std::fmt::Debug for ConfiguredTools<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Toolshed").field("folder", &self.folder).finish_non_exhaustive()
+        f.debug_struct("ConfiguredTools").field("folder", &self.folder).finish_non_exhaustive()
     }
 }
 
-impl<'a> Toolshed<'a> {
+impl<'a> ConfiguredTools<'a> {
     #[must_use]
     pub fn new(
         ops: &'a Ops,
@@ -43,12 +43,12 @@ impl<'a> Toolshed<'a> {
         Self { ops, config, folder, clock, opened: Mutex::default() }
     }
 
-    fn toolbox(&self, run: &Run) -> Arc<tools::Outside> {
+    fn tools_of(&self, run: &Run) -> Arc<AgentTools> {
         let name = run.agent.as_str().rsplit('.').next().unwrap_or_default();
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         let open = || {
             let agent = self.config.agents.of(&run.agent);
-            Arc::new(tools::Outside::new(self.config, agent, &self.folder))
+            Arc::new(AgentTools::new(self.config, agent, &self.folder))
         };
         Arc::clone(opened.entry(name.to_owned()).or_insert_with(open))
     }
@@ -64,9 +64,9 @@ impl<'a> Toolshed<'a> {
     }
 }
 
-impl Outside for Toolshed<'_> {
+impl OutsideTools for ConfiguredTools<'_> {
     fn tools(&self, run: &Run) -> Vec<Tool> {
-        self.toolbox(run).list(&Cancel::default())
+        self.tools_of(run).list(&Cancel::default())
     }
 
     fn call(
@@ -78,20 +78,20 @@ impl Outside for Toolshed<'_> {
         cancel: &Cancel,
         begin: &dyn Fn() -> Result<(), Error>,
     ) -> Result<Answer, Error> {
-        let toolbox = self.toolbox(run);
-        let guard = Guard { ops: self.ops, toolbox: toolbox.as_ref() };
+        let tools = self.tools_of(run);
+        let guard = Guard { ops: self.ops, tools: &tools };
         let (id, name) = (run.id.to_string(), call.name.as_str());
         let key = format!("{}:{}", run.counters.calls, call.id);
         let wanted = Wanted { agent: &run.agent, run: &id, call: &key, tool: name, input };
         match guard.judge(&self.envelope(project, run), &wanted)? {
             Verdict::Allowed => {}
             Verdict::Ask(_) => return Ok(Answer::Asked),
-            Verdict::Denied(why) => return Ok(Answer::Done(Said::error(why))),
+            Verdict::Denied(why) => return Ok(Answer::Done(ToolOutput::error(why))),
         }
         begin()?;
-        let mutates = toolbox.about(name).is_some_and(|about| about.mutates);
-        let answer = toolbox.call(name, input, cancel);
-        Ok(Answer::Done(Said {
+        let mutates = tools.about(name).is_some_and(|about| about.mutates);
+        let answer = tools.call(name, input, cancel);
+        Ok(Answer::Done(ToolOutput {
             changed: mutates && !answer.is_error,
             text: answer.text,
             is_error: answer.is_error,

@@ -1,71 +1,84 @@
-//! The handler of everything an engine does: metrics are read, runs go on, chats are answered.
+//! The handler of every effect: it collects metrics, executes runs and answers in chats.
 
 use punchlist_core::effect::Effect;
 use punchlist_core::{ConversationId, Role, RunId};
 use punchlist_ops::Error;
-use punchlist_ops::catalogue::find;
+use punchlist_ops::input::{Maybe, text};
+use punchlist_ops::operations::run_begin::{self, RunBegin};
 use punchlist_store::rows::outbox::Work;
-use serde_json::json;
 
-use super::{Crew, Outcome};
+use super::{Outcome, Runtime};
 use crate::Collector;
 use crate::pump::{Handler, Setback};
+use crate::system::{again, is_temporary};
 
-/// Does what stands in the outbox.
+/// Handles the effects of the outbox.
 #[derive(Debug)]
-pub struct Errand<'a> {
+pub struct EffectHandler<'a> {
     pub collector: Collector<'a>,
-    pub crew: Crew<'a>,
+    pub runtime: Runtime<'a>,
     kinds: String,
 }
 
-impl<'a> Errand<'a> {
-    /// Chats are answered for the roles that an agent is configured for.
+impl<'a> EffectHandler<'a> {
+    /// Answers in chats for the roles that have a configured agent.
     #[must_use]
-    pub fn new(collector: Collector<'a>, crew: Crew<'a>) -> Self {
+    pub fn new(collector: Collector<'a>, runtime: Runtime<'a>) -> Self {
         let mut kinds = String::from(" collect_metric drive ");
         for (role, kind) in [
             (Role::Lead, "answer_lead "),
             (Role::Owner, "answer_owner "),
             (Role::Root, "answer_root "),
         ] {
-            if crew.player(role).is_some() {
+            if runtime.player(role).is_some() {
                 kinds.push_str(kind);
             }
         }
-        Self { collector, crew, kinds }
+        Self { collector, runtime, kinds }
     }
 
     fn drive(&self, id: RunId, work: &Work) -> Result<(), Setback> {
-        let store = self.crew.ops.store().map_err(|error| again(&error))?;
+        let store = self.runtime.ops.store().map_err(|error| again(&error))?;
         let home = store.read(move |tx| tx.home_of_run(id)).map_err(|error| again(&error))?;
         let Some((_, project)) = home else { return Ok(()) };
-        match self.crew.drive_entry(&project, id, work) {
+        match self.runtime.drive_entry(&project, id, work) {
             Ok(Outcome::Ended(_) | Outcome::Waiting | Outcome::Lost) => Ok(()),
             Ok(Outcome::Stopped) => Err(Setback::Stopped),
             Err(error) => settle(&error),
         }
     }
 
-    /// Begins a run for whoever is spoken to; it stands in the outbox then, like any other.
+    /// Begins a run for the agent that a message is for. The run is queued in the outbox.
     fn answer(&self, conversation: ConversationId, role: Role) -> Result<(), Setback> {
-        let Some(agent) = self.crew.player(role) else { return Ok(()) };
-        let store = self.crew.ops.store().map_err(|error| again(&error))?;
+        let Some(agent) = self.runtime.player(role) else { return Ok(()) };
+        let store = self.runtime.ops.store().map_err(|error| again(&error))?;
         let home = store.read(move |tx| tx.home_of_conversation(conversation));
         let Some(project) = home.map_err(|error| again(&error))? else { return Ok(()) };
-        let input = json!({ "agent": agent, "conversationId": conversation.to_string() });
-        let begin = find("run_begin").map_err(|error| again(&error))?;
-        match self.crew.ops.call(begin, &self.crew.system(&project), input) {
-            Ok(answer) if answer["atWork"] == true => {
+        match self.begin(&project, &agent, conversation) {
+            Ok(begun) if begun.at_work => {
                 Err(Setback::Retry("an agent is at work in the chat".to_owned()))
             }
             Ok(_) => Ok(()),
             Err(error) => settle(&error),
         }
     }
+
+    fn begin(
+        &self,
+        project: &str,
+        agent: &str,
+        conversation: ConversationId,
+    ) -> Result<run_begin::Output, Error> {
+        let input = run_begin::Input {
+            agent: text("agent", agent)?,
+            conversation_id: Maybe(Some(text("conversationId", &conversation.to_string())?)),
+            delegation_id: Maybe(None),
+        };
+        self.runtime.ops.run::<RunBegin>(&self.runtime.system(project), input)
+    }
 }
 
-impl Handler for Errand<'_> {
+impl Handler for EffectHandler<'_> {
     fn kinds(&self) -> &str {
         &self.kinds
     }
@@ -79,15 +92,7 @@ impl Handler for Errand<'_> {
     }
 }
 
-/// A store that is away for a moment is asked again; anything else would be the same again.
+/// Gives up on an error that would only repeat.
 fn settle(error: &Error) -> Result<(), Setback> {
-    let meaning = error.meaning();
-    if meaning.retryable || meaning.exit == 3 {
-        return Err(again(error));
-    }
-    Err(Setback::GiveUp(error.to_string()))
-}
-
-fn again(error: &impl ToString) -> Setback {
-    Setback::Retry(error.to_string())
+    Err(if is_temporary(error) { again(error) } else { Setback::GiveUp(error.to_string()) })
 }

@@ -1,0 +1,6 @@
+//! What follows from what happened, as tables.
+
+mod delegation;
+mod gate;
+mod mission;
+mod run;

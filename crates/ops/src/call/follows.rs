@@ -1,0 +1,69 @@
+//! Doing what follows: each thing the core names, in the commit of its cause.
+
+use punchlist_core::conversation::MessageKind;
+use punchlist_core::follow::Then;
+use punchlist_core::{ProjectId, Snapshot};
+
+use super::Call;
+use crate::Error;
+
+impl Call<'_, '_> {
+    /// Does what follows from what was just recorded, in order.
+    pub(super) fn then(
+        &mut self,
+        project: ProjectId,
+        follows: impl IntoIterator<Item = Then>,
+    ) -> Result<(), Error> {
+        for then in follows {
+            match then {
+                Then::Post { chat, speaker, kind, text } => {
+                    self.post(project, chat, (speaker, kind), text)?;
+                }
+                Then::CallUpon(chat) => {
+                    if let Some(chat) = self.tx.conversation(project, chat)? {
+                        self.call_upon(&chat)?;
+                    }
+                }
+                Then::Change { todo_id, .. } => {
+                    let (mut list, _) = self.todo(&todo_id.to_string())?;
+                    self.change(&mut list, then)?;
+                }
+                Then::Wake { run, by, news } => {
+                    self.wake_run(project, run, by, news.as_deref())?;
+                }
+                Then::WakeSession { session, by } => self.wake_session(session, by)?,
+                Then::EndRun { actor, run, reason } => {
+                    self.cancel_run_as(&actor, &run.to_string(), reason)?;
+                }
+                Then::StopWork { todo_id, reason } => {
+                    self.stop_work_on(project, todo_id, reason)?;
+                }
+                Then::HandBack { todo_id, speaker, feedback } => {
+                    let Some(chat) = self.chat_of(todo_id)? else { continue };
+                    if !self.hand_back(project, todo_id, &feedback)? {
+                        let said = (speaker, MessageKind::Text);
+                        self.post(project, chat, said, feedback)?;
+                    }
+                }
+                Then::CloseQuestions { actor, todo_id } => {
+                    for gate in self.tx.open_gates_about(project, todo_id)? {
+                        let decision = gate.supersede(&actor);
+                        self.record_gate(project, Some(gate), &decision)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes an item of a loaded list. A refusal by the rules of the list is ignored, and the cause is
+    /// recorded without this change.
+    pub(super) fn change(&mut self, list: &mut Snapshot, then: Then) -> Result<bool, Error> {
+        let Then::Change { actor, command, .. } = then else { return Ok(false) };
+        match self.decide_as(&actor, list, &command) {
+            Ok(_) => Ok(true),
+            Err(Error::Refused(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}

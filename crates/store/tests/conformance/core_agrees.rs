@@ -1,0 +1,317 @@
+//! SQL that repeats a rule of the core for speed gives what the core gives, on any list: who may take
+//! what next (`rows/take.rs`), and which task of a plan is current (`rows/places.rs`).
+//!
+//! The lists are made by commands, so that they are such as can be; each store holds many at once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use punchlist_core::command::{
+    AssignTodo, CancelTodo, ClaimTodo, Command, CompleteTodo, CreateTodos, DeferTodo, DemoteTodo,
+    HoldTodo, NewTodo, ReleaseTodo, StartTodo, TakeTodo,
+};
+use punchlist_core::plan::{Tree, position};
+use punchlist_core::select::ordered;
+use punchlist_core::text::{Body, Title};
+use punchlist_core::todo::HoldKind;
+use punchlist_core::{
+    Actor, AgentPath, Lease, List, ListId, ListKind, Role, Scope, Snapshot, Status, Time, Todo,
+    TodoId, decide,
+};
+use punchlist_store::rows::take::Look;
+use punchlist_store::{Error, Load, Store};
+use punchlist_testkit::{Backend, on_every_store};
+
+use crate::fixture::{Fixture, ids};
+
+/// How many lists each store is asked about.
+const LISTS: u32 = 100;
+
+/// One thing that happens to a list; items and agents are meant by number.
+#[derive(Clone, Copy, Debug)]
+enum Act {
+    Create {
+        parent: Option<usize>,
+        position: Option<i64>,
+        backlog: bool,
+    },
+    /// Until so many seconds from now.
+    Hold {
+        item: usize,
+        until: Option<i64>,
+    },
+    Defer {
+        item: usize,
+        until: i64,
+    },
+    Claim {
+        item: usize,
+    },
+    Complete {
+        item: usize,
+    },
+    Cancel {
+        item: usize,
+    },
+    Demote {
+        item: usize,
+    },
+    Start {
+        item: usize,
+    },
+    Assign {
+        item: usize,
+        agent: usize,
+    },
+    /// A lease that ends so many seconds from now.
+    Take {
+        item: usize,
+        agent: usize,
+        lease_s: i64,
+    },
+    Release {
+        item: usize,
+    },
+}
+
+fn any_act() -> impl Strategy<Value = Act> {
+    let item = || 0..12_usize;
+    let agent = || 0..2_usize;
+    let soon = || prop_oneof![Just(-60_i64), Just(0), Just(60)];
+    let create = (proptest::option::of(item()), proptest::option::of(0..4_i64), any::<bool>());
+    prop_oneof![
+        6 => create.prop_map(|(parent, position, backlog)| Act::Create {
+            parent,
+            position,
+            backlog,
+        }),
+        1 => (item(), proptest::option::of(soon()))
+            .prop_map(|(item, until)| Act::Hold { item, until }),
+        1 => (item(), soon()).prop_map(|(item, until)| Act::Defer { item, until }),
+        1 => item().prop_map(|item| Act::Claim { item }),
+        1 => item().prop_map(|item| Act::Complete { item }),
+        1 => item().prop_map(|item| Act::Cancel { item }),
+        1 => item().prop_map(|item| Act::Demote { item }),
+        1 => item().prop_map(|item| Act::Start { item }),
+        1 => (item(), agent()).prop_map(|(item, agent)| Act::Assign { item, agent }),
+        2 => (item(), agent(), prop_oneof![Just(-600_i64), Just(3_600)])
+            .prop_map(|(item, agent, lease_s)| Act::Take { item, agent, lease_s }),
+        1 => item().prop_map(|item| Act::Release { item }),
+    ]
+}
+
+fn agents() -> [Actor; 2] {
+    ["a.subagents.w", "b.subagents.w"]
+        .map(|path| Actor::new(Role::Worker, AgentPath::parse(path).unwrap()))
+}
+
+/// The command of an act, and who gives it; none: there is no such item.
+fn command(
+    act: Act,
+    list: &Snapshot,
+    seq: i64,
+    now: Time,
+    clock: Time,
+) -> Option<(Actor, Command)> {
+    let operator = Actor::new(Role::Operator, AgentPath::primary());
+    let item = |at: usize| list.todos.keys().nth(at).copied();
+    let by_operator = |command: Command| Some((operator.clone(), command));
+    match act {
+        Act::Create { parent, position, backlog } => {
+            let status = if backlog { Status::Backlog } else { Status::Pending };
+            let parent_id = parent.and_then(item);
+            let title = Title::new(&format!("task {seq}")).unwrap();
+            let seq = Some(seq);
+            let new = NewTodo { status, position, parent_id, seq, ..NewTodo::titled(title) };
+            by_operator(CreateTodos { items: vec![new] }.into())
+        }
+        Act::Hold { item: at, until } => {
+            let (kind, reason) = (HoldKind::Blocked, Body::new("no key").unwrap());
+            let until = until.map(|seconds| now.plus_seconds(seconds));
+            by_operator(HoldTodo { todo_id: item(at)?, kind, reason, until }.into())
+        }
+        Act::Defer { item: at, until } => {
+            let until = Some(now.plus_seconds(until));
+            by_operator(DeferTodo { todo_id: item(at)?, until }.into())
+        }
+        Act::Claim { item: at } => {
+            let (todo_id, outcome) = (item(at)?, Some("done".to_owned()));
+            by_operator(ClaimTodo { todo_id, outcome, evidence: vec![], clock: None }.into())
+        }
+        Act::Complete { item: at } => by_operator(
+            CompleteTodo {
+                todo_id: item(at)?,
+                outcome: Some("done".to_owned()),
+                evidence: vec![],
+                metrics_impacted: vec![],
+            }
+            .into(),
+        ),
+        Act::Cancel { item: at } => {
+            by_operator(CancelTodo { todo_id: item(at)?, outcome: Some("no".to_owned()) }.into())
+        }
+        Act::Demote { item: at } => {
+            by_operator(DemoteTodo { todo_id: item(at)?, reason: None }.into())
+        }
+        Act::Start { item: at } => {
+            by_operator(StartTodo { todo_id: item(at)?, reason: None }.into())
+        }
+        Act::Assign { item: at, agent } => {
+            let assignee = agents()[agent].agent.clone();
+            by_operator(AssignTodo { todo_id: item(at)?, assignee, is_known: true }.into())
+        }
+        Act::Take { item: at, agent, lease_s } => {
+            let take = TakeTodo { todo_id: item(at)?, lease_s, clock };
+            Some((agents()[agent].clone(), take.into()))
+        }
+        Act::Release { item: at } => {
+            let (epoch, reason) = (None, None);
+            by_operator(ReleaseTodo { todo_id: item(at)?, epoch, reason, clock }.into())
+        }
+    }
+}
+
+/// Plays acts on a new plan; what the core refuses does not happen. Gives the list as it is stored.
+fn played(fixture: &Fixture, number: u64, acts: &[Act]) -> List {
+    let scope = Scope::from_keys(ListKind::Plan, "main".into(), format!("plan-{number}.md"));
+    let id = ListId::from(ids(100 + u128::from(number)).ulid());
+    let list = List::new(id, fixture.list.project_id, scope, fixture.now);
+    let (made, stamp, acts) = (list.clone(), fixture.stamp(), acts.to_vec());
+    let job = move |tx: &mut punchlist_store::Tx<'_>| {
+        tx.put_list(&made)?;
+        let clock = tx.clock()?;
+        let mut ids = ids(10_000 + u128::from(number));
+        let mut snapshot = tx.snapshot(made.clone(), Load::All)?;
+        for (at, act) in acts.iter().enumerate() {
+            let seq = i64::try_from(number).unwrap_or(0) * 1_000 + i64::try_from(at).unwrap_or(0);
+            let given = command(*act, &snapshot, seq + 1, stamp.at, clock);
+            let Some((actor, command)) = given else { continue };
+            let decided = decide(&snapshot, &command, &actor, stamp.at, &mut ids);
+            if let Ok(decision) = decided {
+                tx.record(&mut snapshot, &decision, &stamp, &mut ids)?;
+            }
+        }
+        Ok::<_, Error>(())
+    };
+    fixture.store.write(job).unwrap();
+    list
+}
+
+fn whole(store: &Arc<Store>, list: &List, now: Time) -> (Snapshot, Time) {
+    let list = list.clone();
+    store
+        .read(move |tx| {
+            let mut snapshot = tx.snapshot(list.clone(), Load::All)?;
+            snapshot.lift_holds(now);
+            Ok::<_, Error>((snapshot, tx.clock()?))
+        })
+        .unwrap()
+}
+
+/// What the core's rules say is next for a taker: what it holds, what it was assigned, what somebody
+/// held who has gone silent, each the deepest first; else the first pending task with none below it.
+fn next_by_the_core(list: &Snapshot, taker: &Actor, now: Time, clock: Time) -> Option<TodoId> {
+    let tree = Tree::of(list);
+    let depth = |id: TodoId| {
+        let at = tree.branches().iter().position(|branch| branch.todo.id == id);
+        at.map_or(0, |at| tree.branches()[at].depth)
+    };
+    let in_order = ordered(list);
+    let children = |todo: &Todo, open: bool| {
+        let below = in_order.iter().filter(|child| child.parent_id == Some(todo.id));
+        below.filter(|child| !open || !child.status.is_settled()).count()
+    };
+    let rank = |todo: &Todo| -> Option<u8> {
+        let lease: Option<&Lease> = list.leases.get(&todo.id);
+        let holder = lease.and_then(|lease| lease.held_by(clock));
+        if holder == Some(taker.principal.as_str()) {
+            return Some(0);
+        }
+        if todo.assignee.as_ref() == Some(&taker.agent) && holder.is_none() {
+            return Some(1);
+        }
+        let was_held = lease.is_some_and(|lease| lease.holder.is_some());
+        (was_held && holder.is_none()).then_some(2)
+    };
+    let is_ready = |todo: &&&Todo| todo.is_actionable(now);
+    let begun = in_order.iter().enumerate().filter(|(_, todo)| {
+        todo.is_actionable(now)
+            && todo.status == Status::InProgress
+            && children(todo, true) == 0
+            && rank(todo).is_some()
+    });
+    let first = begun.min_by_key(|(at, todo)| (rank(todo), std::cmp::Reverse(depth(todo.id)), *at));
+    if let Some((_, todo)) = first {
+        return Some(todo.id);
+    }
+    let mut pending = in_order
+        .iter()
+        .filter(is_ready)
+        .filter(|todo| todo.status == Status::Pending && children(todo, false) == 0);
+    pending.next().map(|todo| todo.id)
+}
+
+fn each_list(backend: Backend, check: impl Fn(&Fixture, &List)) {
+    let fixture = Fixture::of(backend, ListKind::Plan);
+    let number = AtomicU64::new(0);
+    let config = Config { cases: LISTS, failure_persistence: None, ..Config::default() };
+    let acts = proptest::collection::vec(any_act(), 1..40);
+    TestRunner::new(config)
+        .run(&acts, |acts| {
+            let list = played(&fixture, number.fetch_add(1, Ordering::Relaxed), &acts);
+            check(&fixture, &list);
+            Ok(())
+        })
+        .unwrap();
+}
+
+/// An agent that asks for its next task gets the one that the core's rules give it, and may take it.
+fn the_next_item_is_the_cores(backend: Backend) {
+    each_list(backend, |fixture, list| {
+        let now = fixture.now;
+        for taker in agents() {
+            let (snapshot, clock) = whole(&fixture.store, list, now);
+            let expected = next_by_the_core(&snapshot, &taker, now, clock);
+            let (scope, asked) = (list.scope.clone(), taker.clone());
+            let look = fixture
+                .store
+                .write(move |tx| tx.look_for_next("test", &scope, &asked, now))
+                .unwrap();
+            let found = match look {
+                Look::Nothing => None,
+                Look::Found(_, id) => Some(id),
+                Look::Whole(_, todo, _) => Some(todo.id),
+                Look::Again => panic!("nobody else writes"),
+            };
+            assert_eq!(found, expected, "{} on {snapshot:#?}", taker.agent);
+            if let Some(todo_id) = found {
+                let take = TakeTodo { todo_id, lease_s: 60, clock }.into();
+                let taken = decide(&snapshot, &take, &taker, now, &mut ids(7));
+                assert!(taken.is_ok(), "{taken:?}");
+            }
+        }
+    });
+}
+
+/// D-12: the few rows that are looked up say the same about the position as the whole plan does.
+/// Where nobody can work on what they name, the whole plan is asked anyway.
+fn the_position_is_the_cores(backend: Backend) {
+    each_list(backend, |fixture, list| {
+        let now = fixture.now;
+        let (whole, _) = whole(&fixture.store, list, now);
+        let wanted = list.clone();
+        let mut few = fixture.read(move |tx| tx.snapshot(wanted.clone(), Load::Place));
+        few.lift_holds(now);
+        let (tree, place) = (Tree::of(&whole), Tree::of(&few));
+        let (expected, found) = (position(&tree, now), position(&place, now));
+        let current = found.current.map(|at| place.branches()[at].todo);
+        if current.is_none_or(|todo| todo.is_actionable(now)) {
+            let said = (found.todo_id(&place), found.reason);
+            assert_eq!(said, (expected.todo_id(&tree), expected.reason), "{whole:#?}");
+        }
+    });
+}
+
+on_every_store!(the_next_item_is_the_cores, the_position_is_the_cores);
