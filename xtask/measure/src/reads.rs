@@ -58,7 +58,7 @@ fn timed(ops: &Ops, todos: usize, name: &str, input: &Value, round: usize) -> Re
 }
 
 /// A store with this many todos, made as operations make them: rows and events.
-fn filled(file: &Path, todos: usize) -> Result<Ops> {
+pub(crate) fn filled(file: &Path, todos: usize) -> Result<Ops> {
     let target = Target::File(file.to_owned());
     let store = Store::open(&target, Options::default())?;
     let at = Time::from_micros(1_763_193_600_000_000);

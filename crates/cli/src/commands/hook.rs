@@ -129,6 +129,7 @@ fn answered(words: &[OsString]) -> Result<Reply, Failure> {
     let fired_by = hosts::fired_by(host, &payload);
     go_to(&payload);
     let mut hook = hosts::dialect(fired_by).decode(event, &payload);
+    hook.version.0 = hook.version.0.or_else(|| version_of(fired_by));
     hook.processes = process::fired_from().iter().filter_map(|key| Title::new(key).ok()).collect();
     let ops = caller::ops(&globals)?;
     if let Target::File(path) = ops.target()
@@ -201,6 +202,13 @@ fn read() -> Result<Value, Failure> {
         Value::Object(_) => Ok(payload),
         _ => Err(Failure::usage("the payload is no JSON object".to_owned())),
     }
+}
+
+/// The version of a host that says it in a variable, e.g. `claude-code_2-1-197_harness`.
+fn version_of(host: Host) -> Option<Title> {
+    let agent = std::env::var("AI_AGENT").ok().filter(|_| host == Host::Claude)?;
+    let version = agent.strip_prefix("claude-code_")?.split('_').next()?.replace('-', ".");
+    Title::new(&version).ok()
 }
 
 /// The project is that of the folder the session began in, which may not be the one it is in now.

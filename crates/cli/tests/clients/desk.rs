@@ -15,8 +15,6 @@ const FOLDER: &str = "PUNCHLIST_CLIENTS";
 
 const PUNCH: &str = env!("CARGO_BIN_EXE_punch");
 
-pub(crate) const CLIENTS: [Client; 3] = [Client::Claude, Client::Codex, Client::Opencode];
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Client {
     Claude,
@@ -129,6 +127,7 @@ impl Desk {
                     .arg(self.project().join(".mcp.json"))
                     .env("ANTHROPIC_BASE_URL", &fake.address)
                     .env("ANTHROPIC_API_KEY", "sk-none")
+                    .env("MCP_CONNECTION_NONBLOCKING", "false")
                     .env("IS_SANDBOX", "1")
                     .env("DISABLE_AUTOUPDATER", "1")
                     .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1");

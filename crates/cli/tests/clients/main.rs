@@ -12,7 +12,7 @@ mod fake;
 
 use std::sync::Mutex;
 
-use desk::{CLIENTS, Client, Desk};
+use desk::{Client, Desk};
 use fake::{Fake, Reply};
 use serde_json::{Value, json};
 
@@ -82,17 +82,49 @@ fn nothing_is_left_after_remove(client: Client) {
     assert_eq!(desk.files(), desk.before);
 }
 
-macro_rules! of_each_client {
-    ($($test:ident),* $(,)?) => {
-        mod claude { $(#[test] fn $test() { super::$test(super::CLIENTS[0]); })* }
-        mod codex { $(#[test] fn $test() { super::$test(super::CLIENTS[1]); })* }
-        mod opencode { $(#[test] fn $test() { super::$test(super::CLIENTS[2]); })* }
+/// The injection arrives, the tools are listed, and the stop is answered with a continuation.
+/// `opencode run` ends with its first idle, so the continuation itself is not carried out.
+fn a_session_is_told_about_its_work_and_asked_to_go_on(client: Client) {
+    let desk = Desk::new(client);
+    let fake = Fake::new(|_, _| say("Here I stop."));
+    let said = desk.run(&fake, "Begin, please.");
+    let asked = fake.asked();
+    let first = asked.first().map(Value::to_string).unwrap_or_default();
+    assert!(first.contains("Issue #1"), "the injection is not in the first request\n{said}");
+    assert!(first.contains("punchlist_todo"), "the tool is not offered\n{said}");
+    let run = &desk.punch(&["runs", "--json"])["runs"][0];
+    assert_eq!((&run["model"], &run["continuations"]), (&json!("host:opencode"), &json!(1)));
+}
+
+macro_rules! of_client {
+    ($client:ident = $which:expr; $($test:ident),* $(,)?) => {
+        mod $client {
+            $(
+                #[test]
+                fn $test() {
+                    super::$test($which);
+                }
+            )*
+        }
     };
 }
 
-of_each_client! {
+of_client! { claude = super::Client::Claude;
     a_session_is_sent_on_until_its_steps_are_done,
     a_model_that_never_progresses_is_let_go,
+    without_a_database_the_stop_is_allowed,
+    nothing_is_left_after_remove,
+}
+
+of_client! { codex = super::Client::Codex;
+    a_session_is_sent_on_until_its_steps_are_done,
+    a_model_that_never_progresses_is_let_go,
+    without_a_database_the_stop_is_allowed,
+    nothing_is_left_after_remove,
+}
+
+of_client! { opencode = super::Client::Opencode;
+    a_session_is_told_about_its_work_and_asked_to_go_on,
     without_a_database_the_stop_is_allowed,
     nothing_is_left_after_remove,
 }
