@@ -5,7 +5,7 @@
 
 use anyhow::Result;
 
-use crate::postgres::{Commits, TestServer, URL_VARIABLE};
+use crate::postgres::{TestServer, URL_VARIABLE};
 use crate::{process, repository};
 
 pub(crate) fn run(args: &[String]) -> Result<()> {
@@ -16,7 +16,8 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         .map_or_else(|| root.join("target"), |folder| root.join(folder));
     let programs = target.join("release");
     install("task", "taskwarrior")?;
-    let server = TestServer::get(Commits::Durable)?;
+    let server = TestServer::to_measure()?;
+    install("curl", "curl")?;
     // What the build wrote is on its way to the disk; whoever measures commits meanwhile measures that.
     process::run(&mut std::process::Command::new("sync"), "sync")?;
     let mut measure = process::bound(programs.join("measure"));

@@ -15,6 +15,7 @@ mod goldens;
 mod ledger;
 mod licences;
 mod mutants;
+mod openapi;
 mod postgres;
 mod process;
 mod repository;
@@ -39,7 +40,7 @@ cargo xtask COMMAND
                            which requirements no test names; with arguments, exit 1 if one is missing
   bench [--quick] [--only PART]
                            measure, as ratios against references of the same run, with targets; parts:
-                           process issues checklist hooks plans missions runs writers reads takers
+                           process issues checklist hooks plans missions runs writers reads http takers
   mutants [--sample N] [--seed S] [--only TEXT]
                            change the core's rules one at a time: do its tests notice?
   with-postgres CMD…       run CMD with PUNCHLIST_TEST_POSTGRES set to a throwaway server

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::postgres::{Commits, TestServer, URL_VARIABLE};
 use crate::process::{cargo, run_cargo, succeeds};
-use crate::{clients, goldens, ledger, licences, repository, tidy};
+use crate::{clients, goldens, ledger, licences, openapi, repository, tidy};
 
 struct Step {
     name: &'static str,
@@ -24,12 +24,13 @@ struct Session {
     server: Option<TestServer>,
 }
 
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 11] = [
     Step { name: "postgres", about: "a PostgreSQL server for nextest", run: postgres },
     Step { name: "fmt", about: "cargo fmt --check", run: fmt },
     Step { name: "clippy", about: "cargo clippy, warnings denied", run: clippy },
     Step { name: "tidy", about: "cargo xtask tidy", run: |session| tidy::check(&session.root) },
     Step { name: "nextest", about: "all tests, on SQLite and on PostgreSQL", run: nextest },
+    Step { name: "openapi", about: "the server against its OpenAPI document", run: openapi },
     Step { name: "doctest", about: "the examples in the documentation", run: doctest },
     Step { name: "doc", about: "rustdoc, warnings denied", run: doc },
     Step {
@@ -48,6 +49,7 @@ const STEPS: [Step; 10] = [
 /// The step that is there for another one only, and the one that needs it.
 const SERVER_STEP: &str = "postgres";
 const SERVER_USER_STEP: &str = "nextest";
+const SERVER_USERS: [&str; 2] = [SERVER_USER_STEP, "openapi"];
 
 #[derive(Debug, PartialEq)]
 enum Request {
@@ -121,8 +123,10 @@ fn parse(args: &[String]) -> Result<Request> {
         }
     }
     let is_chosen = |name: &str| {
-        let needed = if name == SERVER_STEP { SERVER_USER_STEP } else { name };
-        names.as_ref().is_none_or(|names| names.contains(&needed))
+        names.as_ref().is_none_or(|names| match name == SERVER_STEP {
+            true => SERVER_USERS.iter().any(|user| names.contains(user)),
+            false => names.contains(&name),
+        })
     };
     let steps: Vec<_> = STEPS.iter().map(|step| step.name).filter(|n| is_chosen(n)).collect();
     if steps.is_empty() {
@@ -195,6 +199,12 @@ fn nextest(session: &mut Session) -> Result<()> {
     // A golden that differs is a failure here, whatever the developer's own settings are.
     let env = [(URL_VARIABLE, url.as_str()), ("INSTA_UPDATE", "no"), ("INSTA_FORCE_PASS", "0")];
     run_cargo(&session.root, &args, &env)
+}
+
+/// On the throwaway server, or on a database of the one that the environment names.
+fn openapi(session: &mut Session) -> Result<()> {
+    let url = session.server.as_ref().context("there is no PostgreSQL server")?.url();
+    openapi::check(&session.root, &url)
 }
 
 fn doctest(session: &mut Session) -> Result<()> {

@@ -12,6 +12,9 @@ use punchlist_ops::CATALOGUE;
 
 use crate::commands;
 
+/// Help is not laid out wider than this.
+const WIDEST: usize = 100;
+
 /// Global flags that take a value; the first word is looked for behind them.
 const WITH_VALUE: [&str; 11] = [
     "--db",
@@ -101,7 +104,7 @@ pub(crate) fn asks_for_json(words: &[OsString]) -> bool {
     words.iter().skip(1).take_while(|word| *word != "--").any(|word| word == "--json")
 }
 
-/// Was help asked for?
+/// Was the help of `punch` itself asked for?
 pub(crate) fn asks_for_help(words: &[OsString]) -> bool {
     words.iter().skip(1).any(|word| word == "--help" || word == "-h")
 }
@@ -153,12 +156,14 @@ fn root() -> Command {
     Command::new("punch")
         .about("A durable work ledger and execution engine for AI agents")
         .version(env!("CARGO_PKG_VERSION"))
-        .subcommand_required(true)
         .disable_help_subcommand(true)
-        .args(global_args())
-        .after_help(
-            "Exit codes: 0 done, 1 refused by a rule, 2 usage, 3 store or I/O, 4 not permitted.",
-        )
+        .term_width(crate::output::width().min(WIDEST))
+        .args(global_args().into_iter().map(|arg| arg.hide(true)))
+}
+
+/// A command that shows the options which every command has.
+pub(crate) fn options() -> Command {
+    Command::new("punch").term_width(crate::output::width().min(WIDEST)).args(global_args())
 }
 
 fn global_args() -> Vec<Arg> {
@@ -173,7 +178,7 @@ fn global_args() -> Vec<Arg> {
         value(
             "db",
             "URL|PATH",
-            "The store: a SQLite file or postgres://… [default: in your data directory]",
+            "The store: a SQLite file, postgres://… or http(s)://… [default: in your data directory]",
         )
         .env("PUNCHLIST_DB")
         .hide_env_values(true),
@@ -218,7 +223,7 @@ fn role(text: &str) -> Result<Role, String> {
 }
 
 /// The number of an issue: `3`, or `#3` as it is shown.
-fn issue(text: &str) -> Result<i64, String> {
+pub(crate) fn issue(text: &str) -> Result<i64, String> {
     let number = text.strip_prefix('#').unwrap_or(text).parse().ok();
     number.ok_or_else(|| "an issue is named by its number, e.g. 3 or '#3'".to_owned())
 }

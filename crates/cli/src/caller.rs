@@ -10,7 +10,8 @@ use std::path::PathBuf;
 use punchlist_core::Time;
 use punchlist_engine::Telemetry;
 use punchlist_ops::identity::{AGENT_HOSTS, Facts, Terminal};
-use punchlist_ops::{Context, Envelope, Ops, Place, clock};
+use punchlist_ops::{Context, Envelope, Error, Ops, Place, clock};
+use punchlist_server::remote::{self, Address, RemoteStore};
 use punchlist_store::{Options, Target};
 
 use crate::args::Globals;
@@ -22,17 +23,46 @@ use crate::{repository, settings};
 /// The operations on the store the flags name.
 pub(crate) fn ops(globals: &Globals) -> Result<Ops, Failure> {
     let named = globals.db.as_deref().map(str::trim).filter(|db| !db.is_empty());
+    if let Some(db) = named.filter(|db| remote::is_remote(db)) {
+        return over_http(db);
+    }
     let target = match named {
         Some(db) if is_foreign_url(db) => {
-            let message = "--db names neither a file nor a PostgreSQL server".to_owned();
-            let hint = Some("give a path, sqlite:PATH or postgres://USER@HOST/DATABASE".to_owned());
+            let message = "--db names neither a file nor a server of a kind we know".to_owned();
+            let hint =
+                "give a path, sqlite:PATH, postgres://USER@HOST/DATABASE or http(s)://HOST:PORT";
+            let hint = Some(hint.to_owned());
             return Err(Failure::Usage { message, hint });
         }
         Some(db) => Target::parse(db),
         None => Target::File(default_store()?),
     };
-    let options = Options { make_folder: named.is_none(), ..Options::default() };
-    Ok(Ops::new(target, options))
+    let (make_folder, notice) = (named.is_none(), Some(warn as fn(&str)));
+    Ok(Ops::new(target, Options { make_folder, notice, ..Options::default() }))
+}
+
+/// The operations on a store behind a running `punch serve`.
+fn over_http(db: &str) -> Result<Ops, Failure> {
+    let usage = |message: String| Failure::usage(format!("--db: {message}"));
+    let address = Address::parse(db).map_err(usage)?;
+    let ca_file = env::var_os("SSL_CERT_FILE").filter(|file| !file.is_empty()).map(PathBuf::from);
+    let store = RemoteStore::new(&address, token(), ca_file.as_ref()).map_err(usage)?;
+    Ok(Ops::over(Box::new(store)))
+}
+
+/// The operations on a database that is reached directly; a server does not do for this.
+pub(crate) fn database(globals: &Globals) -> Result<Ops, Failure> {
+    let ops = ops(globals)?;
+    if ops.remote().is_some() {
+        return Err(Error::NeedsDatabase.into());
+    }
+    Ok(ops)
+}
+
+/// Only from the environment: a secret among the arguments is everybody's to read. One that is no
+/// text is no token either, and is not taken for none.
+fn token() -> Option<String> {
+    env::var_os("PUNCHLIST_TOKEN").map(|token| token.to_string_lossy().into_owned())
 }
 
 /// A URL of a kind we do not know must not be taken for a path: the file would be made under its
@@ -63,10 +93,7 @@ pub(crate) fn credentials(globals: &Globals, speaks_protocol: bool) -> (Facts, O
         mission: globals.mission.clone(),
         pillar: globals.pillar.clone(),
     };
-    // Only from the environment: a secret among the arguments is everybody's to read. One that is
-    // no text is no token either, and is not taken for none.
-    let token = env::var_os("PUNCHLIST_TOKEN").map(|token| token.to_string_lossy().into_owned());
-    (facts, token)
+    (facts, token())
 }
 
 /// A name as systems give it. Anything else could be made to look like another principal in the log,
@@ -115,6 +142,7 @@ pub(crate) fn envelope(
             issue: globals.issue,
             run: None,
             executor: None,
+            is_remote: false,
         },
         idempotency_key: globals.idempotency_key.clone(),
         agents: settings.config.agents,

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use punchlist_ops::CATALOGUE;
 use punchlist_ops::Error;
 use punchlist_ops::written::Misplaced;
 use serde_json::{Map, Value, json};
@@ -27,8 +28,6 @@ pub(crate) enum Failure {
     Usage { message: String, hint: Option<String> },
     /// Help or version was asked for; not a failure, but it ends the command.
     Help(String),
-    /// Nothing was asked for: the help says what there is.
-    NoCommand(String),
     /// Reading input or writing output failed.
     Io(String),
     /// The answer has been shown, and it was a no: nothing more to say but the exit code.
@@ -52,9 +51,7 @@ impl Failure {
             Self::Declined { message, .. } | Self::Usage { message, .. } | Self::Io(message) => {
                 message
             }
-            Self::Help(_) | Self::NoCommand(_) | Self::Told(_) | Self::Silent => {
-                "there is nothing to answer".to_owned()
-            }
+            Self::Help(_) | Self::Told(_) | Self::Silent => "there is nothing to answer".to_owned(),
         }
     }
 
@@ -64,10 +61,6 @@ impl Failure {
             Self::Help(text) => {
                 drop(output::print(&text));
                 return ExitCode::SUCCESS;
-            }
-            Self::NoCommand(help) => {
-                output::remark(&help);
-                return ExitCode::from(2);
             }
             Self::Silent => return ExitCode::SUCCESS,
             Self::Told(exit) => return ExitCode::from(exit),
@@ -86,10 +79,47 @@ impl Failure {
             drop(output::print_json_line(&error));
         } else {
             let say = |name: &str| error["error"][name].as_str().unwrap_or_default().to_owned();
-            output::fail(&say("code"), &say("message"), &say("hint"));
+            output::fail(&say("code"), &say("message"), &typed(&say("hint")));
         }
         ExitCode::from(exit)
     }
+}
+
+/// Fields that hints name, and what people type for them.
+const FIELDS: [(&str, &str); 6] = [
+    ("`takeOver`", "--take-over"),
+    ("`forceNew`", "--force-new"),
+    ("`confirm`", "--yes"),
+    ("`reason`", "--reason"),
+    ("another planFile", "another file"),
+    ("expect revision", "give --expect-revision"),
+];
+
+/// A hint in the words of the command line: commands instead of operations, flags instead of
+/// fields. Programs and models get the hint as it is.
+fn typed(hint: &str) -> String {
+    // About the JSON that `punch call` was given.
+    if hint.starts_with("did you mean") {
+        return hint.to_owned();
+    }
+    let mut said = String::new();
+    let is_part = |c: char| c.is_ascii_lowercase() || c == '_';
+    let mut rest = hint;
+    while let Some(at) = rest.find(is_part) {
+        let (before, from) = rest.split_at(at);
+        let end = from.find(|c| !is_part(c)).unwrap_or(from.len());
+        let (word, after) = from.split_at(end);
+        let named = CATALOGUE.iter().find(|operation| operation.name == word);
+        let command = named.map_or(&[][..], |operation| operation.surfaces.command);
+        said.push_str(before);
+        match word.contains('_') && !command.is_empty() {
+            true => said.push_str(&format!("`punch {}`", command.join(" "))),
+            false => said.push_str(word),
+        }
+        rest = after;
+    }
+    said.push_str(rest);
+    FIELDS.iter().fold(said, |said, (field, flag)| said.replace(field, flag))
 }
 
 /// The error with the place it is about before its words.
@@ -102,7 +132,7 @@ fn in_file(fault: &Misplaced, file: &str) -> Value {
         format!(":{}:{}", place.line, place.column)
     });
     let hint = match fault.error.code() {
-        "invalid_json" | "invalid_toml" => Some("mend it there; nothing was changed"),
+        "invalid_json" | "invalid_toml" => Some("fix it at that position; nothing was changed"),
         "invalid_utf8" => Some("give a text file in UTF-8"),
         "input_too_large" => Some("such a file is at most that long"),
         _ => None,
@@ -158,5 +188,19 @@ impl From<clap::Error> for Failure {
                 Self::Usage { message: message.trim().to_owned(), hint }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_name_commands_and_flags() {
+        assert_eq!(typed("token_list shows the tokens"), "`punch token list` shows the tokens");
+        let over = "end that session, or take the issue over with `takeOver`";
+        assert_eq!(typed(over), "end that session, or take the issue over with --take-over");
+        assert_eq!(typed("leave one in_progress"), "leave one in_progress");
+        assert_eq!(typed(""), "");
     }
 }

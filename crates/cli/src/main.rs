@@ -15,6 +15,7 @@ mod render;
 mod repository;
 mod settings;
 mod stop;
+mod vigil;
 
 use std::process::ExitCode;
 
@@ -32,12 +33,10 @@ fn main() -> ExitCode {
 }
 
 fn run(words: &[std::ffi::OsString]) -> Result<(), failure::Failure> {
-    if words.len() <= 1 {
-        return Err(failure::Failure::NoCommand(
-            args::tree(None, None).render_help().ansi().to_string(),
-        ));
-    }
     let (first, second) = (args::first_word(words), args::second_word(words));
+    if first.is_none() && args::asks_for_help(words) {
+        return Ok(output::print(&commands::help::overview())?);
+    }
     let tree = args::tree(first.as_deref(), second.as_deref());
     let matches = tree.try_get_matches_from(words)?;
     let globals = args::Globals::from_matches(&matches);

@@ -3,11 +3,12 @@
 //! Colours appear on a terminal only, and never with `--no-color` or NO_COLOR. Text that came
 //! from users or models is stripped of control characters before it reaches a terminal.
 
-use std::fmt::{Display, Write as _};
+use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
+use serde::Serialize;
 
 pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const DIM: Style = Style::new().dimmed();
@@ -28,8 +29,13 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
 }
 
 /// Prints one line of JSON, also for a person: one of many.
-pub(crate) fn print_json_line(line: &impl Display) -> io::Result<()> {
-    print(&format!("{}\n", escaped(&line.to_string())))
+pub(crate) fn print_json_line(line: &impl Serialize) -> io::Result<()> {
+    print(&format!("{}\n", escaped(&serde_json::to_string(line)?)))
+}
+
+/// Prints JSON: in one line for programs, indented at a terminal.
+pub(crate) fn print_json(answer: &impl Serialize) -> io::Result<()> {
+    print(&json_text(answer)?)
 }
 
 /// Prints bytes to standard output as they are: for programs, not for people.
@@ -125,7 +131,8 @@ pub(crate) fn warn(text: &str) {
 /// An error on standard error: what happened, and what to do next.
 pub(crate) fn fail(code: &str, message: &str, hint: &str) {
     let mut err = AutoStream::auto(io::stderr().lock());
-    let message = clean(message);
+    // A message quotes texts of others: their lines are marked, so that none passes for ours.
+    let message = clean(message).trim_end().replace('\n', "\n│ ");
     drop(writeln!(err, "{RED}error{RED:#} [{code}]: {message}"));
     if !hint.is_empty() {
         drop(writeln!(err, "{}", indent(&clean(hint))));
@@ -208,6 +215,12 @@ pub(crate) fn width() -> usize {
     columns(io::stdout().is_terminal(), terminal_size::terminal_size)
 }
 
+/// The same, without a limit where there is no terminal: lines go to a program whole.
+pub(crate) fn whole_width() -> usize {
+    let is_terminal = io::stdout().is_terminal() || std::env::var_os("COLUMNS").is_some();
+    if is_terminal { width() } else { usize::MAX }
+}
+
 fn columns(
     is_terminal: bool,
     size: impl FnOnce() -> Option<(terminal_size::Width, terminal_size::Height)>,
@@ -259,11 +272,14 @@ fn window(text: &str, here: &str, height: usize) -> String {
     shown.join("\n")
 }
 
-/// JSON in one line for programs, indented for somebody who looks.
-pub(crate) fn json_text(answer: &serde_json::Value) -> String {
-    let text =
-        if io::stdout().is_terminal() { format!("{answer:#}\n") } else { format!("{answer}\n") };
-    escaped(&text)
+/// JSON in one line for programs, indented at a terminal.
+pub(crate) fn json_text(answer: &impl Serialize) -> io::Result<String> {
+    let text = if io::stdout().is_terminal() {
+        serde_json::to_string_pretty(answer)?
+    } else {
+        serde_json::to_string(answer)?
+    };
+    Ok(escaped(&text) + "\n")
 }
 
 #[cfg(test)]

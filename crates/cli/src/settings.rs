@@ -16,6 +16,8 @@ const FILE: &str = "punchlist.toml";
 #[derive(Debug, Default)]
 pub(crate) struct Settings {
     pub(crate) config: Config,
+    /// The user's file alone.
+    user: Config,
     pub(crate) files: Vec<(Origin, PathBuf)>,
 }
 
@@ -35,9 +37,23 @@ pub(crate) fn read() -> Result<Settings, Failure> {
             .config
             .read(&text, origin, folder)
             .map_err(|fault| Failure::InFile { fault, file: path.display().to_string() })?;
+        if origin == Origin::User {
+            settings.user = settings.config.clone();
+        }
         settings.files.push((origin, path));
     }
     Ok(settings)
+}
+
+impl Settings {
+    /// The configuration of a process that works for every project of a store: the project's file
+    /// counts only for the project itself.
+    pub(crate) fn for_all_projects(self, project: &str) -> Config {
+        if self.files.iter().any(|(origin, _)| *origin == Origin::Project) {
+            return self.config.only_for(project, self.user);
+        }
+        self.config
+    }
 }
 
 /// The user's own file, where there is a place for one.

@@ -23,6 +23,11 @@ impl Stop {
     /// From here on signals do not end this process but are seen by this. Call it before any
     /// thread is started.
     pub(crate) fn on_signals() -> Self {
+        Self::on_signals_but_hangup(None)
+    }
+
+    /// The same, with something else to do when the terminal has gone.
+    pub(crate) fn on_signals_but_hangup(hangup: Option<Box<dyn Fn() + Send>>) -> Self {
         let stop = Self::default();
         #[cfg(unix)]
         {
@@ -33,6 +38,10 @@ impl Stop {
                 let seen = stop.clone();
                 std::thread::spawn(move || {
                     while let Ok(signal) = signals.wait() {
+                        if let (Signal::SIGHUP, Some(hangup)) = (signal, &hangup) {
+                            hangup();
+                            continue;
+                        }
                         if seen.asked() {
                             std::process::exit(130);
                         }

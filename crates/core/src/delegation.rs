@@ -103,7 +103,7 @@ pub struct Delegation {
     pub delegated_by: String,
     pub parent_agent: AgentPath,
     /// How far the work reaches: no further than whoever delegated it.
-    #[serde(default, skip_serializing_if = "Reach::is_everything")]
+    #[serde(default, skip_serializing_if = "Reach::is_default")]
     pub reach: Reach,
     /// The worker's place in the tree of agents.
     pub agent: AgentPath,

@@ -234,6 +234,18 @@ events! {
         until: Option<Time>,
         revision: i64,
     }
+    /// The operator changed what an issue says about itself: the values as they are now.
+    IssueRevised = "issue_revised" {
+        issue_id: IssueId,
+        number: i64,
+        title: String,
+        body: String,
+        labels: Vec<String>,
+        priority: Option<Priority>,
+        assignee: Option<String>,
+        revision: i64,
+        parts: Vec<Part>,
+    }
     /// A line was added to an issue's ledger.
     IssueUpdated = "issue_updated" { update: IssueUpdate }
     /// Two issues were linked.

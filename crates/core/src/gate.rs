@@ -20,7 +20,9 @@ use serde_json::Value;
 use crate::event::{GateAnswered, GateCollected, GateOpened, GateSuperseded, PermissionRevoked};
 use crate::issue::IssueStatus;
 use crate::named::named;
-use crate::{AgentPath, Event, GateId, Issue, IssueId, ProjectId, RunId, SessionId, Time, TodoId};
+use crate::{
+    AgentPath, Event, GateId, Issue, IssueId, ProjectId, Reach, RunId, SessionId, Time, TodoId,
+};
 
 named! {
     /// What kind of pause it is.
@@ -80,6 +82,9 @@ pub struct Gate {
     /// The options of a question, the schema of a form, the call that permission is asked for.
     pub details: Value,
     pub asked_by: String,
+    /// How far whoever asked reaches: without a session the question is only theirs.
+    #[serde(default, skip_serializing_if = "Reach::is_default")]
+    pub reach: Reach,
     pub agent: AgentPath,
     pub created_at: Time,
     /// The issue's revision it was asked at and, once answered, holds for.

@@ -19,6 +19,7 @@ pub mod link;
 pub mod progress;
 pub mod search;
 mod transition;
+mod update;
 
 pub use assign::AssignIssue;
 pub use create::{CreateIssue, Ground};
@@ -28,6 +29,7 @@ pub use ledger::{CommentIssue, IssueUpdate, UpdateKind};
 pub use likeness::Likeness;
 pub use link::{Link, LinkIssues, LinkKind, Linking, UnlinkIssues, is_open_child};
 pub use transition::{Closing, TransitionIssue};
+pub use update::{LABELS_MAX, UpdateIssue};
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -40,6 +42,7 @@ use crate::event::{
     ChecklistChanged, IssueAssigned, IssueCreated, IssueDeferred, IssueTransitioned,
 };
 use crate::named::named;
+use crate::todo::Priority;
 use crate::{Actor, Event, IssueId, ListKind, ProjectId, Refusal, Refused, Role, Time, TodoKind};
 
 use Cell::{Act, Here, No};
@@ -170,6 +173,14 @@ pub struct Issue {
     pub created_at: Time,
     pub updated_at: Time,
     pub defer_until: Option<Time>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
+    /// None: nobody has said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Priority>,
+    /// The person who is responsible; who works it is the assignment (Q-K5).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignee: Option<String>,
 }
 
 named! {
@@ -227,6 +238,16 @@ pub fn apply_issue(state: &mut Option<Issue>, event: &Event, at: Time) -> bool {
             (issue.defer_until, issue.revision, issue.updated_at) = (*until, *revision, at);
             true
         }
+        (Event::IssueRevised(revised), Some(issue)) if revised.issue_id == issue.id => {
+            issue.title.clone_from(&revised.title);
+            issue.body.clone_from(&revised.body);
+            issue.labels.clone_from(&revised.labels);
+            issue.assignee.clone_from(&revised.assignee);
+            issue.priority = revised.priority;
+            (issue.revision, issue.updated_at) = (revised.revision, at);
+            issue.changed(&revised.parts);
+            true
+        }
         (Event::ChecklistChanged(ChecklistChanged { issue_id, revision, parts }), Some(issue))
             if *issue_id == issue.id =>
         {
@@ -259,6 +280,9 @@ pub(crate) mod tests {
             created_at: now,
             updated_at: now,
             defer_until: None,
+            labels: Vec::new(),
+            priority: None,
+            assignee: None,
         }
     }
 

@@ -32,6 +32,7 @@ pub mod list;
 pub mod metric;
 pub mod mission;
 mod named;
+pub mod naming;
 pub mod plan;
 pub mod policy;
 pub mod reach;

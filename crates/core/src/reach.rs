@@ -23,6 +23,10 @@ pub struct Reach {
     /// A session, by its id: its list and chat, and the issue it is bound to at the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// The token it comes from, by its id. It narrows nothing; work that is done for this reach later
+    /// (runs, delegations) ends when the token does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
 }
 
 /// Where something lies: all that a reach can be narrowed to and that holds for it. What lies in
@@ -86,6 +90,12 @@ impl Reach {
     /// Is it narrowed by nothing at all?
     #[must_use]
     pub fn is_everything(&self) -> bool {
+        self.project.is_none() && !self.is_narrowed()
+    }
+
+    /// Is there nothing to store of it?
+    #[must_use]
+    pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 
@@ -97,6 +107,18 @@ impl Reach {
             || self.number.is_some()
             || self.plan_file.is_some()
             || self.session.is_some()
+    }
+
+    /// The same reach, whichever token it comes from.
+    #[must_use]
+    pub fn without_token(&self) -> Self {
+        Self { token: None, ..self.clone() }
+    }
+
+    /// Do both reach the same, whichever tokens they come from?
+    #[must_use]
+    pub fn is_same_as(&self, other: &Self) -> bool {
+        self.without_token() == other.without_token()
     }
 
     /// Is this project within reach? If not, what the token would need.

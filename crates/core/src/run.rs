@@ -134,7 +134,7 @@ pub struct Run {
     pub delegation_id: Option<DelegationId>,
     pub settings: Settings,
     /// How far it reaches: no further than whoever started it.
-    #[serde(default, skip_serializing_if = "Reach::is_everything")]
+    #[serde(default, skip_serializing_if = "Reach::is_default")]
     pub reach: Reach,
     /// Whose choice the settings are.
     #[serde(default, skip_serializing_if = "SettingsOf::is_run")]

@@ -62,7 +62,7 @@ pub struct Session {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused_by: Option<Role>,
     /// How far whoever started it reaches: without an issue it is only theirs.
-    #[serde(default, skip_serializing_if = "Reach::is_everything")]
+    #[serde(default, skip_serializing_if = "Reach::is_default")]
     pub reach: Reach,
     pub started_by: String,
     pub created_at: Time,
@@ -77,7 +77,7 @@ impl Session {
     pub fn is_only_of(&self, actor: &Actor) -> bool {
         self.bound_issue.is_none()
             && self.started_by == actor.principal
-            && self.reach == actor.reach
+            && self.reach.is_same_as(&actor.reach)
     }
 }
 

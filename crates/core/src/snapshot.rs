@@ -206,6 +206,7 @@ pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
         | Event::ChecklistChanged(_)
         | Event::IssueAssigned(_)
         | Event::IssueDeferred(_)
+        | Event::IssueRevised(_)
         | Event::IssueUpdated(_)
         | Event::IssueLinked(_)
         | Event::IssueUnlinked(_)

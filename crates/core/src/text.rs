@@ -162,6 +162,13 @@ pub fn normalised(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// An id is always a text that fits.
+impl From<crate::RunId> for Title {
+    fn from(id: crate::RunId) -> Self {
+        Self(id.to_string())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -68,7 +68,7 @@ impl Runtime<'_> {
     /// The envelope of the driver, in a project.
     fn system(&self, project: &str) -> Envelope {
         let mut envelope = system("driver", project, (self.clock)());
-        envelope.agents = Arc::clone(self.agents);
+        envelope.agents = self.agents.in_project(project);
         envelope.context.executor = self.executor.cloned();
         envelope
     }

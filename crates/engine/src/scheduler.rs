@@ -100,8 +100,10 @@ impl<'a> Scheduler<'a> {
         if failed.get(&key).is_some_and(|(until, _)| now < *until) {
             return Ok(None);
         }
-        let envelope =
-            Envelope { agents: Arc::clone(&self.agents), ..system("scheduler", &project, now) };
+        let envelope = Envelope {
+            agents: self.agents.in_project(&project),
+            ..system("scheduler", &project, now)
+        };
         let input = mission_cycle::Input { mission: mission.clone(), if_due: Some(true) };
         match self.ops.run::<MissionCycle>(&envelope, input) {
             Ok(answer) => {

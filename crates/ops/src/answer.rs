@@ -28,7 +28,9 @@ impl<T: Serialize + Debug + Send + 'static> Output for T {
 }
 
 impl Answer {
-    pub(crate) fn new<T: Serialize + Debug + Send + 'static>(output: T) -> Self {
+    /// The answer that an output is.
+    #[must_use]
+    pub fn new<T: Serialize + Debug + Send + 'static>(output: T) -> Self {
         Self(Box::new(output))
     }
 
@@ -52,7 +54,7 @@ impl Answer {
     }
 
     /// The output itself. An answer that is JSON (an old stored one) is parsed.
-    pub(crate) fn into_output<T: DeserializeOwned + 'static>(self) -> Result<T, Error> {
+    pub fn into_output<T: DeserializeOwned + 'static>(self) -> Result<T, Error> {
         let erased: Box<dyn Any> = self.0;
         let erased = match erased.downcast::<T>() {
             Ok(output) => return Ok(*output),

@@ -15,6 +15,7 @@ mod hosts;
 mod issues;
 mod metrics;
 mod missions;
+mod naming;
 mod permissions;
 mod plans;
 mod reach;
@@ -24,7 +25,8 @@ mod sessions;
 mod wakes;
 
 pub use drive::Scene;
-pub(crate) use missions::Counts;
+pub use missions::Counts;
+pub(crate) use reach::or_unknown;
 pub(crate) use runs::NewRun;
 pub(crate) use session_lists::scope_of as scope_of_session;
 pub(crate) use sessions::NewSession;
@@ -110,9 +112,17 @@ impl<'a, 't> Call<'a, 't> {
         let project = self.project()?.ok_or_else(unknown)?;
         let (list, id) = match TodoKey::parse(named) {
             Some(key) => self.tx.list_of(project, key)?.ok_or_else(unknown)?,
-            None => self.find_by_text(named)?.ok_or_else(unknown)?,
+            None => match self.find_by_text(named) {
+                Ok(Some(found)) => found,
+                missed => {
+                    let meant = self.todo_meant(named)?;
+                    let key = meant.as_deref().and_then(TodoKey::parse);
+                    let Some(key) = key else { return missed?.ok_or_else(unknown) };
+                    self.tx.list_of(project, key)?.ok_or_else(unknown)?
+                }
+            },
         };
-        self.reach_scope(&list.scope)?;
+        or_unknown(self.reach_scope(&list.scope), unknown)?;
         Ok((list, id))
     }
 

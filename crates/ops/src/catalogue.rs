@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::access::Access;
+use crate::answer::Answer;
 use crate::call::Call;
 use crate::request::{self, Request};
 use crate::{Envelope, Error, operations, schema};
@@ -35,6 +36,8 @@ pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::issue_unlink::IssueUnlink>(),
     Operation::of::<operations::issue_close_as_duplicate::IssueCloseAsDuplicate>(),
     Operation::of::<operations::issue_defer::IssueDefer>(),
+    Operation::of::<operations::issue_update::IssueUpdate>(),
+    Operation::of::<operations::ready::ReadyOp>(),
     Operation::of::<operations::issue_checklist_edit::IssueChecklistEdit>(),
     Operation::of::<operations::issue_checklist_import::IssueChecklistImport>(),
     Operation::of::<operations::criterion_ratify::CriterionRatify>(),
@@ -87,10 +90,12 @@ pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::mission_resume::MissionResume>(),
     Operation::of::<operations::mission_cycle::MissionCycle>(),
     Operation::of::<operations::project_export::ProjectExport>(),
+    Operation::of::<operations::project_list::ProjectList>(),
     Operation::of::<operations::plan::PlanTool>(),
     Operation::of::<operations::plan_import::PlanImport>(),
     Operation::of::<operations::plan_from_todo::PlanFromTodo>(),
     Operation::of::<operations::plan_tick::PlanTick>(),
+    Operation::of::<operations::plan_list::PlanList>(),
     Operation::of::<operations::plan_tree::PlanTree>(),
     Operation::of::<operations::plan_current::PlanCurrent>(),
     Operation::of::<operations::plan_render::PlanRender>(),
@@ -232,10 +237,14 @@ pub struct Operation {
     pub private: bool,
     pub(crate) bootstraps: bool,
     pub input_schema: fn() -> Value,
+    /// The same with everything that is accepted: null, and formats. For documents that
+    /// generated clients are held to.
+    pub request_schema: fn() -> Value,
     pub output_schema: fn() -> Value,
     pub(crate) input_type: schema::Generate,
     pub(crate) output_type: schema::Generate,
     pub(crate) parse: Parse,
+    pub(crate) read_answer: fn(&str) -> Result<Answer, Error>,
 }
 
 impl Operation {
@@ -250,10 +259,12 @@ impl Operation {
             private: D::PRIVATE,
             bootstraps: D::BOOTSTRAPS,
             input_schema: schema::of_input::<D::Input>,
+            request_schema: schema::of_request::<D::Input>,
             output_schema: schema::of_output::<D::Output>,
             input_type: <D::Input as JsonSchema>::json_schema,
             output_type: <D::Output as JsonSchema>::json_schema,
             parse: request::parse::<D>,
+            read_answer: Answer::kept::<D::Output>,
         }
     }
 

@@ -79,6 +79,8 @@ pub struct Config {
     pub project: Option<String>,
     /// The file that each named table came from, e.g. `agents.coder`.
     pub origins: BTreeMap<String, Origin>,
+    /// The project whose file is part of this, and the user's own configuration for all others.
+    elsewhere: Option<Arc<(String, Self)>>,
 }
 
 /// A tool that an agent lists but nothing provides.
@@ -97,6 +99,24 @@ impl Config {
         let written = Written::parse(text, Form::Toml)?;
         read::onto(self, &written.input, origin, folder)
             .map_err(|fault| written.blame(fault.into()))
+    }
+
+    /// Limits what a project's file says to that project. A process that works for several projects
+    /// uses `user`, the user's own configuration, for all others.
+    #[must_use]
+    pub fn only_for(mut self, project: &str, user: Self) -> Self {
+        Arc::make_mut(&mut self.agents).set_elsewhere(project, Arc::clone(&user.agents));
+        self.elsewhere = Some(Arc::new((project.to_owned(), user)));
+        self
+    }
+
+    /// The configuration that counts in a project.
+    #[must_use]
+    pub fn in_project(&self, project: &str) -> &Self {
+        match self.elsewhere.as_deref() {
+            Some((home, user)) if home != project => user,
+            _ => self,
+        }
     }
 
     /// Tools that agents list but nothing provides. This is a warning and not an error, because a

@@ -10,6 +10,7 @@ use crate::answer::Answer;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Operation};
 use crate::explain::Fault;
+use crate::remote::{self, Remote};
 use crate::request::{Parsed, Ready, Request, prepare};
 use crate::token::needs_token;
 use crate::{Envelope, Error, Proof, clock};
@@ -30,12 +31,26 @@ pub struct Ops {
     target: Target,
     options: Options,
     store: OnceLock<Store>,
+    /// A server in place of a database; then there is no store here, and no target.
+    remote: Option<Box<dyn Remote>>,
 }
 
 impl Ops {
     #[must_use]
     pub const fn new(target: Target, options: Options) -> Self {
-        Self { target, options, store: OnceLock::new() }
+        Self { target, options, store: OnceLock::new(), remote: None }
+    }
+
+    /// The operations over a store behind a running server.
+    #[must_use]
+    pub fn over(remote: Box<dyn Remote>) -> Self {
+        Self { remote: Some(remote), ..Self::new(Target::Memory, Options::default()) }
+    }
+
+    /// The server that is asked in place of a database, if there is one.
+    #[must_use]
+    pub fn remote(&self) -> Option<&dyn Remote> {
+        self.remote.as_deref()
     }
 
     #[must_use]
@@ -46,7 +61,7 @@ impl Ops {
     /// Is the store a file of this machine, and not a server?
     #[must_use]
     pub const fn is_local(&self) -> bool {
-        matches!(self.target, Target::File(_) | Target::Memory)
+        self.remote.is_none() && matches!(self.target, Target::File(_) | Target::Memory)
     }
 
     pub(crate) const fn options(&self) -> Options {
@@ -58,6 +73,9 @@ impl Ops {
         if let Some(store) = self.store.get() {
             return Ok(store);
         }
+        if self.remote.is_some() {
+            return Err(Error::NeedsDatabase);
+        }
         let opened = Store::open(&self.target, self.options)?;
         Ok(self.store.get_or_init(|| opened))
     }
@@ -65,6 +83,10 @@ impl Ops {
     /// Runs an operation with its own types: for our own code.
     pub fn run<D: Define>(&self, envelope: &Envelope, input: D::Input) -> Result<D::Output, Error> {
         let operation = const { &Operation::of::<D>() };
+        if let Some(remote) = self.remote_for(operation) {
+            let input = Parsed::<D>(input).to_json()?;
+            return remote::ask(remote, operation, envelope, input)?.into_output();
+        }
         let ready = self.admit(operation, envelope, Given::Parsed(Box::new(Parsed::<D>(input))))?;
         self.transact(operation, ready)?.into_output()
     }
@@ -76,6 +98,9 @@ impl Ops {
         envelope: &Envelope,
         input: Value,
     ) -> Result<Answer, Error> {
+        if let Some(remote) = self.remote_for(operation) {
+            return remote::ask(remote, operation, envelope, input);
+        }
         let ready = self.admit(operation, envelope, Given::Json(input))?;
         self.transact(operation, ready)
     }
@@ -88,6 +113,11 @@ impl Ops {
         input: Value,
     ) -> Result<Value, Error> {
         self.answer(operation, envelope, input)?.to_json()
+    }
+
+    /// The server to ask. What does not look at the store is answered here.
+    fn remote_for(&self, operation: &Operation) -> Option<&dyn Remote> {
+        self.remote().filter(|_| operation.effect != Effect::Pure)
     }
 
     fn transact(&self, operation: &Operation, ready: Ready) -> Result<Answer, Error> {

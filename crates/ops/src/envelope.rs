@@ -63,6 +63,8 @@ pub enum Proof {
     PartTerminal,
     /// A process of this machine without a token.
     Nothing,
+    /// A request over HTTP without a token.
+    Http,
     /// A token.
     Token(TokenId),
     /// The agent of a run. The actor who started the run vouches for it.
@@ -83,7 +85,7 @@ impl Proof {
         match self {
             Self::Token(id) => Some(Credential::Token(id)),
             Self::Run(id) => Some(Credential::Run(id)),
-            Self::Terminal | Self::PartTerminal | Self::Nothing | Self::Engine => None,
+            Self::Terminal | Self::PartTerminal | Self::Nothing | Self::Http | Self::Engine => None,
         }
     }
 }
@@ -94,6 +96,7 @@ impl fmt::Display for Proof {
         match self {
             Self::Terminal | Self::PartTerminal => f.write_str("terminal"),
             Self::Nothing => f.write_str("none"),
+            Self::Http => f.write_str("http"),
             Self::Token(id) => write!(f, "token:{id}"),
             Self::Run(id) => write!(f, "run:{id}"),
             Self::Engine => f.write_str("engine"),
@@ -128,4 +131,6 @@ pub struct Context {
     /// The issue that the caller names. It overrides the session's issue; if it is not allowed, the
     /// request is refused.
     pub issue: Option<i64>,
+    /// The caller's files are on another machine: none of its paths is opened here.
+    pub is_remote: bool,
 }

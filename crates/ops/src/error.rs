@@ -14,6 +14,8 @@ use punchlist_store::care::portable::BadImport;
 use serde_json::{Map, Value, json};
 
 use crate::explain::Fault;
+use crate::remote::Told;
+use crate::web_fault::WebFault;
 
 /// Why an operation failed. Nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,6 +90,12 @@ pub enum Error {
         after: i64,
         last_seq: Option<i64>,
     },
+    /// A request over HTTP that no operation saw.
+    Web(Box<WebFault>),
+    /// What a remote store answered, where it is not one of the above.
+    Remote(Box<Told>),
+    /// The store is behind a server, and this needs the database itself.
+    NeedsDatabase,
     /// The store failed.
     Store(Box<store::Error>),
     /// A bug in punchlist; nothing was stored.
@@ -132,10 +140,10 @@ pub const TABLE: &[Meaning] = &[
     meaning("active_full", 1, 409, false),
     meaning("backlog_full", 1, 409, false),
     meaning("list_full", 1, 409, false),
-    meaning("outcome_required", 2, 422, false),
-    meaning("reason_required", 2, 422, false),
+    meaning("outcome_required", 2, 400, false),
+    meaning("reason_required", 2, 400, false),
     meaning("duplicate_text", 1, 409, false),
-    meaning("duplicate_id", 2, 422, false),
+    meaning("duplicate_id", 2, 400, false),
     meaning("held", 1, 409, false),
     meaning("no_claim", 1, 409, false),
     meaning("already_claimed", 1, 409, false),
@@ -199,51 +207,63 @@ pub const TABLE: &[Meaning] = &[
     meaning("plan_exists", 1, 409, false),
     meaning("no_todo_line", 1, 404, false),
     meaning("unknown_agent", 1, 404, false),
-    meaning("evidence_required", 1, 422, false),
+    meaning("evidence_required", 1, 409, false),
     meaning("unknown_mission", 1, 404, false),
     meaning("unknown_pillar", 1, 404, false),
     meaning("unknown_metric", 1, 404, false),
     meaning("unknown_template", 1, 404, false),
     meaning("other_mission", 1, 409, false),
     meaning("mission_archived", 1, 409, false),
-    meaning("bad_figure", 1, 422, false),
+    meaning("bad_figure", 1, 409, false),
     meaning("no_collector", 1, 409, false),
     meaning("agent_at_work", 1, 409, true),
     meaning("unknown_conversation", 1, 404, false),
     meaning("idempotency_conflict", 1, 409, false),
-    meaning("not_for_postgres", 1, 501, false),
+    meaning("not_for_postgres", 1, 409, false),
     meaning("file_exists", 1, 409, false),
     meaning("would_lose_events", 1, 409, false),
     meaning("store_not_empty", 1, 409, false),
     meaning("not_an_export", 2, 400, false),
     meaning("bad_export", 2, 400, false),
-    meaning("export_newer", 3, 422, false),
-    meaning("timeout", 1, 408, true),
-    meaning("reset_required", 1, 410, false),
+    meaning("export_newer", 3, 503, false),
+    meaning("timeout", 1, 409, true),
+    meaning("reset_required", 1, 409, false),
     meaning("unknown_operation", 2, 404, false),
-    meaning("missing_context", 2, 422, false),
+    meaning("missing_context", 2, 400, false),
     meaning("invalid_json", 2, 400, false),
     meaning("invalid_toml", 2, 400, false),
     meaning("invalid_utf8", 2, 400, false),
     meaning("input_too_large", 2, 413, false),
-    meaning("invalid_input", 2, 422, false),
-    meaning("unknown_field", 2, 422, false),
-    meaning("missing_field", 2, 422, false),
-    meaning("wrong_type", 2, 422, false),
-    meaning("bad_value", 2, 422, false),
-    meaning("too_long", 2, 422, false),
+    meaning("invalid_input", 2, 400, false),
+    meaning("unknown_field", 2, 400, false),
+    meaning("missing_field", 2, 400, false),
+    meaning("wrong_type", 2, 400, false),
+    meaning("bad_value", 2, 400, false),
+    meaning("too_long", 2, 400, false),
     meaning("usage", 2, 400, false),
+    meaning("needs_database", 2, 400, false),
+    meaning("unknown_path", 2, 404, false),
+    meaning("method_not_allowed", 2, 405, false),
+    meaning("request_too_slow", 2, 408, false),
+    meaning("not_json", 2, 415, false),
+    meaning("headers_too_large", 2, 431, false),
+    meaning("foreign_host", 4, 403, false),
+    meaning("cross_site", 4, 403, false),
+    meaning("forwarded", 4, 403, false),
+    meaning("rate_limited", 1, 429, true),
+    meaning("too_many_streams", 1, 429, true),
+    meaning("server_stopping", 3, 503, true),
     meaning("stopped", 1, 503, true),
-    meaning("io", 3, 500, false),
+    meaning("io", 3, 503, false),
     meaning("store_busy", 3, 503, true),
     meaning("store_conflict", 3, 503, true),
-    meaning("store_corrupt", 3, 500, false),
-    meaning("store_not_ours", 3, 500, false),
-    meaning("store_newer", 3, 500, false),
-    meaning("store_read_only", 3, 500, false),
-    meaning("store_full", 3, 507, false),
+    meaning("store_corrupt", 3, 503, false),
+    meaning("store_not_ours", 3, 503, false),
+    meaning("store_newer", 3, 503, false),
+    meaning("store_read_only", 3, 503, false),
+    meaning("store_full", 3, 503, false),
     meaning("store_unreachable", 3, 503, true),
-    meaning("store_failed", 3, 500, false),
+    meaning("store_failed", 3, 503, false),
     meaning("internal", 3, 500, false),
 ];
 
@@ -276,6 +296,9 @@ impl Error {
             Self::WouldLose { .. } => "would_lose_events",
             Self::Timeout { .. } => "timeout",
             Self::ResetRequired { .. } => "reset_required",
+            Self::Web(fault) => fault.code(),
+            Self::Remote(told) => told.code,
+            Self::NeedsDatabase => "needs_database",
             Self::Internal { .. } => "internal",
             Self::Store(error) => match error.kind {
                 ErrorKind::Busy => "store_busy",
@@ -354,6 +377,9 @@ impl Error {
                 "read the state again, then the log from the start".into()
             }
             Self::FileExists { instead, .. } => (*instead).into(),
+            Self::Web(fault) => return fault.hint(),
+            Self::Remote(told) => return told.hint.clone(),
+            Self::NeedsDatabase => "run it where the database is, with --db naming it".into(),
             Self::Import(bad) => match **bad {
                 BadImport::NotOurs => {
                     "give it what `punch export store` wrote; restore a backup with \
@@ -386,7 +412,9 @@ impl Error {
         })
     }
 
-    fn facts(&self) -> Map<String, Value> {
+    /// What is true now, as far as it explains the error.
+    #[must_use]
+    pub fn facts(&self) -> Map<String, Value> {
         let facts = match self {
             Self::Refused(refusal) => match serde_json::to_value(refusal) {
                 // The refusal is tagged with its code; its fields are the facts.
@@ -430,7 +458,10 @@ impl Error {
             Self::WouldLose { loss: Loss::Events { count, since } } => {
                 Some(json!({ "events": count, "since": since }))
             }
+            Self::Web(fault) => Some(fault.facts()),
+            Self::Remote(told) => Some(Value::Object(told.facts.clone())),
             Self::WouldLose { .. }
+            | Self::NeedsDatabase
             | Self::NotForPostgres { .. }
             | Self::Store(_)
             | Self::Internal { .. } => None,
@@ -520,6 +551,11 @@ impl fmt::Display for Error {
                 }
                 Loss::Nothing => f.write_str("nothing would be lost"),
             },
+            Self::Web(fault) => fault.fmt(f),
+            Self::Remote(told) => f.write_str(&told.message),
+            Self::NeedsDatabase => {
+                f.write_str("this needs the database itself, and --db names a server")
+            }
             Self::Store(error) => error.fmt(f),
             Self::Internal { detail } => write!(f, "internal error: {detail}"),
         }
@@ -546,6 +582,12 @@ impl From<BadImport> for Error {
 impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(Box::new(refusal))
+    }
+}
+
+impl From<WebFault> for Error {
+    fn from(fault: WebFault) -> Self {
+        Self::Web(Box::new(fault))
     }
 }
 

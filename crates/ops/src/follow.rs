@@ -8,26 +8,61 @@ use std::time::{Duration, Instant};
 
 use punchlist_core::{Event, Span, Time};
 use punchlist_store::watch::Watch;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::catalogue::{Operation, find};
+use crate::catalogue::{Define, find};
 use crate::explain::{Fault, nearest};
+use crate::operations::event_list::{self, EventList, EventRow, Visibility};
+use crate::remote::Hints;
 use crate::{Envelope, Error, Ops};
+
+/// How long a follower waits before it asks again whether its token is still valid.
+const ROUND: Duration = Duration::from_secs(1);
 
 /// How many events one read requests.
 const PAGE: i64 = 1_000;
+
+/// What was waited for, and where the log goes on.
+#[derive(Debug, Serialize)]
+pub struct Waited {
+    pub events: Vec<EventRow>,
+    pub cursor: i64,
+}
 
 /// A position in the log of a project, and a watch for later events.
 #[derive(Debug)]
 pub struct Follow<'o> {
     ops: &'o Ops,
-    operation: &'static Operation,
     envelope: Envelope,
-    visibility: Value,
-    watch: Watch<'o>,
+    visibility: Option<Visibility>,
+    watch: Eye<'o>,
     cursor: i64,
     /// There may be events that were not read yet.
     look: bool,
+}
+
+/// What says that something may have been written.
+#[derive(Debug)]
+enum Eye<'o> {
+    Store(Watch<'o>),
+    Remote(Box<dyn Hints>),
+}
+
+impl Eye<'_> {
+    fn wait(&mut self, timeout: Duration) -> Result<bool, Error> {
+        match self {
+            Self::Store(watch) => Ok(watch.wait(timeout)?),
+            Self::Remote(hints) => hints.wait(timeout),
+        }
+    }
+
+    fn is_astray(&self) -> bool {
+        match self {
+            Self::Store(watch) => watch.is_astray(),
+            Self::Remote(_) => false,
+        }
+    }
 }
 
 impl<'o> Follow<'o> {
@@ -37,18 +72,20 @@ impl<'o> Follow<'o> {
         ops: &'o Ops,
         envelope: &Envelope,
         input: Value,
-    ) -> Result<(Self, Value), Error> {
-        let operation = find("event_list")?;
-        let visibility = input["visibility"].clone();
+    ) -> Result<(Self, Vec<EventRow>), Error> {
         let after = input["after"].as_i64();
+        let visibility = Option::<Visibility>::deserialize(&input["visibility"]).ok().flatten();
         // Start the watch first, so that no event between the two is missed.
-        let watch = ops.store()?.watch()?;
-        let answer = ops.call(operation, envelope, input)?;
-        let last = answer["events"].as_array().and_then(|events| events.last());
-        let cursor = last.and_then(|event| event["seq"].as_i64()).or(after).unwrap_or(0);
+        let watch = match ops.remote() {
+            Some(remote) => Eye::Remote(remote.watch(envelope)?),
+            None => Eye::Store(ops.store()?.watch()?),
+        };
+        let events = ops.answer(find(EventList::NAME)?, envelope, input)?;
+        let events = events.into_output::<event_list::Output>()?.events;
+        let cursor = events.last().map(|event| event.seq).or(after).unwrap_or(0);
         let envelope = envelope.clone();
-        let follow = Self { ops, operation, envelope, visibility, watch, cursor, look: true };
-        Ok((follow, answer))
+        let follow = Self { ops, envelope, visibility, watch, cursor, look: true };
+        Ok((follow, events))
     }
 
     /// Starts after this event, or after the newest event if none is given.
@@ -58,38 +95,42 @@ impl<'o> Follow<'o> {
         Ok(follow)
     }
 
-    /// The next events, in order; empty on timeout.
-    pub fn next(&mut self, timeout: Duration) -> Result<Vec<Value>, Error> {
+    /// The next events, in order; none when the time is over.
+    pub fn next(&mut self, timeout: Duration) -> Result<Vec<EventRow>, Error> {
         let deadline = Instant::now() + timeout;
         loop {
             if self.look {
-                let mut input = json!({ "after": self.cursor, "limit": PAGE });
-                if !self.visibility.is_null() {
-                    input["visibility"] = self.visibility.clone();
-                }
-                let mut answer = self.ops.call(self.operation, &self.envelope, input)?;
+                let input = event_list::Input {
+                    after: Some(self.cursor),
+                    limit: Some(PAGE),
+                    visibility: self.visibility,
+                };
+                let page = self.ops.run::<EventList>(&self.envelope, input)?;
+                // After the read: what was written after a revocation is not shown.
+                self.ops.still_admits(self.envelope.proof)?;
                 // There is more than one page: read the rest without waiting.
-                self.look = answer["nextCursor"].is_i64();
-                if let Value::Array(events) = answer["events"].take()
-                    && let Some(last) = events.last().and_then(|event| event["seq"].as_i64())
-                {
-                    self.cursor = last;
-                    return Ok(events);
+                self.look = page.next_cursor.is_some();
+                if let Some(last) = page.events.last() {
+                    self.cursor = last.seq;
+                    return Ok(page.events);
                 }
             }
             let left = deadline.saturating_duration_since(Instant::now());
-            self.look = self.watch.wait(left)?;
+            self.look = self.watch.wait(left.min(ROUND))?;
             if self.watch.is_astray() {
                 return Err(Error::ResetRequired { after: self.cursor, last_seq: None });
             }
-            if !self.look && Instant::now() >= deadline {
-                return Ok(Vec::new());
+            if !self.look {
+                self.ops.still_admits(self.envelope.proof)?;
+                if Instant::now() >= deadline {
+                    return Ok(Vec::new());
+                }
             }
         }
     }
 
-    /// Waits for the next events of these types (any type if empty), or fails with `timeout`.
-    pub fn wait(&mut self, types: &[String], timeout: Span) -> Result<Value, Error> {
+    /// The next events of these types (of any, if none is named), or `timeout`.
+    pub fn wait(&mut self, types: &[String], timeout: Span) -> Result<Waited, Error> {
         let deadline = Instant::now() + Duration::from_secs(timeout.as_seconds());
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -98,10 +139,10 @@ impl<'o> Follow<'o> {
                 return Err(Error::Timeout { after: timeout, cursor: self.cursor });
             }
             if !types.is_empty() {
-                events.retain(|event| types.iter().any(|name| event["type"] == name.as_str()));
+                events.retain(|event| types.contains(&event.r#type));
             }
             if !events.is_empty() {
-                return Ok(json!({ "events": events, "cursor": self.cursor }));
+                return Ok(Waited { events, cursor: self.cursor });
             }
         }
     }

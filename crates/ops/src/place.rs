@@ -9,6 +9,9 @@ impl Ops {
     /// The name of the project at `place`. `names` are candidates for a new project, best first. A
     /// known repository keeps its name wherever it is; a name that another project has is not used.
     pub fn project_at(&self, place: &Place, names: &[String]) -> Result<String, Error> {
+        if let Some(remote) = self.remote() {
+            return remote.project_at(place, names);
+        }
         let first = names.first().cloned().unwrap_or_else(|| "default".to_owned());
         // Reading must not create a store.
         if matches!(self.target(), Target::File(file) if !file.exists()) {

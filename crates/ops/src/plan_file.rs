@@ -12,9 +12,10 @@ use punchlist_core::text::Title;
 use punchlist_store::outside;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::explain::Fault;
-use crate::{Envelope, Error};
+use crate::{Envelope, Error, Operation};
 
 /// The text of a plan, if the request contains it; otherwise its file is read.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -44,6 +45,10 @@ impl Markdown {
         let stem = file.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
         match &self.given {
             Some(given) => parse(given, &stem).map_err(bad),
+            // A file of the caller's machine is sent along.
+            None if envelope.context.is_remote => {
+                Err(Fault::MissingField { path: "markdown".to_owned() }.into())
+            }
             None => {
                 let bytes = bytes(&root(envelope), file)?;
                 text(&bytes).and_then(|text| parse(text, &stem)).map_err(bad)
@@ -55,6 +60,9 @@ impl Markdown {
 /// The plan's name: its path relative to the project's folder, normalised. `None` if it leads
 /// outside the project.
 pub(crate) fn below_root(envelope: &Envelope, file: &Path) -> Option<String> {
+    if envelope.context.is_remote {
+        return without_detours(file);
+    }
     let folder = Path::new(envelope.context.directory.as_deref().unwrap_or_default());
     let root = root(envelope);
     let inside = folder.strip_prefix(&root).unwrap_or(Path::new(""));
@@ -69,6 +77,11 @@ pub(crate) fn below_root(envelope: &Envelope, file: &Path) -> Option<String> {
     } else {
         file.to_owned()
     };
+    without_detours(&below)
+}
+
+/// A relative path in its shortest words. None: it begins or leads elsewhere.
+fn without_detours(below: &Path) -> Option<String> {
     let mut parts: Vec<&std::ffi::OsStr> = Vec::new();
     for part in below.components() {
         match part {
@@ -80,6 +93,28 @@ pub(crate) fn below_root(envelope: &Envelope, file: &Path) -> Option<String> {
     }
     let stored = parts.iter().collect::<PathBuf>();
     (!parts.is_empty()).then(|| stored.to_string_lossy().into_owned())
+}
+
+/// Makes an input fit for a server on another machine: the plan's file by its name in the project,
+/// and with its text where an import would read it.
+pub(crate) fn bring_along(
+    operation: &Operation,
+    envelope: &Envelope,
+    input: &mut Value,
+) -> Result<(), Error> {
+    let Some(named) = input.get("planFile").and_then(Value::as_str).map(str::to_owned) else {
+        return Ok(());
+    };
+    let Some(stored) = below_root(envelope, Path::new(named.trim())) else { return Ok(()) };
+    let imports = operation.name == "plan_import"
+        || (operation.name == "plan" && input.get("action").is_some_and(|a| a == "import"));
+    if imports && input.get("markdown").is_none_or(Value::is_null) {
+        let bad = |fault: PlanFault| Error::from(Refusal::BadPlan { fault: fault.to_string() });
+        let bytes = bytes(&root(envelope), Path::new(&stored))?;
+        input["markdown"] = text(&bytes).map_err(bad)?.into();
+    }
+    input["planFile"] = stored.into();
+    Ok(())
 }
 
 /// Is a relative path relative to the caller's folder? Yes if it says so (`./`), or if such a file

@@ -96,7 +96,7 @@ impl Ops {
         })
     }
 
-    fn may_export(&self, asking: &Asking<'_>) -> Result<(), Error> {
+    pub(crate) fn may_export(&self, asking: &Asking<'_>) -> Result<(), Error> {
         if let Target::File(store) = self.target()
             && !care::is_there(store)
         {

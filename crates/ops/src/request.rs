@@ -116,9 +116,9 @@ fn write(
     request: &dyn Request,
     key: Option<&(String, String)>,
 ) -> Result<Result<Answer, Error>, Error> {
-    let (principal, now) = (call.envelope().actor.principal.clone(), call.envelope().now);
+    let (owner, now) = (owner(call.envelope()), call.envelope().now);
     if let Some((key, digest)) = key
-        && let Some(kept) = call.tx().answer(&principal, key, now)?
+        && let Some(kept) = kept(call, &owner, key, digest)?
     {
         if kept.request != *digest {
             return Err(Error::IdempotencyConflict { key: key.clone() });
@@ -132,9 +132,32 @@ fn write(
     };
     if let Some((key, digest)) = key {
         let kept = Kept { request: digest.clone(), answer: answer.to_json()?.to_string() };
-        call.tx().keep_answer(&principal, key, &kept, now)?;
+        call.tx().keep_answer(&owner, key, &kept, now)?;
     }
     Ok(Ok(answer))
+}
+
+/// Who a key belongs to. Tokens of one principal that reach different things do not see each
+/// other's keys.
+fn owner(envelope: &Envelope) -> String {
+    let actor = &envelope.actor;
+    serde_json::json!([actor.principal, envelope.project, actor.reach.without_token()]).to_string()
+}
+
+/// The answer that was stored for this key. Older versions stored it for the principal alone: such
+/// an answer counts if it is to this very request.
+fn kept(
+    call: &mut Call<'_, '_>,
+    owner: &str,
+    key: &str,
+    digest: &str,
+) -> Result<Option<Kept>, Error> {
+    let Envelope { actor, now, .. } = call.envelope();
+    if let Some(kept) = call.tx().answer(owner, key, *now)? {
+        return Ok(Some(kept));
+    }
+    let older = call.tx().answer(&actor.principal, key, *now)?;
+    Ok(older.filter(|older| older.request == digest))
 }
 
 /// What makes two requests the same: operation, context and input, whatever the order of fields.
@@ -146,7 +169,7 @@ fn digest(operation: &str, envelope: &Envelope, input: &Value) -> String {
         &envelope.project,
         // An answer that was kept for a wider token, or another role, is not for this one.
         envelope.actor.role.name(),
-        &serde_json::to_string(&envelope.actor.reach).unwrap_or_default(),
+        &serde_json::to_string(&envelope.actor.reach.without_token()).unwrap_or_default(),
         context.session.as_deref().unwrap_or_default(),
         context.conversation.as_deref().unwrap_or_default(),
         context.turn.as_deref().unwrap_or_default(),

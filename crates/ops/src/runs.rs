@@ -16,7 +16,7 @@ use crate::call::Call;
 use crate::catalogue::{Define, Operation};
 use crate::dispatch::{Given, new_ids};
 use crate::operations::run_step::{self, RunStep, Step};
-use crate::token::needs_token;
+use crate::token::{holds, needs_token};
 use crate::{Envelope, Error, Ops};
 
 /// A run, and all that its next step depends on.
@@ -90,7 +90,8 @@ impl Ops {
         let job = move |tx: &mut Tx<'_>| {
             // Lock the run's row before any row of the call.
             let mut fence = Call::new(tx, &system, RunStep::NAME, ids.clone());
-            fence.run_held(&run.to_string(), epoch).map_err(Undone::Step)?;
+            let fenced = fence.run_held(&run.to_string(), epoch).map_err(Undone::Step)?;
+            holds(tx, &fenced.reach).map_err(Undone::Step)?;
             let answer = match ready(tx).map_err(Undone::Call)? {
                 Ok(answer) => answer.to_json().map_err(Undone::Call)?,
                 Err(refused) => return Ok(Err(refused)),

@@ -22,6 +22,14 @@ pub fn of_input<T: JsonSchema>() -> Value {
     schema
 }
 
+/// The schema of all that is accepted, null where null is taken.
+#[must_use]
+pub fn of_request<T: JsonSchema>() -> Value {
+    let mut schema = generate::<T>(settings());
+    plain(&mut schema, false);
+    schema
+}
+
 /// The schema of an output.
 #[must_use]
 pub fn of_output<T: JsonSchema>() -> Value {

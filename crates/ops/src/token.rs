@@ -3,8 +3,9 @@
 //! Also records whether the store has an operator yet (ADR 0008).
 
 use punchlist_core::authority::Action;
-use punchlist_core::{Actor, Time};
+use punchlist_core::{Actor, Reach, Time, TokenId};
 use punchlist_store::migrate::IDENTITY_TO_COME;
+use punchlist_store::rows::tokens::Token;
 use punchlist_store::{Target, Tx};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -50,7 +51,11 @@ impl Ops {
     /// at once.
     pub fn identify(&self, facts: Facts, token: Option<&str>) -> Result<(Actor, Proof), Error> {
         let Some(secret) = token.map(str::trim) else {
-            return prove(facts);
+            return match self.remote() {
+                // A terminal here proves nothing there.
+                Some(remote) => remote.identify(&facts, None),
+                None => prove(facts),
+            };
         };
         // An empty token is an error: its owner meant to give one.
         if secret.is_empty() {
@@ -59,18 +64,17 @@ impl Ops {
         if !is_well_formed(secret) {
             return Err(Error::BadToken { fault: TokenFault::Malformed });
         }
+        if let Some(remote) = self.remote() {
+            return remote.identify(&facts, Some(secret));
+        }
         let digest = digest(secret);
         let (found, clock) = self
             .store()?
             .read(move |tx| Ok::<_, Error>((tx.token_by_digest(&digest)?, tx.clock()?)))?;
-        let token = found.ok_or(Error::BadToken { fault: TokenFault::Unknown })?;
-        if let Some(at) = token.revoked_at {
-            return Err(Error::BadToken { fault: TokenFault::Revoked { at } });
-        }
-        if let Some(at) = token.expires_at.filter(|at| *at <= clock) {
-            return Err(Error::BadToken { fault: TokenFault::Expired { at } });
-        }
-        Ok((prove_by(&token, facts)?, Proof::Token(token.id)))
+        let token = valid(found, clock)?;
+        let mut actor = prove_by(&token, facts)?;
+        actor.reach.token = Some(token.id.to_string());
+        Ok((actor, Proof::Token(token.id)))
     }
 
     /// May a caller with this proof use the store at all? For callers outside the catalogue;
@@ -82,6 +86,18 @@ impl Ops {
             return Ok(());
         }
         self.store()?.read(move |tx| needs_token(tx, proof))
+    }
+
+    /// Does a proof that was good when a process started still hold? For everything that goes on by
+    /// itself: it asks again at every round, so that revoking a token ends it.
+    pub fn still_admits(&self, proof: Proof) -> Result<(), Error> {
+        self.store()?.read(move |tx| {
+            if let Proof::Token(id) = proof {
+                let clock = tx.clock()?;
+                valid(tx.token(id)?, clock)?;
+            }
+            needs_token(tx, proof)
+        })
     }
 
     /// Like `admits`, for writes: if only some streams are a terminal, it is unclear who is
@@ -130,6 +146,26 @@ impl Ops {
     }
 }
 
+/// A token as it was found, if it is valid now.
+fn valid(found: Option<Token>, clock: Time) -> Result<Token, Error> {
+    let token = found.ok_or(Error::BadToken { fault: TokenFault::Unknown })?;
+    if let Some(at) = token.revoked_at {
+        return Err(Error::BadToken { fault: TokenFault::Revoked { at } });
+    }
+    if let Some(at) = token.expires_at.filter(|at| *at <= clock) {
+        return Err(Error::BadToken { fault: TokenFault::Expired { at } });
+    }
+    Ok(token)
+}
+
+/// Is the token that a run was started with still valid? Asked at every step that acts, so that
+/// revoking a token also stops the runs that were started with it.
+pub(crate) fn holds(tx: &mut Tx<'_>, reach: &Reach) -> Result<(), Error> {
+    let Some(id) = reach.token.as_deref().and_then(TokenId::parse) else { return Ok(()) };
+    let found = tx.token(id)?;
+    valid(found, tx.clock()?).map(drop)
+}
+
 /// The stored fact with the identity rule.
 const IDENTITY: &str = "identity";
 
@@ -172,10 +208,12 @@ pub(crate) fn identity_to_come(tx: &mut Tx<'_>) -> Result<Option<IdentityRule>, 
 pub(crate) fn needs_token(tx: &mut Tx<'_>, proof: Proof) -> Result<(), Error> {
     match proof {
         Proof::Token(_) | Proof::Run(_) | Proof::Engine => Ok(()),
-        Proof::Terminal | Proof::PartTerminal | Proof::Nothing => match identity_rule(tx)? {
-            IdentityRule::Open => Ok(()),
-            IdentityRule::Tokens => Err(Error::TokenRequired),
-        },
+        Proof::Terminal | Proof::PartTerminal | Proof::Nothing | Proof::Http => {
+            match identity_rule(tx)? {
+                IdentityRule::Open => Ok(()),
+                IdentityRule::Tokens => Err(Error::TokenRequired),
+            }
+        }
     }
 }
 

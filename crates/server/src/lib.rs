@@ -1,8 +1,10 @@
-//! The servers of punchlist: for now MCP over stdio.
+//! The servers: readers of the operation catalogue that other processes talk to.
 //!
-//! A server turns its protocol into envelopes and hands them to `ops`. It holds no rule and no
-//! SQL, and it never calls our own command line or HTTP.
+//! MCP over stdio, and HTTP with its event streams; `remote` is the client side of the latter, which
+//! lets the command line use a server in place of a database. A server holds no rule and no SQL.
 
+pub mod http;
 pub mod mcp;
+pub mod remote;
 pub mod tools;
 mod wire;

@@ -5,6 +5,7 @@
 //! and judged here, and only whole messages are handed on. What is wrong is answered with a
 //! JSON-RPC error, with the request's id where it can be found, and noted on standard error.
 
+use std::collections::HashSet;
 use std::future::Future;
 use std::io::{self, Write as _};
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use punchlist_ops::explain::Fault;
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, InitializeRequestParams, JsonRpcMessage, PaginatedRequestParams,
+    RequestId,
 };
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -44,6 +46,9 @@ pub(crate) struct Wire<R, W> {
     is_over: bool,
     /// The handshake has begun: before it the library takes a notification for the end.
     has_begun: bool,
+    /// The requests that were handed on and not answered yet. The library keeps one of each id, so
+    /// the others would be carried out without an answer.
+    unanswered: HashSet<RequestId>,
     write: Arc<Mutex<Option<W>>>,
     /// Answers of our own on their way. A read may be broken off, a write must not be.
     answers: JoinSet<()>,
@@ -62,7 +67,8 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Wire<R
     pub(crate) fn new(read: R, write: W) -> Self {
         let (read, write) = (BufReader::new(read), Arc::new(Mutex::new(Some(write))));
         let (line, is_over, has_begun, answers) = (Vec::new(), false, false, JoinSet::new());
-        Self { read, line, is_over, has_begun, write, answers }
+        let unanswered = HashSet::new();
+        Self { read, line, is_over, has_begun, unanswered, write, answers }
     }
 
     /// Reads to the end of a line; false: there will be no more.
@@ -103,6 +109,13 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Wire<R
                 return Judged::Nothing;
             }
             self.has_begun = true;
+            if let JsonRpcMessage::Request(request) = &**message
+                && !self.unanswered.insert(request.id.clone())
+            {
+                let id = serde_json::to_value(&request.id).ok();
+                let why = "a request with this id has not been answered yet; nothing was done";
+                return wrong(id, INVALID_REQUEST, why.to_owned());
+            }
         }
         judged
     }
@@ -128,6 +141,14 @@ where
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let answered = match &item {
+            JsonRpcMessage::Response(response) => Some(&response.id),
+            JsonRpcMessage::Error(error) => error.id.as_ref(),
+            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+        };
+        if let Some(id) = answered {
+            self.unanswered.remove(id);
+        }
         let write = Arc::clone(&self.write);
         async move {
             let mut line = serde_json::to_vec(&item)?;
@@ -407,6 +428,36 @@ mod tests {
             assert_eq!((&answer["id"], &result["isError"]), (&json!(4), &json!(true)), "{answer}");
             assert_eq!(result["structuredContent"]["error"]["code"], "invalid_input");
         }
+    }
+
+    /// The attack: a client repeats an id, and what it asked is done without an answer.
+    #[test]
+    fn a_repeated_id_is_refused_until_the_first_is_answered() {
+        let ping = |id: &str| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n");
+        let input = [ping("1"), ping("1"), ping("\"1\""), ping("1")].concat();
+        let (written, mut seen) = tokio::io::duplex(4_096);
+        let mut wire = Wire::new(std::io::Cursor::new(input.into_bytes()), written);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let is_request = |message| matches!(message, Some(JsonRpcMessage::Request(_)));
+            assert!(is_request(wire.receive().await));
+            // The second is refused on the way to the third, which has another id: a text.
+            assert!(is_request(wire.receive().await));
+            let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": {} });
+            let answer = serde_json::from_value(answer).unwrap();
+            wire.send(answer).await.unwrap();
+            assert!(is_request(wire.receive().await), "answered: the id is free again");
+            assert!(wire.receive().await.is_none());
+            wire.close().await.unwrap();
+            let mut text = String::new();
+            tokio::io::AsyncReadExt::read_to_string(&mut seen, &mut text).await.unwrap();
+            let lines: Vec<Value> =
+                text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            let refused: Vec<&Value> =
+                lines.iter().filter(|line| line["error"]["code"] == INVALID_REQUEST).collect();
+            assert_eq!(refused.len(), 1, "{text}");
+            assert_eq!(refused[0]["id"], 1);
+        });
     }
 
     #[test]

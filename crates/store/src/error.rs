@@ -101,6 +101,7 @@ impl From<rusqlite::Error> for Error {
             Some(ErrorCode::DiskFull) => ErrorKind::Full,
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => ErrorKind::Corrupt,
             Some(ErrorCode::CannotOpen) => ErrorKind::Unreachable,
+            Some(ErrorCode::OperationInterrupted) => ErrorKind::Stopped,
             _ => ErrorKind::Backend,
         };
         Self::new(kind, error.to_string())
@@ -114,8 +115,8 @@ pub(crate) fn of_server(code: &str, said: String) -> Error {
         "23505" | "40001" | "40P01" => ErrorKind::Conflict,
         "25006" => ErrorKind::ReadOnly,
         "53100" => ErrorKind::Full,
-        // A lock that is not available, or too many connections.
-        "55P03" | "53300" => ErrorKind::Busy,
+        // A lock that is not available, too many connections, or a statement that took too long.
+        "55P03" | "53300" | "57014" => ErrorKind::Busy,
         // The server is shutting down, has crashed or is starting; or a wrong password, user or
         // database.
         "57P01" | "57P02" | "57P03" | "28P01" | "28000" | "3D000" => ErrorKind::Unreachable,

@@ -5,11 +5,12 @@
 //! edited; a change is a new migration.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
 use crate::postgres::PgConnection;
-use crate::{Error, ErrorKind, Tx, sql};
+use crate::{Error, ErrorKind, Options, Tx, sql};
 
 /// One migration, in both dialects.
 #[derive(Clone, Copy, Debug)]
@@ -93,9 +94,19 @@ pub const MIGRATIONS: &[Migration] = &[
         postgres: include_str!("schema/postgres/0013_session_reach.sql"),
     },
     Migration {
+        version: 16,
+        sqlite: include_str!("schema/sqlite/0016_everyday.sql"),
+        postgres: include_str!("schema/postgres/0016_everyday.sql"),
+    },
+    Migration {
         version: 19,
         sqlite: include_str!("schema/sqlite/0019_hosts.sql"),
         postgres: include_str!("schema/postgres/0019_hosts.sql"),
+    },
+    Migration {
+        version: 22,
+        sqlite: include_str!("schema/sqlite/0022_gate_reach.sql"),
+        postgres: include_str!("schema/postgres/0022_gate_reach.sql"),
     },
 ];
 
@@ -106,6 +117,8 @@ pub(crate) enum Found {
     Older(i64),
     Current,
     Newer(i64),
+    /// A copy into it has not been finished.
+    Unfinished,
 }
 
 /// The schema version of this build.
@@ -117,7 +130,11 @@ fn latest(migrations: &[Migration]) -> i64 {
     migrations.last().map_or(0, |migration| migration.version)
 }
 
+/// While a store is copied into, its version has a minus: whoever else opens it keeps off.
 pub(crate) fn compare(version: i64, migrations: &[Migration]) -> Found {
+    if version < 0 {
+        return Found::Unfinished;
+    }
     match version.cmp(&latest(migrations)) {
         std::cmp::Ordering::Equal => Found::Current,
         std::cmp::Ordering::Greater => Found::Newer(version),
@@ -130,6 +147,11 @@ pub(crate) fn newer(version: i64, migrations: &[Migration]) -> Error {
     let ours = latest(migrations);
     let detail = format!("its schema is version {version}, this punch knows {ours}; update punch");
     Error::new(ErrorKind::Newer, detail)
+}
+
+pub(crate) fn unfinished() -> Error {
+    let detail = "a copy into it is not finished: repeat `punch store copy FROM TO`";
+    Error::new(ErrorKind::Busy, detail)
 }
 
 /// Migrates a SQLite file. If several processes try at once, one of them does it.
@@ -157,6 +179,7 @@ fn sqlite_locked(
     match compare(version, migrations) {
         Found::Current => return Ok(()),
         Found::Newer(version) => return Err(newer(version, migrations)),
+        Found::Unfinished => return Err(unfinished()),
         Found::Older(version) => {
             if let Some(path) = path {
                 back_up(path, version)?;
@@ -191,33 +214,41 @@ fn free_name(path: &Path, version: i64) -> PathBuf {
 }
 
 /// Migrates a PostgreSQL schema, under an advisory lock.
-pub(crate) fn postgres(
-    connection: &mut PgConnection,
-    migrations: &[Migration],
-) -> Result<(), Error> {
+pub(crate) fn postgres(connection: &mut PgConnection, options: Options) -> Result<(), Error> {
+    let migrations = options.migrations;
     // Check the version first: usually nothing is to be done, and no lock is needed.
     let version = postgres_version(&mut Tx::postgres(connection))?;
     match compare(version, migrations) {
         Found::Current => return Ok(()),
         Found::Newer(version) => return Err(newer(version, migrations)),
+        Found::Unfinished if options.is_copied_into => return Ok(()),
+        Found::Unfinished => return Err(unfinished()),
         Found::Fresh | Found::Older(_) => {}
     }
-    connection.batch("BEGIN")?;
-    let result = postgres_locked(connection, migrations);
-    connection.batch(if result.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
-    result
+    connection.begin("BEGIN");
+    match postgres_locked(connection, options) {
+        Ok(()) => connection.commit(),
+        Err(error) => {
+            connection.rollback()?;
+            Err(error)
+        }
+    }
 }
 
-fn postgres_locked(connection: &mut PgConnection, migrations: &[Migration]) -> Result<(), Error> {
-    // The lock is per schema, so that stores in different schemas do not wait for one another.
+fn postgres_locked(connection: &mut PgConnection, options: Options) -> Result<(), Error> {
+    let migrations = options.migrations;
+    alone(&mut Tx::postgres(connection), options)?;
+    // A migration takes as long as it takes, but does not queue for a table that others use: those who
+    // come later would queue behind it.
     connection.batch(
-        "SELECT pg_advisory_xact_lock(1346586700, hashtext(current_schema())); \
+        "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '30s'; \
          CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)",
     )?;
     let version = postgres_version(&mut Tx::postgres(connection))?;
     match compare(version, migrations) {
         Found::Current => return Ok(()),
         Found::Newer(version) => return Err(newer(version, migrations)),
+        Found::Unfinished => return Err(unfinished()),
         Found::Fresh | Found::Older(_) => {}
     }
     let mut tx = Tx::postgres(connection);
@@ -229,6 +260,46 @@ fn postgres_locked(connection: &mut PgConnection, migrations: &[Migration]) -> R
     )?;
     if version == 0 && latest(migrations) >= IDENTITY_SINCE {
         tx.put_fact(IDENTITY_TO_COME, "tokens")?;
+    }
+    Ok(())
+}
+
+/// How often a waiting process checks whether the migration is done.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Waits until no other process migrates this schema. The lock belongs to the transaction, so it works
+/// through a pooler, and ends with the process that holds it.
+fn alone(tx: &mut Tx<'_>, options: Options) -> Result<(), Error> {
+    // Locked per schema, so that stores in different schemas do not wait for one another.
+    let lock = sql!(
+        "SELECT CASE WHEN pg_try_advisory_xact_lock(1346586700, hashtext(current_schema())) \
+         THEN 'mine' END"
+    );
+    let deadline = Instant::now() + Duration::from_millis(options.busy_ms.into());
+    let mut has_told = false;
+    while tx.first(lock, &[], |row| row.opt_text(0))?.flatten().is_none() {
+        let who = tx.first(
+            sql!(
+                "SELECT 'process ' || l.pid || coalesce(' (' || a.application_name || ')', '') \
+                 FROM pg_locks AS l LEFT JOIN pg_stat_activity AS a ON a.pid = l.pid \
+                 WHERE l.locktype = 'advisory' AND l.classid = 1346586700 AND l.granted \
+                 AND l.objid::bigint = hashtext(current_schema())::bigint & 4294967295 \
+                 AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+            ),
+            &[],
+            |row| row.text(0),
+        )?;
+        let who = who.unwrap_or_else(|| "another process".to_owned());
+        if Instant::now() >= deadline {
+            let detail =
+                format!("{who} is bringing the store's schema forward; try again when it is done");
+            return Err(Error::new(ErrorKind::Busy, detail));
+        }
+        if let (false, Some(tell)) = (has_told, options.notice) {
+            tell(&format!("waiting: {who} is bringing the store's schema forward"));
+        }
+        has_told = true;
+        std::thread::sleep(LOOK_EVERY);
     }
     Ok(())
 }
@@ -251,6 +322,31 @@ pub(crate) fn postgres_version(tx: &mut Tx<'_>) -> Result<i64, Error> {
     let version =
         tx.first(sql!("SELECT max(version) FROM schema_version"), &[], |r| r.opt_int(0))?;
     Ok(version.flatten().unwrap_or(0))
+}
+
+impl Tx<'_> {
+    /// Marks a store as one that is copied into, or as finished.
+    pub(crate) fn mark_version(&mut self, is_finished: bool) -> Result<(), Error> {
+        let version = if is_finished { known() } else { -known() };
+        match self.dialect() {
+            crate::Dialect::Sqlite => self.batch(&format!("PRAGMA user_version = {version}")),
+            crate::Dialect::Postgres => {
+                self.write(sql!("UPDATE schema_version SET version = $1"), &[version.into()])
+            }
+        }
+    }
+
+    /// A copy into this store was begun and not finished.
+    pub(crate) fn is_unfinished(&mut self) -> Result<bool, Error> {
+        let version = match self.dialect() {
+            crate::Dialect::Sqlite => {
+                let asked = sql!("SELECT user_version FROM pragma_user_version");
+                self.first(asked, &[], |row| row.int(0))?.unwrap_or_default()
+            }
+            crate::Dialect::Postgres => postgres_version(self)?,
+        };
+        Ok(version < 0)
+    }
 }
 
 /// Runs the migrations above `version` and checks that no row was lost.

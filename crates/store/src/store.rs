@@ -35,6 +35,10 @@ pub struct Options {
     pub busy_ms: u32,
     /// The highest number of connections to a server.
     pub connections_max: usize,
+    /// Open also a store into which a copy was begun: to finish it.
+    pub is_copied_into: bool,
+    /// Told, once, why opening takes long: somebody else is migrating the store.
+    pub notice: Option<fn(&str)>,
     /// Called before each write starts and after it is committed. Tests use it to kill the process.
     pub around_writes: Option<fn()>,
 }
@@ -46,6 +50,8 @@ impl Default for Options {
             make_folder: false,
             busy_ms: 30_000,
             connections_max: 16,
+            is_copied_into: false,
+            notice: None,
             around_writes: None,
         }
     }
@@ -80,7 +86,7 @@ impl Store {
         match &self.target {
             Target::File(path) => Watch::file(path, Options::default()),
             Target::Memory => Watch::memory(self),
-            Target::Postgres(url) => Watch::server(url),
+            Target::Postgres(url) => Watch::server(self, url),
         }
     }
 

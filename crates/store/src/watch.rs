@@ -14,6 +14,8 @@ use crate::{Error, Options, Store, sql, sqlite};
 
 /// How often SQLite's change counter, which is in shared memory, is checked.
 const TICK: Duration = Duration::from_millis(50);
+/// How often a server is asked for its log's end where no hint can be heard.
+const ASKED_EVERY: Duration = Duration::from_millis(250);
 /// The longest time that a lost hint goes unnoticed.
 const HINTS_LOST_MAX: Duration = Duration::from_secs(1);
 /// How long to check often after a hint, because PostgreSQL's horizon may still hide its events.
@@ -41,12 +43,19 @@ enum Eye<'s> {
     Memory { store: &'s Store, seen: Option<i64> },
     /// Hints that writers send after their commit.
     Server {
-        url: String,
-        listener: Option<Box<Listener>>,
+        ear: Ear<'s>,
         /// When to check without a hint.
         due: Instant,
         wakeful_until: Instant,
     },
+}
+
+/// How hints of a server are heard.
+enum Ear<'s> {
+    /// By a connection that listens; none while the server is gone.
+    Listening { url: String, listener: Option<Box<Listener>> },
+    /// Through a pooler nothing is heard: the log's end is asked for.
+    Asking { store: &'s Store, seen: Option<i64> },
 }
 
 /// The identity of a file: its device and inode.
@@ -64,11 +73,16 @@ impl<'s> Watch<'s> {
         Ok(Self { eye: Eye::Memory { store, seen: end_of_log(store)? } })
     }
 
-    pub(crate) fn server(url: &str) -> Result<Self, Error> {
-        let listener = Some(Box::new(Listener::new(url)?));
-        let (url, now) = (url.to_owned(), Instant::now());
+    pub(crate) fn server(store: &'s Store, url: &str) -> Result<Self, Error> {
+        let ear = match Listener::new(url)? {
+            Some(listener) => {
+                Ear::Listening { url: url.to_owned(), listener: Some(Box::new(listener)) }
+            }
+            None => Ear::Asking { store, seen: end_of_log(store)? },
+        };
+        let now = Instant::now();
         let due = now + HINTS_LOST_MAX;
-        Ok(Self { eye: Eye::Server { url, listener, due, wakeful_until: now } })
+        Ok(Self { eye: Eye::Server { ear, due, wakeful_until: now } })
     }
 
     /// Was the watched file replaced by another, as after a restore over a damaged store? Later
@@ -94,8 +108,8 @@ impl<'s> Watch<'s> {
                 let now = end_of_log(store)?;
                 Ok(std::mem::replace(seen, now) != now)
             }),
-            Eye::Server { url, listener, due, wakeful_until } => {
-                let hinted = hinted(url, listener, deadline.min(*due));
+            Eye::Server { ear, due, wakeful_until } => {
+                let hinted = hinted(ear, deadline.min(*due));
                 let now = Instant::now();
                 if hinted {
                     *wakeful_until = now + WAKEFUL;
@@ -148,17 +162,24 @@ fn end_of_log(store: &Store) -> Result<Option<i64>, Error> {
 
 /// Was there a hint? After a lost connection it listens again as soon as the server is back; until
 /// then the caller's own reads report the error.
-fn hinted(url: &str, listener: &mut Option<Box<Listener>>, until: Instant) -> bool {
+fn hinted(ear: &mut Ear<'_>, until: Instant) -> bool {
     let left = until.saturating_duration_since(Instant::now());
-    match listener {
-        Some(open) => open.wait(left).unwrap_or_else(|_| {
-            *listener = None;
-            true
-        }),
-        None => {
-            std::thread::sleep(TICK.min(left));
-            *listener = Listener::new(url).ok().map(Box::new);
-            listener.is_some()
+    match ear {
+        Ear::Listening { url, listener } => match listener {
+            Some(open) => open.wait(left).unwrap_or_else(|_| {
+                *listener = None;
+                true
+            }),
+            None => {
+                std::thread::sleep(TICK.min(left));
+                *listener = Listener::new(url).ok().flatten().map(Box::new);
+                listener.is_some()
+            }
+        },
+        Ear::Asking { store, seen } => {
+            std::thread::sleep(ASKED_EVERY.min(left));
+            let now = end_of_log(store).unwrap_or(*seen);
+            std::mem::replace(seen, now) != now
         }
     }
 }

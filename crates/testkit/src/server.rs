@@ -4,9 +4,11 @@
 //! file does not install the server's programs: `cargo xtask test` does, and a missing program is a
 //! failure, never a skip.
 
+use std::path::PathBuf;
+
 use punchlist_store::Target;
-pub use throwaway::Restart;
-use throwaway::{Commits, Throwaway};
+use throwaway::{Commits, Pooler, Throwaway};
+pub use throwaway::{Restart, Setup};
 
 use crate::TestStore;
 
@@ -17,10 +19,55 @@ pub struct OwnServer(Throwaway);
 impl OwnServer {
     #[must_use]
     pub fn start() -> Self {
+        Self::start_with(Setup::default())
+    }
+
+    /// A server that is set up in a way of its own.
+    #[must_use]
+    pub fn start_with(setup: Setup<'_>) -> Self {
         let programs = throwaway::find().expect(
             "PostgreSQL's server programs (initdb, postgres): `cargo xtask test` installs them",
         );
-        Self(Throwaway::start(&programs, Commits::Durable).expect("a server of the test's own"))
+        let started = Throwaway::start_with(&programs, Commits::Durable, setup);
+        Self(started.expect("a server of the test's own"))
+    }
+
+    #[must_use]
+    pub fn url(&self) -> String {
+        self.0.url()
+    }
+
+    #[must_use]
+    pub const fn port(&self) -> u16 {
+        self.0.port()
+    }
+
+    /// The folder of the server's data.
+    #[must_use]
+    pub fn data(&self) -> PathBuf {
+        self.0.folder().join("data")
+    }
+
+    /// Its Unix socket is in this folder, if it has one.
+    #[must_use]
+    pub fn folder(&self) -> PathBuf {
+        self.0.folder().to_owned()
+    }
+
+    /// A pgbouncer in transaction mode before it, with so many connections to it.
+    #[must_use]
+    pub fn pooler(&self, connections: u32) -> Pooler {
+        let program = throwaway::find_pooler().expect("pgbouncer: `cargo xtask test` installs it");
+        Pooler::start(&program, self.port(), connections).expect("a pooler of the test's own")
+    }
+
+    /// Stops it where it is: it keeps its connections and says nothing.
+    pub fn freeze(&mut self) {
+        self.0.freeze().expect("the server is stopped");
+    }
+
+    pub fn thaw(&mut self) {
+        self.0.thaw().expect("the server goes on");
     }
 
     /// The store on this server; there is one on each server.

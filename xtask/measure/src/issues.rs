@@ -54,7 +54,7 @@ pub(crate) fn measure(programs: &Path, rounds: usize) -> Result<Vec<Line>> {
             ours: format!("{memory:.1} MiB"),
             reference: "–".into(),
             value: memory,
-            target: Target::AtMost(16.0),
+            target: Target::AtMost(12.0),
         },
         line("`punch issue list`, 1,000 present", lists, task_lists, "`task list`", 0.5),
     ])

@@ -5,6 +5,7 @@
 
 mod checklist;
 mod hooks;
+mod http;
 mod issues;
 mod limits;
 mod missions;
@@ -74,9 +75,18 @@ fn all(programs: &Path, quick: bool, only: Option<&str>) -> Result<()> {
     if wanted("reads") {
         lines.extend(reads::measure(if quick { 100_000 } else { 1_000_000 })?);
     }
+    if wanted("http") {
+        lines.push(http::crowd(programs, if quick { 4_000 } else { 20_000 })?);
+        let large = if quick { 100_000 } else { 1_000_000 };
+        lines.push(http::large_store(programs, large, if quick { 100 } else { 400 })?);
+        lines.extend(http::streams(programs)?);
+        lines.push(http::remote(programs, if quick { 60 } else { 200 })?);
+    }
     if wanted("takers") {
         lines.push(takers::next_of(if quick { 100_000 } else { 1_000_000 })?);
-        lines.push(takers::on_postgres(if quick { 5 } else { 11 })?);
+        for sslmode in ["disable", "require"] {
+            lines.push(takers::on_postgres(if quick { 5 } else { 11 }, sslmode)?);
+        }
     }
     print!("{}", table::render(&lines));
     let missed = lines.iter().filter(|line| !line.holds()).count();

@@ -27,7 +27,15 @@ pub(crate) fn measure(programs: &Path, rounds: usize) -> Result<Vec<Line>> {
     }
     let (punch_median, bare_median) = (median(punch_times), median(bare_times));
     let memory = peak_of_command(&create(&programs.join("punch"), &ours))?;
+    let size = std::fs::metadata(programs.join("punch"))?.len() as f64 / 1e6;
     Ok(vec![
+        Line {
+            what: "the program, MB".into(),
+            ours: format!("{size:.1} MB"),
+            reference: "–".into(),
+            value: size,
+            target: Target::AtMost(25.0),
+        },
         Line {
             what: "`punch call create_todo`, whole process, durable".into(),
             ours: shown(punch_median),

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, anyhow, ensure};
 use punchlist_core::driver::{Budget, Counters, Facts, Finish, StopReason, Trigger, Work, decide};
 use punchlist_core::{Ids, List, ListId, ProjectId, Role, RunId, Scope, Snapshot, Time};
-use punchlist_engine::agent::{Crew, Models, Outcome};
+use punchlist_engine::agent::{Models, Outcome, Runtime};
 use punchlist_engine::model::{
-    Call, Cancel, Fault, Input, Message, Model, Reply, Request, Stop, Told, Usage,
+    Call, Cancel, Fault, Input, Message, Model, Progress, Reply, Request, Stop, Usage,
 };
 use punchlist_engine::{Pump, Worker};
 use punchlist_ops::catalogue::find;
@@ -50,7 +50,7 @@ impl Model for Instantly {
         &self,
         request: &Request<'_>,
         _: &Cancel,
-        _: &mut dyn FnMut(Told<'_>),
+        _: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Reply, Fault> {
         Ok((self.0)(request))
     }
@@ -149,10 +149,10 @@ fn start(ops: &Ops, more: &Value) -> Result<RunId> {
 fn with_crew<T>(
     ops: &Ops,
     model: fn(&Request<'_>) -> Reply,
-    job: impl FnOnce(&Crew<'_>) -> T,
+    job: impl FnOnce(&Runtime<'_>) -> T,
 ) -> T {
     let models = One(Arc::new(Instantly(model)));
-    job(&Crew {
+    job(&Runtime {
         executor: None,
         ops,
         agents: &Arc::default(),
@@ -160,7 +160,7 @@ fn with_crew<T>(
         outside: &(),
         clock: &clock::now,
         is_stopped: &|| false,
-        told: &|_| {},
+        observer: &|_| {},
     })
 }
 
@@ -212,7 +212,7 @@ pub(crate) fn continue_a_thousand_times() -> Result<()> {
     let run = start(&ops, &json!({ "maxTodoContinuations": 1_000 }))?;
     let (made, early) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let models = One(Arc::new(Instantly(stops)));
-    let outcome = Crew {
+    let outcome = Runtime {
         executor: None,
         ops: &ops,
         agents: &Arc::default(),
@@ -220,7 +220,7 @@ pub(crate) fn continue_a_thousand_times() -> Result<()> {
         outside: &(),
         clock: &clock::now,
         is_stopped: &|| false,
-        told: &|live| {
+        observer: &|live| {
             if let punchlist_engine::agent::Live::Continues { .. } = live
                 && made.fetch_add(1, Ordering::Relaxed) + 1 == 100
             {
@@ -265,11 +265,11 @@ pub(crate) fn crowd() -> Result<Line> {
                 models: &models,
                 outside: &(),
                 pump: Pump::default(),
-                hands: RUNS,
+                jobs: RUNS,
                 clock: &clock::now,
                 is_stopped: &is_over,
                 report: &|_| {},
-                told: &|live| {
+                observer: &|live| {
                     if let punchlist_engine::agent::Live::Ends { .. } = live {
                         ended.fetch_add(1, Ordering::Relaxed);
                     }

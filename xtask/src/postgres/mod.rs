@@ -11,10 +11,15 @@ use anyhow::{Context, Result, bail};
 
 use crate::process;
 pub(crate) use throwaway::Commits;
-use throwaway::Throwaway;
+use throwaway::{Setup, Throwaway};
 
 /// The variable through which the tests learn of their server.
 pub(crate) const URL_VARIABLE: &str = "PUNCHLIST_TEST_POSTGRES";
+
+/// Has a server offer TLS with a certificate that it signed itself.
+const TLS: &str = "cd \"$1\"; openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 \
+    -nodes -keyout server.key -out server.crt -days 30 -subj /CN=throwaway; chmod 600 server.key; \
+    echo 'ssl = on' >>postgresql.conf";
 
 /// A server to test with. When it is dropped a throwaway server ends and leaves nothing behind.
 pub(crate) enum TestServer {
@@ -24,6 +29,15 @@ pub(crate) enum TestServer {
 
 impl TestServer {
     pub(crate) fn get(commits: Commits) -> Result<Self> {
+        Self::get_with(commits, Setup::default())
+    }
+
+    /// One to measure with: its commits are durable, and it offers TLS.
+    pub(crate) fn to_measure() -> Result<Self> {
+        Self::get_with(Commits::Durable, Setup { script: TLS, socket: false })
+    }
+
+    fn get_with(commits: Commits, setup: Setup<'_>) -> Result<Self> {
         match std::env::var(URL_VARIABLE) {
             Ok(url) if url.is_empty() => {}
             Ok(url) => return Self::given(url),
@@ -31,7 +45,7 @@ impl TestServer {
             Err(error) => return Err(error).context(URL_VARIABLE),
         }
         let programs = programs::find_or_install()?;
-        Ok(Self::Throwaway(Throwaway::start(&programs, commits)?))
+        Ok(Self::Throwaway(Throwaway::start_with(&programs, commits, setup)?))
     }
 
     fn given(url: String) -> Result<Self> {

@@ -1,4 +1,5 @@
-//! How Debian installs PostgreSQL's server programs where they are absent.
+//! How Debian installs PostgreSQL's server programs, a pooler for them and OpenSSL, where they are
+//! absent.
 //!
 //! Nothing is started here, and the installation is held from starting anything either.
 
@@ -16,25 +17,34 @@ const START_POLICY: &str = "/usr/sbin/policy-rc.d";
 
 /// The folder with `initdb`, `postgres` and `pg_isready`.
 pub(super) fn find_or_install() -> Result<PathBuf> {
-    if let Some(folder) = throwaway::find() {
+    let openssl = || process::succeeds(Command::new("openssl").arg("version"));
+    let missing: Vec<&str> = [
+        ("postgresql", throwaway::find().is_some()),
+        ("pgbouncer", throwaway::find_pooler().is_some()),
+        ("openssl", openssl()),
+    ]
+    .into_iter()
+    .filter_map(|(package, is_here)| (!is_here).then_some(package))
+    .collect();
+    if let (Some(folder), true) = (throwaway::find(), missing.is_empty()) {
         return Ok(folder);
     }
     if !throwaway::are_we_root()? || !Path::new("/etc/debian_version").exists() {
         bail!(
-            "PostgreSQL's server programs (initdb, postgres) are not on this machine. Install \
-             them, or set {} to the URL of a server",
-            super::URL_VARIABLE
+            "these are not on this machine: {}. Install them (the tests start servers of their own)",
+            missing.join(", ")
         );
     }
-    install()?;
+    install(&missing)?;
     throwaway::find()
         .context("PostgreSQL was installed, but its server programs are not where they belong")
 }
 
-fn install() -> Result<()> {
-    println!("PostgreSQL is not on this machine: installing Debian's package");
+fn install(packages: &[&str]) -> Result<()> {
+    println!("not on this machine: {}. Installing Debian's packages", packages.join(", "));
     let _no_start = NoStart::new()?;
-    for args in [&["update"][..], &["install", "-y", "--no-install-recommends", "postgresql"][..]] {
+    let install = [&["install", "-y", "--no-install-recommends"][..], packages].concat();
+    for args in [&["update"][..], &install] {
         // Not bound to our life: an installation that is cut in the middle breaks the machine.
         let mut command = Command::new("apt-get");
         command.args(args).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());

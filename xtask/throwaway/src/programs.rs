@@ -13,6 +13,16 @@ pub fn find() -> Option<PathBuf> {
         .or_else(|| std::env::split_paths(&path).find(|folder| has_server(folder)))
 }
 
+/// The program `pgbouncer`, if it is here.
+#[must_use]
+pub fn find_pooler() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain([PathBuf::from("/usr/sbin")])
+        .map(|folder| folder.join("pgbouncer"))
+        .find(|program| program.is_file())
+}
+
 /// Debian keeps each major version in a folder of its number, none of them on the PATH.
 fn newest_below(versions: &Path) -> Option<PathBuf> {
     fs::read_dir(versions)

@@ -34,6 +34,16 @@ pub enum Commits {
     Durable,
 }
 
+/// What is special about a server.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Setup<'s> {
+    /// A shell script that runs as the server's user before the server starts, with the folder of its
+    /// data, the folder of its programs and its port as `$1`, `$2` and `$3`.
+    pub script: &'s str,
+    /// It listens on a Unix socket in its folder, too.
+    pub socket: bool,
+}
+
 /// How a server is stopped to be started again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restart {
@@ -50,20 +60,26 @@ pub struct Throwaway {
     programs: PathBuf,
     folder: PathBuf,
     port: u16,
+    is_frozen: bool,
 }
 
 impl Throwaway {
     pub fn start(programs: &Path, commits: Commits) -> Result<Self> {
+        Self::start_with(programs, commits, Setup::default())
+    }
+
+    pub fn start_with(programs: &Path, commits: Commits, setup: Setup<'_>) -> Result<Self> {
         let port = free_port()?;
-        let is_root = are_we_root()?;
         let folder = make_folder()?;
-        let prefix = if is_root { drop_rights(&folder)? } else { Vec::new() };
+        let prefix = drop_rights(&folder)?;
         let supervisor = Command::new("sh")
             .args(["-c", SUPERVISE, "supervise"])
             .args([&folder, programs])
             .arg(port.to_string())
             .args(prefix)
             .env("LC_ALL", "C")
+            .env("PUNCHLIST_POSTGRES_SETUP", setup.script)
+            .env("PUNCHLIST_POSTGRES_SOCKETS", if setup.socket { "on" } else { "" })
             .env(
                 "PUNCHLIST_POSTGRES_DURABLE",
                 if commits == Commits::Durable { "on" } else { "off" },
@@ -72,7 +88,8 @@ impl Throwaway {
             .process_group(0)
             .spawn()
             .context("cannot start sh")?;
-        let mut server = Self { supervisor, programs: programs.to_owned(), folder, port };
+        let programs = programs.to_owned();
+        let mut server = Self { supervisor, programs, folder, port, is_frozen: false };
         server.wait_until_ready(None, START_TIME_MAX)?;
         Ok(server)
     }
@@ -80,6 +97,41 @@ impl Throwaway {
     #[must_use]
     pub fn url(&self) -> String {
         format!("postgres://punchlist@127.0.0.1:{}/postgres", self.port)
+    }
+
+    #[must_use]
+    pub const fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The folder of everything the server has; its data is in `data`.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Stops every process of the server where it is: it keeps its connections and says nothing.
+    pub fn freeze(&mut self) -> Result<()> {
+        self.is_frozen = true;
+        self.signal("-STOP")
+    }
+
+    /// Lets a frozen server go on.
+    pub fn thaw(&mut self) -> Result<()> {
+        self.is_frozen = false;
+        self.signal("-CONT")
+    }
+
+    /// Signals the server and the processes it has started.
+    fn signal(&self, signal: &str) -> Result<()> {
+        let server = self.process().context("the server has no process")?;
+        let children = format!("/proc/{server}/task/{server}/children");
+        let children = std::fs::read_to_string(&children).context(children)?;
+        let mut kill = Command::new("kill");
+        // A child that has ended meanwhile is no failure.
+        kill.arg(signal).arg(&server).args(children.split_whitespace()).stderr(Stdio::null());
+        kill.status().context("cannot start `kill`")?;
+        Ok(())
     }
 
     /// Stops the server and starts it again; returns when the new one answers.
@@ -126,6 +178,11 @@ impl Throwaway {
 
 impl Drop for Throwaway {
     fn drop(&mut self) {
+        if self.is_frozen
+            && let Err(error) = self.thaw()
+        {
+            eprintln!("the throwaway PostgreSQL server stays stopped: {error:#}");
+        }
         drop(self.supervisor.stdin.take());
         match self.supervisor.wait() {
             Ok(status) if status.success() => {}
@@ -136,7 +193,7 @@ impl Drop for Throwaway {
 }
 
 /// A new folder that only its owner may enter.
-fn make_folder() -> Result<PathBuf> {
+pub(crate) fn make_folder() -> Result<PathBuf> {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH)?;
     let name = format!("punchlist-postgres-{}-{}", std::process::id(), since_epoch.as_nanos());
     let folder = std::env::temp_dir().join(name);
@@ -147,10 +204,14 @@ fn make_folder() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Gives the folder to the server's user; returns the words that run a program as that user.
+/// Gives the folder to the server's user if we are root; returns the words that run a program as
+/// that user.
 ///
 /// `setpriv` and not `runuser`: it becomes the program, so signals to its id reach the server.
-fn drop_rights(folder: &Path) -> Result<Vec<String>> {
+pub(crate) fn drop_rights(folder: &Path) -> Result<Vec<String>> {
+    if !are_we_root()? {
+        return Ok(Vec::new());
+    }
     let id_of = |flag: &str| numeric_id(&[flag, SERVER_USER]);
     let given = id_of("-u").and_then(|uid| Ok((uid, id_of("-g")?))).and_then(|(uid, gid)| {
         chown(folder, Some(uid), Some(gid))?;
@@ -184,7 +245,7 @@ fn numeric_id(args: &[&str]) -> Result<u32> {
 
 /// A port that is free now. The kernel hands such ports out in no order, so that another process
 /// takes this one before the server does is improbable, and then the start fails with a message.
-fn free_port() -> Result<u16> {
+pub(crate) fn free_port() -> Result<u16> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).context("no loopback port is free")?;
     Ok(listener.local_addr()?.port())
 }

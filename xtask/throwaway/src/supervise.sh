@@ -36,23 +36,31 @@ for locale in C.UTF-8 C; do
 done
 [ "$made" = yes ] || fail "initdb failed"
 
-# Everybody is let in, except for three roles that tests make: each has to prove its password in
-# another way.
+# Everybody is let in, except for some roles that tests make: these have to prove a password, each in
+# its way.
 rules=$(cat "$dir/data/pg_hba.conf")
-for rule in punchlist_scram:scram-sha-256 punchlist_md5:md5 punchlist_plain:password; do
+for rule in punchlist_scram:scram-sha-256 punchlist_md5:md5 punchlist_plain:password \
+    punchlist_file:scram-sha-256; do
     echo "host all ${rule%%:*} 127.0.0.1/32 ${rule#*:}"
 done >"$dir/data/pg_hba.conf"
 echo "$rules" >>"$dir/data/pg_hba.conf"
 
+# A caller may change the cluster before it starts: settings, certificates, a copy of another server.
+if [ -n "${PUNCHLIST_POSTGRES_SETUP:-}" ]; then
+    "$@" sh -euc "$PUNCHLIST_POSTGRES_SETUP" setup "$dir/data" "$bin" "$port" >>"$log" 2>&1 ||
+        fail "its setup failed"
+fi
+
 # Tests need speed; measurements need commits that cost what they cost.
-durable=${PUNCHLIST_POSTGRES_DURABLE:-off}
+promise="-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c punchlist.disposable=on"
+[ "${PUNCHLIST_POSTGRES_DURABLE:-off}" = off ] || promise=
 
 while :; do
-    # No Unix socket: its path would be too long under a long TMPDIR, and nobody connects by it.
+    # A Unix socket only where it is asked for: its path would be too long under a long TMPDIR.
     "$@" "$bin/postgres" -D "$dir/data" -p "$port" \
-        -c listen_addresses=127.0.0.1 -c unix_socket_directories= \
+        -c listen_addresses=127.0.0.1 -c "unix_socket_directories=${PUNCHLIST_POSTGRES_SOCKETS:+$dir}" \
         -c max_connections=200 -c logging_collector=off \
-        -c "fsync=$durable" -c "synchronous_commit=$durable" -c "full_page_writes=$durable" \
+        $promise \
         3<&- >>"$log" 2>&1 &
     server=$!
 

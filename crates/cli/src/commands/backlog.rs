@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 use punchlist_core::plan::{BYTES_MAX, TODO_FILE, TodoLine, todo_lines};
-use punchlist_ops::catalogue::find;
+use punchlist_ops::catalogue::{Define, find};
+use punchlist_ops::operations::plan_tick::{self, PlanTick};
 use punchlist_store::outside;
 use serde_json::{Map, Value, json};
 
@@ -97,7 +98,7 @@ fn choose(globals: &Globals, backlog: &Backlog, markdown: &str) -> Result<Option
         };
         let lines: Vec<Value> = open.iter().map(line).collect();
         let answer = json!({ "file": backlog.name, "lines": lines });
-        output::print(&output::json_text(&answer))?;
+        output::print_json(&answer)?;
         return Ok(None);
     }
     if open.is_empty() {
@@ -121,13 +122,13 @@ pub(crate) fn tick(globals: &Globals, matches: &ArgMatches) -> Result<(), Failur
     let mut input = backlog.input(matches, &String::from_utf8_lossy(&before));
     let plan = matches.get_one::<String>("plan").cloned().unwrap_or_default();
     input.insert("planFile".to_owned(), plan.into());
-    call::call_and(globals, find("plan_tick")?, Value::Object(input), |answer| {
-        let number = answer["lineNumber"].as_u64().and_then(|n| usize::try_from(n).ok());
-        let after = number.and_then(|number| ticked(&before, number));
-        let after = after.ok_or_else(|| changed(&backlog.name))?;
-        backlog.replace(&before, &after)?;
-        Ok(answer)
-    })
+    let ops = caller::ops(globals)?;
+    let envelope = caller::envelope(&ops, globals, false)?;
+    let answer = ops.answer(find(PlanTick::NAME)?, &envelope, Value::Object(input))?;
+    let done: plan_tick::Output = answer.into_output()?;
+    let after = ticked(&before, done.line_number).ok_or_else(|| changed(&backlog.name))?;
+    backlog.replace(&before, &after)?;
+    call::show_output::<PlanTick>(globals, done, envelope.now)
 }
 
 /// The bytes with the mark of one line set.

@@ -11,12 +11,12 @@ use punchlist_core::authority::Action;
 use punchlist_ops::care::{BackedUp, Restore};
 use punchlist_ops::{Error, Ops};
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::args::Globals;
 use crate::failure::Failure;
+use crate::render::copies;
 use crate::stop::Stop;
-use crate::{caller, output, render};
+use crate::{caller, output};
 
 const POSTGRES: &str = "A PostgreSQL store is backed up with pg_dump and put back with pg_restore.";
 
@@ -96,7 +96,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         let hint = Some("name a folder that exists, or leave FILE out".to_owned());
         return Err(Failure::Usage { message, hint });
     }
-    let ops = caller::ops(globals)?;
+    let ops = caller::database(globals)?;
     caller::now()?;
     let (facts, token) = caller::credentials(globals, false);
     let (actor, proof) = ops.identify(facts, token.as_deref())?;
@@ -108,13 +108,18 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
             meter.show(done, total)
         })
     };
-    show(globals, "backup", &once()?)?;
+    show(globals, copies::backed_up, &once()?)?;
     let Some(every) = every else {
         return Ok(());
     };
     while !stop.wait(Duration::from_secs(every.as_seconds())) {
+        // What fails now may work again next time, but a token that was revoked will not.
+        match ops.still_admits(proof) {
+            Err(error) if error.meaning().exit == 4 => return Err(error.into()),
+            _ => {}
+        }
         match once() {
-            Ok(backed_up) => show(globals, "backup", &backed_up)?,
+            Ok(backed_up) => show(globals, copies::backed_up, &backed_up)?,
             // The first one worked: what fails now may work again next time.
             Err(error) if error.code() == "stopped" => break,
             Err(error) => output::warn(&format!("no backup this time: {error}")),
@@ -127,7 +132,7 @@ pub(crate) fn restore(globals: &Globals, matches: &ArgMatches) -> Result<(), Fai
     let Some(from) = matches.get_one::<PathBuf>("file") else {
         return Err(Failure::usage("no backup was named".to_owned()));
     };
-    let ops: Ops = caller::ops(globals)?;
+    let ops: Ops = caller::database(globals)?;
     let now = caller::now()?;
     let (facts, token) = caller::credentials(globals, false);
     let stop = Stop::on_signals();
@@ -138,16 +143,14 @@ pub(crate) fn restore(globals: &Globals, matches: &ArgMatches) -> Result<(), Fai
     let wish = Restore { from, overwrite, facts, token, project, now };
     let restored = ops.restore(wish, &mut |done, total| meter.show(done, total))?;
     drop(meter);
-    show(globals, "restore", &restored)
+    show(globals, copies::restored, &restored)
 }
 
-fn show(globals: &Globals, command: &str, answer: &impl Serialize) -> Result<(), Failure> {
-    let answer: Value =
-        serde_json::to_value(answer).map_err(|error| Failure::Io(error.to_string()))?;
+fn show<T: Serialize>(globals: &Globals, words: fn(&T) -> String, done: &T) -> Result<(), Failure> {
     if globals.json {
-        output::print(&output::json_text(&answer))?;
+        output::print_json(done)?;
     } else if !globals.quiet {
-        output::print(&render::copies::render(command, &answer))?;
+        output::print(&words(done))?;
     }
     Ok(())
 }

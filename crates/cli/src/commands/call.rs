@@ -5,10 +5,10 @@ use std::io::Read;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use punchlist_core::Time;
-use punchlist_ops::catalogue::{CATALOGUE, Operation, find};
+use punchlist_ops::catalogue::{CATALOGUE, Define, Operation, find};
 use punchlist_ops::dispatch::{INPUT_MAX, parse_json};
 use punchlist_ops::explain::Fault;
-use punchlist_ops::{Error, compact, schema};
+use punchlist_ops::{Answer, Error, compact, schema};
 use serde_json::{Value, json};
 
 use crate::args::Globals;
@@ -60,35 +60,34 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
 
 /// Calls an operation and shows its answer in the form that was asked for.
 pub(super) fn call(globals: &Globals, operation: &Operation, input: Value) -> Result<(), Failure> {
-    call_and(globals, operation, input, Ok)
-}
-
-/// The same, with something to do to the answer before it is shown.
-pub(super) fn call_and(
-    globals: &Globals,
-    operation: &Operation,
-    input: Value,
-    then: impl FnOnce(Value) -> Result<Value, Failure>,
-) -> Result<(), Failure> {
     let ops = caller::ops(globals)?;
     let envelope = caller::envelope(&ops, globals, false)?;
-    let answer = then(ops.call(operation, &envelope, input)?)?;
+    let answer = ops.answer(operation, &envelope, input)?;
     show(globals, operation, &answer, envelope.now)
+}
+
+/// Shows an output that our own code has called for and perhaps changed.
+pub(super) fn show_output<D: Define>(
+    globals: &Globals,
+    output: D::Output,
+    now: Time,
+) -> Result<(), Failure> {
+    show(globals, find(D::NAME)?, &Answer::new(output), now)
 }
 
 /// Shows an operation's answer in the form that was asked for.
 pub(super) fn show(
     globals: &Globals,
     operation: &Operation,
-    answer: &Value,
+    answer: &Answer,
     now: Time,
 ) -> Result<(), Failure> {
     if globals.json {
-        output::print(&output::json_text(answer))?;
+        output::print_json(&answer.to_json()?)?;
     } else if globals.compact {
-        output::print(&output::clean(&compact::text(answer)))?;
+        output::print(&output::clean(&compact::text(&answer.to_json()?)))?;
     } else if !globals.quiet {
-        output::print(&render::answer(operation.name, answer, now))?;
+        output::print(&render::answer(operation, answer, now)?)?;
     }
     Ok(())
 }
@@ -110,7 +109,7 @@ fn list(globals: &Globals) -> Result<(), Failure> {
             .iter()
             .map(|o| json!({ "name": o.name, "description": o.description() }))
             .collect();
-        return Ok(output::print(&output::json_text(&json!({ "operations": names })))?);
+        return Ok(output::print_json(&json!({ "operations": names }))?);
     }
     let rows = CATALOGUE.iter().map(|o| vec![o.name.to_owned(), o.description()]).collect();
     Ok(output::print(&render::columns::aligned(rows, output::width()))?)

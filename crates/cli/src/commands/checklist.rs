@@ -6,13 +6,17 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use punchlist_core::Role;
 use punchlist_core::authority::{Action, Subject, may_any};
 use punchlist_ops::catalogue::find;
+use punchlist_ops::input::Maybe;
+use punchlist_ops::operations::issue_show::{self, IssueShow};
+use punchlist_ops::operations::session_show::{self, SessionShow};
+use punchlist_ops::operations::todo;
 use punchlist_ops::{Envelope, Error, Ops};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::call;
 use crate::args::Globals;
-use crate::caller;
 use crate::failure::Failure;
+use crate::{caller, output, render};
 
 /// The actions, as the operation calls them, and what they do.
 const ACTIONS: [(&str, &str); 9] = [
@@ -102,25 +106,45 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     if matches.try_get_one::<bool>("criterion").ok().flatten() == Some(&true) {
         input.insert("kind".into(), "criterion".into());
     }
-    let todo = find("todo")?;
+    let tool = find("todo")?;
     let ops = caller::ops(globals)?;
     let envelope = caller::envelope(&ops, globals, false)?;
-    let answer = ops.call(todo, &envelope, Value::Object(input));
-    let mut answer = answer.map_err(|error| advised(error, envelope.actor.role))?;
-    if !globals.json && !globals.compact && !globals.quiet {
-        answer["issue"] = target(globals, &ops, &envelope);
+    let answer = ops.answer(tool, &envelope, Value::Object(input));
+    let answer = answer.map_err(|error| advised(error, envelope.actor.role))?;
+    let is_text = !globals.json && !globals.compact && !globals.quiet;
+    let looked = is_text.then(|| target(globals, &ops, &envelope)).flatten();
+    let (Some(shown), Some(kept)) = (looked, answer.output::<todo::Output>()) else {
+        return call::show(globals, tool, &answer, envelope.now);
+    };
+    if action == "view" {
+        return Ok(output::print(&render::checklist::whole(&shown, envelope.now))?);
     }
-    call::show(globals, todo, &answer, envelope.now)
+    let items = matches.try_get_many::<String>("items").ok().flatten();
+    let items: Vec<&str> = items.into_iter().flatten().map(String::as_str).collect();
+    let content = matches.try_get_one::<String>("content").ok().flatten();
+    let (verb, what) = match (action, content, items.as_slice()) {
+        ("set", ..) => ("Replaced the steps", String::new()),
+        ("add", _, [one]) => ("Added", (*one).to_owned()),
+        ("add", _, several) => ("Added", format!("{} items", several.len())),
+        ("start", Some(text), _) => ("Started", text.clone()),
+        ("done", Some(text), _) => ("Done", text.clone()),
+        ("drop", Some(text), _) => ("Dropped", text.clone()),
+        ("note", Some(text), _) => ("Noted", text.clone()),
+        ("block", Some(text), _) => ("Held", text.clone()),
+        (_, text, _) => ("Released", text.cloned().unwrap_or_default()),
+    };
+    let message = kept.message.as_deref();
+    Ok(output::print(&render::checklist::changed(verb, &what, &shown, message))?)
 }
 
-/// The number of the issue it was about, to be shown; the tool's own answer does not say (K-60).
-fn target(globals: &Globals, ops: &Ops, envelope: &Envelope) -> Value {
-    if let Some(number) = globals.issue {
-        return number.into();
-    }
+/// The issue it was about, to be shown; the tool's own answer does not say which it is (K-60).
+fn target(globals: &Globals, ops: &Ops, envelope: &Envelope) -> Option<issue_show::Output> {
     let envelope = Envelope { idempotency_key: None, ..envelope.clone() };
-    let shown = find("session_show").and_then(|show| ops.call(show, &envelope, json!({})));
-    shown.map(|mut shown| shown["session"]["boundIssue"].take()).unwrap_or_default()
+    let number = globals.issue.or_else(|| {
+        let input = session_show::Input { session: Maybe::default() };
+        ops.run::<SessionShow>(&envelope, input).ok()?.session.bound_issue
+    })?;
+    ops.run::<IssueShow>(&envelope, issue_show::Input { number }).ok()
 }
 
 /// A person without a session is not to ask the operator, who that is.

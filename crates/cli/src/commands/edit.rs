@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 use punchlist_core::Refusal;
-use punchlist_ops::catalogue::find;
+use punchlist_ops::catalogue::{Define, find};
 use punchlist_ops::dispatch::INPUT_MAX;
 use punchlist_ops::explain::Fault;
-use punchlist_ops::{Envelope, Error, Operation, Ops};
+use punchlist_ops::operations::issue_checklist_edit::{self, IssueChecklistEdit};
+use punchlist_ops::operations::issue_show::{self, IssueShow};
+use punchlist_ops::{Envelope, Error, Ops};
 use punchlist_store::outside;
-use serde_json::{Value, json};
 
 use super::editor::Draft;
 use super::{call, prompt};
@@ -57,12 +58,12 @@ pub(crate) fn command() -> Command {
 
 pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
     let number = matches.get_one::<i64>("number").copied().unwrap_or_default();
-    let operation = find("issue_checklist_edit")?;
+    let operation = find(IssueChecklistEdit::NAME)?;
     let ops = caller::ops(globals)?;
     let envelope = caller::envelope(&ops, globals, false)?;
     // Said before anybody has written anything.
     operation.access.check(envelope.actor.role, operation.name)?;
-    let edit = Edit { globals, ops, envelope, operation, number };
+    let edit = Edit { globals, ops, envelope, number };
     if let Some(file) = matches.get_one::<PathBuf>("file") {
         let revision = matches.get_one::<i64>("expected-revision").copied();
         return edit.with_file(file, revision);
@@ -79,21 +80,18 @@ struct Edit<'a> {
     globals: &'a Globals,
     ops: Ops,
     envelope: Envelope,
-    operation: &'static Operation,
     number: i64,
 }
 
 impl Edit<'_> {
-    fn save(&self, markdown: &str, revision: Option<i64>) -> Result<Value, Error> {
-        let mut input = json!({ "number": self.number, "markdown": markdown });
-        if let Some(revision) = revision {
-            input["expectedRevision"] = revision.into();
-        }
-        self.ops.call(self.operation, &self.envelope, input)
+    fn save(&self, markdown: String, revision: Option<i64>) -> Result<issue_show::Output, Error> {
+        let (number, expected_revision) = (self.number, revision);
+        let input = issue_checklist_edit::Input { number, markdown, expected_revision };
+        self.ops.run::<IssueChecklistEdit>(&self.envelope, input)
     }
 
-    fn show(&self, answer: &Value) -> Result<(), Failure> {
-        call::show(self.globals, self.operation, answer, self.envelope.now)
+    fn show(&self, saved: issue_show::Output) -> Result<(), Failure> {
+        call::show_output::<IssueChecklistEdit>(self.globals, saved, self.envelope.now)
     }
 
     fn with_file(&self, file: &Path, revision: Option<i64>) -> Result<(), Failure> {
@@ -104,14 +102,14 @@ impl Edit<'_> {
             let hint = "`punch call issue_checklist_edit` does it all the same".to_owned();
             return Err(Failure::Usage { message, hint: Some(hint) });
         }
-        self.show(&self.save(&text, revision)?)
+        self.show(self.save(text, revision)?)
     }
 
     fn in_editor(&self) -> Result<(), Failure> {
         let look = Envelope { idempotency_key: None, ..self.envelope.clone() };
-        let shown = self.ops.call(find("issue_show")?, &look, json!({ "number": self.number }))?;
-        let before = shown["checklist"].as_str().unwrap_or_default();
-        let revision = shown["issue"]["revision"].as_i64();
+        let input = issue_show::Input { number: self.number };
+        let shown = self.ops.run::<IssueShow>(&look, input)?;
+        let (before, revision) = (shown.checklist.as_str(), Some(shown.issue.revision));
         let draft = Draft::new(&format!("issue-{}.md", self.number), before)?;
         loop {
             let status = draft.edit()?;
@@ -129,11 +127,11 @@ impl Edit<'_> {
                 Ok(text) if text.trim().is_empty() && !self.is_meant()? => {
                     return self.say("Nothing was changed.\n");
                 }
-                Ok(text) => self.save(&text, revision),
+                Ok(text) => self.save(text, revision),
                 Err(_) => Err(Fault::Utf8.into()),
             };
             let error = match saved {
-                Ok(answer) => return self.show(&answer),
+                Ok(saved) => return self.show(saved),
                 Err(error) => error,
             };
             if !self.is_mendable(&error) {
@@ -159,7 +157,7 @@ impl Edit<'_> {
 
     /// Can the person set it right in the text? What is newer, out of reach or out of order cannot.
     fn is_mendable(&self, error: &Error) -> bool {
-        let refused = matches!(error, Error::Refused(_) | Error::Input(_));
+        let refused = matches!(error.meaning().exit, 1 | 2);
         let elsewhere = ["stale_revision", "unknown_issue", "not_permitted", "out_of_reach"];
         refused && !elsewhere.contains(&error.code()) && !self.globals.json
     }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use punchlist_ops::catalogue::find;
+use punchlist_ops::operations::project_export::{self, ProjectExport};
 use punchlist_ops::portable::{Asking, ExportedTo};
 use punchlist_store::care::Unfinished;
 use serde_json::json;
@@ -63,13 +63,13 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
 }
 
 fn store_to(globals: &Globals, file: &Path, force: bool) -> Result<(), Failure> {
-    let ops = caller::ops(globals)?;
+    let ops = caller::database(globals)?;
     let (facts, token) = caller::credentials(globals, false);
     let asking = Asking { facts, token: token.as_deref(), now: caller::now()? };
     let stop = Stop::on_signals();
     let done = ops.export_to(&asking, file, force, &mut |_| go_on(&stop))?;
     if globals.json {
-        output::print(&output::json_text(&json!(done)))?;
+        output::print_json(&done)?;
     } else if !globals.quiet {
         let ExportedTo { file, bytes, exported } = done;
         let (rows, events) = (exported.rows, exported.events);
@@ -85,7 +85,7 @@ fn go_on(stop: &Stop) -> ControlFlow<()> {
 }
 
 fn store(globals: &Globals) -> Result<(), Failure> {
-    let ops = caller::ops(globals)?;
+    let ops = caller::database(globals)?;
     let (facts, token) = caller::credentials(globals, false);
     let asking = Asking { facts, token: token.as_deref(), now: caller::now()? };
     let mut out = Reader { out: output::stream(), is_gone: false };
@@ -125,8 +125,8 @@ impl<W: Write> Write for Reader<W> {
 fn project(globals: &Globals, file: Option<&Path>, force: bool) -> Result<(), Failure> {
     let ops = caller::ops(globals)?;
     let envelope = caller::envelope(&ops, globals, false)?;
-    let answer = ops.call(find("project_export")?, &envelope, json!({}))?;
-    let text = format!("{answer:#}\n");
+    let exported = ops.run::<ProjectExport>(&envelope, project_export::Input {})?;
+    let text = serde_json::to_string_pretty(&exported).map_err(io::Error::from)? + "\n";
     let Some(file) = file else {
         return Ok(output::print(&output::escaped(&text))?);
     };
@@ -138,7 +138,7 @@ fn project(globals: &Globals, file: Option<&Path>, force: bool) -> Result<(), Fa
     made.write_all(text.as_bytes())?;
     unfinished.keep().map_err(punchlist_ops::Error::from)?;
     if globals.json {
-        output::print(&output::json_text(&json!({ "file": file, "bytes": text.len() })))?;
+        output::print_json(&json!({ "file": file, "bytes": text.len() }))?;
     } else if !globals.quiet {
         let file = output::line(&file.display().to_string());
         output::print(&format!("Exported the project `{}` to {file}.\n", envelope.project))?;

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use punchlist_core::Span;
-use punchlist_ops::catalogue::find;
+use punchlist_ops::catalogue::{Define, find};
 use punchlist_ops::follow::{Follow, check_types};
-use serde_json::{Value, json};
+use punchlist_ops::operations::event_list::{self, EventList, EventRow};
 
-use super::operation;
+use super::{call, operation};
 use crate::args::Globals;
 use crate::failure::Failure;
+use crate::render::events::Form;
 use crate::stop::Stop;
 use crate::{caller, output, render};
 
@@ -23,9 +24,32 @@ pub(crate) fn with_flag(log: Command) -> Command {
         Arg::new("follow")
             .long("follow")
             .short('f')
-            .help("Go on with what happens, until stopped; with --json one event in each line")
+            .help("Show what happens from now on, until stopped; with --json one event per line")
             .action(ArgAction::SetTrue),
     )
+    .arg(
+        Arg::new("all")
+            .long("all")
+            .help("Show each step of a run and each message, too")
+            .action(ArgAction::SetTrue),
+    )
+}
+
+/// `punch log`.
+pub(crate) fn page(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
+    let operation = find(EventList::NAME)?;
+    let input = operation::input(operation, &mut globals.clone(), matches);
+    let ops = caller::ops(globals)?;
+    let envelope = caller::envelope(&ops, globals, false)?;
+    let answer = ops.answer(operation, &envelope, input)?;
+    let is_text = !globals.json && !globals.compact && !globals.quiet;
+    match answer.output::<event_list::Output>().filter(|_| is_text) {
+        Some(log) => {
+            let form = Form { all: matches.get_flag("all"), absolute: false };
+            Ok(output::print(&render::events::page(log, form, envelope.now))?)
+        }
+        None => call::show(globals, operation, &answer, envelope.now),
+    }
 }
 
 pub(crate) fn wait_command() -> Command {
@@ -77,9 +101,10 @@ pub(crate) fn wait(globals: &Globals, matches: &ArgMatches) -> Result<(), Failur
     let mut follow = Follow::after(&ops, &envelope, matches.get_one::<i64>("after").copied())?;
     let answer = follow.wait(&types, timeout)?;
     if globals.json {
-        output::print(&output::json_text(&answer))?;
+        output::print_json(&answer)?;
     } else if !globals.quiet {
-        output::print(&render::answer("event_list", &answer, caller::ticking()))?;
+        let form = Form { all: true, absolute: false };
+        output::print(&render::events::rows(&answer.events, form, caller::ticking()))?;
     }
     Ok(())
 }
@@ -89,16 +114,15 @@ pub(crate) fn log(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let ops = caller::ops(globals)?;
     let envelope = caller::envelope(&ops, globals, false)?;
     let stop = Stop::on_signals();
-    let (mut follow, mut answer) = Follow::from_list(&ops, &envelope, input)?;
-    if let Value::Array(events) = answer["events"].take() {
-        show(globals, &events)?;
-    }
+    let (mut follow, events) = Follow::from_list(&ops, &envelope, input)?;
+    let form = Form { all: matches.get_flag("all"), absolute: true };
+    show(globals, form, &events)?;
     let mut is_lost = false;
     while !stop.asked() && !output::nobody_reads() {
         match follow.next(PATIENCE) {
             Ok(events) => {
                 is_lost = false;
-                show(globals, &events)?;
+                show(globals, form, &events)?;
             }
             // A server that restarts is followed on; said once.
             Err(error) if error.meaning().retryable => {
@@ -114,14 +138,15 @@ pub(crate) fn log(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     Ok(())
 }
 
-fn show(globals: &Globals, events: &[Value]) -> Result<(), Failure> {
+fn show(globals: &Globals, form: Form, events: &[EventRow]) -> Result<(), Failure> {
     if events.is_empty() {
         return Ok(());
     }
     if globals.json {
-        let lines: String = events.iter().map(|event| format!("{event}\n")).collect();
-        return Ok(output::print(&output::escaped(&lines))?);
+        for event in events {
+            output::print_json_line(event)?;
+        }
+        return Ok(());
     }
-    let answer = json!({ "events": events });
-    Ok(output::print(&render::answer("event_list", &answer, caller::ticking()))?)
+    Ok(output::print(&render::events::rows(events, form, caller::ticking()))?)
 }

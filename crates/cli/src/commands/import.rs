@@ -86,12 +86,12 @@ fn open(file: &Path) -> Result<Box<dyn BufRead>, Failure> {
 
 fn store(globals: &Globals, file: &Path) -> Result<(), Failure> {
     let mut from = open(file)?;
-    let ops = caller::ops(globals)?;
+    let ops = caller::database(globals)?;
     let (facts, token) = caller::credentials(globals, false);
     let asking = Asking { facts, token: token.as_deref(), now: caller::now()? };
     let imported = ops.import(&asking, &mut *from)?;
     if globals.json {
-        output::print(&output::json_text(&json!(imported)))?;
+        output::print_json(&imported)?;
     } else if !globals.quiet {
         let (rows, events) = (imported.rows, imported.events);
         output::print(&format!("Imported {rows} rows ({events} events).\n"))?;

@@ -2,21 +2,31 @@
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use punchlist_core::{GateId, Refusal};
-use punchlist_ops::catalogue::find;
+use punchlist_core::GateId;
+use punchlist_core::gate::{GateDecision, GateKind, GateState, Purpose};
+use punchlist_core::naming::{self, Candidate};
+use punchlist_core::text::{Body, Content, Title};
+use punchlist_ops::catalogue::{Define, find};
+use punchlist_ops::input::Maybe;
+use punchlist_ops::operations::gate_answer::{self, GateAnswer};
+use punchlist_ops::operations::gate_list::{self, GateList};
+use punchlist_ops::operations::todo_accept::{self, TodoAccept};
+use punchlist_ops::operations::todo_return::{self, TodoReturn};
+use punchlist_ops::views::GateView;
 use punchlist_ops::{Envelope, Error, Ops};
 use serde_json::{Map, Value, json};
 
-use super::{call, inbox_answer};
+use super::{call, inbox_answer, prompt, sign_off};
 use crate::args::Globals;
 use crate::failure::Failure;
-use crate::{caller, output};
+use crate::render::short;
+use crate::{caller, output, render};
 
 pub(crate) fn command() -> Command {
     Command::new("inbox")
-        .about("Show what waits for a person, the oldest first, and answer it")
+        .about("Show what is waiting for you, and answer it")
         .long_about(
-            "Show what waits for a person, the oldest first: checkpoints, sign-offs with their \
+            "Show what is waiting for you, the oldest first: pauses, sign-offs with their \
              criteria and evidence, questions, forms, tools that an agent wants to call, and what \
              is overdue in a mission. \
              With --issue or --session only what is about that issue or that session.",
@@ -48,7 +58,7 @@ fn answer_command() -> Command {
         .arg(
             Arg::new("gate")
                 .value_name("GATE")
-                .help("Its id, or a beginning or end that only it has"),
+                .help("Its short id, or a part of its text that only it has"),
         )
         .arg(
             Arg::new("resume")
@@ -138,8 +148,8 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let cursor = matches.get_one::<String>("cursor");
     input.extend(cursor.map(|cursor| ("cursor".to_owned(), cursor.as_str().into())));
     let envelope = caller::envelope(&ops, &globals, false)?;
-    let operation = find("gate_list")?;
-    let answer = ops.call(operation, &envelope, Value::Object(input))?;
+    let operation = find(GateList::NAME)?;
+    let answer = ops.answer(operation, &envelope, Value::Object(input))?;
     call::show(&globals, operation, &answer, envelope.now)
 }
 
@@ -166,13 +176,14 @@ impl Inbox<'_> {
     fn answer(&self, matches: &ArgMatches) -> Result<(), Failure> {
         let named = matches.get_one::<String>("gate").map(|gate| gate.trim().to_owned());
         let decision = match (matches.get_flag("resume"), matches.get_flag("refuse")) {
-            (true, _) => Some("resume"),
-            (_, true) => Some("refuse"),
+            (true, _) => Some(GateDecision::Resume),
+            (_, true) => Some(GateDecision::Refuse),
             _ => None,
         };
         if let Some(allow) = matches.get_one::<String>("allow") {
             let response = json!({ "allow": allow });
-            return self.short("permission", "a tool", "--allow", named.as_deref(), &response);
+            let kind = GateKind::Permission;
+            return self.short(kind, "a tool", "--allow", named.as_deref(), response);
         }
         let advice = match (matches.get_one::<String>("extend"), matches.get_flag("cancel")) {
             (Some(date), _) => Some(format!("extend to {}", date.trim())),
@@ -181,8 +192,8 @@ impl Inbox<'_> {
         };
         if let Some(advice) = advice {
             let flags = "--extend or --cancel";
-            let (about, response) = ("an overdue todo", advice.into());
-            return self.short("escalation", about, flags, named.as_deref(), &response);
+            let (kind, about) = (GateKind::Escalation, "an overdue todo");
+            return self.short(kind, about, flags, named.as_deref(), advice.into());
         }
         let may_ask = output::is_interactive() && !self.globals.json && !self.globals.compact;
         let Some(decision) = decision else {
@@ -194,170 +205,216 @@ impl Inbox<'_> {
             return Err(Failure::Usage { message, hint });
         };
         // A switch that is off counts as given for clap's own `requires`.
-        if decision == "resume" && matches.contains_id("reopen") {
+        if decision == GateDecision::Resume && matches.contains_id("reopen") {
             return Err(Failure::usage("--reopen goes with --refuse".to_owned()));
         }
-        if let Some(todo) = self.review(named.as_deref())? {
-            let said = matches.get_one::<String>("response").map(String::as_str);
-            return self.judge(&todo, decision, said);
-        }
-        let Some(gate) = self.one(named.as_deref())? else {
-            return Ok(output::print("Nothing waits for you.\n")?);
+        let gate = match self.meant(named.as_deref())? {
+            None => return Ok(output::print(NOTHING)?),
+            Some(Meant::Review(todo)) => {
+                let said = matches.get_one::<String>("response").map(String::as_str);
+                return self.judge(todo, decision, said);
+            }
+            Some(Meant::Gate(gate)) => gate,
         };
-        let mut input = json!({ "gateId": gate, "decision": decision });
-        if let Some(said) = matches.get_one::<String>("response") {
-            input["response"] = response(said);
-        }
+        let mut answer = answer_to(gate, decision);
+        answer.response = matches.get_one::<String>("response").map(|said| response(said));
         if let Some(texts) = matches.get_many::<String>("reopen") {
-            input["reopen"] = texts.map(String::as_str).map(Value::from).collect();
+            answer.reopen = Some(texts.map(|text| content(text)).collect::<Result<_, _>>()?);
         }
-        if matches.get_flag("accept-unclaimed") {
-            input["acceptUnclaimed"] = true.into();
-        }
-        if let Some(revision) = matches.get_one::<i64>("expect-revision") {
-            input["expectedRevision"] = (*revision).into();
-        }
-        self.give(input)
-    }
-
-    /// The item that waits for its reviewer and is meant: by its id, or a beginning or an end of it
-    /// that no open gate has.
-    fn review(&self, named: Option<&str>) -> Result<Option<String>, Failure> {
-        let Some(named) = named.filter(|named| !named.is_empty()) else { return Ok(None) };
-        let wanted = named.to_uppercase();
-        let fits = |id: &str| id.starts_with(&wanted) || id.ends_with(&wanted);
-        let envelope = Envelope { idempotency_key: None, ..self.envelope.clone() };
-        let list = self.ops.call(find("gate_list")?, &envelope, json!({ "state": "open" }))?;
-        let ids = |field: &str, id: &str| -> Vec<String> {
-            let found = list[field].as_array().into_iter().flatten();
-            let found = found.filter_map(|one| one[id].as_str()).filter(|id| fits(id));
-            found.map(str::to_owned).collect()
-        };
-        let (gates, items) = (ids("gates", "id"), ids("reviews", "todoId"));
-        match items.as_slice() {
-            [only] if gates.is_empty() => Ok(Some(only.clone())),
-            _ => Ok(None),
-        }
+        answer.accept_unclaimed = matches.get_flag("accept-unclaimed").then_some(true);
+        answer.expected_revision = matches.get_one::<i64>("expect-revision").copied();
+        self.give(answer)
     }
 
     /// Accepts or returns an item that waits for its reviewer.
-    fn judge(&self, todo: &str, decision: &str, said: Option<&str>) -> Result<(), Failure> {
-        let mut input = json!({ "todoId": todo });
-        let operation = match (decision, said) {
-            ("resume", said) => {
-                input["outcome"] = said.into();
-                find("todo_accept")?
+    pub(super) fn judge(
+        &self,
+        todo_id: String,
+        decision: GateDecision,
+        said: Option<&str>,
+    ) -> Result<(), Failure> {
+        let said = said.filter(|said| !said.trim().is_empty()).map(body).transpose()?;
+        let (ops, envelope) = (self.ops, &self.envelope);
+        match (decision, said) {
+            (GateDecision::Resume, said) => {
+                let input = todo_accept::Input { todo_id, outcome: Maybe(said) };
+                let done = ops.run::<TodoAccept>(envelope, input)?;
+                call::show_output::<TodoAccept>(self.globals, done, envelope.now)
             }
-            (_, Some(said)) => {
-                input["feedback"] = said.into();
-                find("todo_return")?
+            (GateDecision::Refuse, Some(feedback)) => {
+                let input = todo_return::Input { todo_id, feedback };
+                let done = ops.run::<TodoReturn>(envelope, input)?;
+                call::show_output::<TodoReturn>(self.globals, done, envelope.now)
             }
-            (_, None) => {
+            (GateDecision::Refuse, None) => {
                 let message = "say what is missing".to_owned();
                 let hint = Some("give --response WHY beside --refuse".to_owned());
-                return Err(Failure::Usage { message, hint });
+                Err(Failure::Usage { message, hint })
             }
-        };
-        let answer = self.ops.call(operation, &self.envelope, input)?;
-        call::show(self.globals, operation, &answer, self.envelope.now)
+        }
     }
 
     /// Answers by a flag that only one kind of question takes.
     fn short(
         &self,
-        kind: &str,
+        kind: GateKind,
         about: &str,
         flags: &str,
         named: Option<&str>,
-        response: &Value,
+        response: Value,
     ) -> Result<(), Failure> {
-        let Some(id) = self.one(named)? else {
-            return Ok(output::print("Nothing waits for you.\n")?);
+        let Some(Meant::Gate(id) | Meant::Review(id)) = self.meant(named)? else {
+            return Ok(output::print(NOTHING)?);
         };
-        let found = self.gates(None)?.into_iter().find(|gate| gate["id"] == id.as_str());
-        if found.is_some_and(|gate| gate["kind"] != kind) {
+        let found = self.gates(None)?.into_iter().find(|gate| gate.id == id);
+        if found.is_some_and(|gate| gate.kind != kind) {
             let message = format!("only a question about {about} takes {flags}");
             let hint = Some("give --resume or --refuse".to_owned());
             return Err(Failure::Usage { message, hint });
         }
-        self.give(json!({ "gateId": id, "decision": "resume", "response": response }))
+        let answer = answer_to(id, GateDecision::Resume);
+        self.give(gate_answer::Input { response: Some(response), ..answer })
     }
 
     /// Gives an answer and shows what it did.
-    pub(super) fn give(&self, input: Value) -> Result<(), Failure> {
-        let operation = find("gate_answer")?;
-        let answer = self.ops.call(operation, &self.envelope, input)?;
-        call::show(self.globals, operation, &answer, self.envelope.now)?;
-        let run = answer["gate"]["runId"].as_str();
+    pub(super) fn give(&self, answer: gate_answer::Input) -> Result<(), Failure> {
+        let done = self.ops.run::<GateAnswer>(&self.envelope, answer)?;
+        let run = done.gate.run_id.as_deref().map(|run| short(run).to_owned());
+        call::show_output::<GateAnswer>(self.globals, done, self.envelope.now)?;
         let is_text = !self.globals.json && !self.globals.compact && !self.globals.quiet;
         if let Some(run) = run.filter(|_| is_text && !self.is_in_run) {
             output::print(&format!(
-                "The run that asked goes on in a worker, or here: punch run --resume {run}\n"
+                "A worker continues the run, or you do here: punch run --resume {run}\n"
             ))?;
         }
         Ok(())
     }
 
-    /// The gates of a state, or all, the oldest first.
-    pub(super) fn gates(&self, state: Option<&str>) -> Result<Vec<Value>, Failure> {
-        let envelope = Envelope { idempotency_key: None, ..self.envelope.clone() };
-        let mut input = json!({ "limit": 1000 });
-        if let Some(state) = state {
-            input["state"] = state.into();
+    /// Gives an answer that a person typed; after a sign-off asks what is to follow.
+    pub(super) fn give_typed(&self, answer: gate_answer::Input) -> Result<(), Failure> {
+        let done = self.ops.run::<GateAnswer>(&self.envelope, answer)?;
+        let is_signed =
+            done.gate.purpose == Some(Purpose::SignOff) && done.gate.state == GateState::Resumed;
+        output::print(&render::gates::answered(&done.gate))?;
+        if is_signed {
+            sign_off::close(self.globals, self.ops, &self.envelope, &done.gate)?;
         }
+        let Some(run) = done.gate.run_id.as_deref().filter(|_| !self.is_in_run) else {
+            return Ok(());
+        };
+        match prompt::yes("Continue the run here? [y/N] ")? {
+            Some(true) => super::run::resume(self.globals, run),
+            _ => Ok(output::print(&format!(
+                "A worker continues it, or you do: punch run --resume {}\n",
+                short(run)
+            ))?),
+        }
+    }
+
+    /// What stands around a sign-off.
+    pub(super) fn background(&self, gate: &GateView) -> String {
+        sign_off::background(self.ops, &self.envelope, gate)
+    }
+
+    /// The gates of a state, or all, the oldest first.
+    pub(super) fn gates(&self, state: Option<GateState>) -> Result<Vec<GateView>, Failure> {
+        let envelope = Envelope { idempotency_key: None, ..self.envelope.clone() };
+        let mut cursor = Maybe::default();
         let mut gates = Vec::new();
         loop {
-            let mut page = self.ops.call(find("gate_list")?, &envelope, input.clone())?;
-            if let Value::Array(found) = page["gates"].take() {
-                gates.extend(found);
-            }
-            match page["nextCursor"].take() {
-                Value::Null => return Ok(gates),
-                cursor => input["cursor"] = cursor,
+            let input = gate_list::Input { cursor, ..wanted_gates(state) };
+            let page = self.ops.run::<GateList>(&envelope, input)?;
+            gates.extend(page.gates);
+            match page.next_cursor.as_deref().map(Title::new) {
+                Some(Ok(next)) => cursor = Maybe(Some(next)),
+                _ => return Ok(gates),
             }
         }
     }
 
-    /// The id of the gate that is meant; none: there is nothing to answer.
-    fn one(&self, named: Option<&str>) -> Result<Option<String>, Failure> {
-        let id = |gate: &Value| gate["id"].as_str().unwrap_or_default().to_owned();
-        match named {
-            Some(named) => self.named(named).map(Some),
-            None => match self.gates(Some("open"))?.as_slice() {
+    /// What a name means: an open gate or an item that waits for its reviewer before an answered
+    /// gate. What means nothing is left as it is, for the operation to refuse. Without a name, the
+    /// only one that waits; none: there is nothing to answer.
+    pub(super) fn meant(&self, named: Option<&str>) -> Result<Option<Meant>, Failure> {
+        let envelope = Envelope { idempotency_key: None, ..self.envelope.clone() };
+        let list = self.ops.run::<GateList>(&envelope, wanted_gates(Some(GateState::Open)))?;
+        let Some(named) = named else {
+            return match list.gates.as_slice() {
                 [] => Ok(None),
-                [only] => Ok(Some(id(only))),
+                [only] => Ok(Some(Meant::Gate(only.id.clone()))),
                 several => {
-                    let message = format!("{} gates wait for you", several.len());
+                    let message = format!("{} questions are waiting for you", several.len());
                     let hint = Some("name one; `punch inbox` shows them".to_owned());
                     Err(Failure::Usage { message, hint })
                 }
-            },
-        }
-    }
-
-    /// The id that a beginning or an end means: an open gate's before any other's. What means
-    /// none is left as it is, for the operation to refuse.
-    pub(super) fn named(&self, named: &str) -> Result<String, Failure> {
+            };
+        };
+        let is_review = |id: &str| list.reviews.iter().any(|item| item.todo_id == id);
         if named.is_empty() || GateId::parse(named).is_some() {
-            return Ok(named.to_owned());
+            let id = named.to_owned();
+            return Ok(Some(if is_review(named) { Meant::Review(id) } else { Meant::Gate(id) }));
         }
-        let wanted = named.to_uppercase();
-        for state in [Some("open"), None] {
-            let gates = self.gates(state)?;
-            let ids = gates.iter().filter_map(|gate| gate["id"].as_str());
-            let fits = |id: &&str| id.starts_with(&wanted) || id.ends_with(&wanted);
-            let found: Vec<String> = ids.filter(fits).map(str::to_owned).collect();
-            match found.as_slice() {
-                [] => {}
-                [only] => return Ok(only.clone()),
-                _ => {
-                    let refusal = Refusal::AmbiguousText { text: named.to_owned(), texts: found };
-                    return Err(Error::from(refusal).into());
-                }
-            }
+        let gates = list.gates.iter().map(|gate| (&gate.id, &gate.text));
+        let reviews = list.reviews.iter().map(|item| (&item.todo_id, &item.title));
+        let open: Vec<Candidate> = gates.chain(reviews).map(candidate).collect();
+        if let Some(found) = naming::find(named, &open).map_err(Error::from)? {
+            let id = found.id.clone();
+            return Ok(Some(if is_review(&id) { Meant::Review(id) } else { Meant::Gate(id) }));
         }
-        Ok(named.to_owned())
+        let all = self.gates(None)?;
+        let all: Vec<Candidate> =
+            all.iter().map(|gate| candidate((&gate.id, &gate.text))).collect();
+        let found = naming::find(named, &all).map_err(Error::from)?;
+        let id = found.map_or(named, |found| &found.id).to_owned();
+        Ok(Some(Meant::Gate(id)))
     }
+}
+
+/// Said where there is nothing to answer.
+pub(super) const NOTHING: &str = "Nothing is waiting for you.\n";
+
+/// What a person wants to answer.
+pub(super) enum Meant {
+    Gate(String),
+    /// An item that waits for its reviewer.
+    Review(String),
+}
+
+fn candidate((id, text): (&String, &String)) -> Candidate {
+    Candidate { id: id.clone(), text: text.clone() }
+}
+
+/// The gates of a state, or of any, as many as a page holds.
+const fn wanted_gates(state: Option<GateState>) -> gate_list::Input {
+    gate_list::Input {
+        state,
+        kind: None,
+        session: Maybe(None),
+        number: None,
+        limit: Some(1000),
+        cursor: Maybe(None),
+    }
+}
+
+/// An answer that says nothing but yes or no.
+pub(super) const fn answer_to(gate_id: String, decision: GateDecision) -> gate_answer::Input {
+    gate_answer::Input {
+        gate_id,
+        decision,
+        response: None,
+        reopen: None,
+        expected_revision: None,
+        accept_unclaimed: None,
+    }
+}
+
+/// The text of a criterion.
+pub(super) fn content(text: &str) -> Result<Content, Failure> {
+    Content::new(text).map_err(|fault| Failure::usage(format!("--reopen: {fault}")))
+}
+
+fn body(text: &str) -> Result<Body, Failure> {
+    Body::new(text).map_err(|fault| Failure::usage(format!("--response: {fault}")))
 }
 
 /// Words are words; only what is plainly meant as JSON is read as JSON, so that the answer `8080`

@@ -3,57 +3,101 @@
 //! Until the last line is given nothing has happened; an empty line or the end of the input where
 //! a decision is wanted leaves the gate open.
 
-use punchlist_core::gate::form;
+use punchlist_core::gate::{GateDecision, GateKind, GateState, Purpose, form};
 use punchlist_core::mission::answer;
+use punchlist_core::text::Content;
+use punchlist_ops::operations::gate_answer;
+use punchlist_ops::views::issue::ItemStatus;
+use punchlist_ops::views::{GateView, ItemView};
 use serde_json::{Map, Value, json};
 
-use super::inbox::Inbox;
+use super::inbox::{Inbox, Meant, NOTHING, answer_to, content};
 use super::prompt;
 use crate::failure::Failure;
 use crate::output;
-use crate::render::gates::{asked_for, one, words};
+use crate::render::gates::{asked_for, one, options, words};
 
 /// An answer as far as it goes, or none: the person leaves it open.
-type Given = Result<Option<Value>, Failure>;
+type Given = Result<Option<Answer>, Failure>;
+
+type Answer = gate_answer::Input;
 
 /// Asks which gate, if that is not said, and how to answer it.
 pub(super) fn ask(inbox: &Inbox<'_>, named: Option<&str>) -> Result<(), Failure> {
+    if let Some(named) = named
+        && let Some(Meant::Review(todo)) = inbox.meant(Some(named))?
+    {
+        return review(inbox, todo);
+    }
     let Some(gate) = which(inbox, named)? else { return Ok(()) };
-    if gate["state"] != "open" {
-        // It is refused with who answered, and when; nothing need be asked first.
-        return inbox.give(json!({ "gateId": gate["id"], "decision": "resume" }));
+    let gate = match gate {
+        Named::Gate(gate) if gate.state == GateState::Open => gate,
+        // It is refused: as unknown, or with who answered and when. Nothing need be asked first.
+        Named::Gate(gate) => return inbox.give(answer_to(gate.id, GateDecision::Resume)),
+        Named::Unknown(id) => return inbox.give(answer_to(id, GateDecision::Resume)),
+    };
+    if gate.purpose == Some(Purpose::SignOff) {
+        output::print(&inbox.background(&gate))?;
     }
     output::print(&format!("{}\n", one(&gate, inbox.envelope.now)))?;
-    let answer = match gate["kind"].as_str() {
-        Some("form") => fill_in(&gate)?,
-        Some("ask") => reply(&gate)?,
-        Some("escalation") => advise()?,
-        Some("permission") => permit()?,
-        _ => judge(&gate)?,
+    let answer = match gate.kind {
+        GateKind::Form => fill_in(&gate)?,
+        GateKind::Ask => reply(&gate)?,
+        GateKind::Escalation => advise(&gate)?,
+        GateKind::Permission => permit(&gate)?,
+        GateKind::Checkpoint => judge(&gate)?,
     };
     match answer {
         None => Ok(output::print("It stays open.\n")?),
-        Some(mut answer) => {
-            answer["gateId"] = gate["id"].clone();
-            inbox.give(answer)
-        }
+        Some(answer) => inbox.give_typed(answer),
     }
 }
 
-fn which(inbox: &Inbox<'_>, named: Option<&str>) -> Given {
-    if let Some(named) = named {
-        let id = inbox.named(named)?;
-        let found = inbox.gates(None)?.into_iter().find(|gate| gate["id"] == id.as_str());
-        // An unknown one is the operation's to refuse.
-        return Ok(Some(found.unwrap_or_else(|| json!({ "id": id }))));
+/// An item that waits for its reviewer: accept it, or return it with what is missing.
+fn review(inbox: &Inbox<'_>, todo: String) -> Result<(), Failure> {
+    match prompt::yes("Accept it as done? [y/n, empty leaves it open] ")? {
+        None => Ok(output::print("It stays open.\n")?),
+        Some(true) => inbox.judge(todo, GateDecision::Resume, None),
+        Some(false) => match prompt::ask("What is missing? ")?.filter(|said| !said.is_empty()) {
+            None => Ok(output::print("It stays open.\n")?),
+            Some(said) => inbox.judge(todo, GateDecision::Refuse, Some(&said)),
+        },
     }
-    let mut gates = inbox.gates(Some("open"))?;
+}
+
+/// What somebody named.
+enum Named {
+    Gate(Box<GateView>),
+    /// An id that no gate has.
+    Unknown(String),
+}
+
+fn yes(gate: &GateView, response: Value) -> Answer {
+    let answer = answer_to(gate.id.clone(), GateDecision::Resume);
+    Answer { response: Some(response), ..answer }
+}
+
+fn no(gate: &GateView) -> Answer {
+    answer_to(gate.id.clone(), GateDecision::Refuse)
+}
+
+fn which(inbox: &Inbox<'_>, named: Option<&str>) -> Result<Option<Named>, Failure> {
+    if let Some(named) = named {
+        let id = match inbox.meant(Some(named))? {
+            Some(Meant::Gate(id) | Meant::Review(id)) => id,
+            None => return Ok(None),
+        };
+        let found = inbox.gates(None)?.into_iter().find(|gate| gate.id == id);
+        let found = found.map(|gate| Named::Gate(Box::new(gate)));
+        return Ok(Some(found.unwrap_or(Named::Unknown(id))));
+    }
+    let mut gates = inbox.gates(Some(GateState::Open))?;
     match gates.len() {
         0 => {
-            output::print("Nothing waits for you.\n")?;
+            output::print(NOTHING)?;
             Ok(None)
         }
-        1 => Ok(gates.pop()),
+        1 => Ok(gates.pop().map(|gate| Named::Gate(Box::new(gate)))),
         many => {
             for (n, gate) in gates.iter().enumerate() {
                 output::print(&format!("{}. {}", n + 1, one(gate, inbox.envelope.now)))?;
@@ -64,21 +108,22 @@ fn which(inbox: &Inbox<'_>, named: Option<&str>) -> Given {
             if chosen.is_none() {
                 output::print("They stay open.\n")?;
             }
-            Ok(chosen.map(|n| gates.swap_remove(n)))
+            Ok(chosen.map(|n| Named::Gate(Box::new(gates.swap_remove(n)))))
         }
     }
 }
 
 /// A checkpoint and its like: yes or no, and a word to it.
-fn judge(gate: &Value) -> Given {
-    let is_sign_off = gate["purpose"] == "sign_off";
+fn judge(gate: &GateView) -> Given {
+    let is_sign_off = gate.purpose == Some(Purpose::SignOff);
     let question = if is_sign_off { "Sign it off?" } else { "Let it go on?" };
     let said = prompt::yes(&format!("{question} [y/n, empty leaves it open] "))?;
     let Some(said) = said else { return Ok(None) };
-    let mut answer = json!({ "decision": if said { "resume" } else { "refuse" } });
+    let decision = if said { GateDecision::Resume } else { GateDecision::Refuse };
+    let mut answer = answer_to(gate.id.clone(), decision);
     if said && is_sign_off {
         // The yes is for what was shown, not for what somebody changes meanwhile.
-        answer["expectedRevision"] = gate["revision"].clone();
+        answer.expected_revision = gate.revision;
         match unclaimed(gate) {
             0 => {}
             count => {
@@ -86,7 +131,7 @@ fn judge(gate: &Value) -> Given {
                 let what = if count == 1 { what.to_owned() } else { format!("{count} {what}") };
                 let question = format!("{what} not claimed. Accept anyway? [y/n] ");
                 match prompt::yes(&question)? {
-                    Some(true) => answer["acceptUnclaimed"] = true.into(),
+                    Some(true) => answer.accept_unclaimed = Some(true),
                     _ => return Ok(None),
                 }
             }
@@ -96,58 +141,59 @@ fn judge(gate: &Value) -> Given {
         match reopened(gate)? {
             None => return Ok(None),
             Some(texts) if texts.is_empty() => {}
-            Some(texts) => answer["reopen"] = texts.into(),
+            Some(texts) => answer.reopen = Some(texts),
         }
     }
     word_to_it(answer)
 }
 
 /// How many criteria nobody has claimed.
-fn unclaimed(gate: &Value) -> usize {
-    let criteria = gate["criteria"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let open = |item: &&Value| {
-        item["claim"].is_null()
-            && matches!(item["status"].as_str(), Some("pending" | "in_progress"))
+fn unclaimed(gate: &GateView) -> usize {
+    let open = |item: &&ItemView| {
+        item.claim.is_none() && matches!(item.status, ItemStatus::Pending | ItemStatus::InProgress)
     };
-    criteria.iter().filter(open).count()
+    gate.criteria.iter().filter(open).count()
 }
 
 /// Which criteria to open again: none named means all that are claimed.
-fn reopened(gate: &Value) -> Result<Option<Vec<Value>>, Failure> {
-    let criteria = gate["criteria"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let claimed: Vec<&Value> = criteria.iter().filter(|item| !item["claim"].is_null()).collect();
+fn reopened(gate: &GateView) -> Result<Option<Vec<Content>>, Failure> {
+    let claimed: Vec<&ItemView> =
+        gate.criteria.iter().filter(|item| item.claim.is_some()).collect();
     if claimed.len() < 2 {
         return Ok(Some(Vec::new()));
     }
     for (n, item) in claimed.iter().enumerate() {
-        output::print(&format!("  {}. {}\n", n + 1, words(&item["content"])))?;
+        output::print(&format!("  {}. {}\n", n + 1, output::line(&item.content)))?;
     }
     loop {
         let question = "Which are not met? [numbers, empty means all] ";
         let Some(said) = prompt::ask(question)? else { return Ok(None) };
         let numbers = said.split(|c: char| !c.is_ascii_digit()).filter(|word| !word.is_empty());
-        let chosen: Option<Vec<Value>> = numbers
+        let chosen: Option<Vec<&ItemView>> = numbers
             .map(|word| word.parse::<usize>().ok()?.checked_sub(1))
-            .map(|n| claimed.get(n?).map(|item| item["content"].clone()))
+            .map(|n| claimed.get(n?).copied())
             .collect();
         match chosen {
-            Some(chosen) => return Ok(Some(chosen)),
+            Some(chosen) => {
+                let texts = chosen.into_iter().map(|item| content(&item.content));
+                return texts.collect::<Result<_, _>>().map(Some);
+            }
             None => output::print(&format!("Give numbers from 1 to {}.\n", claimed.len()))?,
         }
     }
 }
 
-fn word_to_it(mut answer: Value) -> Given {
+fn word_to_it(mut answer: Answer) -> Given {
     let Some(said) = prompt::ask("What to say? [empty says nothing] ")? else { return Ok(None) };
     if !said.is_empty() {
-        answer["response"] = said.into();
+        answer.response = Some(said.into());
     }
     Ok(Some(answer))
 }
 
 /// A question: one of its options by number, or other words.
-fn reply(gate: &Value) -> Given {
-    let options = gate["options"].as_array().map(Vec::as_slice).unwrap_or_default();
+fn reply(gate: &GateView) -> Given {
+    let options = options(gate);
     let how = match options.len() {
         0 => "Your answer?".to_owned(),
         many => format!("Your answer? [1-{many}, or your own words]"),
@@ -159,14 +205,14 @@ fn reply(gate: &Value) -> Given {
     let chosen = by_number.filter(|_| !is_option).and_then(|n| options.get(n));
     Ok(match (said.as_str(), chosen) {
         ("", _) => None,
-        ("-", _) => return word_to_it(json!({ "decision": "refuse" })),
-        (_, Some(option)) => Some(json!({ "decision": "resume", "response": option })),
-        (said, None) => Some(json!({ "decision": "resume", "response": said })),
+        ("-", _) => return word_to_it(no(gate)),
+        (_, Some(option)) => Some(yes(gate, option.clone())),
+        (said, None) => Some(yes(gate, said.into())),
     })
 }
 
 /// An overdue item: a new date, or its end.
-fn advise() -> Given {
+fn advise(gate: &GateView) -> Given {
     let question =
         "Extend or cancel? [extend to YYYY-MM-DD, cancel, - leaves the todo, empty asks later] ";
     loop {
@@ -177,21 +223,21 @@ fn advise() -> Given {
             [said.as_str(), &extended].into_iter().find(|text| answer::parse(text).is_some());
         match (said.as_str(), read) {
             ("", _) => return Ok(None),
-            ("-", _) => return word_to_it(json!({ "decision": "refuse" })),
-            (_, Some(read)) => return Ok(Some(json!({ "decision": "resume", "response": read }))),
+            ("-", _) => return word_to_it(no(gate)),
+            (_, Some(read)) => return Ok(Some(yes(gate, read.into()))),
             (_, None) => output::print(&format!("Answer with {}.\n", answer::SPELLING))?,
         }
     }
 }
 
 /// A tool: once, always or not.
-fn permit() -> Given {
+fn permit(gate: &GateView) -> Given {
     let question = "May it? [once, always, no, empty leaves it open] ";
     loop {
         let Some(said) = prompt::ask(question)? else { return Ok(None) };
         let allow = match said.to_lowercase().as_str() {
             "" => return Ok(None),
-            "n" | "no" | "deny" | "-" => return word_to_it(json!({ "decision": "refuse" })),
+            "n" | "no" | "deny" | "-" => return word_to_it(no(gate)),
             "o" | "once" | "y" | "yes" => "once",
             "a" | "always" => "always",
             _ => {
@@ -199,19 +245,19 @@ fn permit() -> Given {
                 continue;
             }
         };
-        return Ok(Some(json!({ "decision": "resume", "response": { "allow": allow } })));
+        return Ok(Some(yes(gate, json!({ "allow": allow }))));
     }
 }
 
 /// A form, field by field.
-fn fill_in(gate: &Value) -> Given {
+fn fill_in(gate: &GateView) -> Given {
     let said = prompt::yes("Fill it in? [y/n, empty leaves it open] ")?;
     match said {
         None => return Ok(None),
-        Some(false) => return word_to_it(json!({ "decision": "refuse" })),
+        Some(false) => return word_to_it(no(gate)),
         Some(true) => {}
     }
-    let schema = &gate["schema"];
+    let schema = gate.schema.as_ref().unwrap_or(&Value::Null);
     let mut response = Map::new();
     for (name, field) in form::fields(schema).into_iter().flatten() {
         match one_field(schema, name, field)? {
@@ -223,11 +269,11 @@ fn fill_in(gate: &Value) -> Given {
     let response = Value::Object(response);
     output::print(&format!("  {}\n", words(&response)))?;
     let sent = prompt::yes_unless_no("Send it? [Y/n] ")?;
-    Ok(sent.then(|| json!({ "decision": "resume", "response": response })))
+    Ok(sent.then(|| yes(gate, response)))
 }
 
 /// Asks for a field until it fits; null: it may be left out, and was.
-fn one_field(schema: &Value, name: &str, field: &Value) -> Given {
+fn one_field(schema: &Value, name: &str, field: &Value) -> Result<Option<Value>, Failure> {
     let choices = field["enum"].as_array().map(Vec::as_slice).unwrap_or_default();
     for (n, choice) in choices.iter().enumerate() {
         let called = field["enumNames"][n].as_str().map(|name| format!(" ({name})"));

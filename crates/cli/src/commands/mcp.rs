@@ -39,7 +39,9 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let id = clock::ids(envelope.now).map(|mut ids| ids.ulid().to_string());
     envelope.context.own_session = id.ok().map(|id| format!("mcp-{id}"));
     // A store that cannot be opened is better said now than at the first call.
-    ops.store()?;
+    if ops.remote().is_none() {
+        ops.store()?;
+    }
     let credentials = caller::credentials(globals, true);
     McpServer::new(ops, credentials, envelope, caller::ticking, choice).serve_stdio(parent)?;
     Ok(())

@@ -2,7 +2,8 @@
 //! one, and what people do with a mission's file.
 
 use clap::{ArgMatches, Command};
-use punchlist_ops::catalogue::find;
+use punchlist_core::mission::Standing;
+use punchlist_ops::operations::mission_list::{self, MissionList};
 use punchlist_ops::{Envelope, Operation, Ops};
 use serde_json::{Map, Value};
 
@@ -100,7 +101,7 @@ pub(super) fn run_in(
         input.insert(which.to_owned(), slug.into());
     }
     let envelope = caller::envelope(&ops, &globals, false)?;
-    let answer = ops.call(operation, &envelope, Value::Object(input))?;
+    let answer = ops.answer(operation, &envelope, Value::Object(input))?;
     call::show(&globals, operation, &answer, envelope.now)
 }
 
@@ -120,10 +121,9 @@ fn make_room(places: &[&str], input: &mut Map<String, Value>) {
 /// The slug of the only mission that is not put away.
 fn only(ops: &Ops, envelope: &Envelope) -> Result<String, Failure> {
     let envelope = Envelope { idempotency_key: None, ..envelope.clone() };
-    let answer = ops.call(find("mission_list")?, &envelope, Value::Object(Map::new()))?;
-    let missions = answer["missions"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let going = missions.iter().filter(|mission| mission["status"] != "archived");
-    let slugs: Vec<&str> = going.filter_map(|mission| mission["slug"].as_str()).collect();
+    let missions = ops.run::<MissionList>(&envelope, mission_list::Input {})?.missions;
+    let going = missions.iter().filter(|mission| mission.status != Standing::Archived);
+    let slugs: Vec<&str> = going.map(|mission| mission.slug.as_str()).collect();
     match slugs.as_slice() {
         [only] => Ok((*only).to_owned()),
         [] => {

@@ -68,7 +68,7 @@ pub(super) fn init(
     let mut envelope = caller::envelope(&ops, globals, false)?;
     // Whatever folder of the project this is said in, its collectors run in the same.
     envelope.context.directory = Some(caller::folder().to_string_lossy().into_owned());
-    let called = ops.call(operation, &envelope, read.input.clone());
+    let called = ops.answer(operation, &envelope, read.input.clone());
     let answer = called.map_err(|error| located(read.blame(error)))?;
     call::show(globals, operation, &answer, envelope.now)
 }

@@ -12,21 +12,27 @@ mod edit;
 mod editor;
 mod export;
 mod follow;
+pub(crate) mod help;
 pub(crate) mod hook;
 mod import;
 mod inbox;
 mod inbox_answer;
 mod init;
+mod issue_verbs;
 mod live;
 mod mcp;
 mod mission;
 mod mission_init;
 mod mission_new;
 mod operation;
+mod plan;
 mod plan_watch;
 mod prompt;
 mod run;
 mod secret_file;
+mod serve;
+mod sign_off;
+mod store;
 mod worker;
 
 use clap::{ArgMatches, Command};
@@ -38,7 +44,7 @@ use crate::failure::Failure;
 use crate::output;
 
 /// The commands that are not operations of the catalogue.
-pub(crate) const FIXED: [&str; 16] = [
+pub(crate) const FIXED: [&str; 18] = [
     "demo",
     "init",
     "run",
@@ -47,6 +53,7 @@ pub(crate) const FIXED: [&str; 16] = [
     "mcp",
     "hook",
     "worker",
+    "serve",
     "wait",
     "doctor",
     "config",
@@ -55,6 +62,7 @@ pub(crate) const FIXED: [&str; 16] = [
     "export",
     "import",
     "completions",
+    "help",
 ];
 
 /// Builds one command in full, if there is one of that name.
@@ -63,10 +71,13 @@ pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
         "demo" => Some(demo::command()),
         "init" => Some(init::command()),
         "inbox" => Some(inbox::command()),
-        "issue" => operation::command(name, second).map(|issue| issue.subcommand(edit::command())),
+        "help" => Some(help::command()),
+        "issue" => operation::command(name, second)
+            .map(|issue| issue_verbs::with_verbs(issue).subcommand(edit::command())),
         "todo" => operation::command(name, second).map(|todo| checklist::with_actions(&todo)),
         "plan" => operation::command(name, second)
-            .map(|plan| plan_watch::with_flag(plan).subcommands(backlog::commands())),
+            .map(|plan| plan_watch::with_flag(plan::lenient(plan)))
+            .map(|plan| plan.subcommands(backlog::commands())),
         "mission" => operation::command(name, second).map(mission::with_commands),
         "metric" => operation::command(name, second).map(|group| mission::lenient(name, group)),
         "run" => Some(run::command()),
@@ -75,6 +86,7 @@ pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
         "mcp" => Some(mcp::command()),
         "hook" => Some(hook::command()),
         "worker" => Some(worker::command()),
+        "serve" => Some(serve::command()),
         "wait" => Some(follow::wait_command()),
         "log" => operation::command(name, second).map(follow::with_flag),
         "doctor" => Some(doctor::command()),
@@ -83,6 +95,9 @@ pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
         "restore" => Some(backup::restore_command()),
         "export" => Some(export::command()),
         "import" => Some(import::command()),
+        "store" => {
+            operation::command(name, second).map(|group| group.subcommand(store::copy_command()))
+        }
         "completions" => Some(completions::command()),
         _ => operation::command(name, second),
     }
@@ -100,6 +115,10 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         Some(("issue", matches)) if let Some(("edit", matches)) = matches.subcommand() => {
             edit::run(globals, matches)
         }
+        Some(("issue", matches)) if issue_verbs::is_verb(matches) => {
+            issue_verbs::run(globals, matches)
+        }
+        Some(("help", matches)) => help::run(matches),
         Some(("todo", matches)) if checklist::is_action(matches) => {
             checklist::run(globals, matches)
         }
@@ -115,6 +134,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         {
             plan_watch::run(globals, matches)
         }
+        Some(("plan", matches)) if plan::lacks_file(matches) => plan::run(globals, matches),
         Some(("mission", matches)) => mission::run(globals, matches),
         Some(("metric", matches)) if let Some(given) = matches.subcommand() => {
             mission::run_in("metric", globals, matches, given)
@@ -127,17 +147,23 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         Some(("call", matches)) => call::run(globals, matches),
         Some(("mcp", matches)) => mcp::run(globals, matches),
         Some(("worker", matches)) => worker::run(globals, matches),
+        Some(("serve", matches)) => serve::run(globals, matches),
         Some(("wait", matches)) => follow::wait(globals, matches),
         Some(("log", matches)) if matches.get_flag("follow") => follow::log(globals, matches),
+        Some(("log", matches)) => follow::page(globals, matches),
         Some(("doctor", _)) => doctor::run(globals),
         Some(("config", matches)) => config::run(globals, matches),
         Some(("backup", matches)) => backup::run(globals, matches),
         Some(("restore", matches)) => backup::restore(globals, matches),
         Some(("export", matches)) => export::run(globals, matches),
         Some(("import", matches)) => import::run(globals, matches),
+        Some(("store", matches)) if let Some(("copy", matches)) = matches.subcommand() => {
+            store::copy(globals, matches)
+        }
         Some(("completions", matches)) => completions::run(matches),
         Some((name, matches)) => operation::run(globals, name, matches),
-        None => Err(Failure::usage("no command was given".to_owned())),
+        // Alone it shows what matters now.
+        None => call::call(globals, find("status")?, json!({})),
     }
 }
 

@@ -26,6 +26,7 @@ const GROUPS: &[(&str, &str)] = &[
     ("mission", "Lead a mission: limits, pillars, metrics, cycles and its todos"),
     ("permission", "What agents may call without asking: look, and take it back"),
     ("plan", "Import, look at and put away plans; assign, split and complete their tasks"),
+    ("project", "List the projects of the store"),
     ("runs", "Look at what agents execute, and stop it"),
     ("session", "Start sessions, say which issue each works on, and see their own lists"),
     ("store", "Set the rules of the store"),
@@ -84,7 +85,7 @@ fn leaf(word: &'static str, operation: &'static Operation) -> Command {
         .into_iter()
         .flatten()
         .filter(|(field, _)| !operation.surfaces.positional.contains(&field.as_str()))
-        .filter(|(field, _)| !SHARED.contains(&field.as_str()) || narrows(operation, field))
+        .filter(|(field, _)| !SHARED.contains(&field.as_str()) || has_own_flag(operation, field))
         .map(|(field, schema)| {
             let mut arg = argument(field, schema).long(flag_of(operation, field));
             // How these were spelled before; `--mission` and `--pillar` are global flags anyway.
@@ -97,11 +98,65 @@ fn leaf(word: &'static str, operation: &'static Operation) -> Command {
             // What people type to every program that asks whether they are sure.
             if field == "confirm" { arg.visible_alias("yes") } else { arg }
         });
-    Command::new(word)
+    let command = Command::new(word)
         .about(schema::description(&schema).to_owned())
         .args(by_place)
         .args(flags)
         .args(secret_file::argument(operation))
+        .hide(HIDDEN.contains(&operation.name));
+    match example(operation) {
+        Some(example) => command.after_help(example),
+        None => command,
+    }
+}
+
+/// Commands that people cannot tell from another one, which the help shows instead: `todo block`,
+/// `todo start`, `todo done`, `plan archive`.
+const HIDDEN: [&str; 5] = ["todo_hold", "todo_unhold", "todo_take", "todo_claim", "plan_finish"];
+
+/// The operation's example as somebody would type it; none where there is nothing to give.
+fn example(operation: &Operation) -> Option<String> {
+    let input: Map<String, Value> = serde_json::from_str(operation.example).ok()?;
+    let mut line = format!("Example: punch {}", operation.surfaces.command.join(" "));
+    let places = operation.surfaces.positional.iter();
+    for value in places.map_while(|place| input.get(*place)) {
+        line.push_str(&format!(" {}", typed(value)?));
+    }
+    for (field, value) in &input {
+        if operation.surfaces.positional.contains(&field.as_str()) {
+            continue;
+        }
+        let flag = match SHARED.contains(&field.as_str()) && !has_own_flag(operation, field) {
+            true => field.clone(),
+            false => flag_of(operation, field),
+        };
+        match value {
+            Value::Bool(true) => line.push_str(&format!(" --{flag}")),
+            Value::Bool(false) => {}
+            Value::Array(items) => {
+                for item in items {
+                    line.push_str(&format!(" --{flag} {}", typed(item)?));
+                }
+            }
+            value => line.push_str(&format!(" --{flag} {}", typed(value)?)),
+        }
+    }
+    (!input.is_empty()).then_some(line)
+}
+
+/// A value as it is typed in a shell; an id in its short form.
+fn typed(value: &Value) -> Option<String> {
+    let text = match value {
+        Value::String(text) if punchlist_core::TodoId::parse(text).is_some() => "4F7Q".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        _ => return None,
+    };
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:@".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => Some(text),
+        false => Some(format!("'{}'", text.replace('\'', r"'\''"))),
+    }
 }
 
 /// The type of a field; of several the first, which is how people write it.
@@ -170,10 +225,21 @@ fn narrows(operation: &Operation, field: &str) -> bool {
         && ["project", "mission", "pillar", "number", "planFile", "session"].contains(&field)
 }
 
+/// Does a field that has the name of a global flag have a flag of its own here?
+fn has_own_flag(operation: &Operation, field: &str) -> bool {
+    narrows(operation, field) || assigns(operation, field)
+}
+
+/// Is this the agent that a task is given to? `--agent` says whom the caller acts as.
+fn assigns(operation: &Operation, field: &str) -> bool {
+    operation.name == "task_assign" && field == "agent"
+}
+
 /// The flag of a field. What narrows a token begins with `only`, so that no flag which says where
 /// the caller is looks as if it did.
 fn flag_of(operation: &Operation, field: &str) -> String {
     match field {
+        "agent" if assigns(operation, field) => "to".to_owned(),
         "number" if narrows(operation, field) => "only-issue".to_owned(),
         "planFile" if narrows(operation, field) => "only-plan".to_owned(),
         "mission" | "pillar" | "session" if narrows(operation, field) => format!("only-{field}"),
@@ -246,7 +312,7 @@ pub(super) fn input(operation: &Operation, globals: &mut Globals, matches: &ArgM
     for (field, schema) in fields.into_iter().flatten() {
         let by_place = operation.surfaces.positional.contains(&field.as_str());
         let mut given = None;
-        if by_place || !SHARED.contains(&field.as_str()) || narrows(operation, field) {
+        if by_place || !SHARED.contains(&field.as_str()) || has_own_flag(operation, field) {
             given = value(matches, field, schema);
         }
         let is_session = narrows(operation, field) && field == "session";

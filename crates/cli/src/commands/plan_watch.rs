@@ -8,10 +8,11 @@ use std::time::Duration;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use punchlist_ops::catalogue::find;
 use punchlist_ops::follow::Follow;
+use punchlist_ops::operations::event_list::EventRow;
+use punchlist_ops::views::PlanView;
 use punchlist_ops::{Envelope, Error};
-use serde_json::Value;
 
-use super::operation;
+use super::{operation, plan};
 use crate::args::Globals;
 use crate::failure::Failure;
 use crate::output::{Screen, json_text};
@@ -39,15 +40,16 @@ pub(crate) fn with_flag(plan: Command) -> Command {
 
 pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
     let operation = find("plan_tree")?;
-    let input = operation::input(operation, &mut globals.clone(), matches);
+    let mut input = operation::input(operation, &mut globals.clone(), matches);
     let stop = Stop::on_signals();
     let ops = caller::ops(globals)?;
     let envelope = caller::envelope(&ops, globals, false)?;
+    plan::fill_in(&ops, &envelope, &mut input)?;
     // From before the first look on, so that nothing is missed between the two.
     let mut follow = Follow::after(&ops, &envelope, None)?;
     let look = || {
         let now = Envelope { now: caller::ticking(), ..envelope.clone() };
-        ops.call(operation, &now, input.clone())
+        ops.answer(operation, &now, input.clone())?.into_output::<PlanView>()
     };
     let mut drawing = Drawing::new(globals);
     drawing.draw(&look()?)?;
@@ -76,8 +78,8 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
 }
 
 /// Could this be seen in a tree? Tasks, and the agents that have them.
-fn may_show(event: &Value) -> bool {
-    let kind = event["type"].as_str().unwrap_or_default();
+fn may_show(event: &EventRow) -> bool {
+    let kind = &event.r#type;
     kind.starts_with("todo_") || kind.starts_with("list_") || kind == "agent_changed"
 }
 
@@ -95,16 +97,16 @@ impl<'g> Drawing<'g> {
     }
 
     /// Draws the plan, if that differs from what is seen.
-    fn draw(&mut self, answer: &Value) -> Result<(), Failure> {
+    fn draw(&mut self, plan: &PlanView) -> Result<(), Failure> {
         let text = match self.globals.json {
-            true => json_text(answer),
-            false => render::answer("plan_tree", answer, caller::ticking()),
+            true => json_text(plan)?,
+            false => render::plans::tree(plan),
         };
         if self.last.as_ref() == Some(&text) {
             return Ok(());
         }
         match &self.screen {
-            Some(screen) => screen.show(&text, render::CURRENT)?,
+            Some(screen) => screen.show(&text, render::plans::CURRENT)?,
             // An empty line between two drawings; JSON is one line each.
             None if self.last.is_some() && !self.globals.json => {
                 output::print(&format!("\n{text}"))?;

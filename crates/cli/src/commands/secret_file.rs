@@ -8,10 +8,12 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches};
 use punchlist_ops::Operation;
+use punchlist_ops::operations::token_new::{Output, TokenNew};
 use serde_json::Value;
 
 use super::call;
 use crate::args::Globals;
+use crate::caller;
 use crate::failure::Failure;
 
 const FLAG: &str = "secret-file";
@@ -43,13 +45,16 @@ pub(super) fn call(
     let mut file =
         options.open(path).map_err(|error| Failure::Io(format!("{}: {error}", path.display())))?;
     let shown = path.display().to_string();
-    let done = call::call_and(globals, operation, input, |mut answer| {
-        let secret = answer["token"].as_str().unwrap_or_default().to_owned();
-        writeln!(file, "{secret}")?;
+    let made = || -> Result<(), Failure> {
+        let ops = caller::ops(globals)?;
+        let envelope = caller::envelope(&ops, globals, false)?;
+        let mut made: Output = ops.answer(operation, &envelope, input)?.into_output()?;
+        writeln!(file, "{}", made.token)?;
         file.sync_all()?;
-        answer["token"] = Value::from(format!("(in {shown})"));
-        Ok(answer)
-    });
+        made.token = format!("(in {shown})");
+        call::show_output::<TokenNew>(globals, made, envelope.now)
+    };
+    let done = made();
     if done.is_err() {
         // Nothing was made; an empty file would look as if something had been.
         drop(std::fs::remove_file(path));

@@ -16,6 +16,7 @@ use crate::args::Globals;
 use crate::failure::Failure;
 use crate::output::{DIM, GREEN, RED, YELLOW};
 use crate::stop::Stop;
+use crate::vigil::Vigil;
 use crate::{caller, output, settings};
 
 pub(crate) fn command() -> Command {
@@ -52,12 +53,12 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let stop = Stop::on_signals();
     keep_our_environment();
     end_strays();
-    let ops = caller::ops(globals)?;
+    let ops = caller::database(globals)?;
     let envelope = caller::envelope(&ops, globals, false)?;
     let nobody_listens = AtomicBool::new(false);
     let models = Shelf::default();
     let telemetry = caller::telemetry();
-    let config = settings::read()?.config;
+    let config = settings::read()?.for_all_projects(&envelope.project);
     let tools = ConfiguredTools::new(&ops, &config, caller::folder(), &caller::ticking);
     let listened = |told: std::io::Result<()>| {
         if told.is_err() {
@@ -66,17 +67,18 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     };
     let observer = telemetry.beside(|live| listened(live::tell(globals, live)));
     ops.may_serve(&envelope.actor, envelope.proof, Action::Serve, "worker")?;
+    let vigil = Vigil::new(&ops, envelope.proof);
     let worker = Worker {
         executor: Some(&envelope.actor),
         ops: &ops,
-        agents: Arc::clone(&envelope.agents),
+        agents: Arc::clone(&config.agents),
         models: &models,
         outside: &tools,
         pump: Pump::default(),
         jobs: matches.get_one::<u16>("jobs").map_or(JOBS, |jobs| usize::from(*jobs)),
         observer: &observer,
         clock: &caller::ticking,
-        is_stopped: &|| stop.asked() || nobody_listens.load(Ordering::Relaxed),
+        is_stopped: &|| stop.asked() || nobody_listens.load(Ordering::Relaxed) || vigil.is_over(),
         report: &|done| listened(tell(globals, &done)),
     };
     if matches.get_flag("once") {
@@ -84,7 +86,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     } else {
         worker.run()?;
     }
-    Ok(())
+    Ok(vigil.end()?)
 }
 
 /// Our environment may hold a token. What a worker starts gets none of it, and must not read it

@@ -29,6 +29,16 @@ pub(crate) enum Verdict {
     Absent,
 }
 
+impl Verdict {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Governed => "governed",
+            Self::Ungoverned => "ungoverned",
+            Self::Absent => "absent",
+        }
+    }
+}
+
 /// One host.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -1,34 +1,31 @@
 //! The authority table, one block per subject.
 
-use serde_json::Value;
+use punchlist_core::Role;
+use punchlist_ops::operations::authority_show::Output;
 
 use super::columns::aligned;
-use super::text;
-use crate::output::{BOLD, DIM, width};
+use crate::output::{BOLD, DIM, line, width};
 
-pub(super) fn render(answer: &Value) -> String {
-    let strings = |value: &Value| -> Vec<String> {
-        let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
-        items.iter().filter_map(Value::as_str).map(str::to_owned).collect()
-    };
+pub(super) fn render(output: &Output) -> String {
     let mut shown = String::new();
-    for table in answer["tables"].as_array().map(Vec::as_slice).unwrap_or_default() {
-        let kind = text(table, "subject");
-        let mut rows = vec![[vec!["action".to_owned()], strings(&answer["roles"])].concat()];
-        for row in table["rows"].as_array().map(Vec::as_slice).unwrap_or_default() {
-            rows.push([vec![text(row, "action").into_owned()], strings(&row["cells"])].concat());
+    let roles = output.roles.iter().copied().map(Role::name);
+    let heading: Vec<String> = std::iter::once("action").chain(roles).map(str::to_owned).collect();
+    for table in &output.tables {
+        let mut rows = vec![heading.clone()];
+        for row in &table.rows {
+            let action = std::iter::once(&row.action);
+            rows.push(action.chain(&row.cells).map(|cell| line(cell)).collect());
         }
         let rows = aligned(rows, width().max(60));
-        shown.push_str(&format!("{BOLD}{kind}{BOLD:#}\n{rows}"));
-        let own = text(table, "own");
-        if !own.is_empty() {
+        shown.push_str(&format!("{BOLD}{}{BOLD:#}\n{rows}", line(&table.subject)));
+        if let Some(own) = table.own.as_deref().filter(|own| !own.is_empty()) {
             let what = if own.starts_with("granted: ") { "" } else { "own: " };
-            shown.push_str(&format!("{DIM}{what}{own}{DIM:#}\n"));
+            shown.push_str(&format!("{DIM}{what}{}{DIM:#}\n", line(own)));
         }
         shown.push('\n');
     }
-    for line in strings(&answer["legend"]) {
-        shown.push_str(&format!("{DIM}{line}{DIM:#}\n"));
+    for legend in &output.legend {
+        shown.push_str(&format!("{DIM}{}{DIM:#}\n", line(legend)));
     }
     shown
 }

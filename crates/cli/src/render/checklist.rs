@@ -1,102 +1,152 @@
 //! Criteria and steps for people: a mark for each item, and under it what is worth knowing.
 
-use punchlist_core::Time;
-use serde_json::Value;
+use punchlist_core::{Time, TodoKind};
+use punchlist_ops::operations::{issue_show, todo};
+use punchlist_ops::views::ItemView;
+use punchlist_ops::views::issue::ItemStatus;
+use punchlist_ops::views::todo::HoldView;
 
+use super::ago;
 use super::columns::hanging;
-use super::{ago, list, text};
-use crate::output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, line, width};
+use super::marks::Mark;
+use crate::output::{BOLD, DIM, GREEN, YELLOW, clean, line, width};
 
 /// The answer of the tool `todo`.
-pub(super) fn kept(answer: &Value, now: Time) -> String {
-    let (criteria, steps): (Vec<&Value>, Vec<&Value>) =
-        list(answer, "items").iter().partition(|item| item["kind"] == "criterion");
-    let mut shown = sections(&criteria, &steps, now);
-    let of = |name: &str| super::number(&answer["summary"], name);
-    if of("total") > 0 {
-        let held = match of("held") {
+pub(super) fn kept(output: &todo::Output) -> String {
+    let of = |kind: TodoKind| output.items.iter().filter(move |item| item.kind == kind);
+    let criteria: Vec<String> = of(TodoKind::Criterion).map(tool_item).collect();
+    let mut steps = Vec::new();
+    for item in output.items.iter().filter(|item| item.kind != TodoKind::Criterion) {
+        steps.push((item.phase.as_deref(), tool_item(item)));
+    }
+    let mut shown = sections(&criteria, &steps);
+    let summary = &output.summary;
+    if summary.total > 0 {
+        let held = match summary.held {
             0 => String::new(),
             held => format!(", {held} held"),
         };
-        let (open, closed) = (of("open"), of("closed"));
-        let issue = answer["issue"].as_i64().map(|number| format!("#{number}: "));
-        let issue = issue.unwrap_or_default();
-        shown.push_str(&format!("{DIM}{issue}{open} open, {closed} closed{held}{DIM:#}\n"));
+        let (open, closed) = (summary.open, summary.closed);
+        shown.push_str(&format!("{DIM}{open} open, {closed} closed{held}{DIM:#}\n"));
     }
-    if let Some(message) = answer["message"].as_str() {
+    if let Some(message) = &output.message {
         shown.push_str(&format!("{}\n", line(message)));
     }
     shown
 }
 
+/// A whole checklist, and how far it is.
+pub(crate) fn whole(shown: &issue_show::Output, now: Time) -> String {
+    let (number, progress) = (shown.issue.number, line(&shown.progress));
+    let items = of_issue(&shown.criteria, &shown.steps, now);
+    if items.is_empty() {
+        return format!(
+            "#{number} has no items. `punch todo add --issue {number} TEXT` adds one.\n"
+        );
+    }
+    format!("{items}{DIM}#{number}: {progress}{DIM:#}\n")
+}
+
+/// What was done to a checklist, in one line.
+pub(crate) fn changed(
+    verb: &str,
+    what: &str,
+    shown: &issue_show::Output,
+    message: Option<&str>,
+) -> String {
+    let (number, progress) = (shown.issue.number, line(&shown.progress));
+    let what = if what.is_empty() { String::new() } else { format!(": {}", line(what)) };
+    let message = message.map(|message| format!(" {}", line(message))).unwrap_or_default();
+    format!("{GREEN}{verb}{GREEN:#}{what} {DIM}(#{number}: {progress}){DIM:#}{message}\n")
+}
+
+fn tool_item(item: &todo::Item) -> String {
+    one(item.status.into(), &item.content, item.hold.as_ref(), &item.notes, "  ")
+}
+
+/// The checklist of an issue.
+pub(super) fn of_issue(criteria: &[ItemView], steps: &[ItemView], now: Time) -> String {
+    let criteria: Vec<String> = criteria.iter().map(|item| criterion(item, "  ", now)).collect();
+    let step = |item| (item_phase(item), step(item, "  "));
+    sections(&criteria, &steps.iter().map(step).collect::<Vec<_>>())
+}
+
+fn item_phase(item: &ItemView) -> Option<&str> {
+    item.phase.as_deref()
+}
+
 /// Criteria first, then the steps under their phases.
-pub(super) fn sections(criteria: &[&Value], steps: &[&Value], now: Time) -> String {
+fn sections(criteria: &[String], steps: &[(Option<&str>, String)]) -> String {
     let mut shown = String::new();
     if !criteria.is_empty() {
         shown.push_str(&format!("{BOLD}Criteria{BOLD:#}\n"));
     }
-    for item in criteria {
-        shown.push_str(&criterion(item, "  ", now));
-    }
+    shown.extend(criteria.iter().map(String::as_str));
     let mut phase = None;
-    for (n, item) in steps.iter().enumerate() {
-        let here = item["phase"].as_str();
-        if n == 0 || here != phase {
+    for (n, (here, item)) in steps.iter().enumerate() {
+        if n == 0 || *here != phase {
             let heading = here.map_or("Steps".to_owned(), line);
             let heading = hanging("", "", &heading, width());
             shown.push_str(&format!("{BOLD}{}{BOLD:#}\n", heading.trim_end()));
-            phase = here;
+            phase = *here;
         }
-        shown.push_str(&one(item, "  "));
+        shown.push_str(item);
+    }
+    shown
+}
+
+fn step(item: &ItemView, indent: &str) -> String {
+    let is_claimed = item.claim.is_some() && item.completed_at.is_none();
+    let mark = Mark::from(item.status).or_claimed(is_claimed);
+    let mut shown = one(mark, &item.content, item.hold.as_ref(), &item.notes, indent);
+    if let Some(until) = item.defer_until.filter(|_| item.completed_at.is_none()) {
+        shown.push_str(&under(indent, &format!("deferred until {until}")));
     }
     shown
 }
 
 /// A criterion, and whether somebody says it is met, on what evidence.
-pub(super) fn criterion(item: &Value, indent: &str, now: Time) -> String {
-    let mut shown = one(item, indent);
+pub(super) fn criterion(item: &ItemView, indent: &str, now: Time) -> String {
+    let mut shown = step(item, indent);
     let mut add = |text: &str| shown.push_str(&under(indent, text));
-    let claim = &item["claim"];
-    if let Some(by) = claim["by"].as_str() {
-        let verb = if item["acceptedAt"].is_string() { "accepted; claimed" } else { "claimed" };
-        add(&format!("{verb} by {by} {}", ago(&claim["at"], now)));
-        if let Some(outcome) = claim["outcome"].as_str() {
+    if let Some(claim) = &item.claim {
+        let verb = if item.accepted_at.is_some() { "accepted; claimed" } else { "claimed" };
+        add(&format!("{verb} by {} {}", claim.by, ago(claim.at, now)));
+        if let Some(outcome) = &claim.outcome {
             add(&format!("→ {outcome}"));
         }
-        let evidence: Vec<&str> =
-            list(claim, "evidence").iter().filter_map(Value::as_str).collect();
+        let evidence: Vec<String> = claim.evidence.iter().map(ToString::to_string).collect();
         let said = if evidence.is_empty() { "no evidence".to_owned() } else { evidence.join(", ") };
         add(&said);
     }
-    let is_open = matches!(item["status"].as_str(), Some("pending" | "completed"));
-    if is_open && item.get("ratifiedAt").is_some_and(Value::is_null) {
+    let is_open = matches!(item.status, ItemStatus::Pending | ItemStatus::Completed);
+    if is_open && item.ratified_at.is_none() {
         add("proposed by an agent, not ratified");
     }
     shown
 }
 
 /// One item with its mark, its hold and its notes.
-pub(super) fn one(item: &Value, indent: &str) -> String {
-    let held = !item["hold"].is_null();
-    let (mark, style) = match item["status"].as_str() {
-        Some("completed") => ("[x]", GREEN),
-        Some("abandoned" | "cancelled") => ("[-]", DIM),
-        _ if held => ("[!]", RED),
-        Some("in_progress") => ("[/]", CYAN),
-        _ => ("[ ]", BOLD),
-    };
-    let (lead, shown) = (format!("{indent}{mark} "), format!("{indent}{style}{mark}{style:#} "));
-    let mut shown = hanging(&lead, &shown, &text(item, "content"), width());
-    if held && mark == "[!]" {
-        let (kind, reason) = (text(&item["hold"], "kind"), text(&item["hold"], "reason"));
-        let kind = kind.replace('_', " ");
+pub(super) fn one(
+    mark: Mark,
+    content: &str,
+    hold: Option<&HoldView>,
+    notes: &[String],
+    indent: &str,
+) -> String {
+    let mark = mark.or_held(hold.is_some());
+    let (text, style) = (mark.text(), mark.style());
+    let (lead, shown) = (format!("{indent}{text} "), format!("{indent}{style}{text}{style:#} "));
+    let mut shown = hanging(&lead, &shown, &line(content), width());
+    if let Some(hold) = hold.filter(|_| mark == Mark::Held) {
+        let kind = hold.kind.name().replace('_', " ");
         let lead = format!("{indent}    {kind}: ");
         let colored = format!("{indent}    {YELLOW}{kind}{YELLOW:#}: ");
-        shown.push_str(&hanging(&lead, &colored, &reason, width()));
+        shown.push_str(&hanging(&lead, &colored, &line(&hold.reason), width()));
     }
-    for note in list(item, "notes").iter().filter_map(Value::as_str) {
+    for note in notes {
         let lead = format!("{indent}    note: ");
-        shown.push_str(&hanging(&lead, &lead, &crate::output::clean(note), width()));
+        shown.push_str(&hanging(&lead, &lead, &clean(note), width()));
     }
     shown
 }

@@ -1,51 +1,53 @@
 //! A chat: who said what, and when.
 
 use punchlist_core::Time;
-use serde_json::Value;
+use punchlist_core::conversation::MessageKind;
+use punchlist_ops::operations::{conversation_list, conversation_post, conversation_show};
 
-use super::columns::{aligned, hanging};
-use super::{ago, list, text};
+use super::columns::{aligned, cut, hanging};
+use super::{ago, short_among};
 use crate::output::{BOLD, DIM, clean, line, width};
 
-pub(super) fn shown(answer: &Value, now: Time) -> String {
-    let title = text(&answer["conversation"], "title");
+pub(super) fn shown(output: &conversation_show::Output, now: Time) -> String {
+    let title = line(&output.conversation.title);
     let mut shown = format!("{BOLD}{title}{BOLD:#}\n");
-    for message in list(answer, "messages") {
-        let kind = match message["kind"].as_str() {
-            Some("synthetic") => ", written by punchlist",
-            Some("report") => ", a report",
+    for message in &output.messages {
+        let kind = match message.kind {
+            MessageKind::Synthetic => ", written by punchlist",
+            MessageKind::Report => ", a report",
             _ => "",
         };
-        let (author, at) = (text(message, "author"), ago(&message["createdAt"], now));
+        if message.kind == MessageKind::Result {
+            // What a tool answered, in one line.
+            let said = cut(&line(message.text.trim()), width().saturating_sub(4));
+            shown.push_str(&format!("  {DIM}→ {said}{DIM:#}\n"));
+            continue;
+        }
+        let (author, at) = (line(&message.author), ago(message.created_at, now));
         shown.push_str(&format!("\n{DIM}{author}, {at}{kind}{DIM:#}\n"));
-        let said = clean(message["text"].as_str().unwrap_or_default());
-        shown.push_str(&hanging("  ", "  ", &said, width()));
+        shown.push_str(&hanging("  ", "  ", &clean(&message.text), width()));
     }
-    if list(answer, "messages").is_empty() {
+    if output.messages.is_empty() {
         shown.push_str("No messages.\n");
     }
     shown
 }
 
-pub(super) fn listed(answer: &Value) -> String {
-    let conversations = list(answer, "conversations");
-    if conversations.is_empty() {
+pub(super) fn listed(output: &conversation_list::Output) -> String {
+    if output.conversations.is_empty() {
         return "No conversations to show.\n".to_owned();
     }
-    let rows = conversations.iter().map(|conversation| {
-        let field = |name| text(conversation, name).into_owned();
-        vec![field("id"), field("channel"), field("title")]
+    let ids: Vec<&str> = output.conversations.iter().map(|one| one.id.as_str()).collect();
+    let rows = output.conversations.iter().map(|conversation| {
+        let channel = conversation.channel.name().to_owned();
+        vec![short_among(&conversation.id, &ids).to_owned(), channel, line(&conversation.title)]
     });
-    let mut shown = aligned(rows.collect(), width());
-    if let Some(cursor) = answer["nextCursor"].as_str() {
-        shown.push_str(&format!("{DIM}… more: the same with --cursor {cursor}{DIM:#}\n"));
-    }
-    shown
+    aligned(rows.collect(), width()) + &super::more(output.next_cursor.as_ref())
 }
 
-pub(super) fn posted(answer: &Value) -> String {
-    let mut shown = format!("Posted; the {} reads it next.\n", text(answer, "addressee"));
-    if let Some(done) = answer["done"].as_str() {
+pub(super) fn posted(output: &conversation_post::Output) -> String {
+    let mut shown = format!("Posted; the {} reads it next.\n", output.addressee);
+    if let Some(done) = &output.done {
         shown.push_str(&format!("{}\n", line(done)));
     }
     shown

@@ -1,34 +1,41 @@
 //! What a backup or a restore did, in a line or two.
 
-use serde_json::Value;
+use std::path::Path;
 
-use super::{number, text};
+use punchlist_ops::care::BackedUp;
+use punchlist_store::care::Restored;
+
 use crate::output::{DIM, GREEN, line};
 
-pub(crate) fn render(command: &str, answer: &Value) -> String {
-    let events = match number(answer, "events") {
-        1 => "1 event".to_owned(),
-        n => format!("{n} events"),
-    };
-    if command == "backup" {
-        let (file, bytes) = (text(answer, "file"), number(answer, "bytes"));
-        let mut shown = format!("{GREEN}Backed up{GREEN:#} to {file} ({events}, {bytes} bytes).\n");
-        for gone in answer["deleted"].as_array().map(Vec::as_slice).unwrap_or_default() {
-            let gone = line(gone.as_str().unwrap_or_default());
-            shown.push_str(&format!("{DIM}deleted {gone}{DIM:#}\n"));
-        }
-        return shown;
+pub(crate) fn backed_up(done: &BackedUp) -> String {
+    let (file, bytes) = (path(&done.backup.file), done.backup.bytes);
+    let events = counted(done.backup.events);
+    let mut shown = format!("{GREEN}Backed up{GREEN:#} to {file} ({events}, {bytes} bytes).\n");
+    for gone in &done.deleted {
+        shown.push_str(&format!("{DIM}deleted {}{DIM:#}\n", path(gone)));
     }
-    let (store, from) = (text(answer, "store"), text(answer, "from"));
+    shown
+}
+
+pub(crate) fn restored(done: &Restored) -> String {
+    let (store, from, events) = (path(&done.store), path(&done.from), counted(done.events));
     let mut shown = format!("{GREEN}Restored{GREEN:#} {store} from {from} ({events}).\n");
-    match answer["lost"].as_i64() {
+    match done.lost {
         Some(0) => {}
         Some(1) => shown.push_str("1 event went that the backup does not have.\n"),
         Some(n) => shown.push_str(&format!("{n} events went that the backup does not have.\n")),
         None => shown.push_str("What went cannot be told: the store could not be read.\n"),
     }
-    if let Some(kept) = answer["kept"].as_str() {
-        shown.push_str(&format!("{DIM}the store as it was: {}{DIM:#}\n", line(kept)));
+    if let Some(kept) = &done.kept {
+        shown.push_str(&format!("{DIM}the store as it was: {}{DIM:#}\n", path(kept)));
     }
     shown
+}
+
+fn counted(events: i64) -> String {
+    if events == 1 { "1 event".to_owned() } else { format!("{events} events") }
+}
+
+fn path(path: &Path) -> String {
+    line(&path.display().to_string())
 }

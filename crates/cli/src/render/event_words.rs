@@ -10,6 +10,7 @@ use punchlist_core::delegation::ProposalDecision;
 use punchlist_core::driver::Wait;
 use punchlist_core::gate::Purpose;
 use punchlist_core::{Event, Gate, Scope};
+use punchlist_ops::operations::event_list::EventRow;
 use serde_json::Value;
 
 use super::gates::words;
@@ -19,7 +20,7 @@ use super::gates::words;
 pub(super) struct Names(BTreeMap<String, String>);
 
 impl Names {
-    pub(super) fn of(events: &[Value]) -> Self {
+    pub(super) fn of(events: &[EventRow]) -> Self {
         let mut names = Self::default();
         for event in events.iter().filter_map(read) {
             names.learn(&event);
@@ -53,11 +54,12 @@ impl Names {
 
     fn name(&self, id: &impl Display) -> String {
         let id = id.to_string();
-        self.0.get(&id).cloned().unwrap_or(id)
+        // A whole id says nothing to a reader; its short form can be looked up.
+        self.0.get(&id).cloned().unwrap_or_else(|| super::short(&id).to_owned())
     }
 
     /// The words of one row of the log.
-    pub(super) fn about(&self, row: &Value) -> String {
+    pub(super) fn about(&self, row: &EventRow) -> String {
         match read(row) {
             Some(event) => self.said(&event),
             // A newer program wrote it.
@@ -160,6 +162,7 @@ impl Names {
                 Some(to) => format!("#{} to {}", e.number, self.assignee(to)),
                 None => format!("#{} to nobody", e.number),
             },
+            Event::IssueRevised(e) => format!("#{} {}", e.number, e.title),
             Event::IssueDeferred(e) => until(&format!("#{}", e.number), e.until),
             Event::IssueUpdated(e) => {
                 format!("{}: {}", self.name(&e.update.issue_id), e.update.text)
@@ -312,8 +315,8 @@ fn scope_words(scope: &Scope) -> String {
     }
 }
 
-fn read(row: &Value) -> Option<Event> {
-    Event::read(row["type"].as_str()?, row["data"].clone()).ok().flatten()
+fn read(row: &EventRow) -> Option<Event> {
+    Event::read(&row.r#type, row.data.clone()).ok().flatten()
 }
 
 fn kind(gate: &Gate) -> &'static str {
@@ -344,7 +347,7 @@ fn outcome(what: String, outcome: Option<&str>) -> String {
 fn until(what: &str, until: Option<punchlist_core::Time>) -> String {
     match until {
         Some(until) => format!("{what} until {until}"),
-        None => format!("{what} rests no more"),
+        None => format!("{what} is no longer deferred"),
     }
 }
 

@@ -1,37 +1,56 @@
 //! The log, one line per event.
 
 use punchlist_core::Time;
-use serde_json::Value;
+use punchlist_ops::operations::event_list::{EventRow, Output};
 
 use super::columns::aligned;
 use super::event_words::Names;
-use super::text;
 use super::times::relative;
-use crate::output::{DIM, line, width};
+use crate::output::{DIM, line, whole_width};
 
-pub(super) fn render(answer: &Value, now: Time) -> String {
-    let events = answer["events"].as_array().map(Vec::as_slice).unwrap_or_default();
+/// How the log is shown.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Form {
+    /// Each step of a run and each message, too.
+    pub(crate) all: bool,
+    /// Times of the clock instead of how long ago.
+    pub(crate) absolute: bool,
+}
+
+/// Events that say little to a reader and are many.
+const NOISE: [&str; 2] = ["run_stepped", "message_posted"];
+
+pub(super) fn render(output: &Output, now: Time) -> String {
+    page(output, Form::default(), now)
+}
+
+/// A page of the log.
+pub(crate) fn page(output: &Output, form: Form, now: Time) -> String {
+    let mut shown = rows(&output.events, form, now);
+    if let Some(cursor) = output.next_cursor {
+        shown.push_str(&format!("{DIM}… more: punch log --after {cursor}{DIM:#}\n"));
+    }
+    shown
+}
+
+pub(crate) fn rows(events: &[EventRow], form: Form, now: Time) -> String {
     if events.is_empty() {
         return "Nothing has happened in this project yet.\n".to_owned();
     }
     let names = Names::of(events);
-    let rows = events.iter().map(|event| {
-        let at = event["at"].as_str().and_then(Time::parse);
-        let who = match event["as"].as_str() {
-            Some(role) => format!("{} as {role}", text(event, "actor")),
-            None => text(event, "actor").into_owned(),
+    let told = events.iter().filter(|event| form.all || !NOISE.contains(&event.r#type.as_str()));
+    let rows = told.map(|event| {
+        let who = match &event.r#as {
+            Some(role) => line(&format!("{} as {role}", event.actor)),
+            None => line(&event.actor),
         };
         vec![
-            event["seq"].to_string(),
-            at.map_or(String::new(), |at| relative(at, now)),
+            event.seq.to_string(),
+            if form.absolute { event.at.to_string() } else { relative(event.at, now) },
             who,
-            text(event, "type").replace('_', " "),
+            line(&event.r#type).replace('_', " "),
             line(&names.about(event)),
         ]
     });
-    let mut shown = aligned(rows.collect(), width());
-    if let Some(cursor) = answer["nextCursor"].as_i64() {
-        shown.push_str(&format!("{DIM}… more: punch log --after {cursor}{DIM:#}\n"));
-    }
-    shown
+    aligned(rows.collect(), whole_width())
 }

@@ -1,91 +1,87 @@
 //! Gates for people: what waits, all that is needed to judge it, and what was said.
 
 use punchlist_core::Time;
-use punchlist_core::gate::form;
+use punchlist_core::gate::{GateKind, GateState, Purpose, form};
 use punchlist_core::mission::answer::{self, Answer};
+use punchlist_ops::operations::gate_list::{Output, ReviewView};
+use punchlist_ops::views::issue::ItemStatus;
+use punchlist_ops::views::{AskedView, GateView};
 use serde_json::Value;
 
 use super::checklist::criterion;
 use super::columns::hanging;
-use super::{ago, issues, list, permissions, text};
+use super::{ago, issues, permissions, short};
 use crate::output::{BOLD, CYAN, DIM, GREEN, RED, clean, line, width};
 
 /// Gates of any state, the oldest first.
-pub(crate) fn listed(answer: &Value, now: Time) -> String {
-    let gates = list(answer, "gates");
-    let reviews = list(answer, "reviews");
+pub(super) fn listed(output: &Output, now: Time) -> String {
+    let (gates, reviews) = (&output.gates, &output.reviews);
     if gates.is_empty() && reviews.is_empty() {
-        return "Nothing waits for you.\n".to_owned();
+        return "Nothing is waiting for you.\n".to_owned();
     }
     let blocks: Vec<String> = gates.iter().map(|gate| one(gate, now)).collect();
     let mut shown = blocks.join("\n");
-    if gates.iter().any(|gate| gate["state"] == "open") {
-        shown.push_str(&format!("\n{DIM}To answer one: punch inbox answer GATE{DIM:#}\n"));
-    }
     if !reviews.is_empty() {
         let gap = if gates.is_empty() { "" } else { "\n" };
         shown.push_str(&format!("{gap}{BOLD}Waiting for review{BOLD:#}\n"));
         shown.extend(reviews.iter().map(|item| review(item, now)));
-        let how = "To judge one: punch inbox answer TODO --resume, or --refuse --response WHY";
+        let how = "To judge one: punch inbox answer ID --resume, or --refuse --response WHY";
         shown.push_str(&format!("{DIM}{how}{DIM:#}\n"));
     }
-    if let Some(cursor) = answer["nextCursor"].as_str() {
-        shown.push_str(&format!("{DIM}… more: the same with --cursor {cursor}{DIM:#}\n"));
-    }
-    shown
+    shown + &super::more(output.next_cursor.as_ref())
 }
 
 /// What its maker says is done, and what shows it.
-fn review(item: &Value, now: Time) -> String {
-    let claim = &item["claim"];
-    let evidence: Vec<String> = list(claim, "evidence").iter().map(words).collect();
+fn review(item: &ReviewView, now: Time) -> String {
+    let claim = &item.claim;
+    let evidence: Vec<String> = claim.evidence.iter().map(|one| line(&one.to_string())).collect();
     let on = if evidence.is_empty() { "no evidence".to_owned() } else { evidence.join(", ") };
-    let (by, at) = (text(claim, "by"), ago(&claim["at"], now));
-    let title = clean(item["title"].as_str().unwrap_or_default());
-    let of = format!("{} {}", text(item, "list"), text(item, "of"));
-    let told = format!("{title} ({of}), claimed by {by} {at}: {on}");
-    hanging("  ", "    ", &told, width()) + &format!("    {DIM}{}{DIM:#}\n", text(item, "todoId"))
+    let (by, at) = (line(&claim.by), ago(claim.at, now));
+    let of = format!("{} {}", item.list, line(&item.of));
+    let told = format!("{} ({of}), claimed by {by} {at}: {on}", clean(&item.title));
+    let id = short(&item.todo_id);
+    hanging(&format!("  {id}  "), &format!("  {BOLD}{id}{BOLD:#}  "), &told, width())
 }
 
 /// One gate: who asks, since when, about what, and the question.
-pub(crate) fn one(gate: &Value, now: Time) -> String {
+pub(crate) fn one(gate: &GateView, now: Time) -> String {
     let kind = kind(gate);
-    let issue = gate["number"].as_i64().map(|number| format!(" on issue #{number}"));
+    let issue = gate.number.map(|number| format!(" on issue #{number}"));
     let issue = issue.or_else(|| {
-        let (mission, pillar) = (gate["mission"].as_str()?, gate["pillar"].as_str()?);
+        let (mission, pillar) = (gate.mission.as_deref()?, gate.pillar.as_deref()?);
         Some(format!(" in {} / {}", line(mission), line(pillar)))
     });
-    let (by, at) = (text(gate, "askedBy"), ago(&gate["createdAt"], now));
+    let (by, at) = (line(&gate.asked_by), ago(gate.created_at, now));
     let rest = format!("{}, asked by {by} {at}", issue.unwrap_or_default());
     let heading = hanging("", "", &format!("{kind}{rest}"), width());
-    let mut shown = match heading.strip_prefix(&kind) {
+    let mut shown = match heading.strip_prefix(kind) {
         Some(rest) => format!("{BOLD}{kind}{BOLD:#}{rest}"),
         None => heading,
     };
-    if gate["kind"] == "permission" {
+    if gate.kind == GateKind::Permission {
         shown.push_str(&permissions::question(gate));
     } else {
-        let said = clean(gate["text"].as_str().unwrap_or_default());
-        shown.push_str(&hanging("  ", "  ", &said, width()));
+        shown.push_str(&hanging("  ", "  ", &clean(&gate.text), width()));
     }
-    let is_escalation = gate["kind"] == "escalation";
-    if is_escalation && gate["state"] == "open" {
+    let is_escalation = gate.kind == GateKind::Escalation;
+    if is_escalation && gate.state == GateState::Open {
         let how = format!("answer with {}", answer::SPELLING);
         shown.push_str(&hanging("  ", "  ", &how, width()));
     }
-    let options = list(gate, "options").iter().filter(|_| !is_escalation);
-    for (n, option) in options.enumerate() {
+    for (n, option) in options(gate).iter().filter(|_| !is_escalation).enumerate() {
         let lead = format!("  {}. ", n + 1);
         shown.push_str(&hanging(&lead, &lead, &words(option), width()));
     }
-    for (name, field) in form::fields(&gate["schema"]).into_iter().flatten() {
-        let lead = format!("  {}: ", line(name));
-        shown.push_str(&hanging(&lead, &lead, &asked_for(&gate["schema"], name, field), width()));
+    if let Some(schema) = &gate.schema {
+        for (name, field) in form::fields(schema).into_iter().flatten() {
+            let lead = format!("  {}: ", line(name));
+            shown.push_str(&hanging(&lead, &lead, &asked_for(schema, name, field), width()));
+        }
     }
-    for item in list(gate, "criteria") {
+    for item in &gate.criteria {
         shown.push_str(&criterion(item, "  ", now));
     }
-    let children: String = list(gate, "openChildren").iter().map(issues::child).collect();
+    let children: String = gate.open_children.iter().map(issues::child).collect();
     if !children.is_empty() {
         shown.push_str(&format!("  still open below it:\n{children}"));
     }
@@ -93,22 +89,26 @@ pub(crate) fn one(gate: &Value, now: Time) -> String {
     shown
 }
 
+/// The answers a question offers.
+pub(crate) fn options(gate: &GateView) -> &[Value] {
+    gate.options.as_ref().and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+}
+
 /// What kind of pause it is, as people say it.
-fn kind(gate: &Value) -> String {
-    match (gate["kind"].as_str(), gate["purpose"].as_str()) {
-        (_, Some("sign_off")) => "Sign-off".to_owned(),
-        (Some("checkpoint"), _) => "Pause".to_owned(),
-        (Some("ask"), _) => "Question".to_owned(),
-        (Some("form"), _) => "Form".to_owned(),
-        (Some("permission"), _) => "Permission".to_owned(),
-        (Some("escalation"), _) => "Escalation".to_owned(),
-        (other, _) => line(other.unwrap_or("gate")),
+const fn kind(gate: &GateView) -> &'static str {
+    match (gate.kind, gate.purpose) {
+        (_, Some(Purpose::SignOff)) => "Sign-off",
+        (GateKind::Checkpoint, _) => "Pause",
+        (GateKind::Ask, _) => "Question",
+        (GateKind::Form, _) => "Form",
+        (GateKind::Permission, _) => "Permission",
+        (GateKind::Escalation, _) => "Escalation",
     }
 }
 
 /// What a field of a form takes: `eu or us, required`.
 pub(crate) fn asked_for(schema: &Value, name: &str, field: &Value) -> String {
-    let choices: Vec<String> = list(field, "enum").iter().map(words).collect();
+    let choices: Vec<String> = field["enum"].as_array().into_iter().flatten().map(words).collect();
     let mut parts = vec![match field["type"].as_str() {
         _ if !choices.is_empty() => choices.join(" or "),
         Some("boolean") => "yes or no".to_owned(),
@@ -134,69 +134,79 @@ pub(crate) fn asked_for(schema: &Value, name: &str, field: &Value) -> String {
 }
 
 /// What it is called by, and what was answered, if anything was.
-fn answer_of(gate: &Value, now: Time) -> String {
+fn answer_of(gate: &GateView, now: Time) -> String {
     let mut shown = String::new();
-    if gate["state"] != "open" {
-        let by = gate["answeredBy"].as_str().map(|by| format!(" by {}", line(by)));
-        let at = ago(&gate["answeredAt"], now);
-        let said = match &gate["response"] {
-            Value::Null => String::new(),
-            response => format!(": {}", words(response)),
+    if gate.state != GateState::Open {
+        let by = gate.answered_by.as_deref().map(|by| format!(" by {}", line(by)));
+        let at = ago(gate.answered_at, now);
+        let said = gate.response.as_ref().map(|response| format!(": {}", words(response)));
+        let (by, said) = (by.unwrap_or_default(), said.unwrap_or_default());
+        let state = match (gate.state, gate.purpose) {
+            (GateState::Resumed, Some(Purpose::SignOff)) => "signed off",
+            (GateState::Resumed, _) => "answered",
+            (state, _) => state.name(),
         };
-        let text = format!("{}{} {at}{said}", text(gate, "state"), by.unwrap_or_default());
+        let text = format!("{state}{by} {at}{said}");
         shown.push_str(&hanging("  ", "  ", text.trim_end(), width()));
     }
-    shown.push_str(&format!("  {CYAN}gate {}{CYAN:#}\n", text(gate, "id")));
+    if gate.state == GateState::Open {
+        let id = short(&gate.id);
+        shown.push_str(&format!("  {CYAN}punch inbox answer {id}{CYAN:#}\n"));
+    }
     shown
 }
 
 /// What an answer did.
-pub(super) fn answered(answer: &Value) -> String {
-    let gate = &answer["gate"];
-    match gate["kind"].as_str() {
-        Some("escalation") => return settled(gate),
-        Some("permission") => return permissions::answered(gate),
+pub(crate) fn answered(gate: &GateView) -> String {
+    match gate.kind {
+        GateKind::Escalation => return settled(gate),
+        GateKind::Permission => return permissions::answered(gate),
         _ => {}
     }
     let what = kind(gate).to_lowercase();
-    let issue = gate["number"].as_i64().map(|number| format!(" on issue #{number}"));
-    let issue = issue.unwrap_or_default();
-    let by = text(gate, "askedBy");
-    let mut shown = match gate["state"].as_str() {
-        Some("resumed") => {
-            format!("{GREEN}Resumed{GREEN:#} the {what}{issue}; {by} may go on.\n")
+    let issue = gate.number.map(|number| format!(" on issue #{number}")).unwrap_or_default();
+    let by = line(&gate.asked_by);
+    let is_sign_off = gate.purpose == Some(Purpose::SignOff);
+    let mut shown = match gate.state {
+        GateState::Resumed if is_sign_off => {
+            let issue = gate.number.map(|number| format!(" issue #{number}")).unwrap_or_default();
+            format!("{GREEN}Signed off{GREEN:#}{issue}; {by} can close it.\n")
         }
-        _ => format!("{RED}Refused{RED:#} the {what}{issue}; {by} is told.\n"),
+        GateState::Resumed => {
+            format!("{GREEN}Answered{GREEN:#} the {what}{issue}; {by} goes on.\n")
+        }
+        _ => format!("{RED}Refused{RED:#} the {what}{issue}; {by} gets your answer.\n"),
     };
-    let open = list(gate, "criteria").iter().filter(|item| item["status"] == "pending");
-    for item in open {
+    for item in gate.criteria.iter().filter(|item| item.status == ItemStatus::Pending) {
         let lead = "  to be met: ";
-        shown.push_str(&hanging(lead, lead, &text(item, "content"), width()));
+        shown.push_str(&hanging(lead, lead, &line(&item.content), width()));
     }
     shown
 }
 
 /// What an answer did to an overdue item.
-fn settled(gate: &Value) -> String {
-    let said = gate["response"].as_str().and_then(answer::parse).map(|(said, _)| said);
-    let about = text(gate, "text");
-    let done = match (gate["state"].as_str(), said) {
-        (Some("resumed"), Some(Answer::Extend(to))) => {
+fn settled(gate: &GateView) -> String {
+    let said = gate.response.as_ref().and_then(Value::as_str);
+    let said = said.and_then(answer::parse).map(|(said, _)| said);
+    let done = match (gate.state, said) {
+        (GateState::Resumed, Some(Answer::Extend(to))) => {
             format!("{GREEN}Extended{GREEN:#} to {to}.")
         }
-        (Some("resumed"), _) => format!("{RED}Cancelled{RED:#}."),
+        (GateState::Resumed, _) => format!("{RED}Cancelled{RED:#}."),
         _ => "The todo stays as it is.".to_owned(),
     };
-    format!("{done}\n{}", hanging("  ", "  ", &about, width()))
+    format!("{done}\n{}", hanging("  ", "  ", &line(&gate.text), width()))
 }
 
-/// What asking answers, for whoever asks.
-pub(super) fn asked(answer: &Value) -> String {
-    let (id, state) = (text(answer, "gateId"), text(answer, "state"));
-    match (state.as_ref(), &answer["response"]) {
-        ("open", _) => format!("Waits for the operator: gate {id}\n"),
-        (state, Value::Null) => format!("The operator has answered: {state}\n"),
-        (state, response) => format!("The operator has answered: {state}: {}\n", words(response)),
+/// What asking answers, for the one that asks.
+pub(super) fn asked(output: &AskedView) -> String {
+    let (id, state) = (short(&output.gate_id), output.state.name());
+    match (output.state, &output.response) {
+        (GateState::Open, _) => format!("Waiting for the operator's answer ({id})\n"),
+        (_, None | Some(Value::Null)) => format!("The operator has answered: {state}\n"),
+        (_, Some(response)) => {
+            format!("The operator has answered: {state}: {}\n", words(response))
+        }
     }
 }
 

@@ -1,72 +1,83 @@
 //! What an import has brought in, and what it has not.
 
-use serde_json::Value;
+use punchlist_ops::operations::{
+    issue_checklist_import, mission_import, project_export, project_list,
+};
 
 use super::columns::hanging;
-use super::{list, number, text};
 use crate::output::{BOLD, DIM, GREEN, YELLOW, clean, line, width};
 
-pub(crate) fn render(answer: &Value) -> String {
-    let counted = |field: &str| number(answer, field);
-    let items = match counted("created") {
+pub(super) fn checklist(output: &issue_checklist_import::Output) -> String {
+    let items = match output.created {
         1 => "1 item".to_owned(),
         n => format!("{n} items"),
     };
+    let (number, claimed, cancelled) = (output.number, output.claimed, output.cancelled);
     let mut shown = format!(
-        "{GREEN}Imported{GREEN:#} {items} into issue #{} ({} claimed, {} cancelled).\n",
-        counted("number"),
-        counted("claimed"),
-        counted("cancelled"),
+        "{GREEN}Imported{GREEN:#} {items} into issue #{number} ({claimed} claimed, {cancelled} \
+         cancelled).\n",
     );
-    for text in answer["skipped"].as_array().map(Vec::as_slice).unwrap_or_default() {
-        let text = line(text.as_str().unwrap_or_default());
-        shown.push_str(&format!("{DIM}on the list already: {text}{DIM:#}\n"));
+    for text in &output.skipped {
+        shown.push_str(&format!("{DIM}on the list already: {}{DIM:#}\n", line(text)));
     }
     shown
 }
 
 /// The missions of an old file.
-pub(super) fn missions(answer: &Value) -> String {
-    let missions = list(answer, "missions");
-    if missions.is_empty() {
+pub(super) fn missions(output: &mission_import::Output) -> String {
+    if output.missions.is_empty() {
         return "The file holds no missions and no todos; nothing changed.\n".to_owned();
     }
-    missions.iter().map(mission).collect()
+    output.missions.iter().map(mission).collect()
 }
 
-fn mission(mission: &Value) -> String {
-    let counted = |field: &str| number(mission, field);
-    let todos = match counted("created") {
+fn mission(mission: &mission_import::Imported) -> String {
+    let todos = match mission.created {
         1 => "1 todo".to_owned(),
         n => format!("{n} todos"),
     };
-    let of_them: Vec<String> =
-        [("claimed", "to be reviewed"), ("completed", "completed"), ("cancelled", "cancelled")]
-            .into_iter()
-            .filter(|(field, _)| counted(field) > 0)
-            .map(|(field, words)| format!("{} {words}", counted(field)))
-            .collect();
+    let of_them: Vec<String> = [
+        (mission.claimed, "to be reviewed"),
+        (mission.completed, "completed"),
+        (mission.cancelled, "cancelled"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, words)| format!("{count} {words}"))
+    .collect();
     let of_them = match of_them.as_slice() {
         [] => String::new(),
         parts => format!(" ({})", parts.join(", ")),
     };
-    let slug = text(mission, "slug");
+    let slug = line(&mission.slug);
     let mut shown =
         format!("{GREEN}Imported{GREEN:#} {todos}{of_them} into {BOLD}{slug}{BOLD:#}.\n");
-    for change in list(mission, "changes").iter().filter_map(Value::as_str) {
+    for change in &mission.changes {
         shown.push_str(&format!("  {}\n", line(change)));
     }
-    if counted("skipped") > 0 {
-        let skipped = counted("skipped");
-        shown.push_str(&format!("  {DIM}here already: {skipped}{DIM:#}\n"));
+    if mission.skipped > 0 {
+        shown.push_str(&format!("  {DIM}here already: {}{DIM:#}\n", mission.skipped));
     }
-    for warning in list(mission, "warnings").iter().filter_map(Value::as_str) {
-        shown.push_str(&hanging(
-            "  ! ",
-            &format!("  {YELLOW}!{YELLOW:#} "),
-            &clean(warning),
-            width(),
-        ));
+    for warning in &mission.warnings {
+        let lead = format!("  {YELLOW}!{YELLOW:#} ");
+        shown.push_str(&hanging("  ! ", &lead, &clean(warning), width()));
     }
     shown
+}
+
+/// The projects of a store, and which is the caller's.
+pub(super) fn projects(output: &project_list::Output) -> String {
+    let line = |row: &project_list::ProjectRow| {
+        let here = if row.current { "  (this one)" } else { "" };
+        format!("{}{here}\n", line(&row.name))
+    };
+    match output.projects.is_empty() {
+        true => "There are no projects in this store yet.\n".to_owned(),
+        false => output.projects.iter().map(line).collect(),
+    }
+}
+
+/// The portable part of a project; it is made to be read by programs.
+pub(super) fn portable(output: &project_export::Output) -> String {
+    serde_json::to_string_pretty(output).map(|text| format!("{text}\n")).unwrap_or_default()
 }

@@ -1,127 +1,169 @@
 //! Issues: a table of many, a page of one, a line for what was done to one.
 
 use punchlist_core::Time;
-use serde_json::Value;
+use punchlist_ops::operations::issue_show::{LinkView, Output, SignOffView, UpdateView};
+use punchlist_ops::operations::{issue, issue_list};
+use punchlist_ops::views::{IssueRef, IssueView};
 
-use super::checklist::sections;
-use super::columns::{aligned, hanging};
-use super::{ago, list, number, sessions, text};
+use super::checklist::of_issue;
+use super::columns::{aligned, hanging, wrapped};
+use super::gates::words;
+use super::{ago, sessions};
 use crate::output::{BOLD, CYAN, DIM, GREEN, YELLOW, clean, line, width};
 
-pub(super) fn created(answer: &Value) -> String {
-    let issue = &answer["issue"];
-    let (number, title) = (number(issue, "number"), text(issue, "title"));
-    format!("{GREEN}Created{GREEN:#} issue #{number}: {title}\n")
-}
-
-pub(super) fn moved(answer: &Value) -> String {
-    let issue = &answer["issue"];
-    let (number, title) = (number(issue, "number"), text(issue, "title"));
-    let status = text(issue, "status");
+pub(super) fn moved(issue: &IssueView, warning: Option<&str>) -> String {
+    let (number, title, status) = (issue.number, line(&issue.title), issue.status);
     let mut shown = format!("Issue #{number} is {CYAN}{status}{CYAN:#} now: {title}\n");
-    if let Some(warning) = answer["warning"].as_str() {
+    if let Some(warning) = warning {
         shown.push_str(&format!("{YELLOW}{}{YELLOW:#}\n", line(warning)));
     }
     shown
 }
 
 /// What a word says was done to an issue.
-pub(super) fn done(verb: &str, answer: &Value) -> String {
-    let issue = &answer["issue"];
-    let (number, title) = (number(issue, "number"), text(issue, "title"));
+pub(super) fn done(verb: &str, issue: &IssueView) -> String {
+    let (number, title) = (issue.number, line(&issue.title));
     format!("{GREEN}{verb}{GREEN:#} issue #{number}: {title}\n")
 }
 
-pub(super) fn deferred(answer: &Value, now: Time) -> String {
-    let issue = &answer["issue"];
-    let (number, title) = (number(issue, "number"), text(issue, "title"));
-    match issue["deferUntil"].as_str() {
+pub(super) fn deferred(issue: &IssueView, now: Time) -> String {
+    let (number, title) = (issue.number, line(&issue.title));
+    match issue.defer_until {
         Some(until) => {
-            let back = ago(&issue["deferUntil"], now);
-            format!("Issue #{number} rests until {until} ({back}): {title}\n")
+            let back = ago(until, now);
+            format!("Issue #{number} is deferred until {until} ({back}): {title}\n")
         }
-        None => format!("Issue #{number} rests no more: {title}\n"),
+        None => format!("Issue #{number} is no longer deferred: {title}\n"),
     }
 }
 
-pub(super) fn listed(answer: &Value, now: Time) -> String {
-    let issues = list(answer, "issues");
+pub(super) fn listed(output: &issue_list::Output, now: Time) -> String {
+    table(&output.issues, output.next_cursor, now)
+}
+
+fn table(issues: &[IssueView], next: Option<i64>, now: Time) -> String {
     if issues.is_empty() {
         return "No issues to show. `punch issue new TITLE` files one.\n".to_owned();
     }
-    let rows = issues.iter().map(|issue| {
-        vec![
-            format!("#{}", number(issue, "number")),
-            text(issue, "status").into_owned(),
-            ago(&issue["updatedAt"], now),
-            text(issue, "title").into_owned(),
-        ]
-    });
-    let mut shown = aligned(rows.collect(), width());
-    if let Some(cursor) = answer["nextCursor"].as_i64() {
-        shown.push_str(&format!("{DIM}… more: the same with --cursor {cursor}{DIM:#}\n"));
+    let rows = issues.iter().map(|issue| row(issue, now));
+    aligned(rows.collect(), width()) + &super::more(next.as_ref())
+}
+
+/// Number, status, age, how far it is, then the title with what people say about it.
+fn row(issue: &IssueView, now: Time) -> Vec<String> {
+    let mut said = line(&issue.title);
+    if let Some(priority) = issue.priority {
+        said.push_str(&format!("  {}", priority.name()));
     }
-    shown
+    if let Some(assignee) = &issue.assignee {
+        said.push_str(&format!("  @{}", line(assignee)));
+    }
+    for label in &issue.labels {
+        said.push_str(&format!("  [{}]", line(label)));
+    }
+    if let Some(until) = issue.defer_until.filter(|until| *until > now) {
+        said.push_str(&format!("  deferred until {until}"));
+    }
+    vec![
+        format!("#{}", issue.number),
+        issue.status.name().replace('_', " "),
+        ago(issue.updated_at, now),
+        progress(issue),
+        said,
+    ]
+}
+
+/// `2 of 5 met, 1 claimed`, or how many steps are closed; nothing where there is no checklist.
+pub(super) fn progress(issue: &IssueView) -> String {
+    match issue.progress {
+        Some(of) if of.criteria > 0 && of.claimed > 0 => {
+            format!("{} of {} met, {} claimed", of.met, of.criteria, of.claimed)
+        }
+        Some(of) if of.criteria > 0 => format!("{} of {} met", of.met, of.criteria),
+        Some(of) if of.steps > 0 => format!("{} of {} steps", of.steps_closed, of.steps),
+        _ => String::new(),
+    }
+}
+
+/// What could be started now.
+pub(super) fn ready(issues: &[IssueView], now: Time) -> String {
+    if issues.is_empty() {
+        return "Nothing is ready: every open issue is blocked, deferred or assigned.\n".to_owned();
+    }
+    aligned(issues.iter().map(|issue| row(issue, now)).collect(), width())
 }
 
 /// The answer of the tool `issue`: any of the others.
-pub(super) fn tool(answer: &Value, now: Time) -> String {
-    if answer["issues"].is_array() {
-        return listed(answer, now);
+pub(super) fn tool(output: &issue::Output, now: Time) -> String {
+    if let Some(issues) = &output.issues {
+        return table(issues, output.next_cursor, now);
     }
-    if answer["checklist"].is_null() {
-        return moved(answer);
-    }
-    let mut page = head(answer, now);
-    page.push_str(&part(answer["checklist"].as_str()));
-    page.push_str(&around(answer, now));
+    let Some(issue) = &output.issue else { return String::new() };
+    let Some(checklist) = &output.checklist else {
+        return moved(issue, output.warning.as_deref());
+    };
+    let mut page = head(issue, "", now);
+    page.push_str(&part(checklist));
+    section("Links", &links(&output.links), &mut page);
+    section("Ledger", &ledger(&output.updates, now), &mut page);
     page
 }
 
-pub(super) fn shown(answer: &Value, now: Time) -> String {
-    let mut page = head(answer, now);
-    page.push_str(&part(answer["issue"]["body"].as_str()));
-    let items = items(answer, now);
+pub(super) fn shown(output: &Output, now: Time) -> String {
+    let mut page = head(&output.issue, &output.progress, now);
+    page.push_str(&body(&output.issue.body));
+    let items = of_issue(&output.criteria, &output.steps, now);
     if !items.is_empty() {
         page.push_str(&format!("\n{items}"));
     }
-    page.push_str(&around(answer, now));
+    section("Links", &links(&output.links), &mut page);
+    let children: String = output.open_children.iter().map(child).collect();
+    section("Open children", &children, &mut page);
+    let worked: String = output.sessions.iter().map(|one| sessions::line(one, now)).collect();
+    section("Sessions", &worked, &mut page);
+    let granted: String = output.sign_offs.iter().map(|gate| sign_off(gate, now)).collect();
+    section("Sign-offs", &granted, &mut page);
+    section("Ledger", &ledger(&output.updates, now), &mut page);
     page
 }
 
 /// The head and the checklist alone, after a change of it.
-pub(super) fn changed(answer: &Value, now: Time) -> String {
-    format!("{}\n{}", head(answer, now), items(answer, now))
-}
-
-fn items(answer: &Value, now: Time) -> String {
-    let of = |field: &str| list(answer, field).iter().collect::<Vec<_>>();
-    sections(&of("criteria"), &of("steps"), now)
+pub(super) fn changed(output: &Output, now: Time) -> String {
+    let items = of_issue(&output.criteria, &output.steps, now);
+    format!("{}\n{items}", head(&output.issue, &output.progress, now))
 }
 
 /// What it is called, where it stands and how far it is.
-fn head(answer: &Value, now: Time) -> String {
-    let issue = &answer["issue"];
-    let number = format!("#{} ", number(issue, "number"));
+fn head(issue: &IssueView, progress: &str, now: Time) -> String {
+    let number = format!("#{} ", issue.number);
     let bold = format!("{BOLD}{number}");
-    let title = hanging(&number, &bold, &text(issue, "title"), width());
+    let title = hanging(&number, &bold, &line(&issue.title), width());
     let mut facts = format!(
         "{}, filed {} by {}, changed {}, revision {}",
-        text(issue, "status").replace('_', " "),
-        ago(&issue["createdAt"], now),
-        text(issue, "createdBy"),
-        ago(&issue["updatedAt"], now),
-        super::number(issue, "revision"),
+        issue.status.name().replace('_', " "),
+        ago(issue.created_at, now),
+        line(&issue.created_by),
+        ago(issue.updated_at, now),
+        issue.revision,
     );
-    if let Some(to) = issue["assignment"].as_str() {
+    if let Some(to) = &issue.assignment {
         facts.push_str(&format!(", assigned to {}", line(to).replace(':', " ")));
     }
-    if issue["deferUntil"].is_string() {
-        facts.push_str(&format!(", rests: back {}", ago(&issue["deferUntil"], now)));
+    if let Some(until) = issue.defer_until {
+        facts.push_str(&format!(", deferred until {until}"));
+    }
+    if let Some(priority) = issue.priority {
+        facts.push_str(&format!(", {} priority", priority.name()));
+    }
+    if let Some(assignee) = &issue.assignee {
+        facts.push_str(&format!(", @{}", line(assignee)));
+    }
+    if !issue.labels.is_empty() {
+        facts.push_str(&format!(", labels: {}", line(&issue.labels.join(", "))));
     }
     let mut head = format!("{}{BOLD:#}\n", title.trim_end());
     head.push_str(&dim(&facts));
-    if let Some(progress) = answer["progress"].as_str().filter(|said| !said.is_empty()) {
+    if !progress.is_empty() {
         head.push_str(&dim(&line(progress)));
     }
     head
@@ -131,47 +173,34 @@ fn dim(text: &str) -> String {
     format!("{DIM}{}{DIM:#}\n", hanging("", "", text, width()).trim_end())
 }
 
-/// Links, children, sessions and the ledger, where there are any.
-fn around(answer: &Value, now: Time) -> String {
-    let mut shown = String::new();
-    let links = list(answer, "links").iter().map(|link| {
-        let kind = text(link, "kind").replace('_', " ");
-        hanging(
-            "  ",
-            "  ",
-            &format!("{kind} #{} {}", number(link, "number"), text(link, "title")),
-            width(),
-        )
-    });
-    section("Links", &links.collect::<String>(), &mut shown);
-    let children = list(answer, "openChildren").iter().map(child);
-    section("Open children", &children.collect::<String>(), &mut shown);
-    let worked = list(answer, "sessions").iter().map(|session| sessions::line(session, now));
-    section("Sessions", &worked.collect::<String>(), &mut shown);
-    let ledger = list(answer, "updates").iter().map(|update| {
-        let who = format!("{}, {}", text(update, "author"), ago(&update["createdAt"], now));
-        let said = clean(update["text"].as_str().unwrap_or_default());
-        let said = hanging("    ", "    ", &said, width());
+fn links(links: &[LinkView]) -> String {
+    let shown = |link: &LinkView| {
+        let kind = line(&link.kind).replace('_', " ");
+        hanging("  ", "  ", &format!("{kind} #{} {}", link.number, line(&link.title)), width())
+    };
+    links.iter().map(shown).collect()
+}
+
+fn ledger(updates: &[UpdateView], now: Time) -> String {
+    let shown = |update: &UpdateView| {
+        let who = format!("{}, {}", line(&update.author), ago(update.created_at, now));
+        let said = hanging("    ", "    ", &clean(&update.text), width());
         format!("{}{said}", hanging("  ", "  ", &who, width()))
-    });
-    let granted: String = list(answer, "signOffs")
-        .iter()
-        .map(|gate| {
-            let said = gate["response"].as_str().map(|said| format!(": {}", clean(said)));
-            let (by, at) = (text(gate, "by"), ago(&gate["at"], now));
-            let told = format!("signed off by {by} {at}{}", said.unwrap_or_default());
-            hanging("    ", "  ", &told, width())
-        })
-        .collect();
-    section("Sign-offs", &granted, &mut shown);
-    section("Ledger", &ledger.collect::<String>(), &mut shown);
-    shown
+    };
+    updates.iter().map(shown).collect()
+}
+
+fn sign_off(gate: &SignOffView, now: Time) -> String {
+    let said = gate.response.as_ref().map(|said| format!(": {}", words(said)));
+    let by = line(gate.by.as_deref().unwrap_or_default());
+    let told = format!("signed off by {by} {}{}", ago(gate.at, now), said.unwrap_or_default());
+    hanging("    ", "  ", &told, width())
 }
 
 /// An issue below another, in a line.
-pub(super) fn child(issue: &Value) -> String {
-    let (number, title) = (number(issue, "number"), text(issue, "title"));
-    let status = text(issue, "status").replace('_', " ");
+pub(super) fn child(issue: &IssueRef) -> String {
+    let (number, title) = (issue.number, line(&issue.title));
+    let status = issue.status.name().replace('_', " ");
     hanging("  ", "  ", &format!("#{number} {title} ({status})"), width())
 }
 
@@ -181,38 +210,96 @@ fn section(name: &str, lines: &str, shown: &mut String) {
     }
 }
 
-fn part(text: Option<&str>) -> String {
-    match text.map(str::trim_end) {
-        None | Some("") => String::new(),
-        Some(text) => format!("\n{}", hanging("", "", &clean(text), width())),
+fn part(text: &str) -> String {
+    match text.trim_end() {
+        "" => String::new(),
+        text => format!("\n{}", hanging("", "", &clean(text), width())),
+    }
+}
+
+/// What somebody wrote, marked at each line: it must not pass for a section of the page.
+fn body(text: &str) -> String {
+    match text.trim_end() {
+        "" => String::new(),
+        text => {
+            let lines = wrapped(&clean(text), width().saturating_sub(2));
+            let marked: String =
+                lines.iter().map(|line| format!("│ {line}").trim_end().to_owned() + "\n").collect();
+            format!("\n{marked}")
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use punchlist_core::IssueStatus;
+    use punchlist_ops::views::ItemView;
+    use punchlist_ops::views::issue::ItemStatus;
 
     #[test]
     fn what_others_wrote_stays_in_its_lines_and_its_width() {
-        let now = Time::parse("2026-11-15T12:00:00Z").unwrap();
-        let issue = json!({
-            "number": 7, "title": format!("a\u{1b}[2J\n{}", "漢".repeat(90)), "body": "b\u{7}\nc\n",
-            "status": "open", "createdBy": "root:primary", "revision": 1,
-            "createdAt": "2026-11-15T11:00:00Z", "updatedAt": "2026-11-15T11:57:00Z",
-        });
-        let table = listed(&json!({ "issues": [issue], "nextCursor": 7 }), now);
+        let at = |text: &str| Time::parse(text).unwrap();
+        let now = at("2026-11-15T12:00:00Z");
+        let filed = at("2026-11-15T11:00:00Z");
+        let issue = || IssueView {
+            id: String::new(),
+            number: 7,
+            title: format!("a\u{1b}[2J\n{}", "漢".repeat(90)),
+            body: "b\u{7}\nc\n".to_owned(),
+            status: IssueStatus::Open,
+            assignment: None,
+            revision: 1,
+            created_by: "root:primary".to_owned(),
+            created_at: filed,
+            updated_at: at("2026-11-15T11:57:00Z"),
+            defer_until: None,
+            labels: Vec::new(),
+            priority: None,
+            assignee: None,
+            progress: None,
+        };
+        let table = table(&[issue()], Some(7), now);
         let lines: Vec<&str> = table.lines().collect();
         assert_eq!(lines.len(), 2);
-        assert!(lines[0].starts_with("#7  open  3 min ago  a\u{fffd}[2J 漢"), "{table}");
+        assert!(lines[0].starts_with("#7  open  3 min ago    a\u{fffd}[2J 漢"), "{table}");
         assert!(unicode_width::UnicodeWidthStr::width(lines[0]) <= width());
         assert!(lines[1].contains("--cursor 7"));
-        let step = json!({ "content": "d\ne", "status": "pending", "notes": ["f\u{7}\ng"] });
-        let page = shown(&json!({ "issue": issue, "steps": [step] }), now);
+        let step = ItemView {
+            id: String::new(),
+            content: "d\ne".to_owned(),
+            status: ItemStatus::Pending,
+            phase: None,
+            origin_agent: String::new(),
+            claim: None,
+            hold: None,
+            defer_until: None,
+            notes: vec!["f\u{7}\ng".to_owned()],
+            ratified_at: None,
+            accepted_at: None,
+            created_at: filed,
+            updated_at: filed,
+            completed_at: None,
+        };
+        let page = shown(
+            &Output {
+                issue: issue(),
+                criteria: Vec::new(),
+                steps: vec![step],
+                links: Vec::new(),
+                updates: Vec::new(),
+                sign_offs: Vec::new(),
+                sessions: Vec::new(),
+                open_children: Vec::new(),
+                checklist: String::new(),
+                progress: String::new(),
+            },
+            now,
+        );
         let page = anstream::adapter::strip_str(&page).to_string();
         let own = "filed 1 h ago by root:primary, changed 3 min ago, revision 1";
         assert!(page.contains(own), "{page}");
-        assert!(page.contains("\n\nb\u{fffd}\nc\n\nSteps\n"), "{page}");
+        assert!(page.contains("\n\n│ b\u{fffd}\n│ c\n\nSteps\n"), "{page}");
         assert!(page.ends_with(" d e\n      note: f\u{fffd}\n            g\n"), "{page}");
     }
 }

@@ -2,52 +2,54 @@
 
 use anstyle::Style;
 use punchlist_core::Time;
-use serde_json::Value;
+use punchlist_core::metric::MetricStatus;
+use punchlist_ops::operations::metric_history::Output;
+use punchlist_ops::views::MetricView;
+use punchlist_ops::views::metric::CollectionView;
 use unicode_width::UnicodeWidthStr;
 
+use super::ago;
 use super::columns::{aligned, cut, hanging};
-use super::{ago, list, number, text};
 use crate::output::{BOLD, DIM, GREEN, RED, YELLOW, line, width};
 
 /// From the lowest to the highest.
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-pub(super) fn recorded(answer: &Value, now: Time) -> String {
-    format!("Recorded {}\n", headline(&answer["metric"], now, usize::MAX))
+pub(super) fn recorded(metric: &MetricView, now: Time) -> String {
+    format!("Recorded {}\n", headline(metric, now, usize::MAX))
 }
 
-pub(super) fn queued(answer: &Value) -> String {
-    let slugs: Vec<_> = list(answer, "queued").iter().filter_map(Value::as_str).collect();
+pub(super) fn queued(slugs: &[String]) -> String {
     if slugs.is_empty() {
-        return "Nothing to collect: no metric has a collector, or all rest.\n".to_owned();
+        return "Nothing to collect: no metric has a collector, or all are paused.\n".to_owned();
     }
-    format!("Queued {}\n{DIM}punch worker reads them.{DIM:#}\n", slugs.join(", "))
+    format!("Queued {}\n{DIM}punch worker reads them.{DIM:#}\n", line(&slugs.join(", ")))
 }
 
-pub(super) fn failed(answer: &Value, now: Time) -> String {
-    collection(&answer["collection"], now)
-}
-
-pub(super) fn history(answer: &Value, now: Time) -> String {
+pub(super) fn history(output: &Output, now: Time) -> String {
     let width = width();
-    let mut said = format!("{}\n", headline(answer, now, width));
-    let readings = list(answer, "readings");
+    let mut said = format!("{}\n", headline(&output.metric, now, width));
+    let readings = &output.readings;
     // As many as fit, the newest at the right.
-    let shown: Vec<&Value> = readings.iter().take(width.saturating_sub(2)).rev().collect();
-    let figures: Vec<f64> = shown.iter().filter_map(|reading| reading["value"].as_f64()).collect();
+    let figures: Vec<f64> = readings
+        .iter()
+        .take(width.saturating_sub(2))
+        .rev()
+        .map(|reading| reading.value.get())
+        .collect();
     if figures.len() > 1 {
         let (low, high) = bounds(&figures);
         said.push_str(&format!("  {}\n", sparkline(&figures)));
         let range = format!("  {low} to {high}, the newest at the right");
         said.push_str(&format!("{DIM}{}{DIM:#}\n", cut(&range, width)));
     }
-    said.push_str(&collection(&answer["collection"], now));
+    said.push_str(&collection(output.collection.as_ref(), now));
     let rows = readings.iter().map(|reading| {
-        let value = reading["value"].to_string();
-        vec![String::new(), value, ago(&reading["at"], now), text(reading, "source").into_owned()]
+        let value = reading.value.to_string();
+        vec![String::new(), value, ago(reading.at, now), line(&reading.source)]
     });
     said.push_str(&aligned(rows.collect(), width));
-    if let Some(cursor) = answer["nextCursor"].as_i64() {
+    if let Some(cursor) = output.next_cursor {
         said.push_str(&format!("{DIM}older: --cursor {cursor}{DIM:#}\n"));
     }
     said
@@ -55,18 +57,18 @@ pub(super) fn history(answer: &Value, now: Time) -> String {
 
 /// Name, figure, target, status and trend: on one line, or one below the other where there is
 /// little room.
-fn headline(metric: &Value, now: Time, width: usize) -> String {
-    let current = match metric["shown"].as_str() {
-        Some(shown) => format!("{} {}", line(shown), ago(&metric["currentAt"], now)),
+fn headline(metric: &MetricView, now: Time, width: usize) -> String {
+    let current = match &metric.shown {
+        Some(shown) => format!("{} {}", line(shown), ago(metric.current_at, now)),
         None => "never read".to_owned(),
     };
     let current = current.trim_end();
-    let target = metric["target"]["shown"].as_str();
-    let target = target.map_or(String::new(), |shown| format!(" (target {})", line(shown)));
-    let (status, trend) = (text(metric, "status"), text(metric, "trend"));
-    let known: Vec<&str> = [&*status, &*trend].into_iter().filter(|w| *w != "unknown").collect();
-    let (verdict, style) = (known.join(", "), colour(&status));
-    let name = text(metric, "name");
+    let target = metric.target.as_ref().map(|target| line(&target.shown));
+    let target = target.map_or(String::new(), |shown| format!(" (target {shown})"));
+    let (status, trend) = (metric.status.name(), metric.trend.name());
+    let known: Vec<&str> = [status, trend].into_iter().filter(|w| *w != "unknown").collect();
+    let (verdict, style) = (known.join(", "), colour(metric.status));
+    let name = line(&metric.name);
     let plain = format!("{name}: {current}{target}  {verdict}");
     if plain.trim_end().width() <= width {
         let lead = format!("{BOLD}{name}{BOLD:#}: {current}{target}");
@@ -82,26 +84,28 @@ fn headline(metric: &Value, now: Time, width: usize) -> String {
     said
 }
 
-fn colour(status: &str) -> Style {
+const fn colour(status: MetricStatus) -> Style {
     match status {
-        "on_target" => GREEN,
-        "warning" => YELLOW,
-        "off_target" => RED,
-        _ => DIM,
+        MetricStatus::OnTarget => GREEN,
+        MetricStatus::Warning => YELLOW,
+        MetricStatus::OffTarget => RED,
+        MetricStatus::Unknown => DIM,
     }
 }
 
-fn collection(collection: &Value, now: Time) -> String {
+pub(super) fn collection(collection: Option<&CollectionView>, now: Time) -> String {
+    let Some(collection) = collection else { return String::new() };
     let mut said = String::new();
-    if let Some(error) = collection["lastError"].as_str() {
-        let failures = number(collection, "failures");
-        let when = ago(&collection["lastErrorAt"], now);
+    if let Some(error) = &collection.last_error {
+        let failures = collection.failures;
+        let when = ago(collection.last_error_at, now);
         let lead = format!("  failed {failures}×: ");
         let shown = format!("{RED}{lead}{RED:#}");
         said.push_str(&hanging(&lead, &shown, &format!("{} (last {when})", line(error)), width()));
     }
-    if collection["nextAt"].is_string() {
-        let (cron, next) = (text(collection, "cron"), ago(&collection["nextAt"], now));
+    if let Some(next) = collection.next_at {
+        let cron = line(collection.cron.as_deref().unwrap_or_default());
+        let next = ago(next, now);
         said.push_str(&format!("  {DIM}collected by `{cron}`, next {next}{DIM:#}\n"));
     }
     said

@@ -1,47 +1,53 @@
 //! `punch mission status`: the dashboard of a mission.
 
 use punchlist_core::Time;
-use serde_json::Value;
+use punchlist_core::metric::{Figure, MetricStatus, Trend};
+use punchlist_core::mission::{LimitScope, Standing, StrategyStatus};
+use punchlist_ops::call::Counts;
+use punchlist_ops::operations::mission_status::{Escalation, Output, PillarStanding};
+use punchlist_ops::views::mission::{MetricStanding, Recommendation};
+use punchlist_ops::views::{MissionTodoView, MissionView};
 use unicode_width::UnicodeWidthStr;
 
 use super::columns::{cut, hanging};
+use super::metrics::sparkline;
 use super::missions::todo_line;
-use super::{ago, list, number, text};
+use super::{ago, short};
 use crate::output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, clean, line, width};
 
 /// The dashboard.
-pub(super) fn status(answer: &Value, now: Time) -> String {
-    board(answer, now, width())
+pub(crate) fn status(output: &Output, now: Time) -> String {
+    board(output, now, width())
 }
 
 /// The same, so many columns wide.
-fn board(answer: &Value, now: Time, wide: usize) -> String {
-    let mission = &answer["mission"];
-    let mut shown = heading(mission, &answer["nextCycleAt"], now, wide);
-    let each = mission["todo"]["limitScope"] == "pillar";
+fn board(output: &Output, now: Time, wide: usize) -> String {
+    let mission = &output.mission;
+    let mut shown = heading(mission, output.next_cycle_at, now, wide);
+    let each = mission.todo.limit_scope == LimitScope::Pillar;
     if !each {
-        shown.push_str(&gauges(&answer["counts"], wide));
+        shown.push_str(&gauges(&output.counts, wide));
     }
-    for pillar in list(answer, "pillars") {
+    for pillar in &output.pillars {
         shown.push_str(&pillar_block(pillar, each, wide));
     }
-    todos(&mut shown, "Overdue", list(answer, "overdue"), wide);
-    todos(&mut shown, "Waits for review", list(answer, "reviewQueue"), wide);
-    recommended(&mut shown, list(answer, "recommendations"), wide);
-    escalated(&mut shown, list(answer, "escalations"), now, wide);
+    todos(&mut shown, "Overdue", &output.overdue, wide);
+    todos(&mut shown, "Waiting for review", &output.review_queue, wide);
+    recommended(&mut shown, &output.recommendations, wide);
+    escalated(&mut shown, &output.escalations, now, wide);
     shown
 }
 
 /// Its name, how it stands, and when it plans next.
-fn heading(mission: &Value, next: &Value, now: Time, wide: usize) -> String {
-    let standing = text(mission, "status");
-    let colour = if standing == "active" { CYAN } else { YELLOW };
+fn heading(mission: &MissionView, next: Option<Time>, now: Time, wide: usize) -> String {
+    let standing = mission.status.name();
+    let colour = if mission.status == Standing::Active { CYAN } else { YELLOW };
     let next = match ago(next, now) {
         next if next.is_empty() => String::new(),
         next => format!("  plans {next}"),
     };
     let rest = standing.width() + 2 + next.width();
-    let name = text(mission, "name");
+    let name = line(&mission.name);
     if name.width() + rest + 2 <= wide {
         return format!("{BOLD}{name}{BOLD:#}  {colour}{standing}{colour:#}{DIM}{next}{DIM:#}\n");
     }
@@ -49,16 +55,16 @@ fn heading(mission: &Value, next: &Value, now: Time, wide: usize) -> String {
     format!("{BOLD}{name}{BOLD:#}\n  {colour}{standing}{colour:#}{DIM}{next}{DIM:#}\n")
 }
 
-fn pillar_block(pillar: &Value, with_gauges: bool, wide: usize) -> String {
-    let counts = &pillar["counts"];
-    let (active, backlog) = (number(counts, "active"), number(counts, "backlog"));
-    let rests = match pillar["status"].as_str() {
-        Some("paused") => "  paused",
+fn pillar_block(pillar: &PillarStanding, with_gauges: bool, wide: usize) -> String {
+    let counts = &pillar.counts;
+    let (active, backlog) = (counts.active, counts.backlog);
+    let rests = match pillar.status {
+        Standing::Paused => "  paused",
         _ => "",
     };
     let held = format!("  {active} active, {backlog} in backlog");
     let room = wide.saturating_sub(rests.width() + held.width());
-    let name = text(pillar, "name");
+    let name = line(&pillar.name);
     let mut shown = String::from("\n");
     if name.width() <= room {
         shown.push_str(&format!(
@@ -73,21 +79,22 @@ fn pillar_block(pillar: &Value, with_gauges: bool, wide: usize) -> String {
     if with_gauges {
         shown.push_str(&gauges(counts, wide));
     }
-    shown.push_str(&metrics(list(pillar, "metrics"), wide));
-    let strategies = list(pillar, "strategies").iter();
-    for strategy in strategies.filter(|strategy| strategy["status"] != "abandoned") {
-        let said = clean(strategy["description"].as_str().unwrap_or_default());
-        let said = format!("strategy ({}): {said}", text(strategy, "status"));
+    shown.push_str(&metrics(&pillar.metrics, wide));
+    let strategies = pillar.strategies.iter();
+    for strategy in strategies.filter(|strategy| strategy.status != StrategyStatus::Abandoned) {
+        let said = clean(&strategy.description);
+        let said = format!("strategy ({}): {said}", strategy.status.name());
         shown.push_str(&hanging("  → ", &format!("  {DIM}→{DIM:#} "), &said, wide));
     }
     shown
 }
 
 /// How full, as two bars.
-fn gauges(counts: &Value, wide: usize) -> String {
+fn gauges(counts: &Counts, wide: usize) -> String {
     // As long as there is room for, with the name before and the numbers behind.
     let cells = wide.saturating_sub(26).clamp(8, 20);
-    let bar = |name: &str, count: i64, limit: i64| {
+    let bar = |name: &str, count: i64, limit: u32| {
+        let limit = i64::from(limit);
         let (count_u, limit_u) = (
             usize::try_from(count).unwrap_or_default(),
             usize::try_from(limit).unwrap_or_default(),
@@ -107,8 +114,8 @@ fn gauges(counts: &Value, wide: usize) -> String {
         let said = format!("{colour}{said}{colour:#}");
         format!("  {name:8}{colour}{filled}{colour:#}{DIM}{empty}{DIM:#} {count}/{limit}{said}\n")
     };
-    let active = bar("active", number(counts, "active"), number(counts, "activeLimit"));
-    active + &bar("backlog", number(counts, "backlog"), number(counts, "backlogLimit"))
+    let active = bar("active", counts.active, counts.active_limit);
+    active + &bar("backlog", counts.backlog, counts.backlog_limit)
 }
 
 /// One metric as it is shown, part by part.
@@ -121,7 +128,7 @@ struct Shown {
 }
 
 /// The metrics of a pillar: in columns where they fit, else each on two lines.
-fn metrics(metrics: &[Value], wide: usize) -> String {
+fn metrics(metrics: &[MetricStanding], wide: usize) -> String {
     let rows: Vec<Shown> = metrics.iter().map(metric).collect();
     let widest = |of: &dyn Fn(&Shown) -> usize| rows.iter().map(of).max().unwrap_or_default();
     let name = widest(&|row| row.name.width());
@@ -158,57 +165,36 @@ fn metrics(metrics: &[Value], wide: usize) -> String {
     shown
 }
 
-fn metric(metric: &Value) -> Shown {
-    let unit = metric["unit"].as_str().map(line).unwrap_or_default();
-    let figure = |value: &Value| match value.as_f64() {
+fn metric(metric: &MetricStanding) -> Shown {
+    let unit = metric.unit.as_deref().map(line).unwrap_or_default();
+    let figure = |value: Option<Figure>| match value {
         Some(figure) if unit.is_empty() || unit == "%" || unit.width() == 1 => {
             format!("{figure}{unit}")
         }
         Some(figure) => format!("{figure} {unit}"),
         None => "no reading".to_owned(),
     };
-    let target = &metric["target"];
-    let target = match target["operator"].as_str() {
-        Some(operator) => format!("target {} {}", line(operator), figure(&target["value"])),
+    let target = match &metric.target {
+        Some(target) => {
+            format!("target {} {}", target.operator.sign(), figure(Some(target.value)))
+        }
         None => String::new(),
     };
-    let (mark, colour, standing) = match metric["status"].as_str() {
-        Some("on_target") => ("●", GREEN, "on target"),
-        Some("warning") => ("◐", YELLOW, "warning"),
-        Some("off_target") => ("✗", RED, "off target"),
-        _ => ("○", DIM, ""),
+    let (mark, colour, standing) = match metric.status {
+        MetricStatus::OnTarget => ("●", GREEN, "on target"),
+        MetricStatus::Warning => ("◐", YELLOW, "warning"),
+        MetricStatus::OffTarget => ("✗", RED, "off target"),
+        MetricStatus::Unknown => ("○", DIM, ""),
     };
-    let trend = metric["trend"].as_str().filter(|trend| *trend != "unknown").unwrap_or_default();
-    let trend = line(trend);
-    let judged: Vec<&str> =
-        [standing, &trend].into_iter().filter(|word| !word.is_empty()).collect();
-    let readings: Vec<f64> = list(metric, "readings").iter().filter_map(Value::as_f64).collect();
-    let parts = [sparkline(&readings), figure(&metric["current"]), target, judged.join(", ")];
-    let error = metric["lastError"].as_str().map(clean);
-    Shown { name: text(metric, "name").into_owned(), parts, mark, colour, error }
+    let trend = if metric.trend == Trend::Unknown { "" } else { metric.trend.name() };
+    let judged: Vec<&str> = [standing, trend].into_iter().filter(|word| !word.is_empty()).collect();
+    let readings: Vec<f64> = metric.readings.iter().map(|figure| figure.get()).collect();
+    let parts = [sparkline(&readings), figure(metric.current), target, judged.join(", ")];
+    let error = metric.last_error.as_deref().map(clean);
+    Shown { name: line(&metric.name), parts, mark, colour, error }
 }
 
-/// The figures as a line of blocks, the lowest the smallest; all alike are all in the middle.
-fn sparkline(figures: &[f64]) -> String {
-    const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let low = figures.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = figures.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let block = |figure: &f64| {
-        if high <= low {
-            return BLOCKS[3];
-        }
-        let share = (figure - low) / (high - low) * 7.0;
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "between 0 and 7"
-        )]
-        BLOCKS[(share.round() as usize).min(7)]
-    };
-    figures.iter().map(block).collect()
-}
-
-fn todos(shown: &mut String, heading: &str, todos: &[Value], wide: usize) {
+fn todos(shown: &mut String, heading: &str, todos: &[MissionTodoView], wide: usize) {
     if todos.is_empty() {
         return;
     }
@@ -216,39 +202,39 @@ fn todos(shown: &mut String, heading: &str, todos: &[Value], wide: usize) {
     shown.extend(todos.iter().map(|todo| todo_line(todo, "  ", wide)));
 }
 
-fn recommended(shown: &mut String, wishes: &[Value], wide: usize) {
+fn recommended(shown: &mut String, wishes: &[Recommendation], wide: usize) {
     if wishes.is_empty() {
         return;
     }
     shown.push_str(&format!("\n{BOLD}Recommended to the lead{BOLD:#}\n"));
     for wish in wishes {
-        let why = wish["reason"].as_str().map(|why| format!(": {}", line(why)));
-        let to = wish["deadline"].as_str().or_else(|| wish["priority"].as_str());
-        let to = to.map(|to| format!(" to {}", line(to)));
+        let why = wish.reason.as_deref().map(|why| format!(": {}", line(why)));
+        let to = wish.deadline.map(|to| to.to_string());
+        let to = to.or_else(|| wish.priority.map(|to| to.name().to_owned()));
+        let to = to.map(|to| format!(" to {to}"));
         let said = format!(
             "{} “{}”{}{}, by {} [{}]",
-            text(wish, "action"),
-            text(wish, "title"),
+            line(&wish.action),
+            line(&wish.title),
             to.unwrap_or_default(),
             why.unwrap_or_default(),
-            text(wish, "by"),
-            text(wish, "todoId"),
+            line(&wish.by),
+            short(&wish.todo_id),
         );
         shown.push_str(&hanging("    ", &format!("  {CYAN}?{CYAN:#} "), &said, wide));
     }
 }
 
 /// What a person was asked, and how to answer.
-fn escalated(shown: &mut String, questions: &[Value], now: Time, wide: usize) {
+fn escalated(shown: &mut String, questions: &[Escalation], now: Time, wide: usize) {
     if questions.is_empty() {
         return;
     }
-    shown.push_str(&format!("\n{BOLD}Waits for your answer{BOLD:#}\n"));
+    shown.push_str(&format!("\n{BOLD}Waiting for your answer{BOLD:#}\n"));
     for question in questions {
-        let asked = clean(question["text"].as_str().unwrap_or_default());
-        let said = format!("{asked} (asked {})", ago(&question["createdAt"], now));
+        let said = format!("{} (asked {})", clean(&question.text), ago(question.created_at, now));
         shown.push_str(&hanging("    ", &format!("  {YELLOW}?{YELLOW:#} "), &said, wide));
-        let how = format!("punch inbox answer {}", text(question, "gateId"));
+        let how = format!("punch inbox answer {}", short(&question.gate_id));
         shown.push_str(&hanging("    ", &format!("    {DIM}"), &how, wide));
         shown.push_str(&format!("{DIM:#}"));
     }
@@ -256,54 +242,66 @@ fn escalated(shown: &mut String, questions: &[Value], now: Time, wide: usize) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
     /// A mission with something of everything.
-    fn everything() -> Value {
+    fn everything() -> Output {
+        let at = "1970-01-01T00:00:00Z";
         let todo = |title: &str, more: Value| {
             let mut todo = json!({ "id": "01JCQ0000000000000000000AA", "title": title,
-                "pillarSlug": "build", "status": "in_progress", "priority": "high" });
+                "missionId": "m", "pillarId": "p", "missionSlug": "dx", "pillarSlug": "build",
+                "description": "", "justification": "", "completionCriteria": "",
+                "status": "in_progress", "priority": "high", "createdAt": at, "overdue": false,
+                "relatedPillars": [] });
             for (name, value) in more.as_object().into_iter().flatten() {
                 todo[name] = value.clone();
             }
             todo
         };
-        json!({
-            "mission": { "name": "Developer Experience", "status": "active",
-                "todo": { "limitScope": "mission" } },
+        let late = json!({ "overdue": true, "deadline": "1969-12-24" });
+        let claim = json!({ "by": "owner:build", "at": at, "evidence": [] });
+        let full = json!({ "active": 10, "activeLimit": 10, "backlog": 51, "backlogLimit": 50 });
+        let empty = json!({ "active": 0, "activeLimit": 10, "backlog": 0, "backlogLimit": 50 });
+        let strategy =
+            |text: &str, status: &str| json!({ "id": "s", "description": text, "status": status });
+        let settings = punchlist_core::mission::Settings::default();
+        let output = json!({
+            "mission": { "id": "m", "slug": "dx", "name": "Developer Experience",
+                "description": "", "status": "active", "todo": settings, "conversationId": "c",
+                "pillars": [], "createdAt": at, "updatedAt": at },
             "nextCycleAt": "1970-01-02T01:00:00Z",
-            "counts": { "active": 10, "activeLimit": 10, "backlog": 51, "backlogLimit": 50 },
+            "counts": full,
             "pillars": [
-                { "name": "Build Performance", "status": "active",
-                  "counts": { "active": 10, "backlog": 51 },
+                { "slug": "build", "name": "Build Performance", "status": "active", "counts": full,
                   "metrics": [
-                    { "name": "Local build time", "unit": "s", "current": 72, "status": "warning",
-                      "trend": "improving", "readings": [120, 95.5, 80, 72],
+                    { "slug": "a", "name": "Local build time", "unit": "s", "current": 72,
+                      "status": "warning", "trend": "improving", "readings": [120, 95.5, 80, 72],
                       "target": { "operator": "<", "value": 60 } },
-                    { "name": "ビルドの成功率", "unit": "%", "current": 99.5, "trend": "stable",
-                      "status": "on_target", "readings": [99.5, 99.5, 99.5],
+                    { "slug": "b", "name": "ビルドの成功率", "unit": "%", "current": 99.5,
+                      "trend": "stable", "status": "on_target", "readings": [99.5, 99.5, 99.5],
                       "target": { "operator": ">=", "value": 99 } },
-                    { "name": "Flaky tests", "current": null, "status": "unknown",
+                    { "slug": "c", "name": "Flaky tests", "current": null, "status": "unknown",
                       "trend": "unknown", "readings": [], "lastError": "exit status 1\n\u{1b}[2J" },
                   ],
                   "strategies": [
-                    { "description": "Cache what does not change", "status": "active" },
-                    { "description": "Split the longest target", "status": "completed" },
-                    { "description": "Buy machines", "status": "abandoned" },
+                    strategy("Cache what does not change", "active"),
+                    strategy("Split the longest target", "completed"),
+                    strategy("Buy machines", "abandoned"),
                   ] },
-                { "name": "ドキュメントをだれにでも読めるようにする", "status": "paused",
-                  "counts": { "active": 0, "backlog": 0 }, "metrics": [], "strategies": [] },
+                { "slug": "docs", "name": "ドキュメントをだれにでも読めるようにする",
+                  "status": "paused", "counts": empty, "metrics": [], "strategies": [] },
             ],
-            "overdue": [todo("Profile webpack", json!({ "overdue": true, "deadline": "1969-12-24" }))],
-            "reviewQueue": [todo("Audit CI", json!({ "claim": { "by": "owner:build" } }))],
-            "recommendations": [{ "action": "extend", "title": "Split the bundle", "by": "owner:build",
-                "deadline": "1970-02-01", "reason": "waits for the vendor",
-                "todoId": "01JCQ0000000000000000000AB" }],
+            "overdue": [todo("Profile webpack", late)],
+            "reviewQueue": [todo("Audit CI", json!({ "claim": claim }))],
+            "recommendations": [{ "action": "extend", "title": "Split the bundle",
+                "by": "owner:build", "deadline": "1970-02-01", "reason": "waits for the vendor", "pillarSlug": "build",
+                "at": at, "todoId": "01JCQ0000000000000000000AB" }],
             "escalations": [{ "text": "TODO overdue: Profile webpack.", "gateId":
-                "01JCQ0000000000000000000AC", "createdAt": "1970-01-01T00:00:00Z" }],
-        })
+                "01JCQ0000000000000000000AC", "todoId": "t", "createdAt": at }],
+        });
+        serde_json::from_value(output).unwrap()
     }
 
     fn plain(wide: usize) -> String {
@@ -327,22 +325,14 @@ mod tests {
 
     #[test]
     fn limits_for_each_pillar_are_shown_at_each() {
-        let mut answer = everything();
-        answer["mission"]["todo"]["limitScope"] = "pillar".into();
-        answer["pillars"][0]["counts"] =
-            json!({ "active": 1, "activeLimit": 30, "backlog": 0, "backlogLimit": 0 });
-        let shown = board(&answer, Time::from_micros(0), 100);
+        let mut output = everything();
+        output.mission.todo.limit_scope = LimitScope::Pillar;
+        output.pillars[0].counts =
+            Counts { active: 1, active_limit: 30, backlog: 0, backlog_limit: 0 };
+        let shown = board(&output, Time::from_micros(0), 100);
         let shown = anstream::adapter::strip_str(&shown).to_string();
         assert_eq!(shown.matches("active  ").count(), 3, "{shown}");
         assert!(shown.contains("active  █░░░░░░░░░░░░░░░░░░░ 1/30\n"), "{shown}");
         assert!(shown.contains("backlog ████████████████████ 0/0 full\n"), "{shown}");
-    }
-
-    #[test]
-    fn a_sparkline_has_a_block_for_each_figure() {
-        assert_eq!(sparkline(&[]), "");
-        assert_eq!(sparkline(&[5.0]), "▄");
-        assert_eq!(sparkline(&[1.0, 1.0]), "▄▄");
-        assert_eq!(sparkline(&[0.0, 7.0, 3.4, -0.0]), "▁█▄▁");
     }
 }

@@ -1,22 +1,25 @@
 //! Missions: how full, how the metrics stand, what waits for whom.
 
-use punchlist_core::Time;
-use serde_json::Value;
+use punchlist_core::{Status, Time};
+use punchlist_ops::call::Counts;
+use punchlist_ops::operations::{
+    mission_cycle, mission_init, mission_list, mission_todo_complete, mission_todo_create,
+    mission_todo_list, mission_todo_update,
+};
+use punchlist_ops::views::{MissionTodoView, MissionView};
 
 use super::columns::{aligned, hanging};
-use super::{ago, list, number, text};
+use super::{ago, short};
 use crate::output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, clean, line, width};
 
 /// What making or updating one answers.
-pub(super) fn initialised(answer: &Value) -> String {
-    let mission = &answer["mission"];
-    let slug = text(mission, "slug");
-    let changes = list(answer, "changes");
-    if changes.is_empty() {
+pub(super) fn initialised(output: &mission_init::Output) -> String {
+    let slug = line(&output.mission.slug);
+    if output.changes.is_empty() {
         return format!("Mission {BOLD}{slug}{BOLD:#} is as its file says; nothing changed.\n");
     }
     let mut shown = format!("Mission {BOLD}{slug}{BOLD:#}:\n");
-    for change in changes.iter().filter_map(Value::as_str) {
+    for change in &output.changes {
         shown.push_str(&format!("  {}\n", line(change)));
     }
     let next = format!("See it with `punch mission status {slug}`.");
@@ -24,146 +27,137 @@ pub(super) fn initialised(answer: &Value) -> String {
     shown
 }
 
-pub(super) fn listed(answer: &Value, now: Time) -> String {
-    let missions = list(answer, "missions");
-    if missions.is_empty() {
+pub(super) fn listed(output: &mission_list::Output, now: Time) -> String {
+    if output.missions.is_empty() {
         return "No missions here; `punch mission new` makes one.\n".to_owned();
     }
-    let rows = missions.iter().map(|mission| {
-        let counts = &mission["counts"];
-        let next = match ago(&mission["nextCycleAt"], now) {
-            next if next.is_empty() => "no cycle due".to_owned(),
-            next => format!("plans {next}"),
+    let rows = output.missions.iter().map(|mission| {
+        let next = match mission.next_cycle_at {
+            None => "no cycle due".to_owned(),
+            Some(next) => format!("plans {}", ago(next, now)),
         };
         vec![
-            text(mission, "slug").into_owned(),
-            text(mission, "status").into_owned(),
-            format!("{}/{}", number(counts, "active"), number(counts, "activeLimit")),
+            line(&mission.slug),
+            mission.status.name().to_owned(),
+            format!("{}/{}", mission.counts.active, mission.counts.active_limit),
             next,
-            text(mission, "name").into_owned(),
+            line(&mission.name),
         ]
     });
     aligned(rows.collect(), width())
 }
 
 /// What pausing and resuming answer.
-pub(super) fn standing(answer: &Value) -> String {
-    let mission = &answer["mission"];
-    let mut shown = format!(
-        "Mission {BOLD}{}{BOLD:#} is {}.\n",
-        text(mission, "slug"),
-        text(mission, "status")
-    );
-    for pillar in list(mission, "pillars") {
-        shown.push_str(&format!("  {}: {}\n", text(pillar, "slug"), text(pillar, "status")));
+pub(super) fn standing(mission: &MissionView) -> String {
+    let (slug, status) = (line(&mission.slug), mission.status.name());
+    let mut shown = format!("Mission {BOLD}{slug}{BOLD:#} is {status}.\n");
+    for pillar in &mission.pillars {
+        shown.push_str(&format!("  {}: {}\n", line(&pillar.slug), pillar.status.name()));
     }
     shown
+}
+
+pub(super) fn created(output: &mission_todo_create::Output) -> String {
+    todo(&output.todo, output.warning.iter(), &[], &output.counts)
+}
+
+pub(super) fn updated(output: &mission_todo_update::Output) -> String {
+    let changed = todo(&output.todo, output.warning.iter(), &[], &output.counts);
+    if output.recommended != Some(true) {
+        return changed;
+    }
+    format!("{YELLOW}Recommended to the lead{YELLOW:#}; nothing changed.\n{changed}")
+}
+
+pub(super) fn completed(output: &mission_todo_complete::Output) -> String {
+    todo(&output.todo, output.warnings.iter(), &output.metrics_queued, &output.counts)
 }
 
 /// One item, with how full its mission is now.
-pub(super) fn todo(answer: &Value) -> String {
-    let todo = &answer["todo"];
-    let mut shown = String::new();
-    if answer["recommended"] == Value::Bool(true) {
-        shown.push_str(&format!("{YELLOW}Recommended to the lead{YELLOW:#}; nothing changed.\n"));
-    }
-    shown.push_str(&todo_line(todo, "", width()));
-    if let Some(warning) = answer["warning"].as_str() {
+fn todo<'w>(
+    todo: &MissionTodoView,
+    warnings: impl Iterator<Item = &'w String>,
+    queued: &[String],
+    counts: &Counts,
+) -> String {
+    let mut shown = todo_line(todo, "", width());
+    for warning in warnings {
         shown.push_str(&hanging("  ", "  ", &clean(warning), width()));
     }
-    for warning in list(answer, "warnings").iter().filter_map(Value::as_str) {
-        shown.push_str(&hanging("  ", "  ", &clean(warning), width()));
-    }
-    let queued: Vec<String> =
-        list(answer, "metricsQueued").iter().filter_map(Value::as_str).map(line).collect();
     if !queued.is_empty() {
-        shown.push_str(&format!("  measured again: {}\n", queued.join(", ")));
+        shown.push_str(&format!("  measured again: {}\n", line(&queued.join(", "))));
     }
-    shown.push_str(&format!("  {DIM}{}{DIM:#}\n", fullness(&answer["counts"])));
+    shown.push_str(&format!("  {DIM}{}{DIM:#}\n", fullness(counts)));
     shown
 }
 
-pub(super) fn todos(answer: &Value) -> String {
-    let todos = list(answer, "todos");
+pub(super) fn todos(output: &mission_todo_list::Output) -> String {
     let mut shown = String::new();
-    if todos.is_empty() {
+    if output.todos.is_empty() {
         shown.push_str("No todos to show.\n");
     }
-    for todo in todos {
+    for todo in &output.todos {
         shown.push_str(&todo_line(todo, "", width()));
     }
-    shown.push_str(&format!("{DIM}{}{DIM:#}\n", fullness(&answer["counts"])));
-    if let Some(cursor) = answer["nextCursor"].as_str() {
-        shown.push_str(&format!("{DIM}… more: the same with --cursor {cursor}{DIM:#}\n"));
-    }
-    shown
+    shown.push_str(&format!("{DIM}{}{DIM:#}\n", fullness(&output.counts)));
+    shown + &super::more(output.next_cursor.as_ref())
 }
 
 /// What a cycle did.
-pub(super) fn cycled(answer: &Value, now: Time) -> String {
-    if answer["ran"] != Value::Bool(true) {
-        return "Nothing ran: the mission rests, or is not due.\n".to_owned();
+pub(super) fn cycled(output: &mission_cycle::Output, now: Time) -> String {
+    if !output.ran {
+        return "Nothing ran: the mission is paused or not due.\n".to_owned();
     }
     let mut shown = String::from("A cycle ran.\n");
-    for (field, words) in [
-        ("escalated", "asked about"),
-        ("demoted", "put back"),
-        ("cancelled", "cancelled"),
-        ("reviewQueue", "waits for review"),
-        ("planned", "asked to plan"),
+    for (titles, words) in [
+        (&output.escalated, "asked about"),
+        (&output.demoted, "put back"),
+        (&output.cancelled, "cancelled"),
+        (&output.review_queue, "waits for review"),
+        (&output.planned, "asked to plan"),
     ] {
-        for title in list(answer, field).iter().filter_map(Value::as_str) {
+        for title in titles {
             shown.push_str(&format!("  {words}: {}\n", line(title)));
         }
     }
-    if number(answer, "archived") > 0 {
-        shown.push_str(&format!("  put away: {} settled todos\n", number(answer, "archived")));
+    if output.archived > 0 {
+        shown.push_str(&format!("  put away: {} settled todos\n", output.archived));
     }
-    let next = ago(&answer["nextCycleAt"], now);
-    if !next.is_empty() {
-        shown.push_str(&format!("{DIM}the next one is due {next}{DIM:#}\n"));
+    if let Some(next) = output.next_cycle_at {
+        shown.push_str(&format!("{DIM}the next one is due {}{DIM:#}\n", ago(next, now)));
     }
     shown
 }
 
-fn fullness(counts: &Value) -> String {
+fn fullness(counts: &Counts) -> String {
     format!(
         "{}/{} active, {}/{} in backlog",
-        number(counts, "active"),
-        number(counts, "activeLimit"),
-        number(counts, "backlog"),
-        number(counts, "backlogLimit")
+        counts.active, counts.active_limit, counts.backlog, counts.backlog_limit
     )
 }
 
 /// One item behind an indent.
-pub(super) fn todo_line(todo: &Value, indent: &str, wide: usize) -> String {
-    let overdue = todo["overdue"] == Value::Bool(true);
-    let (mark, colour) = match todo["status"].as_str() {
-        _ if overdue => ("!", RED),
-        Some("completed") => ("✓", GREEN),
-        Some("cancelled") => ("✗", DIM),
-        Some("in_progress") => ("▶", CYAN),
-        Some("pending") => ("○", CYAN),
-        _ => ("·", DIM),
+pub(super) fn todo_line(todo: &MissionTodoView, indent: &str, wide: usize) -> String {
+    let (mark, colour) = match todo.status {
+        _ if todo.overdue => ("!", RED),
+        Status::Completed => ("✓", GREEN),
+        Status::Cancelled => ("✗", DIM),
+        Status::InProgress => ("▶", CYAN),
+        Status::Pending => ("○", CYAN),
+        Status::Backlog => ("·", DIM),
     };
-    let mut facts = vec![text(todo, "status").into_owned(), text(todo, "priority").into_owned()];
-    if let Some(deadline) = todo["deadline"].as_str() {
-        facts.push(format!("due {}", line(deadline)));
+    let mut facts = vec![todo.status.name().to_owned(), todo.priority.name().to_owned()];
+    if let Some(deadline) = todo.deadline {
+        facts.push(format!("due {deadline}"));
     }
-    if overdue {
+    if todo.overdue {
         facts.push("overdue".to_owned());
     }
-    if todo["claim"].is_object() {
-        facts.push(format!("claimed by {}", text(&todo["claim"], "by")));
+    if let Some(claim) = &todo.claim {
+        facts.push(format!("claimed by {}", line(&claim.by)));
     }
-    let said = format!(
-        "{} ({}) {} [{}]",
-        text(todo, "title"),
-        facts.join(", "),
-        text(todo, "pillarSlug"),
-        text(todo, "id")
-    );
+    let (title, facts) = (line(&todo.title), facts.join(", "));
+    let said = format!("{title} ({facts}) {} [{}]", line(&todo.pillar_slug), short(&todo.id));
     let lead = format!("{indent}{colour}{mark}{colour:#} ");
     hanging(&format!("{indent}  "), &lead, &said, wide)
 }

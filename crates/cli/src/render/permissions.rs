@@ -1,35 +1,43 @@
 //! Permissions for people: what an agent wants to call, and what it may call without asking.
 
 use punchlist_core::Time;
+use punchlist_core::gate::GateState;
+use punchlist_ops::operations::permission_ask::{self, Verdict};
+use punchlist_ops::operations::permission_list::{self, PermissionView};
+use punchlist_ops::views::GateView;
 use serde_json::Value;
 
 use super::columns::hanging;
-use super::{ago, list, text};
+use super::{ago, short};
 use crate::output::{CYAN, DIM, GREEN, RED, line, width};
 
 /// What is asked: who wants to call what, with which input, and what that is.
-pub(super) fn question(gate: &Value) -> String {
-    let (agent, tool) = (text(gate, "agent"), text(gate, "tool"));
+pub(super) fn question(gate: &GateView) -> String {
+    let (agent, tool) = (line(&gate.agent), tool(gate));
     let mut shown = hanging("  ", "  ", &format!("{agent} wants to call {tool}"), width());
-    if !gate["input"].is_null() {
-        let input = line(&gate["input"].to_string());
+    if let Some(input) = gate.input.as_ref().filter(|input| !input.is_null()) {
+        let input = line(&input.to_string());
         shown.push_str(&hanging("  with ", "  with ", &input, width()));
     }
-    let is = definition(&gate["definition"]);
+    let is = gate.definition.as_ref().map(definition).unwrap_or_default();
     if !is.is_empty() {
         shown.push_str(&hanging("  runs ", "  runs ", &is, width()));
     }
-    if gate["state"] == "open" {
+    if gate.state == GateState::Open {
         let how = "answer with --allow once, --allow always or --refuse";
         shown.push_str(&hanging("  ", "  ", how, width()));
     }
     shown
 }
 
+fn tool(gate: &GateView) -> String {
+    line(gate.tool.as_deref().unwrap_or_default())
+}
+
 /// A definition in one line: the command as words, and whatever else there is.
 fn definition(definition: &Value) -> String {
     let Some(fields) = definition.as_object() else { return String::new() };
-    let words = list(definition, "command").iter().filter_map(Value::as_str);
+    let words = definition["command"].as_array().into_iter().flatten().filter_map(Value::as_str);
     // Quoted as for a shell, which never sees them: where a word ends matters.
     let command = words.map(quoted).collect::<Vec<_>>().join(" ");
     let others = fields.iter().filter(|(name, _)| *name != "command");
@@ -48,63 +56,57 @@ fn quoted(word: &str) -> String {
 }
 
 /// What an answer did.
-pub(super) fn answered(gate: &Value) -> String {
-    let (agent, tool) = (text(gate, "agent"), text(gate, "tool"));
-    match (gate["state"].as_str(), gate["response"]["allow"].as_str()) {
-        (Some("resumed"), Some("always")) => {
-            let id = text(gate, "id");
+pub(super) fn answered(gate: &GateView) -> String {
+    let (agent, tool) = (line(&gate.agent), tool(gate));
+    let allow = gate.response.as_ref().and_then(|response| response["allow"].as_str());
+    match (gate.state, allow) {
+        (GateState::Resumed, Some("always")) => {
+            let id = short(&gate.id);
             format!(
                 "{GREEN}Allowed{GREEN:#}: {agent} may call {tool} from now on.\n\
                  {DIM}To take it back: punch permission revoke {id}{DIM:#}\n"
             )
         }
-        (Some("resumed"), _) => {
+        (GateState::Resumed, _) => {
             format!("{GREEN}Allowed{GREEN:#}: {agent} may call {tool} this once.\n")
         }
-        _ => format!("{RED}Denied{RED:#}: {agent} is told that it may not call {tool}.\n"),
+        _ => format!("{RED}Denied{RED:#}: {agent} may not call {tool}.\n"),
     }
 }
 
-/// What asking answers, for whoever asks.
-pub(super) fn asked(answer: &Value) -> String {
-    let gate = text(answer, "gateId");
-    match answer["permission"].as_str() {
-        Some("allowed") if answer["standing"] == true => {
-            format!("Allowed always, by gate {gate}\n")
-        }
-        Some("allowed") => format!("Allowed by gate {gate}\n"),
-        Some("denied") => format!("Denied by the operator, gate {gate}\n"),
-        _ => format!("Waits for the operator: gate {gate}\n"),
+/// What asking answers, for the one that asks.
+pub(super) fn asked(output: &permission_ask::Output) -> String {
+    let gate = short(&output.gate_id);
+    match output.permission {
+        Verdict::Allowed if output.standing => format!("Allowed always ({gate})\n"),
+        Verdict::Allowed => format!("Allowed ({gate})\n"),
+        Verdict::Denied => format!("Denied by the operator ({gate})\n"),
+        Verdict::Open => format!("Waiting for the operator's answer ({gate})\n"),
     }
 }
 
-pub(super) fn listed(answer: &Value, now: Time) -> String {
-    let permissions = list(answer, "permissions");
-    if permissions.is_empty() {
+pub(super) fn listed(output: &permission_list::Output, now: Time) -> String {
+    if output.permissions.is_empty() {
         return "Nothing is permitted always.\n".to_owned();
     }
-    let mut shown: String = permissions.iter().map(|one| permission(one, now)).collect();
-    if let Some(cursor) = answer["nextCursor"].as_str() {
-        shown.push_str(&format!("{DIM}… more: the same with --cursor {cursor}{DIM:#}\n"));
-    }
-    shown
+    let shown: String = output.permissions.iter().map(|one| permission(one, now)).collect();
+    shown + &super::more(output.next_cursor.as_ref())
 }
 
-fn permission(one: &Value, now: Time) -> String {
-    let (agent, tool, by) = (text(one, "agent"), text(one, "tool"), text(one, "grantedBy"));
-    let at = ago(&one["grantedAt"], now);
-    let said = format!("{agent} may call {tool}, permitted by {by} {at}");
+fn permission(one: &PermissionView, now: Time) -> String {
+    let (agent, tool) = (line(&one.agent), line(&one.tool));
+    let by = line(one.granted_by.as_deref().unwrap_or_default());
+    let said = format!("{agent} may call {tool}, permitted by {by} {}", ago(one.granted_at, now));
     let mut shown = hanging("", "", &said, width());
-    let is = definition(&one["definition"]);
+    let is = definition(&one.definition);
     if !is.is_empty() {
         shown.push_str(&hanging("  runs ", "  runs ", &is, width()));
     }
-    shown.push_str(&format!("  {CYAN}permission {}{CYAN:#}\n", text(one, "id")));
+    shown.push_str(&format!("  {CYAN}permission {}{CYAN:#}\n", short(&one.id)));
     shown
 }
 
-pub(super) fn revoked(answer: &Value) -> String {
-    let one = &answer["permission"];
-    let (agent, tool) = (text(one, "agent"), text(one, "tool"));
+pub(super) fn revoked(one: &PermissionView) -> String {
+    let (agent, tool) = (line(&one.agent), line(&one.tool));
     format!("{RED}Taken back{RED:#}: you are asked again before {agent} calls {tool}.\n")
 }

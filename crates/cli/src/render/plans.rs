@@ -1,12 +1,16 @@
 //! Plans and agents for people: the tree with states, agents and the current position.
 
-use anstyle::Style;
-use punchlist_core::Time;
-use serde_json::Value;
+use punchlist_core::plan::{Need, Reason};
+use punchlist_core::{Time, plan};
+use punchlist_ops::operations::plan_list::PlanRow;
+use punchlist_ops::operations::{plan as tool_of_plan, plan_current, plan_from_todo, plan_import};
+use punchlist_ops::operations::{plan_purge, plan_tick};
+use punchlist_ops::views::{AgentView, PlanArchived, PlanView, PurgedPlanView, TaskView};
 
-use super::columns::hanging;
-use super::{ago, list, number, text};
-use crate::output::{self, BOLD, CYAN, DIM, GREEN, RED, clean};
+use super::ago;
+use super::columns::{aligned, hanging};
+use super::marks::Mark;
+use crate::output::{self, BOLD, DIM, GREEN, clean};
 
 /// What stands behind the current task.
 pub(crate) const CURRENT: &str = "<-- current";
@@ -15,29 +19,71 @@ pub(crate) const CURRENT: &str = "<-- current";
 const NARROW: usize = 60;
 
 /// The tree of a plan, one task a line.
-pub(crate) fn tree(answer: &Value) -> String {
-    let current = answer["current"]["id"].as_str();
-    let mut shown = String::new();
-    let mut open: Vec<(usize, &Value)> =
-        list(answer, "tasks").iter().rev().map(|task| (0, task)).collect();
-    // A stack of its own: how deep a plan nests is not how deep a program recurses.
-    while let Some((depth, task)) = open.pop() {
-        shown.push_str(&line(task, depth, current));
-        open.extend(list(task, "children").iter().rev().map(|child| (depth + 1, child)));
-    }
-    if shown.is_empty() {
-        return "There are no tasks in this plan.\n".to_owned();
-    }
-    if let Some(at) = answer["archivedAt"].as_str() {
-        shown.push_str(&format!("{DIM}archived at {}{DIM:#}\n", clean(at)));
+pub(crate) fn tree(plan: &PlanView) -> String {
+    let mut shown = tasks(&plan.tasks, plan.current.as_ref());
+    if let Some(at) = plan.archived_at.filter(|_| !plan.tasks.is_empty()) {
+        shown.push_str(&format!("{DIM}archived at {at}{DIM:#}\n"));
     }
     shown
 }
 
+fn tasks(tasks: &[TaskView], current: Option<&TaskView>) -> String {
+    if tasks.is_empty() {
+        return "There are no tasks in this plan.\n".to_owned();
+    }
+    let current = current.map(|task| task.id.as_str());
+    let mut shown = String::new();
+    let mut open: Vec<(usize, &TaskView)> = tasks.iter().rev().map(|task| (0, task)).collect();
+    // A stack of its own: how deep a plan nests is not how deep a program recurses.
+    while let Some((depth, task)) = open.pop() {
+        shown.push_str(&line(task, depth, current));
+        open.extend(task.children.iter().rev().map(|child| (depth + 1, child)));
+    }
+    shown
+}
+
+/// A change of one task, in one line: how far the plan is, and where the work goes on.
+pub(super) fn changed(verb: &str, plan: &PlanView) -> String {
+    let (mut done, mut total) = (0, 0);
+    let mut open: Vec<&TaskView> = plan.tasks.iter().collect();
+    while let Some(task) = open.pop() {
+        total += usize::from(task.state != plan::State::Cancelled);
+        done += usize::from(task.state == plan::State::Completed);
+        open.extend(&task.children);
+    }
+    let now = match &plan.current {
+        Some(task) => format!("; current: {}{}", number(task), output::line(&task.content)),
+        None => String::new(),
+    };
+    format!("{GREEN}{verb}{GREEN:#}; {done} of {total} tasks done{now}\n")
+}
+
+/// The plans of a project, and how far each is.
+pub(super) fn listed(plans: &[PlanRow], now: Time) -> String {
+    if plans.is_empty() {
+        return "No plans here. `punch plan import FILE` reads one.\n".to_owned();
+    }
+    let rows = plans.iter().map(|plan| {
+        let archived = plan.archived_at.map(|at| format!("  archived {}", ago(at, now)));
+        vec![
+            output::line(&plan.plan_file),
+            format!("{} of {} done", plan.completed, plan.open + plan.completed),
+            ago(plan.created_at, now),
+            format!("on {}{}", output::line(&plan.branch), archived.unwrap_or_default()),
+        ]
+    });
+    aligned(rows.collect(), output::width())
+}
+
+/// Tasks are shown as `t12`.
+fn number(task: &TaskView) -> String {
+    task.seq.map(|seq| format!("t{seq} ")).unwrap_or_default()
+}
+
 /// A plan that was put away.
-pub(crate) fn archived(what: &str, answer: &Value) -> String {
-    let (file, branch) = (text(answer, "planFile"), text(answer, "branch"));
-    let (open, settled) = (number(answer, "open"), number(answer, "settled"));
+pub(super) fn archived(what: &str, plan: &PlanArchived) -> String {
+    let (file, branch) = (output::line(&plan.plan_file), output::line(&plan.branch));
+    let (open, settled) = (plan.open, plan.settled);
     format!(
         "{what} {BOLD}{file}{BOLD:#} on {branch}: {settled} tasks settled, {open} open.\n\
          {DIM}Importing the file brings it back.{DIM:#}\n"
@@ -45,63 +91,56 @@ pub(crate) fn archived(what: &str, answer: &Value) -> String {
 }
 
 /// What was deleted for good.
-pub(crate) fn purged(answer: &Value) -> String {
-    let plans = list(answer, "plans");
-    if plans.is_empty() {
+pub(super) fn purged(output: &plan_purge::Output) -> String {
+    if output.plans.is_empty() {
         return "Nothing was archived that long ago.\n".to_owned();
     }
-    let line = |plan: &Value| {
-        let (file, branch) = (text(plan, "planFile"), text(plan, "branch"));
-        let (tasks, at) = (number(plan, "tasks"), text(plan, "archivedAt"));
+    let line = |plan: &PurgedPlanView| {
+        let (file, branch) = (output::line(&plan.plan_file), output::line(&plan.branch));
+        let (tasks, at) = (plan.tasks, plan.archived_at);
         format!("Removed {file} on {branch}: {tasks} tasks, archived at {at}\n")
     };
-    plans.iter().map(line).collect()
+    output.plans.iter().map(line).collect()
 }
 
 /// What an import did, and the tree it led to.
-pub(crate) fn imported(answer: &Value) -> String {
-    let count = |name: &str| answer["changes"][name].as_u64().unwrap_or_default();
-    let counts = ["added", "moved", "archived", "unchanged"].map(|n| format!("{} {n}", count(n)));
-    let back = if answer["unarchived"] == true { "; it was archived and is back" } else { "" };
-    format!("{}{}{back}\n", tree(answer), counts.join(", "))
+pub(super) fn imported(output: &plan_import::Output) -> String {
+    let of = &output.changes;
+    let (added, moved, archived, unchanged) = (of.added, of.moved, of.archived, of.unchanged);
+    let back = if output.unarchived { "; it was archived and is back" } else { "" };
+    format!(
+        "{}{added} added, {moved} moved, {archived} archived, {unchanged} unchanged{back}\n",
+        tasks(&output.tasks, output.current.as_ref())
+    )
 }
 
 /// Whatever the tool was asked for.
-pub(crate) fn tool(answer: &Value) -> String {
-    match answer["markdown"].as_str() {
-        Some(text) if !text.is_empty() && list(answer, "tasks").is_empty() => {
-            format!("{}\n", clean(text))
-        }
-        _ => tree(answer),
+pub(super) fn tool(output: &tool_of_plan::Output) -> String {
+    if output.tasks.is_empty() && !output.markdown.is_empty() {
+        return format!("{}\n", clean(&output.markdown));
     }
+    tasks(&output.tasks, output.current.as_ref())
 }
 
 /// One task: its mark and number, its text, and who has it. What does not fit into the width goes
 /// on below the text.
-fn line(task: &Value, depth: usize, current: Option<&str>) -> String {
-    let state = task["state"].as_str().unwrap_or_default();
-    let (mark, style) = match state {
-        "completed" => ("[x]", GREEN),
-        "cancelled" => ("[-]", DIM),
-        "blocked" | "failed" => ("[!]", RED),
-        "active" => ("[/]", CYAN),
-        _ => ("[ ]", Style::new()),
-    };
+fn line(task: &TaskView, depth: usize, current: Option<&str>) -> String {
+    let mark = Mark::from(task.state).or_claimed(task.claimed);
+    let style = if mark == Mark::Open { anstyle::Style::new() } else { mark.style() };
+    let mark = mark.text();
     let width = output::width();
     // Half of the width is for the text, however deep it hangs.
     let step = if width < NARROW { 2 } else { 4 };
     let indent = " ".repeat((depth * step).min(width / 2));
-    let number = task["seq"].as_i64().map(|seq| format!("{seq} ")).unwrap_or_default();
+    let number = number(task);
     let lead = format!("{indent}{mark} {number}");
     let shown = format!("{indent}{style}{mark}{style:#} {DIM}{number}{DIM:#}");
-    let agent = task["agent"].as_str().map(|agent| format!("@{}, ", clean(agent)));
-    let needs = task["needs"].as_str().map(|need| format!(", needs {need}"));
-    let note = format!("({}{state}{})", agent.unwrap_or_default(), needs.unwrap_or_default());
+    let note = note(task);
     let here = match current {
-        Some(id) if task["id"].as_str() == Some(id) => format!("  {CURRENT}"),
+        Some(id) if task.id == id => format!("  {CURRENT}"),
         _ => String::new(),
     };
-    let text = format!("{} {note}{here}", text(task, "content"));
+    let text = format!("{} {note}{here}", output::line(&task.content));
     let block = hanging(&lead, &shown, &text, width);
     // Coloured where it stands in one piece, which is nearly always.
     let block = replace_last(&block, &note, &format!("{DIM}{note}{DIM:#}"));
@@ -109,6 +148,25 @@ fn line(task: &Value, depth: usize, current: Option<&str>) -> String {
         true => block,
         false => replace_last(&block, CURRENT, &format!("{BOLD}{CURRENT}{BOLD:#}")),
     }
+}
+
+/// Who has a task, how it stands and why, and what it asks for.
+fn note(task: &TaskView) -> String {
+    let agent = task.agent.as_deref().map(|agent| format!("@{}, ", clean(agent)));
+    let agent = agent.unwrap_or_default();
+    let mut state = if task.claimed { "claimed".to_owned() } else { task.state.to_string() };
+    if let Some(hold) = &task.hold {
+        state.push_str(&format!(": {}", output::line(hold)));
+    }
+    if let Some(until) = task.defer_until {
+        state.push_str(&format!(", deferred until {until}"));
+    }
+    let needs = match task.needs {
+        Some(Need::Reassignment) => ", needs reassignment",
+        Some(Need::Completion) => ", needs completion",
+        None => "",
+    };
+    format!("({agent}{state}{needs})")
 }
 
 fn replace_last(text: &str, from: &str, to: &str) -> String {
@@ -119,52 +177,55 @@ fn replace_last(text: &str, from: &str, to: &str) -> String {
 }
 
 /// What a plan that was opened from a line of a backlog is called.
-pub(crate) fn opened(answer: &Value) -> String {
-    let (plan, file) = (text(answer, "planFile"), text(answer, "file"));
-    let number = answer["lineNumber"].as_u64().unwrap_or_default();
+pub(super) fn opened(output: &plan_from_todo::Output) -> String {
+    let (plan, file) = (output::line(&output.plan_file), output::line(&output.file));
+    let number = output.line_number;
     format!(
         "{}Opened the plan {BOLD}{plan}{BOLD:#} from line {number} of {file}; no file was written\n",
-        tree(answer)
+        tasks(&output.tasks, output.current.as_ref())
     )
 }
 
 /// Which line was ticked.
-pub(crate) fn ticked(answer: &Value) -> String {
-    let (file, line) = (text(answer, "file"), text(answer, "line"));
-    let number = answer["lineNumber"].as_u64().unwrap_or_default();
-    format!("Ticked line {number} of {file}: {}\n", line.trim())
+pub(super) fn ticked(output: &plan_tick::Output) -> String {
+    let (file, line) = (output::line(&output.file), output::line(&output.line));
+    format!("Ticked line {} of {file}: {}\n", output.line_number, line.trim())
 }
 
 /// Where the work stands.
-pub(crate) fn current(answer: &Value) -> String {
-    let reason = text(answer, "reason").replace('_', " ");
-    match &answer["current"] {
-        Value::Null => format!("Nothing is current: {reason}.\n"),
-        task => format!("{}{DIM}{reason}{DIM:#}\n", line(task, 0, None)),
+pub(super) fn current(output: &plan_current::Output) -> String {
+    let reason = match output.reason {
+        Reason::UnderActive => "the first open task below one that somebody works on",
+        Reason::FirstOpen => "the first open task; nobody works on one",
+        Reason::ReadyToClose => "everything below it is done; complete it",
+        Reason::AllSettled => "every task is completed or cancelled",
+        Reason::NoTasks => "the plan has no tasks",
+    };
+    match &output.current {
+        None => format!("Nothing is current: {reason}.\n"),
+        Some(task) => format!("{}{DIM}{reason}{DIM:#}\n", line(task, 0, None)),
     }
 }
 
 /// A plan as an agent gets it: text, as it is.
-pub(crate) fn rendered(answer: &Value) -> String {
-    let text = clean(answer["text"].as_str().unwrap_or_default());
+pub(super) fn rendered(text: &str) -> String {
+    let text = clean(text);
     if text.is_empty() || text.ends_with('\n') { text } else { format!("{text}\n") }
 }
 
-/// An agent, or several.
-pub(crate) fn agents(answer: &Value, now: Time) -> String {
-    let agents = match &answer["agent"] {
-        Value::Null => list(answer, "agents"),
-        agent => std::slice::from_ref(agent),
-    };
+/// An agent.
+pub(super) fn agent(agent: &AgentView, now: Time) -> String {
+    let (path, status) = (output::line(&agent.agent), agent.status);
+    let note = agent.note.as_deref().map(|note| format!(": {}", clean(note)));
+    let heard = ago(agent.heartbeat_at, now);
+    let note = note.unwrap_or_default();
+    format!("{path}  {BOLD}{status}{BOLD:#}{note}  {DIM}heard of {heard}{DIM:#}\n")
+}
+
+/// Several of them.
+pub(super) fn agents(agents: &[AgentView], now: Time) -> String {
     if agents.is_empty() {
         return "No agent is registered.\n".to_owned();
     }
-    let line = |agent: &Value| {
-        let (path, status) = (text(agent, "agent"), text(agent, "status"));
-        let note = agent["note"].as_str().map(|note| format!(": {}", clean(note)));
-        let heard = ago(&agent["heartbeatAt"], now);
-        let note = note.unwrap_or_default();
-        format!("{path}  {BOLD}{status}{BOLD:#}{note}  {DIM}heard of {heard}{DIM:#}\n")
-    };
-    agents.iter().map(line).collect()
+    agents.iter().map(|one| agent(one, now)).collect()
 }

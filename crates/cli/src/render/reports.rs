@@ -1,84 +1,90 @@
 //! The digest and the audit, for people.
 
 use punchlist_core::Time;
-use serde_json::Value;
+use punchlist_ops::operations::digest::{Counts, Kind};
+use punchlist_ops::operations::{audit_closes, digest};
 
 use super::columns::{aligned, cut};
 use super::times::relative;
-use super::{list, number, text};
 use crate::output::{BOLD, DIM, YELLOW, line, width};
 
-fn ago(value: &Value, field: &str, now: Time) -> String {
-    let at = value[field].as_str().and_then(Time::parse);
-    at.map_or(String::new(), |at| relative(at, now))
-}
-
 /// `3 completed, 1 held`: only what there is.
-fn counts(counts: &Value) -> String {
-    let said = counts.as_object().into_iter().flatten();
-    let said: Vec<String> = said
-        .filter(|(_, count)| count.as_u64().unwrap_or_default() > 0)
-        .map(|(name, count)| format!("{count} {name}"))
+fn counts(counts: &Counts) -> String {
+    let parts = [
+        (counts.completed, Kind::Completed),
+        (counts.cancelled, Kind::Cancelled),
+        (counts.returned, Kind::Returned),
+        (counts.held, Kind::Held),
+        (counts.claimed, Kind::Claimed),
+    ];
+    let said: Vec<String> = parts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, kind)| format!("{count} {}", name(kind)))
         .collect();
     if said.is_empty() { "nothing".to_owned() } else { said.join(", ") }
 }
 
-pub(super) fn digest(answer: &Value, now: Time) -> String {
-    let (project, since) = (text(answer, "project"), text(answer, "since"));
-    let all = counts(&answer["total"]);
+const fn name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Completed => "completed",
+        Kind::Cancelled => "cancelled",
+        Kind::Returned => "returned",
+        Kind::Held => "held",
+        Kind::Claimed => "claimed",
+    }
+}
+
+pub(super) fn digest(output: &digest::Output, now: Time) -> String {
+    let (project, since) = (line(&output.project), output.since);
+    let all = counts(&output.total);
     let mut shown = format!("{BOLD}{project}{BOLD:#}  {DIM}since {since}:{DIM:#} {all}\n");
-    for actor in list(answer, "actors") {
-        let (name, all) = (text(actor, "actor"), counts(&actor["counts"]));
-        shown.push_str(&format!("\n{BOLD}{name}{BOLD:#}  {all}\n"));
-        let rows = list(actor, "deeds").iter().map(|deed| {
-            let mut what = text(deed, "title").into_owned();
-            if let Some(said) = deed["said"].as_str() {
+    for actor in &output.actors {
+        let (name_of, all) = (line(&actor.actor), counts(&actor.counts));
+        shown.push_str(&format!("\n{BOLD}{name_of}{BOLD:#}  {all}\n"));
+        let rows = actor.deeds.iter().map(|deed| {
+            let mut what = line(&deed.title);
+            if let Some(said) = &deed.said {
                 what = format!("{what} → {}", line(said));
             }
-            if deed["setClock"] == true {
+            if deed.set_clock {
                 what.push_str(" (clock set)");
             }
-            vec![format!("  {}", text(deed, "deed")), ago(deed, "at", now), what]
+            vec![format!("  {}", name(deed.deed)), relative(deed.at, now), what]
         });
         shown.push_str(&aligned(rows.collect(), width()));
-        if actor["more"] == true {
+        if actor.more {
             shown.push_str(&format!("  {DIM}… and older ones{DIM:#}\n"));
         }
     }
     shown
 }
 
-pub(super) fn audit(answer: &Value, now: Time) -> String {
-    let (project, since) = (text(answer, "project"), text(answer, "since"));
-    let completions = number(answer, "completions");
+pub(super) fn audit(output: &audit_closes::Output, now: Time) -> String {
+    let (project, since) = (line(&output.project), output.since);
+    let completions = output.completions;
     let mut shown =
         format!("{BOLD}{project}{BOLD:#}  {DIM}since {since}:{DIM:#} {completions} completed\n");
-    let closes = list(answer, "closes");
-    if closes.is_empty() {
+    if output.closes.is_empty() {
         shown.push_str("None of them asks for a second look.\n");
         return shown;
     }
-    let counts = &answer["counts"];
+    let counts = &output.counts;
     shown.push_str(&format!(
         "{YELLOW}{} without evidence, {} by whoever made the item, {} self-accepted, {} in a \
          burst{YELLOW:#}\n",
-        number(counts, "noEvidence"),
-        number(counts, "ownWork"),
-        number(counts, "selfAccepted"),
-        number(counts, "burst")
+        counts.no_evidence, counts.own_work, counts.self_accepted, counts.burst
     ));
-    let rows = closes.iter().map(|close| {
-        let reasons: Vec<&str> = list(close, "reasons").iter().filter_map(Value::as_str).collect();
-        let title = cut(&text(close, "title"), 60);
-        let actor = text(close, "actor").into_owned();
+    let rows = output.closes.iter().map(|close| {
+        let reasons: Vec<&str> = close.reasons.iter().map(|reason| reason.name()).collect();
         let mut why = reasons.join(", ").replace('_', " ");
-        if close["setClock"] == true {
+        if close.set_clock {
             why.push_str(", clock set");
         }
-        vec![ago(close, "at", now), actor, why, title]
+        vec![relative(close.at, now), line(&close.actor), why, cut(&line(&close.title), 60)]
     });
     shown.push_str(&aligned(rows.collect(), width()));
-    if answer["more"] == true {
+    if output.more {
         shown.push_str(&format!("{DIM}… and older ones{DIM:#}\n"));
     }
     shown

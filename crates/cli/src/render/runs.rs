@@ -1,133 +1,165 @@
 //! Runs: a table of many, a block for one, and the words for how one ended.
 
+use punchlist_core::Status;
 use punchlist_core::Time;
 use punchlist_core::driver::StopReason;
-use serde_json::Value;
+use punchlist_core::run::RunState;
+use punchlist_ops::operations::run_show::RunItem;
+use punchlist_ops::operations::{run_list, run_show};
+use punchlist_ops::views::run::RunView;
 
 use super::columns::{aligned, hanging};
-use super::{ago, list, number, text};
+use super::marks::Mark;
+use super::{ago, short, short_among};
 use crate::output::{BOLD, DIM, GREEN, YELLOW, clean, line, width};
 
-pub(super) fn listed(answer: &Value, now: Time) -> String {
-    let runs = list(answer, "runs");
-    if runs.is_empty() {
+pub(super) fn listed(output: &run_list::Output, now: Time) -> String {
+    if output.runs.is_empty() {
         return "No runs to show. `punch run \"…\"` begins one.\n".to_owned();
     }
-    let rows = runs.iter().map(|run| {
+    let ids: Vec<&str> = output.runs.iter().map(|run| run.id.as_str()).collect();
+    let rows = output.runs.iter().map(|run| {
+        let cost = run.usage.cost_usd.map(|cost| format!("${cost:.4}")).unwrap_or_default();
+        let on = run.number.map(|number| format!("#{number} ")).unwrap_or_default();
+        let prompt = line(run.prompt.as_deref().unwrap_or(&run.model));
         vec![
-            text(run, "id").into_owned(),
+            short_among(&run.id, &ids).to_owned(),
             state(run),
-            ago(&run["updatedAt"], now),
-            text(run, "agent").into_owned(),
-            text(run, "model").into_owned(),
+            ago(Time::parse(&run.updated_at), now),
+            line(&run.agent),
+            cost,
+            format!("{on}{prompt}"),
         ]
     });
-    let mut shown = aligned(rows.collect(), width());
-    if let Some(cursor) = answer["nextCursor"].as_str() {
-        shown.push_str(&format!("{DIM}… more: the same with --cursor {cursor}{DIM:#}\n"));
-    }
-    shown
+    aligned(rows.collect(), width()) + &super::more(output.next_cursor.as_ref())
 }
 
 /// What it waits for, or why it ended, in a word.
-fn state(run: &Value) -> String {
-    let waits = run["waitsFor"]["kind"].as_str().map(|kind| format!("waits: {kind}"));
-    let ended = run["stopReason"].as_str().map(str::to_owned);
-    line(&ended.or(waits).unwrap_or_else(|| text(run, "state").into_owned()))
+fn state(run: &RunView) -> String {
+    match (run.stop_reason, &run.waits_for) {
+        (Some(reason), _) => ended(reason).to_owned(),
+        (None, Some(wait)) => match &*wait.kind {
+            "gate" => "waits for you".to_owned(),
+            "delegations" => "waits for an agent".to_owned(),
+            kind => line(&format!("waits: {kind}")),
+        },
+        (None, None) => run.state.name().to_owned(),
+    }
 }
 
-/// An answer `{run}`, perhaps with what it said and the items of its lists.
-pub(super) fn shown(answer: &Value, now: Time) -> String {
-    let run = &answer["run"];
-    if run.is_null() {
-        return "There is nothing to answer.\n".to_owned();
+/// Why a run ended, in a word or two.
+pub(crate) fn ended(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::Drained => "done",
+        StopReason::NoPlan => "answered",
+        StopReason::SwitchedOff => "stopped early",
+        StopReason::GateOpen => "waits for you",
+        StopReason::ContinuationCap | StopReason::IterationCap => "limit reached",
+        StopReason::TokenGuard | StopReason::MaxTokens => "out of tokens",
+        StopReason::NoProgress => "no progress",
+        StopReason::Error => "failed",
+        other => other.code(),
     }
-    let (agent, model) = (text(run, "agent"), text(run, "model"));
+}
+
+/// A run alone.
+pub(super) fn brief(run: Option<&RunView>, now: Time) -> String {
+    match run {
+        None => "There is nothing to answer.\n".to_owned(),
+        Some(run) => block(run, "", [].iter(), now),
+    }
+}
+
+/// A run, what it said, and the items of its lists.
+pub(super) fn shown(output: &run_show::Output, now: Time) -> String {
+    block(&output.run, &output.text, output.done.iter().chain(&output.left), now)
+}
+
+fn block<'i>(
+    run: &RunView,
+    said: &str,
+    items: impl Iterator<Item = &'i RunItem>,
+    now: Time,
+) -> String {
+    let (agent, model) = (line(&run.agent), line(&run.model));
     let mut shown = format!("{BOLD}{agent}{BOLD:#} {DIM}{model}{DIM:#}\n");
     let mut add = |text: &str| shown.push_str(&hanging("  ", "  ", text, width()));
-    let (since, by) = (ago(&run["createdAt"], now), text(run, "startedBy"));
+    let (since, by) = (ago(Time::parse(&run.created_at), now), line(&run.started_by));
     add(&format!("{}; started {since} by {by}", stands(run)));
-    if let Some(said) = answer["text"].as_str().filter(|said| !said.is_empty()) {
+    if !said.is_empty() {
         add(&clean(said));
     }
-    for item in list(answer, "done").iter().chain(list(answer, "left")) {
-        add(&item_line(item));
-    }
+    items.for_each(|item| add(&item_line(item)));
     add(&used(run));
-    add(&format!("run {}", text(run, "id")));
+    add(&format!("run {}", short(&run.id)));
     shown
 }
 
+/// A step that was written down.
+pub(super) fn stepped(state: RunState) -> String {
+    format!("The run is {}.\n", state.name())
+}
+
 /// A run that was asked to end.
-pub(super) fn stopped(answer: &Value) -> String {
-    let run = &answer["run"];
-    let id = text(run, "id");
-    match run["endedAt"].is_string() {
+pub(super) fn stopped(run: &RunView) -> String {
+    let id = short(&run.id);
+    match run.ended_at.is_some() {
         true => format!("{GREEN}Stopped{GREEN:#} run {id}.\n"),
         false => format!("{YELLOW}Asked{YELLOW:#} run {id} to end; it will in a moment.\n"),
     }
 }
 
 /// How a run stands, in words.
-pub(crate) fn stands(run: &Value) -> String {
-    if let Some(reason) = reason(run) {
-        let detail = run["stopDetail"].as_str().map(|detail| format!(" ({})", line(detail)));
+pub(crate) fn stands(run: &RunView) -> String {
+    if let Some(reason) = run.stop_reason {
+        let detail = run.stop_detail.as_deref().map(|detail| format!(" ({})", line(detail)));
         return format!("ended: {}{}", reason.words(), detail.unwrap_or_default());
     }
-    match run["waitsFor"]["kind"].as_str() {
+    match run.waits_for.as_ref().map(|wait| &*wait.kind) {
         Some("gate") => "waits for an answer (`punch inbox`)".to_owned(),
         Some("delegations") => "waits for work that was handed on".to_owned(),
         Some("pause") => "paused (`punch session resume` lets it go on)".to_owned(),
         Some(kind) => line(kind),
-        None => text(run, "state").into_owned(),
+        None => run.state.name().to_owned(),
     }
 }
 
-pub(crate) fn reason(run: &Value) -> Option<StopReason> {
-    serde_json::from_value(run["stopReason"].clone()).ok()
-}
-
 /// An item of a run's lists in one line.
-pub(crate) fn item_line(item: &Value) -> String {
-    let mark = match item["status"].as_str() {
-        Some("completed") => "[x]",
-        Some("cancelled") => "[-]",
-        Some("in_progress") => "[/]",
-        _ => "[ ]",
+pub(crate) fn item_line(item: &RunItem) -> String {
+    let is_claimed = item.claimed && !item.status.is_settled();
+    let mark = Mark::from(item.status).or_claimed(is_claimed).or_held(item.hold.is_some()).text();
+    let why = match (&item.hold, &item.outcome) {
+        (Some(hold), _) => format!(" ({})", line(hold)),
+        (None, _) if item.claimed => " (claimed)".to_owned(),
+        (None, Some(outcome)) if item.status == Status::Cancelled => {
+            format!(" (cancelled: {})", line(outcome))
+        }
+        _ => String::new(),
     };
-    let why = if item["hold"].is_string() {
-        format!(" ({})", text(item, "hold"))
-    } else if item["claimed"] == true {
-        " (waits for its reviewer)".to_owned()
-    } else if item["status"] == "cancelled" && item["outcome"].is_string() {
-        format!(" (cancelled: {})", text(item, "outcome"))
-    } else {
-        String::new()
-    };
-    format!("{mark} {}{why}", text(item, "title"))
+    format!("{mark} {}{why}", line(&item.title))
 }
 
 /// The calls and tokens of a run, and their cost where the model has a price.
-pub(crate) fn used(run: &Value) -> String {
-    let count = |n: i64, one: &str| match n {
+pub(crate) fn used(run: &RunView) -> String {
+    let count = |n: u32, one: &str| match n {
         1 => format!("1 {one}"),
-        n => format!("{} {one}s", grouped(n)),
+        n => format!("{} {one}s", grouped(u64::from(n))),
     };
-    let usage = &run["usage"];
-    let cost = usage["costUsd"].as_f64().map(|cost| format!(", ${cost:.4}"));
+    let usage = &run.usage;
+    let cost = usage.cost_usd.map(|cost| format!(", ${cost:.4}"));
     format!(
         "{}, {}, {} tokens in, {} out{}",
-        count(number(run, "iterations"), "model call"),
-        count(number(run, "continuations"), "continuation"),
-        grouped(number(usage, "inputTokens")),
-        grouped(number(usage, "outputTokens")),
+        count(run.iterations, "model call"),
+        count(run.continuations, "continuation"),
+        grouped(usage.input_tokens),
+        grouped(usage.output_tokens),
         cost.unwrap_or_default(),
     )
 }
 
 /// `1234567` as `1,234,567`.
-pub(crate) fn grouped(n: i64) -> String {
-    let digits = n.unsigned_abs().to_string();
+pub(crate) fn grouped(n: u64) -> String {
+    let digits = n.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
         if at > 0 && (digits.len() - at).is_multiple_of(3) {
@@ -135,7 +167,7 @@ pub(crate) fn grouped(n: i64) -> String {
         }
         text.push(digit);
     }
-    if n < 0 { format!("-{text}") } else { text }
+    text
 }
 
 #[cfg(test)]
@@ -144,7 +176,7 @@ mod tests {
 
     #[test]
     fn thousands_are_grouped() {
-        let shown = [0, 7, 999, 1000, 123_456, 1_234_567, -1234].map(grouped);
-        assert_eq!(shown, ["0", "7", "999", "1,000", "123,456", "1,234,567", "-1,234"]);
+        let shown = [0, 7, 999, 1000, 123_456, 1_234_567].map(grouped);
+        assert_eq!(shown, ["0", "7", "999", "1,000", "123,456", "1,234,567"]);
     }
 }

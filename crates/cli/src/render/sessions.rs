@@ -1,81 +1,75 @@
 //! Sessions: a table of many, a block for one, a line for what was done to one.
 
 use punchlist_core::Time;
-use serde_json::Value;
+use punchlist_core::session::SessionState;
+use punchlist_ops::operations::{session_context, session_hook, session_list, session_promote};
+use punchlist_ops::views::SessionView;
 
 use super::columns::{aligned, hanging};
-use super::{ago, list, number, text};
-use crate::output::{BOLD, DIM, GREEN, width};
+use super::{ago, short, short_among};
+use crate::output::{self, BOLD, GREEN, width};
 
-pub(super) fn listed(answer: &Value, now: Time) -> String {
-    let sessions = list(answer, "sessions");
-    if sessions.is_empty() {
+pub(super) fn listed(output: &session_list::Output, now: Time) -> String {
+    if output.sessions.is_empty() {
         return "No sessions to show. `punch session start TITLE` begins one.\n".to_owned();
     }
-    let rows = sessions.iter().map(|session| {
-        let issue = session["boundIssue"].as_i64().map(|number| format!("#{number}"));
+    let ids: Vec<&str> = output.sessions.iter().map(|session| session.id.as_str()).collect();
+    let rows = output.sessions.iter().map(|session| {
+        let issue = session.bound_issue.map(|number| format!("#{number}"));
         vec![
-            text(session, "id").into_owned(),
-            text(session, "state").into_owned(),
+            short_among(&session.id, &ids).to_owned(),
+            session.state.name().to_owned(),
             issue.unwrap_or_else(|| "-".to_owned()),
-            ago(&session["updatedAt"], now),
-            text(session, "title").into_owned(),
+            ago(session.updated_at, now),
+            output::line(&session.title),
         ]
     });
-    let mut shown = aligned(rows.collect(), width());
-    if let Some(cursor) = answer["nextCursor"].as_str() {
-        shown.push_str(&format!("{DIM}… more: the same with --cursor {cursor}{DIM:#}\n"));
-    }
-    shown
+    aligned(rows.collect(), width()) + &super::more(output.next_cursor.as_ref())
 }
 
-pub(super) fn shown(answer: &Value, now: Time) -> String {
-    let session = &answer["session"];
-    let mut shown = format!("{BOLD}{}{BOLD:#}\n", text(session, "title"));
-    let mut add = |text: &str| shown.push_str(&hanging("  ", "  ", text, width()));
-    let state = match text(session, "state").as_ref() {
-        "paused" => "paused: it waits for a person (`punch inbox`)".to_owned(),
-        state => state.to_owned(),
+pub(super) fn shown(session: &SessionView, now: Time) -> String {
+    let mut shown = format!("{BOLD}{}{BOLD:#}\n", output::line(&session.title));
+    let mut add = |text: &str| shown.push_str(&hanging("  ", "  ", &output::line(text), width()));
+    let state = match session.state {
+        SessionState::Paused => "paused: it waits for a person (`punch inbox`)",
+        state => state.name(),
     };
-    let (by, since) = (text(session, "startedBy"), ago(&session["createdAt"], now));
+    let (by, since) = (&session.started_by, ago(session.created_at, now));
     add(&format!("{state}; started {since} by {by}"));
-    match session["boundIssue"].as_i64() {
+    match session.bound_issue {
         Some(number) => add(&format!("works on issue #{number}")),
         None => add("works on no issue"),
     }
-    if session["endedAt"].is_string() {
-        add(&format!("ended {}", ago(&session["endedAt"], now)));
+    if session.ended_at.is_some() {
+        add(&format!("ended {}", ago(session.ended_at, now)));
     }
-    add(&format!("session {}", text(session, "id")));
-    if let Some(host) = session["host"].as_str() {
-        add(&crate::output::line(&format!("host {host}")));
+    add(&format!("session {}", short(&session.id)));
+    if let Some(host) = &session.host {
+        add(&format!("host {host}"));
     }
-    if session["externalId"].is_string() {
-        add(&format!("its host's id {}", text(session, "externalId")));
+    if let Some(id) = &session.external_id {
+        add(&format!("its host's id {id}"));
     }
-    add(&format!("conversation {}", text(session, "conversationId")));
+    add(&format!("conversation {}", short(&session.conversation_id)));
     shown
 }
 
 /// Bound, unbound or ended: which session, and what it works on now.
-pub(super) fn bound(verb: &str, answer: &Value) -> String {
-    let session = &answer["session"];
-    let (id, title) = (text(session, "id"), text(session, "title"));
-    let on = session["boundIssue"].as_i64();
-    let on = on.map_or(String::new(), |number| format!("; it works on issue #{number}"));
-    format!("{GREEN}{verb}{GREEN:#} session {id} ({title}){on}.\n")
+pub(super) fn bound(verb: &str, session: &SessionView) -> String {
+    let (id, title) = (short(&session.id), output::line(&session.title));
+    let on = session.bound_issue.map(|number| format!("; it works on issue #{number}"));
+    format!("{GREEN}{verb}{GREEN:#} session {id} ({title}){}.\n", on.unwrap_or_default())
 }
 
-pub(super) fn promoted(answer: &Value) -> String {
-    let (issue, id) = (&answer["issue"], text(&answer["session"], "id"));
-    let (number, title) = (number(issue, "number"), text(issue, "title"));
+pub(super) fn promoted(output: &session_promote::Output) -> String {
+    let (issue, id) = (&output.issue, short(&output.session.id));
+    let (number, title) = (issue.number, output::line(&issue.title));
     format!("{GREEN}Filed{GREEN:#} issue #{number}: {title}\n  session {id} works on it now\n")
 }
 
-pub(super) fn sent(answer: &Value) -> String {
-    let session = &answer["session"];
-    let (number, id) = (number(session, "boundIssue"), text(session, "id"));
-    let conversation = text(session, "conversationId");
+pub(super) fn sent(session: &SessionView) -> String {
+    let (number, id) = (session.bound_issue.unwrap_or_default(), short(&session.id));
+    let conversation = short(&session.conversation_id);
     format!(
         "{GREEN}Sent{GREEN:#} issue #{number} to an agent.\n  session {id}\n  \
          conversation {conversation}\n"
@@ -83,25 +77,25 @@ pub(super) fn sent(answer: &Value) -> String {
 }
 
 /// What an agent is to know, as it is: other programs put it before a model.
-pub(super) fn context(answer: &Value) -> String {
-    match answer["text"].as_str() {
-        None | Some("") => String::new(),
-        Some(text) => format!("{}\n", crate::output::clean(text)),
+pub(super) fn context(output: &session_context::Output) -> String {
+    match output.text.as_str() {
+        "" => String::new(),
+        text => format!("{}\n", output::clean(text)),
     }
 }
 
 /// What a host was answered.
-pub(super) fn hook(answer: &Value) -> String {
-    let (what, reason) = (text(answer, "answer"), text(answer, "reason"));
-    match answer["text"].as_str() {
+pub(super) fn hook(output: &session_hook::Output) -> String {
+    let (what, reason) = (output.answer.name(), output::line(&output.reason));
+    match output.text.as_deref() {
         None | Some("") => format!("{what} ({reason})\n"),
-        Some(text) => format!("{what} ({reason})\n{}\n", crate::output::clean(text)),
+        Some(text) => format!("{what} ({reason})\n{}\n", output::clean(text)),
     }
 }
 
 /// A session in a line of another page.
-pub(super) fn line(session: &Value, now: Time) -> String {
-    let (title, state) = (text(session, "title"), text(session, "state"));
-    let (id, at) = (text(session, "id"), ago(&session["updatedAt"], now));
+pub(super) fn line(session: &SessionView, now: Time) -> String {
+    let (title, state) = (output::line(&session.title), session.state.name());
+    let (id, at) = (short(&session.id), ago(session.updated_at, now));
     hanging("  ", "  ", &format!("{title} ({state}, {at}) {id}"), width())
 }

@@ -13,6 +13,11 @@ pub(crate) fn relative(at: Time, now: Time) -> String {
     }
 }
 
+/// How long something has gone on: "3 min".
+pub(crate) fn elapsed(since: Time, now: Time) -> String {
+    span(((now.micros() - since.micros()) / 1_000_000).max(0))
+}
+
 fn span(seconds: i64) -> String {
     const MINUTE: i64 = 60;
     const HOUR: i64 = 60 * MINUTE;

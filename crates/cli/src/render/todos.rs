@@ -1,77 +1,85 @@
 //! One item of any list, and who holds it.
 
 use punchlist_core::Time;
-use serde_json::Value;
+use punchlist_ops::operations::todo_show;
+use punchlist_ops::views::{TakenTodo, TodoView};
 
+use super::short;
 use super::times::relative;
-use super::{list, text};
 use crate::output::{BOLD, DIM, GREEN, RED, YELLOW, line};
 
-/// An answer `{todo}` or `{todo, epoch, leaseUntil}`.
-pub(super) fn render(answer: &Value, now: Time) -> String {
-    let todo = &answer["todo"];
-    if todo.is_null() {
-        return "Nothing to take.\n".to_owned();
+/// What taking answers.
+pub(super) fn taken(output: &TakenTodo, now: Time) -> String {
+    match &output.todo {
+        None => "Nothing to take.\n".to_owned(),
+        Some(todo) => one(todo, now) + &lease(output.epoch, output.lease_until, now),
     }
-    let (title, status, id) = (text(todo, "title"), text(todo, "status"), text(todo, "id"));
+}
+
+/// The end of a lease that is the caller's.
+pub(super) fn lease(epoch: Option<i64>, until: Option<Time>, now: Time) -> String {
+    let (Some(epoch), Some(until)) = (epoch, until) else { return String::new() };
+    let ends = relative(until, now);
+    format!("  {YELLOW}yours{YELLOW:#}; the lease ends {ends} (renew with --epoch {epoch})\n")
+}
+
+pub(super) fn one(todo: &TodoView, now: Time) -> String {
+    let (title, status, id) = (line(&todo.title), todo.status, id(todo));
     let mut shown = format!("{BOLD}{title}{BOLD:#}  {status}\n  {DIM}{id}{DIM:#}\n");
     let mut add = |text: String| shown.push_str(&format!("  {}\n", line(&text)));
-    if let Some(agent) = todo["assignee"].as_str() {
+    if let Some(agent) = &todo.assignee {
         add(format!("assigned to {agent}"));
     }
-    if let Some(by) = todo["claim"]["by"].as_str() {
-        add(format!("claimed by {by}, waits for its reviewer"));
+    if let Some(claim) = &todo.claim {
+        add(format!("claimed by {}, waits for its reviewer", claim.by));
     }
-    if let Some(reason) = todo["hold"]["reason"].as_str() {
-        add(format!("on hold ({}): {reason}", text(&todo["hold"], "kind")));
+    if let Some(hold) = &todo.hold {
+        add(format!("{}: {}", hold.kind.name().replace('_', " "), hold.reason));
     }
-    let at = |value: &Value| value.as_str().and_then(Time::parse);
-    if let Some(until) = at(&todo["deferUntil"]) {
-        add(format!("rests; back {}", relative(until, now)));
+    if let Some(until) = todo.defer_until {
+        add(format!("deferred until {until}, {}", relative(until, now)));
     }
-    if let Some(outcome) = todo["outcome"].as_str() {
+    if let Some(outcome) = &todo.outcome {
         add(format!("→ {outcome}"));
-    }
-    if let (Some(epoch), Some(until)) = (answer["epoch"].as_i64(), at(&answer["leaseUntil"])) {
-        let ends = relative(until, now);
-        shown.push_str(&format!(
-            "  {YELLOW}yours{YELLOW:#}, epoch {epoch}; the lease ends {ends}\n"
-        ));
     }
     shown
 }
 
+/// What an item is named by: its number where it has one, else its short id.
+fn id(todo: &TodoView) -> String {
+    todo.seq.map_or_else(|| short(&todo.id).to_owned(), |seq| format!("t{seq}"))
+}
+
 /// An answer of `todo_show`: badges first, then the words, then what happened.
-pub(super) fn shown(answer: &Value, now: Time) -> String {
-    let todo = &answer["todo"];
-    let mut text_of = String::new();
-    for badge in list(answer, "badges").iter().filter_map(Value::as_str) {
-        let colour = match badge {
+pub(super) fn shown(output: &todo_show::Output, now: Time) -> String {
+    let todo = &output.todo;
+    let mut text = String::new();
+    for badge in &output.badges {
+        let colour = match badge.as_str() {
             "overdue" | "failed" => RED,
             "completed" => GREEN,
             "blocked" | "awaiting_approval" | "claimed" => YELLOW,
             _ => DIM,
         };
-        text_of.push_str(&format!("{colour}[{}]{colour:#} ", line(badge)));
+        let badge = line(badge).replace('_', " ");
+        text.push_str(&format!("{colour}[{badge}]{colour:#} "));
     }
-    text_of.push_str(&format!("{BOLD}{}{BOLD:#}\n", text(todo, "title")));
+    text.push_str(&format!("{BOLD}{}{BOLD:#}\n", line(&todo.title)));
     let mut add = |label: &str, value: &str| {
         if !value.trim().is_empty() {
-            text_of.push_str(&format!("  {DIM}{label:<10}{DIM:#} {}\n", line(value)));
+            text.push_str(&format!("  {DIM}{label:<10}{DIM:#} {}\n", line(value)));
         }
     };
-    add("id", todo["id"].as_str().unwrap_or_default());
-    let words = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let place = [words(&answer["list"]["mission"]), words(&answer["list"]["pillar"])];
-    add("in", place.join("/").trim_matches('/'));
-    let plan = [words(&answer["list"]["planFile"]), words(&answer["list"]["branch"])];
-    add(
-        "plan",
-        &plan.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(" on "),
-    );
-    add("agent", &words(&todo["assignee"]));
-    add("priority", &words(&todo["priority"]));
-    if let (Some(day), Some(left)) = (todo["deadline"].as_str(), answer["daysLeft"].as_i64()) {
+    let joined = |parts: [&Option<String>; 2], between: &str| {
+        parts.into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join(between)
+    };
+    let list = &output.list;
+    add("id", &id(todo));
+    add("in", &joined([&list.mission, &list.pillar], "/"));
+    add("plan", &joined([&list.plan_file, &list.branch], " on "));
+    add("agent", todo.assignee.as_deref().unwrap_or_default());
+    add("priority", todo.priority.name());
+    if let (Some(day), Some(left)) = (todo.deadline, output.days_left) {
         let when = match left {
             0 => "today".to_owned(),
             1.. => format!("in {left} days"),
@@ -79,31 +87,26 @@ pub(super) fn shown(answer: &Value, now: Time) -> String {
         };
         add("deadline", &format!("{day}, {when}"));
     }
-    add("what", &words(&todo["description"]));
-    add("done when", &words(&todo["completionCriteria"]));
-    add("on hold", &words(&todo["hold"]["reason"]));
-    add("outcome", &words(&todo["outcome"]));
-    for note in list(answer, "notes") {
-        add("note", &format!("{} ({})", words(&note["text"]), words(&note["author"])));
+    add("what", &todo.description);
+    add("done when", &todo.completion_criteria);
+    add("on hold", todo.hold.as_ref().map_or("", |hold| &hold.reason));
+    add("outcome", todo.outcome.as_deref().unwrap_or_default());
+    for note in &output.notes {
+        add("note", &format!("{} ({})", note.text, note.author));
     }
-    for one in list(answer, "delegations") {
-        let (kind, state) = (words(&one["type"]), words(&one["state"]));
-        add("handed to", &format!("{kind}: {state}"));
+    for one in &output.delegations {
+        add("handed to", &format!("{}: {}", one.kind, one.state.name()));
     }
-    for late in list(answer, "lateReports") {
-        let (said, by) = (words(&late["outcome"]), words(&late["by"]));
-        add("late", &format!("{said} ({by})"));
+    for late in &output.late_reports {
+        add("late", &format!("{} ({})", late.outcome, late.by));
     }
-    let messages = list(answer, "messages");
-    if !messages.is_empty() {
-        text_of.push_str(&format!("\n{DIM}while it was worked on{DIM:#}\n"));
+    if !output.messages.is_empty() {
+        text.push_str(&format!("\n{DIM}while it was worked on{DIM:#}\n"));
     }
-    for message in messages {
-        let at = message["createdAt"].as_str().and_then(Time::parse);
-        let at = at.map(|at| relative(at, now)).unwrap_or_default();
-        let (author, said) = (text(message, "author"), words(&message["text"]));
-        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-        text_of.push_str(&format!("  {BOLD}{author}{BOLD:#} {DIM}{at}{DIM:#}  {}\n", line(&said)));
+    for message in &output.messages {
+        let (author, at) = (line(&message.author), relative(message.created_at, now));
+        let said = message.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        text.push_str(&format!("  {BOLD}{author}{BOLD:#} {DIM}{at}{DIM:#}  {}\n", line(&said)));
     }
-    text_of
+    text
 }

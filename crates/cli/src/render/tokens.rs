@@ -1,26 +1,21 @@
 //! Tokens for people: the secret once, everything else as often as asked.
 
-use punchlist_core::{Reach, Time};
-use serde_json::Value;
+use punchlist_core::Time;
+use punchlist_ops::operations::{store_identity, token_list, token_new};
+use punchlist_ops::token::IdentityRule;
 
 use super::columns::aligned;
-use super::text;
 use super::times::relative;
+use super::{short, short_among};
 use crate::output::{BOLD, DIM, GREEN, line, width};
 
-fn at(value: &Value) -> Option<Time> {
-    value.as_str().and_then(Time::parse)
-}
-
-fn reach(token: &Value) -> Reach {
-    serde_json::from_value(token["reach"].clone()).unwrap_or_default()
-}
-
-pub(super) fn made(answer: &Value, now: Time) -> String {
-    let ends = at(&answer["expiresAt"])
-        .map_or("does not expire".to_owned(), |time| format!("ends {}", relative(time, now)));
-    let (role, token, id) = (text(answer, "role"), text(answer, "token"), text(answer, "id"));
-    let reach = line(&reach(answer).words());
+pub(super) fn made(output: &token_new::Output, now: Time) -> String {
+    let ends = match output.expires_at {
+        Some(time) => format!("ends {}", relative(time, now)),
+        None => "does not expire".to_owned(),
+    };
+    let (role, token, id) = (output.role, line(&output.token), short(&output.id));
+    let reach = line(&output.reach.words());
     format!(
         "{GREEN}Made{GREEN:#} a token for the role {role}; it {ends}.\n\
          It reaches {reach}.\n  {BOLD}{token}{BOLD:#}\n\
@@ -29,36 +24,37 @@ pub(super) fn made(answer: &Value, now: Time) -> String {
     )
 }
 
-pub(super) fn listed(answer: &Value, now: Time) -> String {
-    let tokens = answer["tokens"].as_array().map(Vec::as_slice).unwrap_or_default();
-    if tokens.is_empty() {
+pub(super) fn listed(output: &token_list::Output, now: Time) -> String {
+    if output.tokens.is_empty() {
         return "There are no tokens. `punch token new --role …` makes one.\n".to_owned();
     }
-    let rows = tokens.iter().map(|token| {
-        let ends = at(&token["expiresAt"]).map(|time| format!("ends {}", relative(time, now)));
-        let gone = at(&token["revokedAt"]).map(|time| format!("revoked {}", relative(time, now)));
+    let ids: Vec<&str> = output.tokens.iter().map(|token| token.id.as_str()).collect();
+    let rows = output.tokens.iter().map(|token| {
+        let ends = token.expires_at.map(|time| format!("ends {}", relative(time, now)));
+        let gone = token.revoked_at.map(|time| format!("revoked {}", relative(time, now)));
         vec![
-            text(token, "id").into_owned(),
-            text(token, "role").into_owned(),
-            text(token, "agent").into_owned(),
+            short_among(&token.id, &ids).to_owned(),
+            token.role.name().to_owned(),
+            line(token.agent.as_deref().unwrap_or_default()),
             gone.or(ends).unwrap_or_else(|| "valid".to_owned()),
-            line(&reach(token).words()),
+            line(&token.reach.words()),
         ]
     });
     aligned(rows.collect(), width())
 }
 
-pub(super) fn revoked(answer: &Value) -> String {
-    let token = &answer["token"];
-    let (id, role) = (text(token, "id"), text(token, "role"));
-    format!("{GREEN}Revoked{GREEN:#} {id} ({role}); from now on it proves nothing.\n")
+pub(super) fn revoked(token: &token_list::TokenRow) -> String {
+    let (id, role) = (short(&token.id), token.role);
+    format!("{GREEN}Revoked{GREEN:#} {id} ({role}); it is not valid any more.\n")
 }
 
-pub(super) fn identity(answer: &Value) -> String {
-    match answer["rule"].as_str() {
-        Some("tokens") => "Every command on this store needs a token.\n".to_owned(),
-        _ => "This store is open: without a token, a person at a terminal is the operator and \
-              everything else is an agent.\n"
-            .to_owned(),
+pub(super) fn identity(output: &store_identity::Output) -> String {
+    match output.rule {
+        IdentityRule::Tokens => "Every command on this store needs a token.\n".to_owned(),
+        IdentityRule::Open => {
+            "This store is open: without a token, a person at a terminal is the operator and \
+             everything else is an agent.\n"
+                .to_owned()
+        }
     }
 }

@@ -35,13 +35,13 @@ text = "Done."
 "#;
 
 /// A place with an operator, who has two issues and a plan.
-struct Desk {
-    place: Place,
-    operator: String,
+pub(crate) struct Desk {
+    pub(crate) place: Place,
+    pub(crate) operator: String,
 }
 
 impl Desk {
-    fn new(backend: Backend) -> Self {
+    pub(crate) fn new(backend: Backend) -> Self {
         let place = Place::new(backend);
         let operator = place.operator();
         let desk = Self { place, operator };
@@ -52,35 +52,35 @@ impl Desk {
         desk
     }
 
-    fn punch(&self, words: &[&str]) -> Punch {
+    pub(crate) fn punch(&self, words: &[&str]) -> Punch {
         self.place.punch(words.iter().copied()).words(["--json"])
     }
 
-    fn operator(&self, words: &[&str]) -> Value {
+    pub(crate) fn operator(&self, words: &[&str]) -> Value {
         self.punch(words).with(&self.operator).answer()
     }
 
-    fn token(&self, words: &[&str]) -> String {
+    pub(crate) fn token(&self, words: &[&str]) -> String {
         let made = self.operator(&[&["token", "new"], words].concat());
         made["token"].as_str().unwrap().to_owned()
     }
 
-    fn call(&self, secret: &str, operation: &str, input: &Value) -> Punch {
+    pub(crate) fn call(&self, secret: &str, operation: &str, input: &Value) -> Punch {
         self.punch(&["call", operation, &input.to_string()]).with(secret)
     }
 
-    fn issue(&self, number: i64) -> Value {
+    pub(crate) fn issue(&self, number: i64) -> Value {
         self.operator(&["issue", "show", &number.to_string()])
     }
 
-    fn script(&self, name: &str, text: &str) -> String {
+    pub(crate) fn script(&self, name: &str, text: &str) -> String {
         let path = self.place.home().join(name);
         std::fs::write(&path, text).unwrap();
         format!("scripted:{}", path.display())
     }
 
     /// The configuration of whoever runs the worker.
-    fn configure(&self, folder: &str, text: &str) {
+    pub(crate) fn configure(&self, folder: &str, text: &str) {
         let folder = self.place.home().join(folder).join("punchlist");
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("punchlist.toml"), text).unwrap();

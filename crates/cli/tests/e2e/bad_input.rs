@@ -405,7 +405,8 @@ fn a_role_may_be_narrowed() {
     let expected = |actor: &str, role: &str| {
         json!({
             "project": "test", "actor": actor, "role": role, "lists": [], "more": false,
-            "lastEventAt": null,
+            "waiting": [], "reviews": [], "running": [], "issues": [], "moreIssues": false,
+            "plans": [], "missions": [], "failed": [], "lastEventAt": null,
         })
     };
     assert_eq!(narrowed(&[]), expected("root:primary", "root"));

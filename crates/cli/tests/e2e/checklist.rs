@@ -81,30 +81,41 @@ fn the_checklist_is_kept_by_short_commands(backend: Backend) {
     let desk = Desk::new(backend);
     let said = |words: &[&str]| desk.operator(words).said();
     let two = "Criteria\n  [ ] It works\nSteps\n  [/] Read the code\n  [ ] Write tests\n";
-    assert_eq!(said(&["todo", "view"]), format!("{two}#1: 3 open, 0 closed\n"));
-    let added = said(&["todo", "add", "Ship it", "Tell people", "--phase", "Later"]);
-    assert!(added.contains("Later\n  [ ] Ship it\n  [ ] Tell people\n#1: 5 open"), "{added}");
-    let added = said(&["todo", "add", "A test covers it", "--criterion"]);
+    assert_eq!(said(&["todo", "view"]), format!("{two}#1: 0 of 3 closed, 0 of 1 criteria met\n"));
+    // A change is said in one line; the list is there to be looked at.
+    let changed = |words: &[&str]| {
+        let line = said(words);
+        assert_eq!(line.lines().count(), 1, "{line}");
+        (line, said(&["todo", "view"]))
+    };
+    let (line, added) = changed(&["todo", "add", "Ship it", "Tell people", "--phase", "Later"]);
+    assert!(line.starts_with("Added: 2 items (#1: 0 of 5 closed, "), "{line}");
+    assert!(added.contains("Later\n  [ ] Ship it\n  [ ] Tell people\n#1: 0 of 5"), "{added}");
+    let (_, added) = changed(&["todo", "add", "A test covers it", "--criterion"]);
     assert!(added.starts_with("Criteria\n  [ ] It works\n  [ ] A test covers it\n"), "{added}");
-    let noted = said(&["todo", "note", "read", "begin with\nthe parser"]);
+    let (_, noted) = changed(&["todo", "note", "read", "begin with\nthe parser"]);
     let note = "  [/] Read the code\n      note: begin with\n            the parser\n";
     assert!(noted.contains(note), "{noted}");
-    let done = said(&["todo", "done", "read"]);
+    let (line, done) = changed(&["todo", "done", "read"]);
     assert!(done.contains("  [x] Read the code\n"), "{done}");
-    assert!(done.ends_with("In progress: Write tests\n"), "{done}");
-    let started = said(&["todo", "start", "ship"]);
+    assert!(line.ends_with("In progress: Write tests\n"), "{line}");
+    let (_, started) = changed(&["todo", "start", "ship"]);
     assert!(started.contains("  [ ] Write tests\nLater\n  [/] Ship it\n"), "{started}");
-    let blocked = said(&["todo", "block", "tests", "no browser"]);
+    let (_, blocked) = changed(&["todo", "block", "tests", "no browser"]);
     assert!(blocked.contains("  [!] Write tests\n      blocked: no browser\n"), "{blocked}");
-    let unblocked = said(&["todo", "unblock", "tests"]);
+    let (_, unblocked) = changed(&["todo", "unblock", "tests"]);
     assert!(unblocked.contains("  [ ] Write tests\n"), "{unblocked}");
-    let dropped = said(&["todo", "drop", "tell", "--reason", "nobody asked"]);
+    let (_, dropped) = changed(&["todo", "drop", "tell", "--reason", "nobody asked"]);
     assert!(dropped.contains("  [-] Tell people\n"), "{dropped}");
-    let evidence = ["todo", "done", "a test", "--evidence", "test:login", "--evidence", "pr:12"];
-    said(&evidence);
+    let evidence =
+        ["todo", "done", "A test covers it", "--evidence", "test:login", "--evidence", "pr:12"];
+    desk.agent(&evidence).said();
+    let claimed = said(&["todo", "view"]);
+    assert!(claimed.contains("  [?] A test covers it\n      claimed by "), "{claimed}");
+    assert!(claimed.contains("0 of 2 criteria met, 1 claimed"), "{claimed}");
     let criterion = &desk.issue()["criteria"][1];
     assert_eq!(criterion["status"], "completed", "{criterion}");
-    let set = said(&["todo", "set", "Write tests", "# Later", "Ship it", "Rest"]);
+    let (_, set) = changed(&["todo", "set", "Write tests", "# Later", "Ship it", "Rest"]);
     assert!(set.contains("Later\n  [/] Ship it\n"), "{set}");
     let compact = said(&["todo", "view", "--compact"]);
     assert!(compact.starts_with("punchlist/1\n[ ] It works (criterion)\n"), "{compact}");
@@ -155,13 +166,13 @@ fn an_issue_that_is_named_goes_before_the_sessions_for_people_and_agents() {
     desk.operator(&["todo", "add", "Over there", "--issue", "2"]).said();
     assert_eq!(
         desk.operator(&["todo", "view", "--issue", "2"]).said(),
-        "Steps\n  [/] Over there\n#2: 1 open, 0 closed\n"
+        "Steps\n  [/] Over there\n#2: 0 of 1 closed\n"
     );
     // K-11: the session's, where none is named.
     let own = desk.agent(&["todo", "view"]).said();
     assert!(own.contains("Read the code"), "{own}");
     let named = desk.agent(&["todo", "view", "--issue", "#2"]).said();
-    assert_eq!(named, "Steps\n  [/] Over there\n#2: 1 open, 0 closed\n");
+    assert_eq!(named, "Steps\n  [/] Over there\n#2: 0 of 1 closed\n");
     let both = ["todo", "add", "x", "--issue", "2", "--session", SESSION, "--json"];
     let both = desk.agent(&both).refusal(1);
     assert_eq!(
@@ -290,7 +301,7 @@ fn an_edit_that_an_agent_overtook_is_kept_and_the_newer_text_is_shown() {
     let ran = desk.edit(&desk.editor("ed", &script), "");
     assert_eq!(ran.exit, Some(1), "{ran:?}");
     assert!(ran.stdout.contains("[stale_revision]"), "{ran:?}");
-    assert!(ran.stdout.contains("- [x] Read the code\r\n- [/] Write tests\r\n"), "{ran:?}");
+    assert!(ran.stdout.contains("│ - [x] Read the code\r\n│ - [/] Write tests\r\n"), "{ran:?}");
     let (_, text) = kept(&ran);
     assert!(text.contains("- [/] Read the code\n") && text.ends_with("- [ ] Mine\n"), "{text}");
     let steps = desk.issue()["steps"].clone();

@@ -41,14 +41,13 @@ fn an_escalation_is_shown_and_answered_by_flags(backend: Backend) {
   TODO overdue: Write it down. Status: pending since 2026-11-15. Please advise: extend deadline or
   cancel?
   answer with `extend to YYYY-MM-DD` or `cancel`
-  gate {id}
-
-To answer one: punch inbox answer GATE
-"
+  punch inbox answer {}
+",
+        &id[22..]
     );
     assert_eq!(stable(&shown), stable(&expected));
     let status = desk.punch(&["mission", "status"]).said();
-    assert!(status.contains(&format!("punch inbox answer {id}")), "{status}");
+    assert!(status.contains(&format!("punch inbox answer {}", &id[22..])), "{status}");
     for said in ["tomorrow", "extend", "extend to next week"] {
         let wrong = desk.punch(&["inbox", "answer", "--resume", "--response", said, "--json"]);
         let wrong = wrong.refusal(2);
@@ -62,7 +61,7 @@ To answer one: punch inbox answer GATE
     let said = desk.punch(&["inbox", "answer", "--extend", "2026-12-01"]).said();
     assert!(said.starts_with("Extended to 2026-12-01.\n"), "{said}");
     assert_eq!(todo(&desk, "Write it down")["deadline"], "2026-12-01");
-    assert_eq!(desk.punch(&["inbox"]).said(), "Nothing waits for you.\n");
+    assert_eq!(desk.punch(&["inbox"]).said(), "Nothing is waiting for you.\n");
 }
 
 /// Who runs the tests decides what the operator is called.

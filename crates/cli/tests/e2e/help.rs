@@ -14,12 +14,23 @@ fn words(punch: &Punch) -> String {
 
 /// The commands a help text lists.
 fn listed(help: &str) -> Vec<String> {
-    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let groups = ["Commands:", "Everyday", "Missions", "Agents", "Store", "More"];
+    let mut commands = Vec::new();
+    let mut is_list = false;
+    for line in help.lines() {
+        match line.split_whitespace().next() {
+            _ if groups.contains(&line) => is_list = true,
+            Some(word) if is_list && line.starts_with("  ") => {
+                // The rest of a long line is indented further.
+                if !line.starts_with("   ") {
+                    commands.push(word.to_owned());
+                }
+            }
+            _ => is_list = false,
+        }
+    }
+    commands.retain(|word| word != "help");
     commands
-        .take_while(|line| !line.is_empty())
-        .filter_map(|line| line.split_whitespace().next().map(str::to_owned))
-        .filter(|word| word != "help")
-        .collect()
 }
 
 /// The help of a command and of all below it.
@@ -55,11 +66,11 @@ fn the_version_is_one_line() {
 }
 
 #[test]
-fn no_command_shows_the_help_and_is_an_error() {
+fn no_command_shows_what_matters_now() {
     let place = Place::sqlite();
-    let ran = place.bare([""; 0]).run();
-    assert_eq!((ran.exit, ran.stdout.as_str()), (Some(2), ""));
-    assert_eq!(ran.stderr, words(&place.bare(["--help"])));
+    let bare = words(&place.punch([""; 0]));
+    assert_eq!(bare, words(&place.punch(["status"])));
+    assert!(bare.contains("Nothing is open here.") && bare.contains("punch issue new"), "{bare}");
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn id(asked: &Value) -> String {
 
 fn what_waits_is_shown_with_all_that_is_needed_to_judge_it(backend: Backend) {
     let desk = Desk::new(backend);
-    assert_eq!(desk.operator(&["inbox"]).said(), "Nothing waits for you.\n");
+    assert_eq!(desk.operator(&["inbox"]).said(), "Nothing is waiting for you.\n");
     assert_eq!(desk.operator(&["inbox", "--json"]).answer(), json!({ "gates": [] }));
     desk.agent(&["issue", "new", "Cookie is broken"]).said();
     let sign_off = desk.sign_off();
@@ -107,21 +107,21 @@ fn what_waits_is_shown_with_all_that_is_needed_to_judge_it(backend: Backend) {
     let expected = format!(
         "Sign-off on issue #1, asked by root:primary 2 h ago
   criteria met, requesting sign-off
-  [x] It works
+  [?] It works
       claimed by root:primary 2 h ago
       no evidence
-  [x] A test covers it
+  [?] A test covers it
       claimed by root:primary 2 h ago
       test:login
   still open below it:
   #2 Cookie is broken (open)
-  gate {sign_off}
+  punch inbox answer {}
 
 Question on issue #1, asked by root:primary 1 h ago
   Which port?
   1. 8080
   2. 8443
-  gate {ask}
+  punch inbox answer {}
 
 Form on issue #1, asked by root:primary 30 min ago
   Deploy
@@ -129,10 +129,11 @@ Form on issue #1, asked by root:primary 30 min ago
   canary: yes or no, unless said yes
   count: a whole number, at most 9
   remark: text
-  gate {form}
-
-To answer one: punch inbox answer GATE
-"
+  punch inbox answer {}
+",
+        &sign_off[22..],
+        &ask[22..],
+        &form[22..]
     );
     assert_eq!(two_hours_on.said(), expected);
     let narrow = two_hours_on.env("COLUMNS", "44").said();
@@ -140,12 +141,12 @@ To answer one: punch inbox answer GATE
         assert!(line.width() <= 44, "{line}\n{narrow}");
     }
     let others = desk.operator(&["inbox", "--issue", "2"]).said();
-    assert_eq!(others, "Nothing waits for you.\n");
+    assert_eq!(others, "Nothing is waiting for you.\n");
     let nowhere = desk.operator(&["inbox", "--session", "nope", "--json"]).refusal(1);
     assert_eq!(nowhere["code"], "unknown_session");
     // Where the caller is says nothing about what it asks for.
     let all = desk.operator(&["inbox"]).env("PUNCHLIST_SESSION", "nope");
-    assert_eq!(all.said().matches("gate ").count(), 3);
+    assert_eq!(all.said().matches("punch inbox answer ").count(), 3);
     let one = desk.operator(&["inbox", "--limit", "1"]).said();
     assert!(one.starts_with("Sign-off on issue #1"), "the oldest first: {one}");
     assert!(one.ends_with(&format!("… more: the same with --cursor {sign_off}\n")), "{one}");
@@ -167,13 +168,13 @@ fn scripts_answer_with_flags() {
     let sign_off = desk.sign_off();
     let refuse = ["inbox", "answer", &sign_off, "--refuse", "--response", "No test at all"];
     let refused = desk.operator(&refuse).words(["--reopen", "a TEST"]).said();
-    let expected = "Refused the sign-off on issue #1; root:primary is told.\n  \
+    let expected = "Refused the sign-off on issue #1; root:primary gets your answer.\n  \
                     to be met: A test covers it\n";
     assert_eq!(refused, expected);
     // Words are words: the option of that name, not a number.
     let ask = desk.ask();
     let resumed = desk.operator(&["inbox", "answer", "--resume", "--response", "8443"]).said();
-    assert_eq!(resumed, "Resumed the question on issue #1; root:primary may go on.\n");
+    assert_eq!(resumed, "Answered the question on issue #1; root:primary goes on.\n");
     assert_eq!(desk.gate(&ask)["response"], "8443");
     assert_eq!(desk.call("ask", &question())["response"], "8443");
     let form_id = id(&desk.call("form", &form()));
@@ -185,9 +186,9 @@ fn scripts_answer_with_flags() {
     }
     let answered = answer(r#"{"region":"us","count":3}"#).answer();
     assert_eq!(answered["gate"]["response"], json!({ "region": "us", "count": 3 }));
-    assert_eq!(desk.operator(&["inbox"]).said(), "Nothing waits for you.\n");
+    assert_eq!(desk.operator(&["inbox"]).said(), "Nothing is waiting for you.\n");
     let nothing = desk.operator(&["inbox", "answer", "--resume"]).said();
-    assert_eq!(nothing, "Nothing waits for you.\n");
+    assert_eq!(nothing, "Nothing is waiting for you.\n");
 }
 
 #[test]
@@ -197,7 +198,9 @@ fn a_gate_is_named_by_as_much_of_its_id_as_only_it_has() {
     let code = |words: &[&str], exit: i32| {
         desk.operator(words).words(["--json"]).refusal(exit)["code"].as_str().unwrap().to_owned()
     };
-    assert_eq!(code(&["inbox", "answer", "0", "--resume"], 1), "ambiguous_text");
+    assert_eq!(code(&["inbox", "answer", "0", "--resume"], 1), "unknown_gate");
+    // A part that both texts have.
+    assert_eq!(code(&["inbox", "answer", "i", "--resume"], 1), "ambiguous_text");
     assert_eq!(code(&["inbox", "answer", "nope", "--resume"], 1), "unknown_gate");
     assert_eq!(code(&["inbox", "answer", " ", "--resume"], 1), "unknown_gate");
     assert_eq!(code(&["inbox", "answer", "--resume"], 2), "usage", "two wait");
@@ -258,10 +261,10 @@ fn a_person_signs_off_at_a_terminal() {
     assert!(again.stdout.contains("[already_answered]"), "{again:?}");
     let pause = id(&desk.call("checkpoint", &json!({ "reason": "lunch", "purpose": "pause" })));
     let resumed = desk.typing(&["inbox", "answer", &pause], "yes\nEnjoy\n");
-    assert!(resumed.stdout.ends_with("may go on.\r\n"), "{resumed:?}");
+    assert!(resumed.stdout.ends_with("goes on.\r\n"), "{resumed:?}");
     assert_eq!(desk.gate(&pause)["response"], "Enjoy");
     let nothing = desk.typing(&["inbox", "answer"], "");
-    assert!(nothing.stdout.ends_with("Nothing waits for you.\r\n"), "{nothing:?}");
+    assert!(nothing.stdout.ends_with("Nothing is waiting for you.\r\n"), "{nothing:?}");
     let unknown = desk.typing(&["inbox", "answer", "nope"], "");
     assert!(unknown.stdout.contains("[unknown_gate]"), "{unknown:?}");
 }
@@ -327,8 +330,8 @@ fn a_claimed_step_is_judged_from_the_inbox() {
     let list = desk.operator(&["inbox", "--json"]).answer();
     let id = |n: usize| list["reviews"][n]["todoId"].as_str().unwrap().to_owned();
     let shown = desk.operator(&["inbox"]).said();
-    assert!(shown.contains(&id(0)), "{shown}");
-    assert!(shown.contains("punch inbox answer TODO"), "{shown}");
+    assert!(shown.contains(&id(0)[22..]), "{shown}");
+    assert!(shown.contains("punch inbox answer ID"), "{shown}");
     let accepted = desk.operator(&["inbox", "answer", &id(0), "--resume", "--json"]).answer();
     assert_eq!(accepted["todo"]["status"], "completed");
     let bare = desk.operator(&["inbox", "answer", &id(1), "--refuse", "--json"]).refusal(2);

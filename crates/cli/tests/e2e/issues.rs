@@ -23,6 +23,7 @@ fn an_issue_lives_over_its_commands(backend: Backend) {
         "id": "<id 1>", "number": 1, "title": "Log in fails", "body": "- white page",
         "status": "open", "assignment": null, "revision": 2, "createdBy": "root:primary",
         "createdAt": NOW, "updatedAt": NOW, "deferUntil": null,
+        "labels": [], "priority": null, "assignee": null,
     });
     let mut names = Names::default();
     assert_eq!(names.hide(&made), json!({ "issue": issue }));
@@ -36,7 +37,10 @@ fn an_issue_lives_over_its_commands(backend: Backend) {
     let checklist = "# Criteria\n- [ ] It works\n- [ ] -- and is tested\n";
     assert_eq!(shown["checklist"], checklist);
     let found = place.punch(["issue", "list", "--text", "WHITE log", "--json"]).answer();
-    assert_eq!(found, json!({ "issues": [moved["issue"]] }));
+    let mut listed = moved["issue"].clone();
+    listed["progress"] =
+        json!({ "criteria": 2, "met": 0, "claimed": 0, "steps": 0, "stepsClosed": 0 });
+    assert_eq!(found, json!({ "issues": [listed] }));
     let none = ["issue", "list", "--status", "open", "--json"];
     assert_eq!(place.punch(none).answer(), json!({ "issues": [] }));
 }
@@ -66,16 +70,16 @@ fn what_people_read_is_short_and_names_the_number() {
     );
     assert_eq!(
         words(&place, &["issue", "list"]),
-        "#2  open     now  Second\n#1  triaged  now  First one\n"
+        "#2  open     now  0 of 1 met  Second\n#1  triaged  now              First one\n"
     );
     assert_eq!(
         words(&place, &["issue", "list", "--limit", "1"]),
-        "#2  open  now  Second\n… more: the same with --cursor 2\n"
+        "#2  open  now  0 of 1 met  Second\n… more: the same with --cursor 2\n"
     );
     assert_eq!(
         words(&place, &["issue", "show", "2"]),
         "#2 Second\nopen, filed now by root:primary, changed now, revision 2\n\
-         0 of 1 closed, 0 of 1 criteria met\n\nwhy\n\n\
+         0 of 1 closed, 0 of 1 criteria met\n\n│ why\n\n\
          Criteria\n  [ ] ok\n      proposed by an agent, not ratified\n"
     );
     let log = words(&place, &["log"]);
@@ -106,8 +110,10 @@ fn refusals_have_their_codes_and_exits() {
     assert_eq!(said(&["issue", "transition", "1", "done"], 2), told("bad_value", value));
     let (code, _) = said(&["issue", "new"], 2);
     assert_eq!(code, "usage");
-    let (code, _) = said(&["issue", "close", "1"], 2);
+    let (code, _) = said(&["issue", "finish", "1"], 2);
     assert_eq!(code, "usage");
+    let (code, _) = said(&["issue", "set", "1"], 2);
+    assert_eq!(code, "usage", "nothing to change was given");
     let worker = ["issue", "list", "--agent", "primary.subagents.w"];
     let hidden = "the role worker may not call `issue_list`";
     assert_eq!(said(&worker, 4), told("not_permitted", hidden));

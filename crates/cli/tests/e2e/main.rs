@@ -11,6 +11,8 @@
 )]
 
 mod attacks;
+mod attacks_outside;
+mod attacks_runs;
 mod backlog;
 mod backup;
 mod bad_input;
@@ -23,6 +25,7 @@ mod crash;
 mod crowd;
 mod doctor;
 mod escalations;
+mod first_hour;
 mod follow;
 mod help;
 mod hosts;
@@ -39,6 +42,7 @@ mod mission_import;
 mod mission_life;
 mod mission_new;
 mod mission_status;
+mod moving;
 mod outside_files;
 mod papercuts;
 mod party;

@@ -148,7 +148,7 @@ fn what_is_wrong_with_a_file_is_pointed_at() {
         ("a.toml", toml("unit", "unti"), "unknown_field", json!(17), "did you mean `unit`?"),
         ("b.toml", toml("= 2\n", "= \"two\"\n"), "wrong_type", json!(6), "give an integer"),
         ("c.toml", toml("[todo]", "[todo"), "invalid_toml", json!(5), "nothing was changed"),
-        ("d.toml", toml("value = 60", "value = inf"), "bad_value", json!(18), "a number"),
+        ("d.toml", toml("value = 60", "value = inf"), "bad_value", json!(18), "a finite number"),
         ("e.toml", toml("\"60s\"", "\"2h\""), "bad_value", json!(19), "1s to 1h"),
         ("f.toml", toml("\"Docs\"", "2027-01-01"), "", Value::Null, ""),
     ];

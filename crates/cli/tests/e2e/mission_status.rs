@@ -29,7 +29,7 @@ fn the_dashboard_tells_where_a_mission_stands(backend: Backend) {
         "  ○ Local build time  no reading  target < 60s\n",
         "  → strategy (active): Cache what does not change\n",
         "\nOverdue\n  ! Draw it (in_progress, medium, due 2026-11-01, overdue) docs [",
-        "\nWaits for your answer\n  ? TODO overdue: Draw it.",
+        "\nWaiting for your answer\n  ? TODO overdue: Draw it.",
         "    punch inbox answer ",
     ] {
         assert!(said.contains(part), "{part}\n{said}");

@@ -52,10 +52,9 @@ fn a_tool_waits_in_the_inbox(backend: Backend) {
   with {{\"to\":\"staging\"}}
   runs ./deploy.sh 'two words', env [\"KEY\"]
   answer with --allow once, --allow always or --refuse
-  gate {gate}
-
-To answer one: punch inbox answer GATE
-"
+  punch inbox answer {}
+",
+        &gate[22..]
     );
     assert_eq!(desk.operator(&["inbox"]).said(), expected);
     let said = desk.operator(&["inbox", "answer", &gate, "--allow", "once"]).said();
@@ -64,7 +63,7 @@ To answer one: punch inbox answer GATE
     assert_eq!(desk.operator(&["permission", "list"]).said(), "Nothing is permitted always.\n");
     let gate = desk.gate("c2");
     let refuse = desk.operator(&["inbox", "answer", "--refuse", "--response", "not today"]);
-    assert_eq!(refuse.said(), "Denied: primary is told that it may not call deploy.\n");
+    assert_eq!(refuse.said(), "Denied: primary may not call deploy.\n");
     let denied = desk.ask("c2");
     assert_eq!((&denied["permission"], &denied["gateId"]), (&json!("denied"), &json!(gate)));
     // To let it go on says once.
@@ -79,7 +78,8 @@ fn what_is_given_always_is_listed_and_taken_back(backend: Backend) {
     let said = desk.operator(&["inbox", "answer", "--allow", "always"]).said();
     let expected = format!(
         "Allowed: primary may call deploy from now on.\n\
-         To take it back: punch permission revoke {gate}\n"
+         To take it back: punch permission revoke {}\n",
+        &gate[22..]
     );
     assert_eq!(said, expected);
     assert_eq!(desk.ask("c2")["standing"], true);
@@ -87,8 +87,9 @@ fn what_is_given_always_is_listed_and_taken_back(backend: Backend) {
     let expected = format!(
         "primary may call deploy, permitted by operator:primary now
   runs ./deploy.sh 'two words', env [\"KEY\"]
-  permission {gate}
-"
+  permission {}
+",
+        &gate[22..]
     );
     assert_eq!(listed, expected);
     let said = desk.operator(&["permission", "revoke", &gate]).said();

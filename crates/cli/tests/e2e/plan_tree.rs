@@ -28,16 +28,16 @@ fn the_tree_fits_into_narrow_and_wide_terminals() {
     let tree = place.punch(["plan", "tree", FILE]);
     assert_eq!(
         tree.env("COLUMNS", "100").said(),
-        "[ ] 1 Implement authentication (pending)\n    [x] 2 Brainstorm (completed)\n    \
-         [/] 3 漢字漢字漢字漢字 and more words than fit here (@backend, active)\n        \
-         [ ] 4 Deep (pending)  <-- current\n"
+        "[ ] t1 Implement authentication (pending)\n    [x] t2 Brainstorm (completed)\n    \
+         [/] t3 漢字漢字漢字漢字 and more words than fit here (@backend, active)\n        \
+         [ ] t4 Deep (pending)  <-- current\n"
     );
     let narrow = place.punch(["plan", "tree", FILE]).env("COLUMNS", "44").said();
     assert_eq!(
         narrow,
-        "[ ] 1 Implement authentication (pending)\n  [x] 2 Brainstorm (completed)\n  \
-         [/] 3 漢字漢字漢字漢字 and more words than\n        fit here (@backend, active)\n    \
-         [ ] 4 Deep (pending)  <-- current\n"
+        "[ ] t1 Implement authentication (pending)\n  [x] t2 Brainstorm (completed)\n  \
+         [/] t3 漢字漢字漢字漢字 and more words\n         than fit here (@backend, active)\n    \
+         [ ] t4 Deep (pending)  <-- current\n"
     );
     // Colours on a terminal, and none where they are not wanted.
     let tree = place.punch(["plan", "tree", FILE]).env("TERM", "xterm");
@@ -61,10 +61,10 @@ fn complete_with_children_is_the_operators_flag() {
     let done = place.punch(complete).on_terminal();
     assert_eq!(done.exit, Some(0), "{done:?}");
     let after = tree();
-    for line in ["[x] 2 a (completed)", "[x] 3 b (completed)", "[x] 4 c (completed)"] {
+    for line in ["[x] t2 a (completed)", "[x] t3 b (completed)", "[x] t4 c (completed)"] {
         assert!(after.contains(line), "{after}");
     }
-    assert!(after.contains("[ ] 5 d (pending)  <-- current"), "{after}");
+    assert!(after.contains("[ ] t5 d (pending)  <-- current"), "{after}");
 }
 
 /// O-22, P-23: what others do to a plan is seen while it happens.
@@ -79,9 +79,9 @@ fn a_tree_is_followed(backend: Backend) {
         }
     };
     drawing([
-        "[ ] 1 Plan (pending)",
-        "    [ ] 2 a (pending)  <-- current",
-        "    [ ] 3 b (pending)",
+        "[ ] t1 Plan (pending)",
+        "    [ ] t2 a (pending)  <-- current",
+        "    [ ] t3 b (pending)",
     ]);
     // Something elsewhere draws nothing; the next line is of what comes then.
     place.create("elsewhere");
@@ -89,15 +89,15 @@ fn a_tree_is_followed(backend: Backend) {
     place.call("task_assign", &json!({ "taskId": id(1), "agent": "backend" })).answer();
     assert_eq!(watch.line().unwrap().1, "");
     drawing([
-        "[ ] 1 Plan (pending)",
-        "    [ ] 2 a (pending)",
-        "    [/] 3 b (@backend, active)  <-- current",
+        "[ ] t1 Plan (pending)",
+        "    [ ] t2 a (pending)",
+        "    [/] t3 b (@backend, active)  <-- current",
     ]);
     place.call("agent_register", &json!({ "agent": "backend" })).answer();
     place.call("agent_status", &json!({ "agent": "backend", "status": "failed" })).answer();
     assert_eq!(watch.line().unwrap().1, "");
-    let failed = "    [!] 3 b (@backend, failed, needs reassignment)  <-- current";
-    drawing(["[ ] 1 Plan (pending)", "    [ ] 2 a (pending)", failed]);
+    let failed = "    [!] t3 b (@backend, failed, needs reassignment)  <-- current";
+    drawing(["[ ] t1 Plan (pending)", "    [ ] t2 a (pending)", failed]);
     assert_eq!(watch.interrupt(), Some(0));
 }
 
@@ -121,7 +121,7 @@ fn a_watched_tree_gives_the_terminal_back() {
     let seen = String::from_utf8(seen).unwrap();
     let (drawn, left) = seen.split_once("\u{1b}[?25h\u{1b}[?1049l").unwrap();
     assert!(drawn.contains("\u{1b}[?1049h\u{1b}[?25l"), "{seen:?}");
-    assert!(left.contains("[ ] 2 a (pending)  <-- current"), "{seen:?}");
+    assert!(left.contains("[ ] t2 a (pending)  <-- current"), "{seen:?}");
 }
 
 on_every_lasting_store!(a_tree_is_followed);

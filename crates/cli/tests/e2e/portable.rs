@@ -18,7 +18,7 @@ fn call(place: &Place, operation: &str, input: &Value) -> Punch {
 }
 
 /// A store in which something of everything has happened; gives the operator's secret.
-fn lived_in(place: &Place) -> String {
+pub(crate) fn lived_in(place: &Place) -> String {
     let secret = place.operator();
     let me = |operation: &str, input: Value| call(place, operation, &input).answer();
     let operator =
@@ -71,7 +71,7 @@ fn lived_in(place: &Place) -> String {
 }
 
 /// All that can be seen of a store, but for whoever looks.
-fn seen(place: &Place) -> Vec<Value> {
+pub(crate) fn seen(place: &Place) -> Vec<Value> {
     let look = |operation: &str, input: Value| call(place, operation, &input).answer();
     let mut seen: Vec<Value> = [1, 2, 3]
         .into_iter()

@@ -229,6 +229,8 @@ fn a_hostile_git_configuration_runs_nothing() {
     // A detached HEAD is looked up among the branches.
     fs::write(folder.join(".git/HEAD"), format!("{}\n", "1".repeat(40))).unwrap();
     fs::write(folder.join("plan.md"), "# Plan\n- [ ] a\n").unwrap();
-    at(&place, &folder, &["plan", "import", "plan.md", "--json"]).with(&operator).run();
+    let imported =
+        at(&place, &folder, &["plan", "import", "plan.md", "--json"]).with(&operator).run();
+    assert_ne!(imported.exit, Some(101), "{}", imported.remarks());
     assert!(!trap.exists(), "{}", fs::read_to_string(&trap).unwrap_or_default());
 }

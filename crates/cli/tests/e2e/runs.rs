@@ -131,7 +131,7 @@ primary · scripted:early.toml · auto mode: it goes on by itself while its list
 → complete_todo nobody asked, cancelled
 [-] ship (cancelled: nobody asked) (3 of 3)
 Done 2 of 3; 1 of 3 cancelled by the agent.
-Stopped (drained): everything on the list is done.
+Stopped: everything on the list is done.
 5 model calls, 1 continuation, 2,500 tokens in, 45 out.
 ";
     assert_eq!(ran.stderr, expected);
@@ -149,7 +149,7 @@ fn what_is_left_is_told(backend: Backend) {
     assert!(
         ran.stderr.contains(
             "Done 1 of 3.\nLeft:\n  [/] write\n  [ ] ship\n\
-             Stopped (switched_off): it is not told to go on by itself.\n"
+             Stopped: it is not told to go on by itself.\n"
         ),
         "{}",
         ran.stderr
@@ -400,7 +400,7 @@ text = "It is 9090."
     assert!(told.stderr.contains("waiting for an answer: punch inbox"), "{}", told.stderr);
     let answered = ["inbox", "answer", "--resume", "--response", "9090"];
     let said = place.punch(answered).with(&place.operator()).said();
-    let how = format!("punch run --resume {}\n", answer["runId"].as_str().unwrap());
+    let how = format!("punch run --resume {}\n", &answer["runId"].as_str().unwrap()[22..]);
     assert!(said.ends_with(&how), "{said}");
     let resumed = run(&place, &["--resume", answer["runId"].as_str().unwrap()]).run();
     assert_eq!((resumed.exit, resumed.stdout.as_str()), (Some(0), "It is 9090.\n"));

@@ -114,7 +114,7 @@ fn a_list_becomes_an_issue(backend: Backend) {
     assert_eq!(written["summary"]["total"], 2, "the ids went over: {written}");
     place.punch(["session", "promote", "A better way", "--session", "s1"]).said();
     let view = place.punch(["todo", "view", "--session", "s1"]).said();
-    assert_eq!(view, "Steps\n  [/] Build it\n  [ ] Test it\n#1: 2 open, 0 closed\n");
+    assert_eq!(view, "Steps\n  [/] Build it\n  [ ] Test it\n#1: 0 of 2 closed\n");
     assert_eq!(people_see(&place), "The list is empty.\n");
     clean(&place);
 }

@@ -226,6 +226,12 @@ impl Punch {
         run(self.terminal_command(), &self.stdin)
     }
 
+    /// Runs it on a terminal of so many columns.
+    pub(crate) fn on_terminal_of(&self, columns: u16) -> Ran {
+        let line = format!("stty cols {columns} rows 50 -echo; exec {}", self.line());
+        run(self.script(&line), &self.stdin)
+    }
+
     /// Starts it there; what is typed goes through its standard input.
     pub(crate) fn spawn_on_terminal(&self) -> Child {
         spawn(self.terminal_command())

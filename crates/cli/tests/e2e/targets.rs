@@ -52,7 +52,7 @@ fn an_issue_that_is_named_is_written(backend: Backend) {
     let folder = Folder::new(backend);
     let others = folder.steps(4);
     let said = folder.agent(&["todo", "add", "x", "--issue", "3"]).said();
-    assert!(said.contains("\n#3: 1 open, 0 closed\n"), "{said}");
+    assert!(said.contains("(#3: 0 of 1 closed)"), "{said}");
     assert_eq!(folder.steps(3), [step("x", "in_progress")]);
     folder.agent(&["todo", "set", "y", "--issue", "3"]).said();
     assert_eq!(folder.steps(3), [step("x", "abandoned"), step("y", "in_progress")]);

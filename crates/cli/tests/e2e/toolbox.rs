@@ -19,7 +19,7 @@ fn a_server_of_ours_serves_our_client(backend: Backend) {
     let config = Config::default().read(&table, Origin::Project, place.home()).unwrap();
     let boxed = AgentTools::new(&config, None, place.home());
     let cancel = Cancel::default();
-    let listed = boxed.list(&cancel);
+    let listed = boxed.list(&cancel, &|_, _| true);
     assert_eq!(boxed.faults(), Vec::<String>::new());
     let names: Vec<&str> = listed.iter().map(|tool| tool.name.as_str()).collect();
     assert!(names.contains(&"mcp__punch__issue_create"), "{names:?}");

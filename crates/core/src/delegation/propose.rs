@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Delegation;
-use crate::authority::{Action, Subject, may};
+use crate::authority::{Action, Subject, may, owns_delegation};
 use crate::command::NewTodo;
 use crate::event::ProposalDecided;
 use crate::issue::checklist::{Line, parse};
@@ -73,7 +73,7 @@ impl Decide for DecideProposal {
         delegation: Self::On<'_>,
         By { actor, .. }: By<'_>,
     ) -> Result<Self::Out, Refused> {
-        let own = || actor.agent == delegation.parent_agent;
+        let own = || owns_delegation(actor, delegation);
         if !may(actor, Subject::Delegation, Action::Decide, own) {
             return Err(
                 Refusal::NotYourProposal { delegator: delegation.parent_agent.clone() }.into()

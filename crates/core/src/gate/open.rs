@@ -68,8 +68,12 @@ impl Decide for OpenGate {
         }
         let purpose = self.purpose(ground)?;
         let revision = ground.issue.map(|issue| issue.revision);
+        // Tokens of one agent may be narrowed to different things; a session tells them apart.
+        let is_ours =
+            |gate: &&Gate| ground.session.is_some() || gate.reach.is_same_as(&actor.reach);
         let same = |gate: &&Gate| {
-            gate.kind == self.kind
+            is_ours(gate)
+                && gate.kind == self.kind
                 && (self.purpose.is_none() || gate.purpose == purpose)
                 && gate.issue_id == ground.issue.map(|issue| issue.id)
                 && normalised(&gate.text) == normalised(self.text.as_str())
@@ -109,6 +113,7 @@ impl Decide for OpenGate {
             text: self.text.as_str().to_owned(),
             details: self.details.clone(),
             asked_by: actor.principal.clone(),
+            reach: actor.reach.clone(),
             agent: actor.agent.clone(),
             created_at: now,
             revision,
@@ -120,7 +125,8 @@ impl Decide for OpenGate {
         };
         let by = gate.id;
         let replaced = |gate: &&Gate| {
-            self.kind == GateKind::Checkpoint
+            is_ours(gate)
+                && self.kind == GateKind::Checkpoint
                 && gate.kind == GateKind::Checkpoint
                 && gate.state == GateState::Open
         };

@@ -128,6 +128,7 @@ impl Decide for AskPermission {
                 "definition": self.definition,
             }),
             asked_by: actor.principal.clone(),
+            reach: actor.reach.clone(),
             agent: self.agent.clone(),
             created_at: now,
             revision: ground.issue.map(|issue| issue.revision),

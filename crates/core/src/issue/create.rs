@@ -56,6 +56,9 @@ impl Decide for CreateIssue {
             created_at: now,
             updated_at: now,
             defer_until: None,
+            labels: Vec::new(),
+            priority: None,
+            assignee: None,
         };
         let events = vec![IssueCreated { issue: Box::new(issue) }.into()];
         Ok(Decision { events, ..Decision::default() })

@@ -15,8 +15,10 @@ pub struct Progress {
     /// Open, but not actionable.
     pub held: usize,
     pub criteria: usize,
-    /// Claimed or accepted.
+    /// Accepted.
     pub criteria_met: usize,
+    /// Claimed and not accepted yet.
+    pub criteria_claimed: usize,
     /// Steps that an agent cancelled.
     pub dropped_by_agent: usize,
     pub steps: usize,
@@ -35,7 +37,8 @@ pub fn of(snapshot: &Snapshot) -> Progress {
         match todo.kind {
             TodoKind::Criterion if todo.status != Status::Cancelled => {
                 progress.criteria += 1;
-                progress.criteria_met += usize::from(closed);
+                progress.criteria_met += usize::from(settled);
+                progress.criteria_claimed += usize::from(closed && !settled);
             }
             TodoKind::Criterion => {}
             TodoKind::Step => {
@@ -102,6 +105,9 @@ pub fn line(snapshot: &Snapshot) -> String {
     }
     if progress.criteria > 0 {
         parts.push(format!("{} of {} criteria met", progress.criteria_met, progress.criteria));
+    }
+    if progress.criteria_claimed > 0 {
+        parts.push(format!("{} claimed", progress.criteria_claimed));
     }
     parts.extend(given_up(snapshot));
     parts.join(", ")

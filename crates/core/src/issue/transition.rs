@@ -9,10 +9,9 @@ use super::{Issue, IssueStatus, MoveVerdict, Part, ledger, may_move, ways};
 use crate::authority::{Action, Subject, may_any};
 use crate::event::{IssueTransitionRefused, IssueTransitioned};
 use crate::gate::{Gate, GateState, Purpose};
+use crate::session::{Session, SessionState};
 use crate::text::Body;
-use crate::{
-    Actor, By, Decide, Decision, Refusal, Refused, SessionId, Snapshot, Status, Todo, TodoKind,
-};
+use crate::{Actor, By, Decide, Decision, Refusal, Refused, Snapshot, Status, Todo, TodoKind};
 
 /// Move an issue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,7 +26,7 @@ pub struct TransitionIssue {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Closing<'a> {
     /// The session the caller is in.
-    pub session: Option<SessionId>,
+    pub session: Option<&'a Session>,
     /// The newest sign-off that was asked for on this issue.
     pub sign_off: Option<&'a Gate>,
     pub checklist: Option<&'a Snapshot>,
@@ -45,8 +44,13 @@ impl Closing<'_> {
                 && gate.issue_id == Some(issue.id)
                 && gate.end.is_none_or(|end| end == to)
                 && gate.is_current(issue)
-                && gate.session_id.is_some()
-                && gate.session_id == self.session
+                && self.session.is_some_and(|session| {
+                    // An operator who unbinds, ends or pauses the session takes the yes back.
+                    gate.session_id == Some(session.id)
+                        && session.state != SessionState::Ended
+                        && session.paused_by.is_none()
+                        && session.bound_issue == Some(issue.id)
+                })
         })
     }
 }
@@ -122,7 +126,8 @@ fn told(checklist: &Snapshot) -> Option<String> {
 mod tests {
     use super::*;
     use crate::issue::apply_issue;
-    use crate::{AgentPath, Event, Ids, IssueId, Role, Time};
+    use crate::session::tests::session;
+    use crate::{AgentPath, Event, Ids, IssueId, Role, SessionId, Time};
 
     fn issue(status: IssueStatus) -> Issue {
         let at = Time::from_micros(1);
@@ -145,6 +150,7 @@ mod tests {
             text: "met".into(),
             details: serde_json::json!({}),
             asked_by: "root:primary".into(),
+            reach: crate::Reach::default(),
             agent: AgentPath::primary(),
             created_at: Time::from_micros(2),
             revision: Some(issue.revision),
@@ -171,29 +177,37 @@ mod tests {
     #[test]
     fn an_agent_closes_on_a_sign_off_alone() {
         let issue = issue(IssueStatus::InProgress);
-        let session = crate::session::tests::session(8).id;
-        let other = crate::session::tests::session(9).id;
-        let good = sign_off(&issue, GateState::Resumed, session);
-        fn closing(gate: Option<&Gate>, session: Option<SessionId>) -> Closing<'_> {
+        let bound = |n| Session { bound_issue: Some(issue.id), ..session(n) };
+        let (session, other) = (bound(8), bound(9));
+        let good = sign_off(&issue, GateState::Resumed, session.id);
+        fn closing<'a>(gate: Option<&'a Gate>, session: Option<&'a Session>) -> Closing<'a> {
             Closing { session, sign_off: gate, ..Closing::default() }
         }
-        assert!(close(&issue, closing(Some(&good), Some(session)), Role::Root).is_ok());
-        let reject = |gate: Option<&Gate>, session, hint: &str| {
+        assert!(close(&issue, closing(Some(&good), Some(&session)), Role::Root).is_ok());
+        let reject = |gate: Option<&Gate>, session: Option<&Session>, hint: &str| {
             let refused = close(&issue, closing(gate, session), Role::Root).unwrap_err();
             assert!(refused.audit.is_some());
             assert!(refused.refusal.hint().contains(hint), "{}", refused.refusal.hint());
         };
-        reject(None, Some(session), "ask for sign-off with checkpoint");
-        reject(Some(&sign_off(&issue, GateState::Open, session)), Some(session), "not answered");
-        reject(Some(&sign_off(&issue, GateState::Refused, session)), Some(session), "rework");
+        let asked = |state| sign_off(&issue, state, session.id);
+        reject(None, Some(&session), "ask for sign-off with checkpoint");
+        reject(Some(&asked(GateState::Open)), Some(&session), "not answered");
+        reject(Some(&asked(GateState::Refused)), Some(&session), "rework");
         let unversioned = Gate { revision: Some(4), end: None, ..good.clone() };
-        reject(Some(&unversioned), Some(session), "has changed");
-        reject(Some(&good), Some(other), "ask again");
+        reject(Some(&unversioned), Some(&session), "has changed");
+        reject(Some(&good), Some(&other), "ask again");
         reject(Some(&good), None, "ask again");
         let pause = Gate { purpose: Some(Purpose::Pause), ..good.clone() };
-        reject(Some(&pause), Some(session), "ask again");
+        reject(Some(&pause), Some(&session), "ask again");
+        // The operator took the yes back: by unbinding, pausing or ending the session.
+        let unbound = Session { bound_issue: None, ..session.clone() };
+        let paused = Session { paused_by: Some(Role::Operator), ..session.clone() };
+        let ended = Session { state: SessionState::Ended, ..session.clone() };
+        for stopped in [unbound, paused, ended] {
+            reject(Some(&good), Some(&stopped), "ask again");
+        }
         for role in [Role::Worker, Role::Lead, Role::Owner, Role::System] {
-            assert!(close(&issue, closing(Some(&good), Some(session)), role).is_err(), "{role}");
+            assert!(close(&issue, closing(Some(&good), Some(&session)), role).is_err(), "{role}");
         }
     }
 
@@ -202,12 +216,12 @@ mod tests {
     #[test]
     fn a_sign_off_is_for_one_end_of_the_issue_as_it_was_judged() {
         let before = issue(IssueStatus::InProgress);
-        let session = crate::session::tests::session(8).id;
-        let granted = sign_off(&before, GateState::Resumed, session);
+        let session = Session { bound_issue: Some(before.id), ..session(8) };
+        let granted = sign_off(&before, GateState::Resumed, session.id);
         let attempt = |gate: &Gate, issue: &Issue, status| {
             let command = TransitionIssue { status, reason: None, confirm: false };
             let closing =
-                Closing { session: Some(session), sign_off: Some(gate), ..Closing::default() };
+                Closing { session: Some(&session), sign_off: Some(gate), ..Closing::default() };
             let (now, actor) = (Time::from_micros(9), Actor::new(Role::Root, AgentPath::primary()));
             command
                 .decide((issue, closing), By { actor: &actor, now, ids: &mut Ids::new(now, 5) })
@@ -299,7 +313,6 @@ mod tests {
     #[test]
     fn a_person_is_asked_before_open_children_are_left_behind() {
         use IssueStatus::{InProgress, Open, Rejected, Resolved, Triaged};
-        let signed = SessionId::from(Ids::new(Time::from_micros(0), 9).ulid());
         for (role, from, to, confirm, children, asked) in [
             (Role::Operator, Open, Resolved, false, &[7, 9][..], true),
             (Role::Operator, InProgress, Rejected, false, &[7][..], true),
@@ -310,8 +323,9 @@ mod tests {
             (Role::Root, Open, Resolved, false, &[7][..], false),
         ] {
             let issue = issue(from);
-            let gate = sign_off(&issue, GateState::Resumed, signed);
-            let (session, sign_off, open_children) = (Some(signed), Some(&gate), children);
+            let session = Session { bound_issue: Some(issue.id), ..session(9) };
+            let gate = sign_off(&issue, GateState::Resumed, session.id);
+            let (session, sign_off, open_children) = (Some(&session), Some(&gate), children);
             let closing = Closing { session, sign_off, open_children, checklist: None };
             let actor = Actor::new(role, AgentPath::primary());
             let command = TransitionIssue { status: to, reason: None, confirm };

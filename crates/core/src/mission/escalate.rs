@@ -45,6 +45,7 @@ impl Decide for Escalate {
                 "options": ["extend to YYYY-MM-DD", "cancel"],
             }),
             asked_by: actor.principal.clone(),
+            reach: actor.reach.clone(),
             agent: actor.agent.clone(),
             created_at: now,
             revision: None,

@@ -23,7 +23,7 @@ impl Refusal {
                 let may = who_may(*list, *todo_kind, *action);
                 match denial {
                     Denial::NoSuchAct => "nobody can do this on this kind of list".into(),
-                    Denial::NotYours => "ask its owner, or whoever leads".into(),
+                    Denial::NotYours => "ask its owner or the lead".into(),
                     Denial::Role if *todo_kind == TodoKind::Criterion => {
                         "criteria belong to the operator: claim one with done, or ask".into()
                     }
@@ -66,7 +66,7 @@ impl Refusal {
                 "stop working on it: somebody else holds it now".into()
             }
             Self::StaleEpoch { .. } => "take it again; the lease has ended".into(),
-            Self::Deferred { .. } => "wait, or defer it to null first".into(),
+            Self::Deferred { .. } => "wait until then, or end the deferral first".into(),
             Self::ChangedSinceAsked { revision, .. } => {
                 format!("look at it again; to accept it as it is now, expect revision {revision}")
             }
@@ -111,7 +111,7 @@ impl Refusal {
             Self::NoSuchText { .. } => {
                 "tasks are addressed by their text: pass the exact text of one".into()
             }
-            Self::AmbiguousText { .. } => "give more of the text, so that only one fits".into(),
+            Self::AmbiguousText { .. } => "give more of the text, or the short id of one".into(),
             Self::Unbound => "ask the operator to bind an issue to this session".into(),
             Self::UnknownSession { .. } => "session_list shows the sessions".into(),
             Self::SessionAmbiguous { .. } => {
@@ -147,7 +147,7 @@ impl Refusal {
                 "make your changes again on the newer text, with its revision".into()
             }
             Self::BadChecklist { .. } => {
-                "nothing was changed: mend these lines and save again".into()
+                "nothing was changed: fix these lines and save again".into()
             }
             Self::MayNotAsk { .. } => "report back to the agent that delegated".into(),
             Self::MayNotAnswer { .. } => "gates are answered by the operator: wait".into(),
@@ -176,9 +176,7 @@ impl Refusal {
             Self::NotYourProposal { delegator } => format!("{delegator} decides on it"),
             Self::ItemsRequired => "give `items`, or accept the proposal as it is".into(),
             Self::NoChecklist => "bind an issue before delegating".into(),
-            Self::BadPlan { .. } => {
-                "nothing was imported: mend the file and import it again".into()
-            }
+            Self::BadPlan { .. } => "nothing was imported: fix the file and import it again".into(),
             Self::PlanElsewhere { branches, .. } => {
                 format!("name its branch: --branch {}", branches.join(" or "))
             }

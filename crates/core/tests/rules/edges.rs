@@ -123,6 +123,7 @@ fn gate(kind: GateKind) -> Gate {
         text: "may I?".into(),
         details: json!({}),
         asked_by: "root:primary".into(),
+        reach: punchlist_core::Reach::default(),
         agent: AgentPath::primary(),
         created_at: Time::from_micros(2),
         revision: None,

@@ -196,6 +196,9 @@ fn issue() -> Issue {
         created_at: Time::from_micros(0),
         updated_at: Time::from_micros(0),
         defer_until: None,
+        labels: Vec::new(),
+        priority: None,
+        assignee: None,
     }
 }
 

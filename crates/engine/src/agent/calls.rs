@@ -3,8 +3,6 @@
 //! A call of punchlist's own tools and its result are one transaction. A call of an outside tool is
 //! recorded before it begins, because it cannot be undone.
 
-use std::sync::Arc;
-
 use punchlist_core::conversation::ToolCall;
 use punchlist_core::delegation::Mode;
 use punchlist_core::driver::Trigger;
@@ -139,7 +137,7 @@ impl RunExecutor<'_, '_> {
                 ..Context::default()
             },
             idempotency_key: call.map(|call| format!("run:{}:{calls}:{}", run.id, call.id)),
-            agents: Arc::clone(self.runtime.agents),
+            agents: self.runtime.agents.in_project(self.project),
             now: (self.runtime.clock)(),
         }
     }

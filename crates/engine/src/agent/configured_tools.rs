@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use punchlist_core::conversation::ToolCall;
 use punchlist_core::{Run, Time};
-use punchlist_ops::config::Config;
+use punchlist_ops::config::{Config, Server, outside_name};
+use punchlist_ops::input::{Maybe, text};
+use punchlist_ops::operations::permission_ask::{self, PermissionAsk, Verdict as Permitted};
 use punchlist_ops::{Context, Envelope, Error, Ops};
 use serde_json::Value;
 
@@ -23,7 +25,7 @@ pub struct ConfiguredTools<'a> {
     /// The project's folder, where programs run.
     pub folder: PathBuf,
     pub clock: &'a (dyn Fn() -> Time + Sync),
-    opened: Mutex<HashMap<String, Arc<AgentTools>>>,
+    opened: Mutex<HashMap<(String, String), Arc<AgentTools>>>,
 }
 
 impl std::fmt::Debug for ConfiguredTools<'_> {
@@ -43,14 +45,36 @@ impl<'a> ConfiguredTools<'a> {
         Self { ops, config, folder, clock, opened: Mutex::default() }
     }
 
-    fn tools_of(&self, run: &Run) -> Arc<AgentTools> {
+    fn tools_of(&self, project: &str, run: &Run) -> Arc<AgentTools> {
         let name = run.agent.as_str().rsplit('.').next().unwrap_or_default();
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         let open = || {
-            let agent = self.config.agents.of(&run.agent);
-            Arc::new(AgentTools::new(self.config, agent, &self.folder))
+            let config = self.config.in_project(project);
+            Arc::new(AgentTools::new(config, config.agents.of(&run.agent), &self.folder))
         };
-        Arc::clone(opened.entry(name.to_owned()).or_insert_with(open))
+        Arc::clone(opened.entry((project.to_owned(), name.to_owned())).or_insert_with(open))
+    }
+
+    /// May this server be started for this run? A project's file can be edited by an agent, so the
+    /// operator is asked about a program that it names before the program runs for the first time.
+    /// Until then the run goes on without the server's tools.
+    fn may_start(&self, project: &str, run: &Run, name: &str, server: &Server) -> bool {
+        if !server.from_project {
+            return true;
+        }
+        let asked = || -> Result<bool, Error> {
+            let question = permission_ask::Input {
+                tool: text("tool", &outside_name(name, "start"))?,
+                input: None,
+                definition: server.start().as_object().cloned(),
+                agent: Maybe(Some(text("agent", run.agent.as_str())?)),
+                run: text("run", &run.id.to_string())?,
+                call: text("call", &format!("start:{name}"))?,
+            };
+            let asked = self.ops.run::<PermissionAsk>(&self.envelope(project, run), question)?;
+            Ok(asked.permission == Permitted::Allowed)
+        };
+        asked().unwrap_or(false)
     }
 
     fn envelope(&self, project: &str, run: &Run) -> Envelope {
@@ -59,14 +83,15 @@ impl<'a> ConfiguredTools<'a> {
             run: Some(run.id),
             ..Context::default()
         };
-        let agents = Arc::clone(&self.config.agents);
+        let agents = Arc::clone(&self.config.in_project(project).agents);
         Envelope { context, agents, ..system("driver", project, (self.clock)()) }
     }
 }
 
 impl OutsideTools for ConfiguredTools<'_> {
-    fn tools(&self, run: &Run) -> Vec<Tool> {
-        self.tools_of(run).list(&Cancel::default())
+    fn tools(&self, project: &str, run: &Run) -> Vec<Tool> {
+        let may_start = |name: &str, server: &Server| self.may_start(project, run, name, server);
+        self.tools_of(project, run).list(&Cancel::default(), &may_start)
     }
 
     fn call(
@@ -78,7 +103,7 @@ impl OutsideTools for ConfiguredTools<'_> {
         cancel: &Cancel,
         begin: &dyn Fn() -> Result<(), Error>,
     ) -> Result<Answer, Error> {
-        let tools = self.tools_of(run);
+        let tools = self.tools_of(project, run);
         let guard = Guard { ops: self.ops, tools: &tools };
         let (id, name) = (run.id.to_string(), call.name.as_str());
         let key = format!("{}:{}", run.counters.calls, call.id);

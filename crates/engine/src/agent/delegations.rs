@@ -75,11 +75,12 @@ impl Runtime<'_> {
     /// The agent that does work of a type: the one of that name, or for a pillar's work the one that
     /// plays owner.
     #[must_use]
-    pub fn agent_for(&self, kind: &str, in_chat: bool) -> Option<String> {
-        if self.agents.has_model(kind) {
+    pub fn agent_for(&self, project: &str, kind: &str, in_chat: bool) -> Option<String> {
+        let agents = self.agents.in_project(project);
+        if agents.has_model(kind) {
             return Some(kind.to_owned());
         }
-        in_chat.then(|| self.player(Role::Owner)).flatten()
+        in_chat.then(|| agents.player(Role::Owner)).flatten()
     }
 
     /// The types of delegations that are done here, each between two spaces; and whether the work of
@@ -92,14 +93,15 @@ impl Runtime<'_> {
 
     /// Takes one delegation of a project and does it. False: there was none.
     pub fn work_on_delegation(&self, project: &str) -> Result<bool, Error> {
-        let types: Vec<&str> = self.agents.with_model().collect();
+        let agents = self.agents.in_project(project);
+        let types: Vec<&str> = agents.with_model().collect();
         if types.is_empty() {
             return Ok(false);
         }
         let types = types.into_iter().map(|name| text("types", name)).collect::<Result<_, _>>()?;
         let wanted = delegation_take::Input {
             types: Some(types),
-            in_chats: Some(self.player(Role::Owner).is_some()),
+            in_chats: Some(agents.player(Role::Owner).is_some()),
             lease_s: Some(LEASE_S),
             ..delegation_take::Input::default()
         };
@@ -111,7 +113,7 @@ impl Runtime<'_> {
         let (Some(delegation), Some(epoch)) = (taken.delegation, taken.epoch) else {
             return Ok(false);
         };
-        let agent = self.agent_for(&delegation.kind, delegation.conversation_id.is_some());
+        let agent = self.agent_for(project, &delegation.kind, delegation.conversation_id.is_some());
         let held = Held { id: delegation.id, epoch };
         let Some(agent) = agent else {
             self.give_back(project, &held);
@@ -228,7 +230,8 @@ impl Runtime<'_> {
                     "the run was stopped before the delegation returned",
                 )));
             }
-            if self.agent_for(&delegation.kind, delegation.conversation_id.is_some()).is_some() {
+            let in_chat = delegation.conversation_id.is_some();
+            if self.agent_for(project, &delegation.kind, in_chat).is_some() {
                 let wanted = delegation_take::Input {
                     delegation_id: Maybe(Some(text("delegationId", &id.to_string())?)),
                     lease_s: Some(LEASE_S),

@@ -50,10 +50,12 @@ impl<'a> EffectHandler<'a> {
 
     /// Begins a run for the agent that a message is for. The run is queued in the outbox.
     fn answer(&self, conversation: ConversationId, role: Role) -> Result<(), Setback> {
-        let Some(agent) = self.runtime.player(role) else { return Ok(()) };
         let store = self.runtime.ops.store().map_err(|error| again(&error))?;
         let home = store.read(move |tx| tx.home_of_conversation(conversation));
         let Some(project) = home.map_err(|error| again(&error))? else { return Ok(()) };
+        let Some(agent) = self.runtime.agents.in_project(&project).player(role) else {
+            return Err(Setback::Retry("no agent is configured for this project here".to_owned()));
+        };
         match self.begin(&project, &agent, conversation) {
             Ok(begun) if begun.at_work => {
                 Err(Setback::Retry("an agent is at work in the chat".to_owned()))

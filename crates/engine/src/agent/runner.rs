@@ -148,7 +148,7 @@ impl RunExecutor<'_, '_> {
             RunState::Waiting if !self.is_cooling_down(&look.run) => return Ok(Outcome::Waiting),
             _ => {}
         }
-        let tools = Toolset::of(self.runtime, &look.run, look.has_issue);
+        let tools = Toolset::of(self.runtime, self.project, &look.run, look.has_issue);
         let model = match self.runtime.open_model(&look.run) {
             Ok(model) => model,
             Err(fault) => {

@@ -18,7 +18,7 @@ const RESULT_MAX: usize = 256 << 10;
 /// Tools that are not punchlist's own.
 pub trait OutsideTools: Sync {
     /// The outside tools of this run.
-    fn tools(&self, run: &Run) -> Vec<Tool>;
+    fn tools(&self, project: &str, run: &Run) -> Vec<Tool>;
 
     /// Calls one. Calls `begin` once the call is permitted, right before it starts: a process that takes
     /// the run over does not start the call a second time.
@@ -35,7 +35,7 @@ pub trait OutsideTools: Sync {
 
 /// No tools at all.
 impl OutsideTools for () {
-    fn tools(&self, _: &Run) -> Vec<Tool> {
+    fn tools(&self, _: &str, _: &Run) -> Vec<Tool> {
         Vec::new()
     }
 
@@ -98,7 +98,7 @@ pub(super) struct Toolset {
 }
 
 impl Toolset {
-    pub(super) fn of(runtime: &Runtime<'_>, run: &Run, has_issue: bool) -> Self {
+    pub(super) fn of(runtime: &Runtime<'_>, project: &str, run: &Run, has_issue: bool) -> Self {
         let mut own = tools::of_run(run, has_issue);
         if run.settings.completion == Completion::Verified {
             own.retain(|operation| operation.name != "complete_todo");
@@ -110,7 +110,7 @@ impl Toolset {
                 Tool { name: operation.name.to_owned(), description, input }
             })
             .collect();
-        listed.extend(runtime.outside.tools(run));
+        listed.extend(runtime.outside.tools(project, run));
         Self { own, listed }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use punchlist_ops::config::{AgentConfig, Config, Permission, outside_name};
+use punchlist_ops::config::{AgentConfig, Config, Permission, Server, outside_name};
 use serde_json::Value;
 
 use super::mcp::Client;
@@ -63,8 +63,9 @@ impl AgentTools {
 }
 
 impl AgentTools {
-    /// The tools there are now, each under its own name.
-    pub fn list(&self, cancel: &Cancel) -> Vec<Tool> {
+    /// The tools there are now, each under its own name. Servers that `may_start` refuses are not
+    /// started.
+    pub fn list(&self, cancel: &Cancel, may_start: &dyn Fn(&str, &Server) -> bool) -> Vec<Tool> {
         let mut listed = Vec::new();
         for (name, prepared) in &self.tools {
             if prepared.tool.permission != Permission::Deny {
@@ -73,8 +74,10 @@ impl AgentTools {
                 listed.push(Tool { name: name.clone(), description, input });
             }
         }
-        let wanted: Vec<&Client> =
-            self.servers.iter().filter(|one| one.server.permission != Permission::Deny).collect();
+        let is_wanted = |one: &&Client| {
+            one.server.permission != Permission::Deny && may_start(&one.name, &one.server)
+        };
+        let wanted: Vec<&Client> = self.servers.iter().filter(is_wanted).collect();
         // In parallel: a server may be slow to start.
         let offered: Vec<_> = std::thread::scope(|scope| {
             let started: Vec<_> =

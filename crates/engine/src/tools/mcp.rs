@@ -128,7 +128,7 @@ impl Client {
         let is_stopped = || cancel.is_cancelled();
         let patience = Patience::new(self.timeout(), &is_stopped);
         match self.ask(tool, input, cancel, &patience) {
-            Ok(result) => answer(result),
+            Ok(result) => answer(&result),
             Err(fault) => ToolAnswer::error(self.words(&fault)),
         }
     }
@@ -433,7 +433,7 @@ async fn cancelled(cancel: &Cancel) {
 }
 
 /// A result as text for a model. Content that is not text is only named.
-fn answer(result: CallToolResult) -> ToolAnswer {
+fn answer(result: &CallToolResult) -> ToolAnswer {
     let parts: Vec<String> = result.content.iter().map(part).collect();
     let text = match (&result.structured_content, parts.is_empty()) {
         (Some(structured), true) => structured.to_string(),

@@ -228,6 +228,17 @@ fn an_address_is_asked_and_its_answer_read() {
     assert_eq!(stops, Err(Fault::Stopped));
 }
 
+/// The attack: a server that a mission names sends the worker on to a host that only it can reach.
+#[test]
+fn a_redirect_to_another_host_is_not_followed() {
+    let inner = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    inner.set_nonblocking(true).unwrap();
+    let address = format!("{}/to/{}", serve(), inner.local_addr().unwrap().port());
+    let error = reads(&collect(Source::Http(address), None, None)).unwrap_err();
+    assert_eq!(error, "127.0.0.1 redirects to another host, which is not followed");
+    assert!(inner.accept().is_err(), "nobody asked there");
+}
+
 #[test]
 fn an_address_that_cannot_be_reached_is_said_without_its_password() {
     // A port that no process listens on: it was ours a moment ago.

@@ -51,7 +51,7 @@ fn place() -> TempDir {
 }
 
 fn names(boxed: &AgentTools) -> Vec<String> {
-    boxed.list(&Cancel::default()).into_iter().map(|tool| tool.name).collect()
+    boxed.list(&Cancel::default(), &|_, _| true).into_iter().map(|tool| tool.name).collect()
 }
 
 fn call(boxed: &AgentTools, tool: &str) -> ToolAnswer {
@@ -70,7 +70,7 @@ fn a_servers_tools_are_listed_and_called() {
     let boxed = server(folder.path(), TABLE);
     assert_eq!(starts(&folder), Vec::<String>::new(), "it is not started before it is needed");
     assert_eq!(boxed.about("mcp__s__say"), None, "nothing is known of it yet");
-    let listed = boxed.list(&Cancel::default());
+    let listed = boxed.list(&Cancel::default(), &|_, _| true);
     assert_eq!(boxed.faults(), Vec::<String>::new());
     assert_eq!(listed[0].name, "mcp__s__say");
     assert_eq!(listed[0].description, "Does say.");
@@ -121,7 +121,7 @@ fn only_what_both_lists_let_through_is_there() {
 fn a_server_that_crashes_is_started_once_more() {
     let folder = place();
     let boxed = server(folder.path(), TABLE);
-    boxed.list(&Cancel::default());
+    boxed.list(&Cancel::default(), &|_, _| true);
     let crashed = ToolAnswer::error(
         "the server s ended with exit code 7: out of cheese; whether the call was carried out is \
          not known",
@@ -144,7 +144,7 @@ fn a_server_that_crashes_is_started_once_more() {
 fn a_server_that_does_not_answer_is_not_waited_for() {
     let folder = place();
     let boxed = server(folder.path(), &format!("{TABLE}timeout = \"2s\"\n"));
-    boxed.list(&Cancel::default());
+    boxed.list(&Cancel::default(), &|_, _| true);
     let begun = Instant::now();
     let answer = call(&boxed, "hang");
     assert_eq!(answer, ToolAnswer::error("the server s took longer than 2s and was stopped"));
@@ -166,7 +166,7 @@ fn was_told(folder: &TempDir) {
 fn a_cancelled_call_ends() {
     let folder = place();
     let boxed = server(folder.path(), TABLE);
-    boxed.list(&Cancel::default());
+    boxed.list(&Cancel::default(), &|_, _| true);
     let cancel = Cancel::default();
     let answer = std::thread::scope(|scope| {
         let call = scope.spawn(|| boxed.call("mcp__s__hang", &json!({}), &cancel));
@@ -197,7 +197,11 @@ fn a_server_that_does_not_start_says_why_and_the_others_are_there() {
     let cancel = Cancel::default();
     cancel.cancel();
     let boxed = server(folder.path(), "[mcp.x]\ncommand = [\"sleep\", \"600\"]\n");
-    assert_eq!(boxed.list(&cancel), Vec::new(), "nor is it waited for when nobody wants it");
+    assert_eq!(
+        boxed.list(&cancel, &|_, _| true),
+        Vec::new(),
+        "nor is it waited for when nobody wants it"
+    );
 }
 
 /// An answer that is too long is cut.
@@ -213,7 +217,7 @@ fn a_long_answer_is_cut() {
     assert_ne!(script, SERVER);
     std::fs::write(folder.path().join("long.sh"), script).unwrap();
     let boxed = toolbox("[mcp.s]\ncommand = [\"sh\", \"long.sh\"]\n", folder.path());
-    boxed.list(&Cancel::default());
+    boxed.list(&Cancel::default(), &|_, _| true);
     let answer = call(&boxed, "say");
     let (text, note) = answer.text.split_once('\n').unwrap();
     assert!(text.len() <= 1 << 20 && text.ends_with('é') && note.contains("cut here"), "{note}");

@@ -200,7 +200,7 @@ fn an_agent_has_what_its_file_lists() {
         ("tools = []", &[]),
     ] {
         let boxed = toolbox(&format!("[agents.a]\n{line}\n{tools}"), folder.path());
-        let listed = boxed.list(&Cancel::default());
+        let listed = boxed.list(&Cancel::default(), &|_, _| true);
         let names: Vec<&str> = listed.iter().map(|tool| tool.name.as_str()).collect();
         assert_eq!(names, expected, "{line}");
         for name in ["lint", "lint_all", "nothing"] {

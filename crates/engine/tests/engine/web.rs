@@ -22,7 +22,11 @@ fn answer(mut stream: TcpStream) {
     let headers: Vec<String> =
         lines.map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
     let path = asked.split(' ').nth(1).unwrap();
+    // To the same machine under another name and port.
+    let onward =
+        path.strip_prefix("/to/").map(|port| format!("Location: http://localhost:{port}/\r\n"));
     let (status, more, body) = match path {
+        _ if onward.is_some() => ("302 Found", onward.as_deref().unwrap(), String::new()),
         "/plain" => ("200 OK", "", "72\n".to_owned()),
         "/json" => ("200 OK", "", r#"{"stats":{"mean":"1m12s","n":[3]}}"#.to_owned()),
         "/words" => ("200 OK", "", "all is well".to_owned()),

@@ -56,7 +56,7 @@ struct Counting {
 }
 
 impl OutsideTools for Counting {
-    fn tools(&self, _: &Run) -> Vec<Tool> {
+    fn tools(&self, _: &str, _: &Run) -> Vec<Tool> {
         let input = json!({ "type": "object" });
         vec![Tool { name: "count".to_owned(), description: "Counts.".to_owned(), input }]
     }
@@ -147,8 +147,8 @@ fn a_process_may_die_anywhere_without_changing_the_result(backend: Backend) {
 fn a_tool_that_had_begun_is_not_begun_again(backend: Backend) {
     struct Deadly(Counting);
     impl OutsideTools for Deadly {
-        fn tools(&self, run: &Run) -> Vec<Tool> {
-            self.0.tools(run)
+        fn tools(&self, project: &str, run: &Run) -> Vec<Tool> {
+            self.0.tools(project, run)
         }
         fn call(
             &self,

@@ -31,7 +31,7 @@ struct Double<F> {
 }
 
 impl<F: Fn(&Run, usize) -> Answer + Sync> OutsideTools for Double<F> {
-    fn tools(&self, _: &Run) -> Vec<Tool> {
+    fn tools(&self, _: &str, _: &Run) -> Vec<Tool> {
         let input = json!({ "type": "object" });
         vec![Tool { name: "deploy".to_owned(), description: "Deploys.".to_owned(), input }]
     }

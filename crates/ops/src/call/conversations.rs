@@ -6,6 +6,7 @@ use punchlist_core::mission::answer::{self, Heeded};
 use punchlist_core::run::RunState;
 use punchlist_core::{ConversationId, Refusal, Scope, TodoId};
 use punchlist_store::rows::lists::{Lock, TodoKey};
+use punchlist_store::rows::names::Named;
 
 use super::Call;
 use crate::Error;
@@ -17,7 +18,8 @@ impl Call<'_, '_> {
             let conversation = named.to_owned();
             Error::from(Refusal::UnknownConversation { conversation })
         };
-        let id = ConversationId::parse(named.trim()).ok_or_else(unknown)?;
+        let meant = self.whole_id(named, &[Named::Conversation])?;
+        let id = ConversationId::parse(&meant).ok_or_else(unknown)?;
         let project = self.project()?.ok_or_else(unknown)?;
         let conversation = self.tx.conversation(project, id)?.ok_or_else(unknown)?;
         self.may_read(&conversation)?;
@@ -26,11 +28,12 @@ impl Call<'_, '_> {
 
     /// Is this one of the caller's chats, and does its token reach it?
     pub(crate) fn may_read(&mut self, conversation: &Conversation) -> Result<(), Error> {
+        let id = conversation.id.to_string();
+        let unknown = || Error::from(Refusal::UnknownConversation { conversation: id });
         if !conversation.is_of(&self.envelope.actor) {
-            let conversation = conversation.id.to_string();
-            return Err(Refusal::UnknownConversation { conversation }.into());
+            return Err(unknown());
         }
-        self.reach_conversation(conversation)
+        super::or_unknown(self.reach_conversation(conversation), unknown)
     }
 
     /// Writes what the caller says, where it may.

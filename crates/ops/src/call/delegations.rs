@@ -13,6 +13,7 @@ use punchlist_core::{
 };
 use punchlist_store::rows::delegations::{Held, WantedDelegations};
 use punchlist_store::rows::lists::{Lock, TodoKey};
+use punchlist_store::rows::names::Named;
 
 use super::Call;
 use crate::Error;
@@ -24,6 +25,8 @@ impl Call<'_, '_> {
         let session = self.session_to_delegate_in()?;
         let decision = self.decided(command, (project, session.as_ref()), (project, &project))?;
         let delegation = self.record_delegation(project, None, &decision)?;
+        // What a narrowed token makes must lie within its reach.
+        self.reach_delegation(&delegation)?;
         if let Some(todo) = delegation.todo_id {
             let (mut list, todo_id) = self.todo(&todo.to_string())?;
             if let Some(then) = list.todo(todo_id).and_then(follow::tried_again) {
@@ -130,10 +133,11 @@ impl Call<'_, '_> {
     /// The delegation of an id; one that is not there is a refusal.
     pub(crate) fn delegation(&mut self, named: &str, lock: Lock) -> Result<Held, Error> {
         let unknown = || Error::from(Refusal::UnknownDelegation { delegation: named.to_owned() });
-        let id = DelegationId::parse(named.trim()).ok_or_else(unknown)?;
+        let meant = self.whole_id(named, &[Named::Delegation])?;
+        let id = DelegationId::parse(&meant).ok_or_else(unknown)?;
         let project = self.project()?.ok_or_else(unknown)?;
         let held = self.tx.delegation(project, id, lock)?.ok_or_else(unknown)?;
-        self.reach_delegation(&held.0)?;
+        super::or_unknown(self.reach_delegation(&held.0), unknown)?;
         Ok(held)
     }
 
@@ -167,11 +171,17 @@ impl Call<'_, '_> {
             [] => None,
             types => Some(format!(" {} ", types.join(" "))),
         };
+        let mut after = None;
         let (delegation, lease) = loop {
             let wanted = (types.as_deref(), in_chats, only);
-            let found = self.tx.next_delegation(project, wanted, within, clock)?;
+            let found =
+                self.tx.next_delegation(project, wanted, within, after.as_deref(), clock)?;
             let Some((delegation, lease)) = found else { return Ok(None) };
-            self.reach_delegation(&delegation)?;
+            // What is out of reach is passed over, and not spoken of.
+            if self.reach_delegation(&delegation).is_err() {
+                after = Some(delegation.id.to_string());
+                continue;
+            }
             if !has_died(&delegation, lease.as_ref()) {
                 break (delegation, lease);
             }

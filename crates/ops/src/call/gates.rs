@@ -4,6 +4,7 @@ use punchlist_core::follow::gate as follow;
 use punchlist_core::gate::{AnswerGate, Asked, Ground, OpenGate, Purpose};
 use punchlist_core::{Decision, Gate, GateId, ProjectId, Refusal};
 use punchlist_store::rows::lists::Lock;
+use punchlist_store::rows::names::Named;
 
 use super::Call;
 use crate::Error;
@@ -45,7 +46,10 @@ impl Call<'_, '_> {
                 for (id, decision) in superseded {
                     self.record_gate(project_id, known(id), &decision)?;
                 }
-                self.record_gate(project_id, None, &opened)
+                let gate = self.record_gate(project_id, None, &opened)?;
+                // What a narrowed token makes must lie within its reach.
+                self.reach_gate(&gate)?;
+                Ok(gate)
             }
         }
     }
@@ -53,10 +57,11 @@ impl Call<'_, '_> {
     /// The gate of an id; one that is not there is a refusal.
     pub(crate) fn gate(&mut self, named: &str, lock: Lock) -> Result<Gate, Error> {
         let unknown = || Error::from(Refusal::UnknownGate { gate: named.to_owned() });
-        let id = GateId::parse(named.trim()).ok_or_else(unknown)?;
+        let meant = self.whole_id(named, &[Named::OpenGate, Named::Gate])?;
+        let id = GateId::parse(&meant).ok_or_else(unknown)?;
         let project = self.project()?.ok_or_else(unknown)?;
         let gate = self.tx.gate(project, id, lock)?.ok_or_else(unknown)?;
-        self.reach_gate(&gate)?;
+        super::or_unknown(self.reach_gate(&gate), unknown)?;
         Ok(gate)
     }
 

@@ -2,7 +2,7 @@
 
 use punchlist_core::issue::{
     CloseAsDuplicate, Closing, CommentIssue, CreateIssue, DeferIssue, Ground, LinkIssues, LinkKind,
-    Linking, TransitionIssue, UnlinkIssues, is_open_child,
+    Linking, TransitionIssue, UnlinkIssues, UpdateIssue, is_open_child,
 };
 use punchlist_core::{Decision, Issue, Place, ProjectId, Refusal};
 use punchlist_store::rows::links::Seen;
@@ -70,13 +70,13 @@ impl Call<'_, '_> {
     ) -> Result<Issue, Error> {
         let project = issue.project_id;
         let (session, sign_off, checklist) = if command.status.is_closed() {
-            let session = self.session(Lock::No)?.map(|session| session.id);
-            (session, self.tx.sign_off(issue.id)?, self.checklist(&issue)?)
+            (self.session(Lock::No)?, self.tx.sign_off(issue.id)?, self.checklist(&issue)?)
         } else {
             (None, None, None)
         };
         let sign_off = sign_off.as_ref();
-        let closing = Closing { session, sign_off, checklist: checklist.as_ref(), open_children };
+        let (session, checklist) = (session.as_ref(), checklist.as_ref());
+        let closing = Closing { session, sign_off, checklist, open_children };
         let decision = self.decided(command, (&issue, closing), (project, &issue.id))?;
         self.record_issue(project, Some(issue), &decision)
     }
@@ -139,6 +139,23 @@ impl Call<'_, '_> {
         let project = issue.project_id;
         let decision = self.decided(&command, &issue, (project, &issue.id))?;
         self.record_issue(project, Some(issue), &decision)
+    }
+
+    pub(crate) fn update_issue(
+        &mut self,
+        issue: Issue,
+        command: &UpdateIssue,
+    ) -> Result<Issue, Error> {
+        let project = issue.project_id;
+        let is_stale = command.expected_revision.is_some_and(|one| one != issue.revision);
+        let checklist = match is_stale {
+            true => self.checklist_text(&issue)?,
+            false => String::new(),
+        };
+        match command.decide(&issue, &checklist, &self.envelope.actor) {
+            Ok(decision) => self.record_issue(project, Some(issue), &decision),
+            Err(refused) => Err(self.refuse(project, &issue.id, refused)),
+        }
     }
 
     pub(super) fn record_issue(

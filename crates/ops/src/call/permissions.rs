@@ -45,7 +45,11 @@ impl Call<'_, '_> {
         match permitted {
             Permitted::Said(id) => Ok((known(id)?, false)),
             Permitted::Standing(id) => Ok((known(id)?, true)),
-            Permitted::New(decision) => Ok((self.record_gate(project_id, None, &decision)?, false)),
+            Permitted::New(decision) => {
+                let gate = self.record_gate(project_id, None, &decision)?;
+                self.reach_gate(&gate)?;
+                Ok((gate, false))
+            }
         }
     }
 

@@ -14,6 +14,18 @@ use punchlist_store::rows::lists::{Lock, TodoKey};
 use super::Call;
 use crate::Error;
 
+/// What the caller named by an id or a number alone, and does not reach, is unknown to it: an error
+/// about its place would tell where it is.
+pub(crate) fn or_unknown<T>(
+    reached: Result<T, Error>,
+    unknown: impl FnOnce() -> Error,
+) -> Result<T, Error> {
+    reached.map_err(|error| match &error {
+        Error::Refused(refusal) if matches!(**refusal, Refusal::OutOfReach { .. }) => unknown(),
+        _ => error,
+    })
+}
+
 impl Call<'_, '_> {
     /// Does the caller's token reach this place?
     pub(crate) fn reach(&self, place: &Place) -> Result<(), Error> {

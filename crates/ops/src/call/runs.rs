@@ -15,6 +15,7 @@ use punchlist_core::{
     RunId, Scope, Session, TodoId,
 };
 use punchlist_store::rows::lists::Lock;
+use punchlist_store::rows::names::Named;
 
 use super::{Call, host_id};
 use crate::Error;
@@ -127,10 +128,11 @@ impl Call<'_, '_> {
     /// The run of an id; one that is not there is a refusal.
     pub(crate) fn run(&mut self, named: &str, lock: Lock) -> Result<(Run, i64), Error> {
         let unknown = || Error::from(Refusal::UnknownRun { run: named.to_owned() });
-        let id = RunId::parse(named.trim()).ok_or_else(unknown)?;
+        let meant = self.whole_id(named, &[Named::Run])?;
+        let id = RunId::parse(&meant).ok_or_else(unknown)?;
         let project = self.project()?.ok_or_else(unknown)?;
         let found = self.tx.run(project, id, lock)?.ok_or_else(unknown)?;
-        self.reach_run(&found.0)?;
+        super::or_unknown(self.reach_run(&found.0), unknown)?;
         Ok(found)
     }
 

@@ -13,6 +13,7 @@ use punchlist_core::{
     SessionId,
 };
 use punchlist_store::rows::lists::Lock;
+use punchlist_store::rows::names::Named;
 
 use super::{Call, host_id};
 use crate::Error;
@@ -88,8 +89,14 @@ impl Call<'_, '_> {
     pub(crate) fn session_named(&mut self, named: &str, lock: Lock) -> Result<Session, Error> {
         let unknown = || Error::from(Refusal::UnknownSession { session: named.to_owned() });
         let project = self.project()?.ok_or_else(unknown)?;
-        let session = self.tx.session(project, named, lock)?.ok_or_else(unknown)?;
-        self.reach_session(&session)?;
+        let session = match self.tx.session(project, named, lock)? {
+            Some(session) => session,
+            None => {
+                let meant = self.whole_id(named, &[Named::Session])?;
+                self.tx.session(project, &meant, lock)?.ok_or_else(unknown)?
+            }
+        };
+        super::or_unknown(self.reach_session(&session), unknown)?;
         Ok(session)
     }
 

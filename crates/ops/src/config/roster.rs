@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use punchlist_core::authority::{Action, Subject, may_any};
 use punchlist_core::delegation::Review;
@@ -35,6 +36,8 @@ pub struct Roster {
     agents: BTreeMap<String, AgentConfig>,
     session_lists: Option<bool>,
     prices: BTreeMap<String, Price>,
+    /// The project whose file is part of this, and the user's own agents for all others.
+    elsewhere: Option<(String, Arc<Self>)>,
 }
 
 /// The caller's overrides for a single run.
@@ -260,6 +263,19 @@ impl Roster {
         let config = Config { agents: self.clone().into(), ..Config::default() };
         let read = config.read(text, origin, Path::new("."))?;
         Ok(Self::clone(&read.agents))
+    }
+
+    pub(super) fn set_elsewhere(&mut self, project: &str, user: Arc<Self>) {
+        self.elsewhere = Some((project.to_owned(), user));
+    }
+
+    /// The agents that count in a project: a project's file counts only in its own.
+    #[must_use]
+    pub fn in_project(self: &Arc<Self>, project: &str) -> Arc<Self> {
+        match &self.elsewhere {
+            Some((home, user)) if home != project => Arc::clone(user),
+            _ => Arc::clone(self),
+        }
     }
 
     #[must_use]

@@ -41,6 +41,9 @@ pub struct Server {
     #[serde(serialize_with = "shown")]
     pub timeout: Span,
     pub permission: Permission,
+    /// Does a project's file define it? Then the operator is asked before it is started.
+    #[serde(skip)]
+    pub from_project: bool,
     /// Which of its tools are used, by the server's own names; absent: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<ToolPattern>>,
@@ -51,6 +54,12 @@ impl Server {
     #[must_use]
     pub fn offers(&self, tool: &str) -> bool {
         self.tools.as_ref().is_none_or(|tools| tools.iter().any(|entry| entry.matches(tool)))
+    }
+
+    /// The definition that a permission to start it is tied to.
+    #[must_use]
+    pub fn start(&self) -> Value {
+        json!({ "command": self.command, "env": self.env })
     }
 
     /// The definition that a permission for this tool is tied to.
@@ -85,6 +94,7 @@ impl ServerTable {
             env: environment(&path, self.env)?,
             timeout: timeout(&path, self.timeout.as_deref())?,
             permission: permission(&path, self.permission, origin)?,
+            from_project: origin == Origin::Project,
             tools: self.tools,
         })
     }

@@ -49,7 +49,7 @@ pub struct Output {
     pub next_cursor: Option<i64>,
 }
 
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EventRow {
     pub seq: i64,
     /// The version of the data's format.
@@ -69,8 +69,8 @@ pub struct EventRow {
     #[serde(rename = "recordedAt")]
     #[schemars(with = "String")]
     pub recorded_at: Time,
-    /// What proved the actor's identity: terminal, none, token:ID, run:ID or engine; absent in
-    /// older logs.
+    /// What proved the actor's identity: terminal, none, http, token:ID, run:ID or engine;
+    /// absent in older logs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proof: Option<String>,
     pub data: Value,
@@ -150,7 +150,7 @@ fn within_reach(call: &mut Call<'_, '_>, events: Vec<Recorded>) -> Result<Vec<Re
     Ok(seen)
 }
 
-fn row(event: Recorded, project: &str) -> Result<EventRow, Error> {
+pub(crate) fn row(event: Recorded, project: &str) -> Result<EventRow, Error> {
     let data = serde_json::from_str(&event.data).map_err(punchlist_store::Error::from)?;
     Ok(EventRow {
         seq: event.seq,

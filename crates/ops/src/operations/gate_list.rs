@@ -73,7 +73,10 @@ const REVIEWS_MAX: i64 = 50;
 
 /// The items that wait for their reviewer (P-32). Criteria are not included: they are judged
 /// together, at sign-off.
-fn reviews(call: &mut Call<'_, '_>, project: ProjectId) -> Result<Vec<ReviewView>, Error> {
+pub(crate) fn reviews(
+    call: &mut Call<'_, '_>,
+    project: ProjectId,
+) -> Result<Vec<ReviewView>, Error> {
     let mut reviews = Vec::new();
     for claimed in call.tx().claimed(project, REVIEWS_MAX)? {
         let (outer, inner) = claimed.scope.keys();

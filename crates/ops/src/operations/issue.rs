@@ -139,6 +139,9 @@ impl Define for IssueTool {
                 let wanted = issue_list::Input {
                     status: input.status,
                     text: Maybe(text),
+                    open: None,
+                    label: Maybe::default(),
+                    assignee: Maybe::default(),
                     limit: input.limit,
                     cursor: input.cursor,
                 };

@@ -29,6 +29,15 @@ pub struct Input {
     /// Words or prefixes that must all occur in title or body.
     #[serde(default)]
     pub text: Maybe<Title>,
+    /// Only those that are not closed.
+    #[serde(default)]
+    pub open: Option<bool>,
+    /// Only those with this label.
+    #[serde(default)]
+    pub label: Maybe<Title>,
+    /// Only those of this person.
+    #[serde(default)]
+    pub assignee: Maybe<Title>,
     /// Page size, from 1; absent: 50, capped at 1,000.
     #[serde(default)]
     #[schemars(range(min = 1))]
@@ -72,10 +81,18 @@ impl Define for IssueList {
         let Some(project) = call.project()? else {
             return Ok(Output { issues: Vec::new(), next_cursor: None });
         };
-        let wanted = Wanted { status: input.status, words: words(input)?, before: input.cursor };
+        let text = |given: &Maybe<Title>| given.0.as_ref().map(|text| text.as_str().to_owned());
+        let wanted = Wanted {
+            status: input.status,
+            words: words(input)?,
+            before: input.cursor,
+            open: input.open == Some(true),
+            label: text(&input.label),
+            assignee: text(&input.assignee),
+        };
         let mut issues = call.tx().issues(project, &wanted, limit + 1)?;
         let next_cursor = page(&mut issues, limit, |last| last.number);
-        Ok(Output { issues: issues.into_iter().map(IssueView::from).collect(), next_cursor })
+        Ok(Output { issues: IssueView::listed(call, project, issues)?, next_cursor })
     }
 }
 

@@ -1,6 +1,7 @@
 //! `mission_list`: the missions of a project.
 
 use punchlist_core::ListKind;
+use punchlist_core::ProjectId;
 use punchlist_core::Time;
 use punchlist_core::authority::Action;
 use punchlist_core::mission::Standing;
@@ -50,23 +51,28 @@ impl Define for MissionList {
 
     fn run(call: &mut Call<'_, '_>, _: &Input) -> Result<Output, Error> {
         let Some(project) = call.project()? else { return Ok(Output { missions: Vec::new() }) };
-        let mut missions = Vec::new();
-        for mission in call.tx().missions(project)? {
-            if call.reach_part_of_mission(&mission.slug).is_err()
-                || call.sees_mission(&mission).is_err()
-            {
-                continue;
-            }
-            let tally = call.tx().open_tally(project, &mission.slug, None)?;
-            missions.push(Row {
-                id: mission.id.to_string(),
-                counts: Counts::new(&mission, &tally),
-                slug: mission.slug,
-                name: mission.name,
-                status: mission.status,
-                next_cycle_at: mission.next_cycle_at,
-            });
-        }
-        Ok(Output { missions })
+        Ok(Output { missions: missions(call, project)? })
     }
+}
+
+/// The missions of a project that the caller sees.
+pub(crate) fn missions(call: &mut Call<'_, '_>, project: ProjectId) -> Result<Vec<Row>, Error> {
+    let mut missions = Vec::new();
+    for mission in call.tx().missions(project)? {
+        if call.reach_part_of_mission(&mission.slug).is_err()
+            || call.sees_mission(&mission).is_err()
+        {
+            continue;
+        }
+        let tally = call.tx().open_tally(project, &mission.slug, None)?;
+        missions.push(Row {
+            id: mission.id.to_string(),
+            counts: Counts::new(&mission, &tally),
+            slug: mission.slug,
+            name: mission.name,
+            status: mission.status,
+            next_cycle_at: mission.next_cycle_at,
+        });
+    }
+    Ok(missions)
 }

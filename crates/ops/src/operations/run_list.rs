@@ -1,5 +1,6 @@
 //! `run_list`: the runs of a project.
 
+use punchlist_core::Run;
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::run::RunState;
 use punchlist_core::text::Title;
@@ -73,6 +74,27 @@ impl Define for RunList {
         let mut found = call.tx().runs(project, input.state, session, below, limit + 1)?;
         let next_cursor = page(&mut found, limit, |last| last.id.to_string());
         found.retain(|run| call.reach_run(run).is_ok());
-        Ok(Output { runs: found.iter().map(RunView::from).collect(), next_cursor })
+        let mut runs = Vec::new();
+        for run in &found {
+            runs.push(listed(call, run)?);
+        }
+        Ok(Output { runs, next_cursor })
     }
+}
+
+/// How many characters of a prompt are shown.
+const PROMPT_MAX: usize = 200;
+
+/// A run with what it was asked, what it is about and what it cost.
+fn listed(call: &mut Call<'_, '_>, run: &Run) -> Result<RunView, Error> {
+    let mut view = RunView::from(run);
+    let (input, output) = (run.counters.input_tokens, run.counters.output_tokens);
+    view.usage.cost_usd = call.envelope().agents.cost_usd(&view.model, input, output);
+    let said = call.tx().said_before(run.conversation_id, run.created_at)?;
+    view.prompt = said.map(|said| said.chars().take(PROMPT_MAX).collect());
+    if let Some(session) = run.session_id {
+        let issue = call.tx().session_by_id(session)?.and_then(|session| session.bound_issue);
+        view.number = issue.map(|id| call.tx().issue_number(id)).transpose()?.flatten();
+    }
+    Ok(view)
 }

@@ -37,7 +37,7 @@ pub struct Output {
 }
 
 /// An item of the lists of a run.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunItem {
     pub id: String,

@@ -15,6 +15,7 @@ use crate::call::{Call, Scene};
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::count;
 use crate::schema;
+use crate::token::holds;
 
 /// Record what happened in a run. Only the process that executes the run may call it.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -183,6 +184,10 @@ pub(crate) fn record(
 ) -> Result<Output, Error> {
     let (mut verdict, mut said, mut scene, mut held) = (None, None, None, None);
     for step in steps {
+        // A reply and an outside tool act for whoever started the run.
+        if matches!(step, Step::Reply(_) | Step::Start(_)) {
+            holds(call.tx(), &run.reach)?;
+        }
         run = match step {
             Step::Reply(reply) => call.record_reply(run, reply)?,
             Step::Result(result) => {

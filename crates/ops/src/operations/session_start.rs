@@ -1,5 +1,6 @@
 //! `session_start`: start a session, or find the one with the host's id.
 
+use punchlist_core::Refusal;
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::text::Title;
 use punchlist_store::rows::lists::Lock;
@@ -8,8 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access::Access;
-use crate::call::Call;
-use crate::call::NewSession;
+use crate::call::{Call, NewSession, or_unknown};
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 use crate::views::OneSession;
@@ -49,7 +49,9 @@ impl Define for SessionStart {
             && let Some(project) = call.project()?
             && let Some(session) = call.tx().session(project, known.as_str(), Lock::No)?
         {
-            call.reach_session(&session)?;
+            // In the caller's own words.
+            let missing = format!("session `{}`", known.as_str());
+            or_unknown(call.reach_session(&session), || Refusal::OutOfReach { missing }.into())?;
             return OneSession::of(call, session);
         }
         let envelope = call.envelope();

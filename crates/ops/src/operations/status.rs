@@ -5,19 +5,29 @@
 
 use punchlist_core::authority::{Action, Subject, may_ever};
 use punchlist_core::{IssueId, List, ListKind, Role, Scope, Time};
+use punchlist_store::rows::issues::Wanted;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::gate_list::{self, ReviewView};
 use super::list_todo::Summary;
+use super::mission_list;
+use super::plan_list::{self, PlanRow};
 use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::page;
+use crate::views::IssueView;
+use crate::views::home::{self, FailedRow, RunningRow, WaitingRow};
 
 /// How many lists are shown.
 const LISTS_SHOWN: i64 = 10;
 
-/// Show this project at a glance: its newest lists and their open items.
+/// How many issues and plans are shown.
+const SHOWN: i64 = 10;
+
+/// Show what matters now: what waits for you, what runs, open issues, plans and missions.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {}
@@ -33,6 +43,28 @@ pub struct Output {
     pub lists: Vec<ListRow>,
     /// There are older lists.
     pub more: bool,
+    /// Questions that wait for a person, the oldest first.
+    #[serde(default)]
+    pub waiting: Vec<WaitingRow>,
+    /// Items that wait for their reviewer.
+    #[serde(default)]
+    pub reviews: Vec<ReviewView>,
+    /// Runs that go on or wait.
+    #[serde(default)]
+    pub running: Vec<RunningRow>,
+    /// The newest open issues.
+    #[serde(default)]
+    pub issues: Vec<IssueView>,
+    /// There are older open issues.
+    #[serde(default)]
+    pub more_issues: bool,
+    #[serde(default)]
+    pub plans: Vec<PlanRow>,
+    #[serde(default)]
+    pub missions: Vec<mission_list::Row>,
+    /// What failed in the last days, the newest first.
+    #[serde(default)]
+    pub failed: Vec<FailedRow>,
     /// The time of the last event.
     #[schemars(with = "Option<String>")]
     pub last_event_at: Option<Time>,
@@ -71,6 +103,14 @@ impl Define for Status {
             role: envelope.actor.role,
             lists: Vec::new(),
             more: false,
+            waiting: Vec::new(),
+            reviews: Vec::new(),
+            running: Vec::new(),
+            issues: Vec::new(),
+            more_issues: false,
+            plans: Vec::new(),
+            missions: Vec::new(),
+            failed: Vec::new(),
             last_event_at: None,
         };
         let Some(project) = call.project()? else {
@@ -92,7 +132,26 @@ impl Define for Status {
                 created_at: list.created_at,
             });
         }
-        if call.reach_project().is_ok() {
+        output.waiting = home::waiting(call, project)?;
+        output.running = home::running(call, project)?;
+        output.failed = home::failed(call, project)?;
+        if may_ever(output.role, ListKind::Plan, Action::View) {
+            output.plans = plan_list::plans(call, project, false, SHOWN)?;
+        }
+        if may_ever(output.role, ListKind::Pillar, Action::View) {
+            output.missions = mission_list::missions(call, project)?;
+        }
+        let reaches_all = call.reach_project().is_ok();
+        if reaches_all && home::sees(call, Subject::Gate) {
+            output.reviews = gate_list::reviews(call, project)?;
+        }
+        if reaches_all && home::sees(call, Subject::Issue) {
+            let wanted = Wanted { open: true, ..Wanted::default() };
+            let mut issues = call.tx().issues(project, &wanted, SHOWN + 1)?;
+            output.more_issues = page(&mut issues, SHOWN, |_| ()).is_some();
+            output.issues = IssueView::listed(call, project, issues)?;
+        }
+        if reaches_all {
             let last = call.tx().events_last(project, None, 1)?;
             output.last_event_at = last.first().map(|event| event.at);
         }

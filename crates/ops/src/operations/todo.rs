@@ -271,13 +271,15 @@ fn message(snapshot: &Snapshot, now: Time, moved: bool) -> Option<String> {
     if let Some(todo) = next(snapshot, now) {
         return moved.then(|| format!("In progress: {}", todo.title));
     }
-    let waiting = progress.criteria - progress.criteria_met;
+    let met = progress.criteria_met + progress.criteria_claimed;
+    let waiting = progress.criteria - met;
     Some(match (progress.open, progress.held) {
         (0, _) if progress.criteria > 0 => {
             "Everything is closed or claimed. Ask for sign-off with checkpoint.".to_owned()
         }
         (0, _) => "Everything is closed.".to_owned(),
         (_, held) if held > 0 => format!("No step is ready: {held} held."),
+        _ if waiting == 1 => "All steps are closed; 1 criterion is open.".to_owned(),
         _ => format!("All steps are closed; {waiting} criteria are open."),
     })
 }

@@ -96,7 +96,6 @@ impl Define for TodoShow {
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let (list, id) = call.find_todo(&input.todo_id)?;
-        call.reach_scope(&list.scope)?;
         let unknown = || {
             let (todo_id, list) = (input.todo_id.clone(), None);
             Error::from(Refusal::UnknownTodo { todo_id, list })

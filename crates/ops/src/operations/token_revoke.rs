@@ -3,6 +3,7 @@
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::event::TokenRevoked;
 use punchlist_core::{Refusal, TokenId};
+use punchlist_store::rows::names::Named;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +42,8 @@ impl Define for TokenRevoke {
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let unknown = || Error::from(Refusal::UnknownToken { id: input.id.clone() });
-        let id = TokenId::parse(input.id.trim()).ok_or_else(unknown)?;
+        let meant = call.whole_id(&input.id, &[Named::Token])?;
+        let id = TokenId::parse(&meant).ok_or_else(unknown)?;
         let mut token = call.tx().token(id)?.ok_or_else(unknown)?;
         if !call.envelope().actor.reach.contains(&token.reach) {
             return Err(Refusal::OutOfReach { missing: token.reach.words() }.into());

@@ -1,12 +1,16 @@
 //! An issue and the items of its checklist, in the terms of issues.
 
 use punchlist_core::issue::checklist::{Notes, shown_status};
-use punchlist_core::{Issue, IssueStatus, Status, Time, Todo, TodoKind};
+use punchlist_core::todo::Priority;
+use punchlist_core::{Issue, IssueStatus, ProjectId, Status, Time, Todo, TodoKind};
+use punchlist_store::rows::issues::IssueCounts;
 use punchlist_store::rows::links::Seen;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::todo::{ClaimView, HoldView};
+use crate::Error;
+use crate::call::Call;
 
 /// An issue.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +33,56 @@ pub struct IssueView {
     pub updated_at: Time,
     #[schemars(with = "Option<String>")]
     pub defer_until: Option<Time>,
+    #[serde(default)]
+    pub labels: Vec<String>,
+    #[serde(default)]
+    pub priority: Option<Priority>,
+    /// The person who is responsible.
+    #[serde(default)]
+    pub assignee: Option<String>,
+    /// How far its checklist is, where several issues are listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<ProgressView>,
+}
+
+/// How far a checklist is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProgressView {
+    pub criteria: i64,
+    /// Criteria that were accepted.
+    pub met: i64,
+    /// Criteria that were claimed and not accepted yet.
+    pub claimed: i64,
+    pub steps: i64,
+    pub steps_closed: i64,
+}
+
+impl From<IssueCounts> for ProgressView {
+    fn from(counts: IssueCounts) -> Self {
+        let IssueCounts { criteria, met, claimed, steps, steps_closed } = counts;
+        Self { criteria, met, claimed, steps, steps_closed }
+    }
+}
+
+impl IssueView {
+    /// Issues with how far each is.
+    pub(crate) fn listed(
+        call: &mut Call<'_, '_>,
+        project: ProjectId,
+        issues: Vec<Issue>,
+    ) -> Result<Vec<Self>, Error> {
+        let numbers = || issues.iter().map(|issue| issue.number);
+        let (Some(first), Some(last)) = (numbers().min(), numbers().max()) else {
+            return Ok(Vec::new());
+        };
+        let counts = call.tx().issue_counts(project, (first, last))?;
+        let listed = issues.into_iter().map(|issue| {
+            let progress = counts.get(&issue.number).copied().map(ProgressView::from);
+            Self { progress, ..Self::from(issue) }
+        });
+        Ok(listed.collect())
+    }
 }
 
 impl From<Issue> for IssueView {
@@ -45,6 +99,10 @@ impl From<Issue> for IssueView {
             created_at: issue.created_at,
             updated_at: issue.updated_at,
             defer_until: issue.defer_until,
+            labels: issue.labels,
+            priority: issue.priority,
+            assignee: issue.assignee,
+            progress: None,
         }
     }
 }
@@ -82,6 +140,10 @@ pub struct ItemView {
     pub origin_agent: String,
     pub claim: Option<ClaimView>,
     pub hold: Option<HoldView>,
+    /// Until when it is deferred.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub defer_until: Option<Time>,
     pub notes: Vec<String>,
     /// When the operator confirmed a criterion; null: proposed.
     #[schemars(with = "Option<String>")]
@@ -134,6 +196,7 @@ impl ItemView {
             origin_agent: todo.origin_agent.to_string(),
             claim: todo.claim.as_deref().map(ClaimView::from),
             hold: todo.hold.as_deref().map(HoldView::from),
+            defer_until: todo.defer_until,
             notes: texts(notes, todo),
             ratified_at: todo.ratified_at,
             accepted_at: accepted.then_some(todo.settled_at).flatten(),

@@ -4,6 +4,7 @@ pub mod agent;
 pub mod conversation;
 pub mod delegation;
 pub mod gate;
+pub mod home;
 pub mod issue;
 pub mod metric;
 pub mod mission;

@@ -38,6 +38,12 @@ pub struct RunView {
     pub iterations: u32,
     pub continuations: u32,
     pub usage: UsageView,
+    /// The beginning of what it was asked, where several runs are listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// The issue its session works on, where several runs are listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<i64>,
     pub started_by: String,
     pub created_at: String,
     pub updated_at: String,
@@ -121,6 +127,8 @@ impl From<&Run> for RunView {
                 output_tokens: counters.output_tokens,
                 cost_usd: None,
             },
+            prompt: None,
+            number: None,
             started_by: run.started_by.clone(),
             created_at: run.created_at.to_string(),
             updated_at: run.updated_at.to_string(),

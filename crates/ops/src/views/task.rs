@@ -25,6 +25,13 @@ pub struct TaskView {
     pub needs: Option<plan::Need>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold: Option<String>,
+    /// Its maker says it is done, and its reviewer has not judged it yet.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(default)]
+    pub claimed: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub defer_until: Option<Time>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
     #[schemars(with = "Vec<serde_json::Value>")]
@@ -93,6 +100,8 @@ pub(crate) fn one(tree: &Tree<'_>, at: usize, agents: &Agents) -> TaskView {
         agent: todo.assignee.as_ref().map(ToString::to_string),
         needs: plan::need(todo, agents),
         hold: todo.hold.as_deref().map(|hold| hold.reason.clone()),
+        claimed: todo.claim.is_some() && !todo.status.is_settled(),
+        defer_until: todo.defer_until.filter(|_| !todo.status.is_settled()),
         outcome: todo.outcome.clone(),
         children: Vec::new(),
     }

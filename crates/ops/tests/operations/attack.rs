@@ -17,6 +17,9 @@ use crate::every_operation::{caller, working_input};
 const HARMLESS: &[(&str, Shows)] = &[
     ("authority_show", Shows::NothingOfTheStore),
     ("project_export", Shows::NothingOfTheStore),
+    // The name of the project it is in.
+    ("project_list", Shows::ItsOwn),
+    ("plan_list", Shows::EmptyLists),
     ("status", Shows::EmptyLists),
     ("event_list", Shows::EmptyLists),
     ("digest", Shows::EmptyLists),
@@ -40,8 +43,18 @@ const HARMLESS: &[(&str, Shows)] = &[
 ];
 
 /// The codes of a refusal. They include the codes for missing things, which reveal nothing.
-const REFUSED: [&str; 5] =
-    ["not_permitted", "out_of_reach", "unknown_conversation", "unbound", "agent_at_work"];
+const REFUSED: [&str; 10] = [
+    "not_permitted",
+    "out_of_reach",
+    "unknown_conversation",
+    "unknown_delegation",
+    "unknown_gate",
+    "unknown_run",
+    "unknown_session",
+    "unknown_todo",
+    "unbound",
+    "agent_at_work",
+];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shows {
@@ -54,7 +67,7 @@ enum Shows {
 }
 
 /// The reaches of the tokens: none contains anything that a working input names.
-fn elsewhere() -> Vec<Reach> {
+pub(crate) fn elsewhere() -> Vec<Reach> {
     let text = |text: &str| Some(text.to_owned());
     let none = Reach::default();
     vec![
@@ -67,7 +80,12 @@ fn elsewhere() -> Vec<Reach> {
     ]
 }
 
-fn outsider(world: &World, operation: &Operation, role: Role, reach: &Reach) -> Envelope {
+pub(crate) fn outsider(
+    world: &World,
+    operation: &Operation,
+    role: Role,
+    reach: &Reach,
+) -> Envelope {
     let path = if role == Role::Worker { "outsider.subagents.w" } else { "outsider" };
     let agent = AgentPath::parse(path).unwrap();
     let actor = Actor { reach: reach.clone(), fixed: true, ..Actor::new(role, agent) };
@@ -85,7 +103,12 @@ fn is_empty(answer: &Value) -> bool {
 }
 
 /// The fault of this answer, if it has one.
-fn fault(operation: &Operation, role: Role, reach: &Reach, answer: &Answer) -> Option<String> {
+pub(crate) fn fault(
+    operation: &Operation,
+    role: Role,
+    reach: &Reach,
+    answer: &Answer,
+) -> Option<String> {
     let shows = HARMLESS.iter().find(|(name, _)| *name == operation.name);
     let is_fine = match (answer, shows) {
         (Err(error), _) if !operation.access.allows(role) => {
@@ -103,7 +126,7 @@ fn fault(operation: &Operation, role: Role, reach: &Reach, answer: &Answer) -> O
 }
 
 /// The log entries after a position, except for those that record a refused attempt.
-fn changes(world: &World, before: usize) -> Vec<Value> {
+pub(crate) fn changes(world: &World, before: usize) -> Vec<Value> {
     // On PostgreSQL, earlier events of the world may become visible only now.
     let by_outsider = |line: &Value| line["actor"].as_str().unwrap().contains("outsider");
     let is_change = |line: &Value| !line["type"].as_str().unwrap().ends_with("_refused");
@@ -111,7 +134,7 @@ fn changes(world: &World, before: usize) -> Vec<Value> {
     lines.filter(|line| by_outsider(line) && is_change(line)).collect()
 }
 
-type Answer = Result<Value, punchlist_ops::Error>;
+pub(crate) type Answer = Result<Value, punchlist_ops::Error>;
 
 fn no_role_gets_around_the_table_or_its_reach(backend: Backend) {
     let mut faults = Vec::new();
@@ -191,15 +214,19 @@ fn an_unbound_session_is_only_usable_by_its_starter() {
     let post = json!({ "conversationId": chat, "text": "the secret" });
     world.call_in(&wide, "conversation_post", post).unwrap();
     world.call_in(&wide, "session_unbind", json!({ "session": session })).unwrap();
-    for (name, input) in [
-        ("conversation_show", json!({ "conversationId": chat })),
-        ("conversation_post", json!({ "conversationId": chat, "text": "planted" })),
-        ("session_show", json!({ "session": session })),
-        ("session_end", json!({ "session": session })),
-        ("session_start", json!({ "externalId": "x" })),
+    for (name, input, code) in [
+        ("conversation_show", json!({ "conversationId": chat }), "unknown_conversation"),
+        (
+            "conversation_post",
+            json!({ "conversationId": chat, "text": "planted" }),
+            "unknown_conversation",
+        ),
+        ("session_show", json!({ "session": session }), "unknown_session"),
+        ("session_end", json!({ "session": session }), "unknown_session"),
+        ("session_start", json!({ "externalId": "x" }), "out_of_reach"),
     ] {
         let refused = world.call_in(&narrow, name, input).unwrap_err();
-        assert_eq!(refused.code(), "out_of_reach", "{name}");
+        assert_eq!(refused.code(), code, "{name}");
     }
     let listed = world.call_in(&narrow, "conversation_list", json!({})).unwrap();
     assert_eq!(listed["conversations"], json!([]));
@@ -221,7 +248,7 @@ fn a_token_for_a_pillar_cannot_read_the_missions_chat() {
     let lead = |reach: &Reach| outsider(&world, show, Role::Lead, reach);
     world.call_in(&lead(&mission), "conversation_show", chat.clone()).unwrap();
     let refused = world.call_in(&lead(&pillar), "conversation_show", chat).unwrap_err();
-    assert_eq!(refused.code(), "out_of_reach");
+    assert_eq!(refused.code(), "unknown_conversation");
 }
 
 mod sqlite {

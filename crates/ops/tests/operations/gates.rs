@@ -251,17 +251,24 @@ fn a_narrowed_token_reaches_only_its_issue(backend: Backend) {
     let delegation = world.call_in(&foreign, "delegate", order).unwrap()["delegationId"].clone();
     let mut narrowed = world.envelope(Role::Operator);
     narrowed.actor.reach.number = Some(mine);
+    // What is named by its id alone is as unknown as one that there is not.
+    for (name, input, code) in [
+        ("gate_answer", json!({ "gateId": foreign_gate, "decision": "resume" }), "unknown_gate"),
+        ("gate_list", json!({ "session": "other" }), "unknown_session"),
+        ("session_show", json!({ "session": "other" }), "unknown_session"),
+        ("session_end", json!({ "session": "other" }), "unknown_session"),
+        ("delegation_show", json!({ "delegationId": delegation }), "unknown_delegation"),
+    ] {
+        let error = world.call_in(&narrowed, name, input.clone()).unwrap_err();
+        assert_eq!(error.code(), code, "{name} {input}");
+    }
+    let taken = world.call_in(&narrowed, "delegation_take", json!({})).unwrap();
+    assert_eq!(taken["delegation"], Value::Null);
     for (name, input) in [
-        ("gate_answer", json!({ "gateId": foreign_gate, "decision": "resume" })),
         ("gate_list", json!({})),
         ("gate_list", json!({ "number": other })),
-        ("gate_list", json!({ "session": "other" })),
-        ("session_show", json!({ "session": "other" })),
-        ("session_end", json!({ "session": "other" })),
         ("session_list", json!({})),
         ("session_bind", json!({ "session": "mine", "number": other, "takeOver": true })),
-        ("delegation_show", json!({ "delegationId": delegation })),
-        ("delegation_take", json!({})),
         ("issue_show", json!({ "number": other })),
         ("issue_comment", json!({ "number": other, "text": "x" })),
         ("issue_link", json!({ "number": mine, "kind": "relates_to", "to": other })),

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use punchlist_core::Role;
+use punchlist_core::{Reach, Role};
 use punchlist_ops::{Envelope, Error};
 use punchlist_testkit::{Backend, World, on_every_store};
 use serde_json::{Value, json};
@@ -50,6 +50,47 @@ fn a_stored_answer_is_for_its_own_principal(backend: Backend) {
     assert_eq!(world.call("list_todo", json!({})).unwrap()["summary"]["total"], 2);
 }
 
+/// The attack: a token for one project or issue uses up the predictable keys of another one.
+fn a_key_of_another_project_or_reach_is_another_key(backend: Backend) {
+    let world = World::new(backend);
+    let file = |title: &str| json!({ "title": title, "forceNew": true });
+    let in_test = Envelope { idempotency_key: Some("deploy-42".into()), ..keyed(&world, "k") };
+    let mut elsewhere = Envelope { project: "elsewhere".to_owned(), ..in_test.clone() };
+    elsewhere.actor.reach = Reach { project: Some("elsewhere".into()), ..Reach::default() };
+    let mut narrowed = in_test.clone();
+    narrowed.actor.reach = Reach { project: Some("test".into()), ..Reach::default() };
+    let made: Vec<Value> = [&elsewhere, &in_test, &narrowed]
+        .iter()
+        .map(|who| world.call_in(who, "issue_create", file(&who.project)).unwrap())
+        .collect();
+    // Each has its own answer, and another request under the same key is still a conflict.
+    for (who, made) in [&elsewhere, &in_test, &narrowed].iter().zip(&made) {
+        let again = world.call_in(who, "issue_create", file(&who.project)).unwrap();
+        assert_eq!(&again, made);
+        let error = world.call_in(who, "issue_create", file("other")).unwrap_err();
+        assert_eq!(error.code(), "idempotency_conflict");
+    }
+    let listed = world.call("issue_list", json!({})).unwrap();
+    assert_eq!(listed["issues"].as_array().unwrap().len(), 2);
+}
+
+/// An older version stored an answer for the principal alone.
+fn an_answer_of_an_older_version_is_found(backend: Backend) {
+    let world = World::new(backend);
+    let envelope = keyed(&world, "k");
+    let first = world.call_in(&envelope, "create_todo", plan("a")).unwrap();
+    let store = world.ops.store().unwrap();
+    let principal = envelope.actor.principal.clone();
+    let older = move |tx: &mut punchlist_store::Tx<'_>| {
+        tx.write(punchlist_store::sql!("UPDATE answers SET principal = $1"), &[(&principal).into()])
+    };
+    store.write(older).unwrap();
+    assert_eq!(world.call_in(&envelope, "create_todo", plan("a")).unwrap(), first);
+    // To another request it is no answer, and no conflict either.
+    world.call_in(&envelope, "create_todo", plan("b")).unwrap();
+    assert_eq!(world.call("list_todo", json!({})).unwrap()["summary"]["total"], 2);
+}
+
 /// A refusal is not stored: the same key may succeed later. An answer is stored for seven days.
 fn only_successes_are_kept_and_for_seven_days(backend: Backend) {
     let mut world = World::new(backend);
@@ -85,6 +126,8 @@ fn two_at_once_have_one_effect(backend: Backend) {
 on_every_store!(
     another_input_under_the_same_key_is_a_conflict,
     a_stored_answer_is_for_its_own_principal,
+    a_key_of_another_project_or_reach_is_another_key,
+    an_answer_of_an_older_version_is_found,
     only_successes_are_kept_and_for_seven_days,
     two_at_once_have_one_effect,
 );

@@ -30,6 +30,7 @@ fn an_issue_is_created_and_shown_in_full(backend: Backend) {
         "id": id, "number": 1, "title": "Log in fails", "body": "It stays white.",
         "status": "open", "assignment": null, "revision": 1, "createdBy": "root:primary",
         "createdAt": NOW, "updatedAt": NOW, "deferUntil": null,
+        "labels": [], "priority": null, "assignee": null,
     });
     assert_eq!(made, json!({ "issue": issue }));
     let shown = world.call("issue_show", json!({ "number": 1 })).unwrap();

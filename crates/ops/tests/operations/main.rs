@@ -3,9 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up should stop")]
 
 mod attack;
+mod attack_http;
 mod cursors;
 mod delegations;
 mod every_operation;
+mod everyday;
 mod explanations;
 mod gates;
 mod idempotency;

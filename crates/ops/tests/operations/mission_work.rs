@@ -264,7 +264,7 @@ fn an_item_is_shown_in_full(backend: Backend) {
     let said = strings(&shown["messages"], "text");
     assert_eq!(said, [&order("x"), "Worker completed TODO “x”\n\nit is done"]);
     let other = desk.owner("code-quality");
-    assert_eq!(desk.refused(&other, "todo_show", json!({ "todoId": id })).code(), "out_of_reach");
+    assert_eq!(desk.refused(&other, "todo_show", json!({ "todoId": id })).code(), "unknown_todo");
 }
 
 on_every_store!(

@@ -61,7 +61,8 @@ fn status_shows_the_newest_lists_to_who_may_see_them(backend: Backend) {
             "id": null, "kind": "turn", "about": "turn t1 of conversation c1",
             "summary": summary, "createdAt": at,
         }],
-        "more": false, "lastEventAt": at,
+        "more": false, "waiting": [], "reviews": [], "running": [], "issues": [],
+        "moreIssues": false, "plans": [], "missions": [], "failed": [], "lastEventAt": at,
     });
     assert_eq!(status, expected);
     let blind = world.call_in(&world.envelope(Role::Worker), "status", json!({})).unwrap();

@@ -93,7 +93,7 @@ impl Held {
 fn a_call_and_its_result_come_together(backend: Backend) {
     let held = Held::new(backend);
     let (answer, step) = held.create(held.epoch, &json!([{ "title": "dig" }])).unwrap().unwrap();
-    assert_eq!(answer["created"][0]["title"], "dig", "{}", answer);
+    assert_eq!(answer["created"][0]["title"], "dig", "{answer}");
     assert_eq!(step.state, RunState::Running);
     let (context, results) = held.seen();
     assert_eq!(results, 1);

@@ -1,7 +1,8 @@
 //! Tokens: what they prove, what they do not, and how the first one is created.
 
-use punchlist_core::{AgentPath, Reach, Role, TokenId};
+use punchlist_core::{AgentPath, Reach, Role, Span, TokenId};
 use punchlist_ops::error::TokenFault;
+use punchlist_ops::follow::Follow;
 use punchlist_ops::identity::{Facts, Terminal};
 use punchlist_ops::{Envelope, Error, Proof};
 use punchlist_testkit::{Backend, World, on_every_store};
@@ -44,6 +45,20 @@ fn a_token_proves_its_role_and_its_secret_is_not_stored(backend: Backend) {
     for text in [list.to_string(), json!(log).to_string()] {
         assert!(!text.contains(bare));
     }
+}
+
+/// The attack: a process that follows the log goes on reading after its token was revoked.
+fn following_ends_with_its_token(backend: Backend) {
+    let world = World::new(backend);
+    let made = make(&world, json!({ "role": "root" }));
+    let envelope = bearer(&world, made["token"].as_str().unwrap(), Facts::default()).unwrap();
+    world.call("issue_create", json!({ "title": "before" })).unwrap();
+    let mut follow = Follow::after(&world.ops, &envelope, None).unwrap();
+    let operator = world.envelope(Role::Operator);
+    world.call_in(&operator, "token_revoke", json!({ "id": made["id"] })).unwrap();
+    world.call("issue_create", json!({ "title": "after", "forceNew": true })).unwrap();
+    let error = follow.wait(&[], Span::seconds(20)).unwrap_err();
+    assert_eq!((error.code(), error.meaning().exit), ("token_invalid", 4));
 }
 
 /// A revoked, an expired, a malformed and a foreign token prove nothing.
@@ -215,6 +230,7 @@ fn bad_wishes_for_a_token_are_refused(backend: Backend) {
 on_every_store!(
     a_token_proves_its_role_and_its_secret_is_not_stored,
     an_invalid_token_proves_nothing,
+    following_ends_with_its_token,
     a_bearer_cannot_reach_above_its_token,
     a_narrowed_token_reaches_only_its_part,
     a_token_for_one_issue_reaches_that_issue,

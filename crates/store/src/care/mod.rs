@@ -13,6 +13,7 @@ pub mod names;
 pub mod old_missions;
 pub mod portable;
 pub mod restore;
+mod server;
 mod trees;
 mod unfinished;
 

@@ -7,17 +7,20 @@ use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use rusqlite::Connection;
 use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OptionalExtension as _};
 
-use crate::sqlite::{look, look_at_copy};
+use crate::sqlite::{header, look, look_at_copy};
 use crate::{Error, ErrorKind, Options, outside};
 
 /// The most text that is read from one table.
 const TEXT_MAX: usize = 64 << 20;
 
 /// The longest that reading a file may take.
-const READ_MAX: Duration = Duration::from_secs(60);
+const READ_MAX: Duration = Duration::from_secs(10);
+
+/// How soon a file that goes on is interrupted again.
+const AGAIN: Duration = Duration::from_millis(50);
 
 /// A row: what its columns hold, by their names in lower case without `_`; null is left out.
 pub type OldRow = BTreeMap<String, String>;
@@ -33,6 +36,10 @@ pub struct OldMissions {
 
 /// Reads a file without changing it, nor anything beside it.
 pub fn read(path: &Path) -> Result<OldMissions, Error> {
+    read_within(path, READ_MAX)
+}
+
+fn read_within(path: &Path, time: Duration) -> Result<OldMissions, Error> {
     let named =
         |error: Error| Error::new(error.kind, format!("{}: {}", path.display(), error.detail));
     let unread = |error: io::Error| {
@@ -50,15 +57,18 @@ pub fn read(path: &Path) -> Result<OldMissions, Error> {
     let options = Options::default();
     let opened = if waiting { look(path, options) } else { look_at_copy(path, options) };
     let connection = opened?;
-    // A view may be a query without an end.
+    // What a file makes SQLite do may have no end.
     let (clock, (done, is_done)) = (connection.get_interrupt_handle(), channel::<()>());
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            if is_done.recv_timeout(READ_MAX) == Err(RecvTimeoutError::Timeout) {
+            // Again and again: between two statements there is nothing to interrupt.
+            let mut left = time;
+            while is_done.recv_timeout(left) == Err(RecvTimeoutError::Timeout) {
                 clock.interrupt();
+                left = AGAIN;
             }
         });
-        let found = from(&connection).map_err(named);
+        let found = from(&connection).map_err(|error| named(too_long(error, time)));
         drop(done);
         found
     })
@@ -80,19 +90,36 @@ fn from(connection: &Connection) -> Result<OldMissions, Error> {
     Ok(found)
 }
 
+fn too_long(error: Error, time: Duration) -> Error {
+    if error.kind != ErrorKind::Stopped {
+        return error;
+    }
+    let words = format!("reading it took longer than {time:?}, so it was stopped");
+    Error::new(ErrorKind::Backend, words)
+}
+
 /// `missionId` and `mission_id` are one.
 fn plain(column: &str) -> String {
     column.to_ascii_lowercase().replace('_', "")
 }
 
 fn rows(connection: &Connection, table: &'static str) -> Result<Option<Vec<OldRow>>, Error> {
-    let there: i64 = connection.query_row(
-        "SELECT count(*) FROM sqlite_master WHERE type IN ('table', 'view') AND name = $1",
-        [table],
-        |row| row.get(0),
-    )?;
-    if there == 0 {
-        return Ok(None);
+    let kind: Option<String> = connection
+        .query_row(
+            "SELECT type FROM sqlite_master WHERE type IN ('table', 'view') AND name = $1",
+            [table],
+            |row| row.get(0),
+        )
+        .optional()?;
+    // A view runs what the file says. Those of our own stores are known.
+    match kind.as_deref() {
+        None => return Ok(None),
+        Some("view") if !header(connection)?.is_ours() => {
+            let words =
+                format!("`{table}` is a view; only tables of another program's file are read");
+            return Err(Error::new(ErrorKind::Backend, words));
+        }
+        Some(_) => {}
     }
     let mut statement = connection.prepare(&format!("SELECT * FROM {table}"))?;
     let names: Vec<String> = statement.column_names().map(plain).collect();
@@ -122,4 +149,24 @@ fn rows(connection: &Connection, table: &'static str) -> Result<Option<Vec<OldRo
     let key = |row: &OldRow, name: &str| row.get(name).cloned().unwrap_or_default();
     found.sort_by_cached_key(|row| (key(row, "createdat"), key(row, "id")));
     Ok(Some(found))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::APPLICATION_ID;
+
+    /// The attack: a file that passes for one of ours, with a view that gives no row and has no end.
+    #[test]
+    fn reading_a_file_ends_after_its_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("v.db");
+        let hostile = format!(
+            "PRAGMA application_id = {APPLICATION_ID}; CREATE VIEW missions AS WITH RECURSIVE \
+             r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT n AS id FROM r WHERE n < 0;"
+        );
+        Connection::open(&file).unwrap().execute_batch(&hostile).unwrap();
+        let error = read_within(&file, Duration::from_millis(100)).unwrap_err();
+        assert!(error.detail.contains("reading it took longer than 100ms"), "{error}");
+    }
 }

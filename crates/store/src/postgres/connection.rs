@@ -1,28 +1,45 @@
 //! One connection, and the one transaction on it.
 //!
-//! A round trip costs more than a statement. The BEGIN goes out with the first statement that is
-//! waited for, and writes whose outcome nobody needs at once with whatever comes next, at the latest
-//! with the COMMIT; the first of them that fails is the error of whatever they were sent with.
+//! A round trip costs more than a statement. The BEGIN is sent with the first statement. Writes whose
+//! result is not needed at once are sent with the next statement, at the latest with the COMMIT; if one
+//! of them fails, the statement they were sent with reports its error.
+//!
+//! The server answers each request separately, so two rules keep a transaction atomic: only reads are
+//! sent together with a BEGIN, because a write would be kept if the BEGIN failed; and after a statement
+//! has failed nothing is committed.
 
-use std::fmt;
+use std::time::{Duration, Instant};
 
-use super::Address;
-use super::pipeline::{Answer, Pipeline, Wanted};
+use super::line::Line;
+use super::request::{Done, Param, Request};
 use super::row::PgRow;
-use super::startup;
-use super::wire::Wire;
+use super::{Address, reach};
 use crate::sql::Value;
 use crate::{Dialect, Error, ErrorKind};
 
 const CLOCK: &str = Dialect::Postgres.clock().postgres;
-const COMMIT: &str = "COMMIT";
-const ROLLBACK: &str = "ROLLBACK";
+
+/// The most statements and bytes that are queued before they are sent. The answers to so many writes
+/// fit into the socket's buffers, so that the two sides cannot block each other.
+const QUEUED_MAX: usize = 200;
+const QUEUED_BYTES_MAX: usize = 256 * 1024;
+/// The longest that statements without a limit of their own may take: migrations.
+const BATCH_TIME_MAX: Duration = Duration::from_secs(6 * 3600);
 
 /// A connection.
+#[derive(Debug)]
 pub(crate) struct PgConnection {
-    pipeline: Pipeline,
-    /// A BEGIN that waits to be queued.
+    line: Line,
+    queued: Vec<Request>,
+    queued_bytes: usize,
+    /// What begins each transaction beside its BEGIN.
+    settings: Option<String>,
+    /// A BEGIN that waits to be sent.
     begin: Option<&'static str>,
+    /// A BEGIN was sent, and nothing yet that ends the transaction.
+    is_open: bool,
+    /// A statement of this transaction has failed.
+    has_failed: bool,
     /// The server has answered in this transaction.
     has_begun: bool,
     /// The server's clock when the transaction began.
@@ -31,22 +48,26 @@ pub(crate) struct PgConnection {
     is_used: bool,
 }
 
-impl fmt::Debug for PgConnection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PgConnection {{ queued: {} }}", self.pipeline.queued())
-    }
-}
-
 impl PgConnection {
     pub(super) fn connect(address: &Address) -> Result<Self, Error> {
-        let wire = startup::connect(&address.config).map_err(|error| address.unreached(error))?;
-        let pipeline = Pipeline::new(wire);
-        Ok(Self { pipeline, begin: None, has_begun: false, clock: None, is_used: false })
+        let line = reach::connect(address).map_err(|error| address.unreached(error))?;
+        Ok(Self {
+            line,
+            queued: Vec::new(),
+            queued_bytes: 0,
+            settings: address.settings(),
+            begin: None,
+            is_open: false,
+            has_failed: false,
+            has_begun: false,
+            clock: None,
+            is_used: false,
+        })
     }
 
-    /// The line beneath, for somebody who only listens.
-    pub(super) fn into_wire(self) -> Wire {
-        self.pipeline.into_wire()
+    /// The connection below, for a listener.
+    pub(super) fn into_line(self) -> Line {
+        self.line
     }
 
     pub(super) const fn is_used(&self) -> bool {
@@ -58,7 +79,7 @@ impl PgConnection {
     }
 
     pub(super) const fn is_broken(&self) -> bool {
-        self.pipeline.is_broken()
+        self.line.is_broken()
     }
 
     /// The server has answered in this transaction: it was alive when the job began.
@@ -73,7 +94,7 @@ impl PgConnection {
         }
         match self.clock {
             Some(micros) => Ok(micros),
-            None => Ok(told(&self.query(CLOCK, &[])?, 0)?.unwrap_or_default()),
+            None => Ok(clock_of(&self.query(CLOCK, &[])?, 0)?.unwrap_or_default()),
         }
     }
 
@@ -82,9 +103,9 @@ impl PgConnection {
         sql: &'static str,
         params: &[Value<'_>],
     ) -> Result<Vec<PgRow>, Error> {
-        self.queue_begin()?;
-        self.pipeline.queue(sql, params, Wanted::Rows)?;
-        Ok(self.run()?.or_error()?.rows)
+        self.queue_begin(sql, Clock::Asked)?;
+        self.queue(sql, params);
+        self.run().map(rows)
     }
 
     /// The same for a statement that tells the server's clock itself, in this column: where it is
@@ -95,13 +116,11 @@ impl PgConnection {
         params: &[Value<'_>],
         column: usize,
     ) -> Result<Vec<PgRow>, Error> {
-        if let Some(begin) = self.begin.take() {
-            self.pipeline.queue(begin, &[], Wanted::Nothing)?;
-        }
-        self.pipeline.queue(sql, params, Wanted::Rows)?;
-        let rows = self.run()?.or_error()?.rows;
+        self.queue_begin(sql, Clock::Told)?;
+        self.queue(sql, params);
+        let rows = self.run().map(rows)?;
         if self.clock.is_none() {
-            self.clock = told(&rows, column)?;
+            self.clock = clock_of(&rows, column)?;
         }
         Ok(rows)
     }
@@ -112,43 +131,46 @@ impl PgConnection {
         sql: &'static str,
         params: &[Value<'_>],
     ) -> Result<u64, Error> {
-        self.queue_begin()?;
-        self.pipeline.queue(sql, params, Wanted::Nothing)?;
-        Ok(self.run()?.or_error()?.changed())
+        self.queue_begin(sql, Clock::Asked)?;
+        self.queue(sql, params);
+        Ok(self.run()?.changed)
     }
 
     /// Queues a write to be sent with what comes next.
     pub(crate) fn keep(&mut self, sql: &'static str, params: &[Value<'_>]) -> Result<(), Error> {
-        self.queue_begin()?;
-        self.pipeline.queue(sql, params, Wanted::Nothing)?;
-        if self.pipeline.is_full() { self.flush() } else { Ok(()) }
+        self.queue_begin(sql, Clock::Asked)?;
+        self.queue(sql, params);
+        let is_full = self.queued.len() >= QUEUED_MAX || self.queued_bytes >= QUEUED_BYTES_MAX;
+        if is_full { self.flush() } else { Ok(()) }
     }
 
     /// Sends what is queued, and hears what became of it.
     pub(crate) fn flush(&mut self) -> Result<(), Error> {
-        self.queue_begin()?;
-        if self.pipeline.queued() == 0 {
+        self.queue_begin("", Clock::Asked)?;
+        if self.queued.is_empty() {
             return Ok(());
         }
-        self.run()?.or_error().map(|_| ())
+        self.run().map(|_| ())
     }
 
-    /// Runs statements that are no constants and take no parameters, one after the other.
+    /// Runs statements that are no constants and take no parameters, one after the other, for as long
+    /// as they take.
     pub(crate) fn batch(&mut self, sql: &str) -> Result<(), Error> {
         self.flush()?;
-        self.pipeline.run_text(sql)?.or_error().map(|_| ())
+        self.queued.push(Request::Text(sql.to_owned()));
+        self.run_until(Instant::now() + BATCH_TIME_MAX).map(|_| ())
     }
 
     /// Begins a transaction with the first statement, and asks for the server's clock on the way.
-    pub(super) fn begin(&mut self, statement: &'static str) {
-        self.pipeline.clear();
-        (self.has_begun, self.clock) = (false, None);
+    pub(crate) fn begin(&mut self, statement: &'static str) {
+        self.forget();
+        (self.has_begun, self.has_failed, self.clock) = (false, false, None);
         self.begin = Some(statement);
     }
 
     /// Sends what is queued, and the COMMIT with it. Where one of the writes failed the transaction
     /// is undone, and the write's error is the answer.
-    pub(super) fn commit(&mut self) -> Result<(), Error> {
+    pub(crate) fn commit(&mut self) -> Result<(), Error> {
         self.commit_and(None).map(|_| ())
     }
 
@@ -163,62 +185,127 @@ impl PgConnection {
     }
 
     fn finish(&mut self, behind: Option<&'static str>) -> Result<bool, Error> {
-        // Never BEGIN and COMMIT at once: a job the server has not heard of is run again.
-        if !self.has_begun && self.pipeline.queued() > 0 {
+        // Never send BEGIN and COMMIT together: a job that the server has not seen is run again.
+        if !self.has_begun && !self.queued.is_empty() {
             self.flush()?;
         }
-        let (writes, begun) = (self.pipeline.queued(), self.has_begun);
-        if begun {
-            self.pipeline.queue(COMMIT, &[], Wanted::Nothing)?;
+        if self.has_failed {
+            // The job ignored an error: nothing of the transaction is kept.
+            let detail = "a statement had failed before, and the transaction was undone";
+            return Err(Error::new(ErrorKind::Backend, detail));
+        }
+        let is_open = self.is_open;
+        if is_open {
+            self.queued.push(Request::Text("COMMIT".to_owned()));
         }
         self.begin = None;
+        let writes = self.queued.len();
         if let Some(behind) = behind {
-            self.pipeline.queue(behind, &[], Wanted::Nothing)?;
+            self.queue(behind, &[]);
         }
-        if self.pipeline.queued() == 0 {
+        if self.queued.is_empty() {
             return Ok(true);
         }
-        let answer = self.run()?;
-        match answer.failed {
-            Some(error) if begun && answer.done <= writes => Err(error),
-            // Somebody took an error for no error: nothing of the transaction was kept.
-            _ if begun && answer.tags.get(writes).is_some_and(|tag| tag == ROLLBACK) => {
-                let detail = "a statement had failed before, and the transaction was undone";
-                Err(Error::new(ErrorKind::Backend, detail))
-            }
-            failed => Ok(failed.is_none()),
+        let requests = self.forget();
+        let mut answers = self.line.run(&requests).into_iter();
+        for answer in answers.by_ref().take(writes) {
+            answer.map_err(|error| match error.kind {
+                ErrorKind::Unreachable if is_open => {
+                    let unknown = "whether the change was kept is not known";
+                    Error::new(error.kind, format!("{}; {unknown}", error.detail))
+                }
+                _ => error,
+            })?;
         }
+        self.is_open = false;
+        Ok(answers.all(|answer| answer.is_ok()))
     }
 
     /// Undoes the transaction; what was queued is not even sent.
-    pub(super) fn rollback(&mut self) -> Result<(), Error> {
-        self.pipeline.clear();
+    pub(crate) fn rollback(&mut self) -> Result<(), Error> {
+        self.forget();
         self.begin = None;
-        if !self.pipeline.is_open() {
+        if !std::mem::take(&mut self.is_open) || self.is_broken() {
             return Ok(());
         }
-        self.pipeline.queue(ROLLBACK, &[], Wanted::Nothing)?;
-        self.run()?.or_error().map(|_| ())
+        self.queued.push(Request::Text("ROLLBACK".to_owned()));
+        self.run().map(|_| ())
     }
 
-    /// Queues a BEGIN that waits, and asks for the clock behind it.
-    fn queue_begin(&mut self) -> Result<(), Error> {
-        if let Some(begin) = self.begin.take() {
-            self.pipeline.queue(begin, &[], Wanted::Nothing)?;
-            self.pipeline.queue(CLOCK, &[], Wanted::Clock)?;
+    fn queue(&mut self, sql: &'static str, params: &[Value<'_>]) {
+        let texts = params.iter().map(|param| match param {
+            Value::Text(text) => text.len(),
+            _ => 0,
+        });
+        self.queued_bytes += sql.len() + texts.sum::<usize>();
+        self.queued
+            .push(Request::Statement { sql, params: params.iter().map(Param::from).collect() });
+    }
+
+    /// Forgets what is queued; nothing of it was sent.
+    fn forget(&mut self) -> Vec<Request> {
+        self.queued_bytes = 0;
+        std::mem::take(&mut self.queued)
+    }
+
+    /// Queues a BEGIN that waits, and asks for the clock with it. If the BEGIN failed, what goes out
+    /// with it would not be undone: only what reads goes with it.
+    fn queue_begin(&mut self, first: &str, clock: Clock) -> Result<(), Error> {
+        let Some(begin) = self.begin.take() else { return Ok(()) };
+        let clock = (clock == Clock::Asked).then_some(CLOCK);
+        let parts = [Some(begin), self.settings.as_deref(), clock];
+        let text = parts.into_iter().flatten().collect::<Vec<_>>().join("; ");
+        self.queued.push(Request::Text(text));
+        self.is_open = true;
+        let reads = first.is_empty() || first.starts_with("SELECT") || first.starts_with("WITH");
+        if reads { Ok(()) } else { self.run().map(|_| ()) }
+    }
+
+    fn run(&mut self) -> Result<Done, Error> {
+        let requests = self.forget();
+        let answers = self.line.run(&requests);
+        self.take_in(answers)
+    }
+
+    fn run_until(&mut self, deadline: Instant) -> Result<Done, Error> {
+        let requests = self.forget();
+        let answers = self.line.run_until(&requests, deadline);
+        self.take_in(answers)
+    }
+
+    /// The answer to the last request, unless one before it failed.
+    fn take_in(&mut self, answers: Vec<Result<Done, Error>>) -> Result<Done, Error> {
+        let mut last = Done::default();
+        for answer in answers {
+            match answer {
+                Ok(done) => {
+                    self.has_begun = true;
+                    let clock = done.texts.last().and_then(|text| text.parse().ok());
+                    self.clock = self.clock.or(clock);
+                    last = done;
+                }
+                Err(error) => {
+                    self.has_failed |= self.is_open;
+                    return Err(error);
+                }
+            }
         }
-        Ok(())
-    }
-
-    fn run(&mut self) -> Result<Answer, Error> {
-        let answer = self.pipeline.run()?;
-        self.has_begun |= answer.done > 0;
-        self.clock = answer.clock.or(self.clock);
-        Ok(answer)
+        Ok(last)
     }
 }
 
-/// The clock as an answer tells it.
-fn told(rows: &[PgRow], column: usize) -> Result<Option<i64>, Error> {
+/// Whether a transaction asks for the clock, or its first statement tells it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Clock {
+    Asked,
+    Told,
+}
+
+fn rows(done: Done) -> Vec<PgRow> {
+    done.rows.into_iter().map(PgRow).collect()
+}
+
+/// The clock in this column of the first row.
+fn clock_of(rows: &[PgRow], column: usize) -> Result<Option<i64>, Error> {
     rows.first().map_or(Ok(None), |row| row.int(column))
 }

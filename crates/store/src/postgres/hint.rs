@@ -7,14 +7,12 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use postgres_protocol::message::backend::Message;
-
-use super::wire::Wire;
+use super::line::Line;
 use super::{Address, PgConnection};
 use crate::Error;
 
 /// One channel for a database; the payload names the schema, for several stores may share it.
-/// A hint that a crash loses is no loss, so nobody waits for the disk.
+/// Losing a hint in a crash does no harm, so it does not wait for the disk.
 const NOTIFY: &str = "SELECT set_config('synchronous_commit', 'off', true), \
     pg_notify('punchlist_events', current_schema()::text)";
 
@@ -40,11 +38,11 @@ impl Hints {
 
     /// Commits a job that has written events, and says so. The hint goes out right behind the
     /// COMMIT where none is on its way; false: the connection failed at it and should not be used
-    /// again, though the commit stands.
+    /// again, although the commit was kept.
     pub(super) fn commit(&self, connection: &mut PgConnection) -> Result<bool, Error> {
         if !self.takes_its_turn() {
             connection.commit()?;
-            // Whoever has a hint on its way now looks again before it goes home.
+            // The writer that is sending a hint checks again before it finishes.
             return Ok(!self.takes_its_turn() || self.send_on(connection));
         }
         match connection.commit_and(Some(NOTIFY)) {
@@ -56,7 +54,7 @@ impl Hints {
         }
     }
 
-    /// Is it this writer who sends? Else whoever does is told that one more is wanted.
+    /// Does this writer send the hint? If not, the writer that is sending is asked for one more.
     fn takes_its_turn(&self) -> bool {
         let mut state = self.state();
         let first = !state.on_its_way;
@@ -93,33 +91,34 @@ impl Hints {
 
 /// A connection that only listens.
 pub(crate) struct Listener {
-    wire: Wire,
+    line: Line,
     schema: String,
 }
 
 impl Listener {
-    pub(crate) fn new(url: &str) -> Result<Self, Error> {
-        let mut connection = PgConnection::connect(&Address::parse(url)?)?;
+    /// None behind a pooler: notifications do not come through.
+    pub(crate) fn new(url: &str) -> Result<Option<Self>, Error> {
+        let address = Address::parse(url)?;
+        if address.is_pooler {
+            return Ok(None);
+        }
+        let mut connection = PgConnection::connect(&address)?;
         let rows = connection.query("SELECT current_schema()::text", &[])?;
         let schema = rows.first().map_or(Ok(None), |row| row.text(0))?.unwrap_or_default();
         connection.batch("LISTEN punchlist_events")?;
-        Ok(Self { wire: connection.into_wire(), schema })
+        Ok(Some(Self { line: connection.into_line(), schema }))
     }
 
     /// Waits for a hint about this store. Several that came at once are one.
     pub(crate) fn wait(&mut self, timeout: Duration) -> Result<bool, Error> {
         let deadline = Instant::now() + timeout;
-        let mut ours = false;
         loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            match self.wire.message_within(if ours { Duration::ZERO } else { left })? {
-                Some(Message::NotificationResponse(hint)) => {
-                    ours |= hint.message().is_ok_and(|schema| schema == self.schema);
-                }
-                Some(Message::ErrorResponse(body)) => return Err(self.wire.said(&body)),
-                Some(_) => {}
-                None if ours || left.is_zero() => return Ok(ours),
-                None => {}
+            let notified = self.line.listen(deadline)?;
+            if notified.contains(&self.schema) {
+                return Ok(true);
+            }
+            if notified.is_empty() {
+                return Ok(false);
             }
         }
     }

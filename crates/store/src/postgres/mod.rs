@@ -1,17 +1,24 @@
 //! PostgreSQL: a pool of blocking connections, one transaction on one of them per job.
 //!
+//! `tokio-postgres` implements the protocol (ADR 0023). The URL options that it lacks are implemented in
+//! `address`, `reach` and `tls`; `socket` and `line` let it run without an async runtime.
+//!
 //! Rules hold through row locks taken in one fixed order, not through a global lock. Two
 //! transactions that collide all the same (a unique key, a deadlock) are tried again here.
-//! Connections block whoever uses them.
+//! A connection blocks the thread that uses it.
 
 mod address;
 mod connection;
+mod fault;
+mod frames;
 mod hint;
-mod pipeline;
+mod line;
 mod pool;
+mod reach;
+mod request;
 mod row;
-mod startup;
-mod wire;
+mod socket;
+mod tls;
 
 use crate::{Error, ErrorKind, Failure, Options, Tx, migrate};
 use address::Address;
@@ -34,7 +41,7 @@ pub(crate) fn in_view<T>(
     connection: &mut PgConnection,
     job: impl FnOnce(&mut Tx<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    connection.batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
+    connection.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     let answer = job(&mut Tx::postgres(connection));
     connection.rollback()?;
     answer
@@ -51,7 +58,7 @@ impl Postgres {
     pub(crate) fn open(url: &str, options: Options) -> Result<Self, Error> {
         let pool = Pool::new(url, options.connections_max)?;
         let mut connection = pool.take()?;
-        migrate::postgres(&mut connection, options.migrations)?;
+        migrate::postgres(&mut connection, options)?;
         pool.give_back(connection);
         Ok(Self { pool, hints: Hints::default() })
     }
@@ -159,7 +166,7 @@ fn is_dead<T, E: Failure>(connection: &Taken<'_>, answer: &Result<T, E>) -> bool
         && !connection.has_begun()
 }
 
-/// When others are told that there is something new.
+/// When a hint is sent to subscribers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tell {
     /// If events were appended.

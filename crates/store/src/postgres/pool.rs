@@ -8,7 +8,7 @@ use crate::Error;
 
 #[derive(Debug)]
 pub(super) struct Pool {
-    address: Address,
+    address: Box<Address>,
     connections_max: usize,
     state: Mutex<State>,
     came_back: Condvar,
@@ -22,12 +22,9 @@ struct State {
 
 impl Pool {
     pub(super) fn new(url: &str, connections_max: usize) -> Result<Self, Error> {
-        Ok(Self {
-            address: Address::parse(url)?,
-            connections_max: connections_max.max(1),
-            state: Mutex::default(),
-            came_back: Condvar::new(),
-        })
+        let address = Box::new(Address::parse(url)?);
+        let connections_max = address.pool_size.unwrap_or(connections_max).max(1);
+        Ok(Self { address, connections_max, state: Mutex::default(), came_back: Condvar::new() })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -16,19 +16,14 @@ pub struct Answer {
 }
 
 impl Tx<'_> {
-    /// The answer that this principal got for this key, unless it has expired.
-    pub fn answer(
-        &mut self,
-        principal: &str,
-        key: &str,
-        now: Time,
-    ) -> Result<Option<Answer>, Error> {
+    /// The answer that this owner got for this key, unless it has expired.
+    pub fn answer(&mut self, owner: &str, key: &str, now: Time) -> Result<Option<Answer>, Error> {
         self.first(
             sql!(
                 "SELECT request, answer FROM answers \
                  WHERE principal = $1 AND key = $2 AND created_at > $3"
             ),
-            &[principal.into(), key.into(), now.plus_seconds(-KEPT_S).micros().into()],
+            &[owner.into(), key.into(), now.plus_seconds(-KEPT_S).micros().into()],
             |row| Ok(Answer { request: row.text(0)?, answer: row.text(1)? }),
         )
     }
@@ -36,7 +31,7 @@ impl Tx<'_> {
     /// Stores an answer, and deletes the expired ones.
     pub fn keep_answer(
         &mut self,
-        principal: &str,
+        owner: &str,
         key: &str,
         answer: &Answer,
         now: Time,
@@ -51,7 +46,7 @@ impl Tx<'_> {
                  VALUES ($1, $2, $3, $4, $5)"
             ),
             &[
-                principal.into(),
+                owner.into(),
                 key.into(),
                 (&answer.request).into(),
                 (&answer.answer).into(),

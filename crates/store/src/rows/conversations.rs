@@ -2,7 +2,9 @@
 
 use punchlist_core::conversation::{About, Channel, Conversation, Message, MessageKind, Speaker};
 use punchlist_core::event::{ConversationOpened, MessagePosted};
-use punchlist_core::{ConversationId, MessageId, MissionId, PillarId, ProjectId, RunId, SessionId};
+use punchlist_core::{
+    ConversationId, MessageId, MissionId, PillarId, ProjectId, RunId, SessionId, Time,
+};
 
 use super::events::Stamp;
 use super::{reach, reach_text, time, word};
@@ -198,6 +200,23 @@ impl Tx<'_> {
         )?;
         newest.reverse();
         Ok(newest)
+    }
+
+    /// What a person or an agent last said in a chat by then.
+    pub fn said_before(
+        &mut self,
+        conversation: ConversationId,
+        by: Time,
+    ) -> Result<Option<String>, Error> {
+        let conversation = conversation.to_string();
+        self.first(
+            sql!(
+                "SELECT text FROM messages WHERE conversation_id = $1 AND role = 'user' \
+                 AND kind = 'text' AND created_at <= $2 ORDER BY row DESC LIMIT 1"
+            ),
+            &[(&conversation).into(), by.micros().into()],
+            |row| row.text(0),
+        )
     }
 
     /// One message of a chat.

@@ -42,7 +42,8 @@ macro_rules! free {
              AND r.state = 'waiting') \
              AND (CAST($3 AS TEXT) IS NULL OR $3 LIKE '% ' || type || ' %' \
              OR (CAST($6 AS BIGINT) = 1 AND conversation_id IS NOT NULL)) \
-             AND (CAST($7 AS TEXT) IS NULL OR id = $7) AND (CAST($4 AS TEXT) IS NULL \
+             AND (CAST($7 AS TEXT) IS NULL OR id = $7) \
+             AND (CAST($8 AS TEXT) IS NULL OR id > $8) AND (CAST($4 AS TEXT) IS NULL \
              OR conversation_id IN (SELECT c.id FROM conversations AS c WHERE c.mission_slug = $4 \
              AND (CAST($5 AS TEXT) IS NULL OR c.pillar_slug = $5))) ORDER BY id LIMIT 1",
             $lock
@@ -88,12 +89,14 @@ impl Tx<'_> {
 
     /// The next delegation to work on, locked; other callers skip it. It has one of these types
     /// (each between two spaces), or any other type if it belongs to a pillar; or it is the single
-    /// one that was named. A caller with limited reach gets only work of its mission and pillar.
+    /// one that was named. A caller with limited reach gets only work of its mission and pillar;
+    /// with `after`, only ids greater than it.
     pub fn next_delegation(
         &mut self,
         project: ProjectId,
         (types, in_chats, only): (Option<&str>, bool, Option<&str>),
         within: (Option<&str>, Option<&str>),
+        after: Option<&str>,
         clock: Time,
     ) -> Result<Option<Held>, Error> {
         let project = project.to_string();
@@ -110,6 +113,7 @@ impl Tx<'_> {
                 pillar.into(),
                 i64::from(in_chats).into(),
                 only.into(),
+                after.into(),
             ],
             read,
         )
@@ -156,6 +160,20 @@ impl Tx<'_> {
             read,
         )?;
         Ok(found.map(|(delegation, _)| delegation))
+    }
+
+    /// Delegations that failed, the newest first.
+    pub fn failed_delegations(
+        &mut self,
+        project: ProjectId,
+        limit: i64,
+    ) -> Result<Vec<Held>, Error> {
+        let project = project.to_string();
+        self.query(
+            sql!(select!("project_id = $1 AND state = 'failed' ORDER BY id DESC LIMIT $2")),
+            &[(&project).into(), limit.into()],
+            read,
+        )
     }
 
     /// The delegations of a project, oldest first.

@@ -282,6 +282,32 @@ impl Tx<'_> {
     }
 }
 
+macro_rules! select_all {
+    ($condition:expr) => {
+        concat!("SELECT ", columns!(), " FROM events WHERE ", $condition)
+    };
+}
+
+impl Tx<'_> {
+    /// Events of all projects after a number, in order, none of them skipped.
+    pub fn all_events_after(&mut self, after: i64, limit: i64) -> Result<Vec<Recorded>, Error> {
+        let statement = self.dialect().pick(
+            sql!(select_all!("seq > $1 ORDER BY seq LIMIT $2")),
+            sql!(select_all!("seq > $1 AND seq < "), horizon!(), " ORDER BY seq LIMIT $2"),
+        );
+        self.query(statement, &[after.into(), limit.into()], read)
+    }
+
+    /// The number of the newest event of all projects that can be read; 0: there is none.
+    pub fn last_event(&mut self) -> Result<i64, Error> {
+        let statement = self.dialect().pick(
+            sql!("SELECT seq FROM events ORDER BY seq DESC LIMIT 1"),
+            sql!("SELECT seq FROM events WHERE seq < ", horizon!(), " ORDER BY seq DESC LIMIT 1"),
+        );
+        Ok(self.first(statement, &[], |row| row.int(0))?.unwrap_or(0))
+    }
+}
+
 impl Tx<'_> {
     /// The refused commands on a list, oldest first.
     pub fn refusals_on(&mut self, list: ListId) -> Result<Vec<Recorded>, Error> {

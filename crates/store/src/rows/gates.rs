@@ -8,7 +8,7 @@ use punchlist_core::{
 
 use super::events::Stamp;
 use super::lists::Lock;
-use super::{opt_time, time, word};
+use super::{opt_time, reach, reach_text, time, word};
 use crate::sql::Row;
 use crate::{Error, Tx, sql};
 
@@ -16,7 +16,7 @@ macro_rules! columns {
     () => {
         "id, project_id, kind, purpose, state, session_id, issue_id, text, details, asked_by, \
          agent, created_at, revision, response, answered_by, answered_at, collected_at, todo_id, \
-         run_id, closes_as"
+         run_id, closes_as, reach"
     };
 }
 
@@ -205,13 +205,14 @@ impl Tx<'_> {
         let todo = gate.todo_id.map(|id| id.to_string());
         let run = gate.run_id.map(|id| id.to_string());
         let details = gate.details.to_string();
+        let reach = reach_text(&gate.reach)?;
         let response = gate.response.as_ref().map(ToString::to_string);
         self.write(
             sql!(
                 "INSERT INTO gates (",
                 columns!(),
                 ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, \
-                 $16, $17, $18, $19, $20)"
+                 $16, $17, $18, $19, $20, $21)"
             ),
             &[
                 (&id).into(),
@@ -234,6 +235,7 @@ impl Tx<'_> {
                 todo.as_deref().into(),
                 run.as_deref().into(),
                 gate.end.map(IssueStatus::name).into(),
+                reach.as_deref().into(),
             ],
         )
     }
@@ -291,5 +293,6 @@ fn read(row: &Row<'_>) -> Result<Gate, Error> {
             .opt_text(19)?
             .map(|status| word("issue status", &status, IssueStatus::parse))
             .transpose()?,
+        reach: reach(row, 20)?,
     })
 }

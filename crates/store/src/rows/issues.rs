@@ -6,7 +6,10 @@
 use std::collections::BTreeMap;
 
 use punchlist_core::issue::{apply_issue, search};
-use punchlist_core::{Decision, Event, Issue, IssueId, IssueStatus, ProjectId, Time};
+use punchlist_core::todo::Priority;
+use punchlist_core::{
+    Decision, Event, Issue, IssueId, IssueStatus, ProjectId, Status, Time, TodoKind,
+};
 
 use super::events::Stamp;
 use super::lists::Lock;
@@ -17,7 +20,7 @@ use crate::{Dialect, Error, ErrorKind, Tx, sql};
 macro_rules! columns {
     () => {
         "id, project_id, number, title, body, status, assignment, revision, created_by, \
-         created_at, updated_at, defer_until, judged"
+         created_at, updated_at, defer_until, judged, labels, priority, assignee"
     };
 }
 
@@ -40,8 +43,15 @@ macro_rules! found_by_postgres {
 }
 
 macro_rules! page_of_words {
-    () => {
-        "(CAST($3 AS TEXT) IS NULL OR status = $3) AND number < $4 ORDER BY number DESC LIMIT $5"
+    ($place_of:expr) => {
+        concat!(
+            "(CAST($3 AS TEXT) IS NULL OR status = $3) AND number < $4 \
+             AND (CAST($6 AS BIGINT) = 0 OR NOT (status = 'resolved' OR status = 'rejected')) \
+             AND (CAST($7 AS TEXT) IS NULL OR ",
+            $place_of,
+            "(labels, $7) > 0) AND (CAST($8 AS TEXT) IS NULL OR assignee = $8) \
+             ORDER BY number DESC LIMIT $5"
+        )
     };
 }
 
@@ -59,6 +69,44 @@ pub struct Wanted {
     pub words: Vec<String>,
     /// Only lower numbers; `None`: from the newest on.
     pub before: Option<i64>,
+    /// Only those that are not closed.
+    pub open: bool,
+    pub label: Option<String>,
+    pub assignee: Option<String>,
+}
+
+/// How far the checklist of an issue is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IssueCounts {
+    pub criteria: i64,
+    /// Accepted.
+    pub met: i64,
+    /// Claimed and not accepted yet.
+    pub claimed: i64,
+    pub steps: i64,
+    pub steps_closed: i64,
+}
+
+impl IssueCounts {
+    fn add(&mut self, kind: TodoKind, status: Status, claimed: bool, count: i64) {
+        match kind {
+            TodoKind::Criterion if status == Status::Cancelled => {}
+            TodoKind::Criterion => {
+                self.criteria += count;
+                if status == Status::Completed {
+                    self.met += count;
+                } else if claimed {
+                    self.claimed += count;
+                }
+            }
+            TodoKind::Step => {
+                self.steps += count;
+                if status.is_settled() || claimed {
+                    self.steps_closed += count;
+                }
+            }
+        }
+    }
 }
 
 impl Tx<'_> {
@@ -76,7 +124,7 @@ impl Tx<'_> {
 
     pub fn insert_issue(&mut self, issue: &Issue) -> Result<(), Error> {
         let (id, project) = (issue.id.to_string(), issue.project_id.to_string());
-        let judged = judged_text(issue)?;
+        let (judged, labels) = (judged_text(issue)?, labels_text(issue)?);
         self.write(
             sql!("UPDATE projects SET last_issue = $2 WHERE id = $1 AND last_issue < $2"),
             &[(&project).into(), issue.number.into()],
@@ -85,7 +133,7 @@ impl Tx<'_> {
             sql!(
                 "INSERT INTO issues (",
                 columns!(),
-                ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
+                ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)"
             ),
             &[
                 (&id).into(),
@@ -101,6 +149,9 @@ impl Tx<'_> {
                 issue.updated_at.micros().into(),
                 issue.defer_until.map(Time::micros).into(),
                 judged.as_deref().into(),
+                labels.as_deref().into(),
+                issue.priority.map(Priority::name).into(),
+                issue.assignee.as_deref().into(),
             ],
         )?;
         self.index_issue(&id, &issue.title, &issue.body)
@@ -143,6 +194,67 @@ impl Tx<'_> {
             ],
         )?;
         Ok(())
+    }
+
+    /// Writes what the operator changed, and makes the issue findable by its new words.
+    fn revise_issue(&mut self, issue: &Issue) -> Result<(), Error> {
+        let (id, labels) = (issue.id.to_string(), labels_text(issue)?);
+        self.update_issue(issue)?;
+        self.write(
+            sql!(
+                "UPDATE issues SET title = $2, body = $3, labels = $4, priority = $5, \
+                 assignee = $6 WHERE id = $1"
+            ),
+            &[
+                (&id).into(),
+                (&issue.title).into(),
+                (&issue.body).into(),
+                labels.as_deref().into(),
+                issue.priority.map(Priority::name).into(),
+                issue.assignee.as_deref().into(),
+            ],
+        )?;
+        self.write(
+            self.dialect().pick(
+                sql!(
+                    "DELETE FROM issue_search WHERE rowid = (SELECT row FROM issues WHERE id = $1)"
+                ),
+                sql!("DELETE FROM issue_search WHERE issue_id = $1"),
+            ),
+            &[(&id).into()],
+        )?;
+        self.index_issue(&id, &issue.title, &issue.body)
+    }
+
+    /// How far the checklists of issues are: those with numbers from `first` to `last`.
+    pub fn issue_counts(
+        &mut self,
+        project: ProjectId,
+        (first, last): (i64, i64),
+    ) -> Result<BTreeMap<i64, IssueCounts>, Error> {
+        let project = project.to_string();
+        let rows = self.query(
+            sql!(
+                "SELECT i.number, t.kind, t.status, \
+                 CAST(CASE WHEN t.claim IS NULL THEN 0 ELSE 1 END AS BIGINT), count(*) \
+                 FROM issues AS i JOIN lists AS l ON l.project_id = i.project_id \
+                 AND l.kind = 'issue' AND l.scope_outer = i.id AND l.scope_inner = '' \
+                 JOIN todos AS t ON t.list_id = l.id WHERE i.project_id = $1 \
+                 AND i.number BETWEEN $2 AND $3 AND t.removed_at IS NULL \
+                 GROUP BY i.number, t.kind, t.status, CASE WHEN t.claim IS NULL THEN 0 ELSE 1 END"
+            ),
+            &[(&project).into(), first.into(), last.into()],
+            |row| {
+                let kind = word("todo kind", &row.text(1)?, TodoKind::parse)?;
+                let status = word("status", &row.text(2)?, Status::parse)?;
+                Ok((row.int(0)?, kind, status, row.int(3)? == 1, row.int(4)?))
+            },
+        )?;
+        let mut counts: BTreeMap<i64, IssueCounts> = BTreeMap::new();
+        for (number, kind, status, claimed, count) in rows {
+            counts.entry(number).or_default().add(kind, status, claimed, count);
+        }
+        Ok(counts)
     }
 
     /// The issue with a number.
@@ -193,11 +305,24 @@ impl Tx<'_> {
         if !wanted.words.is_empty() {
             let query = query(self.dialect(), &wanted.words, Match::AllBegin);
             let statement = self.dialect().pick(
-                sql!(select!(found_by_sqlite!(), page_of_words!())),
-                sql!(select!(found_by_postgres!(), page_of_words!())),
+                sql!(select!(found_by_sqlite!(), page_of_words!("instr"))),
+                sql!(select!(found_by_postgres!(), page_of_words!("strpos"))),
             );
-            let params = [(&project).into(), (&query).into(), status, before, limit.into()];
+            let label = wanted.label.as_ref().map(serde_json::to_string).transpose()?;
+            let params = [
+                (&project).into(),
+                (&query).into(),
+                status,
+                before,
+                limit.into(),
+                i64::from(wanted.open).into(),
+                label.as_deref().into(),
+                wanted.assignee.as_deref().into(),
+            ];
             return self.query(statement, &params, read);
+        }
+        if wanted.open || wanted.label.is_some() || wanted.assignee.is_some() {
+            return self.issues_narrowed(&project, wanted, status, before, limit);
         }
         match wanted.status {
             Some(_) => self.query(
@@ -211,6 +336,68 @@ impl Tx<'_> {
                 read,
             ),
         }
+    }
+
+    /// Issues by what people say about them. Labels are looked up in their JSON text, where each
+    /// stands in quotes.
+    fn issues_narrowed(
+        &mut self,
+        project: &str,
+        wanted: &Wanted,
+        status: Value,
+        before: Value,
+        limit: i64,
+    ) -> Result<Vec<Issue>, Error> {
+        let label = wanted.label.as_ref().map(serde_json::to_string).transpose()?;
+        let open = i64::from(wanted.open);
+        let statement = self.dialect().pick(
+            sql!(select!(
+                "(CAST($2 AS TEXT) IS NULL OR status = $2) AND number < $3 \
+                 AND (CAST($4 AS BIGINT) = 0 OR NOT (status = 'resolved' OR status = 'rejected')) \
+                 AND (CAST($5 AS TEXT) IS NULL OR instr(labels, $5) > 0) \
+                 AND (CAST($6 AS TEXT) IS NULL OR assignee = $6) ORDER BY number DESC LIMIT $7"
+            )),
+            sql!(select!(
+                "(CAST($2 AS TEXT) IS NULL OR status = $2) AND number < $3 \
+                 AND (CAST($4 AS BIGINT) = 0 OR NOT (status = 'resolved' OR status = 'rejected')) \
+                 AND (CAST($5 AS TEXT) IS NULL OR strpos(labels, $5) > 0) \
+                 AND (CAST($6 AS TEXT) IS NULL OR assignee = $6) ORDER BY number DESC LIMIT $7"
+            )),
+        );
+        let params = [
+            project.into(),
+            status,
+            before,
+            open.into(),
+            label.as_deref().into(),
+            wanted.assignee.as_deref().into(),
+            limit.into(),
+        ];
+        self.query(statement, &params, read)
+    }
+
+    /// Issues that somebody could begin: not closed, not deferred, given to nobody, and blocked by
+    /// no open issue. The most urgent first, then the oldest.
+    pub fn ready_issues(
+        &mut self,
+        project: ProjectId,
+        now: Time,
+        limit: i64,
+    ) -> Result<Vec<Issue>, Error> {
+        let project = project.to_string();
+        self.query(
+            sql!(select!(
+                "NOT (status = 'resolved' OR status = 'rejected') AND assignment IS NULL \
+                 AND assignee IS NULL AND (defer_until IS NULL OR defer_until <= $2) \
+                 AND NOT EXISTS (SELECT 1 FROM issue_links AS k JOIN issues AS b \
+                 ON b.id = k.to_issue WHERE k.from_issue = issues.id AND k.kind = 'blocked_by' \
+                 AND NOT (b.status = 'resolved' OR b.status = 'rejected')) \
+                 ORDER BY CASE priority WHEN 'critical' THEN 0 WHEN 'high' THEN 1 \
+                 WHEN 'low' THEN 3 ELSE 2 END, number LIMIT $3"
+            )),
+            &[(&project).into(), now.micros().into(), limit.into()],
+            read,
+        )
     }
 
     /// The open issues that contain any of these whole words, lowest number first.
@@ -245,6 +432,7 @@ impl Tx<'_> {
             };
             match event {
                 Event::IssueCreated(_) => self.insert_issue(issue)?,
+                Event::IssueRevised(_) => self.revise_issue(issue)?,
                 Event::IssueUpdated(e) => self.insert_update(&e.update)?,
                 Event::IssueLinked(e) => self.insert_link(&e.link)?,
                 Event::IssueUnlinked(e) => self.delete_link(e.link_id)?,
@@ -301,7 +489,21 @@ fn read(row: &Row<'_>) -> Result<Issue, Error> {
             Some(text) => serde_json::from_str(&text)?,
             None => BTreeMap::new(),
         },
+        labels: match row.opt_text(13)? {
+            Some(text) => serde_json::from_str(&text)?,
+            None => Vec::new(),
+        },
+        priority: row
+            .opt_text(14)?
+            .map(|text| word("priority", &text, Priority::parse))
+            .transpose()?,
+        assignee: row.opt_text(15)?,
     })
+}
+
+fn labels_text(issue: &Issue) -> Result<Option<String>, Error> {
+    let any = (!issue.labels.is_empty()).then_some(&issue.labels);
+    Ok(any.map(serde_json::to_string).transpose()?)
 }
 
 fn judged_text(issue: &Issue) -> Result<Option<String>, Error> {

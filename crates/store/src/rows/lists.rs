@@ -1,5 +1,6 @@
 //! Lists: found by project and scope, and locked if a rule depends on all their items.
 
+use punchlist_core::naming::{self, Candidate};
 use punchlist_core::{List, ListId, ListKind, ProjectId, Scope, Time, TodoId};
 
 use super::{opt_time, time, word};
@@ -40,6 +41,18 @@ macro_rules! of_todo {
              l.archived_at, l.last_seq, t.id FROM todos AS t JOIN lists AS l ON l.id = t.list_id \
              WHERE l.project_id = $1 AND ",
             $condition
+        )
+    };
+}
+
+macro_rules! open_todos {
+    ($condition:expr) => {
+        concat!(
+            "SELECT t.id, t.title FROM todos AS t JOIN lists AS l ON l.id = t.list_id \
+             WHERE l.project_id = $1 AND l.archived_at IS NULL AND t.removed_at IS NULL \
+             AND NOT (t.status = 'completed' OR t.status = 'cancelled') AND ",
+            $condition,
+            " ORDER BY t.id DESC LIMIT 50"
         )
     };
 }
@@ -217,6 +230,60 @@ impl Tx<'_> {
         )
     }
 
+    /// The plans of a project, by file and branch.
+    pub fn plans(
+        &mut self,
+        project: ProjectId,
+        with_archived: bool,
+        limit: i64,
+    ) -> Result<Vec<List>, Error> {
+        let project = project.to_string();
+        self.query(
+            sql!(
+                "SELECT ",
+                columns!(),
+                " FROM lists WHERE project_id = $1 AND kind = 'plan' \
+                 AND (CAST($2 AS BIGINT) = 1 OR archived_at IS NULL) \
+                 ORDER BY scope_inner, scope_outer LIMIT $3"
+            ),
+            &[(&project).into(), i64::from(with_archived).into(), limit.into()],
+            alone,
+        )
+    }
+
+    /// Items of a project whose id ends so.
+    pub fn todos_ending(&mut self, project: ProjectId, end: &str) -> Result<Vec<Candidate>, Error> {
+        let (project, last) = (project.to_string(), naming::short(end));
+        let found = self.query(
+            sql!(
+                "SELECT t.id, t.title FROM todos AS t JOIN lists AS l ON l.id = t.list_id \
+                 WHERE l.project_id = $1 AND substr(t.id, 23) = $2 ORDER BY t.id DESC LIMIT 50"
+            ),
+            &[(&project).into(), last.into()],
+            candidate,
+        )?;
+        Ok(found.into_iter().filter(|one| one.id.ends_with(end)).collect())
+    }
+
+    /// Open items of a project whose title holds this text, whatever its case.
+    pub fn todos_saying(
+        &mut self,
+        project: ProjectId,
+        text: &str,
+    ) -> Result<Vec<Candidate>, Error> {
+        let project = project.to_string();
+        // What the database makes small: SQLite knows only the letters of ASCII.
+        let low = match self.dialect() {
+            Dialect::Sqlite => text.to_ascii_lowercase(),
+            Dialect::Postgres => text.to_lowercase(),
+        };
+        let statement = self.dialect().pick(
+            sql!(open_todos!("instr(lower(t.title), $2) > 0")),
+            sql!(open_todos!("strpos(lower(t.title), $2) > 0")),
+        );
+        self.query(statement, &[(&project).into(), (&low).into()], candidate)
+    }
+
     /// The lists of a project that were archived by this time and still have items, locked. Each
     /// comes with the number of items and their highest seq; in the order they were archived.
     pub fn archived_lists(
@@ -274,6 +341,10 @@ pub(super) fn read(row: &Row<'_>, first: usize) -> Result<List, Error> {
         archived_at: opt_time(row, first + 6)?,
         last_seq: row.opt_int(first + 7)?,
     })
+}
+
+fn candidate(row: &Row<'_>) -> Result<Candidate, Error> {
+    Ok(Candidate { id: row.text(0)?, text: row.text(1)? })
 }
 
 fn alone(row: &Row<'_>) -> Result<List, Error> {

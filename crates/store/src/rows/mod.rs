@@ -7,6 +7,7 @@ pub mod answers;
 pub mod conversations;
 pub mod delegations;
 pub mod events;
+pub mod figures;
 pub mod gates;
 pub mod hosts;
 pub mod issues;
@@ -18,6 +19,7 @@ pub mod load;
 pub mod metrics;
 pub mod mission_todos;
 pub mod missions;
+pub mod names;
 pub mod notes;
 pub mod outbox;
 pub(crate) mod places;
@@ -45,9 +47,9 @@ fn time(row: &Row<'_>, column: usize) -> Result<Time, Error> {
     row.int(column).map(Time::from_micros)
 }
 
-/// A reach in its stored form: `None` if it is not narrowed.
+/// A reach in its stored form: `None` if there is nothing to say.
 fn reach_text(reach: &Reach) -> Result<Option<String>, Error> {
-    Ok((!reach.is_everything()).then(|| serde_json::to_string(reach)).transpose()?)
+    Ok((!reach.is_default()).then(|| serde_json::to_string(reach)).transpose()?)
 }
 
 fn reach(row: &Row<'_>, column: usize) -> Result<Reach, Error> {

@@ -47,6 +47,13 @@ impl Tx<'_> {
         )
     }
 
+    /// The name of a project.
+    pub fn project_name(&mut self, id: ProjectId) -> Result<Option<String>, Error> {
+        let id = id.to_string();
+        let statement = sql!("SELECT name FROM projects WHERE id = $1");
+        self.first(statement, &[(&id).into()], |row| row.text(0))
+    }
+
     /// Inserts a project. If two transactions do so at once they conflict, and the second then
     /// finds the project.
     pub fn insert_project(&mut self, id: ProjectId, name: &str, at: Time) -> Result<(), Error> {

@@ -123,6 +123,7 @@ fn read(row: &Row<'_>) -> Result<Token, Error> {
             number: row.opt_int(6)?,
             plan_file: row.opt_text(7)?,
             session: row.opt_text(12)?,
+            token: None,
         },
         created_by: row.text(8)?,
         created_at: time(row, 9)?,

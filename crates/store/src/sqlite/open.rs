@@ -178,6 +178,8 @@ fn prepare(connection: &Connection, options: Options, path: Option<&Path>) -> Re
     match found {
         Found::Current => {}
         Found::Newer(version) => return Err(migrate::newer(version, options.migrations)),
+        Found::Unfinished if options.is_copied_into => {}
+        Found::Unfinished => return Err(migrate::unfinished()),
         Found::Fresh | Found::Older(_) => {
             if path.is_some() {
                 become_wal(connection)?;

@@ -90,7 +90,7 @@ fn search_goes_with_status_pages_and_projects(backend: Backend) {
     fixture.store.write(move |tx| tx.execute(settle, &[])).unwrap();
     let a = |status: Option<IssueStatus>, before: Option<i64>, limit: i64| {
         let words = vec!["a".to_owned()];
-        found(&fixture, Wanted { status, words, before }, limit)
+        found(&fixture, Wanted { status, words, before, ..Wanted::default() }, limit)
     };
     assert_eq!(a(Some(IssueStatus::Open), None, 50), [8, 7, 1]);
     assert_eq!(a(Some(IssueStatus::Rejected), None, 50), [5]);

@@ -72,6 +72,9 @@ fn every_field_of_an_issue_comes_back(backend: Backend) {
         created_at: at,
         updated_at: at.plus_seconds(1),
         defer_until: Some(at.plus_seconds(2)),
+        labels: vec!["a \"b\"".to_owned()],
+        priority: None,
+        assignee: Some("ann".to_owned()),
     };
     let written = issue.clone();
     fixture.store.write(move |tx| tx.insert_issue(&written)).unwrap();

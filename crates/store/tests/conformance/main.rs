@@ -14,6 +14,7 @@ mod issue_search;
 mod issues;
 mod migrations;
 mod missions;
+mod moving;
 mod outbox;
 mod portable;
 mod postgres_line;

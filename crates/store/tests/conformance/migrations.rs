@@ -1,6 +1,6 @@
 //! Migrations go forward only, back up first, lose nothing, and happen once (P-17).
 
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
 use punchlist_store::migrate::{MIGRATIONS, Migration};
@@ -115,6 +115,38 @@ fn a_sqlite_file_is_backed_up_before_it_changes() {
         0,
         "a new store has nothing to back up"
     );
+}
+
+/// What was said to somebody who waits.
+static SAID: Mutex<Option<String>> = Mutex::new(None);
+
+/// While one process brings a store on a server forward, another says whom it waits for, and gives up
+/// in time.
+#[test]
+fn who_waits_for_a_migration_says_so_and_does_not_wait_for_ever() {
+    let place = TestStore::new(Backend::Postgres);
+    let mut other = postgres::Client::connect(&place.url(), postgres::NoTls).unwrap();
+    let lock = "SET application_name = 'another punch'; \
+                SELECT pg_advisory_lock(1346586700, hashtext(current_schema()))";
+    other.batch_execute(lock).unwrap();
+
+    let hasty = Options { busy_ms: 300, ..Options::default() };
+    let refused = Store::open(place.target(), hasty).unwrap_err();
+    assert_eq!(refused.kind, ErrorKind::Busy);
+    assert!(refused.detail.contains("is bringing the store's schema forward"), "{refused:?}");
+
+    let notice: Option<fn(&str)> = Some(|text| *SAID.lock().unwrap() = Some(text.to_owned()));
+    let patient = Options { notice, ..Options::default() };
+    let target = place.target().clone();
+    let opening = thread::spawn(move || Store::open(&target, patient).map(|_| ()));
+    while SAID.lock().unwrap().is_none() {
+        assert!(!opening.is_finished(), "it did not wait");
+        thread::yield_now();
+    }
+    drop(other);
+    assert_eq!(opening.join().unwrap(), Ok(()));
+    let said = SAID.lock().unwrap().clone().unwrap();
+    assert!(said.starts_with("waiting: process "), "{said}");
 }
 
 on_every_lasting_store!(

@@ -4,6 +4,7 @@
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use postgres::{Client, NoTls};
 use punchlist_store::sql::Value;
@@ -24,9 +25,10 @@ fn with_option(url: &str, option: &str) -> String {
     format!("{url}{}{option}", if url.contains('?') { '&' } else { '?' })
 }
 
-/// `cargo xtask` configures its server to authenticate each of these roles in another way.
+/// `cargo xtask` has its server ask each of these roles in another way. Without TLS the third would
+/// send the password as it is.
 #[test]
-fn every_authentication_method_works() {
+fn a_password_is_proved_in_every_way_but_never_told_in_the_clear() {
     let place = TestStore::new(Backend::Postgres);
     drop(place.open());
     let mut operator = Client::connect(&postgres_url(), NoTls).unwrap();
@@ -43,6 +45,13 @@ fn every_authentication_method_works() {
             .unwrap();
         let url = |login: &str| place.url().replacen("punchlist@", login, 1);
         let right = url(&format!("{role}:gr%C3%BC%C3%9Fe%207@"));
+        if role == "punchlist_plain" {
+            let error = refused(&right);
+            assert_eq!(error.kind, ErrorKind::Unreachable, "{error:?}");
+            assert!(error.detail.contains("asks for the password in the clear"), "{error:?}");
+            operator.batch_execute(&format!("DROP ROLE {role}")).unwrap();
+            continue;
+        }
         let store = Store::open(&Target::Postgres(right), Options::default()).unwrap();
         let me = sql!("SELECT current_user::text");
         assert_eq!(
@@ -57,18 +66,19 @@ fn every_authentication_method_works() {
 
         let none = refused(&url(&format!("{role}@")));
         assert_eq!(none.kind, ErrorKind::Unreachable, "{none:?}");
-        assert!(none.detail.contains("it asks for a password, and the URL has none"), "{none:?}");
+        assert!(none.detail.contains("it asks for a password: neither the URL nor"), "{none:?}");
         drop(store);
         operator.batch_execute(&format!("DROP ROLE {role}")).unwrap();
     }
 }
 
 #[test]
-fn required_tls_is_refused_and_not_ignored() {
-    let url = with_option(&postgres_url(), "sslmode=require");
-    let error = refused(&url);
-    assert_eq!(error.kind, ErrorKind::Unreachable);
-    assert!(error.detail.contains("TLS"), "{error:?}");
+fn a_server_without_tls_is_refused_where_tls_is_asked_for() {
+    for mode in ["require", "verify-ca", "verify-full"] {
+        let error = refused(&with_option(&postgres_url(), &format!("sslmode={mode}")));
+        assert_eq!(error.kind, ErrorKind::Unreachable);
+        assert!(error.detail.contains("does not offer TLS"), "{error:?}");
+    }
 }
 
 /// Of several servers, the first one that answers and has the wanted kind is used.
@@ -101,14 +111,14 @@ fn stranger(words: Option<&'static [u8]>) -> String {
             }
         }
     });
-    format!("postgres://ada@127.0.0.1:{port}/work?connect_timeout=1")
+    format!("postgres://ada@127.0.0.1:{port}/work?connect_timeout=1&sslmode=disable")
 }
 
 #[test]
 fn a_server_that_is_not_postgres_is_an_error_without_waiting() {
     for (words, said) in [
-        (Some(&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..]), ""),
-        (Some(&b"T\0\0\0\x06\0\0"[..]), "does not speak as PostgreSQL does"),
+        (Some(&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..]), "sent a message of 1414811695 bytes"),
+        (Some(&b"T\0\0\0\x06\0\0"[..]), "unexpected message from server"),
         (Some(&b""[..]), ""),
         (None, "did not answer in time"),
     ] {
@@ -116,6 +126,65 @@ fn a_server_that_is_not_postgres_is_an_error_without_waiting() {
         assert_eq!(error.kind, ErrorKind::Unreachable, "{words:?}: {error:?}");
         assert!(error.detail.contains(said), "{words:?}: {error:?}");
     }
+}
+
+/// A server that lets us in and then sends one byte of a long row at a time, too few to ever end.
+#[test]
+fn a_server_that_drips_is_given_up_when_its_time_is_over() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (done, is_done) = std::sync::mpsc::channel::<()>();
+    let server = thread::spawn(move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        let mut buffer = [0; 4096];
+        assert!(socket.read(&mut buffer).unwrap() > 0);
+        socket.write_all(b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I").unwrap();
+        assert!(socket.read(&mut buffer).unwrap() > 0);
+        socket.write_all(b"D\0\x01\0\0").unwrap();
+        // Until the test ends or the caller has gone.
+        while is_done.recv_timeout(Duration::from_millis(20)).is_err() {
+            if socket.write_all(b"x").is_err() {
+                return;
+            }
+        }
+    });
+    let url = format!("postgres://ada@127.0.0.1:{port}/work?sslmode=disable&statement_timeout=1ms");
+    let start = Instant::now();
+    let error = refused(&url);
+    assert!(error.detail.contains("did not answer in time"), "{error:?}");
+    // A statement's time and two seconds for the way.
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    done.send(()).ok();
+    server.join().unwrap();
+}
+
+/// Passwords are found where libpq finds them: by host, port, database and user.
+#[cfg(unix)]
+#[test]
+fn a_password_comes_from_the_usual_file_if_nobody_else_may_read_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = TestStore::new(Backend::Postgres);
+    drop(place.open());
+    let mut operator = Client::connect(&postgres_url(), NoTls).unwrap();
+    let role = "punchlist_file";
+    let make = "DROP ROLE IF EXISTS punchlist_file; \
+                CREATE ROLE punchlist_file LOGIN SUPERUSER PASSWORD 'in a file'";
+    operator.batch_execute(make).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("pgpass");
+    let lines = format!("db:*:*:*:wrong\n127.0.0.1:*:postgres:{role}:in a file\n");
+    std::fs::write(&file, lines).unwrap();
+    let url = place.url().replacen("punchlist@", &format!("{role}@"), 1);
+    let url = with_option(&url, &format!("passfile={}", file.display()));
+    let opened = [0o600, 0o644].map(|mode| {
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+        Store::open(&Target::Postgres(url.clone()), Options::default()).map(|_| ())
+    });
+    operator.batch_execute("DROP ROLE punchlist_file").unwrap();
+    let [private, shared] = opened;
+    assert_eq!(private, Ok(()));
+    let error = shared.unwrap_err();
+    assert!(error.detail.contains("others may read it; chmod 600"), "{error:?}");
 }
 
 fn fact(tx: &mut Tx<'_>, name: &str) -> Result<(), Error> {
@@ -241,7 +310,7 @@ fn a_password_that_a_server_repeats_is_masked() {
         // At login, just after it was sent.
         let (mut socket, _) = listening.accept().unwrap();
         assert!(socket.read(&mut buffer).unwrap() > 0);
-        socket.write_all(&message(b'R', &3_u32.to_be_bytes())).unwrap();
+        socket.write_all(&message(b'R', b"\0\0\0\x05salt")).unwrap();
         assert!(socket.read(&mut buffer).unwrap() > 0);
         socket.write_all(&error("no `s3cret word` here")).unwrap();
         drop(socket);
@@ -253,7 +322,7 @@ fn a_password_that_a_server_repeats_is_masked() {
         assert!(socket.read(&mut buffer).unwrap() > 0);
         socket.write_all(&[error("s3cret word"), message(b'Z', b"I")].concat()).unwrap();
     });
-    let url = format!("postgres://ada:s3cret%20word@127.0.0.1:{port}/work?connect_timeout=10");
+    let url = format!("postgres://ada:s3cret%20word@127.0.0.1:{port}/work?sslmode=disable");
     for _ in 0..2 {
         let said = refused(&url);
         assert!(!said.detail.contains("s3cret"), "{said:?}");

@@ -8,17 +8,28 @@
 mod folder;
 mod teller;
 
+use std::io;
 use std::sync::Arc;
 
 use clap::Command;
-use punchlist_core::{Actor, AgentPath, Role};
+use punchlist_core::driver::StopReason;
+use punchlist_core::{Actor, AgentPath, Role, Status};
 use punchlist_engine::agent::ConfiguredTools;
 use punchlist_engine::model::Shelf;
 use punchlist_engine::{Pump, Worker};
-use punchlist_ops::catalogue::find;
+use punchlist_ops::catalogue::Define;
 use punchlist_ops::config::{Config, Origin};
+use punchlist_ops::operations::metric_collect::MetricCollect;
+use punchlist_ops::operations::metric_history::MetricHistory;
+use punchlist_ops::operations::mission_cycle::MissionCycle;
+use punchlist_ops::operations::mission_init::MissionInit;
+use punchlist_ops::operations::mission_status::MissionStatus;
+use punchlist_ops::operations::mission_todo_list::MissionTodoList;
+use punchlist_ops::operations::run_list::RunList;
+use punchlist_ops::operations::run_start::RunStart;
 use punchlist_ops::{Context, Envelope, Ops, Proof, clock};
 use punchlist_store::{Options, Target};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::args::Globals;
@@ -92,23 +103,22 @@ impl Demo<'_> {
         }
     }
 
-    fn call(&self, name: &str, input: Value) -> Result<Value, Failure> {
-        Ok(self.ops.call(find(name)?, &self.envelope(), input)?)
+    fn call<D: Define>(&self, input: D::Input) -> Result<D::Output, Failure> {
+        Ok(self.ops.run::<D>(&self.envelope(), input)?)
     }
 
     fn play(&self, teller: &Teller<'_>) -> Result<(), Failure> {
         teller.chapter("A mission with two pillars; programs read its figures");
-        let file: Value = serde_json::from_str(folder::MISSION)
-            .map_err(|error| Failure::Io(error.to_string()))?;
-        let made = self.call("mission_init", file)?;
-        teller.made(&made);
-        self.call("metric_collect", json!({ "mission": MISSION }))?;
+        let file = serde_json::from_str(folder::MISSION).map_err(io::Error::from)?;
+        let made = self.call::<MissionInit>(file)?;
+        teller.made(&made.mission);
+        self.call::<MetricCollect>(input(json!({ "mission": MISSION }))?)?;
         self.work(teller)?;
         if self.stop.asked() {
             return Ok(());
         }
         teller.chapter("A cycle begins: owners plan, the lead starts, work is done and reviewed");
-        self.call("mission_cycle", json!({ "mission": MISSION }))?;
+        self.call::<MissionCycle>(input(json!({ "mission": MISSION }))?)?;
         self.work(teller)?;
         if self.stop.asked() {
             return Ok(());
@@ -116,14 +126,14 @@ impl Demo<'_> {
         teller.chapter("An agent with a list of its own stops too early");
         let prompt = "Prepare the release: what changed, the notes, and who reviews them.";
         teller.says("you", prompt);
-        self.call("run_start", json!({ "prompt": prompt }))?;
+        self.call::<RunStart>(input(json!({ "prompt": prompt }))?)?;
         self.work(teller)?;
         if self.stop.asked() {
             return Ok(());
         }
         teller.chapter("How it stands now");
-        let status = self.call("mission_status", json!({ "mission": MISSION }))?;
-        teller.stands(&status, &render::answer("mission_status", &status, clock::now()));
+        let status = self.call::<MissionStatus>(input(json!({ "mission": MISSION }))?)?;
+        teller.stands(&status, &render::mission_status::status(&status, clock::now()));
         Ok(())
     }
 
@@ -151,22 +161,16 @@ impl Demo<'_> {
 
     /// Is what was shown what came of it?
     fn check(&self, is_sound: bool) -> Result<(), Failure> {
-        let todos = self.call("mission_todo_list", json!({ "missionSlug": MISSION }))?;
-        let statuses: Vec<&str> = todos["todos"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|todo| todo["status"].as_str())
-            .collect();
-        let history =
-            self.call("metric_history", json!({ "mission": MISSION, "metric": "modules" }))?;
-        let readings = history["readings"].as_array().map_or(0, Vec::len);
-        let runs = self.call("run_list", json!({ "limit": 1 }))?;
-        let reason = runs["runs"][0]["stopReason"].as_str();
+        let todos = self.call::<MissionTodoList>(input(json!({ "missionSlug": MISSION }))?)?;
+        let statuses: Vec<Status> = todos.todos.iter().map(|todo| todo.status).collect();
+        let of = json!({ "mission": MISSION, "metric": "modules" });
+        let readings = self.call::<MetricHistory>(input(of)?)?.readings.len();
+        let runs = self.call::<RunList>(input(json!({ "limit": 1 }))?)?.runs;
+        let reason = runs.first().and_then(|run| run.stop_reason);
         let is_so = is_sound
-            && statuses == ["completed", "backlog", "pending"]
+            && statuses == [Status::Completed, Status::Backlog, Status::Pending]
             && readings == 2
-            && reason == Some("drained");
+            && reason == Some(StopReason::Drained);
         if is_so {
             return Ok(());
         }
@@ -175,4 +179,9 @@ impl Demo<'_> {
              run {reason:?}, store sound: {is_sound}"
         )))
     }
+}
+
+/// A short input, written as its users would.
+fn input<T: DeserializeOwned>(fields: Value) -> Result<T, Failure> {
+    Ok(serde_json::from_value(fields).map_err(io::Error::from)?)
 }

@@ -12,7 +12,10 @@ use anstyle::Style;
 use punchlist_core::{Role, Run};
 use punchlist_engine::Done;
 use punchlist_engine::agent::Live;
-use punchlist_ops::catalogue::find;
+use punchlist_ops::input::Maybe;
+use punchlist_ops::operations::conversation_show::{self, ConversationShow};
+use punchlist_ops::operations::mission_status::Output;
+use punchlist_ops::views::MissionView;
 use punchlist_ops::{Envelope, Ops};
 use serde_json::{Value, json};
 
@@ -114,13 +117,10 @@ impl<'a> Teller<'a> {
         }
     }
 
-    pub(super) fn made(&self, made: &Value) {
-        let mission = &made["mission"];
-        self.happening("mission_made", json!({ "mission": mission["slug"] }));
-        for pillar in mission["pillars"].as_array().into_iter().flatten() {
-            let words = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-            let (name, goal) = (words(&pillar["name"]), words(&pillar["description"]));
-            self.line(Style::new(), &format!("{name}: {goal}"));
+    pub(super) fn made(&self, mission: &MissionView) {
+        self.happening("mission_made", json!({ "mission": mission.slug }));
+        for pillar in &mission.pillars {
+            self.line(Style::new(), &format!("{}: {}", pillar.name, pillar.description));
         }
     }
 
@@ -200,18 +200,15 @@ impl<'a> Teller<'a> {
         if let Some(title) = chats.get(&id) {
             return title.clone();
         }
-        let input = json!({ "conversationId": id, "limit": 1 });
-        let shown =
-            find("conversation_show").and_then(|show| self.ops.call(show, &self.envelope, input));
-        let title = shown.map_or_else(
-            |_| String::new(),
-            |shown| shown["conversation"]["title"].as_str().unwrap_or_default().to_owned(),
-        );
+        let (conversation_id, after) = (id.clone(), Maybe::default());
+        let input = conversation_show::Input { conversation_id, after, limit: Some(1) };
+        let shown = self.ops.run::<ConversationShow>(&self.envelope, input);
+        let title = shown.map_or_else(|_| String::new(), |shown| shown.conversation.title);
         chats.insert(id, title.clone());
         title
     }
 
-    pub(super) fn stands(&self, status: &Value, words: &str) {
+    pub(super) fn stands(&self, status: &Output, words: &str) {
         self.happening("status", json!({ "status": status }));
         self.print(words);
     }
@@ -227,7 +224,7 @@ impl<'a> Teller<'a> {
         let ms = self.elapsed_ms();
         let sound = json!({ "store": shown, "folder": folder.display().to_string() });
         self.happening("closed", sound);
-        let ms = grouped(i64::try_from(ms).unwrap_or(i64::MAX));
+        let ms = grouped(ms);
         self.paragraph(&format!("The store is sound (punch doctor), after {ms} ms."));
         self.print(&format!("\n{BOLD}Try next{BOLD:#}\n"));
         // A command is copied whole, so it is not broken into lines.

@@ -2,19 +2,24 @@
 
 use std::fmt::Write as _;
 
+use punchlist_core::Status;
 use punchlist_core::driver::StopReason;
-use serde_json::{Map, Value, json};
+use punchlist_core::run::RunState;
+use punchlist_ops::operations::run_show::{Output, RunItem};
+use punchlist_ops::views::run::{RunView, WaitView};
+use serde::Serialize;
 
 use crate::args::Globals;
 use crate::failure::Failure;
 use crate::output;
 use crate::output::{BOLD, GREEN, YELLOW};
 use crate::render::columns::hanging;
-use crate::render::runs::{item_line, reason, used};
+use crate::render::runs::{item_line, used};
+use crate::render::short;
 
 /// What `run_show` says of it.
 #[derive(Debug)]
-pub(super) struct End(Value);
+pub(super) struct End(Output);
 
 /// The flags that said who answers, for whoever wants to go on.
 #[derive(Debug, Default)]
@@ -24,38 +29,37 @@ pub(super) struct Flags {
 }
 
 impl End {
-    pub(super) const fn new(shown: Value) -> Self {
+    pub(super) const fn new(shown: Output) -> Self {
         Self(shown)
     }
 
-    fn run(&self) -> &Value {
-        &self.0["run"]
+    const fn run(&self) -> &RunView {
+        &self.0.run
     }
 
-    pub(super) fn state(&self) -> &str {
-        self.run()["state"].as_str().unwrap_or_default()
+    pub(super) const fn state(&self) -> RunState {
+        self.0.run.state
+    }
+
+    const fn wait(&self) -> Option<&WaitView> {
+        self.0.run.waits_for.as_ref()
     }
 
     pub(super) fn waits_for(&self) -> &str {
-        self.run()["waitsFor"]["kind"].as_str().unwrap_or_default()
+        self.wait().map(|wait| &*wait.kind).unwrap_or_default()
     }
 
     pub(super) fn gate(&self) -> Option<&str> {
-        self.run()["waitsFor"]["gateId"].as_str()
+        self.wait()?.gate_id.as_deref()
     }
 
-    pub(super) fn delegations(&self) -> impl Iterator<Item = &str> {
-        let ids = self.run()["waitsFor"]["delegationIds"].as_array();
-        ids.into_iter().flatten().filter_map(Value::as_str)
-    }
-
-    fn items(&self, field: &str) -> &[Value] {
-        self.0[field].as_array().map(Vec::as_slice).unwrap_or_default()
+    pub(super) fn delegations(&self) -> impl Iterator<Item = &String> {
+        self.wait().into_iter().flat_map(|wait| &wait.delegation_ids)
     }
 
     /// Why it ended, or what it waits for; none: it was left as it is.
     fn reason(&self) -> Option<StopReason> {
-        reason(self.run()).or_else(|| match self.waits_for() {
+        self.run().stop_reason.or_else(|| match self.waits_for() {
             "gate" => Some(StopReason::GateOpen),
             "delegations" => Some(StopReason::Waiting),
             "pause" => Some(StopReason::Paused),
@@ -66,7 +70,7 @@ impl End {
     /// Says it in the form that was asked for; work that is left is a failure.
     pub(super) fn show(&self, globals: &Globals, flags: &Flags) -> Result<(), Failure> {
         if globals.json {
-            output::print(&output::json_text(&self.object()))?;
+            output::print_json(&self.object())?;
         } else if !globals.quiet {
             let mut told = self.summary();
             told.push_str(&self.next_step(flags));
@@ -78,47 +82,45 @@ impl End {
         }
     }
 
-    fn object(&self) -> Value {
+    fn object(&self) -> Object<'_> {
         let run = self.run();
-        let mut object = Map::new();
-        let mut put = |name: &str, value: Value| drop(object.insert(name.to_owned(), value));
-        put("runId", run["id"].clone());
-        put("conversationId", run["conversationId"].clone());
-        put("turnId", run["turnId"].clone());
-        if run["sessionId"].is_string() {
-            put("sessionId", run["sessionId"].clone());
+        Object {
+            run_id: &run.id,
+            conversation_id: &run.conversation_id,
+            turn_id: &run.turn_id,
+            session_id: run.session_id.as_deref(),
+            stop_reason: self.reason().map(StopReason::code),
+            text: &self.0.text,
+            done: &self.0.done,
+            left: &self.0.left,
+            iterations: run.iterations,
+            continuations: run.continuations,
+            usage: Usage {
+                input_tokens: run.usage.input_tokens,
+                output_tokens: run.usage.output_tokens,
+                cost_usd: run.usage.cost_usd,
+            },
+            error: self.error(),
         }
-        put("stopReason", self.reason().map(StopReason::code).into());
-        put("text", self.0["text"].clone());
-        put("done", self.0["done"].clone());
-        put("left", self.0["left"].clone());
-        put("iterations", run["iterations"].clone());
-        put("continuations", run["continuations"].clone());
-        put("usage", usage(run));
-        if let Some(error) = self.error() {
-            put("error", error);
-        }
-        Value::Object(object)
     }
 
     /// What went wrong, with its stable code.
-    fn error(&self) -> Option<Value> {
+    fn error(&self) -> Option<Fault<'_>> {
         let reason = self.reason().filter(|reason| *reason == StopReason::Error);
-        let code = self.run()["stopCode"].as_str();
+        let code = self.run().stop_code.as_deref();
         let code = code.or_else(|| reason.map(StopReason::code))?;
         let words = reason.unwrap_or(StopReason::Error).words();
-        let message = self.run()["stopDetail"].as_str().unwrap_or(words);
-        Some(json!({ "code": code, "message": message }))
+        Some(Fault { code, message: self.run().stop_detail.as_deref().unwrap_or(words) })
     }
 
     /// What was done, what is left and why, what it took (S-20, S-37).
     fn summary(&self) -> String {
-        let (done, left) = (self.items("done"), self.items("left"));
+        let (done, left) = (&self.0.done, &self.0.left);
         let total = done.len() + left.len();
         let width = output::remark_width();
         let mut text = String::new();
         if total > 0 {
-            let is_cancelled = |item: &&Value| item["status"] == "cancelled";
+            let is_cancelled = |item: &&RunItem| item.status == Status::Cancelled;
             let cancelled = done.iter().filter(is_cancelled).count();
             let _ = write!(text, "{BOLD}Done {} of {total}{BOLD:#}", done.len() - cancelled);
             if cancelled > 0 {
@@ -135,12 +137,12 @@ impl End {
         }
         let run = self.run();
         let (mark, why) = match self.reason() {
-            Some(StopReason::NoPlan) if self.items("left").is_empty() => (GREEN, String::new()),
+            Some(StopReason::NoPlan) if left.is_empty() => (GREEN, String::new()),
             Some(reason) => {
                 let mark = if reason.is_drained() { GREEN } else { YELLOW };
                 (mark, self.why(reason))
             }
-            None => (YELLOW, "Left as it is; it goes on where it stands.".to_owned()),
+            None => (YELLOW, "Left as it is; it can be resumed.".to_owned()),
         };
         if !why.is_empty() {
             for line in hanging("", "", &why, width).lines() {
@@ -155,20 +157,19 @@ impl End {
         let run = self.run();
         let words = match reason {
             StopReason::ContinuationCap => {
-                let made = run["continuations"].as_i64().unwrap_or_default();
-                format!("the limit of {made} continuations was reached")
+                format!("the limit of {} continuations was reached", run.continuations)
             }
             reason => reason.words().to_owned(),
         };
-        let detail = run["stopDetail"].as_str().map(output::line);
+        let detail = run.stop_detail.as_deref().map(output::line);
         let detail = detail.map_or(String::new(), |detail| format!(": {detail}"));
-        format!("Stopped ({}): {words}{detail}.", reason.code())
+        format!("Stopped: {words}{detail}.")
     }
 
     /// What the person can do now, where something is left.
     fn next_step(&self, flags: &Flags) -> String {
-        let id = self.run()["id"].as_str().unwrap_or_default();
-        let session = self.run()["sessionId"].as_str().unwrap_or_default();
+        let id = short(&self.run().id);
+        let session = self.run().session_id.as_deref().map(short).unwrap_or_default();
         let next = match self.reason() {
             Some(StopReason::GateOpen) => {
                 format!("waiting for an answer: punch inbox, then punch run --resume {id}")
@@ -181,7 +182,7 @@ impl End {
             }
             None => format!("punch run --resume {id}"),
             Some(reason) if !reason.is_drained() && !session.is_empty() => {
-                let agent = flags.agent.as_ref().map(|agent| format!(" --agent {agent}"));
+                let agent = flags.agent.as_ref().map(|agent| format!(" --with {agent}"));
                 let model = flags.model.as_ref().map(|model| format!(" --model {model}"));
                 let (agent, model) = (agent.unwrap_or_default(), model.unwrap_or_default());
                 format!("punch run \"Go on\" --session {session}{agent}{model}")
@@ -192,11 +193,38 @@ impl End {
     }
 }
 
+/// The answer of `punch run --json`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Object<'a> {
+    run_id: &'a str,
+    conversation_id: &'a str,
+    turn_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<&'a str>,
+    stop_reason: Option<&'a str>,
+    text: &'a str,
+    done: &'a [RunItem],
+    left: &'a [RunItem],
+    iterations: u32,
+    continuations: u32,
+    usage: Usage,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Fault<'a>>,
+}
+
 /// The tokens of a run, and what they cost where the model has a price.
-fn usage(run: &Value) -> Value {
-    let mut usage = Map::new();
-    for name in ["inputTokens", "outputTokens", "costUsd"] {
-        usage.extend(run["usage"].get(name).map(|value| (name.to_owned(), value.clone())));
-    }
-    Value::Object(usage)
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Usage {
+    input_tokens: u64,
+    output_tokens: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_usd: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct Fault<'a> {
+    code: &'a str,
+    message: &'a str,
 }

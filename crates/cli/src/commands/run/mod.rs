@@ -15,12 +15,21 @@ use std::time::Duration;
 use clap::{Arg, ArgMatches, Command, value_parser};
 use punchlist_core::RunId;
 use punchlist_core::authority::{Action, Subject, may_any};
+use punchlist_core::delegation::DelegationState;
+use punchlist_core::run::RunState;
+use punchlist_core::text::Body;
 use punchlist_engine::agent::{ConfiguredTools, EffectHandler, Models as _, code_of};
 use punchlist_engine::model::Shelf;
 use punchlist_engine::{Collector, Pump, Runtime};
-use punchlist_ops::catalogue::find;
+use punchlist_ops::catalogue::{Define, find};
 use punchlist_ops::config::drive::{DriveFlags, DriveSettings, Source};
 use punchlist_ops::config::{Config, Overrides};
+use punchlist_ops::input::Maybe;
+use punchlist_ops::operations::delegation_show::{self, DelegationShow};
+use punchlist_ops::operations::run_show::{self, RunShow};
+use punchlist_ops::operations::run_start::{self, RunStart};
+use punchlist_ops::operations::run_stop::{self, RunStop};
+use punchlist_ops::views::run::RunView;
 use punchlist_ops::{Envelope, Error, Ops};
 use serde_json::{Map, Value, json};
 
@@ -46,12 +55,12 @@ pub(crate) fn command() -> Command {
         Arg::new(name).long(name).value_name("N").help(help).value_parser(value_parser!(i64))
     };
     Command::new("run")
-        .about("Let an agent answer, and go on until its list is drained")
+        .about("Let an agent answer, and keep it going until its list is done")
         .long_about(
-            "Let an agent answer, and go on until its list is drained.\n\n\
+            "Let an agent answer, and keep it going until its list is done.\n\n\
              What it says goes to standard output; its plan, the tools it calls and each \
              continuation with its reason go to standard error. The agent is the one that \
-             punchlist.toml names (--agent, default `primary`), or any model you name. With \
+             punchlist.toml names (--with, default `primary`), or any model you name. With \
              --session or --conversation it goes on in that chat, with --issue it works on that \
              issue.\n\n\
              Ctrl-C stops it cleanly, a second one at once. What is killed goes on with --resume, \
@@ -64,6 +73,12 @@ pub(crate) fn command() -> Command {
                 .required_unless_present("resume"),
         )
         .arg(
+            Arg::new("with")
+                .long("with")
+                .value_name("NAME")
+                .help("The agent that answers, as punchlist.toml names it [default: primary]"),
+        )
+        .arg(
             Arg::new("model")
                 .long("model")
                 .value_name("SPEC")
@@ -72,9 +87,10 @@ pub(crate) fn command() -> Command {
         .arg(Arg::new("plan").long("plan").value_name("FILE").help("The plan it is to work on"))
         .arg(
             Arg::new("auto-complete-todos")
-                .long("auto-complete-todos")
+                .long("until-done")
+                .alias("auto-complete-todos")
                 .value_name("BOOL")
-                .help("Let it go on by itself while its list is open [default: what is configured]")
+                .help("Keep it going until its list is done [default: what is configured]")
                 .num_args(0..=1)
                 .require_equals(true)
                 .default_missing_value("true")
@@ -94,30 +110,42 @@ pub(crate) fn command() -> Command {
         .after_help(
             "Exit codes: 0 nothing is left to do, 1 stopped with work left (the reason is \
              printed).\n\nExamples:\n  \
-             punch run \"Make the tests green\" --auto-complete-todos\n  \
-             punch run \"Go on\" --issue 4 --agent coder\n  \
-             punch run --resume 01JCQ0000000000000000000AB",
+             punch run \"Make the tests green\" --until-done\n  \
+             punch run \"Go on\" --issue 4 --with coder\n  \
+             punch run --resume 4F7Q",
         )
+}
+
+/// Goes on with a run, as `punch run --resume` does.
+pub(super) fn resume(globals: &Globals, id: &str) -> Result<(), Failure> {
+    let words = ["punch", "run", "--resume", id];
+    let matches = crate::args::tree(Some("run"), None).try_get_matches_from(words)?;
+    match matches.subcommand() {
+        Some((_, matches)) => run(globals, matches),
+        None => Ok(()),
+    }
 }
 
 pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
     // Before anything starts a thread.
     let stop = Stop::on_signals();
     let mut globals = globals.clone();
-    // `--agent` says who answers, not who asks.
-    let agent = globals.take_for_field("agent", matches);
+    // `--agent` is the old spelling of `--with`: it says who answers here, not who asks.
+    let old = globals.take_for_field("agent", matches);
+    let agent = matches.get_one::<String>("with").cloned().or(old);
     worker::keep_our_environment();
     worker::end_strays();
     let config = settings::read()?.config;
-    let ops = caller::ops(&globals)?;
+    let ops = caller::database(&globals)?;
     let envelope = caller::envelope(&ops, &globals, false)?;
     let flags = Flags { agent: agent.clone(), model: matches.get_one::<String>("model").cloned() };
     let id = match matches.get_one::<String>("resume") {
         Some(named) => known(&ops, &envelope, named)?,
         None => {
-            let input = input(matches, agent, globals.issue, &config)?;
-            can_answer(&envelope, &input)?;
-            begin(&ops, &envelope, input)?
+            let input = input(matches, agent.clone(), globals.issue, &config)?;
+            can_answer(&envelope, agent.as_deref(), flags.model.clone())?;
+            let started = ops.answer(find(RunStart::NAME)?, &envelope, input)?;
+            id_of(&started.into_output::<run_start::Output>()?.run)?
         }
     };
     let view = View::new(&globals, &ops, &envelope, id);
@@ -188,9 +216,12 @@ fn driven(
 
 /// Is there a model that can be asked at all? Refused before anything is written: a run that cannot
 /// begin leaves no session behind.
-fn can_answer(envelope: &Envelope, input: &Value) -> Result<(), Failure> {
-    let name = input["agent"].as_str().unwrap_or("primary");
-    let model = input["model"].as_str().map(str::to_owned);
+fn can_answer(
+    envelope: &Envelope,
+    agent: Option<&str>,
+    model: Option<String>,
+) -> Result<(), Failure> {
+    let name = agent.unwrap_or("primary");
     let over = Overrides { model, ..Overrides::default() };
     let (settings, _) = envelope.agents.settings(name, &over)?;
     let opened = Shelf::default().open(&settings.model, settings.effort.as_deref());
@@ -204,19 +235,15 @@ fn can_answer(envelope: &Envelope, input: &Value) -> Result<(), Failure> {
     }
 }
 
-fn begin(ops: &Ops, envelope: &Envelope, input: Value) -> Result<RunId, Failure> {
-    let started = ops.call(find("run_start")?, envelope, input)?;
-    id_of(&started)
-}
-
 /// The run that is to go on.
 fn known(ops: &Ops, envelope: &Envelope, named: &str) -> Result<RunId, Failure> {
-    id_of(&ops.call(find("run_show")?, envelope, json!({ "run": named }))?)
+    let shown = ops.answer(find(RunShow::NAME)?, envelope, json!({ "run": named }))?;
+    id_of(&shown.into_output::<run_show::Output>()?.run)
 }
 
-fn id_of(answer: &Value) -> Result<RunId, Failure> {
-    let id = answer["run"]["id"].as_str().and_then(RunId::parse);
-    id.ok_or_else(|| Error::Internal { detail: "a run without an id".to_owned() }.into())
+fn id_of(run: &RunView) -> Result<RunId, Failure> {
+    RunId::parse(&run.id)
+        .ok_or_else(|| Error::Internal { detail: "a run without an id".to_owned() }.into())
 }
 
 /// A run in the hands of this command.
@@ -255,10 +282,10 @@ impl Turn<'_> {
         }
         self.view.interrupted();
         self.view.remark("Stopping; once more ends it at once.");
-        let input = json!({ "run": self.id.to_string(), "reason": "Ctrl-C" });
         let now = caller::ticking();
         let envelope = Envelope { idempotency_key: None, now, ..self.envelope.clone() };
-        let asked = find("run_stop").and_then(|stop| self.ops.call(stop, &envelope, input));
+        let (run, reason) = (self.id.into(), Maybe(Body::new("Ctrl-C").ok()));
+        let asked = self.ops.run::<RunStop>(&envelope, run_stop::Input { run, reason });
         if let Err(error) = asked {
             self.view.remark(&format!("It could not be stopped: {error}"));
         }
@@ -305,9 +332,9 @@ impl Turn<'_> {
             }
             let end = self.look()?;
             let going = match end.state() {
-                "ended" => false,
+                RunState::Ended => false,
                 _ if self.stop.by() == Some(Asked::Machine) => false,
-                "waiting" => match end.waits_for() {
+                RunState::Waiting => match end.waits_for() {
                     // Somebody pressed Ctrl-C in the moment between two steps.
                     _ if self.stop.asked() => true,
                     "gate" => self.ask_here(&end)?,
@@ -332,13 +359,13 @@ impl Turn<'_> {
     fn look(&self) -> Result<End, Failure> {
         let envelope =
             Envelope { idempotency_key: None, now: caller::ticking(), ..self.envelope.clone() };
-        let input = json!({ "run": self.id.to_string() });
-        Ok(End::new(self.ops.call(find("run_show")?, &envelope, input)?))
+        let input = run_show::Input { run: self.id.into() };
+        Ok(End::new(self.ops.run::<RunShow>(&envelope, input)?))
     }
 
     /// Is there nothing in the outbox for us to take right now?
     fn others_have_it(&self, end: &End) -> Result<bool, Failure> {
-        if end.state() == "waiting" {
+        if end.state() == RunState::Waiting {
             return Ok(true);
         }
         let id = self.id;
@@ -352,9 +379,9 @@ impl Turn<'_> {
     /// Does somebody work on what it waits for?
     fn others_work_on(&self, end: &End) -> Result<bool, Failure> {
         for id in end.delegations() {
-            let input = json!({ "delegationId": id });
-            let shown = self.ops.call(find("delegation_show")?, self.envelope, input)?;
-            if shown["delegation"]["state"] == "running" {
+            let input = delegation_show::Input { delegation_id: id.clone() };
+            let shown = self.ops.run::<DelegationShow>(self.envelope, input)?;
+            if shown.delegation.state == DelegationState::Running {
                 return Ok(true);
             }
         }

@@ -5,11 +5,10 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use punchlist_core::{Run, RunId};
+use punchlist_core::{Run, RunId, Status};
 use punchlist_engine::agent::Live;
-use punchlist_ops::catalogue::find;
+use punchlist_ops::operations::run_show::{self, RunItem, RunShow};
 use punchlist_ops::{Envelope, Ops};
-use serde_json::{Value, json};
 
 use super::super::live::{self, brief, fault, name};
 use crate::args::Globals;
@@ -49,7 +48,7 @@ struct Seen {
     drawn: usize,
     /// Words of the model stand there without a line break behind them.
     is_open: bool,
-    items: Vec<Value>,
+    items: Vec<RunItem>,
     /// What is said only once.
     said: Vec<String>,
 }
@@ -79,7 +78,7 @@ impl<'a> View<'a> {
             let most = settings.budget.max_continuations;
             format!("auto mode: it goes on by itself while its list is open, at most {most} times")
         } else {
-            "auto mode is off: it stops when it stops (--auto-complete-todos)".to_owned()
+            "auto mode is off: it stops when it stops (--until-done)".to_owned()
         };
         self.passage(&format!("{agent} · {} · {how}", settings.model), DIM);
         self.refresh();
@@ -211,13 +210,10 @@ impl<'a> View<'a> {
 
     /// Looks at the lists again and shows what changed.
     fn refresh(&self) {
-        let input = json!({ "run": self.id.to_string() });
-        let envelope = self.envelope_now();
-        let shown = find("run_show").and_then(|show| self.ops.call(show, &envelope, input));
-        let Ok(shown) = shown else { return };
-        let both = ["done", "left"].into_iter().filter_map(|field| shown[field].as_array());
-        let mut items: Vec<Value> = both.flatten().cloned().collect();
-        items.sort_by(|a, b| a["id"].as_str().cmp(&b["id"].as_str()));
+        let input = run_show::Input { run: self.id.into() };
+        let Ok(shown) = self.ops.run::<RunShow>(&self.envelope_now(), input) else { return };
+        let mut items = [shown.done, shown.left].concat();
+        items.sort_by(|a, b| a.id.cmp(&b.id));
         let mut seen = self.seen();
         if seen.items == items {
             return;
@@ -289,12 +285,12 @@ impl Seen {
     }
 }
 
-fn is_settled(item: &Value) -> bool {
-    matches!(item["status"].as_str(), Some("completed" | "cancelled"))
+const fn is_settled(item: &RunItem) -> bool {
+    item.status.is_settled()
 }
 
 /// The plan with its bar, no line wider than this.
-fn block(items: &[Value], width: usize) -> Vec<String> {
+fn block(items: &[RunItem], width: usize) -> Vec<String> {
     let width = width.saturating_sub(1);
     let settled = items.iter().filter(|item| is_settled(item)).count();
     let length = BAR_MAX.min(width.saturating_sub(16)).max(4);
@@ -307,10 +303,10 @@ fn block(items: &[Value], width: usize) -> Vec<String> {
         lines.push(format!("{DIM}… {first} before{DIM:#}\n"));
     }
     for item in items.iter().skip(first).take(ITEMS_MAX) {
-        let style = match item["status"].as_str() {
-            Some("in_progress") => CYAN,
+        let style = match item.status {
+            Status::InProgress => CYAN,
             _ if is_settled(item) => DIM,
-            _ if item["hold"].is_string() => YELLOW,
+            _ if item.hold.is_some() => YELLOW,
             _ => anstyle::Style::new(),
         };
         lines.push(format!("{style}{}{style:#}\n", cut(&item_line(item), width)));
@@ -333,18 +329,22 @@ mod tests {
         lines.iter().map(plain).collect()
     }
 
-    fn items(statuses: &[&str]) -> Vec<Value> {
-        let mut items = Vec::new();
-        for (n, status) in statuses.iter().enumerate() {
-            let title = format!("item {n} 漢字");
-            items.push(json!({ "id": n.to_string(), "title": title, "status": status }));
-        }
-        items
+    fn items(statuses: &[Status]) -> Vec<RunItem> {
+        let item = |(n, status): (usize, &Status)| RunItem {
+            id: n.to_string(),
+            title: format!("item {n} 漢字"),
+            status: *status,
+            outcome: None,
+            hold: None,
+            claimed: false,
+        };
+        statuses.iter().enumerate().map(item).collect()
     }
 
     #[test]
     fn the_plan_is_drawn_with_a_bar_around_what_is_open() {
-        let drawn = plain(&block(&items(&["completed", "in_progress", "pending"]), 40));
+        let drawn =
+            plain(&block(&items(&[Status::Completed, Status::InProgress, Status::Pending]), 40));
         let expected = [
             "███████░░░░░░░░░░░░░░░░ 1 of 3\n",
             "[x] item 0 漢字\n",
@@ -352,7 +352,7 @@ mod tests {
             "[ ] item 2 漢字\n",
         ];
         assert_eq!(drawn, expected);
-        let many = [&["completed"; 20][..], &["pending"; 10]].concat();
+        let many = [&[Status::Completed; 20][..], &[Status::Pending; 10]].concat();
         let drawn = plain(&block(&items(&many), 24));
         assert_eq!(drawn.len(), ITEMS_MAX + 3);
         assert_eq!((drawn[1].as_str(), drawn[10].as_str()), ("… 18 before\n", "… 4 more\n"));

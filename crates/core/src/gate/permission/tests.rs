@@ -30,6 +30,7 @@ fn gate(n: u128, state: GateState, response: Value, minute: i64) -> Gate {
         text: "deploy".to_owned(),
         details: json!({ "run": "r", "call": "c", "digest": "d", "definition": is("x") }),
         asked_by: "system:runner".to_owned(),
+        reach: crate::Reach::default(),
         agent: AgentPath::parse("coder").unwrap(),
         created_at: Time::from_micros(0),
         revision: None,

@@ -33,11 +33,21 @@ pub fn write_out(
     out: &mut dyn Write,
     go_on: &mut GoOn<'_>,
 ) -> Result<Exported, Error> {
+    write_tables(tx, TABLES.iter(), out, go_on)
+}
+
+/// The same for these tables.
+pub(super) fn write_tables(
+    tx: &mut Tx<'_>,
+    tables: impl Iterator<Item = &'static Table>,
+    out: &mut dyn Write,
+    go_on: &mut GoOn<'_>,
+) -> Result<Exported, Error> {
     let (format, schema) = (FORMAT.to_owned(), migrate::known());
     let mut writer = Writer { out, go_on, line: Vec::new(), exported: Exported::default() };
     writer.line.extend(serde_json::to_vec(&Header { format, version: VERSION, schema })?);
     writer.end_line()?;
-    for table in TABLES {
+    for table in tables {
         tx.each_row(table, &mut |row| writer.row(table, row))?;
     }
     let end = serde_json::json!({ "end": End { rows: writer.exported.rows } });

@@ -22,7 +22,7 @@ const LINE_MAX: u64 = 64 << 20;
 const UNSURE_MAX: u64 = 10;
 
 /// What was read in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Imported {
     pub rows: u64,
@@ -91,6 +91,8 @@ pub struct Source<'r> {
     text: Vec<u8>,
     /// A column that came later may be missing then, if it may be empty.
     is_older: bool,
+    /// It comes from a store beside, with all that an export leaves out.
+    is_copy: bool,
 }
 
 impl fmt::Debug for Source<'_> {
@@ -111,7 +113,8 @@ struct Line {
 impl<'r> Source<'r> {
     /// Reads the first line, before anybody opens a store for it.
     pub fn open(reader: &'r mut dyn BufRead) -> Result<Self, BadImport> {
-        let mut source = Self { reader, line: 0, text: Vec::new(), is_older: false };
+        let mut source =
+            Self { reader, line: 0, text: Vec::new(), is_older: false, is_copy: false };
         // Whatever is wrong with a first line, it is not that of an export.
         if !source.next().unwrap_or_default() {
             return Err(BadImport::NotOurs);
@@ -138,50 +141,58 @@ impl<'r> Source<'r> {
     pub fn read_in(mut self, tx: &mut Tx<'_>) -> Result<Imported, BadImport> {
         alone_and_empty(tx)?;
         let mut imported = Imported::default();
-        let mut unsure = self.line + 1;
-        loop {
-            if !self.next()? {
-                return Err(self.fault("the export ends here, without its last line: it was cut"));
-            }
-            let line: Line = serde_json::from_slice(&self.text)
-                .map_err(|error| self.fault(format!("it does not read: {error}")))?;
-            let (table, row) = match line {
-                Line { table: Some(table), row: Some(row), end: None } => (table, row),
-                Line { table: None, row: None, end: Some(end) } => {
-                    tx.flush().map_err(|error| self.does_not_fit(unsure, error))?;
-                    if end.rows != imported.rows {
-                        let rows = imported.rows;
-                        let what = format!("there were to be {} rows, and {rows} came", end.rows);
-                        return Err(self.fault(what));
-                    }
-                    break;
-                }
-                _ => return Err(self.fault("it is neither a row nor the end")),
-            };
-            let Some(table) = Table::named(&table) else {
-                return Err(self.fault(format!("there is no table `{table}`")));
-            };
-            self.row(tx, table, &row, unsure, &mut imported)?;
-            if tx.dialect() == Dialect::Sqlite || self.line + 1 - unsure >= UNSURE_MAX {
-                tx.flush().map_err(|error| self.does_not_fit(unsure, error))?;
-                unsure = self.line + 1;
-            }
+        let Some(end) = self.rows(tx, &mut imported)? else {
+            return Err(self.fault("the export ends here, without its last line: it was cut"));
+        };
+        if end.rows != imported.rows {
+            let rows = imported.rows;
+            return Err(self.fault(format!("there were to be {} rows, and {rows} came", end.rows)));
         }
         while self.next()? {
             if !self.text.trim_ascii().is_empty() {
                 return Err(self.fault("it stands behind the end"));
             }
         }
-        if let Some(last) = imported.last_seq {
-            tx.number_above(last)?;
-        }
-        tx.fill_keys()?;
-        for check in [doctor::references(tx)?, fold::check(tx)?] {
-            if !check.ok {
-                return Err(BadImport::Unsound { what: check.detail });
+        close(tx, &imported)?;
+        Ok(imported)
+    }
+
+    /// A part of a copy: lines that are rows, from this number on.
+    pub(super) fn part(reader: &'r mut dyn BufRead, line: u64) -> Self {
+        Self { reader, line, text: Vec::new(), is_older: false, is_copy: true }
+    }
+
+    /// Reads rows up to the last line, or up to where the text ends without one.
+    pub(super) fn rows(
+        &mut self,
+        tx: &mut Tx<'_>,
+        imported: &mut Imported,
+    ) -> Result<Option<End>, BadImport> {
+        let mut unsure = self.line + 1;
+        while self.next()? {
+            let line: Line = serde_json::from_slice(&self.text)
+                .map_err(|error| self.fault(format!("it does not read: {error}")))?;
+            let (table, row) = match line {
+                Line { table: Some(table), row: Some(row), end: None } => (table, row),
+                Line { table: None, row: None, end: Some(end) } => {
+                    tx.flush().map_err(|error| self.does_not_fit(unsure, error))?;
+                    return Ok(Some(end));
+                }
+                _ => return Err(self.fault("it is neither a row nor the end")),
+            };
+            let Some(table) = Table::named(&table, self.is_copy) else {
+                return Err(self.fault(format!("there is no table `{table}`")));
+            };
+            self.row(tx, table, &row, unsure, imported)?;
+            // A copy comes from a store, and need not be blamed line by line.
+            let unsure_max = if self.is_copy { u64::MAX } else { UNSURE_MAX };
+            if tx.dialect() == Dialect::Sqlite || self.line + 1 - unsure >= unsure_max {
+                tx.flush().map_err(|error| self.does_not_fit(unsure, error))?;
+                unsure = self.line + 1;
             }
         }
-        Ok(imported)
+        tx.flush().map_err(|error| self.does_not_fit(unsure, error))?;
+        Ok(None)
     }
 
     fn row(
@@ -242,9 +253,23 @@ impl<'r> Source<'r> {
     }
 }
 
+/// Makes what is made from the rest, and looks everything over.
+pub(super) fn close(tx: &mut Tx<'_>, imported: &Imported) -> Result<(), BadImport> {
+    if let Some(last) = imported.last_seq {
+        tx.number_above(last)?;
+    }
+    tx.fill_keys()?;
+    for check in [doctor::references(tx)?, fold::check(tx)?] {
+        if !check.ok {
+            return Err(BadImport::Unsound { what: check.detail });
+        }
+    }
+    Ok(())
+}
+
 /// Keeps everybody else from writing, and sees that nobody has. On PostgreSQL a writer that waits
 /// for this numbers its events when it goes on: above what was read in.
-fn alone_and_empty(tx: &mut Tx<'_>) -> Result<(), BadImport> {
+pub(super) fn alone_and_empty(tx: &mut Tx<'_>) -> Result<(), BadImport> {
     if tx.dialect() == Dialect::Postgres {
         tx.batch("LOCK TABLE projects, events IN EXCLUSIVE MODE")?;
     }
@@ -298,7 +323,7 @@ mod tests {
 
     #[test]
     fn a_row_has_every_column_of_its_table_in_its_kind_and_no_other() {
-        let table = Table::named("leases").unwrap();
+        let table = Table::named("leases", false).unwrap();
         let read = |text: &str, is_older| {
             let row = row(text);
             values(table, &row, is_older).map(|values| format!("{values:?}"))

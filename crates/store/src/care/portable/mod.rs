@@ -10,10 +10,12 @@
 //! Invariants: the same content gives the same bytes, on whichever database it stands; what is read
 //! in gives the same bytes again. Nothing of a text that is not whole and sound stays.
 
+mod copy;
 mod export;
 mod import;
 mod tables;
 
+pub use copy::{Copied, copy};
 pub use export::{Exported, GoOn, write_out};
 pub use import::{BadImport, Imported, Source};
 

@@ -24,11 +24,15 @@ pub(super) struct Table {
     pub(super) insert: &'static Sql,
     /// A row, if there is one.
     pub(super) any: &'static Sql,
+    /// Every row goes.
+    pub(super) clear: &'static Sql,
 }
 
 impl Table {
-    pub(super) fn named(name: &str) -> Option<&'static Self> {
-        TABLES.iter().find(|table| table.name == name)
+    /// A table of an export, or of a copy, which has more.
+    pub(super) fn named(name: &str, is_copy: bool) -> Option<&'static Self> {
+        let more = if is_copy { KEPT_BY_A_COPY } else { &[] };
+        TABLES.iter().chain(more).find(|table| table.name == name)
     }
 }
 
@@ -97,6 +101,7 @@ macro_rules! table {
                 $(", $", $n,)* ")"
             ),
             any: sql!("SELECT ", $column1, " FROM ", $name, " LIMIT 1"),
+            clear: sql!("DELETE FROM ", $name),
         }
     };
 }
@@ -144,7 +149,8 @@ pub(super) static TABLES: &[Table] = &[
     table!("issues" by "id",
         1 text "id", 2 text "project_id", 3 int "number", 4 text "title", 5 text "body",
         6 text "status", 7 opt_text "assignment", 8 int "revision", 9 text "created_by",
-        10 int "created_at", 11 int "updated_at", 12 opt_int "defer_until", 13 opt_text "judged"),
+        10 int "created_at", 11 int "updated_at", 12 opt_int "defer_until", 13 opt_text "judged",
+        14 opt_text "labels", 15 opt_text "priority", 16 opt_text "assignee"),
     table!("issue_updates" by "row",
         1 text "id", 2 text "issue_id", 3 text "kind", 4 text "author", 5 text "text",
         6 int "created_at"),
@@ -171,7 +177,7 @@ pub(super) static TABLES: &[Table] = &[
         10 text "asked_by", 11 text "agent", 12 int "created_at", 13 opt_int "revision",
         14 opt_text "response", 15 opt_text "answered_by", 16 opt_int "answered_at",
         17 opt_int "collected_at", 18 opt_text "todo_id", 19 opt_text "run_id",
-        20 opt_text "closes_as"),
+        20 opt_text "closes_as", 21 opt_text "reach"),
     table!("delegations" by "id",
         1 text "id", 2 text "project_id", 3 text "type", 4 text "mission", 5 opt_text "rationale",
         6 text "mode", 7 text "state", 8 text "review", 9 opt_text "todo_id",
@@ -194,6 +200,43 @@ pub(super) static TABLES: &[Table] = &[
         1 int "seq", 2 int "v", 3 text "type", 4 text "project_id", 5 text "aggregate",
         6 text "actor", 7 opt_text "acting_as", 8 text "cause", 9 int "at", 10 text "data",
         11 opt_text "proof", 12 opt_int "recorded_at"),
+];
+
+/// What an export leaves out and a copy takes along: it is still the same store, for the same people.
+/// Of the facts two are about the database the store is in.
+#[rustfmt::skip]
+pub(super) static KEPT_BY_A_COPY: &[Table] = &[
+    Table {
+        name: "facts",
+        columns: &[Column::text("name"), Column::text("value")],
+        read: sql!("SELECT name, value FROM facts WHERE name NOT IN ('copy', 'event_base') ORDER BY name"),
+        declare: "DECLARE portable_facts NO SCROLL CURSOR FOR SELECT name, value FROM facts \
+                  WHERE name NOT IN ('copy', 'event_base') ORDER BY name",
+        fetch: sql!("FETCH 500 FROM portable_facts"),
+        close: "CLOSE portable_facts",
+        insert: sql!("INSERT INTO facts (name, value) VALUES ($1, $2)"),
+        any: sql!("SELECT name FROM facts WHERE name NOT IN ('event_base', 'identity_to_come') LIMIT 1"),
+        clear: sql!("DELETE FROM facts WHERE name <> 'copy'"),
+    },
+    Table {
+        name: "places",
+        columns: &[Column::text("id"), Column::text("place")],
+        read: sql!("SELECT id, place FROM projects WHERE place IS NOT NULL ORDER BY id"),
+        declare: "DECLARE portable_places NO SCROLL CURSOR FOR SELECT id, place FROM projects \
+                  WHERE place IS NOT NULL ORDER BY id",
+        fetch: sql!("FETCH 500 FROM portable_places"),
+        close: "CLOSE portable_places",
+        insert: sql!("UPDATE projects SET place = $2 WHERE id = $1"),
+        any: sql!("SELECT id FROM projects WHERE place IS NOT NULL LIMIT 1"),
+        clear: sql!("UPDATE projects SET place = NULL"),
+    },
+    table!("answers" by "principal, key",
+        1 text "principal", 2 text "key", 3 text "request", 4 text "answer", 5 int "created_at"),
+    table!("tokens" by "id",
+        1 text "id", 2 text "digest", 3 text "role", 4 opt_text "agent", 5 opt_text "project",
+        6 opt_text "mission", 7 opt_text "pillar", 8 opt_int "issue_number", 9 opt_text "plan_file",
+        10 text "created_by", 11 int "created_at", 12 opt_int "expires_at",
+        13 opt_int "revoked_at", 14 opt_text "session"),
 ];
 
 #[cfg(test)]

@@ -1,0 +1,259 @@
+//! `punch serve`: the API over HTTP, with the scheduler and workers inside, until stopped.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use punchlist_core::Actor;
+use punchlist_core::authority::Action;
+use punchlist_engine::agent::ConfiguredTools;
+use punchlist_engine::model::Shelf;
+use punchlist_engine::worker::JOBS;
+use punchlist_engine::{Done, Pump, Worker};
+use punchlist_ops::config::{Config, Roster};
+use punchlist_ops::{Error, Ops};
+use punchlist_server::http::{Handle, Limits, Server, Settings, StartError, TlsFiles};
+use serde_json::json;
+
+use super::worker::{end_strays, keep_our_environment};
+use crate::args::Globals;
+use crate::failure::Failure;
+use crate::stop::Stop;
+use crate::{caller, output, settings};
+
+pub(crate) fn command() -> Command {
+    let file = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name("FILE").help(help).value_parser(value_parser!(PathBuf))
+    };
+    let switch = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).help(help).action(ArgAction::SetTrue)
+    };
+    let number = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name("N").help(help).value_parser(value_parser!(u32))
+    };
+    Command::new("serve")
+        .about("Serve the store over HTTP, and run what is due and queued, until stopped")
+        .long_about(
+            "Serve the store over HTTP, and run what is due and queued, until stopped.\n\n\
+             Every operation is at POST /v1/OPERATION, reads also at GET; /v1/events streams what \
+             happens, /openapi.json describes it all, /healthz, /readyz and /metrics are for those \
+             who watch over it. Other machines use it with --db http://HOST:PORT and a token. \
+             Without a token a caller on this machine is the agent `primary`, where the store's \
+             identity rule is open. An address that other machines reach needs a certificate, or \
+             --insecure behind a proxy that does TLS. SIGHUP reads the certificate again; Ctrl-C \
+             finishes the running requests and ends.",
+        )
+        .arg(
+            Arg::new("listen")
+                .long("listen")
+                .value_name("HOST:PORT")
+                .help("Where to listen; port 0 takes a free one")
+                .default_value("127.0.0.1:7420"),
+        )
+        .arg(
+            Arg::new("jobs")
+                .long("jobs")
+                .short('j')
+                .value_name("N")
+                .help("How many things are done at once, 0 to 256; 0: no worker [default: 8]")
+                .value_parser(value_parser!(u16).range(0..=256)),
+        )
+        .arg(file("tls-cert", "The certificate and its chain, in PEM").requires("tls-key"))
+        .arg(file("tls-key", "The certificate's private key, in PEM").requires("tls-cert"))
+        .arg(switch(
+            "insecure",
+            "Listen beyond this machine without TLS, behind a proxy that does it",
+        ))
+        .arg(
+            Arg::new("public-url")
+                .long("public-url")
+                .value_name("URL")
+                .help("The address that the proxy is reached at, e.g. https://punch.example.com"),
+        )
+        .arg(number("rate", "Requests a second for each principal; 0: any number [default: 200]"))
+        .arg(number("streams", "Event streams for each principal [default: 100]"))
+        .after_help("Example: punch serve --listen 127.0.0.1:7420 --jobs 4")
+}
+
+pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
+    // Before anything starts a thread.
+    let running: Arc<Mutex<Option<Handle>>> = Arc::default();
+    let stop = Stop::on_signals_but_hangup(Some(reload(&running)));
+    keep_our_environment();
+    end_strays();
+    open_many_files();
+    let (listen, tls) = address(matches)?;
+    let public_url = matches.get_one::<String>("public-url").map(|url| origin(url)).transpose()?;
+    let ops = Arc::new(caller::database(globals)?);
+    let envelope = caller::envelope(&ops, globals, false)?;
+    ops.may_serve(&envelope.actor, envelope.proof, Action::Serve, "serve")?;
+    ops.store()?;
+    let config = settings::read()?.config;
+    let mut limits = Limits::default();
+    if let Some(rate) = matches.get_one::<u32>("rate") {
+        limits.requests_per_s = *rate;
+    }
+    if let Some(streams) = matches.get_one::<u32>("streams") {
+        limits.streams_each = usize::try_from(*streams).unwrap_or(usize::MAX);
+    }
+    let project = globals.project.as_deref().map(str::trim).filter(|name| !name.is_empty());
+    let server = Server::bind(
+        Arc::clone(&ops),
+        Settings {
+            listen,
+            tls,
+            public_url,
+            project: project.map(str::to_owned),
+            agents: Arc::clone(&envelope.agents),
+            clock: caller::ticking,
+            limits,
+        },
+    );
+    let server = server.map_err(|error| cannot_start(listen, error))?;
+    *running.lock().unwrap_or_else(PoisonError::into_inner) = Some(server.handle());
+    let jobs = matches.get_one::<u16>("jobs").map_or(JOBS, |jobs| usize::from(*jobs));
+    tell_ready(globals, &server.url())?;
+    let crew =
+        Crew { ops: &ops, agents: &envelope.agents, actor: &envelope.actor, config: &config };
+    serve(server, &stop, jobs, &crew)
+}
+
+/// Who works, and with what.
+struct Crew<'a> {
+    ops: &'a Ops,
+    agents: &'a Arc<Roster>,
+    actor: &'a Actor,
+    config: &'a Config,
+}
+
+/// Serves until asked to stop; the worker ends with the server.
+fn serve(server: Server, stop: &Stop, jobs: usize, crew: &Crew<'_>) -> Result<(), Failure> {
+    let (handle, is_over) = (server.handle(), AtomicBool::new(false));
+    let is_stopped = || is_over.load(Ordering::SeqCst) || stop.asked();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::SeqCst) {
+                if stop.wait(Duration::from_millis(200)) {
+                    handle.stop();
+                    break;
+                }
+            }
+        });
+        let worker = (jobs > 0).then(|| scope.spawn(|| crew.work(jobs, &is_stopped)));
+        let served = server.run();
+        is_over.store(true, Ordering::SeqCst);
+        let worked = worker.map_or(Ok(()), |worker| {
+            let crashed = |_| Err(Error::Internal { detail: "the worker crashed".to_owned() });
+            worker.join().unwrap_or_else(crashed)
+        });
+        Ok(served.and(worked)?)
+    })
+}
+
+impl Crew<'_> {
+    fn work(&self, jobs: usize, is_stopped: &(dyn Fn() -> bool + Sync)) -> Result<(), Error> {
+        let (models, telemetry) = (Shelf::default(), caller::telemetry());
+        let tools = ConfiguredTools::new(self.ops, self.config, caller::folder(), &caller::ticking);
+        let observer = telemetry.beside(|_| {});
+        let worker = Worker {
+            executor: Some(self.actor),
+            ops: self.ops,
+            agents: Arc::clone(self.agents),
+            models: &models,
+            outside: &tools,
+            pump: Pump::default(),
+            jobs,
+            observer: &observer,
+            clock: &caller::ticking,
+            is_stopped,
+            report: &report,
+        };
+        worker.run()
+    }
+}
+
+/// Only what somebody has to look after is said.
+fn report(done: Done) {
+    if let Done::StoreTrouble { error } = done {
+        output::warn(&format!("{}; trying again", output::line(&error)));
+    }
+}
+
+fn tell_ready(globals: &Globals, url: &str) -> Result<(), Failure> {
+    if globals.json {
+        return Ok(output::print_json_line(&json!({ "url": url, "signIn": null }))?);
+    }
+    if globals.quiet {
+        return Ok(());
+    }
+    Ok(output::print(&format!("Serving at {url}\n"))?)
+}
+
+fn cannot_start(listen: SocketAddr, error: StartError) -> Failure {
+    match error {
+        StartError::Store(error) => error.into(),
+        StartError::Tls(why) => Failure::usage(format!("the certificate cannot be used: {why}")),
+        StartError::Listen(error) => Failure::Io(format!("cannot listen at {listen}: {error}")),
+    }
+}
+
+/// Where to listen, and with which certificate.
+fn address(matches: &ArgMatches) -> Result<(SocketAddr, Option<TlsFiles>), Failure> {
+    let named = matches.get_one::<String>("listen").map_or("127.0.0.1:7420", String::as_str);
+    let listen = named.to_socket_addrs().ok().and_then(|mut found| found.next());
+    let listen = listen.ok_or_else(|| Failure::Usage {
+        message: format!("`{named}` is no address to listen at"),
+        hint: Some("give HOST:PORT, e.g. 127.0.0.1:7420".to_owned()),
+    })?;
+    let path = |name: &str| matches.get_one::<PathBuf>(name).cloned();
+    let tls = path("tls-cert").zip(path("tls-key"));
+    let tls = tls.map(|(certificate, key)| TlsFiles { certificate, key });
+    if !listen.ip().is_loopback() && tls.is_none() && !matches.get_flag("insecure") {
+        let message = format!("{listen} can be reached from other machines, and there is no TLS");
+        let hint = "give --tls-cert and --tls-key, or --insecure behind a proxy that does TLS";
+        return Err(Failure::Usage { message, hint: Some(hint.to_owned()) });
+    }
+    Ok((listen, tls))
+}
+
+/// Scheme, host and port of a URL, without anything behind.
+fn origin(url: &str) -> Result<String, Failure> {
+    let bare = url.trim().trim_end_matches('/');
+    let host = bare.strip_prefix("https://").or_else(|| bare.strip_prefix("http://"));
+    match host {
+        Some(host) if !host.is_empty() && !host.contains(['/', '@', '?', '#', ' ']) => {
+            Ok(bare.to_ascii_lowercase())
+        }
+        _ => Err(Failure::Usage {
+            message: format!("`{url}` is no address of a server"),
+            hint: Some("give scheme and host, e.g. https://punch.example.com".to_owned()),
+        }),
+    }
+}
+
+/// What SIGHUP does.
+fn reload(running: &Arc<Mutex<Option<Handle>>>) -> Box<dyn Fn() + Send> {
+    let running = Arc::clone(running);
+    Box::new(move || {
+        let handle = running.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        match handle.map(|handle| handle.reload()) {
+            Some(Err(why)) => output::warn(&format!("the old certificate stays in use: {why}")),
+            Some(Ok(())) => output::warn("the certificate was read again"),
+            None => {}
+        }
+    })
+}
+
+/// A stream is an open file; the system's first limit is often a thousand.
+fn open_many_files() {
+    #[cfg(unix)]
+    {
+        use nix::sys::resource::{Resource, getrlimit, setrlimit};
+        if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_NOFILE) {
+            let _ = setrlimit(Resource::RLIMIT_NOFILE, hard.min(65_536), hard);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! `punch store copy`: a store moved to another database.
+
+use std::io::IsTerminal;
+use std::ops::ControlFlow;
+
+use clap::{Arg, ArgMatches, Command};
+use punchlist_ops::portable::Asking;
+use serde_json::json;
+
+use crate::args::Globals;
+use crate::failure::Failure;
+use crate::stop::Stop;
+use crate::{caller, output};
+
+pub(crate) fn copy_command() -> Command {
+    Command::new("copy")
+        .about("Copy the store FROM into the empty store TO")
+        .long_about(
+            "Copy the store FROM into the empty store TO.\n\n\
+             Each is a path or a postgres:// URL. Everything is copied, tokens and kept answers \
+             included, and compared at the end by its rows and its digest. TO cannot be opened \
+             before that. A copy that was cut off goes on when it is repeated. FROM is only read; \
+             stop those who write to it first, or what they write during the copy stays behind. \
+             It is the operator's, as an export is.",
+        )
+        .arg(place("from", "FROM", "The store to copy"))
+        .arg(place("to", "TO", "The empty store to copy it into"))
+        .after_help("Example: punch store copy punch.db postgres://ada@db.example/punchlist")
+}
+
+fn place(id: &'static str, name: &'static str, help: &'static str) -> Arg {
+    Arg::new(id).value_name(name).help(help).required(true)
+}
+
+pub(crate) fn copy(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
+    let named = |id: &str| matches.get_one::<String>(id).cloned();
+    let from = Globals { db: named("from"), ..globals.clone() };
+    let to = Globals { db: named("to"), ..globals.clone() };
+    let (ops, to) = (caller::ops(&from)?, caller::ops(&to)?);
+    let (facts, token) = caller::credentials(&from, false);
+    let asking = Asking { facts, token: token.as_deref(), now: caller::now()? };
+    let stop = Stop::on_signals();
+    let is_shown = !globals.quiet && !globals.json && std::io::stderr().is_terminal();
+    let copied = ops.copy_to(&asking, to.target(), &mut |rows| {
+        if is_shown {
+            output::remark(&format!("\r{rows} rows copied"));
+        }
+        if stop.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    if is_shown {
+        output::remark("\r                              \r");
+    }
+    let copied = copied?;
+    if globals.json {
+        output::print_json(&json!(copied))?;
+    } else if !globals.quiet {
+        let (rows, events, resumed) = (copied.rows, copied.events, copied.resumed_after);
+        let from = output::line(&ops.target().to_string());
+        let to = output::line(&to.target().to_string());
+        let mut said = format!("Copied {rows} rows ({events} events) from {from} to {to}.\n");
+        if resumed > 0 {
+            said.push_str(&format!("{resumed} of them were there from a copy that was cut off.\n"));
+        }
+        said.push_str(&format!("Both sides have the digest {}.\n", copied.digest));
+        output::print(&said)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,53 @@
+//! `punch store copy` from outside: the copy answers every read as the store does, the same people get
+//! in, and a copy whose process was killed goes on.
+
+use punchlist_testkit::Backend;
+use serde_json::{Value, json};
+
+use crate::doctor::clean;
+use crate::identity::with;
+use crate::portable::{lived_in, seen};
+use crate::support::{Place, Punch};
+
+fn copy(from: &Place, to: &Place) -> Punch {
+    from.bare(["store", "copy", &from.db(), &to.db(), "--json"])
+}
+
+#[test]
+fn a_copied_store_answers_every_read_the_same_on_both_sides() {
+    for (from, to) in
+        [(Backend::SqliteFile, Backend::Postgres), (Backend::Postgres, Backend::SqliteFile)]
+    {
+        let (place, other) = (Place::new(from), Place::new(to));
+        let secret = lived_in(&place);
+        place.log_length();
+        let before = seen(&place);
+        let copied = with(copy(&place, &other), &secret).answer();
+        assert_eq!(copied["digest"].as_str().map(str::len), Some(64), "{copied}");
+        assert_eq!(copied["resumedAfter"], 0);
+        assert_eq!(seen(&other), before, "{from:?} to {to:?}");
+        clean(&other);
+        // The operator's token works there, too, and so does a key that was used before.
+        let tokens = |place: &Place| {
+            let list = place.punch(["call", "token_list", "{}", "--json"]);
+            with(list, &secret).answer()
+        };
+        assert_eq!(tokens(&other), tokens(&place));
+
+        // Nothing is copied over something.
+        let refused = with(copy(&place, &other), &secret).refusal(1);
+        assert_eq!(refused["code"], "store_not_empty", "{refused}");
+        let itself = with(copy(&place, &place), &secret).refusal(2);
+        assert_eq!(itself["code"], "bad_value", "{itself}");
+    }
+}
+
+/// Only who may export a store may copy it.
+#[test]
+fn a_copy_is_the_operators() {
+    let (place, other) = (Place::new(Backend::SqliteFile), Place::new(Backend::SqliteFile));
+    lived_in(&place);
+    let refused: Value = copy(&place, &other).refusal(4);
+    assert_eq!(refused["code"], json!("not_permitted"), "{refused}");
+    assert!(!other.file().exists());
+}

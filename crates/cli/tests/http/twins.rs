@@ -1,0 +1,173 @@
+//! Twin stores, one reached directly and one through a server: the same commands get the same
+//! answers, in words and in JSON, with the same exit statuses.
+
+use punchlist_testkit::{Backend, on_every_lasting_store};
+use serde_json::Value;
+
+use crate::serving::Served;
+use crate::support::{Names, Place, Ran};
+
+/// What is done to both, in order; what begins with `!` is done by the operator.
+const COMMANDS: &[&[&str]] = &[
+    &["status"],
+    &["issue", "new", "Alpha fails", "--criteria", "A test covers it", "--body", "It does."],
+    &["!", "issue", "new", "Beta is slow"],
+    &["issue", "new", "Alpha fails"],
+    &["issue", "list"],
+    &["issue", "show", "1"],
+    &["issue", "show", "#2"],
+    &["issue", "show", "99"],
+    &["issue", "show", "x"],
+    &["issue", "comment", "1", "Żółć 😀 \"quoted\""],
+    &["issue", "link", "1", "relates_to", "2"],
+    &["issue", "link", "1", "relates_to", "2"],
+    &["issue", "transition", "1", "triaged"],
+    &["issue", "transition", "1", "resolved"],
+    &["!", "issue", "transition", "1", "nonsense"],
+    &["call", "issue_list", "{\"limit\":1}"],
+    &["call", "issue_list", "{\"limit\":"],
+    &["call", "nonsense"],
+    &["call", "issue_create", "{\"titel\":\"x\"}"],
+    &["session", "start", "--title", "Work", "--external-id", "host-1"],
+    &["session", "bind", "1", "--session", "host-1"],
+    &["session", "show", "--session", "host-1"],
+    &["session", "show", "--session", "nobody"],
+    &["todo", "set", "Read", "Write", "--session", "host-1"],
+    &["todo", "start", "Read", "--session", "host-1"],
+    &["todo", "done", "Read", "--session", "host-1"],
+    &["todo", "done", "A test covers it", "--session", "host-1"],
+    &["todo", "view", "--issue", "1"],
+    &["todo", "set", "Lost"],
+    &["call", "checkpoint", "{\"reason\":\"ready\"}", "--session", "host-1"],
+    &["inbox"],
+    &["!", "inbox"],
+    &["!", "criterion", "ratify", "1", "A test covers it"],
+    &["plan", "import", "plan.md"],
+    &["plan", "import", "./plan.md"],
+    &["plan", "import", "missing.md"],
+    &["plan", "import", "../outside.md"],
+    &["plan", "tree", "plan.md"],
+    &["plan", "current", "plan.md"],
+    &["agent", "register", "coder"],
+    &["plan", "assign", "t1", "--to", "coder"],
+    &["todo", "next", "--plan-file", "plan.md"],
+    &["!", "mission", "init", "mission.json"],
+    &["mission", "list"],
+    &["!", "mission", "status", "dx"],
+    &["!", "mission", "pause", "dx"],
+    &["!", "mission", "pause", "nowhere"],
+    &["log", "--limit", "1000"],
+    &["log", "--after", "999999999"],
+    &["digest"],
+    &["audit", "closes"],
+    &["authority"],
+    &["!", "token", "list"],
+    &["token", "list"],
+    &["runs"],
+    &["export", "project"],
+    &["wait", "--timeout", "1s", "--after", "0", "--types", "issue_linked"],
+    &["wait", "--timeout", "1s"],
+    &["issue", "new", "Once", "--idempotency-key", "k"],
+    &["issue", "new", "Once", "--idempotency-key", "k"],
+    &["issue", "new", "Twice", "--idempotency-key", "k"],
+    &["issue", "new", "As another", "--agent", "coder"],
+    &["issue", "new", "As a worker", "--as", "worker"],
+    &["issue", "new", "As the operator", "--as", "operator"],
+];
+
+/// One side: a place, and what `--db` is for it.
+struct Twin {
+    place: Place,
+    served: Option<Served>,
+    operator: String,
+    names: Names,
+}
+
+impl Twin {
+    fn new(backend: Backend, is_remote: bool) -> Self {
+        let place = Place::new(backend);
+        let operator = place.operator();
+        std::fs::write(place.home().join("plan.md"), "# Plan\n- [ ] one\n- [ ] two\n").unwrap();
+        let mission = r#"{"name":"DX","pillars":[{"name":"Speed","description":"fast"}]}"#;
+        std::fs::write(place.home().join("mission.json"), mission).unwrap();
+        let served =
+            is_remote.then(|| Served::with(&place, &["--listen", "127.0.0.1:0", "--rate", "0"]));
+        Self { place, served, operator, names: Names::default() }
+    }
+
+    fn run(&mut self, words: &[&str], json: bool) -> (Option<i32>, String, String) {
+        let db = self.served.as_ref().map_or_else(|| self.place.db(), |served| served.url.clone());
+        let (is_operator, words) = match words {
+            ["!", rest @ ..] => (true, rest),
+            words => (false, words),
+        };
+        let mut punch = self.place.bare(words.iter().copied()).words(["--db", &db]);
+        punch = punch.env("PUNCHLIST_PROJECT", "test");
+        if json {
+            punch = punch.words(["--json"]);
+        }
+        if is_operator {
+            punch = punch.with(&self.operator);
+        }
+        let Ran { exit, stdout, stderr } = punch.run();
+        let mut same = |text: String| {
+            let hidden = self.names.hide(&Value::String(text));
+            let text = hidden.as_str().unwrap().to_owned();
+            text.replace(self.place.home().to_str().unwrap(), "HOME")
+        };
+        // How a caller without a token is proved differs, and when things are written down.
+        let stdout =
+            without_clock(&same(stdout)).replace("\"proof\":\"http\"", "\"proof\":\"none\"");
+        (exit, stdout, same(stderr))
+    }
+}
+
+/// The text without the real times in it, and without the numbers of events, which differ between
+/// two stores on one PostgreSQL.
+fn without_clock(text: &str) -> String {
+    let mut out = text.to_owned();
+    if let Some((before, after)) = text.split_once("with --after ") {
+        let rest = after.trim_start_matches(|c: char| c.is_ascii_digit());
+        out = format!("{before}with --after N{rest}");
+    }
+    for field in
+        ["recordedAt", "expiresAt", "leaseUntil", "until", "seq", "cursor", "after", "lastSeq"]
+    {
+        let start = format!("\"{field}\":");
+        let mut rest = out.as_str();
+        let mut cleaned = String::new();
+        while let Some(at) = rest.find(&start) {
+            let end = at + start.len();
+            cleaned.push_str(&rest[..end]);
+            let value = rest[end..].find([',', '}']).unwrap_or(0);
+            rest = &rest[end + value..];
+        }
+        cleaned.push_str(rest);
+        out = cleaned;
+    }
+    out
+}
+
+fn twins_answer_alike(backend: Backend) {
+    for json in [true, false] {
+        let (mut near, mut far) = (Twin::new(backend, false), Twin::new(backend, true));
+        assert!(COMMANDS.len() >= 40);
+        for words in COMMANDS {
+            let (near, far) = (near.run(words, json), far.run(words, json));
+            if backend == Backend::Postgres && !json && ["log", "wait"].contains(&words[0]) {
+                assert_eq!(near.0, far.0, "{words:?}");
+                continue;
+            }
+            let (near, far) = (format!("{near:?}"), format!("{far:?}"));
+            assert!(near == far, "{words:?}:\n{}\n{}", around(&near, &far), around(&far, &near));
+        }
+    }
+}
+
+/// The part of a long text where it begins to differ from another.
+fn around(text: &str, other: &str) -> String {
+    let same = text.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
+    text.chars().skip(same.saturating_sub(200)).take(400).collect()
+}
+
+on_every_lasting_store!(twins_answer_alike);

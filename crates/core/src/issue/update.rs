@@ -1,0 +1,131 @@
+//! Change what an issue says about itself: title, body, labels, priority, assignee (K-55).
+
+use super::{Issue, Part, keeper};
+use crate::authority::{Action, Subject};
+use crate::event::IssueRevised;
+use crate::text::{Body, Title};
+use crate::todo::Priority;
+use crate::{Actor, Decision, Refusal, Refused};
+
+/// The most labels of one issue.
+pub const LABELS_MAX: usize = 20;
+
+/// The new values; absent ones stay as they are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UpdateIssue {
+    pub title: Option<Title>,
+    pub body: Option<Body>,
+    /// All labels, in the place of those there are.
+    pub labels: Option<Vec<Title>>,
+    pub priority: Option<Priority>,
+    /// The inner none takes the assignee away.
+    pub assignee: Option<Option<Title>>,
+    pub expected_revision: Option<i64>,
+}
+
+impl UpdateIssue {
+    /// `checklist` is the issue's checklist now, for a caller that expected another revision.
+    pub fn decide(
+        &self,
+        issue: &Issue,
+        checklist: &str,
+        actor: &Actor,
+    ) -> Result<Decision, Refused> {
+        keeper(actor, Subject::Issue, Action::Update, || true)?;
+        if let Some(expected) = self.expected_revision.filter(|one| *one != issue.revision) {
+            let (number, revision) = (issue.number, issue.revision);
+            let checklist = checklist.to_owned();
+            return Err(Refusal::StaleRevision { number, expected, revision, checklist }.into());
+        }
+        let text = |given: Option<&str>, now: &str| given.unwrap_or(now).to_owned();
+        let title = text(self.title.as_ref().map(Title::as_str), &issue.title);
+        let body = text(self.body.as_ref().map(Body::as_str), &issue.body);
+        let labels = match &self.labels {
+            None => issue.labels.clone(),
+            Some(labels) => tidy(labels),
+        };
+        let priority = self.priority.or(issue.priority);
+        let assignee = match &self.assignee {
+            None => issue.assignee.clone(),
+            Some(assignee) => assignee.as_ref().map(|name| name.as_str().to_owned()),
+        };
+        let mut parts = Vec::new();
+        if title != issue.title {
+            parts.push(Part::Title);
+        }
+        if body != issue.body {
+            parts.push(Part::Body);
+        }
+        let (issue_id, number, revision) = (issue.id, issue.number, issue.revision + 1);
+        let is_same = parts.is_empty()
+            && labels == issue.labels
+            && priority == issue.priority
+            && assignee == issue.assignee;
+        if is_same {
+            return Ok(Decision::default());
+        }
+        let revised = IssueRevised {
+            issue_id,
+            number,
+            title,
+            body,
+            labels,
+            priority,
+            assignee,
+            revision,
+            parts,
+        };
+        Ok(Decision { events: vec![revised.into()], ..Decision::default() })
+    }
+}
+
+/// Each label once, in the order they were given.
+fn tidy(labels: &[Title]) -> Vec<String> {
+    let mut tidy: Vec<String> = Vec::new();
+    for label in labels.iter().map(Title::as_str) {
+        if !tidy.iter().any(|known| known == label) {
+            tidy.push(label.to_owned());
+        }
+    }
+    tidy
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::issue::{apply_issue, tests::issue};
+    use crate::{AgentPath, Role, Time};
+
+    fn decided(role: Role, update: &UpdateIssue, issue: &Issue) -> Result<Decision, Refused> {
+        update.decide(issue, "", &Actor::new(role, AgentPath::primary()))
+    }
+
+    /// K-55: the operator alone changes title and body; an earlier sign-off is void by it.
+    #[test]
+    fn operator_changes_what_an_issue_says_and_nobody_else_does() {
+        let before = issue(3);
+        let update = UpdateIssue {
+            title: Some(Title::new("New words").unwrap()),
+            labels: Some(["a", "b", "a"].map(|text| Title::new(text).unwrap()).to_vec()),
+            ..UpdateIssue::default()
+        };
+        assert!(decided(Role::Root, &update, &before).is_err());
+        let decision = decided(Role::Operator, &update, &before).unwrap();
+        let mut after = Some(before.clone());
+        for event in &decision.events {
+            assert!(apply_issue(&mut after, event, Time::from_micros(5)));
+        }
+        let after = after.unwrap();
+        assert_eq!((after.title.as_str(), after.revision), ("New words", 2));
+        assert_eq!(after.labels, ["a", "b"]);
+        assert_eq!(after.changed_since(1), [Part::Title]);
+        assert!(decided(Role::Operator, &update, &after).unwrap().events.is_empty());
+    }
+
+    #[test]
+    fn update_made_from_an_older_revision_changes_nothing() {
+        let update = UpdateIssue { expected_revision: Some(7), ..UpdateIssue::default() };
+        let refused = decided(Role::Operator, &update, &issue(3)).unwrap_err();
+        assert_eq!(refused.refusal.code(), "stale_revision");
+    }
+}

@@ -1,0 +1,194 @@
+//! What matters in a project now: what waits for a person, what runs, and what failed.
+
+use punchlist_core::authority::{Action, Subject};
+use punchlist_core::driver::StopReason;
+use punchlist_core::gate::{GateKind, GateState, Purpose};
+use punchlist_core::run::RunState;
+use punchlist_core::select::ordered;
+use punchlist_core::{ProjectId, Run, Status, Time};
+use punchlist_store::Load;
+use punchlist_store::rows::gates::WantedGates;
+use punchlist_store::rows::lists::Lock;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+
+/// How many of each kind are shown.
+const SHOWN: i64 = 10;
+
+/// How many ended runs are looked at for those that failed.
+const RUNS_LOOKED_AT: i64 = 30;
+
+/// How long a failure is worth showing.
+const FAILURE_DAYS: i64 = 7;
+
+/// A question that waits for a person.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WaitingRow {
+    /// The gate's id.
+    pub id: String,
+    pub kind: GateKind,
+    pub purpose: Option<Purpose>,
+    /// The issue it is about.
+    pub number: Option<i64>,
+    pub text: String,
+    pub asked_by: String,
+    #[schemars(with = "String")]
+    pub created_at: Time,
+}
+
+/// A run that goes on or waits.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunningRow {
+    pub id: String,
+    pub agent: String,
+    pub state: RunState,
+    /// What it waits for.
+    pub waits_for: Option<String>,
+    /// The issue it works on.
+    pub number: Option<i64>,
+    /// The item in progress.
+    pub item: Option<String>,
+    pub cost_usd: Option<f64>,
+    #[schemars(with = "String")]
+    pub created_at: Time,
+}
+
+/// Something that failed lately.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FailedRow {
+    pub kind: FailedKind,
+    pub id: String,
+    /// The agent, or the type of agent, that failed.
+    pub agent: String,
+    pub error: String,
+    #[schemars(with = "String")]
+    pub at: Time,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FailedKind {
+    Run,
+    Delegation,
+}
+
+/// May the caller look at this kind of thing at all?
+pub(crate) fn sees(call: &Call<'_, '_>, subject: Subject) -> bool {
+    Access::On(subject, Action::View).allows(call.envelope().actor.role)
+}
+
+/// The open gates, the oldest first.
+pub(crate) fn waiting(
+    call: &mut Call<'_, '_>,
+    project: ProjectId,
+) -> Result<Vec<WaitingRow>, Error> {
+    let mut rows = Vec::new();
+    if !sees(call, Subject::Gate) {
+        return Ok(rows);
+    }
+    let open = WantedGates { state: Some(GateState::Open), ..WantedGates::default() };
+    for gate in call.tx().gates(project, &open, SHOWN)? {
+        if call.reach_gate(&gate).is_err() {
+            continue;
+        }
+        let number = match gate.issue_id {
+            Some(id) => call.tx().issue_by_id(id, Lock::No)?.map(|issue| issue.number),
+            None => None,
+        };
+        rows.push(WaitingRow {
+            id: gate.id.to_string(),
+            kind: gate.kind,
+            purpose: gate.purpose,
+            number,
+            text: gate.text,
+            asked_by: gate.asked_by,
+            created_at: gate.created_at,
+        });
+    }
+    Ok(rows)
+}
+
+/// Runs that have not ended, the newest first.
+pub(crate) fn running(
+    call: &mut Call<'_, '_>,
+    project: ProjectId,
+) -> Result<Vec<RunningRow>, Error> {
+    let mut rows = Vec::new();
+    if !sees(call, Subject::Run) {
+        return Ok(rows);
+    }
+    for state in [RunState::Running, RunState::Waiting] {
+        for run in call.tx().runs(project, Some(state), None, None, SHOWN)? {
+            if call.reach_run(&run).is_ok() {
+                rows.push(one_running(call, &run)?);
+            }
+        }
+    }
+    Ok(rows)
+}
+
+fn one_running(call: &mut Call<'_, '_>, run: &Run) -> Result<RunningRow, Error> {
+    let session = match run.session_id {
+        Some(id) => call.tx().session_by_id(id)?,
+        None => None,
+    };
+    let issue = session.as_ref().and_then(|session| session.bound_issue);
+    let number = issue.map(|id| call.tx().issue_number(id)).transpose()?.flatten();
+    let lists = call.lists_of(run, session.as_ref(), Load::Open)?;
+    let item = lists.iter().flat_map(ordered).find(|todo| todo.status == Status::InProgress);
+    let (input, output) = (run.counters.input_tokens, run.counters.output_tokens);
+    Ok(RunningRow {
+        id: run.id.to_string(),
+        agent: run.agent.to_string(),
+        state: run.state,
+        waits_for: run.waits_for.as_ref().map(|wait| super::run::WaitView::from(wait).kind.into()),
+        number,
+        item: item.map(|todo| todo.title.clone()),
+        cost_usd: call.envelope().agents.cost_usd(&run.settings.model, input, output),
+        created_at: run.created_at,
+    })
+}
+
+/// What failed in the last days, the newest first.
+pub(crate) fn failed(call: &mut Call<'_, '_>, project: ProjectId) -> Result<Vec<FailedRow>, Error> {
+    let mut rows = Vec::new();
+    let since = call.envelope().now.plus_seconds(-FAILURE_DAYS * 86_400);
+    if sees(call, Subject::Run) {
+        let ended = Some(RunState::Ended);
+        for run in call.tx().runs(project, ended, None, None, RUNS_LOOKED_AT)? {
+            let is_failed = run.stop_reason == Some(StopReason::Error) && run.updated_at >= since;
+            if is_failed && call.reach_run(&run).is_ok() {
+                rows.push(FailedRow {
+                    kind: FailedKind::Run,
+                    id: run.id.to_string(),
+                    agent: run.agent.to_string(),
+                    error: run.stop_detail.unwrap_or_default(),
+                    at: run.updated_at,
+                });
+            }
+        }
+    }
+    if sees(call, Subject::Delegation) {
+        for (delegation, _) in call.tx().failed_delegations(project, SHOWN)? {
+            if delegation.updated_at >= since && call.reach_delegation(&delegation).is_ok() {
+                rows.push(FailedRow {
+                    kind: FailedKind::Delegation,
+                    id: delegation.id.to_string(),
+                    agent: delegation.kind,
+                    error: delegation.error.unwrap_or_default(),
+                    at: delegation.updated_at,
+                });
+            }
+        }
+    }
+    rows.sort_by_key(|row| std::cmp::Reverse(row.at));
+    rows.truncate(usize::try_from(SHOWN).unwrap_or(usize::MAX));
+    Ok(rows)
+}

@@ -1,0 +1,174 @@
+//! The operations of the catalogue: `POST /v1/OPERATION`, and GET for those that only read.
+//!
+//! Below `/remote` are the two questions a remote command line asks besides.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::http::{Method, header};
+use axum::response::Response;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use punchlist_ops::catalogue::{Effect, Operation, find};
+use punchlist_ops::explain::Fault;
+use punchlist_ops::web_fault::WebFault;
+use punchlist_ops::{Error, Place};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::caller::Caller;
+use super::limits::Limits;
+use super::problem::{json as as_json, json_or_unchanged, problem};
+use super::query;
+use super::state::{Shared, blocking};
+
+/// One call.
+pub(crate) async fn operation(State(state): State<Shared>, request: Request) -> Response {
+    let start = Instant::now();
+    let (parts, body) = request.into_parts();
+    let name = parts.uri.path().trim_start_matches("/v1/").to_owned();
+    let operation = match find(&name) {
+        Ok(operation) => operation,
+        Err(error) => return problem(&error),
+    };
+    let answered = call(&state, operation, &parts, body).await;
+    let response = answered.unwrap_or_else(|error| problem(&error));
+    state.metrics.answered(operation, response.status().as_u16(), start.elapsed());
+    response
+}
+
+async fn call(
+    state: &Shared,
+    operation: &'static Operation,
+    parts: &Parts,
+    body: Body,
+) -> Result<Response, Error> {
+    let reads = operation.effect != Effect::Write;
+    let is_get = match parts.method {
+        Method::POST => false,
+        Method::GET | Method::HEAD if reads => true,
+        _ if reads => return Err(WebFault::Method { allowed: "GET, HEAD, POST" }.into()),
+        _ => return Err(WebFault::Method { allowed: "POST" }.into()),
+    };
+    let caller = Caller::read(parts)?;
+    let input = match is_get {
+        true => query::input(operation, parts.uri.query().unwrap_or_default())?,
+        false => json_body(parts, body, &state.limiter.limits).await?,
+    };
+    let shared = Arc::clone(state);
+    let text = blocking(move || {
+        let envelope = caller.envelope(&shared)?;
+        shared.ops.call(operation, &envelope, input).map(|answer| answer.to_string())
+    })
+    .await?;
+    Ok(if is_get { json_or_unchanged(text, &parts.headers) } else { as_json(text) })
+}
+
+/// The body of a request as JSON; none at all is no fields.
+async fn json_body(parts: &Parts, body: Body, limits: &Limits) -> Result<Value, Error> {
+    let kind = parts.headers.get(header::CONTENT_TYPE);
+    let kind = kind.map(|kind| kind.to_str().unwrap_or("?").trim().to_ascii_lowercase());
+    if let Some(found) = kind {
+        let bare = found.split(';').next().unwrap_or_default().trim();
+        if bare != "application/json" && !bare.ends_with("+json") {
+            return Err(WebFault::MediaType { found }.into());
+        }
+    }
+    let too_large = || Error::from(Fault::TooLarge { limit: limits.body_max });
+    let announced = parts.headers.get(header::CONTENT_LENGTH).and_then(|n| n.to_str().ok());
+    if announced.and_then(|n| n.parse().ok()).is_some_and(|n: usize| n > limits.body_max) {
+        return Err(too_large());
+    }
+    let arrived =
+        tokio::time::timeout(limits.arrival, Limited::new(body, limits.body_max).collect());
+    let bytes = match arrived.await {
+        Err(_) => return Err(WebFault::TooSlow { limit_s: limits.arrival.as_secs() }.into()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => return Err(too_large()),
+        Ok(Err(error)) => return Err(Fault::Json { detail: error.to_string() }.into()),
+        Ok(Ok(body)) => body.to_bytes(),
+    };
+    let text = std::str::from_utf8(&bytes).map_err(|_| Error::from(Fault::Utf8))?;
+    if text.trim().is_empty() {
+        return Ok(json!({}));
+    }
+    let parsed = serde_json::from_str(text);
+    let mut input =
+        parsed.map_err(|error| Error::from(Fault::Json { detail: error.to_string() }))?;
+    whole(&mut input);
+    Ok(input)
+}
+
+/// To JSON 4.0 is an integer.
+fn whole(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            if let Some(integer) = number.as_f64().and_then(query::integer) {
+                *value = integer.into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(whole),
+        Value::Object(fields) => fields.values_mut().for_each(whole),
+        _ => {}
+    }
+}
+
+/// Who the caller is, for a command line that asks before it calls.
+pub(crate) async fn remote_caller(State(state): State<Shared>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    answer(
+        remote(&state, &parts, body, |state, caller, _| {
+            let envelope = caller.anywhere(state)?;
+            state.ops.admits(envelope.proof)?;
+            Ok(json!({ "actor": envelope.actor, "proof": envelope.proof.to_string() }))
+        })
+        .await,
+    )
+}
+
+/// Which project a repository is.
+pub(crate) async fn remote_project(State(state): State<Shared>, request: Request) -> Response {
+    #[derive(Deserialize)]
+    struct Asked {
+        place: Place,
+        names: Vec<String>,
+    }
+
+    let (parts, body) = request.into_parts();
+    answer(
+        remote(&state, &parts, body, |state, caller, body| {
+            let envelope = caller.anywhere(state)?;
+            state.ops.admits(envelope.proof)?;
+            let asked = Asked::deserialize(body);
+            let Asked { place, names } = asked.map_err(|error| {
+                let (path, detail) = (String::new(), error.to_string());
+                Error::from(Fault::Other { path, detail })
+            })?;
+            Ok(json!({ "project": state.ops.project_at(&place, &names)? }))
+        })
+        .await,
+    )
+}
+
+fn answer(answered: Result<Value, Error>) -> Response {
+    match answered {
+        Ok(answer) => as_json(answer.to_string()),
+        Err(error) => problem(&error),
+    }
+}
+
+async fn remote(
+    state: &Shared,
+    parts: &Parts,
+    body: Body,
+    job: fn(&Shared, Caller, Value) -> Result<Value, Error>,
+) -> Result<Value, Error> {
+    if parts.method != Method::POST {
+        return Err(WebFault::Method { allowed: "POST" }.into());
+    }
+    let caller = Caller::read(parts)?;
+    let body = json_body(parts, body, &state.limiter.limits).await?;
+    let shared = Arc::clone(state);
+    blocking(move || job(&shared, caller, body)).await
+}

@@ -1,0 +1,193 @@
+//! Who sends a request, and in which context: read from its headers, judged by `ops`.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use punchlist_core::{Actor, AgentPath, Role};
+use punchlist_ops::explain::Fault;
+use punchlist_ops::identity::Facts;
+use punchlist_ops::remote::RemoteContext;
+use punchlist_ops::web_fault::WebFault;
+use punchlist_ops::{Context, Envelope, Error, Proof};
+
+use super::guard::{Peer, is_forwarded};
+use super::state::State;
+
+/// What a request says about its sender.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    peer: IpAddr,
+    token: Option<String>,
+    is_forwarded: bool,
+    context: RemoteContext,
+}
+
+impl Caller {
+    pub(crate) fn read(parts: &Parts) -> Result<Self, Error> {
+        let peer = parts.extensions.get::<Peer>();
+        // A request from nowhere is nobody's.
+        let peer = peer.map_or(IpAddr::from([0, 0, 0, 0]), |Peer(address)| address.ip());
+        let headers = &parts.headers;
+        let mut context = match text(headers, "punchlist-context")? {
+            None => RemoteContext::default(),
+            Some(json) => serde_json::from_str(&json).map_err(|error| {
+                let (path, found) = ("Punchlist-Context".to_owned(), error.to_string());
+                Error::from(Fault::BadValue { path, found, expected: "a context".to_owned() })
+            })?,
+        };
+        let set = |name: &str, place: &mut Option<String>| {
+            if let Some(given) = text(headers, name)? {
+                *place = Some(given);
+            }
+            Ok::<_, Error>(())
+        };
+        set("punchlist-project", &mut context.project)?;
+        set("punchlist-session", &mut context.session)?;
+        set("punchlist-conversation", &mut context.conversation)?;
+        set("punchlist-turn", &mut context.turn)?;
+        set("idempotency-key", &mut context.idempotency_key)?;
+        if let Some(name) = text(headers, "punchlist-agent")? {
+            let agent = AgentPath::parse(&name);
+            let expected = "words of letters, digits, - and _, joined by dots";
+            context.agent = Some(agent.ok_or_else(|| bad("Punchlist-Agent", &name, expected))?);
+        }
+        if let Some(name) = text(headers, "punchlist-as")? {
+            let expected = "operator, lead, owner, root, worker or system";
+            let role = Role::parse(&name);
+            context.r#as = Some(role.ok_or_else(|| bad("Punchlist-As", &name, expected))?);
+        }
+        let token = headers.get(header::AUTHORIZATION).map(|value| {
+            let value = value.to_str().unwrap_or("?");
+            // Another scheme than ours is a token that proves nothing, and not none.
+            match value.split_once(' ') {
+                Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => token.trim(),
+                _ if value.eq_ignore_ascii_case("bearer") => "",
+                _ => "?",
+            }
+            .to_owned()
+        });
+        Ok(Self { peer, token, is_forwarded: is_forwarded(headers), context })
+    }
+
+    pub(crate) fn facts(&self) -> Facts {
+        Facts {
+            agent: self.context.agent.clone(),
+            carry: self.context.r#as,
+            mission: self.context.mission.clone(),
+            pillar: self.context.pillar.clone(),
+            ..Facts::default()
+        }
+    }
+
+    pub(crate) fn token(&self) -> Option<&str> {
+        self.token.as_deref()
+    }
+
+    /// Who it is. It takes its share of the requests that are allowed in a second.
+    pub(crate) fn identify(&self, state: &State) -> Result<(Actor, Proof), Error> {
+        let identified = identify(state, self.facts(), self.token(), || {
+            if self.is_forwarded {
+                return Err(WebFault::Forwarded.into());
+            }
+            let is_near = state.site.is_loopback && self.peer.is_loopback();
+            if is_near { Ok(()) } else { Err(Error::TokenRequired) }
+        });
+        let (actor, proof) = match identified {
+            Err(error @ Error::BadToken { .. }) => {
+                state.limiter.failed(self.peer)?;
+                return Err(error);
+            }
+            identified => identified?,
+        };
+        state.limiter.request(proof)?;
+        Ok((actor, proof))
+    }
+
+    /// The envelope of a call.
+    pub(crate) fn envelope(self, state: &State) -> Result<Envelope, Error> {
+        let (actor, proof) = self.identify(state)?;
+        let missing = || Error::MissingContext { missing: vec!["project"] };
+        let given = self.context.project.as_deref().map(str::trim).filter(|name| !name.is_empty());
+        let project = given.or(state.project.as_deref()).ok_or_else(missing)?.to_owned();
+        Ok(self.with(actor, proof, project, state))
+    }
+
+    /// The same for what is about no project.
+    pub(crate) fn anywhere(self, state: &State) -> Result<Envelope, Error> {
+        let (actor, proof) = self.identify(state)?;
+        let project = self.context.project.clone().unwrap_or_default();
+        Ok(self.with(actor, proof, project, state))
+    }
+
+    fn with(self, actor: Actor, proof: Proof, project: String, state: &State) -> Envelope {
+        let given = self.context;
+        Envelope {
+            actor,
+            proof,
+            project,
+            context: Context {
+                session: given.session,
+                conversation: given.conversation,
+                turn: given.turn,
+                host_session: given.host_session,
+                processes: given.processes,
+                own_session: given.own_session,
+                directory: given.directory,
+                run: None,
+                executor: None,
+                branch: given.branch,
+                detached: given.detached,
+                place: given.place,
+                issue: given.issue,
+                is_remote: true,
+            },
+            idempotency_key: given.idempotency_key,
+            agents: Arc::clone(&state.agents),
+            now: (state.clock)(),
+        }
+    }
+}
+
+/// Who somebody is by a token, or without one where `may_lack_it`.
+pub(crate) fn identify(
+    state: &State,
+    facts: Facts,
+    token: Option<&str>,
+    may_lack_it: impl FnOnce() -> Result<(), Error>,
+) -> Result<(Actor, Proof), Error> {
+    if token.is_none() {
+        may_lack_it()?;
+    }
+    let (actor, proof) = state.ops.identify(facts, token)?;
+    Ok((actor, if proof == Proof::Nothing { Proof::Http } else { proof }))
+}
+
+/// The longest text in a header of ours: as long as a title.
+const HEADER_MAX: usize = 500;
+
+/// A header of ours, given once. A blank one is none.
+fn text(headers: &HeaderMap, name: &str) -> Result<Option<String>, Error> {
+    let mut given = headers.get_all(name).iter();
+    let Some(value) = given.next() else { return Ok(None) };
+    if given.next().is_some() {
+        return Err(bad(name, "given twice", "given once"));
+    }
+    // What is not UTF-8 is in the letters that HTTP began with.
+    let text = match std::str::from_utf8(value.as_bytes()) {
+        Ok(text) => text.trim().to_owned(),
+        Err(_) => value.as_bytes().iter().map(|byte| char::from(*byte)).collect(),
+    };
+    let length = text.chars().count();
+    if length > HEADER_MAX && name != "punchlist-context" {
+        let (path, limit, unit) = (name.to_owned(), HEADER_MAX, "characters");
+        return Err(Fault::TooLong { path, length, limit, unit }.into());
+    }
+    Ok((!text.is_empty()).then_some(text))
+}
+
+fn bad(path: &str, found: &str, expected: &str) -> Error {
+    let found = format!("`{}`", found.chars().take(60).collect::<String>());
+    Fault::BadValue { path: path.to_owned(), found, expected: expected.to_owned() }.into()
+}

@@ -1,0 +1,294 @@
+//! `GET /v1/events`: the log as server-sent events, from a cursor on, as far as the caller may see.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, Method, header};
+use axum::response::Response;
+use bytes::{Bytes, BytesMut};
+use hyper::body::Frame;
+use punchlist_ops::Error;
+use punchlist_ops::events::{Sight, Viewer};
+use punchlist_ops::explain::Fault;
+use punchlist_ops::web_fault::WebFault;
+use serde_json::json;
+use tokio::sync::mpsc;
+use tokio::time::{MissedTickBehavior, interval, timeout};
+
+use super::caller::Caller;
+use super::hub::{Batch, Credential, Next, PAGE};
+use super::limits::Place;
+use super::problem::problem;
+use super::query;
+use super::state::{Shared, blocking};
+
+/// How often a stream says that it is alive.
+const ALIVE: Duration = Duration::from_secs(15);
+/// How long a client may take nothing before it is given up.
+const STUCK: Duration = Duration::from_secs(60);
+/// How many pieces may wait for a client.
+const WAITING: usize = 2;
+
+pub(crate) async fn stream(State(state): State<Shared>, request: Request) -> Response {
+    let (parts, _) = request.into_parts();
+    let opened = match open(&state, &parts) {
+        Ok(job) => job.await,
+        Err(error) => Err(error),
+    };
+    match opened {
+        Ok(feed) => {
+            let (send, frames) = mpsc::channel(WAITING);
+            tokio::spawn(feed.run(send));
+            let mut response = Response::new(Body::new(Frames(frames)));
+            let headers = response.headers_mut();
+            let mut set = |name, value| headers.insert(name, HeaderValue::from_static(value));
+            set(header::CONTENT_TYPE, "text/event-stream");
+            set(header::CACHE_CONTROL, "no-store");
+            // A proxy that collects bytes would hold events back.
+            headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+            response
+        }
+        Err(error) => problem(&error),
+    }
+}
+
+/// What the query asks for.
+#[derive(Debug, Default)]
+struct Wish {
+    after: Option<i64>,
+    project: Option<String>,
+    types: Vec<String>,
+}
+
+impl Wish {
+    fn read(parts: &Parts) -> Result<Self, Error> {
+        let mut wish = Self::default();
+        for (name, text) in query::pairs(parts.uri.query().unwrap_or_default())? {
+            match name.as_str() {
+                "after" => wish.after = Some(number("after", &text)?),
+                "project" => wish.project = Some(text).filter(|name| !name.trim().is_empty()),
+                "types" => wish.types.extend(
+                    text.split(',').map(str::trim).filter(|t| !t.is_empty()).map(str::to_owned),
+                ),
+                _ => {
+                    let known = ["after", "project", "types"].map(str::to_owned).to_vec();
+                    let (path, nearest) = (String::new(), None);
+                    return Err(Fault::UnknownField { path, field: name, nearest, known }.into());
+                }
+            }
+        }
+        if let Some(id) = parts.headers.get("last-event-id") {
+            let seen = number("Last-Event-ID", id.to_str().unwrap_or("?"))?;
+            // The later one counts: the client has seen what is before it.
+            wish.after = Some(wish.after.map_or(seen, |after| after.max(seen)));
+        }
+        Ok(wish)
+    }
+}
+
+fn number(path: &str, text: &str) -> Result<i64, Error> {
+    let number = text.trim().parse().ok().filter(|number| *number >= 0);
+    number.ok_or_else(|| {
+        let found = format!("`{}`", text.chars().take(60).collect::<String>());
+        let expected = "the number of an event, or 0".to_owned();
+        Fault::BadValue { path: path.to_owned(), found, expected }.into()
+    })
+}
+
+/// Checks a request; what it gives opens the stream.
+fn open(
+    state: &Shared,
+    parts: &Parts,
+) -> Result<impl Future<Output = Result<Feed, Error>> + use<>, Error> {
+    if parts.method != Method::GET {
+        return Err(WebFault::Method { allowed: "GET" }.into());
+    }
+    let (caller, wish) = (Caller::read(parts)?, Wish::read(parts)?);
+    let state = Arc::clone(state);
+    Ok(blocking(move || {
+        let credential = state.hub.credential(caller.facts(), caller.token().map(str::to_owned));
+        let envelope = caller.anywhere(&state)?;
+        let proof = envelope.proof;
+        state.ops.admits(proof)?;
+        let viewer = Arc::new(Viewer::new(envelope, wish.project, wish.types)?);
+        let place = state.limiter.stream(proof)?;
+        // The era first: a log that is replaced from here on is noticed.
+        let era = state.hub.era();
+        let (cursor, lost) = match wish.after {
+            None => (state.ops.log_end()?, None),
+            Some(after) if state.ops.log_has(after)? => (after, None),
+            Some(after) => (state.ops.log_end()?, Some(after)),
+        };
+        Ok(Feed { state, viewer, credential, place, cursor, era, lost })
+    }))
+}
+
+/// One stream.
+struct Feed {
+    state: Shared,
+    viewer: Arc<Viewer>,
+    credential: Arc<Credential>,
+    /// Its place among the streams, free again when it ends.
+    place: Place,
+    cursor: i64,
+    era: u64,
+    /// The log does not have the event it was to go on from.
+    lost: Option<i64>,
+}
+
+/// The client has gone, or takes nothing.
+struct Gone;
+
+impl Feed {
+    async fn run(mut self, send: mpsc::Sender<Bytes>) {
+        let mut stopping = self.state.stopping.clone();
+        let is_stopping = tokio::select! {
+            _ = self.feed(&send) => false,
+            stop = async { stopping.wait_for(|stop| *stop).await.is_ok() } => stop,
+        };
+        if is_stopping {
+            let data = json!({ "after": self.cursor });
+            let text = format!("retry: 500\nevent: reconnect\ndata: {data}\n\n");
+            let _ = pass(&send, text.into()).await;
+        }
+        let Self { place, .. } = self;
+        drop(place);
+    }
+
+    async fn feed(&mut self, send: &mpsc::Sender<Bytes>) -> Result<(), Gone> {
+        let mut pulse = self.state.hub.pulse();
+        let mut alive = interval(ALIVE);
+        alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        pass(send, Bytes::from_static(b"retry: 1000\n\n")).await?;
+        if let Some(after) = self.lost {
+            pass(send, reset(after, self.cursor)).await?;
+        }
+        loop {
+            while !self.credential.is_over() && self.step(send).await? {}
+            if self.credential.is_over() {
+                return Ok(());
+            }
+            tokio::select! {
+                () = send.closed() => return Err(Gone),
+                changed = pulse.changed() => changed.map_err(|_| Gone)?,
+                _ = alive.tick() => pass(send, Bytes::from_static(b": alive\n\n")).await?,
+            }
+        }
+    }
+
+    /// Sends what comes next; false: there is nothing.
+    async fn step(&mut self, send: &mpsc::Sender<Bytes>) -> Result<bool, Gone> {
+        let batch = match self.state.hub.next(self.cursor, self.era) {
+            Next::Nothing => return Ok(false),
+            Next::Batch(batch) => batch,
+            Next::Behind => match self.read_page().await? {
+                Some(batch) => Arc::new(batch),
+                // The log was cut behind its back.
+                None => {
+                    let head = self.log_end().await?;
+                    pass(send, reset(self.cursor, head)).await?;
+                    self.cursor = head;
+                    return Ok(true);
+                }
+            },
+            Next::Reset { era, head } => {
+                pass(send, reset(self.cursor, head)).await?;
+                (self.era, self.cursor) = (era, head);
+                return Ok(true);
+            }
+        };
+        let seen = self.visible(&batch).await?;
+        self.cursor = batch.last();
+        if let Some((bytes, count)) = seen {
+            pass(send, bytes).await?;
+            self.state.metrics.sent(count);
+        }
+        Ok(true)
+    }
+
+    /// A page of the log; few streams read at once, so that many cost no more memory than few.
+    async fn read_page(&self) -> Result<Option<Batch>, Gone> {
+        let _turn = self.state.hub.readers.acquire().await.map_err(|_| Gone)?;
+        let (ops, after) = (Arc::clone(&self.state.ops), self.cursor);
+        // A store that is away ends the stream; its client comes again.
+        let events = blocking(move || ops.log_after(after, PAGE)).await.map_err(|_| Gone)?;
+        Ok((!events.is_empty()).then(|| Batch::new(events)))
+    }
+
+    async fn log_end(&self) -> Result<i64, Gone> {
+        let ops = Arc::clone(&self.state.ops);
+        blocking(move || ops.log_end()).await.map_err(|_| Gone)
+    }
+
+    /// The bytes of those events of a batch that come after the cursor and may be seen, and how
+    /// many they are.
+    async fn visible(&self, batch: &Arc<Batch>) -> Result<Option<(Bytes, usize)>, Gone> {
+        let events = &batch.events;
+        let first = events.partition_point(|event| event.seq <= self.cursor);
+        let sights: Vec<Sight> = events[first..].iter().map(|e| self.viewer.sees(e)).collect();
+        if sights.iter().all(|sight| *sight == Sight::Yes) {
+            let count = sights.len();
+            return Ok((count > 0).then(|| (batch.bytes(first, events.len()), count)));
+        }
+        let asked: Vec<_> = (first..events.len())
+            .zip(&sights)
+            .filter(|(_, sight)| **sight == Sight::Ask)
+            .map(|(index, _)| Arc::clone(&events[index]))
+            .collect();
+        let mut reached = match asked.is_empty() {
+            true => Vec::new(),
+            false => {
+                let (state, viewer) = (Arc::clone(&self.state), Arc::clone(&self.viewer));
+                let reached = blocking(move || state.ops.log_reach(&viewer, asked)).await;
+                reached.map_err(|_| Gone)?
+            }
+        }
+        .into_iter();
+        let (mut seen, mut count) = (BytesMut::new(), 0);
+        for (index, sight) in (first..).zip(sights) {
+            let shown = match sight {
+                Sight::Yes => true,
+                Sight::No => false,
+                Sight::Ask => reached.next().unwrap_or(false),
+            };
+            if shown {
+                seen.extend_from_slice(&batch.bytes(index, index + 1));
+                count += 1;
+            }
+        }
+        Ok((count > 0).then(|| (seen.freeze(), count)))
+    }
+}
+
+/// What a stream gets whose log does not go on: it reads the state again, and goes on from here.
+fn reset(after: i64, head: i64) -> Bytes {
+    let data = json!({ "after": after, "lastSeq": head });
+    format!("id: {head}\nevent: reset_required\ndata: {data}\n\n").into()
+}
+
+async fn pass(send: &mpsc::Sender<Bytes>, bytes: Bytes) -> Result<(), Gone> {
+    match timeout(STUCK, send.send(bytes)).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(_)) | Err(_) => Err(Gone),
+    }
+}
+
+/// The body of a stream.
+struct Frames(mpsc::Receiver<Bytes>);
+
+impl hyper::body::Body for Frames {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        self.0.poll_recv(context).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
+    }
+}

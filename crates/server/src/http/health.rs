@@ -1,0 +1,83 @@
+//! Is the server alive, is its store there, what does it offer, and what is not there at all.
+
+use std::sync::{Arc, LazyLock};
+
+use axum::extract::{Request, State};
+use axum::http::{Method, StatusCode};
+use axum::response::Response;
+use punchlist_ops::web_fault::WebFault;
+use punchlist_ops::{Error, Ops};
+
+use super::caller::Caller;
+use super::openapi::document;
+use super::problem::{json, json_or_unchanged, of_type, problem};
+use super::state::{Shared, blocking};
+
+/// The process answers.
+pub(crate) async fn alive(request: Request) -> Response {
+    match only_get(&request) {
+        Ok(()) => json(r#"{"ok":true}"#.to_owned()),
+        Err(error) => problem(&error),
+    }
+}
+
+/// The store is reachable, and its schema is ours.
+pub(crate) async fn ready(State(state): State<Shared>, request: Request) -> Response {
+    if let Err(error) = only_get(&request) {
+        return problem(&error);
+    }
+    let ops = Arc::clone(&state.ops);
+    let is_stopping = *state.stopping.borrow();
+    match blocking(move || is_ready(&ops)).await {
+        Ok(()) if is_stopping => problem(&WebFault::Stopping.into()),
+        Ok(()) => json(r#"{"ok":true}"#.to_owned()),
+        Err(error) if error.meaning().http >= 500 => problem(&error),
+        // Whatever it is, it is not ready.
+        Err(error) => {
+            let text = error.to_problem().to_string();
+            of_type(StatusCode::SERVICE_UNAVAILABLE, "application/problem+json", text)
+        }
+    }
+}
+
+fn is_ready(ops: &Ops) -> Result<(), Error> {
+    ops.log_end().map(|_| ())
+}
+
+/// The API in the words of OpenAPI.
+pub(crate) async fn openapi(State(state): State<Shared>, request: Request) -> Response {
+    static DOCUMENT: LazyLock<String> = LazyLock::new(|| document().to_string());
+    let allowed = only_get(&request).and_then(|()| needs_token_beyond_loopback(&state, &request));
+    match allowed {
+        Ok(Some(caller)) => match blocking(move || caller.identify(&state).map(|_| ())).await {
+            Ok(()) => json_or_unchanged(DOCUMENT.clone(), request.headers()),
+            Err(error) => problem(&error),
+        },
+        Ok(None) => json_or_unchanged(DOCUMENT.clone(), request.headers()),
+        Err(error) => problem(&error),
+    }
+}
+
+/// Beyond this machine a token is needed for everything but the probes.
+fn needs_token_beyond_loopback(state: &Shared, request: &Request) -> Result<Option<Caller>, Error> {
+    if state.site.is_loopback {
+        return Ok(None);
+    }
+    let mut parts = Request::new(()).into_parts().0;
+    parts.headers.clone_from(request.headers());
+    parts.extensions.clone_from(request.extensions());
+    Caller::read(&parts).map(Some)
+}
+
+/// Nothing is there.
+pub(crate) async fn unknown(request: Request) -> Response {
+    let path = request.uri().path().to_owned();
+    problem(&WebFault::UnknownPath { path }.into())
+}
+
+pub(crate) fn only_get(request: &Request) -> Result<(), Error> {
+    match *request.method() {
+        Method::GET | Method::HEAD => Ok(()),
+        _ => Err(WebFault::Method { allowed: "GET, HEAD" }.into()),
+    }
+}

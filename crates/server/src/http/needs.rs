@@ -1,0 +1,184 @@
+//! What operations need beyond the plain schema of their input, said in the OpenAPI document so that
+//! generated clients and the server agree: fields that go with an action, contexts, 64-bit numbers.
+//!
+//! The rules themselves are the operations'. Schemathesis holds this file to them.
+
+use punchlist_core::ListKind;
+use punchlist_ops::Operation;
+use punchlist_ops::access::Access;
+use serde_json::{Value, json};
+
+/// The fields that an action of a tool needs.
+const ACTIONS: &[(&str, &str, &[&str])] = &[
+    ("issue", "create", &["title"]),
+    ("issue", "view", &["number"]),
+    ("issue", "comment", &["number", "text"]),
+    ("issue", "transition", &["number", "status"]),
+    ("issue", "link", &["number", "kind", "to"]),
+    ("plan", "import", &["planFile", "markdown"]),
+    ("plan", "tree", &["planFile"]),
+    ("plan", "current", &["planFile"]),
+    ("plan", "render", &["planFile"]),
+    ("plan", "assign", &["taskId", "agent"]),
+    ("plan", "complete", &["taskId"]),
+    ("plan", "add", &["taskId", "content"]),
+    ("todo", "set", &["items"]),
+    ("todo", "add", &["items"]),
+    ("todo", "start", &["content"]),
+    ("todo", "done", &["content"]),
+    ("todo", "drop", &["content"]),
+    ("todo", "note", &["content", "text"]),
+    ("todo", "block", &["content", "text"]),
+    ("todo", "unblock", &["content"]),
+];
+
+/// Fields that are needed here, where a command line could do without.
+const FIELDS: &[(&str, &[&str])] = &[
+    ("todo", &["action"]),
+    ("plan_import", &["markdown"]),
+    ("session_show", &["session"]),
+    ("session_end", &["session"]),
+    ("session_bind", &["session"]),
+    ("session_unbind", &["session"]),
+    ("session_promote", &["session"]),
+    ("drive_pause", &["session"]),
+    ("drive_resume", &["session"]),
+    ("metric_record", &["value"]),
+];
+
+const TIME: &str = concat!(
+    r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])",
+    r"T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?Z$"
+);
+const EVIDENCE: &str = concat!(
+    r"^(commit:[0-9a-f]{7,64}|(test|pr|file|note):[!-~]{1,200}",
+    r"|url:https?://[a-z0-9.-]{1,60}/[a-z0-9]{0,60})$"
+);
+
+/// How texts that are more than words are written.
+const WRITTEN: &[(&str, &str)] = &[
+    ("until", TIME),
+    ("since", r"^[1-9][0-9]{0,3}[smhd]$"),
+    ("archivedOlderThan", r"^[1-9][0-9]{0,3}[smhd]$"),
+    ("expires", r"^[1-9][0-9]{0,3}[smhd]$"),
+];
+
+/// Exactly one of these fields is needed.
+const ONE_OF: &[(&str, &[&str])] = &[
+    ("delegation_report", &["result", "error"]),
+    ("todo_next", &["number", "planFile", "session"]),
+];
+
+/// The headers of the context that an operation cannot do without.
+pub(crate) fn headers(operation: &Operation) -> &'static [&'static str] {
+    match (operation.access, operation.name) {
+        (Access::List(ListKind::Turn, _), _) => &["Punchlist-Conversation", "Punchlist-Turn"],
+        (_, "todo_read" | "todo_write") => &["Punchlist-Session"],
+        _ => &[],
+    }
+}
+
+/// Is a field needed, whatever the plain schema says?
+pub(crate) fn is_required(operation: &Operation, field: &str) -> bool {
+    let named = FIELDS.iter().filter(|(name, _)| *name == operation.name);
+    named.flat_map(|(_, fields)| *fields).any(|name| *name == field)
+}
+
+/// The schema of a body with all of it.
+pub(crate) fn body(operation: &Operation, mut schema: Value) -> Value {
+    bounded(&mut schema);
+    let fields: Vec<String> = properties(&schema).into_iter().collect();
+    let mut required = schema["required"].as_array().cloned().unwrap_or_default();
+    for field in required.clone().iter().filter_map(Value::as_str) {
+        given(&mut schema["properties"][field]);
+    }
+    for (field, pattern) in WRITTEN.iter().filter(|(name, _)| fields.iter().any(|f| f == name)) {
+        schema["properties"][field]["pattern"] = json!(pattern);
+    }
+    if fields.iter().any(|field| field == "evidence") {
+        schema["properties"]["evidence"]["items"]["pattern"] = json!(EVIDENCE);
+    }
+    for field in fields.iter().filter(|field| is_required(operation, field)) {
+        required.push(json!(field));
+        given(&mut schema["properties"][field]);
+    }
+    if !required.is_empty() {
+        schema["required"] = Value::Array(required);
+    }
+    let of_tool = ACTIONS.iter().filter(|(name, ..)| *name == operation.name);
+    let rules: Vec<Value> = of_tool
+        .map(|(_, action, fields)| {
+            let is_action =
+                json!({ "properties": { "action": { "const": action } }, "required": ["action"] });
+            json!({ "if": is_action, "then": needing(&schema, fields) })
+        })
+        .collect();
+    let choices = ONE_OF.iter().find(|(name, _)| *name == operation.name);
+    if let Some((_, fields)) = choices {
+        let one = |field: &&str| needing(&schema, &[field]);
+        schema["oneOf"] = fields.iter().map(one).collect();
+    }
+    if !rules.is_empty() {
+        schema["allOf"] = Value::Array(rules);
+    }
+    schema
+}
+
+fn properties(schema: &Value) -> Vec<String> {
+    let fields = schema["properties"].as_object();
+    fields.map(|fields| fields.keys().cloned().collect()).unwrap_or_default()
+}
+
+/// These fields are there, and not null or blank.
+fn needing(schema: &Value, fields: &[&str]) -> Value {
+    let mut needed = json!({});
+    for field in fields {
+        let mut copy = schema["properties"][field].clone();
+        given(&mut copy);
+        needed[field] = copy;
+    }
+    json!({ "required": fields, "properties": needed })
+}
+
+/// Does a schema take this type?
+fn takes(schema: &Value, name: &str) -> bool {
+    let kind = &schema["type"];
+    kind == name || kind.as_array().is_some_and(|all| all.iter().any(|one| one == name))
+}
+
+/// Not null, and a text is not blank.
+pub(crate) fn given(schema: &mut Value) {
+    if let Some(types) = schema["type"].as_array() {
+        let kept: Vec<Value> = types.iter().filter(|name| *name != "null").cloned().collect();
+        schema["type"] = if let [only] = kept.as_slice() { only.clone() } else { json!(kept) };
+    }
+    let is_text = takes(schema, "string") && schema.get("enum").is_none();
+    if is_text && schema.get("pattern").is_none() {
+        schema["pattern"] = json!(r"\S");
+    }
+    if schema.get("type").is_none() && schema.get("anyOf").is_none() {
+        schema["not"] = json!({ "type": "null" });
+    }
+    if schema["type"] == "array" && schema.get("minItems").is_none() {
+        schema["minItems"] = json!(1);
+    }
+}
+
+/// Numbers have 64 bits.
+pub(crate) fn bounded(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            let is_integer = fields.get("type").is_some_and(|kind| {
+                kind == "integer"
+                    || kind.as_array().is_some_and(|all| all.iter().any(|one| one == "integer"))
+            });
+            if is_integer {
+                fields.entry("minimum").or_insert(json!(i64::MIN));
+                fields.entry("maximum").or_insert(json!(i64::MAX));
+            }
+            fields.values_mut().for_each(bounded);
+        }
+        Value::Array(items) => items.iter_mut().for_each(bounded),
+        _ => {}
+    }
+}

@@ -1,0 +1,59 @@
+//! What all requests share.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use axum::routing::any;
+use punchlist_core::Time;
+use punchlist_ops::config::Roster;
+use punchlist_ops::{Error, Ops};
+use tokio::sync::watch;
+use tower_http::compression::CompressionLayer;
+
+use super::guard::Site;
+use super::hub::Hub;
+use super::limits::Limiter;
+use super::metrics::Metrics;
+use super::{api, events, guard, health, metrics};
+
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) ops: Arc<Ops>,
+    pub(crate) agents: Arc<Roster>,
+    pub(crate) clock: fn() -> Time,
+    /// The project that is meant where a request names none.
+    pub(crate) project: Option<String>,
+    pub(crate) site: Site,
+    pub(crate) limiter: Arc<Limiter>,
+    pub(crate) metrics: Metrics,
+    pub(crate) hub: Arc<Hub>,
+    /// True once the server ends.
+    pub(crate) stopping: watch::Receiver<bool>,
+}
+
+pub(crate) type Shared = Arc<State>;
+
+/// Runs a job that waits for the store on a thread that may wait.
+pub(crate) async fn blocking<T: Send + 'static>(
+    job: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    let panicked = |_| Err(Error::Internal { detail: "the request panicked".to_owned() });
+    tokio::task::spawn_blocking(job).await.unwrap_or_else(panicked)
+}
+
+pub(crate) fn router(state: &Shared) -> Router {
+    Router::new()
+        .route("/healthz", any(health::alive))
+        .route("/readyz", any(health::ready))
+        .route("/openapi.json", any(health::openapi))
+        .route("/metrics", any(metrics::show))
+        .route("/v1/events", any(events::stream))
+        .route("/v1/{operation}", any(api::operation))
+        .route("/remote/caller", any(api::remote_caller))
+        .route("/remote/project", any(api::remote_project))
+        .fallback(health::unknown)
+        .layer(CompressionLayer::new())
+        .layer(from_fn_with_state(Arc::clone(state), guard::around))
+        .with_state(Arc::clone(state))
+}

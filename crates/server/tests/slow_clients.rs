@@ -1,0 +1,104 @@
+//! Clients that take their time: the server does not wait for them longer than it says.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot set itself up should stop")]
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use punchlist_ops::{Error, Ops, clock};
+use punchlist_server::http::{Handle, Limits, Server, Settings};
+use punchlist_store::Options;
+use punchlist_testkit::{Backend, TestStore};
+
+/// A server that waits for a request for so long only.
+struct Impatient {
+    handle: Handle,
+    address: String,
+    running: JoinHandle<Result<(), Error>>,
+    _store: TestStore,
+}
+
+impl Impatient {
+    fn start() -> Self {
+        let store = TestStore::new(Backend::SqliteFile);
+        let ops = Arc::new(Ops::new(store.target().clone(), Options::default()));
+        let limits = Limits { arrival: Duration::from_millis(300), ..Limits::default() };
+        let settings = Settings {
+            listen: ([127, 0, 0, 1], 0).into(),
+            tls: None,
+            public_url: None,
+            project: Some("test".to_owned()),
+            agents: Arc::default(),
+            clock: clock::now,
+            limits,
+        };
+        let server = Server::bind(ops, settings).unwrap();
+        let (handle, url) = (server.handle(), server.url());
+        let address = url.trim_start_matches("http://").to_owned();
+        Self { handle, address, running: std::thread::spawn(|| server.run()), _store: store }
+    }
+
+    /// What comes back to somebody who sends this and then nothing more, and after how long.
+    fn answer_to(&self, beginning: &str) -> (String, Duration) {
+        let start = Instant::now();
+        let mut socket = TcpStream::connect(&self.address).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        socket.write_all(beginning.as_bytes()).unwrap();
+        let mut answer = String::new();
+        let _ = socket.read_to_string(&mut answer);
+        (answer, start.elapsed())
+    }
+
+    fn stop(self) {
+        self.handle.stop();
+        self.running.join().unwrap().unwrap();
+    }
+}
+
+const HEAD: &str =
+    "POST /v1/issue_create HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+
+#[test]
+fn body_that_does_not_arrive_is_not_waited_for() {
+    let server = Impatient::start();
+    let (answer, took) = server.answer_to(&format!("{HEAD}Content-Length: 100\r\n\r\n{{\"ti"));
+    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    assert!(answer.contains("request_too_slow"), "{answer}");
+    assert!(took < Duration::from_secs(15), "{took:?}");
+    server.stop();
+}
+
+#[test]
+fn headers_that_do_not_arrive_end_the_connection() {
+    let server = Impatient::start();
+    for beginning in ["", "POST /v1/iss", HEAD] {
+        let (_, took) = server.answer_to(beginning);
+        assert!(took < Duration::from_secs(15), "{beginning:?}: {took:?}");
+    }
+    server.stop();
+}
+
+/// A request that runs is finished, and its answer sent, before the server ends.
+#[test]
+fn server_that_stops_finishes_what_it_began() {
+    let server = Impatient::start();
+    let body = r#"{"title":"Last"}"#;
+    let mut socket = TcpStream::connect(&server.address).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let (first, rest) = body.split_at(5);
+    let request =
+        format!("{HEAD}Connection: close\r\nContent-Length: {}\r\n\r\n{first}", body.len());
+    socket.write_all(request.as_bytes()).unwrap();
+    // Once a second request was answered, the server has the beginning of the first.
+    let (probe, _) = server.answer_to("GET /healthz HTTP/1.0\r\n\r\n");
+    assert!(probe.contains(" 200 "), "{probe}");
+    server.handle.stop();
+    socket.write_all(rest.as_bytes()).unwrap();
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("\"Last\""), "{answer}");
+    server.stop();
+}

@@ -1,0 +1,163 @@
+//! The checks of a PostgreSQL server itself: version, settings, connections, replication lag, dead rows
+//! and long transactions.
+//!
+//! A role without `pg_monitor` does not see everything; a check reports what it can see.
+
+use super::disk;
+use super::doctor::{Check, named};
+use crate::{Error, Tx, sql};
+
+/// The oldest server we know to work: 13.
+const VERSION_MIN: i64 = 130_000;
+/// A transaction open for so long keeps the server from tidying its tables: an hour.
+const OPEN_MAX_S: i64 = 3_600;
+/// A replica or slot that is further behind than this is a fault: 1 GiB.
+const LAG_MAX: i64 = 1 << 30;
+/// A table is bloated when it has so many dead rows, and more of them than of living ones.
+const DEAD_MIN: i64 = 100_000;
+
+/// The checks, each with its name.
+pub(super) type Job = fn(&mut Tx<'_>) -> Result<Check, Error>;
+pub(super) const CHECKS: [(&str, Job); 5] = [
+    ("server", version),
+    ("settings", settings),
+    ("transactions", transactions),
+    ("lag", lag),
+    ("bloat", bloat),
+];
+
+fn version(tx: &mut Tx<'_>) -> Result<Check, Error> {
+    let asked = sql!(
+        "SELECT current_setting('server_version'), current_setting('server_version_num')::bigint, \
+         (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'), \
+         current_setting('max_connections')::bigint - \
+         current_setting('superuser_reserved_connections')::bigint"
+    );
+    let found =
+        tx.first(asked, &[], |row| Ok((row.text(0)?, row.int(1)?, row.int(2)?, row.int(3)?)))?;
+    let Some((name, number, used, room)) = found else {
+        return Ok(Check::bad("server", "it does not say what it is", "look at its log"));
+    };
+    let detail = format!("PostgreSQL {name}; {used} of {room} connections are used");
+    Ok(if number < VERSION_MIN {
+        Check::bad("server", detail, "use PostgreSQL 13 or newer")
+    } else if used * 10 >= room * 9 {
+        Check::bad("server", detail, "raise max_connections, lower pool_size, or use a pooler")
+    } else {
+        Check::good("server", detail)
+    })
+}
+
+/// Settings that decide whether what was confirmed stays, and whether tables stay quick.
+fn settings(tx: &mut Tx<'_>) -> Result<Check, Error> {
+    let asked = sql!(
+        "SELECT current_setting('fsync'), current_setting('autovacuum'), \
+         current_setting('server_encoding'), current_setting('synchronous_commit'), \
+         current_setting('full_page_writes'), \
+         coalesce(current_setting('punchlist.disposable', true), '')"
+    );
+    let found = tx.first(asked, &[], |row| (0..6).map(|n| row.text(n)).collect())?;
+    let found: Vec<String> = found.unwrap_or_default();
+    let [fsync, autovacuum, encoding, synchronous, full_pages, disposable] = found.as_slice()
+    else {
+        return Ok(Check::bad("settings", "the server does not tell them", "look at its log"));
+    };
+    let mut faults = Vec::new();
+    // A server for tests says that it may lose everything.
+    if fsync != "on" && disposable != "on" {
+        faults.push("fsync is off: a crash may destroy the store".to_owned());
+    }
+    if autovacuum != "on" {
+        faults.push("autovacuum is off: tables grow and get slow".to_owned());
+    }
+    if encoding != "UTF8" {
+        faults.push(format!("the database is encoded in {encoding}: make one in UTF8"));
+    }
+    if !faults.is_empty() {
+        return Ok(Check::bad("settings", named(&faults), "change them in postgresql.conf"));
+    }
+    let promise = match (synchronous.as_str(), full_pages.as_str()) {
+        _ if disposable == "on" => "its data may be lost, as punchlist.disposable says",
+        ("off", _) => "a crash may lose the last commits (synchronous_commit is off)",
+        (_, "off") => "a crash may tear pages (full_page_writes is off)",
+        _ => "what is confirmed survives a crash",
+    };
+    Ok(Check::good("settings", promise))
+}
+
+fn transactions(tx: &mut Tx<'_>) -> Result<Check, Error> {
+    let asked = sql!(
+        "SELECT pid::bigint, coalesce(application_name, ''), coalesce(state, ''), \
+         extract(epoch FROM clock_timestamp() - xact_start)::bigint FROM pg_stat_activity \
+         WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() \
+         AND xact_start < clock_timestamp() - $1 * interval '1 second' ORDER BY xact_start LIMIT 20"
+    );
+    let old = tx.query(asked, &[(OPEN_MAX_S as f64).into()], |row| {
+        let (process, program, state, age) = (row.int(0)?, row.text(1)?, row.text(2)?, row.int(3)?);
+        Ok(format!("process {process} ({program}) has been {state} for {age} s"))
+    })?;
+    Ok(if old.is_empty() {
+        Check::good("transactions", "none is open for more than an hour")
+    } else {
+        let hint = "end it with pg_terminate_backend(PROCESS), and set \
+                    idle_in_transaction_session_timeout";
+        Check::bad("transactions", named(&old), hint)
+    })
+}
+
+/// How far copies are behind, and how much of its log the server keeps for them.
+fn lag(tx: &mut Tx<'_>) -> Result<Check, Error> {
+    if let Some(seconds) = tx
+        .first(
+            sql!(
+                "SELECT CASE WHEN pg_is_in_recovery() THEN coalesce(extract(epoch FROM \
+                 clock_timestamp() - pg_last_xact_replay_timestamp()), 0)::bigint END"
+            ),
+            &[],
+            |row| row.opt_int(0),
+        )?
+        .flatten()
+    {
+        let detail = format!("this is a standby; its newest change is {seconds} s old");
+        return Ok(Check::good("lag", detail));
+    }
+    let asked = sql!(
+        "SELECT coalesce(application_name, '') || ' is behind', \
+             pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn)::bigint FROM pg_stat_replication \
+         UNION ALL SELECT 'slot ' || slot_name || ' keeps the log', \
+             pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)::bigint FROM pg_replication_slots \
+             WHERE NOT active"
+    );
+    let copies = tx.query(asked, &[], |row| Ok((row.text(0)?, row.opt_int(1)?)))?;
+    let (count, late) = (
+        copies.len(),
+        copies.into_iter().filter_map(|(what, bytes)| {
+            let bytes = bytes.filter(|bytes| *bytes > LAG_MAX)?;
+            Some(format!("{what} by {}", disk::bytes(bytes.unsigned_abs())))
+        }),
+    );
+    let late: Vec<String> = late.collect();
+    Ok(match (late.as_slice(), count) {
+        ([], 0) => Check::good("lag", "the server has no copies"),
+        ([], 1) => Check::good("lag", "1 copy keeps up"),
+        ([], count) => Check::good("lag", format!("{count} copies keep up")),
+        (late, _) => Check::bad("lag", named(late), "see that copies run, and drop unused slots"),
+    })
+}
+
+fn bloat(tx: &mut Tx<'_>) -> Result<Check, Error> {
+    let asked = sql!(
+        "SELECT relname::text, n_dead_tup FROM pg_stat_user_tables \
+         WHERE schemaname = current_schema() AND n_dead_tup >= $1 AND n_dead_tup > n_live_tup \
+         ORDER BY n_dead_tup DESC LIMIT 20"
+    );
+    let bloated = tx.query(asked, &[DEAD_MIN.into()], |row| {
+        Ok(format!("`{}` has {} dead rows", row.text(0)?, row.int(1)?))
+    })?;
+    Ok(if bloated.is_empty() {
+        Check::good("bloat", "no table is full of dead rows")
+    } else {
+        let hint = "VACUUM (ANALYZE) the table, and end transactions that stay open";
+        Check::bad("bloat", named(&bloated), hint)
+    })
+}

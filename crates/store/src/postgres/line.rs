@@ -1,0 +1,281 @@
+//! The library's client over one socket. The calling thread drives it: requests are sent together, and
+//! the thread waits for their answers.
+//!
+//! A statement is prepared together with its second use, without an extra round trip. The first use,
+//! and every use through a pooler, sends the statement's text.
+
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use tokio_postgres::error::Severity;
+use tokio_postgres::{AsyncMessage, Client, Config, Connection, Statement};
+
+use super::fault::{closed, late, masked, said};
+use super::request::{Done, Key, Request, key, prepare, prepared, text, typed};
+use super::socket::{AsItIs, Control, Socket, Wait};
+use crate::Error;
+
+/// What the server knows of a statement.
+enum Known {
+    UsedOnce,
+    Asked,
+    Prepared(Statement),
+}
+
+/// A connection to a server, with the statements it knows.
+pub(super) struct Line {
+    client: Option<Client>,
+    connection: Connection<Socket, Socket>,
+    control: Arc<Control>,
+    statements: HashMap<Key, Known>,
+    is_named: bool,
+    limit: Duration,
+    lost: Option<Error>,
+    /// Payloads of notifications that have arrived.
+    notified: Vec<String>,
+    /// The password, which no error may contain.
+    secret: Option<String>,
+}
+
+impl fmt::Debug for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Line {{ statements: {} }}", self.statements.len())
+    }
+}
+
+type Flight<'f> = Pin<Box<dyn Future<Output = Result<Done, tokio_postgres::Error>> + 'f>>;
+
+impl Line {
+    /// Logs in over a socket whose control has a deadline.
+    pub(super) fn open(
+        config: &Config,
+        socket: Socket,
+        control: Arc<Control>,
+        is_named: bool,
+    ) -> Result<Self, Error> {
+        let password = config.get_password().map(String::from_utf8_lossy);
+        let secret = password.filter(|text| !text.is_empty()).map(|text| text.into_owned());
+        let mut login = Box::pin(config.connect_raw(socket, AsItIs));
+        match login.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Ok((client, connection))) => {
+                control.wait(Wait::Never);
+                Ok(Self {
+                    client: Some(client),
+                    connection,
+                    control,
+                    statements: HashMap::new(),
+                    is_named,
+                    limit: Duration::ZERO,
+                    lost: None,
+                    notified: Vec::new(),
+                    secret,
+                })
+            }
+            Poll::Ready(Err(error)) => Err(masked(said(&error), secret.as_deref())),
+            // The socket waits by itself; only a deadline makes it give up.
+            Poll::Pending => Err(late()),
+        }
+    }
+
+    /// From now on an answer may take this long.
+    pub(super) const fn answers_within(&mut self, limit: Duration) {
+        self.limit = limit;
+    }
+
+    /// The server is gone, or says what we do not understand.
+    pub(super) const fn is_broken(&self) -> bool {
+        self.lost.is_some()
+    }
+
+    /// Asks once, as text; all values of the answer.
+    pub(super) fn ask(&mut self, sql: &str, deadline: Instant) -> Result<Vec<String>, Error> {
+        let done = self.run_until(&[Request::Text(sql.to_owned())], deadline).pop();
+        done.unwrap_or_else(|| Err(late())).map(|done| done.texts)
+    }
+
+    /// Sends all requests at once and waits for their answers, which come in their order. A request
+    /// that fails does not keep the server from carrying out the next: in a transaction it refuses.
+    pub(super) fn run(&mut self, requests: &[Request]) -> Vec<Result<Done, Error>> {
+        self.run_until(requests, Instant::now() + self.limit)
+    }
+
+    pub(super) fn run_until(
+        &mut self,
+        requests: &[Request],
+        deadline: Instant,
+    ) -> Vec<Result<Done, Error>> {
+        self.control.begin(deadline);
+        let mut answers = Vec::with_capacity(requests.len());
+        let Self { client: Some(client), statements, is_named, secret, .. } = self else {
+            return answers;
+        };
+        let mut flights: Vec<Flight<'_>> = Vec::with_capacity(requests.len() + 1);
+        let mut wanted = Vec::with_capacity(requests.len() + 1);
+        for request in requests {
+            match request {
+                Request::Text(sql) => flights.push(Box::pin(text(client, sql))),
+                Request::Statement { sql, params } => {
+                    let known = statements.get(&key(sql));
+                    if let Some(Known::Prepared(statement)) = known {
+                        let statement = statement.clone();
+                        flights.push(Box::pin(prepared(client, statement, params)));
+                    } else {
+                        if *is_named && matches!(known, Some(Known::UsedOnce)) {
+                            statements.insert(key(sql), Known::Asked);
+                            flights.push(Box::pin(prepare(client, sql)));
+                            wanted.push(false);
+                        } else if known.is_none() {
+                            statements.insert(key(sql), Known::UsedOnce);
+                        }
+                        flights.push(Box::pin(typed(client, sql, params)));
+                    }
+                }
+            }
+            wanted.push(true);
+        }
+        let landed = Driver {
+            connection: &mut self.connection,
+            control: &self.control,
+            notified: &mut self.notified,
+            lost: &mut self.lost,
+        }
+        .land(flights);
+        let mut is_fatal = false;
+        for (answer, is_wanted) in landed.into_iter().zip(wanted) {
+            if let Err(error) = &answer {
+                let severity = error.as_db_error().and_then(|error| error.parsed_severity());
+                is_fatal |= matches!(severity, Some(Severity::Fatal | Severity::Panic));
+            }
+            if let Ok(Done { prepared: Some((key, statement)), .. }) = &answer {
+                statements.insert(*key, Known::Prepared(statement.clone()));
+            }
+            if is_wanted {
+                let lost = self.lost.as_ref();
+                answers.push(answer.map_err(|error| match lost {
+                    Some(lost) if error.is_closed() => lost.clone(),
+                    _ => masked(said(&error), secret.as_deref()),
+                }));
+            }
+        }
+        // A statement whose preparation failed is asked for again.
+        statements.retain(|_, known| !matches!(known, Known::Asked));
+        if is_fatal && self.lost.is_none() {
+            self.lost = Some(closed());
+        }
+        let lost = self.lost.clone().unwrap_or_else(late);
+        answers.resize_with(requests.len(), || Err(lost.clone()));
+        answers
+    }
+
+    /// Waits for notifications; none: nothing came before the deadline.
+    pub(super) fn listen(&mut self, deadline: Instant) -> Result<Vec<String>, Error> {
+        self.control.begin(deadline);
+        let mut driver = Driver {
+            connection: &mut self.connection,
+            control: &self.control,
+            notified: &mut self.notified,
+            lost: &mut self.lost,
+        };
+        driver.step(Wait::Never);
+        while driver.notified.is_empty() && driver.lost.is_none() && !driver.control.is_late() {
+            driver.step(Wait::Once);
+        }
+        match &self.lost {
+            Some(lost) if self.notified.is_empty() => Err(lost.clone()),
+            _ => Ok(std::mem::take(&mut self.notified)),
+        }
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.client = None;
+        if self.lost.is_none() {
+            // Without its client the library takes leave of the server.
+            self.control.wait(Wait::Never);
+            let mut context = Context::from_waker(Waker::noop());
+            drop(self.connection.poll_message(&mut context));
+        }
+    }
+}
+
+/// Moves what is under way on.
+struct Driver<'d> {
+    connection: &'d mut Connection<Socket, Socket>,
+    control: &'d Control,
+    notified: &'d mut Vec<String>,
+    lost: &'d mut Option<Error>,
+}
+
+impl Driver<'_> {
+    /// Waits for all answers, or for the end of the connection: then some are missing.
+    fn land(&mut self, flights: Vec<Flight<'_>>) -> Vec<Result<Done, tokio_postgres::Error>> {
+        let mut context = Context::from_waker(Waker::noop());
+        let mut landed = Vec::with_capacity(flights.len());
+        // The first look at a request sends it: in this order.
+        let mut flying: VecDeque<_> = flights
+            .into_iter()
+            .map(|mut flight| {
+                let looked = flight.as_mut().poll(&mut context);
+                (flight, looked)
+            })
+            .collect();
+        let mut is_all_handed_out = false;
+        loop {
+            while let Some((flight, looked)) = flying.front_mut() {
+                if looked.is_pending() {
+                    *looked = flight.as_mut().poll(&mut context);
+                }
+                if looked.is_pending() {
+                    break;
+                }
+                if let Some((_, Poll::Ready(answer))) = flying.pop_front() {
+                    landed.push(answer);
+                }
+            }
+            if flying.is_empty() || self.lost.is_some() {
+                return landed;
+            }
+            // Sends what is to be sent. What has been read already is handed out, too, before
+            // anything more is waited for.
+            if !is_all_handed_out {
+                self.step(Wait::Never);
+                is_all_handed_out = self.control.wants_more();
+                continue;
+            }
+            self.step(Wait::Once);
+            is_all_handed_out = false;
+            if self.control.is_late() && self.lost.is_none() {
+                *self.lost = Some(late());
+            }
+        }
+    }
+
+    /// Lets the library send, read as far as it may, and hand out what it has read.
+    fn step(&mut self, wait: Wait) {
+        self.control.wait(wait);
+        let mut context = Context::from_waker(Waker::noop());
+        loop {
+            match self.connection.poll_message(&mut context) {
+                Poll::Ready(Some(Ok(AsyncMessage::Notification(notification)))) => {
+                    self.notified.push(notification.payload().to_owned());
+                }
+                Poll::Ready(Some(Ok(_))) => {}
+                Poll::Ready(Some(Err(error))) => {
+                    *self.lost = Some(said(&error));
+                    return;
+                }
+                Poll::Ready(None) => {
+                    *self.lost = Some(closed());
+                    return;
+                }
+                Poll::Pending => return,
+            }
+        }
+    }
+}

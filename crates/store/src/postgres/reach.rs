@@ -1,0 +1,186 @@
+//! Reaching a server: the hosts of a URL in their order, a socket to each, TLS, and the login, all
+//! before one deadline per host. The first of the wanted kind is taken.
+
+use std::io;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+#[cfg(unix)]
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustls::ClientConfig;
+use socket2::{SockRef, TcpKeepalive};
+use tokio_postgres::Config;
+use tokio_postgres::config::Host;
+
+use super::Address;
+use super::address::Kind;
+use super::line::Line;
+use super::socket::{Channel, Control, Plain, Socket};
+use super::tls;
+use crate::{Error, ErrorKind};
+
+const PORT: u16 = 5432;
+
+fn unreached(why: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Unreachable, why)
+}
+
+/// One of the servers that a URL names.
+struct Place {
+    /// Its name, by which its certificate and its password are known.
+    host: Host,
+    /// Where to connect to instead of looking the name up.
+    address: Option<String>,
+    port: u16,
+}
+
+/// A line to the first of the named servers that takes us and is of the wanted kind; else why the
+/// last did not.
+pub(super) fn connect(address: &Address) -> Result<Line, Error> {
+    let tls = match address.tls.mode {
+        tls::Mode::Disable => None,
+        _ => Some(address.tls.config()?),
+    };
+    let places = places(&address.config);
+    let kinds = match address.kind {
+        Kind::PreferStandby => &[Kind::Standby, Kind::Any][..],
+        _ => std::slice::from_ref(&address.kind),
+    };
+    let mut failed = unreached("the URL names no server");
+    for kind in kinds {
+        for place in &places {
+            match admitted(address, place, tls.as_ref(), *kind) {
+                Ok(line) => return Ok(line),
+                Err(error) => failed = error,
+            }
+        }
+    }
+    Err(failed)
+}
+
+fn places(config: &Config) -> Vec<Place> {
+    let (hosts, addresses) = (config.get_hosts(), config.get_hostaddrs());
+    let ports = config.get_ports();
+    (0..hosts.len().max(addresses.len()))
+        .filter_map(|n| {
+            let port = ports.get(n).or(ports.first()).copied().unwrap_or(PORT);
+            let address = addresses.get(n).map(ToString::to_string);
+            let host = hosts.get(n).cloned().or_else(|| address.clone().map(Host::Tcp))?;
+            Some(Place { host, address, port })
+        })
+        .collect()
+}
+
+/// Connects, says who we are, and hears that the server is ready and of the wanted kind.
+fn admitted(
+    address: &Address,
+    place: &Place,
+    tls: Option<&Arc<ClientConfig>>,
+    kind: Kind,
+) -> Result<Line, Error> {
+    let limit = address.connect_timeout();
+    let deadline = Instant::now() + limit;
+    let plain = reach(place, &address.config, limit)
+        .map_err(|error| unreached(format!("the server cannot be reached: {error}")))?;
+    plain.set_timeouts(limit).map_err(|error| unreached(error.to_string()))?;
+    let name = match &place.host {
+        Host::Tcp(name) => name.as_str(),
+        #[cfg(unix)]
+        Host::Unix(_) => "",
+    };
+    let channel = match tls {
+        Some(tls) => address.tls.negotiate(tls, name, plain)?,
+        None => Channel::Plain(plain),
+    };
+    let binding = match &channel {
+        Channel::Tls(stream) => tls::binding(&stream.conn),
+        Channel::Plain(_) => None,
+    };
+    let control = Control::new(deadline);
+    let socket = Socket::new(channel, Arc::clone(&control), binding);
+    let mut config = address.config.clone();
+    let mut no_password = None;
+    if config.get_password().is_none() {
+        match address.password_for(&place.host, place.port) {
+            Ok(Some(password)) => drop(config.password(password)),
+            Ok(None) => {}
+            Err(why) => no_password = Some(why),
+        }
+    }
+    let named = !address.is_pooler;
+    let mut line = Line::open(&config, socket, Arc::clone(&control), named).map_err(|error| {
+        if config.get_password().is_some() || !control.is_password_wanted() {
+            return error;
+        }
+        let why = no_password.unwrap_or_else(|| "neither the URL nor ~/.pgpass has one".to_owned());
+        unreached(format!("it asks for a password: {why}"))
+    })?;
+    is_of_the_kind(&mut line, kind, deadline)?;
+    line.answers_within(address.answer_timeout());
+    Ok(line)
+}
+
+fn reach(place: &Place, config: &Config, limit: Duration) -> io::Result<Plain> {
+    match (&place.host, &place.address) {
+        (Host::Tcp(name), None) => tcp(name, place.port, config, limit).map(Plain::Tcp),
+        (_, Some(address)) => tcp(address, place.port, config, limit).map(Plain::Tcp),
+        #[cfg(unix)]
+        (Host::Unix(folder), None) => {
+            UnixStream::connect(folder.join(format!(".s.PGSQL.{}", place.port))).map(Plain::Unix)
+        }
+    }
+}
+
+/// A connection to the first address of that name that answers.
+fn tcp(name: &str, port: u16, config: &Config, limit: Duration) -> io::Result<TcpStream> {
+    let mut failed = io::Error::other("there is no address of that name");
+    for address in (name, port).to_socket_addrs()? {
+        match tcp_at(address, config, limit) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => failed = error,
+        }
+    }
+    Err(failed)
+}
+
+fn tcp_at(address: SocketAddr, config: &Config, limit: Duration) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect_timeout(&address, limit)?;
+    // Whatever is sent is complete and waited for.
+    stream.set_nodelay(true)?;
+    let socket = SockRef::from(&stream);
+    if config.get_keepalives() {
+        let mut keepalive = TcpKeepalive::new().with_time(config.get_keepalives_idle());
+        if let Some(interval) = config.get_keepalives_interval() {
+            keepalive = keepalive.with_interval(interval);
+        }
+        if let Some(retries) = config.get_keepalives_retries() {
+            keepalive = keepalive.with_retries(retries);
+        }
+        socket.set_tcp_keepalive(&keepalive)?;
+    }
+    #[cfg(target_os = "linux")]
+    if let Some(timeout) = config.get_tcp_user_timeout() {
+        socket.set_tcp_user_timeout(Some(*timeout))?;
+    }
+    Ok(stream)
+}
+
+/// Of several servers one may be a copy that takes no writes.
+fn is_of_the_kind(line: &mut Line, wanted: Kind, deadline: Instant) -> Result<(), Error> {
+    if wanted == Kind::Any {
+        return Ok(());
+    }
+    let asked = "SELECT pg_is_in_recovery(), current_setting('transaction_read_only')";
+    let answer = line.ask(asked, deadline)?;
+    let [is_standby, is_read_only] = ["t", "on"].map(|yes| answer.iter().any(|text| text == yes));
+    match wanted {
+        Kind::ReadWrite if is_standby || is_read_only => {
+            Err(Error::new(ErrorKind::ReadOnly, "the server takes no writes"))
+        }
+        Kind::ReadOnly if !is_standby && !is_read_only => Err(unreached("the server takes writes")),
+        Kind::Primary if is_standby => Err(unreached("the server is a standby")),
+        Kind::Standby if !is_standby => Err(unreached("the server is no standby")),
+        _ => Ok(()),
+    }
+}

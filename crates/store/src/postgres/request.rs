@@ -1,0 +1,128 @@
+//! What is sent to a server, and what comes back: each request is a future of the library.
+
+use bytes::BytesMut;
+use futures_core::Stream as _;
+use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
+use tokio_postgres::{Client, Row, RowStream, SimpleQueryMessage, Statement};
+
+use crate::sql::Value;
+
+/// A value on its way to the server, in the server's own form: the server says what it takes.
+#[derive(Debug)]
+pub(super) enum Param {
+    Null,
+    Int(i64),
+    Real(f64),
+    Text(String),
+}
+
+impl From<&Value<'_>> for Param {
+    fn from(value: &Value<'_>) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Int(number) => Self::Int(*number),
+            Value::Real(number) => Self::Real(*number),
+            Value::Text(text) => Self::Text((*text).to_owned()),
+        }
+    }
+}
+
+impl ToSql for Param {
+    fn to_sql(
+        &self,
+        _: &Type,
+        out: &mut BytesMut,
+    ) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        match self {
+            Self::Null => return Ok(IsNull::Yes),
+            Self::Int(number) => out.extend_from_slice(&number.to_be_bytes()),
+            Self::Real(number) => out.extend_from_slice(&number.to_be_bytes()),
+            Self::Text(text) => out.extend_from_slice(text.as_bytes()),
+        }
+        Ok(IsNull::No)
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
+}
+
+/// What is sent, to be answered by itself.
+#[derive(Debug)]
+pub(super) enum Request {
+    /// Statements without parameters, one after the other. The last value of the last row that comes
+    /// back is the server's clock.
+    Text(String),
+    Statement {
+        sql: &'static str,
+        params: Vec<Param>,
+    },
+}
+
+/// What came of a request.
+#[derive(Debug, Default)]
+pub(super) struct Done {
+    pub(super) rows: Vec<Row>,
+    pub(super) changed: u64,
+    /// What was read as text.
+    pub(super) texts: Vec<String>,
+    pub(super) prepared: Option<(Key, Statement)>,
+}
+
+/// Statements are constants: where one is in memory says which one it is.
+pub(super) type Key = (usize, usize);
+
+pub(super) fn key(sql: &'static str) -> Key {
+    (sql.as_ptr().addr(), sql.len())
+}
+
+/// Statements as text. Of what comes back every value is kept.
+pub(super) async fn text(client: &Client, sql: &str) -> Result<Done, tokio_postgres::Error> {
+    let mut done = Done::default();
+    for message in client.simple_query(sql).await? {
+        if let SimpleQueryMessage::Row(row) = message {
+            let values = (0..row.len()).filter_map(|column| row.get(column));
+            done.texts.extend(values.map(str::to_owned));
+        }
+    }
+    Ok(done)
+}
+
+/// A statement that the server has prepared.
+pub(super) async fn prepared(
+    client: &Client,
+    statement: Statement,
+    params: &[Param],
+) -> Result<Done, tokio_postgres::Error> {
+    collect(client.query_raw(&statement, params).await?).await
+}
+
+/// A statement sent with its text. The server finds out what its parameters are.
+pub(super) async fn typed(
+    client: &Client,
+    sql: &str,
+    params: &[Param],
+) -> Result<Done, tokio_postgres::Error> {
+    let params = params.iter().map(|param| (param, Type::UNKNOWN));
+    collect(client.query_typed_raw(sql, params).await?).await
+}
+
+pub(super) async fn prepare(
+    client: &Client,
+    sql: &'static str,
+) -> Result<Done, tokio_postgres::Error> {
+    let statement = client.prepare(sql).await?;
+    Ok(Done { prepared: Some((key(sql), statement)), ..Done::default() })
+}
+
+async fn collect(rows: RowStream) -> Result<Done, tokio_postgres::Error> {
+    let mut rows = std::pin::pin!(rows);
+    let mut done = Done::default();
+    while let Some(row) = std::future::poll_fn(|context| rows.as_mut().poll_next(context)).await {
+        done.rows.push(row?);
+    }
+    done.changed = rows.rows_affected().unwrap_or_default();
+    Ok(done)
+}

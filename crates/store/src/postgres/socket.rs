@@ -1,0 +1,308 @@
+//! The blocking socket that the library reads from and writes to, with a deadline.
+//!
+//! The library is written for an async runtime but does not need one: it only uses this type. A read
+//! blocks only when the caller allows it ([`Control::wait`]), so one thread sends, waits and continues.
+//! `frames` checks every message before the library sees it.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+#[cfg(unix)]
+use std::os::unix::net::UnixStream;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use rustls::{ClientConnection, StreamOwned};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
+
+use super::frames::Frames;
+
+/// The most that is read in answer to what was sent at once.
+const ANSWER_MAX: usize = 512 << 20;
+/// A time-out that differs by less from the one that is set is left as it is.
+const TIMEOUT_SLACK: Duration = Duration::from_millis(100);
+
+/// A socket to a server's machine.
+#[derive(Debug)]
+pub(super) enum Plain {
+    Tcp(TcpStream),
+    #[cfg(unix)]
+    Unix(UnixStream),
+}
+
+impl Plain {
+    fn set_read_timeout(&self, timeout: Duration) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.set_read_timeout(Some(timeout)),
+            #[cfg(unix)]
+            Self::Unix(stream) => stream.set_read_timeout(Some(timeout)),
+        }
+    }
+
+    pub(super) fn set_timeouts(&self, timeout: Duration) -> io::Result<()> {
+        self.set_read_timeout(timeout)?;
+        match self {
+            Self::Tcp(stream) => stream.set_write_timeout(Some(timeout)),
+            #[cfg(unix)]
+            Self::Unix(stream) => stream.set_write_timeout(Some(timeout)),
+        }
+    }
+
+    /// The other end is a process on this machine, so the traffic cannot be intercepted.
+    pub(super) const fn is_local(&self) -> bool {
+        match self {
+            Self::Tcp(_) => false,
+            #[cfg(unix)]
+            Self::Unix(_) => true,
+        }
+    }
+}
+
+impl Read for Plain {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.read(into),
+            #[cfg(unix)]
+            Self::Unix(stream) => stream.read(into),
+        }
+    }
+}
+
+impl Write for Plain {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.write(bytes),
+            #[cfg(unix)]
+            Self::Unix(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What goes through the socket: messages as they are, or encrypted.
+pub(super) enum Channel {
+    Plain(Plain),
+    Tls(Box<StreamOwned<ClientConnection, Plain>>),
+}
+
+impl Channel {
+    const fn plain(&self) -> &Plain {
+        match self {
+            Self::Plain(plain) => plain,
+            Self::Tls(tls) => &tls.sock,
+        }
+    }
+
+    fn stream(&mut self) -> &mut dyn ReadWrite {
+        match self {
+            Self::Plain(plain) => plain,
+            Self::Tls(tls) => tls.as_mut(),
+        }
+    }
+}
+
+trait ReadWrite: Read + Write {}
+impl<T: Read + Write> ReadWrite for T {}
+
+/// Whether reading may wait for the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wait {
+    /// Nothing is read at all.
+    Never,
+    /// Until something has come.
+    Once,
+    /// Every time: while the two sides introduce themselves.
+    Always,
+}
+
+/// Lets the owner of a connection control the socket that the library holds.
+#[derive(Debug)]
+pub(super) struct Control(Mutex<State>);
+
+#[derive(Debug)]
+struct State {
+    wait: Wait,
+    deadline: Instant,
+    /// The library has used up what was read and asked for more.
+    wants_more: bool,
+    is_late: bool,
+    answer_bytes: usize,
+    is_password_wanted: bool,
+}
+
+impl Control {
+    pub(super) fn new(deadline: Instant) -> Arc<Self> {
+        Arc::new(Self(Mutex::new(State {
+            wait: Wait::Always,
+            deadline,
+            wants_more: false,
+            is_late: false,
+            answer_bytes: 0,
+            is_password_wanted: false,
+        })))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins a new answer, which must be complete at the deadline.
+    pub(super) fn begin(&self, deadline: Instant) {
+        let mut state = self.state();
+        (state.deadline, state.answer_bytes, state.is_late) = (deadline, 0, false);
+    }
+
+    pub(super) fn wait(&self, wait: Wait) {
+        let mut state = self.state();
+        (state.wait, state.wants_more) = (wait, false);
+    }
+
+    pub(super) fn wants_more(&self) -> bool {
+        self.state().wants_more
+    }
+
+    /// The deadline passed before something came.
+    pub(super) fn is_late(&self) -> bool {
+        self.state().is_late
+    }
+
+    /// The server has asked for a password.
+    pub(super) fn is_password_wanted(&self) -> bool {
+        self.state().is_password_wanted
+    }
+}
+
+/// A connection to a server, as the library reads and writes it.
+pub(super) struct Socket {
+    channel: Channel,
+    control: Arc<Control>,
+    frames: Frames,
+    timeout: Duration,
+    binding: Option<Vec<u8>>,
+}
+
+impl Socket {
+    /// `binding` ties the proof of a password to the certificate of the server.
+    pub(super) fn new(channel: Channel, control: Arc<Control>, binding: Option<Vec<u8>>) -> Self {
+        let is_private = matches!(channel, Channel::Tls(_)) || channel.plain().is_local();
+        let frames = Frames::new(is_private);
+        Self { channel, control, frames, timeout: Duration::ZERO, binding }
+    }
+
+    /// Reads what there is, waiting until the deadline; None: it has passed.
+    fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
+        let deadline = self.control.state().deadline;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            if left.abs_diff(self.timeout) > TIMEOUT_SLACK {
+                // No time at all would mean for ever.
+                self.channel.plain().set_read_timeout(left.max(Duration::from_millis(1)))?;
+                self.timeout = left;
+            }
+            match self.channel.stream().read(into) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted || is_late(&error) => {}
+                read => return read.map(Some),
+            }
+        }
+    }
+}
+
+pub(super) fn is_late(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let wait = {
+            let mut state = this.control.state();
+            state.wants_more = true;
+            let wait = state.wait;
+            if wait == Wait::Once {
+                state.wait = Wait::Never;
+            }
+            wait
+        };
+        if wait == Wait::Never {
+            return Poll::Pending;
+        }
+        let into = buffer.initialize_unfilled();
+        let Some(count) = this.read(into)? else {
+            this.control.state().is_late = true;
+            return Poll::Pending;
+        };
+        this.frames.look(into.get(..count).unwrap_or_default())?;
+        let mut state = this.control.state();
+        state.answer_bytes = state.answer_bytes.saturating_add(count);
+        state.is_password_wanted |= this.frames.is_password_wanted();
+        if state.answer_bytes > ANSWER_MAX {
+            let detail = format!("the server's answer is longer than {ANSWER_MAX} bytes");
+            return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, detail)));
+        }
+        buffer.advance(count);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        loop {
+            match this.channel.stream().write(bytes) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if is_late(&error) => {
+                    return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+                }
+                written => return Poll::Ready(written),
+            }
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(self.get_mut().channel.stream().flush())
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if let Channel::Tls(tls) = &mut self.get_mut().channel {
+            tls.conn.send_close_notify();
+            return Poll::Ready(tls.flush());
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl TlsStream for Socket {
+    fn channel_binding(&self) -> ChannelBinding {
+        let binding = self.binding.clone();
+        binding.map_or_else(ChannelBinding::none, ChannelBinding::tls_server_end_point)
+    }
+}
+
+/// Tells the library that the socket is already as encrypted as it is to be.
+pub(super) struct AsItIs;
+
+impl TlsConnect<Socket> for AsItIs {
+    type Stream = Socket;
+    type Error = io::Error;
+    type Future = std::future::Ready<Result<Socket, io::Error>>;
+
+    fn connect(self, socket: Socket) -> Self::Future {
+        std::future::ready(Ok(socket))
+    }
+}

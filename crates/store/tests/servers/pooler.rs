@@ -1,0 +1,75 @@
+//! pgbouncer in transaction mode: each transaction may meet another session of the server.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use punchlist_store::{ErrorKind, sql};
+use punchlist_testkit::server::OwnServer;
+
+use super::{ask, open, write, written};
+
+const WRITERS: usize = 8;
+const WRITES: usize = 25;
+
+/// Contract, "PostgreSQL": `?pooler=true` uses no named statements, no session settings and no LISTEN.
+#[test]
+fn a_store_behind_a_pooler_shares_few_connections_and_leaves_nothing_on_them() {
+    let server = OwnServer::start();
+    let pooler = server.pooler(2);
+    let url = format!("{}?pooler=true&statement_timeout=5s", pooler.url());
+
+    // Everybody comes at once to a store that is not made yet.
+    let writers: Vec<_> = (0..WRITERS)
+        .map(|writer| {
+            let url = url.clone();
+            thread::spawn(move || {
+                let store = open(&url).unwrap();
+                for n in 0..WRITES {
+                    write(&store, &format!("w{writer} n{n:02}")).unwrap();
+                }
+            })
+        })
+        .collect();
+    for writer in writers {
+        writer.join().unwrap();
+    }
+    let store = Arc::new(open(&url).unwrap());
+    assert_eq!(written(&store).unwrap().len(), WRITERS * WRITES);
+
+    // The sessions are as they were: no statement of ours, no limit of ours.
+    for _ in 0..10 {
+        let named = sql!("SELECT count(*)::text FROM pg_prepared_statements");
+        assert_eq!(ask(&store, named), Ok(Some("0".to_owned())));
+    }
+    let limit = sql!("SELECT current_setting('statement_timeout')");
+    assert_eq!(ask(&store, limit), Ok(Some("5s".to_owned())));
+    let direct = open(&server.url()).unwrap();
+    let sessions = sql!(
+        "SELECT count(*)::text FROM pg_stat_activity WHERE backend_type = 'client backend' \
+         AND pid <> pg_backend_pid()"
+    );
+    let count: i64 = ask(&direct, sessions).unwrap().unwrap().parse().unwrap();
+    assert!((1..=2).contains(&count), "{count}");
+
+    // What runs for too long is ended by the server.
+    let hasty = open(&format!("{}?pooler=true&statement_timeout=200ms", pooler.url())).unwrap();
+    let start = Instant::now();
+    let error = ask(&hasty, sql!("SELECT pg_sleep(30)::text")).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Busy, "{error:?}");
+    assert!(error.detail.contains("statement timeout"), "{error:?}");
+    assert!(start.elapsed() < Duration::from_secs(5));
+
+    // A watch finds out by asking.
+    let mut watch = store.watch().unwrap();
+    let beside = Arc::clone(&store);
+    let news = thread::spawn(move || {
+        let append = sql!(
+            "INSERT INTO events (seq, v, type, project_id, aggregate, actor, cause, at, data) \
+             VALUES (1, 1, 'x', 'p', 'a', 'me', 'test', 1, '{}')"
+        );
+        beside.write(move |tx| tx.execute(append, &[]))
+    });
+    assert_eq!(news.join().unwrap(), Ok(1));
+    assert_eq!(watch.wait(Duration::from_secs(10)), Ok(true));
+}
