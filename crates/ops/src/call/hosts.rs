@@ -51,7 +51,7 @@ impl Call<'_, '_> {
             }
             return Ok(Output { answer, text, reason, session_id: None, run_id: None });
         };
-        let mut record = self.tx.host_record(session.id)?.unwrap_or_else(|| HostRecord {
+        let mut record = self.tx.host_record(session.id)?.unwrap_or(HostRecord {
             session_id: session.id,
             host: hook.host,
             version: None,

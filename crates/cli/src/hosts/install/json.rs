@@ -167,7 +167,8 @@ mod tests {
 
     use super::*;
 
-    const OWN: &str = "{\n  // mine\n  \"b\": 1, // one\n  \"hooks\": {\n    \"Stop\": [{\"command\": \"other\"}]\n  }\n}\n";
+    const OWN: &str = "{\n  // mine\n  \"b\": 1, // one\n  \"hooks\": {\n    \
+                       \"Stop\": [{\"command\": \"other\"}]\n  }\n}\n";
 
     #[test]
     fn comments_and_order_stay_and_a_second_time_changes_nothing() {

@@ -285,8 +285,7 @@ fn a_native_list_is_mirrored_with_its_done_items_as_claims() {
             .iter()
             .map(|todo| (&todo["content"], &todo["status"]))
             .collect();
-        let pending = json!("pending");
-        let expected = [(json!("Read"), pending.clone()), (json!("Write"), json!("in_progress"))];
+        let expected = [(json!("Read"), json!("pending")), (json!("Write"), json!("in_progress"))];
         assert_eq!(shown, expected.iter().map(|(a, b)| (a, b)).collect::<Vec<_>>());
         let stopped =
             answer(&hook(&place, "opencode", "stop", &json!({ "sessionId": "o1" })).run());

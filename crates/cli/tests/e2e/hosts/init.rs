@@ -70,7 +70,8 @@ fn files_of_others_keep_their_comments_and_come_back_byte_for_byte() {
     let own = [
         (
             ".claude/settings.json",
-            "{\n\t// ours\n\t\"model\": \"opus\",\n\t\"hooks\": {\n\t\t\"Stop\": [ {\"hooks\": [{\"type\": \"command\", \"command\": \"lint\"}]} ]\n\t}\n}",
+            "{\n\t// ours\n\t\"model\": \"opus\",\n\t\"hooks\": {\n\t\t\"Stop\": [ {\"hooks\": \
+             [{\"type\": \"command\", \"command\": \"lint\"}]} ]\n\t}\n}",
         ),
         (".mcp.json", "{\"mcpServers\": {\"other\": {\"command\": \"x\"}}}\n"),
         (
