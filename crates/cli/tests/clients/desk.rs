@@ -172,14 +172,14 @@ impl Desk {
                 command.env("OPENCODE_DISABLE_MODELS_FETCH", "1");
             }
         }
-        let limited = limited(command);
+        let limited = limited(&command);
         let said = String::from_utf8_lossy(&limited.stdout).into_owned();
         format!("{said}\n{}", String::from_utf8_lossy(&limited.stderr))
     }
 }
 
 /// A client that hangs is ended after a while, and the test says what it said until then.
-fn limited(command: Command) -> std::process::Output {
+fn limited(command: &Command) -> std::process::Output {
     let mut bounded = Command::new("timeout");
     bounded.args(["--kill-after=5", "180"]).arg(command.get_program()).args(command.get_args());
     bounded.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
