@@ -89,8 +89,8 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
 
 /// `cargo xtask attack`: the tests that attack, which `test` runs among all others.
 pub(crate) fn attack(args: &[String]) -> Result<()> {
-    let attacks = "test(attack::) or test(attacks::) or test(identity::) or test(poison::) \
-                   or test(outside_files::) or test(permissions::)";
+    let attacks = "test(/attack/) or test(identity::) or test(poison::) or test(outside_files::) \
+                   or test(permissions::) or test(protection::)";
     let only = ["--only", SERVER_USER_STEP, "--", "-E", attacks].map(str::to_owned);
     run(&only.into_iter().chain(args.iter().cloned()).collect::<Vec<_>>())
 }
