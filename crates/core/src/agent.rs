@@ -1,4 +1,5 @@
-//! Agents: what each says of itself, who may say it, and who has gone silent.
+//! Agents: what each says of itself, who may say it, what it claims of plan tasks by that, and who has
+//! gone silent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

@@ -1,7 +1,9 @@
-//! How much a mission takes on: the active and the backlog limit, and where a new item lands.
+//! How much a mission takes on: the active and the backlog limit, and which of the two tiers an item
+//! gets that is new, promoted or demoted.
 //!
-//! Limits are values of the list; the counts come with the snapshot, taken in the same
-//! transaction, so that the check and the write are one step.
+//! Limits are values of the list; the counts (`Tally`) come with the snapshot, taken in the same
+//! transaction, so that the check and the write are one step. A [`Place`] here is a tier; the place
+//! that a token reaches is `reach::Place`.
 
 use serde::{Deserialize, Serialize};
 

@@ -4,6 +4,9 @@
 //! A call blocks its thread, ends soon after [`Cancel`], and always ends: a silent socket is a fault.
 //! Nothing here knows of todos.
 //!
+//! Here are the types of a call: request, reply and fault. How each maker writes them down is in the
+//! maker's file; which kind of fault an error response is, in `fault`.
+//!
 //! [`open`] finds the model of a name; [`Patient`] retries where that may help.
 
 mod anthropic;

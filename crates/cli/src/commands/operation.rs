@@ -1,8 +1,9 @@
-//! Commands made from the catalogue: an operation's words, its fields as flags or by place.
+//! Commands made from the catalogue: an operation's words, its fields as flags or by place, and the
+//! input that a command line makes of them.
 //!
 //! The help is the operation's own: the doc comments of its input. Flags carry text; what the
 //! schema calls a number, a list or a switch is read as one here, and everything else is judged
-//! where all inputs are, in dispatch.
+//! where all inputs are, in dispatch. The call itself, and what is shown of its answer, is in `call`.
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};

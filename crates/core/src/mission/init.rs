@@ -1,4 +1,6 @@
 //! Make a mission of its file, or bring one up to its file. The same file again changes nothing.
+//!
+//! `spec` says what a file may hold and finds its faults; a spec without faults comes here.
 
 use serde::{Deserialize, Serialize};
 
