@@ -4,9 +4,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::cadence::next_cycle;
 use super::{
     Cadence, CollectSpec, MetricSpec, Mission, MissionSpec, Pillar, PillarSpec, Settings, Standing,
-    Strategy, Template, TodoSpec, cadence,
+    Strategy, Template, TodoSpec,
 };
 use crate::authority::{Action, Subject, may_any};
 use crate::capacity::Limits;
@@ -315,12 +316,6 @@ impl Making<'_> {
         }
         strategies
     }
-}
-
-/// When the mission is due next, if it is to run by itself at all.
-pub(super) fn next_cycle(cadence: Option<&Cadence>, status: Standing, now: Time) -> Option<Time> {
-    let cadence = cadence.filter(|_| status == Standing::Active)?;
-    cadence::next(&cadence.cron, &cadence.timezone, now)
 }
 
 fn settings(spec: Option<&TodoSpec>) -> Settings {
