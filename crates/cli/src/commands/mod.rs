@@ -27,6 +27,7 @@ mod mission_new;
 mod operation;
 mod plan;
 mod plan_watch;
+mod programs;
 mod prompt;
 mod run;
 mod secret_file;

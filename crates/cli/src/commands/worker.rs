@@ -11,7 +11,7 @@ use punchlist_engine::worker::JOBS;
 use punchlist_engine::{Done, Pump, Worker};
 use serde_json::{Value, json};
 
-use super::live;
+use super::{live, programs};
 use crate::args::Globals;
 use crate::failure::Failure;
 use crate::output::{DIM, GREEN, RED, YELLOW};
@@ -51,8 +51,7 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
     // Before anything starts a thread.
     let stop = Stop::on_signals();
-    keep_our_environment();
-    end_strays();
+    programs::prepare();
     let ops = caller::database(globals)?;
     let envelope = caller::envelope(&ops, globals, false)?;
     let nobody_listens = AtomicBool::new(false);
@@ -87,28 +86,6 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         worker.run()?;
     }
     Ok(vigil.end()?)
-}
-
-/// Our environment may hold a token. What a worker starts gets none of it, and must not read it
-/// from our process either.
-pub(super) fn keep_our_environment() {
-    #[cfg(target_os = "linux")]
-    if let Err(error) = nix::sys::prctl::set_dumpable(false) {
-        output::warn(&format!("collectors may be able to read our environment: {error}"));
-    }
-}
-
-/// Ends the programs that an earlier `punch` left when it was killed, and keeps those of this one
-/// together.
-pub(super) fn end_strays() {
-    #[cfg(unix)]
-    match punchlist_engine::strays::take_charge() {
-        0 => {}
-        1 => output::warn("ended 1 program that an earlier punch had left running"),
-        left => {
-            output::warn(&format!("ended {left} programs that an earlier punch had left running"));
-        }
-    }
 }
 
 fn tell(globals: &Globals, done: &Done) -> std::io::Result<()> {
