@@ -11,7 +11,7 @@ use punchlist_ops::schema;
 use punchlist_ops::{CATALOGUE, Operation};
 use serde_json::{Map, Value};
 
-use super::secret_file;
+use super::{call, secret_file};
 use crate::args::Globals;
 use crate::failure::Failure;
 
@@ -276,7 +276,10 @@ pub(super) fn run(globals: &Globals, name: &str, matches: &ArgMatches) -> Result
     let mut globals = globals.clone();
     let mut input = input(operation, &mut globals, matches);
     name_issue(operation, &globals, &mut input)?;
-    secret_file::call(&globals, operation, input, matches)
+    match secret_file::named(matches) {
+        Some(path) => secret_file::call(&globals, operation, input, path),
+        None => call::call(&globals, operation, input),
+    }
 }
 
 /// `--issue` is obeyed or refused: it fills the field `number`, or the operation looks for it.

@@ -4,7 +4,7 @@
 
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches};
 use punchlist_ops::Operation;
@@ -29,15 +29,18 @@ pub(super) fn argument(operation: &Operation) -> Option<Arg> {
     })
 }
 
-/// Calls the operation, into a file where one is named.
+/// The file that the secret goes into, where one is named.
+pub(super) fn named(matches: &ArgMatches) -> Option<&Path> {
+    matches.try_get_one::<PathBuf>(FLAG).ok().flatten().map(PathBuf::as_path)
+}
+
+/// Calls the operation, and writes the secret of its answer into a file.
 pub(super) fn call(
     globals: &Globals,
     operation: &Operation,
     input: Value,
-    matches: &ArgMatches,
+    path: &Path,
 ) -> Result<(), Failure> {
-    let named = matches.try_get_one::<PathBuf>(FLAG).ok().flatten();
-    let Some(path) = named else { return call::call(globals, operation, input) };
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
