@@ -1,8 +1,8 @@
 //! `punch mcp`: the catalogue's tools over standard input and output.
 
 use clap::{Arg, ArgMatches, Command};
+use punchlist_server::mcp::tools::Choice;
 use punchlist_server::mcp::{McpServer, Parent};
-use punchlist_server::tools::Choice;
 
 use crate::args::Globals;
 use crate::caller;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use punchlist_ops::catalogue::{Effect, Operation};
 pub use punchlist_ops::tools::{Choice, listed};
+use punchlist_ops::tools::{DESTRUCTIVE, IDEMPOTENT};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
@@ -12,8 +13,11 @@ use serde_json::{Value, json};
 pub fn tool(operation: &Operation) -> Tool {
     let (description, input) = punchlist_ops::tools::shown(operation);
     let read_only = operation.effect != Effect::Write;
-    let annotations =
-        ToolAnnotations::new().read_only(read_only).destructive(false).open_world(false);
+    let annotations = ToolAnnotations::new()
+        .read_only(read_only)
+        .destructive(DESTRUCTIVE.contains(&operation.name))
+        .idempotent(read_only || IDEMPOTENT.contains(&operation.name))
+        .open_world(false);
     Tool::new(operation.name, description, Arc::new(object(input)))
         .with_raw_output_schema(Arc::new(or_refusal(object((operation.output_schema)()))))
         .with_annotations(annotations)
