@@ -36,6 +36,8 @@ fn or_refusal(mut schema: JsonObject) -> JsonObject {
         "required": ["code", "message"],
     });
     if let Value::Object(properties) = schema.entry("properties").or_insert_with(|| json!({})) {
+        // The protocol's own schema wants an object for each property, also where anything goes.
+        properties.values_mut().filter(|any| any.is_boolean()).for_each(|any| *any = json!({}));
         properties.insert("error".into(), error);
     }
     let either = json!([{ "required": required }, { "required": ["error"] }]);
