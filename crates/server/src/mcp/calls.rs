@@ -7,7 +7,7 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::asker::Asker;
 use super::{McpServer, gates, waits};
@@ -21,7 +21,7 @@ impl McpServer {
         let Ok(operation) = find(&request.name) else {
             let name: String = request.name.chars().take(60).collect();
             let message = format!("there is no tool `{name}`");
-            return Err(ErrorData::invalid_params(message, Some(json!({ "tool": name }))));
+            return Err(ErrorData::invalid_params(message, None));
         };
         let call = Call {
             server: self,

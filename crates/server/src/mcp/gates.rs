@@ -220,11 +220,9 @@ pub(crate) fn words(operation: &Operation, output: &Value) -> Option<String> {
             "This waits for the operator (gate {gate}). Go on with what does not depend on it, or \
              end your turn. Call {name} again in the same words for the answer."
         )),
-        "resumed" => Some(format!(
-            "The operator answered{}",
-            if said.is_empty() { ": go on" } else { &said }
-        )),
-        "refused" => Some(format!("The operator answered no{said}")),
+        "resumed" if said.is_empty() => Some("Answered: go on".to_owned()),
+        "resumed" => Some(format!("Answered{said}")),
+        "refused" => Some(format!("Answered: no{said}")),
         _ => None,
     }
 }

@@ -17,7 +17,7 @@ use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
 use super::resources::failed;
-use super::{McpServer, listening, prompts, resources, tools};
+use super::{McpServer, prompts, resources, tools};
 
 /// How long a client may keep a list that changes rarely; it hears of it when it does.
 const RARELY_MS: u64 = 60_000;
@@ -168,7 +168,16 @@ impl ServerHandler for McpServer {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        Some(listening::accepted(requested))
+        // Over HTTP this was done before, on a thread that may wait. Here there is one client, which
+        // waits for the answer.
+        let is_prepared = self.asker.is_request();
+        std::thread::scope(|scope| {
+            let prepare = || match is_prepared {
+                true => self.prepared(requested),
+                false => self.prepare(requested),
+            };
+            scope.spawn(prepare).join().ok()
+        })
     }
 
     fn listen(

@@ -39,10 +39,11 @@ pub(crate) async fn message(FromState(state): FromState<Shared>, request: Reques
 async fn answer(state: &Shared, parts: Parts, body: Body) -> Result<Response, Error> {
     let asker = asker(state, &parts).await?;
     if parts.method != Method::POST {
-        return Ok(handed_on(state, asker, None, Request::from_parts(parts, Body::empty())).await);
+        let request = Request::from_parts(parts, Body::empty());
+        return Ok(handed_on(state, server(state, asker, None), request).await);
     }
     let bytes = body::bytes(&parts, body, &state.limiter.limits).await?;
-    let place = match judge(&bytes, bytes.len() > MESSAGE_MAX) {
+    let listening = match judge(&bytes, bytes.len() > MESSAGE_MAX) {
         Judged::Wrong(answer, _) => return Ok(wrong(&answer)),
         Judged::Nothing => {
             return Ok(of_type(StatusCode::ACCEPTED, "application/json", String::new()));
@@ -50,8 +51,9 @@ async fn answer(state: &Shared, parts: Parts, body: Body) -> Result<Response, Er
         Judged::Message(message) => match &*message {
             JsonRpcMessage::Request(request) => match &request.request {
                 // It stays open, like a stream of events.
-                ClientRequest::SubscriptionsListenRequest(_) => {
-                    Some(state.limiter.stream(asker.proof())?)
+                ClientRequest::SubscriptionsListenRequest(listen) => {
+                    let place = state.limiter.stream(asker.proof())?;
+                    Some((place, listen.params.notifications.clone()))
                 }
                 _ => None,
             },
@@ -59,7 +61,13 @@ async fn answer(state: &Shared, parts: Parts, body: Body) -> Result<Response, Er
         },
     };
     let request = Request::from_parts(parts, Body::from(bytes));
-    Ok(handed_on(state, asker, place, request).await)
+    let (place, wish) = listening.unzip();
+    let server = server(state, asker, place);
+    if let Some(wish) = wish {
+        let server = server.clone();
+        blocking(move || Ok(server.prepare(&wish))).await?;
+    }
+    Ok(handed_on(state, server, request).await)
 }
 
 /// A message that is not one. What was asked for is not known, so the status says it, too.
@@ -85,21 +93,20 @@ async fn asker(state: &Shared, parts: &Parts) -> Result<Asker, Error> {
     if state.ops.is_local() { judge() } else { blocking(judge).await }
 }
 
-async fn handed_on(
-    state: &Shared,
-    asker: Asker,
-    place: Option<Place>,
-    mut request: Request,
-) -> Response {
-    let server = McpServer {
+fn server(state: &Shared, asker: Asker, place: Option<Place>) -> McpServer {
+    McpServer {
         asker,
         choice: Choice::Default,
         pulse: Pulse::Hub(state.hub.pulse()),
         watched: Arc::default(),
+        accepted: Arc::default(),
         is_announcing: Arc::default(),
         stopping: Some(state.stopping.clone()),
         _place: place.map(Arc::new),
-    };
+    }
+}
+
+async fn handed_on(state: &Shared, server: McpServer, mut request: Request) -> Response {
     if let Some(fixtures) = &state.fixtures {
         request.extensions_mut().insert(server);
         return fixtures.0.handle(request).await.map(Body::new);

@@ -1,7 +1,7 @@
 //! Telling clients what changed: on a connection with a handshake, and in `subscriptions/listen`.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{MutexGuard, PoisonError};
 
 use punchlist_ops::Error;
 use rmcp::model::{ResourceUpdatedNotificationParam, SubscriptionFilter};
@@ -10,6 +10,7 @@ use rmcp::{ErrorData, RoleServer};
 
 use super::McpServer;
 use super::changes::{Change, PATIENCE, PAUSE, SUBSCRIPTIONS_MAX, Watched};
+use super::pulse::Beats;
 use super::resources::{failed, not_found};
 
 impl McpServer {
@@ -96,26 +97,39 @@ impl McpServer {
         self.watched().forget(uri);
     }
 
+    /// Reads what a subscription is about, before it is acknowledged: what changes after that is
+    /// announced. Not to be called where threads must not wait.
+    pub(super) fn prepare(&self, requested: &SubscriptionFilter) -> SubscriptionFilter {
+        let filter = accepted(requested);
+        let beats = self.pulse.beats();
+        let watched = self.begin(&filter);
+        let mut waiting = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.push(Accepted { filter: filter.clone(), beats, watched });
+        filter
+    }
+
+    /// What was prepared for a filter.
+    pub(super) fn prepared(&self, requested: &SubscriptionFilter) -> SubscriptionFilter {
+        accepted(requested)
+    }
+
     /// `subscriptions/listen`: until it is cancelled, the server ends, or the token proves nothing
     /// any more.
     pub(super) async fn listen_to(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let mut beats = self.pulse.beats();
-        let accepted = Arc::new(context.accepted().clone());
-        let wish = Arc::clone(&accepted);
-        let begun = self.look(move |server| server.begin(&wish)).await;
-        let mut watched = begun.map_err(|error| failed(&error))?;
-        let mut stopping = self.stopping.clone();
+        let prepared = {
+            let mut waiting = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+            let index = waiting.iter().position(|one| is_same(&one.filter, context.accepted()));
+            index.map(|index| waiting.swap_remove(index))
+        };
+        let Some(Accepted { mut beats, watched, .. }) = prepared else {
+            return Err(ErrorData::internal_error("the subscription was not prepared", None));
+        };
+        let mut watched = watched.map_err(|error| failed(&error))?;
         loop {
-            let stopped = async {
-                match &mut stopping {
-                    Some(stopping) => drop(stopping.wait_for(|stop| *stop).await),
-                    None => std::future::pending().await,
-                }
-            };
             tokio::select! {
                 () = beats.next(PATIENCE) => {}
                 () = context.cancelled() => return Ok(()),
-                () = stopped => return Ok(()),
+                () = self.stopped() => return Ok(()),
             }
             let looked = self.look(move |server| {
                 let changes = watched.look(&server.asker, server.choice);
@@ -160,9 +174,29 @@ impl McpServer {
     }
 }
 
-/// What is announced of what a client asks for: our own addresses, and not too many.
-pub(super) fn accepted(requested: &SubscriptionFilter) -> SubscriptionFilter {
+/// A subscription as it was when it was accepted.
+#[derive(Debug)]
+pub(super) struct Accepted {
+    filter: SubscriptionFilter,
+    beats: Beats,
+    watched: Result<Watched, Error>,
+}
+
+fn is_same(one: &SubscriptionFilter, other: &SubscriptionFilter) -> bool {
+    let wanted = |filter: &SubscriptionFilter| {
+        let flags = [filter.tools_list_changed, filter.resources_list_changed];
+        flags.map(|flag| flag == Some(true))
+    };
+    let uris =
+        |filter: &SubscriptionFilter| filter.resource_subscriptions.clone().unwrap_or_default();
+    wanted(one) == wanted(other) && uris(one) == uris(other)
+}
+
+/// What is announced of what a client asks for: our own addresses, and not too many. Prompts never
+/// change.
+fn accepted(requested: &SubscriptionFilter) -> SubscriptionFilter {
     let mut accepted = requested.clone();
+    accepted.prompts_list_changed = None;
     if let Some(uris) = &mut accepted.resource_subscriptions {
         uris.retain(|uri| super::uri::Address::parse(uri).is_some());
         uris.truncate(SUBSCRIPTIONS_MAX);

@@ -32,6 +32,7 @@ use tokio::sync::watch;
 
 use self::asker::Asker;
 use self::changes::Watched;
+use self::listening::Accepted;
 use self::pulse::Pulse;
 pub use self::stdio::Parent;
 use self::tools::Choice;
@@ -45,6 +46,8 @@ pub struct McpServer {
     pulse: Pulse,
     /// What this connection wants to hear of, where it has subscribed by a request of its own.
     watched: Arc<Mutex<Watched>>,
+    /// Subscriptions that were accepted, and have not begun to listen.
+    accepted: Arc<Mutex<Vec<Accepted>>>,
     /// Somebody announces changes on this connection already.
     is_announcing: Arc<AtomicBool>,
     /// True once the server ends.
@@ -54,6 +57,14 @@ pub struct McpServer {
 }
 
 impl McpServer {
+    /// Ends when the server is to end.
+    async fn stopped(&self) {
+        match self.stopping.clone() {
+            Some(mut stopping) => drop(stopping.wait_for(|stop| *stop).await),
+            None => std::future::pending().await,
+        }
+    }
+
     /// A server for the agent that this process was started for.
     #[must_use]
     pub fn new(
@@ -67,6 +78,16 @@ impl McpServer {
         let pulse = Pulse::own(Arc::clone(&ops), envelope.clone());
         let asker = Asker::process(ops, credentials, envelope, clock);
         let (watched, is_announcing) = (Arc::default(), Arc::default());
-        Self { asker, choice, pulse, watched, is_announcing, stopping: None, _place: None }
+        let accepted = Arc::default();
+        Self {
+            asker,
+            choice,
+            pulse,
+            watched,
+            accepted,
+            is_announcing,
+            stopping: None,
+            _place: None,
+        }
     }
 }

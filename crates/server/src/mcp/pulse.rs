@@ -4,7 +4,7 @@
 //! hints, from the first time somebody wants to know.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, mpsc};
 use std::time::Duration;
 
 use punchlist_ops::follow::Eye;
@@ -58,17 +58,21 @@ impl Own {
         let (send, receive) = watch::channel(0);
         let (ops, envelope) = (Arc::clone(&self.ops), self.envelope.clone());
         let is_over = Arc::clone(&self.is_over);
+        let (ready, is_ready) = mpsc::channel();
         let started = std::thread::Builder::new().name("changes".to_owned()).spawn(move || {
             while !is_over.load(Ordering::SeqCst) {
-                if follow(&ops, &envelope, &is_over, &send).is_err() {
+                if follow(&ops, &envelope, &is_over, (&ready, &send)).is_err() {
                     // The store is away: what was missed is looked for when it is back.
                     std::thread::sleep(ROUND);
                     send.send_modify(|count| *count += 1);
                 }
             }
         });
-        // Without the thread nothing is announced, and everything else goes on.
-        drop(started);
+        // From here on no change is missed. Without the thread nothing is announced, and everything
+        // else goes on.
+        if started.is_ok() {
+            let _ = is_ready.recv_timeout(ROUND);
+        }
         receive
     }
 }
@@ -77,9 +81,10 @@ fn follow(
     ops: &Ops,
     envelope: &Envelope,
     is_over: &AtomicBool,
-    send: &watch::Sender<u64>,
+    (ready, send): (&mpsc::Sender<()>, &watch::Sender<u64>),
 ) -> Result<(), Error> {
     let mut eye = Eye::open(ops, envelope)?;
+    let _ = ready.send(());
     while !is_over.load(Ordering::SeqCst) && !eye.is_astray() {
         if eye.wait(ROUND)? {
             send.send_modify(|count| *count += 1);

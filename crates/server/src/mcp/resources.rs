@@ -20,6 +20,8 @@ use super::uri::{Address, Thing};
 
 /// How long a client may keep what does not change while a server runs.
 const FIXED_MS: u64 = 3_600_000;
+/// The longest address that an error repeats, in characters.
+const URI_MAX: usize = 500;
 const MARKDOWN: &str = "text/markdown";
 const JSON: &str = "application/json";
 
@@ -67,6 +69,8 @@ pub(crate) async fn resource(asker: &Asker, uri: &str) -> Result<ReadResourceRes
 }
 
 pub(crate) fn not_found(uri: &str, why: Option<&Error>) -> ErrorData {
+    // What was asked for may be of any length.
+    let uri: String = uri.chars().take(URI_MAX).collect();
     let data = match why {
         None => json!({ "uri": uri, "expected": templates().map(|(uri, ..)| uri) }),
         Some(error) => {
@@ -103,8 +107,11 @@ fn issue(output: &Value) -> String {
     let of = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_owned();
     let issue = &output["issue"];
     let mut text = format!("# #{} {}\n\n", issue["number"], of(issue, "title"));
-    let progress = of(output, "progress");
-    let _ = writeln!(text, "{} · revision {} · {progress}", of(issue, "status"), issue["revision"]);
+    let _ = write!(text, "{} · revision {}", of(issue, "status"), issue["revision"]);
+    match of(output, "progress").as_str() {
+        "" => text.push('\n'),
+        progress => drop(writeln!(text, " · {progress}")),
+    }
     for part in [of(issue, "body"), of(output, "checklist")] {
         if !part.trim().is_empty() {
             let _ = write!(text, "\n{}\n", part.trim_end());

@@ -62,10 +62,11 @@ pub(crate) async fn delegation(call: &Call<'_>, begun: CallToolResult) -> CallTo
                 .with_message(format!("the delegation is {state}"));
             drop(call.context.peer.notify_progress(progress).await);
         }
-        let deadline = Instant::now() + left.min(TOLD);
         tokio::select! {
-            () = beats.next(deadline.saturating_duration_since(Instant::now())) => {}
+            () = beats.next(left.min(TOLD)) => {}
             () = call.context.ct.cancelled() => {}
+            // Another replica, or this one after its restart, is asked again.
+            () = call.server.stopped() => return answered(call.operation, output),
         }
     }
 }
