@@ -143,6 +143,7 @@ pub(crate) fn envelope(
             run: None,
             executor: None,
             is_remote: false,
+            client_answer: None,
         },
         idempotency_key: globals.idempotency_key.clone(),
         agents: settings.config.agents,

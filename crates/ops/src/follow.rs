@@ -43,22 +43,33 @@ pub struct Follow<'o> {
     look: bool,
 }
 
-/// What says that something may have been written.
+/// What says that something may have been written, here or behind a server.
 #[derive(Debug)]
-enum Eye<'o> {
+pub enum Eye<'o> {
     Store(Watch<'o>),
     Remote(Box<dyn Hints>),
 }
 
-impl Eye<'_> {
-    fn wait(&mut self, timeout: Duration) -> Result<bool, Error> {
+impl<'o> Eye<'o> {
+    /// From now on.
+    pub fn open(ops: &'o Ops, envelope: &Envelope) -> Result<Self, Error> {
+        Ok(match ops.remote() {
+            Some(remote) => Self::Remote(remote.watch(envelope)?),
+            None => Self::Store(ops.store()?.watch()?),
+        })
+    }
+
+    /// Waits for so long at most; false: the time is over, and nothing was written.
+    pub fn wait(&mut self, timeout: Duration) -> Result<bool, Error> {
         match self {
             Self::Store(watch) => Ok(watch.wait(timeout)?),
             Self::Remote(hints) => hints.wait(timeout),
         }
     }
 
-    fn is_astray(&self) -> bool {
+    /// Was the store replaced by another? Then nothing more is seen here.
+    #[must_use]
+    pub fn is_astray(&self) -> bool {
         match self {
             Self::Store(watch) => watch.is_astray(),
             Self::Remote(_) => false,
@@ -77,10 +88,7 @@ impl<'o> Follow<'o> {
         let after = input["after"].as_i64();
         let visibility = Option::<Visibility>::deserialize(&input["visibility"]).ok().flatten();
         // Start the watch first, so that no event between the two is missed.
-        let watch = match ops.remote() {
-            Some(remote) => Eye::Remote(remote.watch(envelope)?),
-            None => Eye::Store(ops.store()?.watch()?),
-        };
+        let watch = Eye::open(ops, envelope)?;
         let events = ops.answer(find(EventList::NAME)?, envelope, input)?;
         let events = events.into_output::<event_list::Output>()?.events;
         let cursor = events.last().map(|event| event.seq).or(after).unwrap_or(0);

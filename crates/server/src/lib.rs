@@ -6,5 +6,3 @@
 pub mod http;
 pub mod mcp;
 pub mod remote;
-pub mod tools;
-mod wire;

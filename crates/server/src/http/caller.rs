@@ -114,6 +114,14 @@ impl Caller {
         Ok(self.with(actor, proof, project, state))
     }
 
+    /// The same where the project may be missing; then its name is empty.
+    pub(crate) fn somewhere(self, state: &State) -> Result<Envelope, Error> {
+        let (actor, proof) = self.identify(state)?;
+        let given = self.context.project.as_deref().map(str::trim).filter(|name| !name.is_empty());
+        let project = given.or(state.project.as_deref()).unwrap_or_default().to_owned();
+        Ok(self.with(actor, proof, project, state))
+    }
+
     /// The same for what is about no project.
     pub(crate) fn anywhere(self, state: &State) -> Result<Envelope, Error> {
         let (actor, proof) = self.identify(state)?;
@@ -142,6 +150,7 @@ impl Caller {
                 place: given.place,
                 issue: given.issue,
                 is_remote: true,
+                client_answer: given.client_answer,
             },
             idempotency_key: given.idempotency_key,
             agents: Arc::clone(&state.agents),
