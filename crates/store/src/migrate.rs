@@ -103,6 +103,11 @@ pub const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("schema/sqlite/0022_gate_reach.sql"),
         postgres: include_str!("schema/postgres/0022_gate_reach.sql"),
     },
+    Migration {
+        version: 24,
+        sqlite: include_str!("schema/sqlite/0024_pages.sql"),
+        postgres: include_str!("schema/postgres/0024_pages.sql"),
+    },
 ];
 
 /// How a store's version compares with ours.

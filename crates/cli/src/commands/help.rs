@@ -33,6 +33,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
         "Store",
         &[
             "serve",
+            "open",
             "project",
             "store",
             "token",
