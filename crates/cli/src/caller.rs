@@ -196,7 +196,7 @@ pub(crate) fn folder() -> PathBuf {
 }
 
 /// `punchlist.db` in the user's data directory.
-fn default_store() -> Result<PathBuf, Failure> {
+pub(crate) fn default_store() -> Result<PathBuf, Failure> {
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
     let data = absolute("XDG_DATA_HOME")
         .or_else(|| absolute("HOME").map(|home| home.join(".local/share")))

@@ -10,6 +10,7 @@ mod commands;
 mod drive;
 mod failure;
 mod output;
+mod progress;
 mod render;
 mod repository;
 mod settings;
@@ -19,6 +20,9 @@ mod vigil;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if commands::complete::answered() {
+        return ExitCode::SUCCESS;
+    }
     let words: Vec<std::ffi::OsString> = std::env::args_os().collect();
     let json = args::asks_for_json(&words);
     match run(&words) {

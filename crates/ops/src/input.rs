@@ -241,6 +241,15 @@ pub fn named<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Er
     deserializer.deserialize_any(Named)
 }
 
+/// Reads several of them; null means none.
+pub fn many_named<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    struct Given(#[serde(deserialize_with = "named")] String);
+
+    let given = Option::<Vec<Given>>::deserialize(deserializer)?.unwrap_or_default();
+    Ok(given.into_iter().map(|Given(text)| text).collect())
+}
+
 /// Reads an optional `named`: absent, null and blank mean none.
 pub fn maybe_named<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Maybe<Title>, D::Error> {
     #[derive(Deserialize)]

@@ -21,7 +21,7 @@ pub struct Input {
     #[serde(deserialize_with = "crate::input::named")]
     #[schemars(with = "crate::input::Key")]
     pub todo_id: String,
-    /// The epoch you got when you took it.
+    /// The number of the lease that you got when you took it.
     pub epoch: i64,
     /// Seconds; absent: 900, at most a day.
     #[serde(default, deserialize_with = "range::<1, LEASE_S_MAX, _>")]

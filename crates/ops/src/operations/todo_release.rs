@@ -21,7 +21,7 @@ pub struct Input {
     #[serde(deserialize_with = "crate::input::named")]
     #[schemars(with = "crate::input::Key")]
     pub todo_id: String,
-    /// The epoch you got when you took it; absent: release any holder's lease, if you may.
+    /// The number of the lease that you got when you took it; absent: release any holder's lease, if you may.
     #[serde(default)]
     pub epoch: Option<i64>,
     /// Why.
