@@ -205,7 +205,7 @@ pub(crate) fn folder() -> PathBuf {
 }
 
 /// `punchlist.db` in the user's data directory.
-fn default_store() -> Result<PathBuf, Failure> {
+pub(crate) fn default_store() -> Result<PathBuf, Failure> {
     Ok(data_folder()?.join("punchlist.db"))
 }
 

@@ -52,12 +52,12 @@ fn answer_command() -> Command {
         .about("Answer one of them: let the agent go on, or refuse")
         .long_about(
             "Answer one of them: let the agent go on, or refuse. An answer counts once.\n\n\
-             At a terminal it asks for whatever is not said. Without GATE it takes the only one \
+             At a terminal it asks for whatever is not said. Without QUESTION it takes the only one \
              that waits.",
         )
         .arg(
             Arg::new("gate")
-                .value_name("GATE")
+                .value_name("QUESTION")
                 .help("Its short id, or a part of its text that only it has"),
         )
         .arg(

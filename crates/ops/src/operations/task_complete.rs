@@ -23,7 +23,7 @@ pub struct Input {
     /// What was done.
     #[serde(default)]
     pub outcome: Maybe<Body>,
-    /// The epoch it was taken with; a stale one is refused.
+    /// The number of the lease it was taken with; a lease that has ended is refused.
     #[serde(default)]
     pub epoch: Option<i64>,
     /// Operator only: also complete the open tasks below it.

@@ -19,7 +19,7 @@ use crate::views::TakenTodo;
 pub struct Input {
     /// Its id, or its number if it has one.
     pub todo_id: Reference,
-    /// The epoch you got when you took it.
+    /// The number of the lease that you got when you took it.
     pub epoch: i64,
     /// Seconds; absent: 900, at most a day.
     #[serde(default, deserialize_with = "range::<1, LEASE_S_MAX, _>")]
