@@ -124,18 +124,18 @@ fn plain_words(words: &[OsString]) -> impl Iterator<Item = String> + '_ {
     })
 }
 
-/// The first such word: the command.
+/// The first plain word: the command.
 pub(crate) fn first_word(words: &[OsString]) -> Option<String> {
     plain_words(words).next()
 }
 
-/// The one behind it, which may be a command of two words.
+/// The second plain word. Some commands have two words.
 pub(crate) fn second_word(words: &[OsString]) -> Option<String> {
     plain_words(words).nth(1)
 }
 
-/// The tree for one first word; of a command of two words only the one that is meant, for each has
-/// a schema to be read.
+/// The command tree for one first word. Of a command of two words, only the given one is built:
+/// building each of them would read a schema.
 pub(crate) fn tree(word: Option<&str>, second: Option<&str>) -> Command {
     let root = root();
     if let Some(command) = word.and_then(|word| commands::built(word, second)) {

@@ -168,8 +168,8 @@ pub(crate) fn ticking() -> Time {
     fixed.unwrap_or_else(clock::now)
 }
 
-/// Tells the OpenTelemetry collector that the environment names of runs; without one it is nothing.
-/// Keep it for as long as runs go on: at its end it sends what is left, for at most two seconds.
+/// Reports runs to the OpenTelemetry collector named in the environment, if there is one. Keep it
+/// while runs go on: when dropped, it sends what is left, for at most two seconds.
 pub(crate) fn telemetry() -> Telemetry {
     Telemetry::from_env(&|name| env::var(name).ok(), warn)
 }

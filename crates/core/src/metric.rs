@@ -84,12 +84,12 @@ pub struct Target {
     pub desired_direction: Option<Direction>,
 }
 
-/// How to read a figure without asking anybody. Only the operator says so, in the mission's file.
+/// How a metric's figure is read automatically. Only the operator sets this, in the mission's file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Collect {
     pub source: Source,
-    /// Where in a JSON answer the figure stands; absent: the whole answer is the figure.
+    /// JSON pointer to the figure in a JSON answer; absent: the whole answer is the figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pointer: Option<String>,
     pub timeout_s: u64,

@@ -57,10 +57,10 @@ pub(crate) fn wait_command() -> Command {
         .about("Wait until something happens in this project, and show it")
         .long_about(
             "Wait until something happens in this project, and show it.\n\n\
-             Exit code 0: it happened; 1 with the code `timeout`: it did not. The answer's \
-             `cursor` (or that of the timeout) goes into --after, so that nothing between two \
-             calls is missed; where the store was restored in between, exit code 1 with the code \
-             `reset_required` says so.",
+             Exit code 0: a matching event happened; 1 with the code `timeout`: none did in time. \
+             Pass the `cursor` of the answer or the timeout to --after, so that no event between \
+             two calls is missed. If the store was restored in between, the command exits with 1 \
+             and the code `reset_required`.",
         )
         .arg(
             Arg::new("timeout")

@@ -42,7 +42,7 @@ pub(crate) fn command() -> Command {
             Arg::new("cursor")
                 .long("cursor")
                 .value_name("TEXT")
-                .help("The nextCursor of the page before"),
+                .help("The nextCursor of the previous page"),
         )
         .subcommand(answer_command())
 }
@@ -77,7 +77,7 @@ fn answer_command() -> Command {
             Arg::new("allow")
                 .long("allow")
                 .value_name("once|always")
-                .help("Of a tool: it may be called, this once or from now on")
+                .help("Allow the tool call, this once or from now on")
                 .value_parser(["once", "always"])
                 .conflicts_with_all(["resume", "refuse", "response", "extend", "cancel"]),
         )
@@ -85,13 +85,13 @@ fn answer_command() -> Command {
             Arg::new("extend")
                 .long("extend")
                 .value_name("DATE")
-                .help("Of an overdue todo: its new deadline")
+                .help("Give an overdue todo a new deadline")
                 .conflicts_with_all(["resume", "refuse", "response", "cancel"]),
         )
         .arg(
             Arg::new("cancel")
                 .long("cancel")
-                .help("Of an overdue todo: cancel it")
+                .help("Cancel an overdue todo")
                 .conflicts_with_all(["resume", "refuse", "response"])
                 .action(ArgAction::SetTrue),
         )

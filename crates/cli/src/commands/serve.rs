@@ -65,7 +65,7 @@ pub(crate) fn command() -> Command {
         .arg(file("tls-key", "The certificate's private key, in PEM").requires("tls-cert"))
         .arg(switch(
             "insecure",
-            "Listen beyond this machine without TLS, behind a proxy that does it",
+            "Listen beyond this machine without TLS; for use behind a TLS proxy",
         ))
         .arg(
             Arg::new("public-url")

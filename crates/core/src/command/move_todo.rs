@@ -82,7 +82,8 @@ impl MoveTodo {
         order
     }
 
-    /// A position for each item. The moved one has none yet, so that the others keep theirs.
+    /// A position for each item. The moved item is passed without one, so that the others keep
+    /// theirs.
     fn positions(&self, draft: &Draft<'_>, order: &[Todo]) -> Vec<i64> {
         let seat = |todo: &Todo| Seat {
             position: (todo.id != self.todo_id).then_some(todo.position),

@@ -1,4 +1,4 @@
-//! What readings add up to: a status against the target, and a trend (F-18).
+//! Derives a metric's status against its target, and its trend, from the readings (F-18).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use crate::named::named;
 use super::{Direction, Figure, Metric, MetricKind, Operator, Target};
 
 named! {
-    /// How a figure stands to its target.
+    /// How a figure compares with its target.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     pub enum MetricStatus {
         OnTarget = "on_target",
@@ -20,7 +20,7 @@ named! {
 }
 
 named! {
-    /// Where the readings go.
+    /// How the readings develop.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     pub enum Trend {
         Improving = "improving",
@@ -31,13 +31,13 @@ named! {
     }
 }
 
-/// How many of the newest readings a trend looks at.
+/// A trend is computed from this many of the newest readings.
 pub const TREND_READINGS: usize = 10;
 
-/// Fewer than this are no trend.
+/// Fewer readings than this have no trend.
 const TREND_MIN: usize = 3;
 
-/// A change within this share of where it began is none.
+/// A smaller change, as a share of the starting value, counts as stable.
 const TREND_BAND: f64 = 0.05;
 
 impl Target {
@@ -45,7 +45,8 @@ impl Target {
         compare(self.operator, figure, self.value)
     }
 
-    /// Where the figure should go: as it says, or as its operator does. None: towards the value.
+    /// The direction the figure should move in: as set, or as its operator implies. None: towards
+    /// the target value.
     #[must_use]
     pub const fn direction(&self) -> Option<Direction> {
         match (self.desired_direction, self.operator) {

@@ -1,7 +1,7 @@
-//! What a person answers to an escalation, in words: "extend to 2026-12-01", "cancel" (M-77).
+//! Reads a person's reply to an escalation: "extend to 2026-12-01", "cancel" (M-77).
 //!
-//! A reply in the mission chat may name the item it means, by a part of its title; it must where
-//! several are asked about. What reads as neither word is just something somebody said.
+//! A reply in the mission chat may name its item by a part of the title; it must if several items
+//! are asked about. Any other text is an ordinary message.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use crate::conversation::{About, Channel, Conversation, instructs};
 use crate::deadline::Deadline;
 use crate::gate::{AnswerGate, GateDecision};
 
-/// What is to become of an overdue item.
+/// What to do with an overdue item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     Extend(Deadline),
@@ -108,22 +108,22 @@ pub fn meant<'t>(said: &str, titles: &[&'t str]) -> Result<usize, Vec<&'t str>> 
     }
 }
 
-/// The mission whose escalations these words may answer: what a person says in its chat, and reads as
-/// an answer (M-77).
+/// The mission whose escalations this message may answer: a person wrote it in the mission's chat,
+/// and it reads as an answer (M-77).
 #[must_use]
 pub fn asked_in<'c>(chat: &'c Conversation, actor: &Actor, text: &str) -> Option<&'c About> {
     let may_answer = chat.channel == Channel::Mission && instructs(actor);
     chat.about.as_ref().filter(|_| may_answer && parse(text).is_some())
 }
 
-/// What a person's words mean for the items that are asked about.
+/// What a person's message means for the items that are asked about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heeded {
-    /// They are just something somebody said.
+    /// It is an ordinary message.
     Nothing,
-    /// They mean one of several; what to ask back.
+    /// It fits several items, or none; holds the question to ask back.
     Unclear(String),
-    /// They answer the question about one of them; what to say when it is done.
+    /// It answers the question about one item; `reply` is what to say when that is done.
     Answer { at: usize, answer: AnswerGate, reply: String },
 }
 

@@ -220,7 +220,7 @@ pub struct SpecFault {
 /// The longest a collector may take.
 const TIMEOUT_MAX: Span = Span::hours(1);
 
-/// How many pillars, metrics of a pillar, and so on.
+/// Limit for each list of a mission: its pillars, the metrics of a pillar, and so on.
 const PARTS_MAX: usize = 500;
 
 impl MissionSpec {
@@ -376,7 +376,7 @@ impl Faults {
     }
 }
 
-/// A list; null is an empty one.
+/// Reads a list; null is read as an empty list.
 fn or_none<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {

@@ -16,7 +16,7 @@ pub struct Template {
     pub completion_criteria: String,
 }
 
-/// What every mission can use: name, description, justification, criteria.
+/// Templates that every mission has: name, description, justification, criteria.
 pub const BUILT_IN: [(&str, &str, &str, &str); 3] = [
     (
         "profiling",
@@ -46,8 +46,8 @@ pub const BUILT_IN: [(&str, &str, &str, &str); 3] = [
     ),
 ];
 
-/// The template of a name: the mission's own come first, then the built-in ones. Else, the names
-/// there are.
+/// Finds a template by name. The mission's own come before the built-in ones. An unknown name
+/// returns all known names.
 pub fn fill(own: &[Template], name: &str) -> Result<Template, Vec<String>> {
     if let Some(found) = own.iter().find(|template| template.name == name) {
         return Ok(found.clone());

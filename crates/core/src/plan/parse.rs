@@ -76,7 +76,7 @@ struct Entry<'a> {
     line: usize,
     text: &'a str,
     mark: Mark,
-    /// The columns that what describes it is indented by.
+    /// The indentation of its description, in columns.
     inner: usize,
     /// How a heading is written, for one that is no task.
     heading: &'a str,

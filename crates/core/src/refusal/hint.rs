@@ -58,9 +58,9 @@ impl Refusal {
             Self::AlreadyClaimed { .. } => "its reviewer accepts or returns it".into(),
             Self::AlreadyRatified { .. } => "there is nothing left to do about it".into(),
             Self::CriterionNotStartable { .. } => "claim it with `done` when it holds".into(),
-            Self::AlreadyTaken { .. } => "take another, or wait until its lease ends".into(),
+            Self::AlreadyTaken { .. } => "take another item, or wait until its lease ends".into(),
             Self::AssignedToAnother { .. } => {
-                "take another; root or the operator can assign it anew".into()
+                "take another item; root or the operator can assign this one again".into()
             }
             Self::StaleEpoch { holder: Some(_), .. } => {
                 "stop working on it: somebody else holds it now".into()

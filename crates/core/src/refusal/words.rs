@@ -98,7 +98,7 @@ impl fmt::Display for Refusal {
                     None => f.write_str("held by nobody)"),
                 }
             }
-            Self::Deferred { title, until } => write!(f, "`{title}` rests until {until}"),
+            Self::Deferred { title, until } => write!(f, "`{title}` is deferred until {until}"),
             Self::ChangedSinceAsked { number, changed, revision } => {
                 let parts: Vec<&str> = changed.iter().map(|part| part.name()).collect();
                 let parts = if parts.is_empty() { "it".to_owned() } else { parts.join(", ") };
@@ -154,11 +154,16 @@ impl fmt::Display for Refusal {
                 write!(f, "the role {role} may not move issue #{number} from {status} to {to}")
             }
             Self::NoSuchText { text, is_empty: true, .. } => {
-                write!(f, "no task says `{}`; there are none", short(text))
+                write!(f, "no task has the text `{}`: the list is empty", short(text))
             }
             Self::NoSuchText { text, nearest, .. } => {
                 let near: Vec<String> = nearest.iter().map(|text| format!("`{text}`")).collect();
-                write!(f, "no task says `{}`; the nearest are {}", short(text), near.join(", "))
+                write!(
+                    f,
+                    "no task has the text `{}`; the nearest are {}",
+                    short(text),
+                    near.join(", ")
+                )
             }
             Self::AmbiguousText { text, texts } => {
                 let texts: Vec<String> = texts.iter().map(|text| format!("`{text}`")).collect();
@@ -339,7 +344,7 @@ impl fmt::Display for Refusal {
                 write!(f, "metric `{metric}` cannot be `{}`", short(found))
             }
             Self::NoCollector { metric } => {
-                write!(f, "nothing says how to read metric `{metric}`")
+                write!(f, "metric `{metric}` has no collector")
             }
             Self::AgentAtWork { agent, .. } => {
                 write!(f, "{agent} is at work in this conversation; it is read-only meanwhile")

@@ -29,7 +29,7 @@ pub struct Input {
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub limit: Option<i64>,
-    /// The nextCursor of the page before.
+    /// The nextCursor of the previous page.
     #[serde(default)]
     pub cursor: Maybe<Title>,
 }

@@ -1,7 +1,7 @@
-//! HTTP: the catalogue as an API, the log as event streams, and what watches over the server.
+//! HTTP: the catalogue as an API, the log as event streams, and the health and metrics routes.
 //!
-//! `serve` has the socket, `guard` and `limits` refuse what must not come in, `caller` says who
-//! asks, `api` calls the operation. Pages and MCP will be further routes over the same `State`.
+//! `serve` owns the socket, `guard` and `limits` refuse bad requests, `caller` identifies the
+//! caller, `api` calls the operation. Pages and MCP will be further routes over the same `State`.
 
 mod api;
 mod caller;

@@ -26,7 +26,7 @@ use crate::output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 use crate::render::columns::hanging;
 use crate::render::runs::grouped;
 
-/// How long a line stands alone on a terminal, for somebody who reads.
+/// Pause after each line on a terminal, so that a person can read along.
 const PAUSE: Duration = Duration::from_millis(350);
 
 /// The column behind the seconds.

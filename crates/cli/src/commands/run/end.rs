@@ -1,4 +1,4 @@
-//! The end of a run, or as far as it came: what was done, what is left, what it took.
+//! The summary of a run that ended or paused: what was done, what is left, what it used.
 
 use std::fmt::Write as _;
 
@@ -21,7 +21,7 @@ use crate::render::short;
 #[derive(Debug)]
 pub(super) struct End(Output);
 
-/// The flags that said who answers, for whoever wants to go on.
+/// The flags that chose the agent and the model, repeated in the command that continues the run.
 #[derive(Debug, Default)]
 pub(super) struct Flags {
     pub(super) agent: Option<String>,

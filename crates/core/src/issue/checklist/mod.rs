@@ -13,17 +13,17 @@
 //! - [!] build it <!-- blocked: waiting for the key -->
 //! ```
 //!
-//! - `# Criteria` is reserved and comes first; steps without a phase come next, under the equally
-//!   reserved `# Steps` where something stands above them; then one heading for each phase. A
-//!   phase that is called like a reserved one (in any case) is written `# \Criteria`.
+//! - `# Criteria` is reserved and comes first; steps without a phase come next, under the heading
+//!   `# Steps`, also reserved, if anything is above them; then one heading for each phase. A phase
+//!   with a reserved name (in upper or lower case) is written `# \Criteria`.
 //! - `[ ]` pending · `[/]` in progress · `[x]` completed, or a criterion that is claimed · `[-]`
 //!   abandoned · `[!]` held.
 //! - One item is one line: its white space is collapsed. A note keeps its lines: each but the last
 //!   ends in a backslash (markdown's hard break), and the next is indented by four.
-//! - Texts cannot be read as anything else: `escape`.
+//! - Texts are escaped, so that none is read as markup: `escape`.
 //!
-//! Invariant (K-28): reading what was written gives the same lines, and writing those the same
-//! text, whatever the texts hold. What an edit changes is decided in `command::EditChecklist`.
+//! Invariant (K-28): reading what was written gives the same lines, and writing those lines gives
+//! the same text, for any item texts. What an edit changes is decided in `command::EditChecklist`.
 
 mod comment;
 mod escape;
