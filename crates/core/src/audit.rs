@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_rests_on_nothing_and_what_the_maker_closed_is_pointed_at() {
+    fn completions_without_evidence_or_by_their_maker_are_marked() {
         let sound = close("lead:a", 0);
         let bare = Close { has_evidence: false, ..close("lead:a", 100) };
         let own = Close { is_maker: true, ..close("lead:a", 200) };
@@ -103,7 +103,7 @@ mod tests {
         let said = judge(&closes);
         assert_eq!(said[2], []);
         assert_eq!(said.iter().filter(|said| **said == [Burst]).count(), 5);
-        // A sixth that came later belongs to no window of five.
+        // The sixth came too late to be part of a burst.
         closes.push(close("root:a", 76));
         assert_eq!(judge(&closes)[6], []);
         closes.push(close("root:a", 75));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn four_or_slower_are_no_burst() {
+    fn four_completions_or_slower_ones_are_not_a_burst() {
         let four: Vec<Close<'_>> = (0..4).map(|n| close("root:a", n)).collect();
         assert!(judge(&four).iter().all(Vec::is_empty));
         let slow: Vec<Close<'_>> = (0..9).map(|n| close("root:a", n * 16)).collect();

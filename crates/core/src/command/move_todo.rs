@@ -51,7 +51,7 @@ impl MoveTodo {
         Ok(())
     }
 
-    /// The item it is to come before, if that is possible.
+    /// The item to move before; refused if it cannot be moved there.
     fn target<'d>(&self, draft: &'d Draft<'_>, todo: &Todo) -> Result<Option<&'d Todo>, Refused> {
         let refused = |why| Refusal::BadPlace { title: todo.title.clone(), why }.into();
         let Some(before) = self.before else { return Ok(None) };
