@@ -136,7 +136,7 @@ pub fn may_ever(role: Role, list: ListKind, action: Action) -> bool {
     TodoKind::ALL.into_iter().any(|todo| may_ever_on(role, Subject::Todo(list, todo), action))
 }
 
-/// The roles that may do this without a claim or a grant, for messages.
+/// The roles that may do this to any item or to their own, for messages.
 #[must_use]
 pub fn who_may(list: ListKind, todo: TodoKind, action: Action) -> Vec<Role> {
     let Some(cells) = cells(Subject::Todo(list, todo), action) else {

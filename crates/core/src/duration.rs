@@ -17,7 +17,7 @@ impl Span {
     /// How to write one, for help and refusals.
     pub const SPELLING: &'static str = "a number and a unit, e.g. 90s, 15m, 12h or 7d";
 
-    /// The longest that is taken: a hundred years. Nobody waits longer, and sums stay small.
+    /// The longest accepted span: a hundred years. It keeps sums of spans small.
     pub const LIMIT: Self = Self::days(36_500);
 
     #[must_use]
@@ -55,7 +55,7 @@ impl Span {
     }
 }
 
-/// In the longest unit that says it exactly.
+/// Shown in the longest unit that is exact.
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let exact = |(_, length): &(char, u64)| self.0 >= *length && self.0.is_multiple_of(*length);
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_span_is_not_taken() {
+    fn text_that_is_not_a_span_is_refused() {
         for text in [
             "",
             "s",

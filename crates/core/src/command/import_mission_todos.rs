@@ -1,6 +1,6 @@
 //! Import items of a mission that was kept elsewhere (M-20).
 //!
-//! Items keep their old ids, so that a second import changes nothing. Blocked items are held here:
+//! Items keep their old ids, so that a second import changes nothing. Blocked items become pending:
 //! a mission has no status `blocked`. Completed items were not accepted by anybody here, so they
 //! become claims (P-22), unless the operator accepts them all at once. Limits do not cut off
 //! existing work (M-13): items over a limit are kept, with a warning.
