@@ -353,7 +353,7 @@ events! {
     }
     /// A mission was created, or changed to match its file.
     MissionInitialised = "mission_initialised" { mission: Box<Mission> }
-    /// A mission or one of its pillars was paused, archived or resumed.
+    /// A mission or one of its pillars was paused or resumed.
     MissionStandingChanged = "mission_standing_changed" {
         mission_id: MissionId,
         pillar: Option<String>,
