@@ -81,7 +81,7 @@ pub fn find<'c>(
     Ok(None)
 }
 
-/// The one candidate whose id ends so; several are as good as none, and are not told of.
+/// The only candidate whose id has this end; `None` if there is none or more than one.
 #[must_use]
 pub fn find_id<'c>(named: &str, candidates: &'c [Candidate]) -> Option<&'c Candidate> {
     let end = as_short(named)?;
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn several_hits_are_refused_with_ids_that_tell_them_apart() {
+    fn several_hits_are_refused_with_their_unique_ids() {
         let both = vec!["A4F7Q Which port?".to_owned(), "B4F7Q Which host?".to_owned()];
         assert_eq!(meant("4F7Q"), Err(both.clone()));
         assert_eq!(meant("which"), Err(both));

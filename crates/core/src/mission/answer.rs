@@ -24,7 +24,7 @@ const CANCEL: [&str; 3] = ["cancel", "drop", "abandon"];
 /// How to write one, for refusals.
 pub const SPELLING: &str = "`extend to YYYY-MM-DD` or `cancel`";
 
-/// Reads an answer, and what else was said: the title it may name. A question is no answer.
+/// Reads an answer, and the part of a title that it may name. A question is not an answer.
 #[must_use]
 pub fn parse(text: &str) -> Option<(Answer, String)> {
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -49,8 +49,8 @@ fn date(word: &str) -> Option<Deadline> {
     Deadline::parse(word.trim_matches(|c: char| !c.is_ascii_alphanumeric() && c != '+'))
 }
 
-/// What follows the first word up to where its clause ends: a reason may stand behind it, and names
-/// nothing. None: it asks.
+/// The words after the first one, up to the end of the clause. A reason may follow, which names no
+/// title. `None` if it is a question.
 fn first_clause<'w>(first: &str, rest: &'w [&'w str]) -> Option<&'w [&'w str]> {
     const ENDS: [char; 6] = ['.', ',', ';', ':', '!', '?'];
     const JOINTS: [&str; 6] = ["because", "since", "as", "for", "and", "but"];
@@ -74,7 +74,7 @@ fn first_clause<'w>(first: &str, rest: &'w [&'w str]) -> Option<&'w [&'w str]> {
     Some(rest)
 }
 
-/// What is left without the date and the words that only hold a sentence together.
+/// The words that may name a title: without the date and common small words.
 fn named(words: &[&str]) -> String {
     const SMALL: [&str; 14] = [
         "to", "until", "till", "it", "the", "deadline", "please", "of", "this", "that", "one",
@@ -88,8 +88,8 @@ fn named(words: &[&str]) -> String {
     text.trim_matches(|c: char| !c.is_alphanumeric()).to_owned()
 }
 
-/// Which of these titles is meant: the one that holds what was said, or the only one where nothing
-/// was. Who names something else means something else: cancelled is for good.
+/// Finds the title: the only one that contains the given words, or the only one there is if no
+/// words were given. Words that fit no title are never ignored, because a cancellation is final.
 pub fn meant<'t>(said: &str, titles: &[&'t str]) -> Result<usize, Vec<&'t str>> {
     let said = said.to_lowercase();
     if said.is_empty() {
@@ -151,7 +151,7 @@ pub fn heed(text: &str, titles: &[&str]) -> Heeded {
 mod tests {
     use super::*;
 
-    /// M-77: what people write is read, and what is no answer is left alone.
+    /// M-77: answers are read as people write them, and other messages are ignored.
     #[test]
     fn answers_read_as_people_write_them() {
         let date = |text| Answer::Extend(Deadline::parse(text).unwrap());

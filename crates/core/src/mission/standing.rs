@@ -1,4 +1,4 @@
-//! Let a mission, or one pillar of it, rest or go on.
+//! Pause or resume a mission, or one of its pillars.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ impl Decide for SetStanding {
     type On<'a> = &'a Mission;
     type Out = Decision;
 
-    /// Says nothing new where it stands so already.
+    /// Changes nothing if it has that status already.
     fn decide(
         &self,
         mission: Self::On<'_>,
@@ -108,7 +108,7 @@ impl Mission {
         Ok(pillar)
     }
 
-    /// The refusal for a pillar that is not there.
+    /// The refusal for an unknown pillar.
     #[must_use]
     pub fn unknown_pillar(&self, slug: &str) -> Refusal {
         let active = |pillar: &&super::Pillar| pillar.status != Standing::Archived;
@@ -120,7 +120,7 @@ impl Mission {
         }
     }
 
-    /// The refusal for a metric that is not there.
+    /// The refusal for an unknown metric.
     #[must_use]
     pub fn unknown_metric(&self, slug: &str) -> Refusal {
         let known = self.metrics().map(|(_, metric)| metric.slug.clone());

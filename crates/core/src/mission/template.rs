@@ -1,9 +1,9 @@
-//! Templates for common items: what a new one says where its maker said nothing (Q-M4).
+//! Templates for common items: texts for fields that the creator left out (Q-M4).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Words for a new item.
+/// Texts for a new item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Template {
@@ -69,7 +69,7 @@ pub fn fill(own: &[Template], name: &str) -> Result<Template, Vec<String>> {
 mod tests {
     use super::*;
 
-    /// Q-M4: built in are three, the mission's own win, and an unknown name lists what there is.
+    /// Q-M4: three are built in, the mission's own win, and an unknown name lists the known ones.
     #[test]
     fn a_template_is_found_by_name() {
         let own = Template {
