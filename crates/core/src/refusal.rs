@@ -255,7 +255,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Every code there is, for the error table and its golden.
+    /// All codes, for the error table and its golden.
     pub const CODES: [&'static str; 82] = [
         "unknown_todo",
         "already_settled",

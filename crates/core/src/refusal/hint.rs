@@ -246,7 +246,7 @@ impl Refusal {
     }
 }
 
-/// `task-3`, `#3`, `3`, a ULID: what a model writes that thinks items have ids.
+/// `task-3`, `#3`, `3`, a ULID: texts of a model that assumes items have ids.
 fn looks_like_an_id(text: &str) -> bool {
     let numbered = text.rsplit(['-', '#', ' ', '_']).next().unwrap_or_default();
     let is_number = !numbered.is_empty() && numbered.bytes().all(|byte| byte.is_ascii_digit());

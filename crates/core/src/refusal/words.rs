@@ -6,7 +6,7 @@ use super::{Misplaced, Refusal};
 use crate::authority::Denial;
 use crate::{ListKind, TodoKind};
 
-/// The words of a caller, cut: an answer need not repeat a page.
+/// The caller's text, cut, so that a message does not repeat a whole page.
 fn short(text: &str) -> String {
     match text.char_indices().nth(80) {
         None => text.to_owned(),
@@ -41,7 +41,7 @@ impl fmt::Display for Refusal {
                 Denial::NotYours => {
                     write!(f, "the role {role} may {action} only what it owns, and this is not its")
                 }
-                // The tool of an issue's checklist never speaks of issues (K-60).
+                // The checklist tool never mentions issues (K-60).
                 Denial::Role if *todo_kind == TodoKind::Criterion => {
                     write!(f, "the role {role} may not {action} a criterion")
                 }
