@@ -39,7 +39,10 @@ impl fmt::Display for Refusal {
                     write!(f, "`{action}` is not available on {list} lists")
                 }
                 Denial::NotYours => {
-                    write!(f, "the role {role} may {action} only what it owns, and this is not its")
+                    write!(
+                        f,
+                        "the role {role} may {action} only its own items, and it does not own this item"
+                    )
                 }
                 // The checklist tool never mentions issues (K-60).
                 Denial::Role if *todo_kind == TodoKind::Criterion => {
@@ -245,12 +248,12 @@ impl fmt::Display for Refusal {
             Self::MayNotDelegate { role } => {
                 write!(f, "the role {role} may not do this to a delegation")
             }
-            Self::BadAgentType { name } => write!(f, "`{}` names no agent", short(name)),
+            Self::BadAgentType { name } => write!(f, "`{}` is not a valid agent name", short(name)),
             Self::UnknownDelegation { delegation } => {
                 write!(f, "there is no delegation `{}` in this project", short(delegation))
             }
-            Self::MayNotRun { role } => write!(f, "a {role} does not start or stop this run"),
-            Self::NoModel { agent } => write!(f, "nobody said which model answers for {agent}"),
+            Self::MayNotRun { role } => write!(f, "the role {role} may not start or stop this run"),
+            Self::NoModel { agent } => write!(f, "no model is configured for {agent}"),
             Self::UnknownRun { run } => write!(f, "there is no run {run} in this project"),
             Self::RunOver { run, reason } => write!(f, "run {run} has ended: {}", reason.words()),
             Self::StaleRun { run, epoch, current } => {
@@ -267,10 +270,10 @@ impl fmt::Display for Refusal {
                 }
             }
             Self::NoProposal { delegation } => {
-                write!(f, "delegation {delegation} proposes nothing")
+                write!(f, "delegation {delegation} has no proposal")
             }
             Self::ProposalSettled { delegation, .. } => {
-                write!(f, "the proposal of delegation {delegation} was decided on before")
+                write!(f, "the proposal of delegation {delegation} was already decided")
             }
             Self::NotYourProposal { delegator } => {
                 write!(f, "this was delegated by {delegator}, not by you")
@@ -311,7 +314,7 @@ impl fmt::Display for Refusal {
                 )
             }
             Self::BadTodoLine { file, line, fault } => {
-                write!(f, "in {file} the line `{}` cannot be taken: {fault}", short(line))
+                write!(f, "the line `{}` of {file} cannot be used: {fault}", short(line))
             }
             Self::PlanExists { plan_file } => write!(f, "the plan {plan_file} has tasks already"),
             Self::NoTodoLine { plan_file } => {
@@ -347,7 +350,10 @@ impl fmt::Display for Refusal {
                 write!(f, "metric `{metric}` has no collector")
             }
             Self::AgentAtWork { agent, .. } => {
-                write!(f, "{agent} is at work in this conversation; it is read-only meanwhile")
+                write!(
+                    f,
+                    "{agent} is at work in this conversation, which is read-only until it is done"
+                )
             }
             Self::UnknownConversation { conversation } => {
                 write!(f, "there is no conversation `{}` in this project", short(conversation))
