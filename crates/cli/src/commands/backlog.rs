@@ -1,7 +1,8 @@
 //! `punch plan from-todo` and `punch plan tick`: the backlog that people keep in TODO.md.
 //!
 //! This is the only place that ever writes that file, and only for `tick`: one mark in one line,
-//! every other byte as it was, in one step. Which line that is, and who may, is decided in the core.
+//! every other byte as it was, in one step. The core decides which line that is, and who may tick
+//! it.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -180,11 +181,11 @@ impl Backlog {
         outside::read(&self.path, BYTES_MAX).map_err(|error| self.fault(&error))
     }
 
-    /// Puts the new bytes in the place of the old ones in one step, unless somebody wrote
-    /// meanwhile: a file beside it, on the disk, with the same permissions, takes its name.
+    /// Replaces the file in one step, unless somebody changed it meanwhile: writes a temporary file
+    /// with the same permissions beside it, syncs it, and renames it.
     fn replace(&self, before: &[u8], after: &[u8]) -> Result<(), Failure> {
         let io = |error: std::io::Error| self.fault(&error);
-        // What a link leads to is written, and the link stays.
+        // Writes the target of a link, so that the link stays.
         let path = fs::canonicalize(&self.path).map_err(io)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let beside = path.with_file_name(format!(".{name}.{}.punch", std::process::id()));
@@ -194,7 +195,7 @@ impl Backlog {
         }
         written?;
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            // The name is kept through a loss of power, where the system can promise that.
+            // Makes the rename survive a power failure, if the system supports that.
             drop(File::open(folder).and_then(|folder| folder.sync_all()));
         }
         Ok(())

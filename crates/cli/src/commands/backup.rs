@@ -113,14 +113,14 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         return Ok(());
     };
     while !stop.wait(Duration::from_secs(every.as_seconds())) {
-        // What fails now may work again next time, but a token that was revoked will not.
+        // A failure may be gone next time, but a revoked token stays revoked.
         match ops.still_admits(proof) {
             Err(error) if error.meaning().exit == 4 => return Err(error.into()),
             _ => {}
         }
         match once() {
             Ok(backed_up) => show(globals, copies::backed_up, &backed_up)?,
-            // The first one worked: what fails now may work again next time.
+            // The first backup worked, so this failure may be gone next time.
             Err(error) if error.code() == "stopped" => break,
             Err(error) => output::warn(&format!("no backup this time: {error}")),
         }
@@ -138,7 +138,7 @@ pub(crate) fn restore(globals: &Globals, matches: &ArgMatches) -> Result<(), Fai
     let stop = Stop::on_signals();
     let mut meter = Meter::new(globals, "put back", &stop);
     let (overwrite, token) = (matches.get_flag("yes"), token.as_deref());
-    // The store may be damaged, so it is not asked.
+    // The store may be damaged, so it is not opened here.
     let project = &caller::project_by_name(globals);
     let wish = Restore { from, overwrite, facts, token, project, now };
     let restored = ops.restore(wish, &mut |done, total| meter.show(done, total))?;
@@ -155,7 +155,7 @@ fn show<T: Serialize>(globals: &Globals, words: fn(&T) -> String, done: &T) -> R
     Ok(())
 }
 
-/// How far it is, on a terminal; and whether to go on.
+/// Shows the progress on a terminal, and tells whether to continue.
 struct Meter<'a> {
     word: &'static str,
     stop: &'a Stop,

@@ -121,7 +121,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     serve(server, &stop, jobs, &crew)
 }
 
-/// Who works, and with what.
+/// What the worker inside the server needs.
 struct Crew<'a> {
     ops: &'a Ops,
     agents: &'a Arc<Roster>,
@@ -175,7 +175,7 @@ impl Crew<'_> {
     }
 }
 
-/// Only what somebody has to look after is said.
+/// Reports only what needs attention.
 fn report(done: Done) {
     if let Done::StoreTrouble { error } = done {
         output::warn(&format!("{}; trying again", output::line(&error)));
@@ -219,7 +219,7 @@ fn address(matches: &ArgMatches) -> Result<(SocketAddr, Option<TlsFiles>), Failu
     Ok((listen, tls))
 }
 
-/// Scheme, host and port of a URL, without anything behind.
+/// Scheme, host and port of a URL that has nothing else.
 fn origin(url: &str) -> Result<String, Failure> {
     let bare = url.trim().trim_end_matches('/');
     let host = bare.strip_prefix("https://").or_else(|| bare.strip_prefix("http://"));

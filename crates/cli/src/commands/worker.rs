@@ -89,8 +89,8 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     Ok(vigil.end()?)
 }
 
-/// Our environment may hold a token. What a worker starts gets none of it, and must not read it
-/// from our process either.
+/// Our environment may contain a token. Programs that a worker starts do not inherit it, and must
+/// not read it from our process either.
 pub(super) fn keep_our_environment() {
     #[cfg(target_os = "linux")]
     if let Err(error) = nix::sys::prctl::set_dumpable(false) {
@@ -98,8 +98,7 @@ pub(super) fn keep_our_environment() {
     }
 }
 
-/// Ends the programs that an earlier `punch` left when it was killed, and keeps those of this one
-/// together.
+/// Ends programs that a killed `punch` left running, and groups those of this process.
 pub(super) fn end_strays() {
     #[cfg(unix)]
     match punchlist_engine::strays::take_charge() {
