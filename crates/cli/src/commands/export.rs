@@ -1,4 +1,7 @@
 //! `punch export`: the whole store, or the portable part of a project.
+//!
+//! `ops::portable` writes the store's file. The project's is the answer of an operation, which is
+//! written to a file here.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;

@@ -32,6 +32,7 @@ mod operation;
 mod plan;
 mod plan_sync;
 mod plan_watch;
+mod programs;
 mod prompt;
 mod rewrite;
 mod run;

@@ -1,8 +1,9 @@
-//! Commands made from the catalogue: an operation's words, its fields as flags or by place.
+//! Commands made from the catalogue: an operation's words, its fields as flags or by place, and the
+//! input that a command line makes of them.
 //!
 //! The help is the operation's own: the doc comments of its input. Flags carry text; what the
 //! schema calls a number, a list or a switch is read as one here, and everything else is judged
-//! where all inputs are, in dispatch.
+//! where all inputs are, in dispatch. The call itself, and what is shown of its answer, is in `call`.
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -10,7 +11,7 @@ use punchlist_ops::schema;
 use punchlist_ops::{CATALOGUE, Operation};
 use serde_json::{Map, Value};
 
-use super::secret_file;
+use super::{call, secret_file};
 use crate::args::Globals;
 use crate::failure::Failure;
 
@@ -283,7 +284,10 @@ pub(super) fn run(globals: &Globals, name: &str, matches: &ArgMatches) -> Result
     let mut globals = globals.clone();
     let mut input = input(operation, &mut globals, matches);
     name_issue(operation, &globals, &mut input)?;
-    secret_file::call(&globals, operation, input, matches)
+    match secret_file::named(matches) {
+        Some(path) => secret_file::call(&globals, operation, input, path),
+        None => call::call(&globals, operation, input),
+    }
 }
 
 /// `--issue` is obeyed or refused: it fills the field `number`, or the operation looks for it.

@@ -21,7 +21,7 @@ use punchlist_server::http::{Handle, Limits, Server, Settings, StartError, TlsFi
 use serde_json::json;
 
 use super::open::browse;
-use super::worker::{end_strays, keep_our_environment};
+use super::programs;
 use crate::args::Globals;
 use crate::failure::Failure;
 use crate::stop::Stop;
@@ -90,8 +90,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     // Before anything starts a thread.
     let running: Arc<Mutex<Option<Handle>>> = Arc::default();
     let stop = Stop::on_signals_but_hangup(Some(reload(&running)));
-    keep_our_environment();
-    end_strays();
+    programs::prepare();
     open_many_files();
     let (listen, tls) = address(matches)?;
     let public_url = matches.get_one::<String>("public-url").map(|url| origin(url)).transpose()?;
