@@ -1,5 +1,4 @@
-//! How much a mission takes on: the active and the backlog limit, and which of the two tiers an item
-//! gets that is new, promoted or demoted.
+//! The capacity of a mission: the active and the backlog limit, and the tier a new item gets.
 //!
 //! Limits are values of the list; the counts (`Tally`) come with the snapshot, taken in the same
 //! transaction, so that the check and the write are one step. A [`Place`] here is a tier; the place
@@ -27,7 +26,7 @@ impl Default for Limits {
     }
 }
 
-/// What became of a wish for a place.
+/// The result of asking for a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     Granted(Status),

@@ -106,7 +106,7 @@ fn store(globals: &Globals) -> Result<(), Failure> {
     }
 }
 
-/// Standard output, and whether whoever read it has gone.
+/// Standard output, and whether its reader is gone.
 struct Reader<W> {
     out: W,
     is_gone: bool,

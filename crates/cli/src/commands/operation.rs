@@ -28,11 +28,11 @@ const GROUPS: &[(&str, &str)] = &[
     ("permission", "What agents may call without asking: look, and take it back"),
     ("plan", "Import, look at and put away plans; assign, split and complete their tasks"),
     ("project", "List the projects of the store"),
-    ("runs", "Look at what agents execute, and stop it"),
+    ("runs", "Show the runs of agents, and stop them"),
     ("session", "Start sessions, say which issue each works on, and see their own lists"),
     ("store", "Set the rules of the store"),
     ("todo", "Keep an issue's checklist; take, hold, claim and judge items of any list"),
-    ("token", "Make, list and take back tokens"),
+    ("token", "Create, list and revoke tokens"),
 ];
 
 /// Fields that have the name of a global flag. On a command with such a field the flag fills the
@@ -354,8 +354,8 @@ fn item(text: &str, schema: &Value) -> Value {
     }
 }
 
-/// What was given for a field, as the schema's type; what does not read stays text and is
-/// refused with it. A switch that is off was not given.
+/// The value given for a field, converted to the schema's type. A value that cannot be converted
+/// stays a string, so the operation refuses it. A switch that is off counts as not given.
 fn value(matches: &ArgMatches, field: &str, schema: &Value) -> Option<Value> {
     let kind = kind_of(schema);
     let field = &id(field);

@@ -215,7 +215,7 @@ fn wrong_words_have_their_codes_and_change_nothing() {
         (vec!["issue", "link", "1", "child_of", "1"], 1, "self_link", "linked to itself"),
         (vec!["issue", "link", "1", "cousin_of", "1"], 2, "bad_value", "`kind` cannot be"),
         (vec!["issue", "defer", "1", "soon"], 2, "bad_value", "`until`"),
-        (vec!["criterion", "ratify", "1", "x"], 1, "no_such_text", "no task says `x`"),
+        (vec!["criterion", "ratify", "1", "x"], 1, "no_such_text", "no task has the text `x`"),
         (vec!["criterion", "ratify", "1"], 2, "usage", "<CONTENT>"),
         (vec!["session", "promote"], 2, "usage", "<TITLE>"),
         (vec!["session", "begin"], 2, "usage", "begin"),

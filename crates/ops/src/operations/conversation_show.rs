@@ -21,7 +21,7 @@ pub struct Input {
     /// Only messages after this one.
     #[serde(default)]
     pub after: Maybe<Title>,
-    /// Page size, from 1; absent: 50, capped at 1,000.
+    /// Page size; default is 50, the maximum is 1,000.
     #[serde(default)]
     pub limit: Limit,
 }

@@ -23,7 +23,7 @@ pub struct Input {
     /// If the log no longer has it, the error is `reset_required`. Absent: the newest events.
     #[serde(default)]
     pub after: Option<i64>,
-    /// Page size, from 1; absent: 50, capped at 1,000.
+    /// Page size; default is 50, the maximum is 1,000.
     #[serde(default)]
     pub limit: Limit,
     /// Whose events; absent: the project's (workers see only their own).
