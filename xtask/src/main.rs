@@ -10,6 +10,7 @@
 )]
 
 mod bench;
+mod clients;
 mod goldens;
 mod ledger;
 mod licences;
@@ -31,6 +32,7 @@ cargo xtask COMMAND
 
   test [--only STEP[,STEP]] [-- NEXTEST_ARGS…]
                            everything CI checks, set-up included; `test --help` lists the steps
+  test --clients           the tests with the real clients of other makers (Node and npm are needed)
   attack                   the attacks of the test suite alone: every operation with every role and
                            narrowed token, and the named ones over the binary, on both databases
   tidy                     lint the repository's files
@@ -38,7 +40,7 @@ cargo xtask COMMAND
                            which requirements no test names; with arguments, exit 1 if one is missing
   bench [--quick] [--only PART]
                            measure, as ratios against references of the same run, with targets; parts:
-                           process issues checklist plans missions runs writers reads http takers
+                           process issues checklist hooks plans missions runs writers reads http takers
   mutants [--sample N] [--seed S] [--only TEXT]
                            change the core's rules one at a time: do its tests notice?
   with-postgres CMD…       run CMD with PUNCHLIST_TEST_POSTGRES set to a throwaway server

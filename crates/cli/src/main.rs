@@ -9,6 +9,7 @@ mod caller;
 mod commands;
 mod drive;
 mod failure;
+mod hosts;
 mod output;
 mod progress;
 mod render;
@@ -24,6 +25,10 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let words: Vec<std::ffi::OsString> = std::env::args_os().collect();
+    // A hook has an answer for every failure, also for words that do not parse.
+    if args::first_word(&words).as_deref() == Some("hook") && !args::asks_for_help(&words) {
+        return commands::hook::main(words);
+    }
     let json = args::asks_for_json(&words);
     match run(&words) {
         Ok(()) => ExitCode::SUCCESS,

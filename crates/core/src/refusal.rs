@@ -7,6 +7,7 @@ mod hint;
 mod words;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::authority::{Action, Denial};
 use crate::delegation::{DelegationState, ProposalDecision};
@@ -138,6 +139,10 @@ pub enum Refusal {
     Unbound,
     /// No such session in the project.
     UnknownSession { session: String },
+    /// Several live sessions of one host process, and nothing says which is meant.
+    SessionAmbiguous { sessions: Vec<SessionId> },
+    /// A host executes the run, so no other process does.
+    HostedRun { run: RunId, model: String },
     /// The issue that was named is not the one the session is bound to.
     OtherIssue { number: i64, bound: Option<i64> },
     /// The session is over.
@@ -171,7 +176,15 @@ pub enum Refusal {
     /// No such gate in the project.
     UnknownGate { gate: String },
     /// A gate is answered once.
-    AlreadyAnswered { gate: GateId, state: GateState, by: Option<String>, at: Option<Time> },
+    AlreadyAnswered {
+        gate: GateId,
+        state: GateState,
+        by: Option<String>,
+        at: Option<Time>,
+        /// What was answered.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        response: Option<Box<Value>>,
+    },
     /// Nothing was permitted for good by this gate.
     NoPermission { gate: GateId },
     /// A form that cannot be asked.
@@ -400,6 +413,8 @@ impl Refusal {
             Self::NoSuchText { .. } => "no_such_text",
             Self::AmbiguousText { .. } => "ambiguous_text",
             Self::UnknownSession { .. } => "unknown_session",
+            Self::SessionAmbiguous { .. } => "session_ambiguous",
+            Self::HostedRun { .. } => "hosted_run",
             Self::OtherIssue { .. } => "other_issue",
             Self::SessionEnded { .. } => "session_ended",
             Self::IssueHeld { .. } => "issue_held",

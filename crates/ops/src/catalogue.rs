@@ -51,6 +51,7 @@ pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::session_show::SessionShow>(),
     Operation::of::<operations::session_list::SessionList>(),
     Operation::of::<operations::session_context::SessionContext>(),
+    Operation::of::<operations::session_hook::SessionHook>(),
     Operation::of::<operations::drive_pause::DrivePause>(),
     Operation::of::<operations::drive_resume::DriveResume>(),
     Operation::of::<operations::run_start::RunStart>(),
@@ -117,6 +118,7 @@ pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::agent_status::AgentStatusOp>(),
     Operation::of::<operations::agent_list::AgentList>(),
     Operation::of::<operations::status::Status>(),
+    Operation::of::<operations::overview::Overview>(),
     Operation::of::<operations::event_list::EventList>(),
     Operation::of::<operations::digest::Digest>(),
     Operation::of::<operations::audit_closes::AuditCloses>(),
@@ -137,6 +139,7 @@ pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::token_new::TokenNew>(),
     Operation::of::<operations::token_list::TokenList>(),
     Operation::of::<operations::token_revoke::TokenRevoke>(),
+    Operation::of::<operations::sign_in_link::SignInLink>(),
 ];
 
 /// The definition of an operation. The doc comments of the input are product text: they become the

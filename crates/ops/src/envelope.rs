@@ -6,6 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use punchlist_core::gate::ClientAnswer;
 use punchlist_core::{Actor, Credential, RunId, Time, TokenId};
 use serde::{Deserialize, Serialize};
 
@@ -112,6 +113,10 @@ pub struct Context {
     pub turn: Option<String>,
     /// The id that a host gave its session. It may be unknown to us.
     pub host_session: Option<String>,
+    /// The processes the caller descends from, the nearest first.
+    pub processes: Vec<String>,
+    /// The name of the session that a server starts for itself where nothing says which is meant.
+    pub own_session: Option<String>,
     /// The folder the caller runs in; paths are relative to it. It never selects the session.
     pub directory: Option<String>,
     /// The run the caller is in. No surface accepts it from outside.
@@ -129,4 +134,6 @@ pub struct Context {
     pub issue: Option<i64>,
     /// The caller's files are on another machine: none of its paths is opened here.
     pub is_remote: bool,
+    /// What the user of the caller's client answered to the question that the call asks.
+    pub client_answer: Option<ClientAnswer>,
 }

@@ -6,6 +6,7 @@
 use std::fmt::Debug;
 use std::time::Duration;
 
+use punchlist_core::gate::ClientAnswer;
 use punchlist_core::{Actor, AgentPath, Refusal, Role};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -72,11 +73,15 @@ pub struct RemoteContext {
     pub pillar: Option<String>,
     pub idempotency_key: Option<String>,
     pub host_session: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub processes: Vec<String>,
+    pub own_session: Option<String>,
     pub directory: Option<String>,
     pub branch: Option<String>,
     pub detached: bool,
     pub place: Option<Place>,
     pub issue: Option<i64>,
+    pub client_answer: Option<ClientAnswer>,
 }
 
 impl RemoteContext {
@@ -95,11 +100,14 @@ impl RemoteContext {
             pillar: actor.pillar.clone(),
             idempotency_key: envelope.idempotency_key.clone(),
             host_session: context.host_session,
+            processes: context.processes,
+            own_session: context.own_session,
             directory: context.directory,
             branch: context.branch,
             detached: context.detached,
             place: context.place,
             issue: context.issue,
+            client_answer: context.client_answer,
         }
     }
 

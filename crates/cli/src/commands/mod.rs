@@ -15,9 +15,11 @@ mod editor;
 mod export;
 mod follow;
 pub(crate) mod help;
+pub(crate) mod hook;
 mod import;
 mod inbox;
 mod inbox_answer;
+mod init;
 mod issue_verbs;
 mod live;
 mod man;
@@ -25,6 +27,7 @@ mod mcp;
 mod mission;
 mod mission_init;
 mod mission_new;
+mod open;
 mod operation;
 mod plan;
 mod plan_sync;
@@ -47,14 +50,17 @@ use crate::failure::Failure;
 use crate::output;
 
 /// The commands that are not operations of the catalogue.
-pub(crate) const FIXED: [&str; 17] = [
+pub(crate) const FIXED: [&str; 20] = [
     "demo",
+    "init",
     "run",
     "inbox",
     "call",
     "mcp",
+    "hook",
     "worker",
     "serve",
+    "open",
     "wait",
     "doctor",
     "config",
@@ -71,6 +77,7 @@ pub(crate) const FIXED: [&str; 17] = [
 pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
     match name {
         "demo" => Some(demo::command()),
+        "init" => Some(init::command()),
         "inbox" => Some(inbox::command()),
         "help" => Some(help::command()),
         "issue" => operation::command(name, second)
@@ -85,8 +92,10 @@ pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
         "runs" => operation::command(name, second).map(|runs| runs.subcommand_required(false)),
         "call" => Some(call::command()),
         "mcp" => Some(mcp::command()),
+        "hook" => Some(hook::command()),
         "worker" => Some(worker::command()),
         "serve" => Some(serve::command()),
+        "open" => Some(open::command()),
         "wait" => Some(follow::wait_command()),
         "log" => operation::command(name, second).map(follow::with_flag),
         "doctor" => Some(doctor::command()),
@@ -112,6 +121,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     }
     match matches.subcommand() {
         Some(("demo", _)) => demo::run(globals),
+        Some(("init", matches)) => init::run(globals, matches),
         Some(("inbox", matches)) => inbox::run(globals, matches),
         Some(("issue", matches)) if let Some(("edit", matches)) = matches.subcommand() => {
             edit::run(globals, matches)
@@ -152,6 +162,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         Some(("mcp", matches)) => mcp::run(globals, matches),
         Some(("worker", matches)) => worker::run(globals, matches),
         Some(("serve", matches)) => serve::run(globals, matches),
+        Some(("open", matches)) => open::run(globals, matches),
         Some(("wait", matches)) => follow::wait(globals, matches),
         Some(("log", matches)) if matches.get_flag("follow") => follow::log(globals, matches),
         Some(("log", matches)) => follow::page(globals, matches),

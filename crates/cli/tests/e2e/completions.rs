@@ -12,13 +12,13 @@ fn every_shell_gets_a_script_that_asks_punch_and_no_store_is_made() {
         let ran = place.bare(["completions", shell]).run();
         assert_eq!((ran.exit, ran.remarks().as_str()), (Some(0), ""), "{shell}");
         assert!(ran.stdout.contains("PUNCH_COMPLETE"), "{shell}: {}", ran.stdout);
-        // The words of the tree, with nothing in the store.
-        let words = asked(place.bare(["--", "punch", "iss"]).env("PUNCH_COMPLETE", shell));
-        assert!(words.contains("issue") || shell == "bash" || shell == "zsh", "{shell}: {words}");
     }
+    // The words of the tree, with nothing in the store.
+    let words = asked(place.bare(["--", "punch", "iss"]).env("PUNCH_COMPLETE", "fish"));
+    assert!(words.starts_with("issue\t"), "{words}");
     let values =
         asked(place.bare(["--", "punch", "issue", "show", ""]).env("PUNCH_COMPLETE", "fish"));
-    assert_eq!(values.matches('\t').count(), 0, "{values}");
+    assert!(!values.contains(char::is_numeric), "{values}");
     assert!(!place.home().join("data").exists());
     let error = place.bare(["completions", "tcsh", "--json"]).refusal(2);
     assert_eq!(error["code"], "usage");
@@ -42,7 +42,9 @@ fn a_shell_is_told_what_is_in_the_store() {
     place.punch(["plan", "import", "plan.md"]).run();
     let db = place.db();
     let offered = |words: &[&str]| {
-        let words = ["--", "punch", "--db", &db].into_iter().chain(words.iter().copied());
+        let words = ["--", "punch", "--db", &db, "--project", "test"]
+            .into_iter()
+            .chain(words.iter().copied());
         asked(place.bare(words).env("PUNCH_COMPLETE", "fish"))
     };
     assert!(offered(&["issue", "show", ""]).contains("1\tCheckout fails"));

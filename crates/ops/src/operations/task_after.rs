@@ -10,6 +10,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::Reference;
 use crate::views::PlanView;
 
 /// Make a task wait for other tasks of its plan. They replace what it waited for before.
@@ -17,13 +18,11 @@ use crate::views::PlanView;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number.
-    #[serde(deserialize_with = "crate::input::named")]
-    #[schemars(with = "crate::input::Key")]
-    pub task_id: String,
+    pub task_id: Reference,
     /// The tasks that must be settled first, by id or number; absent or empty: it waits for nothing.
-    #[serde(default, deserialize_with = "crate::input::many_named")]
-    #[schemars(with = "Vec<crate::input::Key>", default, length(max = 100))]
-    pub after: Vec<String>,
+    #[serde(default)]
+    #[schemars(length(max = 100))]
+    pub after: Vec<Reference>,
 }
 
 #[derive(Debug)]

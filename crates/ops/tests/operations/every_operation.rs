@@ -280,11 +280,13 @@ fn every_operation_says_what_it_does_and_so_does_every_field() {
     }
 }
 
-/// P-6: the schemas that hosts show to models stay short.
+/// P-6: the schemas that hosts show to models stay short. The one format they have is that of a
+/// time, which the contract asks for; clients warn about formats of numbers.
 #[test]
 fn schemas_are_plain_and_small() {
     for operation in CATALOGUE {
         let schema = (operation.input_schema)().to_string();
+        let schema = schema.replace("\"format\":\"date-time\"", "");
         for unwanted in ["$ref", "$defs", "\"format\"", "\"null\"", "anyOf", "oneOf"] {
             assert!(!schema.contains(unwanted), "{}: {unwanted} in {schema}", operation.name);
         }
