@@ -260,6 +260,7 @@ mod tests {
             created_at: filed,
             updated_at: at("2026-11-15T11:57:00Z"),
             defer_until: None,
+            worker: None,
             labels: Vec::new(),
             priority: None,
             assignee: None,
