@@ -2,7 +2,7 @@
 
 use punchlist_core::Time;
 
-/// How long ago a moment was, or how far ahead it is.
+/// How long ago a time was, or how far ahead it is.
 pub(crate) fn relative(at: Time, now: Time) -> String {
     let seconds = (now.micros() - at.micros()) / 1_000_000;
     let span = span(seconds.abs());
@@ -13,7 +13,7 @@ pub(crate) fn relative(at: Time, now: Time) -> String {
     }
 }
 
-/// How long something has gone on: "3 min".
+/// How long something has lasted: "3 min".
 pub(crate) fn elapsed(since: Time, now: Time) -> String {
     span(((now.micros() - since.micros()) / 1_000_000).max(0))
 }
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_read_as_people_say_them() {
+    fn times_are_shown_as_people_say_them() {
         let now = Time::parse("2026-11-15T12:00:00Z").unwrap();
         let at = |seconds: i64| relative(now.plus_seconds(seconds), now);
         assert_eq!(at(0), "now");

@@ -8,7 +8,7 @@ use super::short;
 use super::times::relative;
 use crate::output::{BOLD, DIM, GREEN, RED, YELLOW, line};
 
-/// What taking answers.
+/// The answer of taking an item.
 pub(super) fn taken(output: &TakenTodo, now: Time) -> String {
     match &output.todo {
         None => "Nothing to take.\n".to_owned(),
@@ -16,7 +16,7 @@ pub(super) fn taken(output: &TakenTodo, now: Time) -> String {
     }
 }
 
-/// The end of a lease that is the caller's.
+/// The end of the caller's own lease.
 pub(super) fn lease(epoch: Option<i64>, until: Option<Time>, now: Time) -> String {
     let (Some(epoch), Some(until)) = (epoch, until) else { return String::new() };
     let ends = relative(until, now);
@@ -50,12 +50,12 @@ pub(super) fn one(todo: &TodoView, now: Time) -> String {
     shown
 }
 
-/// What an item is named by: its number where it has one, else its short id.
+/// The name of an item: its number if it has one, else its short id.
 fn id(todo: &TodoView) -> String {
     todo.seq.map_or_else(|| short(&todo.id).to_owned(), |seq| format!("t{seq}"))
 }
 
-/// An answer of `todo_show`: badges first, then the words, then what happened.
+/// An answer of `todo_show`: badges first, then its texts, then its history.
 pub(super) fn shown(output: &todo_show::Output, now: Time) -> String {
     let todo = &output.todo;
     let mut text = String::new();
