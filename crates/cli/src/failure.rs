@@ -28,6 +28,8 @@ pub(crate) enum Failure {
     Usage { message: String, hint: Option<String> },
     /// Help or version was asked for; not a failure, but it ends the command.
     Help(String),
+    /// What the command needs is not there: a server, a browser.
+    Unreachable { message: String, hint: String },
     /// Reading input or writing output failed.
     Io(String),
     /// The answer has been shown, and it was negative: only the exit code is left.
@@ -48,9 +50,10 @@ impl Failure {
                 format!("{}: {error}", error.code())
             }
             Self::InFile { fault, file } => format!("{file}: {}", fault.error),
-            Self::Declined { message, .. } | Self::Usage { message, .. } | Self::Io(message) => {
-                message
-            }
+            Self::Declined { message, .. }
+            | Self::Usage { message, .. }
+            | Self::Unreachable { message, .. }
+            | Self::Io(message) => message,
             Self::Help(_) | Self::Told(_) | Self::Silent => "there is nothing to answer".to_owned(),
         }
     }
@@ -73,6 +76,7 @@ impl Failure {
             Self::InFile { fault, file } => (fault.error.meaning().exit, in_file(&fault, &file)),
             Self::Declined { code, message, hint } => (1, object(code, &message, hint)),
             Self::Usage { message, hint } => (2, object("usage", &message, hint)),
+            Self::Unreachable { message, hint } => (3, object("unreachable", &message, Some(hint))),
             Self::Io(message) => (3, object("io", &message, None)),
         };
         if json {

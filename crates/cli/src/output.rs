@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
@@ -123,8 +124,18 @@ pub(crate) fn remark_width() -> usize {
     columns(io::stderr().is_terminal(), || terminal_size::terminal_size_of(io::stderr()))
 }
 
+/// Turns remarks off: a shell asks for completions while a person types.
+pub(crate) fn be_silent() {
+    SILENT.store(true, Ordering::Relaxed);
+}
+
+static SILENT: AtomicBool = AtomicBool::new(false);
+
 /// A remark on standard error; a write error is ignored.
 pub(crate) fn warn(text: &str) {
+    if SILENT.load(Ordering::Relaxed) {
+        return;
+    }
     let mut err = AutoStream::auto(io::stderr().lock());
     drop(writeln!(err, "{YELLOW}note{YELLOW:#}: {}", shown(text)));
 }

@@ -1,7 +1,8 @@
 //! The capacity of a mission: the active and the backlog limit, and the tier a new item gets.
 //!
-//! Limits are values of the list; the counts come with the snapshot, taken in the same
-//! transaction, so that the check and the write are one step.
+//! Limits are values of the list; the counts (`Tally`) come with the snapshot, taken in the same
+//! transaction, so that the check and the write are one step. A [`Place`] here is a tier; the place
+//! that a token reaches is `reach::Place`.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,9 @@
-//! Commands made from the catalogue: an operation's words, its fields as flags or by place.
+//! Commands made from the catalogue: an operation's words, its fields as flags or positional
+//! arguments, and the input made from a command line.
 //!
 //! The help is the operation's own: the doc comments of its input. Flags are text; numbers, lists
 //! and booleans of the schema are converted here. Dispatch checks the rest, as for all inputs.
+//! `call` makes the call and shows its answer.
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -9,7 +11,7 @@ use punchlist_ops::schema;
 use punchlist_ops::{CATALOGUE, Operation};
 use serde_json::{Map, Value};
 
-use super::secret_file;
+use super::{call, secret_file};
 use crate::args::Globals;
 use crate::failure::Failure;
 
@@ -91,6 +93,9 @@ fn leaf(word: &'static str, operation: &'static Operation) -> Command {
             if narrows(operation, field) && matches!(field.as_str(), "number" | "planFile") {
                 arg = arg.alias(flag(field));
             }
+            if field == "epoch" {
+                arg = arg.alias("epoch");
+            }
             if required.iter().any(|name| name == field) {
                 arg = arg.help(format!("{} (required)", schema::description(schema)));
             }
@@ -119,7 +124,9 @@ fn example(operation: &Operation) -> Option<String> {
     let mut line = format!("Example: punch {}", operation.surfaces.command.join(" "));
     let places = operation.surfaces.positional.iter();
     for value in places.map_while(|place| input.get(*place)) {
-        line.push_str(&format!(" {}", typed(value)?));
+        for item in value.as_array().unwrap_or(&vec![value.clone()]) {
+            line.push_str(&format!(" {}", typed(item)?));
+        }
     }
     for (field, value) in &input {
         if operation.surfaces.positional.contains(&field.as_str()) {
@@ -197,6 +204,8 @@ fn choices(schema: &Value) -> Option<String> {
 /// A positional argument is shown by its name; its allowed values are in its help.
 fn in_place(field: &str, schema: &Value) -> Arg {
     let arg = argument(field, schema).value_name(flag(field).replace('-', "_").to_uppercase());
+    // A positional list takes several values.
+    let arg = if kind_of(schema) == "array" { arg.num_args(0..) } else { arg };
     match choices(schema) {
         Some(choices) => arg.help(format!("{} [{choices}]", schema::description(schema))),
         None => arg,
@@ -239,6 +248,7 @@ fn assigns(operation: &Operation, field: &str) -> bool {
 fn flag_of(operation: &Operation, field: &str) -> String {
     match field {
         "agent" if assigns(operation, field) => "to".to_owned(),
+        "epoch" => "lease".to_owned(),
         "number" if narrows(operation, field) => "only-issue".to_owned(),
         "planFile" if narrows(operation, field) => "only-plan".to_owned(),
         "mission" | "pillar" | "session" if narrows(operation, field) => format!("only-{field}"),
@@ -274,7 +284,10 @@ pub(super) fn run(globals: &Globals, name: &str, matches: &ArgMatches) -> Result
     let mut globals = globals.clone();
     let mut input = input(operation, &mut globals, matches);
     name_issue(operation, &globals, &mut input)?;
-    secret_file::call(&globals, operation, input, matches)
+    match secret_file::named(matches) {
+        Some(path) => secret_file::call(&globals, operation, input, path),
+        None => call::call(&globals, operation, input),
+    }
 }
 
 /// `--issue` is used or refused, never ignored: it fills the field `number`, or the operation reads

@@ -5,7 +5,7 @@
 
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches};
 use punchlist_ops::Operation;
@@ -35,10 +35,8 @@ pub(super) fn call(
     globals: &Globals,
     operation: &Operation,
     input: Value,
-    matches: &ArgMatches,
+    path: &Path,
 ) -> Result<(), Failure> {
-    let named = matches.try_get_one::<PathBuf>(FLAG).ok().flatten();
-    let Some(path) = named else { return call::call(globals, operation, input) };
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]

@@ -11,7 +11,7 @@ use punchlist_engine::worker::JOBS;
 use punchlist_engine::{Done, Pump, Worker};
 use serde_json::{Value, json};
 
-use super::live;
+use super::{live, programs};
 use crate::args::Globals;
 use crate::failure::Failure;
 use crate::output::{DIM, GREEN, RED, YELLOW};
@@ -51,8 +51,7 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
     // Before anything starts a thread.
     let stop = Stop::on_signals();
-    keep_our_environment();
-    end_strays();
+    programs::prepare();
     let ops = caller::database(globals)?;
     let envelope = caller::envelope(&ops, globals, false)?;
     let nobody_listens = AtomicBool::new(false);

@@ -5,6 +5,7 @@ use croner::Cron;
 use croner::parser::CronParser;
 use jiff::tz::TimeZone;
 
+use super::{Cadence, Standing};
 use crate::Time;
 
 /// Reads a cron expression of five fields, or returns what is wrong with it.
@@ -27,6 +28,12 @@ pub fn next(expression: &str, timezone: &str, after: Time) -> Option<Time> {
     let after = jiff::Timestamp::from_microsecond(after.micros()).ok()?.to_zoned(zone);
     let next = cron.find_next_occurrence(&after, false).ok()?;
     Some(Time::from_micros(next.timestamp().as_microsecond()))
+}
+
+/// When the mission is due next, if it is to run by itself at all.
+pub(super) fn next_cycle(cadence: Option<&Cadence>, status: Standing, now: Time) -> Option<Time> {
+    let cadence = cadence.filter(|_| status == Standing::Active)?;
+    next(&cadence.cron, &cadence.timezone, now)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::init::next_cycle;
+use super::cadence::next_cycle;
 use super::{Mission, Standing};
 use crate::authority::{Action, Subject, may};
 use crate::event::CycleRun;

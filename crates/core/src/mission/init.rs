@@ -3,9 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::cadence::next_cycle;
 use super::{
     Cadence, CollectSpec, MetricSpec, Mission, MissionSpec, Pillar, PillarSpec, Settings, Standing,
-    Strategy, Template, TodoSpec, cadence,
+    Strategy, Template, TodoSpec,
 };
 use crate::authority::{Action, Subject, may_any};
 use crate::capacity::Limits;

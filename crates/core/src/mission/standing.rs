@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::init::next_cycle;
+use super::cadence::next_cycle;
 use super::{Mission, Standing};
 use crate::authority::{
     Action, Denial, Subject, Verdict, authority, may, owns_mission, owns_pillar,

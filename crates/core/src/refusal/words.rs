@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::{Misplaced, Refusal};
 use crate::authority::Denial;
+use crate::plan::fault::in_a_circle;
 use crate::{ListKind, TodoKind};
 
 /// The caller's text, cut, so that a message does not repeat a whole page.
@@ -95,7 +96,7 @@ impl fmt::Display for Refusal {
                 write!(f, "`{title}` is assigned to {agent}")
             }
             Self::StaleEpoch { epoch, current, holder, .. } => {
-                write!(f, "epoch {epoch} is not your current lease (it is at {current}, ")?;
+                write!(f, "lease {epoch} is not your current one (the newest is {current}, ")?;
                 match holder {
                     Some(holder) => write!(f, "held by {holder})"),
                     None => f.write_str("held by nobody)"),
@@ -132,6 +133,28 @@ impl fmt::Display for Refusal {
             Self::UnknownToken { id } => {
                 let shown: String = id.chars().take(60).collect();
                 write!(f, "there is no token `{shown}`")
+            }
+            Self::Waiting { title, waits_for } => {
+                write!(f, "`{title}` waits for {}", waits_for.join(", "))
+            }
+            Self::AfterItself { tasks } => {
+                write!(f, "tasks cannot wait for each other: {}", in_a_circle(tasks))
+            }
+            Self::PlanChanged { new, missing } => {
+                let some = |tasks: &[String]| {
+                    let shown: Vec<String> =
+                        tasks.iter().take(3).map(|task| format!("`{}`", short(task))).collect();
+                    let more = if tasks.len() > 3 { ", …" } else { "" };
+                    format!("{}{more}", shown.join(", "))
+                };
+                f.write_str("the file has changed since it was imported")?;
+                if !new.is_empty() {
+                    write!(f, "; new there: {}", some(new))?;
+                }
+                if !missing.is_empty() {
+                    write!(f, "; missing there: {}", some(missing))?;
+                }
+                Ok(())
             }
             Self::BadPlace { title, why } => match why {
                 Misplaced::BeforeItself => write!(f, "`{title}` cannot be moved before itself"),
@@ -171,6 +194,9 @@ impl fmt::Display for Refusal {
             Self::AmbiguousText { text, texts } => {
                 let texts: Vec<String> = texts.iter().map(|text| format!("`{text}`")).collect();
                 write!(f, "`{}` could be {}", short(text), texts.join(" or "))
+            }
+            Self::SignOffNeedsSession { number } => {
+                write!(f, "a sign-off of issue #{number} needs a session that is bound to it")
             }
             Self::Unbound => f.write_str("this session has no issue, so there is no checklist"),
             Self::UnknownSession { session } => {
@@ -215,8 +241,8 @@ impl fmt::Display for Refusal {
                 write!(f, "issue #{number} has open children: {}", children.join(", "))
             }
             Self::OpenSubtasks { title, children, .. } => {
-                let are = if children.len() == 1 { "a task" } else { "tasks" };
-                write!(f, "`{title}` has {are} below it that are open: {}", children.join(", "))
+                let open = if children.len() == 1 { "an open task" } else { "open tasks" };
+                write!(f, "`{title}` has {open} below it: {}", children.join(", "))
             }
             Self::StaleRevision { number, expected, revision, checklist } => write!(
                 f,
@@ -231,7 +257,7 @@ impl fmt::Display for Refusal {
             Self::UnknownGate { gate } => {
                 write!(f, "there is no gate `{}` in this project", short(gate))
             }
-            Self::AlreadyAnswered { gate, state, by, at } => {
+            Self::AlreadyAnswered { gate, state, by, at, .. } => {
                 write!(f, "gate {gate} is {} already", state.name())?;
                 match (by, at) {
                     (Some(by), Some(at)) => write!(f, ", by {by} at {at}"),

@@ -10,7 +10,6 @@ use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{Method, header};
 use axum::response::Response;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use punchlist_ops::catalogue::{Effect, Operation, find};
 use punchlist_ops::explain::Fault;
 use punchlist_ops::web_fault::WebFault;
@@ -18,6 +17,7 @@ use punchlist_ops::{Error, Place};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::body;
 use super::caller::Caller;
 use super::limits::Limits;
 use super::problem::{json as as_json, json_or_unchanged, problem};
@@ -76,19 +76,7 @@ async fn json_body(parts: &Parts, body: Body, limits: &Limits) -> Result<Value, 
             return Err(WebFault::MediaType { found }.into());
         }
     }
-    let too_large = || Error::from(Fault::TooLarge { limit: limits.body_max });
-    let announced = parts.headers.get(header::CONTENT_LENGTH).and_then(|n| n.to_str().ok());
-    if announced.and_then(|n| n.parse().ok()).is_some_and(|n: usize| n > limits.body_max) {
-        return Err(too_large());
-    }
-    let arrived =
-        tokio::time::timeout(limits.arrival, Limited::new(body, limits.body_max).collect());
-    let bytes = match arrived.await {
-        Err(_) => return Err(WebFault::TooSlow { limit_s: limits.arrival.as_secs() }.into()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => return Err(too_large()),
-        Ok(Err(error)) => return Err(Fault::Json { detail: error.to_string() }.into()),
-        Ok(Ok(body)) => body.to_bytes(),
-    };
+    let bytes = body::bytes(parts, body, limits).await?;
     let text = std::str::from_utf8(&bytes).map_err(|_| Error::from(Fault::Utf8))?;
     if text.trim().is_empty() {
         return Ok(json!({}));

@@ -1,22 +1,24 @@
 //! HTTP: the catalogue as an API, the log as event streams, and the health and metrics routes.
 //!
-//! `serve` owns the socket, `guard` and `limits` refuse bad requests, `caller` identifies the
-//! caller, `api` calls the operation. Pages and MCP will be further routes over the same `State`.
+//! `serve` has the socket, `guard` and `limits` refuse what must not come in, `caller` says who
+//! asks, `api` calls the operation. Pages (`crate::pages`) and MCP (`mcp::http`) are further routes
+//! over the same `State`.
 
-mod api;
-mod caller;
+pub(crate) mod api;
+pub(crate) mod body;
+pub(crate) mod caller;
 mod events;
-mod guard;
-mod health;
+pub(crate) mod guard;
+pub(crate) mod health;
 mod hub;
-mod limits;
+pub(crate) mod limits;
 mod metrics;
 mod needs;
 mod openapi;
-mod problem;
-mod query;
+pub(crate) mod problem;
+pub(crate) mod query;
 mod serve;
-mod state;
+pub(crate) mod state;
 mod tls;
 
 pub use limits::Limits;

@@ -1,9 +1,12 @@
 //! What all requests share.
 
+use std::fmt;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::Request;
 use axum::middleware::from_fn_with_state;
+use axum::response::Response;
 use axum::routing::any;
 use punchlist_core::Time;
 use punchlist_ops::config::Roster;
@@ -16,6 +19,9 @@ use super::hub::Hub;
 use super::limits::Limiter;
 use super::metrics::Metrics;
 use super::{api, events, guard, health, metrics};
+use crate::mcp::fixtures::Service;
+use crate::mcp::http as mcp;
+use crate::pages;
 
 #[derive(Debug)]
 pub(crate) struct State {
@@ -28,8 +34,20 @@ pub(crate) struct State {
     pub(crate) limiter: Arc<Limiter>,
     pub(crate) metrics: Metrics,
     pub(crate) hub: Arc<Hub>,
+    /// The fixtures of the conformance suite, in the hidden mode.
+    pub(crate) fixtures: Option<Fixtures>,
     /// True once the server ends.
     pub(crate) stopping: watch::Receiver<bool>,
+}
+
+/// The service of the fixtures.
+#[derive(Clone)]
+pub(crate) struct Fixtures(pub(crate) Service);
+
+impl fmt::Debug for Fixtures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Fixtures")
+    }
 }
 
 pub(crate) type Shared = Arc<State>;
@@ -42,17 +60,27 @@ pub(crate) async fn blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(job).await.unwrap_or_else(panicked)
 }
 
+/// What is at no path: a page for a browser, a problem for a program.
+async fn unknown(
+    axum::extract::State(state): axum::extract::State<Shared>,
+    request: Request,
+) -> Response {
+    pages::unknown(state, request).await
+}
+
 pub(crate) fn router(state: &Shared) -> Router {
     Router::new()
         .route("/healthz", any(health::alive))
         .route("/readyz", any(health::ready))
         .route("/openapi.json", any(health::openapi))
         .route("/metrics", any(metrics::show))
+        .route("/mcp", any(mcp::message))
         .route("/v1/events", any(events::stream))
         .route("/v1/{operation}", any(api::operation))
         .route("/remote/caller", any(api::remote_caller))
         .route("/remote/project", any(api::remote_project))
-        .fallback(health::unknown)
+        .merge(pages::routes())
+        .fallback(unknown)
         .layer(CompressionLayer::new())
         .layer(from_fn_with_state(Arc::clone(state), guard::around))
         .with_state(Arc::clone(state))

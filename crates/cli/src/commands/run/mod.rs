@@ -32,7 +32,7 @@ use punchlist_ops::views::run::RunView;
 use punchlist_ops::{Envelope, Error, Ops};
 use serde_json::{Map, Value, json};
 
-use super::{call, inbox, prompt, worker};
+use super::{call, inbox, programs, prompt};
 use crate::args::Globals;
 use crate::failure::Failure;
 use crate::stop::{Asked, Stop};
@@ -133,8 +133,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     // caller.
     let old = globals.take_for_field("agent", matches);
     let agent = matches.get_one::<String>("with").cloned().or(old);
-    worker::keep_our_environment();
-    worker::end_strays();
+    programs::prepare();
     let config = settings::read()?.config;
     let ops = caller::database(&globals)?;
     let envelope = caller::envelope(&ops, &globals, false)?;
