@@ -155,8 +155,8 @@ impl Edit<'_> {
         }
     }
 
-    /// Can the person fix it in the text? Not if the revision is newer, the issue is out of reach,
-    /// or the store fails.
+    /// Can the person fix it in the text? Not if the issue has changed or is unknown, or if the
+    /// caller may not edit it.
     fn is_mendable(&self, error: &Error) -> bool {
         let refused = matches!(error.meaning().exit, 1 | 2);
         let elsewhere = ["stale_revision", "unknown_issue", "not_permitted", "out_of_reach"];

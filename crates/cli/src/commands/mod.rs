@@ -115,7 +115,7 @@ pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
     }
 }
 
-/// Runs whatever was asked for.
+/// Runs the requested command.
 pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
     if globals.no_color {
         output::without_color();

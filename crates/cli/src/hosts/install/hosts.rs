@@ -35,7 +35,7 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// Sets the project's name in the store.
+    /// Sets the project's name, as the store knows it, in the flags.
     pub(crate) fn set_project(&mut self, name: String) {
         if let Some(known) = self.every_flag.last_mut() {
             *known = name;
