@@ -265,7 +265,6 @@ mod tests {
             priority: None,
             assignee: None,
             progress: None,
-            worker: None,
         };
         let table = table(&[issue()], Some(7), now);
         let lines: Vec<&str> = table.lines().collect();
