@@ -3,9 +3,9 @@
 //! A plan is an ordinary list of the kind `plan`; its tasks are ordinary todos with a parent.
 //! Here is what only plans have: the grammar of the file (`parse`), the tree in pre-order
 //! (`tree`), what a task's facts and its agent's status come to (`state`), where the work stands
-//! (`position`), which tasks wait for others (`after`), how that is told to an agent that wakes (`render`) and the line of a backlog that a
-//! plan may come from (`todo_file`). What an import changes is
-//! decided in `command::ImportPlan`.
+//! (`position`), which tasks wait for others (`after`), how that is told to an agent that wakes
+//! (`render`), the ticks that a file lacks (`sync`) and the line of a backlog that a plan may come
+//! from (`todo_file`). What an import changes is decided in `command::ImportPlan`.
 //!
 //! Invariant: nothing here is stored. State and position are derived from the facts each time.
 
