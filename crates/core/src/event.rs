@@ -178,6 +178,8 @@ events! {
     }
     /// A token was taken back.
     TokenRevoked = "token_revoked" { token_id: TokenId }
+    /// A link was made that signs a browser in, until this time.
+    SignInLinkMade = "sign_in_link_made" { expires_at: Time }
     /// How callers are told apart: `open` or `tokens`.
     StoreIdentitySet = "store_identity_set" { rule: String }
     /// A backup was put in place of the store, and so many events went for it (none: it could not
