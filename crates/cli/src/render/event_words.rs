@@ -1,7 +1,7 @@
-//! What an event is about, as far as a line can say it.
+//! The subject of an event, in one line.
 //!
-//! Most events name what they happened to by an id. Where the same page of the log tells what the
-//! id is called, the line says that instead. An event without words of its own still has its type.
+//! Most events name their subject by an id. If the same page of the log contains the name of that
+//! id, the line shows the name. An event without its own text still has its type.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::gates::words;
 
-/// What the ids of a page of the log are called.
+/// The names of the ids on a page of the log.
 #[derive(Debug, Default)]
 pub(super) struct Names(BTreeMap<String, String>);
 
@@ -54,11 +54,11 @@ impl Names {
 
     fn name(&self, id: &impl Display) -> String {
         let id = id.to_string();
-        // A whole id says nothing to a reader; its short form can be looked up.
+        // A whole id does not help a reader; its short form can be looked up.
         self.0.get(&id).cloned().unwrap_or_else(|| super::short(&id).to_owned())
     }
 
-    /// The words of one row of the log.
+    /// The text of one row of the log.
     pub(super) fn about(&self, row: &EventRow) -> String {
         match read(row) {
             Some(event) => self.said(&event),
@@ -116,6 +116,13 @@ impl Names {
                 format!("{} by {by}", self.name(&e.todo_id))
             }
             Event::TodoMoved(e) => self.name(&e.todo_id),
+            Event::TodoChained(e) => match e.after.as_slice() {
+                [] => format!("{} waits for nothing", self.name(&e.todo_id)),
+                after => {
+                    let first: Vec<String> = after.iter().map(|id| self.name(id)).collect();
+                    format!("{} after {}", self.name(&e.todo_id), first.join(", "))
+                }
+            },
             Event::TodoDescribed(e) => self.name(&e.todo_id),
             Event::TokenIssued(e) => match &e.agent {
                 Some(agent) => format!("{} for {agent}", e.role),
@@ -140,7 +147,7 @@ impl Names {
         }
     }
 
-    /// What is no item: issues, sessions, chats, gates and delegations.
+    /// Events of issues, sessions, chats, gates and delegations.
     fn said_around(&self, event: &Event) -> String {
         match event {
             Event::MissionInitialised(e) => e.mission.slug.clone(),
@@ -260,7 +267,7 @@ impl Names {
             }
             Event::RunWaited(e) => {
                 let what = match &e.waits_for {
-                    Wait::Gate(id) => format!("gate {}", self.name(id)),
+                    Wait::Gate(id) => format!("an answer to {}", self.name(id)),
                     Wait::Delegations(ids) => {
                         let names: Vec<String> = ids.iter().map(|id| self.name(id)).collect();
                         names.join(", ")
@@ -274,13 +281,13 @@ impl Names {
             Event::RunCancelled(e) => because(self.name(&e.run_id), Some(&e.reason)),
             Event::RunStopped(e) => {
                 let why = e.detail.as_deref().unwrap_or_else(|| e.reason.words());
-                format!("{}: {} ({why})", self.name(&e.run_id), e.reason)
+                format!("{}: {why}", self.name(&e.run_id))
             }
             _ => return None,
         })
     }
 
-    /// What missions are measured by.
+    /// Events of metrics.
     fn said_of_metrics(&self, event: &Event) -> String {
         match event {
             Event::ReadingRecorded(e) => {
@@ -299,7 +306,7 @@ impl Names {
         }
     }
 
-    /// `session:ID` as that session is called.
+    /// The title of the session in `session:ID`.
     fn assignee(&self, to: &str) -> String {
         match to.strip_prefix("session:") {
             Some(id) => format!("session {}", self.name(&id)),
@@ -308,7 +315,7 @@ impl Names {
     }
 }
 
-/// What a list hangs on, where its keys say something to people.
+/// What a list belongs to, if its keys are useful to people.
 fn scope_words(scope: &Scope) -> String {
     match scope {
         Scope::Plan { branch, plan_file } => format!("{plan_file} on {branch}"),

@@ -13,11 +13,11 @@ use crate::output::{DIM, line, whole_width};
 pub(crate) struct Form {
     /// Each step of a run and each message, too.
     pub(crate) all: bool,
-    /// Times of the clock instead of how long ago.
+    /// Absolute times instead of relative ones.
     pub(crate) absolute: bool,
 }
 
-/// Events that say little to a reader and are many.
+/// Frequent events of little use to a reader.
 const NOISE: [&str; 2] = ["run_stepped", "message_posted"];
 
 pub(super) fn render(output: &Output, now: Time) -> String {
@@ -31,6 +31,20 @@ pub(crate) fn page(output: &Output, form: Form, now: Time) -> String {
         shown.push_str(&format!("{DIM}… more: punch log --after {cursor}{DIM:#}\n"));
     }
     shown
+}
+
+/// What happened, as people say it. The names of the log are for programs.
+fn happened(kind: &str) -> String {
+    let words = match kind {
+        "gate_opened" => "asked",
+        "gate_answered" => "answered",
+        "gate_superseded" => "asked anew",
+        "gate_collected" => "answer received",
+        "gate_answer_refused" => "answer refused",
+        "todo_chained" => "todo waits",
+        kind => return line(kind).replace('_', " "),
+    };
+    words.to_owned()
 }
 
 pub(crate) fn rows(events: &[EventRow], form: Form, now: Time) -> String {
@@ -48,7 +62,7 @@ pub(crate) fn rows(events: &[EventRow], form: Form, now: Time) -> String {
             event.seq.to_string(),
             if form.absolute { event.at.to_string() } else { relative(event.at, now) },
             who,
-            line(&event.r#type).replace('_', " "),
+            happened(&event.r#type),
             line(&names.about(event)),
         ]
     });

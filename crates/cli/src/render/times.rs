@@ -2,10 +2,15 @@
 
 use punchlist_core::Time;
 
-/// How long ago a moment was, or how far ahead it is.
+/// How much time may pass between setting an end time and showing it.
+const GRACE_S: i64 = 30;
+
+/// How long ago a time was, or how far ahead it is.
 pub(crate) fn relative(at: Time, now: Time) -> String {
     let seconds = (now.micros() - at.micros()) / 1_000_000;
-    let span = span(seconds.abs());
+    // An end set to 12 h just now is shown as 12 h, not as 11 h.
+    let grace = if seconds <= GRACE_S - 3_600 { GRACE_S } else { 0 };
+    let span = span(seconds.abs() + grace);
     match seconds {
         -1..=1 => "now".to_owned(),
         2.. => format!("{span} ago"),
@@ -13,7 +18,7 @@ pub(crate) fn relative(at: Time, now: Time) -> String {
     }
 }
 
-/// How long something has gone on: "3 min".
+/// How long something has lasted: "3 min".
 pub(crate) fn elapsed(since: Time, now: Time) -> String {
     span(((now.micros() - since.micros()) / 1_000_000).max(0))
 }
@@ -35,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_read_as_people_say_them() {
+    fn times_are_shown_as_people_say_them() {
         let now = Time::parse("2026-11-15T12:00:00Z").unwrap();
         let at = |seconds: i64| relative(now.plus_seconds(seconds), now);
         assert_eq!(at(0), "now");
@@ -44,5 +49,8 @@ mod tests {
         assert_eq!(at(-7_300), "2 h ago");
         assert_eq!(at(-200_000), "2 d ago");
         assert_eq!(at(90), "in 1 min");
+        assert_eq!(at(12 * 3600 - 2), "in 12 h", "`--expires 12h`, shown two seconds later");
+        assert_eq!((at(3599), at(11 * 3600 + 1800)), ("in 1 h".into(), "in 11 h".into()));
+        assert_eq!((at(7 * 86_400 - 5), at(-3599)), ("in 7 d".into(), "59 min ago".into()));
     }
 }

@@ -11,14 +11,14 @@ use super::{
     todos, tokens, turn,
 };
 
-/// Words for an answer, if it is an answer of the renderer's operation.
+/// The text for an answer, if it is an answer of the renderer's operation.
 type Words = fn(&Answer, Time) -> Option<String>;
 
 pub(super) fn find(operation: &str) -> Option<Words> {
     WORDS.iter().find(|(name, _)| *name == operation).map(|(_, words)| *words)
 }
 
-/// One row for each operation: its definition, and what makes words of its output.
+/// One row for each operation: its definition, and the renderer of its output.
 macro_rules! words {
     ($($module:ident :: $operation:ident => $render:expr,)*) => {
         static WORDS: &[(&str, Words)] = &[$((
@@ -57,10 +57,10 @@ words! {
     issue_update::IssueUpdate => |output, _| issues::done("Changed", &output.issue),
     ready::ReadyOp => |output, now| issues::ready(&output.issues, now),
     issue_defer::IssueDefer => |output, now| issues::deferred(&output.issue, now),
-    issue_checklist_edit::IssueChecklistEdit => issues::changed,
+    issue_checklist_edit::IssueChecklistEdit => |output, _| issues::changed("Saved", output),
     issue_checklist_import::IssueChecklistImport => |output, _| imported::checklist(output),
-    criterion_ratify::CriterionRatify => issues::changed,
-    criterion_drop::CriterionDrop => issues::changed,
+    criterion_ratify::CriterionRatify => |output, _| issues::changed("Ratified", output),
+    criterion_drop::CriterionDrop => |output, _| issues::changed("Dropped", output),
     session_start::SessionStart => |output, now| sessions::shown(&output.session, now),
     session_bind::SessionBind => |output, _| sessions::bound("Bound", &output.session),
     session_unbind::SessionUnbind => |output, _| sessions::bound("Unbound", &output.session),
@@ -116,6 +116,7 @@ words! {
     plan_import::PlanImport => |output, _| plans::imported(output),
     plan_from_todo::PlanFromTodo => |output, _| plans::opened(output),
     plan_tick::PlanTick => |output, _| plans::ticked(output),
+    plan_sync::PlanSync => |output, _| plans::to_tick(output),
     plan_list::PlanList => |output, now| plans::listed(&output.plans, now),
     plan_tree::PlanTree => |output, _| plans::tree(output),
     plan_current::PlanCurrent => |output, _| plans::current(output),
@@ -126,6 +127,7 @@ words! {
     task_assign::TaskAssign => |output, _| plans::changed("Assigned", output),
     task_complete::TaskComplete => |output, _| plans::changed("Completed", output),
     task_add::TaskAdd => |output, _| plans::changed("Added", output),
+    task_after::TaskAfter => |output, _| plans::changed("Changed", output),
     task_release::TaskRelease => |output, _| plans::changed("Released", output),
     task_cancel::TaskCancel => |output, _| plans::changed("Cancelled", output),
     task_reopen::TaskReopen => |output, _| plans::changed("Reopened", output),
@@ -145,14 +147,14 @@ words! {
     todo_take::TodoTake => todos::taken,
     todo_next::TodoNext => todos::taken,
     todo_heartbeat::TodoHeartbeat => todos::taken,
-    todo_release::TodoRelease => |output, now| todos::one(&output.todo, now),
-    todo_hold::TodoHold => |output, now| todos::one(&output.todo, now),
-    todo_unhold::TodoUnhold => |output, now| todos::one(&output.todo, now),
-    todo_defer::TodoDefer => |output, now| todos::one(&output.todo, now),
-    todo_move::TodoMove => |output, _| todos::changed("Moved", &output.todo),
-    todo_claim::TodoClaim => |output, now| todos::one(&output.todo, now),
-    todo_accept::TodoAccept => |output, now| todos::one(&output.todo, now),
-    todo_return::TodoReturn => |output, now| todos::one(&output.todo, now),
+    todo_release::TodoRelease => |output, now| todos::changed("Released", &output.todo, now),
+    todo_hold::TodoHold => |output, now| todos::changed("Held", &output.todo, now),
+    todo_unhold::TodoUnhold => |output, now| todos::changed("No longer held:", &output.todo, now),
+    todo_defer::TodoDefer => |output, now| todos::deferred(&output.todo, now),
+    todo_move::TodoMove => |output, now| todos::changed("Moved", &output.todo, now),
+    todo_claim::TodoClaim => |output, now| todos::changed("Claimed", &output.todo, now),
+    todo_accept::TodoAccept => |output, now| todos::changed("Accepted", &output.todo, now),
+    todo_return::TodoReturn => |output, now| todos::changed("Returned", &output.todo, now),
     store_identity::StoreIdentity => |output, _| tokens::identity(output),
     token_new::TokenNew => tokens::made,
     token_list::TokenList => tokens::listed,
@@ -166,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_operation_of_the_catalogue_has_words() {
+    fn every_operation_of_the_catalogue_has_a_renderer() {
         let names: Vec<&str> = CATALOGUE.iter().map(|operation| operation.name).collect();
         for name in &names {
             assert!(find(name).is_some(), "{name} has no words for people");

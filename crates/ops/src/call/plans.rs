@@ -19,7 +19,7 @@ use crate::plan_file::below_root;
 use crate::views::PlanArchived;
 
 /// The branch of whoever stands in no git folder and names none.
-const BRANCH: &str = "main";
+pub const BRANCH: &str = "main";
 
 impl Call<'_, '_> {
     /// The scope of a plan file, on the branch that is named, else on the caller's.
@@ -140,7 +140,8 @@ impl Call<'_, '_> {
         let current = position(&tree, now).current.map(|at| tree.branches()[at].todo);
         // The few rows say which open task comes first. Where nobody can work on that one, another
         // may be current, and the whole plan says which.
-        if current.is_none_or(|todo| todo.is_actionable(now)) {
+        let is_chained = snapshot.todos.values().any(|todo| !todo.after.is_empty());
+        if !is_chained && current.is_none_or(|todo| todo.is_actionable(now)) {
             return Ok(Some(snapshot));
         }
         self.look(scope, Load::All)

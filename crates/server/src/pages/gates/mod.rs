@@ -14,6 +14,7 @@ use maud::{Markup, html};
 use punchlist_core::Time;
 use punchlist_core::gate::{GateKind, GateState, Purpose};
 use punchlist_ops::Error;
+use punchlist_ops::input::Limit;
 use punchlist_ops::operations::gate_list::{self, GateList, ProposalView, ReviewView};
 use punchlist_ops::views::GateView;
 
@@ -120,7 +121,7 @@ pub(crate) fn waiting(visit: &Visit, projects: &[&str]) -> Result<Waiting, Error
             kind: None,
             session: Default::default(),
             number: None,
-            limit: Some(LISTED_MAX),
+            limit: Limit::of(LISTED_MAX),
             cursor: Default::default(),
         };
         let found = visit.run_in::<GateList>(project, wanted)?;
@@ -146,7 +147,7 @@ pub(crate) fn of_issue(visit: &Visit, number: i64, state: GateState) -> Result<W
         kind: None,
         session: Default::default(),
         number: Some(number),
-        limit: Some(LISTED_MAX),
+        limit: Limit::of(LISTED_MAX),
         cursor: Default::default(),
     };
     let found = visit.run::<GateList>(wanted)?;
