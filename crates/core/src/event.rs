@@ -180,6 +180,8 @@ events! {
     }
     /// A token was revoked.
     TokenRevoked = "token_revoked" { token_id: TokenId }
+    /// A link was made that signs a browser in, until this time.
+    SignInLinkMade = "sign_in_link_made" { expires_at: Time }
     /// The identity rule of the store changed: `open` or `tokens`.
     StoreIdentitySet = "store_identity_set" { rule: String }
     /// A backup replaced the store. `lost`: number of events lost; `None` if unknown. The log
