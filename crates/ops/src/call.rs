@@ -26,6 +26,7 @@ mod wakes;
 
 pub use drive::Scene;
 pub use missions::Counts;
+pub use plans::BRANCH as DEFAULT_BRANCH;
 pub(crate) use reach::or_unknown;
 pub(crate) use runs::NewRun;
 pub(crate) use session_lists::scope_of as scope_of_session;

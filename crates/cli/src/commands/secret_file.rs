@@ -30,7 +30,12 @@ pub(super) fn argument(operation: &Operation) -> Option<Arg> {
     })
 }
 
-/// Calls the operation; the secret goes to the file, if one is named.
+/// The file for the secret, if one is named.
+pub(super) fn named(matches: &ArgMatches) -> Option<&Path> {
+    matches.try_get_one::<PathBuf>(FLAG).ok().flatten().map(PathBuf::as_path)
+}
+
+/// Calls the operation, and writes the secret of its answer to the file.
 pub(super) fn call(
     globals: &Globals,
     operation: &Operation,

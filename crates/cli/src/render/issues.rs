@@ -20,7 +20,7 @@ pub(super) fn moved(issue: &IssueView, warning: Option<&str>) -> String {
     shown
 }
 
-/// A line that says what was done to an issue.
+/// What a word says was done to an issue.
 pub(super) fn done(verb: &str, issue: &IssueView) -> String {
     let (number, title) = (issue.number, line(&issue.title));
     format!("{GREEN}{verb}{GREEN:#} issue #{number}: {title}\n")
@@ -49,7 +49,7 @@ fn table(issues: &[IssueView], next: Option<i64>, now: Time) -> String {
     aligned(rows.collect(), width()) + &super::more(next.as_ref())
 }
 
-/// Number, status, age, progress, then the title with labels, priority and assignee.
+/// Number, status, age, how far it is, then the title with what people say about it.
 fn row(issue: &IssueView, now: Time) -> Vec<String> {
     let mut said = line(&issue.title);
     if let Some(priority) = issue.priority {
@@ -73,7 +73,7 @@ fn row(issue: &IssueView, now: Time) -> Vec<String> {
     ]
 }
 
-/// `2 of 5 met, 1 claimed`, or how many steps are closed; empty without a checklist.
+/// `2 of 5 met, 1 claimed`, or how many steps are closed; nothing where there is no checklist.
 pub(super) fn progress(issue: &IssueView) -> String {
     match issue.progress {
         Some(of) if of.criteria > 0 && of.claimed > 0 => {
@@ -85,7 +85,7 @@ pub(super) fn progress(issue: &IssueView) -> String {
     }
 }
 
-/// The issues that can be started now.
+/// What could be started now.
 pub(super) fn ready(issues: &[IssueView], now: Time) -> String {
     if issues.is_empty() {
         return "Nothing is ready: every open issue is blocked, deferred or assigned.\n".to_owned();
@@ -127,13 +127,15 @@ pub(super) fn shown(output: &Output, now: Time) -> String {
     page
 }
 
-/// Only the head and the checklist, after a change.
-pub(super) fn changed(output: &Output, now: Time) -> String {
-    let items = of_issue(&output.criteria, &output.steps, now);
-    format!("{}\n{items}", head(&output.issue, &output.progress, now))
+/// The head and the checklist alone, after a change of it.
+pub(super) fn changed(verb: &str, output: &Output) -> String {
+    let (number, title, progress) =
+        (output.issue.number, line(&output.issue.title), &output.progress);
+    let (lead, shown) = (format!("{verb}; "), format!("{GREEN}{verb}{GREEN:#}; "));
+    hanging(&lead, &shown, &format!("issue #{number} {title}: {progress}"), width())
 }
 
-/// Its title, status and progress.
+/// What it is called, where it stands and how far it is.
 fn head(issue: &IssueView, progress: &str, now: Time) -> String {
     let number = format!("#{} ", issue.number);
     let bold = format!("{BOLD}{number}");
@@ -221,7 +223,7 @@ fn part(text: &str) -> String {
     }
 }
 
-/// Text by others, with each line marked, so that it cannot look like a section of the page.
+/// What somebody wrote, marked at each line: it must not pass for a section of the page.
 fn body(text: &str) -> String {
     match text.trim_end() {
         "" => String::new(),
@@ -242,7 +244,7 @@ mod tests {
     use punchlist_ops::views::issue::ItemStatus;
 
     #[test]
-    fn text_by_others_stays_in_its_lines_and_width() {
+    fn what_others_wrote_stays_in_its_lines_and_its_width() {
         let at = |text: &str| Time::parse(text).unwrap();
         let now = at("2026-11-15T12:00:00Z");
         let filed = at("2026-11-15T11:00:00Z");
@@ -258,6 +260,7 @@ mod tests {
             created_at: filed,
             updated_at: at("2026-11-15T11:57:00Z"),
             defer_until: None,
+            worker: None,
             labels: Vec::new(),
             priority: None,
             assignee: None,

@@ -52,7 +52,7 @@ pub(super) fn changed(verb: &str, plan: &PlanView) -> String {
         open.extend(&task.children);
     }
     let now = now(plan.current.as_ref());
-    format!("{GREEN}{verb}{GREEN:#}; {done} of {total} tasks done{now}\n")
+    did(&format!("{verb};"), &format!("{done} of {total} tasks done{now}"))
 }
 
 /// The plans of a project, and their progress.
@@ -106,10 +106,15 @@ pub(super) fn imported(output: &plan_import::Output) -> String {
     let (added, moved, archived, unchanged) = (of.added, of.moved, of.archived, of.unchanged);
     let back = if output.unarchived { "; it was archived and is back" } else { "" };
     let now = now(output.current.as_ref());
-    format!(
-        "{GREEN}Imported{GREEN:#}: {added} added, {moved} moved, {archived} archived, \
-         {unchanged} unchanged{back}{now}\n"
-    )
+    let told = format!(
+        "{added} added, {moved} moved, {archived} archived, {unchanged} unchanged{back}{now}"
+    );
+    did("Imported:", &told)
+}
+
+/// A word for what was done, and what came of it.
+fn did(verb: &str, told: &str) -> String {
+    hanging(&format!("{verb} "), &format!("{GREEN}{verb}{GREEN:#} "), told, output::width())
 }
 
 fn now(current: Option<&TaskView>) -> String {
@@ -189,10 +194,8 @@ pub(super) fn opened(output: &plan_from_todo::Output) -> String {
     let (plan, file) = (output::line(&output.plan_file), output::line(&output.file));
     let number = output.line_number;
     let now = now(output.current.as_ref());
-    format!(
-        "Opened the plan {BOLD}{plan}{BOLD:#} from line {number} of {file}; no file was \
-         written{now}\n"
-    )
+    let told = format!("the plan {plan} from line {number} of {file}; no file was written{now}");
+    did("Opened", &told)
 }
 
 /// Which line was ticked.

@@ -112,6 +112,23 @@ impl Decide for TransitionIssue {
 
 /// The ledger line about the criteria an issue was closed against (K-27).
 fn told(checklist: &Snapshot) -> Option<String> {
+    let (accepted, count) = accepted(checklist);
+    (count > 0).then(|| format!("Closed against its criteria: {accepted} of {count} accepted."))
+}
+
+/// What whoever closes an issue should know about its criteria; none: all are accepted.
+#[must_use]
+pub fn left_open(checklist: &Snapshot) -> Option<String> {
+    let (accepted, count) = accepted(checklist);
+    match count - accepted {
+        0 => None,
+        1 => Some("Closed although 1 criterion is not accepted".to_owned()),
+        left => Some(format!("Closed although {left} criteria are not accepted")),
+    }
+}
+
+/// How many of the criteria are accepted, and how many there are.
+fn accepted(checklist: &Snapshot) -> (usize, usize) {
     let stands = |todo: &&Todo| {
         todo.kind == TodoKind::Criterion
             && todo.removed_at.is_none()
@@ -119,8 +136,7 @@ fn told(checklist: &Snapshot) -> Option<String> {
     };
     let criteria: Vec<&Todo> = checklist.todos.values().filter(stands).collect();
     let accepted = criteria.iter().filter(|todo| todo.status == Status::Completed).count();
-    let count = criteria.len();
-    (count > 0).then(|| format!("Closed against its criteria: {accepted} of {count} accepted."))
+    (accepted, criteria.len())
 }
 
 #[cfg(test)]

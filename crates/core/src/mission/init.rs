@@ -317,12 +317,6 @@ impl Making<'_> {
     }
 }
 
-/// When the next cycle is due, if the mission runs automatically.
-pub(super) fn next_cycle(cadence: Option<&Cadence>, status: Standing, now: Time) -> Option<Time> {
-    let cadence = cadence.filter(|_| status == Standing::Active)?;
-    cadence::next(&cadence.cron, &cadence.timezone, now)
-}
-
 fn settings(spec: Option<&TodoSpec>) -> Settings {
     let defaults = Settings::default();
     let Some(spec) = spec else { return defaults };

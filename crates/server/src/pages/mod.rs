@@ -5,6 +5,8 @@
 //! page up to date. `routes` has the table of pages, `respond` the way from a request to a response.
 
 mod assets;
+#[cfg(test)]
+mod contrast;
 mod errors;
 mod forms;
 mod frame;
