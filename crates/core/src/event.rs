@@ -166,9 +166,9 @@ events! {
     }
     /// It moved to another place in its tree, with all items below it.
     TodoMoved = "todo_moved" { todo_id: TodoId, parent_id: Option<TodoId>, position: i64 }
-    /// It comes after these tasks now; none: it waits for nothing.
+    /// It comes after these tasks now; if empty, it waits for nothing.
     TodoChained = "todo_chained" { todo_id: TodoId, after: Vec<TodoId> }
-    /// The words beside its title changed.
+    /// Its description changed.
     TodoDescribed = "todo_described" { todo_id: TodoId, description: String }
     /// A token was created; its secret is not stored.
     TokenIssued = "token_issued" {
