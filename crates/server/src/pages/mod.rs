@@ -6,6 +6,7 @@
 
 mod asking;
 mod assets;
+mod chart;
 mod chat;
 mod errors;
 mod forms;
@@ -18,6 +19,8 @@ mod issues;
 mod items;
 mod markdown;
 mod marks;
+mod mission;
+mod missions;
 mod notice;
 mod parts;
 mod respond;
