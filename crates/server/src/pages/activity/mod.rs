@@ -115,7 +115,7 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
 
 fn filters(visit: &Visit, wanted: &Wanted<'_>) -> Markup {
     html! {
-        form.filters method="get" action=(visit.path()) {
+        form.activity-filters method="get" action=(visit.path()) {
             div.filter {
                 label for="activity-agent" { "Agent or person" }
                 input id="activity-agent" name="agent" type="search" value=(wanted.agent.unwrap_or_default()) data-find="";
