@@ -10,6 +10,8 @@ mod asking;
 mod assets;
 mod chart;
 mod chat;
+#[cfg(test)]
+mod contrast;
 mod errors;
 mod forms;
 mod frame;

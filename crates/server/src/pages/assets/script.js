@@ -78,11 +78,21 @@
       attributes(old, next);
       return true;
     }
-    if (old.hasAttribute("data-live") || old.hasAttribute("data-mine")) return false;
+    if (old.hasAttribute("data-live") || isMine(old)) return false;
+    if (old.hasAttribute("data-keep") && !isForced) return false;
+    // A form that is being filled in is the reader's, with everything it carries.
+    const hasFields = old.nodeName === "FORM" && old.querySelector("input:not([type=hidden]), textarea, select");
+    if (hasFields && !("sent" in old.dataset) && (!isForced || isBusy(old))) return false;
+    if (old.matches("article.gate") && !isForced && revision(old) !== revision(next)) {
+      changed(old);
+      return false;
+    }
     attributes(old, next);
     return children(old, next);
   };
 
+  // What a decision is about, as the reader sees it.
+  const revision = (gate) => gate.querySelector('input[name="revision"]')?.value;
   const isMine = (node) => node.nodeType === 1 && "mine" in node.dataset;
   const isSeen = (node) => {
     const { top, bottom } = node.getBoundingClientRect();
@@ -97,8 +107,8 @@
     let changed = false;
     for (const child of [...old.childNodes]) {
       const key = keyOf(child);
-      if (isMine(child)) done.add(child);
-      if (!key || isMine(child)) continue;
+      if (isMine(child) && !wantedKeys.has(key)) done.add(child);
+      if (!key || done.has(child)) continue;
       if (wantedKeys.has(key)) {
         byKey.set(key, child);
       } else if (!isForced && (isBusy(child) || (isRows && isSeen(child)))) {
@@ -145,9 +155,11 @@
         changed = true;
         continue;
       }
+      let nextKeyed = at;
+      while (key && nextKeyed && (!keyOf(nextKeyed) || done.has(nextKeyed))) nextKeyed = nextKeyed.nextSibling;
       done.add(found);
-      if (found === at) {
-        at = at.nextSibling;
+      if (found === at || found === nextKeyed) {
+        at = found.nextSibling;
       } else if (isRows) {
         heldBack += 1;
       } else {
@@ -167,15 +179,33 @@
     return changed;
   };
 
-  // Something that went away while the reader was typing in it stays until they are done.
-  const gone = (node) => {
-    if (node.querySelector(":scope > .notice[data-mine]")) return;
+  const amber = (node, words) => {
     const notice = document.createElement("div");
     notice.className = "notice amber";
     notice.dataset.mine = "";
     notice.setAttribute("role", "status");
-    notice.textContent = "This changed while you were reading. It is not waiting any more.";
+    notice.textContent = words;
     node.prepend(notice);
+    return notice;
+  };
+  const isTold = (node) => node.querySelector(":scope > .notice[data-mine]");
+  // Something that was decided elsewhere stays until the reader is done with it.
+  const gone = (node) => {
+    if (!isTold(node)) amber(node, "This is not waiting any more. Somebody else decided it, or it was withdrawn.");
+  };
+  // Something changed under a decision: what was read stays until the reader asks for the rest.
+  const changed = (node) => {
+    if (isTold(node)) return;
+    const notice = amber(node, "This changed while you were reading. ");
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "link";
+    button.textContent = "Show what changed";
+    button.addEventListener("click", () => {
+      isForced = true;
+      look();
+    });
+    notice.append(button);
   };
 
   // The button for what is held back.
@@ -214,6 +244,7 @@
       return false;
     }
     const follows = atEnd();
+    if (isForced) for (const told of document.querySelectorAll("[data-mine]")) told.remove();
     heldBack = 0;
     body.dataset.seq = next.body.dataset.seq;
     if (document.title !== next.title) document.title = next.title;
@@ -221,6 +252,8 @@
       const [old, now] = [document.getElementById(id), next.getElementById(id)];
       if (old && now) morph(old, now);
     }
+    // A notice stays until the reader does something else.
+    if (isForced) for (const told of document.querySelectorAll("main .notice, main .fault")) told.dataset.mine = "";
     isForced = false;
     offer();
     tell(state);
@@ -321,7 +354,7 @@
         to.search = fields.toString();
         target = to.href;
       }
-      const answer = await fetch(target, isGet ? { cache: "no-store" } : { method: "POST", body: fields, cache: "no-store" });
+      const answer = await fetch(target, isGet ? { cache: "no-store" } : { method: "POST", body: fields, cache: "no-store", headers: { "Punchlist-Form": location.pathname } });
       const url = new URL(answer.url);
       const text = await answer.text();
       const same = url.pathname === location.pathname;
@@ -334,12 +367,17 @@
         }
         return;
       }
-      const hash = isGet ? to.hash : url.hash;
+      const hash = isGet ? to.hash : "";
       // What was sent is not typed any more.
       if (answer.ok && !isGet) form.reset();
-      history.replaceState(null, "", url.pathname + url.search + hash);
+      const focus = /<body[^>]* data-focus="([^"]*)"/.exec(text)?.[1];
+      // A refused form stays open where it is.
+      if (answer.ok) history.replaceState(null, "", url.pathname + url.search + hash);
       isForced = true;
-      if (take(text)) arrive(hash, !answer.ok);
+      form.dataset.sent = "";
+      const taken = take(text);
+      delete form.dataset.sent;
+      if (taken) arrive(isGet ? hash : focus, !answer.ok);
     } catch {
       form.dataset.plain = "";
       form.submit();
@@ -351,7 +389,7 @@
   // After an answer the focus goes on: to what was refused, or to where the server says.
   const arrive = (hash, wasRefused) => {
     const fault = wasRefused && document.querySelector('[aria-invalid="true"], .fault, .notice.red');
-    const target = fault || (hash && document.getElementById(decodeURIComponent(hash.slice(1))));
+    const target = fault || (hash && document.getElementById(decodeURIComponent(hash.replace(/^#/, ""))));
     if (!target) return;
     const within = target.matches("form") ? target.querySelector("input:not([type=hidden]), textarea, select, button") : target;
     const focus = within || target;
@@ -439,7 +477,12 @@
       j: () => step(1),
       k: () => step(-1),
       "/": () => document.querySelector("[data-find]")?.focus(),
-      n: () => document.querySelector("[data-new]")?.click(),
+      n: () => {
+        const button = document.querySelector("[data-new] button");
+        const project = body.dataset.project;
+        if (button) button.click();
+        else if (project) location.assign(`/p/${encodeURIComponent(project)}/issues?open=new-issue#new-issue`);
+      },
       Enter: () => {
         const link = on?.matches("[data-item], .gate-title, .brief-title") && on.querySelector("a");
         if (link) link.click();

@@ -34,7 +34,7 @@ pub(super) fn draw(visit: &Visit, shown: &Output) -> Markup {
     };
     let label = if stale.is_some() { "Yours" } else { "Checklist" };
     html! {
-        section id="checklist" {
+        section id="checklist" data-keep=[stale.map(|_| "")] {
             h2 id="edit-title" tabindex="-1" { "Edit checklist" }
             @if stale.is_some() {
                 (notice::show(Tone::Changed, &html! {
@@ -50,9 +50,9 @@ pub(super) fn draw(visit: &Visit, shown: &Output) -> Markup {
                             name: "markdown", label, value: &shown.checklist, lines: lines(&shown.checklist),
                             is_mono: true, ..Field::default()
                         }))
-                        (forms::submit("Save", "primary"))
+                        (forms::save_or_cancel(KEY, "Save"))
                     }))
-                    (forms::cancel(visit, "criteria-title"))
+                    (forms::cancelling(visit, KEY, "criteria-title"))
                 }
                 @if let Some((now, _)) = stale {
                     div.version {

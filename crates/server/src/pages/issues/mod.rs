@@ -36,7 +36,7 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
         Ok(filter) => list::draw(visit, filter, &waits)?,
     };
     let new = forms::opener(visit, new::KEY, "New issue", Some(Icon::Plus), "primary");
-    let actions = html! { @if !visit.is_open(new::KEY) { div data-new-box="" { (new) } } };
+    let actions = html! { @if !visit.is_open(new::KEY) { div data-new="" { (new) } } };
     let body = html! {
         (frame::head(&Head { title: html! { "Issues" }, actions: Some(&actions), ..Head::default() }))
         @if visit.is_open(new::KEY) { (new::draw(visit)) }
