@@ -97,7 +97,8 @@ impl Known<'_> {
 
     fn heartbeat(&self) -> Option<Time> {
         let runs = self.runs.iter().filter_map(|run| Time::parse(&run.updated_at));
-        self.agent.map(|agent| agent.heartbeat_at).into_iter().chain(runs).max()
+        let failed = self.failed.map(|failed| failed.at);
+        self.agent.map(|agent| agent.heartbeat_at).into_iter().chain(runs).chain(failed).max()
     }
 }
 

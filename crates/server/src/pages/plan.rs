@@ -206,6 +206,7 @@ fn node(tree: &Tree<'_>, task: &TaskView, depth: usize) -> Markup {
     let is_above = tree.path.iter().any(|above| above.id == task.id);
     let mark = match task.state {
         State::Completed | State::Cancelled | State::Blocked | State::Failed => state(task).mark,
+        _ if tally.is_finished() && tally.total > 0 => marks::completed(),
         _ if tally.is_begun() => marks::in_progress(),
         _ => marks::pending(Shape::Round),
     };

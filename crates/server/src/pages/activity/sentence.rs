@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 use punchlist_core::gate::GateState;
 use punchlist_core::mission::Standing;
-use punchlist_core::{Event, Time};
+use punchlist_core::{Event, SessionId, Time};
 use punchlist_ops::operations::event_list::EventRow;
 
 use crate::pages::icons::Icon;
@@ -270,10 +270,14 @@ fn of_issue(with: &Names<'_>, event: &Event) -> Option<Said> {
             let word = marks::of_issue(e.status).word.to_lowercase();
             with.issue("moved", e.number, &format!("to {word}"), e.reason.clone())
         }
-        Event::IssueAssigned(e) => {
-            let to = e.assignment.as_deref().map_or("nobody", words::name);
-            with.issue("gave", e.number, &format!("to {to}"), None)
-        }
+        Event::IssueAssigned(e) => match e.assignment.as_deref() {
+            None => with.issue("took", e.number, "from its session", None),
+            // A session, by its id.
+            Some(to) if SessionId::parse(to).is_some() => {
+                with.issue("gave", e.number, "to a session", None)
+            }
+            Some(to) => with.issue("gave", e.number, &format!("to {}", words::name(to)), None),
+        },
         Event::IssueDeferred(e) => with.issue(
             "deferred",
             e.number,
@@ -387,13 +391,11 @@ fn of_other(with: &Names<'_>, event: &Event) -> Option<Said> {
             "a cycle of a mission".to_owned(),
             None,
         ),
-        Event::ReadingRecorded(e) => with.plain(
-            Kind::Missions,
-            Icon::Activity,
-            "read",
-            format!("a metric: {}", e.reading.value),
-            None,
-        ),
+        Event::ReadingRecorded(e) => {
+            let what = format!("a metric: {}", e.reading.value);
+            let said = with.plain(Kind::Missions, Icon::Activity, "read", what, None);
+            Said { many: "metrics", ..said }
+        }
         Event::CollectionFailed(e) => with.plain(
             Kind::Missions,
             Icon::Escalation,

@@ -107,7 +107,10 @@ fn steps(
         if !steps.is_empty() {
             return Ok((steps, Some(status)));
         }
-        return Ok((of_run(visit, runs)?, Some(status)));
+        // The lists of a run have the criteria too, which are the operator's.
+        let mut steps = of_run(visit, runs)?;
+        steps.retain(|step| shown.criteria.iter().all(|item| item.id != step.id));
+        return Ok((steps, Some(status)));
     }
     Ok((of_run(visit, runs)?, None))
 }
