@@ -43,6 +43,9 @@ pub struct MessageView {
     pub kind: MessageKind,
     pub author: String,
     pub text: String,
+    /// The run that wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<String>,
     /// The tools that this reply of a model calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(default)]
@@ -108,6 +111,7 @@ impl From<Message> for MessageView {
             kind: message.kind,
             author: message.author,
             text: message.text,
+            run_id: message.run_id.map(|id| id.to_string()),
             calls,
             result_of,
             created_at: message.created_at,

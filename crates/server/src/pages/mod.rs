@@ -4,7 +4,12 @@
 //! operation. No rule and no SQL lives here, and nothing needs a script: the script only keeps an open
 //! page up to date. `routes` has the table of pages, `respond` the way from a request to a response.
 
+mod activity;
+mod agents;
+mod asking;
 mod assets;
+mod chart;
+mod chat;
 #[cfg(test)]
 mod contrast;
 mod errors;
@@ -15,13 +20,20 @@ mod home;
 mod icons;
 mod issue;
 mod issues;
+mod items;
 mod markdown;
 mod marks;
+mod mission;
+mod missions;
 mod notice;
 mod parts;
+mod plan;
+mod plans;
 mod respond;
 mod routes;
+mod session;
 mod sign_in;
+mod todo;
 mod visit;
 mod words;
 

@@ -237,6 +237,22 @@
     return end ? end.getBoundingClientRect().top < innerHeight : false;
   };
 
+  // A chat that is read further up says that it goes on.
+  const lastSaid = () => document.querySelector("#chat > :last-child")?.id;
+  const announce = (end) => {
+    if (document.querySelector(".new-messages")) return;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "button new-messages";
+    button.textContent = "New messages";
+    button.addEventListener("click", () => {
+      end.scrollIntoView({ block: "end" });
+      button.remove();
+    });
+    addEventListener("scroll", () => atEnd() && button.remove(), { passive: true });
+    body.append(button);
+  };
+
   const take = (text) => {
     const next = new DOMParser().parseFromString(text, "text/html");
     if (!next.body.dataset.seq) {
@@ -244,6 +260,7 @@
       return false;
     }
     const follows = atEnd();
+    const said = lastSaid();
     if (isForced) for (const told of document.querySelectorAll("[data-mine]")) told.remove();
     heldBack = 0;
     body.dataset.seq = next.body.dataset.seq;
@@ -260,6 +277,7 @@
     times();
     const end = document.querySelector("[data-end]");
     if (end && follows) end.scrollIntoView({ block: "end" });
+    if (end && !follows && said && lastSaid() !== said) announce(end);
     return true;
   };
 

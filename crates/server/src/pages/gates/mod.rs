@@ -18,6 +18,7 @@ use punchlist_ops::input::Limit;
 use punchlist_ops::operations::gate_list::{self, GateList, ProposalView, ReviewView};
 use punchlist_ops::views::GateView;
 
+use super::asking;
 use super::icons::Icon;
 use super::parts;
 use super::visit::Visit;
@@ -157,6 +158,37 @@ pub(crate) fn of_issue(visit: &Visit, number: i64, state: GateState) -> Result<W
     let items: Vec<Item> = gates.chain(proposals).collect();
     let total = i64::try_from(items.len()).unwrap_or(0);
     Ok(Waiting { items, has_more: found.next_cursor.is_some(), total })
+}
+
+/// What waits in one session.
+pub(crate) fn of_session(visit: &Visit, session: &str) -> Result<Waiting, Error> {
+    if super::frame::waiting_here(visit) == 0 {
+        return Ok(Waiting::default());
+    }
+    let wanted = gate_list::Input {
+        state: Some(GateState::Open),
+        kind: None,
+        session: asking::maybe(Some(session)),
+        number: None,
+        limit: Limit::of(LISTED_MAX),
+        cursor: Default::default(),
+    };
+    let found = visit.run::<GateList>(wanted)?;
+    let item = |matter| Item { project: visit.project().to_owned(), matter };
+    let items: Vec<Item> =
+        found.gates.into_iter().map(|one| item(Matter::Gate(Box::new(one)))).collect();
+    let total = i64::try_from(items.len()).unwrap_or(0);
+    Ok(Waiting { items, has_more: found.next_cursor.is_some(), total })
+}
+
+/// Claims that wait for their reviewer, as far as a page has found them itself.
+pub(crate) fn of_reviews(visit: &Visit, reviews: Vec<ReviewView>) -> Waiting {
+    let item =
+        |one| Item { project: visit.project().to_owned(), matter: Matter::Review(Box::new(one)) };
+    let mut items: Vec<Item> = reviews.into_iter().map(item).collect();
+    items.sort_by_key(Item::since);
+    let total = i64::try_from(items.len()).unwrap_or(0);
+    Waiting { items, has_more: false, total }
 }
 
 /// The cards. The oldest is open, and so are short ones; the others are two lines that unfold.
