@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
@@ -78,7 +79,8 @@ impl Write for Lines {
     }
 }
 
-/// Has whoever read our output gone? Asked while there is nothing to write, which would tell.
+/// Has the reader of our output closed it? Needed while we write nothing: a write would fail and
+/// show it.
 pub(crate) fn nobody_reads() -> bool {
     #[cfg(unix)]
     {
@@ -122,8 +124,18 @@ pub(crate) fn remark_width() -> usize {
     columns(io::stderr().is_terminal(), || terminal_size::terminal_size_of(io::stderr()))
 }
 
+/// Nothing is remarked from now on: a shell is asking, and somebody is typing.
+pub(crate) fn be_silent() {
+    SILENT.store(true, Ordering::Relaxed);
+}
+
+static SILENT: AtomicBool = AtomicBool::new(false);
+
 /// A remark on standard error; if nobody reads it, so be it.
 pub(crate) fn warn(text: &str) {
+    if SILENT.load(Ordering::Relaxed) {
+        return;
+    }
     let mut err = AutoStream::auto(io::stderr().lock());
     drop(writeln!(err, "{YELLOW}note{YELLOW:#}: {}", shown(text)));
 }
@@ -209,13 +221,12 @@ pub(crate) fn is_interactive() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal()
 }
 
-/// How many columns there are: what COLUMNS says, the terminal's, or a hundred where there is
-/// none.
+/// The width in columns: from COLUMNS, else the terminal's, else 100.
 pub(crate) fn width() -> usize {
     columns(io::stdout().is_terminal(), terminal_size::terminal_size)
 }
 
-/// The same, without a limit where there is no terminal: lines go to a program whole.
+/// Like [`width`], but unlimited without a terminal: programs get whole lines.
 pub(crate) fn whole_width() -> usize {
     let is_terminal = io::stdout().is_terminal() || std::env::var_os("COLUMNS").is_some();
     if is_terminal { width() } else { usize::MAX }

@@ -17,6 +17,9 @@ impl Span {
     /// How to write one, for help and refusals.
     pub const SPELLING: &'static str = "a number and a unit, e.g. 90s, 15m, 12h or 7d";
 
+    /// The same for a JSON Schema. Longer numbers are taken too, up to the limit.
+    pub const PATTERN: &'static str = "^[0-9]{1,4}[smhd]$";
+
     /// The longest that is taken: a hundred years. Nobody waits longer, and sums stay small.
     pub const LIMIT: Self = Self::days(36_500);
 
@@ -55,7 +58,7 @@ impl Span {
     }
 }
 
-/// In the longest unit that says it exactly.
+/// Shown in the longest unit that is exact.
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let exact = |(_, length): &(char, u64)| self.0 >= *length && self.0.is_multiple_of(*length);
@@ -86,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_span_is_not_taken() {
+    fn text_that_is_not_a_span_is_refused() {
         for text in [
             "",
             "s",

@@ -181,7 +181,7 @@ impl<'a, 't> Call<'a, 't> {
         }
     }
 
-    /// The state of a list as it is now: a hold whose time has come is none.
+    /// The current state of a list: holds whose time is over are lifted.
     pub(crate) fn snapshot(&mut self, list: List, load: Load) -> Result<Snapshot, Error> {
         let mut snapshot = self.tx.snapshot(list, load)?;
         snapshot.lift_holds(self.envelope.now);

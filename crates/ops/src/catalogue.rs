@@ -95,6 +95,7 @@ pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::plan_import::PlanImport>(),
     Operation::of::<operations::plan_from_todo::PlanFromTodo>(),
     Operation::of::<operations::plan_tick::PlanTick>(),
+    Operation::of::<operations::plan_sync::PlanSync>(),
     Operation::of::<operations::plan_list::PlanList>(),
     Operation::of::<operations::plan_tree::PlanTree>(),
     Operation::of::<operations::plan_current::PlanCurrent>(),
@@ -105,6 +106,7 @@ pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::task_assign::TaskAssign>(),
     Operation::of::<operations::task_complete::TaskComplete>(),
     Operation::of::<operations::task_add::TaskAdd>(),
+    Operation::of::<operations::task_after::TaskAfter>(),
     Operation::of::<operations::task_release::TaskRelease>(),
     Operation::of::<operations::task_cancel::TaskCancel>(),
     Operation::of::<operations::task_reopen::TaskReopen>(),
@@ -116,6 +118,7 @@ pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::agent_status::AgentStatusOp>(),
     Operation::of::<operations::agent_list::AgentList>(),
     Operation::of::<operations::status::Status>(),
+    Operation::of::<operations::overview::Overview>(),
     Operation::of::<operations::event_list::EventList>(),
     Operation::of::<operations::digest::Digest>(),
     Operation::of::<operations::audit_closes::AuditCloses>(),
@@ -128,6 +131,7 @@ pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::todo_hold::TodoHold>(),
     Operation::of::<operations::todo_unhold::TodoUnhold>(),
     Operation::of::<operations::todo_defer::TodoDefer>(),
+    Operation::of::<operations::todo_move::TodoMove>(),
     Operation::of::<operations::todo_claim::TodoClaim>(),
     Operation::of::<operations::todo_accept::TodoAccept>(),
     Operation::of::<operations::todo_return::TodoReturn>(),
@@ -135,6 +139,7 @@ pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::token_new::TokenNew>(),
     Operation::of::<operations::token_list::TokenList>(),
     Operation::of::<operations::token_revoke::TokenRevoke>(),
+    Operation::of::<operations::sign_in_link::SignInLink>(),
 ];
 
 /// The definition of an operation. The doc comments of the input are product text: they become the

@@ -6,13 +6,14 @@
 
 use std::time::{Duration, Instant};
 
-use punchlist_core::{Event, Span, Time};
+use punchlist_core::{Event, Span};
 use punchlist_store::watch::Watch;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::catalogue::{Define, find};
 use crate::explain::{Fault, nearest};
+use crate::input::Limit;
 use crate::operations::event_list::{self, EventList, EventRow, Visibility};
 use crate::remote::Hints;
 use crate::{Envelope, Error, Ops};
@@ -21,7 +22,7 @@ use crate::{Envelope, Error, Ops};
 const ROUND: Duration = Duration::from_secs(1);
 
 /// How many events one read requests.
-const PAGE: i64 = 1_000;
+const PAGE: Limit = Limit::MAX;
 
 /// What was waited for, and where the log goes on.
 #[derive(Debug, Serialize)]
@@ -110,7 +111,7 @@ impl<'o> Follow<'o> {
             if self.look {
                 let input = event_list::Input {
                     after: Some(self.cursor),
-                    limit: Some(PAGE),
+                    limit: PAGE,
                     visibility: self.visibility,
                 };
                 let page = self.ops.run::<EventList>(&self.envelope, input)?;
@@ -175,22 +176,4 @@ pub fn check_types(types: &[String]) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-/// Parses `since`: a span before now, or a time.
-pub fn since(given: Option<&str>, default: Span, now: Time) -> Result<Time, Error> {
-    let Some(text) = given.map(str::trim).filter(|text| !text.is_empty()) else {
-        return Ok(before(now, default));
-    };
-    if let Some(span) = Span::parse(text) {
-        return Ok(before(now, span));
-    }
-    Time::parse(text).ok_or_else(|| {
-        let expected = format!("{}, or an RFC 3339 time", Span::SPELLING);
-        Fault::BadValue { path: "since".into(), found: format!("`{text}`"), expected }.into()
-    })
-}
-
-fn before(now: Time, span: Span) -> Time {
-    now.plus_seconds(-i64::try_from(span.as_seconds()).unwrap_or(i64::MAX))
 }

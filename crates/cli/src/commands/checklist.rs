@@ -1,6 +1,6 @@
 //! `punch todo view|set|add|start|done|drop|note|block|unblock`: an issue's checklist, for people.
 //!
-//! Each is the operation `todo` with its action. Whose list it is say `--issue` or the session.
+//! Each is the operation `todo` with its action. `--issue` or the session selects the list.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use punchlist_core::Role;
@@ -13,12 +13,12 @@ use punchlist_ops::operations::todo;
 use punchlist_ops::{Envelope, Error, Ops};
 use serde_json::{Map, Value};
 
-use super::call;
+use super::{call, operation};
 use crate::args::Globals;
 use crate::failure::Failure;
 use crate::{caller, output, render};
 
-/// The actions, as the operation calls them, and what they do.
+/// The names of the actions, and what they do.
 const ACTIONS: [(&str, &str); 9] = [
     ("view", "Show the checklist"),
     ("set", "Replace the steps: what stays keeps its notes, what is missing is dropped"),
@@ -33,12 +33,15 @@ const ACTIONS: [(&str, &str); 9] = [
 
 const WHOSE: &str = "The checklist is that of --issue N, or of the session's issue.";
 
-/// The group `todo` with these beside what the catalogue has.
+/// The group `todo` with these actions besides those of the catalogue.
 pub(crate) fn with_actions(todo: &Command) -> Command {
     let actions = ACTIONS.iter().map(|(name, about)| action(name, about));
     let others: Vec<Command> = (ACTIONS.len()..)
         .zip(todo.get_subcommands())
-        .map(|(place, other)| other.clone().display_order(place))
+        .map(|(place, other)| match other.get_name() {
+            "show" => show(other.clone()),
+            _ => other.clone().display_order(place),
+        })
         .collect();
     let alone = Command::new("todo")
         .about(todo.get_about().cloned().unwrap_or_default())
@@ -46,9 +49,28 @@ pub(crate) fn with_actions(todo: &Command) -> Command {
     alone.subcommands(actions).subcommands(others)
 }
 
+/// `todo show` shows one item, and without one the checklist; it stands first in the help.
+fn show(show: Command) -> Command {
+    show.display_order(0)
+        .about("Show the checklist, or one item in full")
+        .mut_arg(operation::id("todoId"), |item| {
+            item.required(false).help("One item: its short id or its text [default: all of them]")
+        })
+        .after_help(WHOSE)
+}
+
+/// The action that is meant, where it is one of ours.
+fn meant(matches: &ArgMatches) -> Option<&str> {
+    let (name, inner) = matches.subcommand()?;
+    let item = operation::id("todoId");
+    let shows_all = name == "show" && inner.try_get_one::<String>(&item).ok().flatten().is_none();
+    let own = || ACTIONS.iter().map(|(action, _)| *action).find(|action| *action == name);
+    if shows_all { Some("view") } else { own() }
+}
+
 /// Is this one of ours?
 pub(crate) fn is_action(matches: &ArgMatches) -> bool {
-    matches.subcommand_name().is_some_and(|name| ACTIONS.iter().any(|(action, _)| *action == name))
+    meant(matches).is_some()
 }
 
 fn action(name: &'static str, about: &'static str) -> Command {
@@ -85,12 +107,14 @@ fn action(name: &'static str, about: &'static str) -> Command {
         "note" => command.arg(which).arg(text("text", "NOTE", "What to write")),
         "block" => command.arg(which).arg(text("text", "REASON", "Why")),
         "start" | "unblock" => command.arg(which),
+        // `todo show` without an item is the same.
+        "view" => command.hide(true),
         _ => command,
     }
 }
 
 pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
-    let Some((action, matches)) = matches.subcommand() else {
+    let (Some(action), Some((_, matches))) = (meant(matches), matches.subcommand()) else {
         return Err(Failure::usage("no action was given".to_owned()));
     };
     let mut input = Map::from_iter([("action".to_owned(), Value::from(action))]);
@@ -137,7 +161,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     Ok(output::print(&render::checklist::changed(verb, &what, &shown, message))?)
 }
 
-/// The issue it was about, to be shown; the tool's own answer does not say which it is (K-60).
+/// The issue, to show it; the tool's own answer does not name it (K-60).
 fn target(globals: &Globals, ops: &Ops, envelope: &Envelope) -> Option<issue_show::Output> {
     let envelope = Envelope { idempotency_key: None, ..envelope.clone() };
     let number = globals.issue.or_else(|| {
@@ -147,7 +171,7 @@ fn target(globals: &Globals, ops: &Ops, envelope: &Envelope) -> Option<issue_sho
     ops.run::<IssueShow>(&envelope, issue_show::Input { number }).ok()
 }
 
-/// A person without a session is not to ask the operator, who that is.
+/// Changes the hint for the operator without a session, who cannot ask the operator.
 fn advised(error: Error, role: Role) -> Failure {
     if error.code() == "unbound" && may_any(role, Subject::Session, Action::TakeOver) {
         let hint =

@@ -1,4 +1,7 @@
 //! `punch export`: the whole store, or the portable part of a project.
+//!
+//! `ops::portable` writes the store's file. The project's is the answer of an operation, which is
+//! written to a file here.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -12,6 +15,7 @@ use serde_json::json;
 
 use crate::args::Globals;
 use crate::failure::Failure;
+use crate::progress::Progress;
 use crate::stop::Stop;
 use crate::{caller, output};
 
@@ -67,7 +71,13 @@ fn store_to(globals: &Globals, file: &Path, force: bool) -> Result<(), Failure> 
     let (facts, token) = caller::credentials(globals, false);
     let asking = Asking { facts, token: token.as_deref(), now: caller::now()? };
     let stop = Stop::on_signals();
-    let done = ops.export_to(&asking, file, force, &mut |_| go_on(&stop))?;
+    let bar = Progress::counting(globals, "rows exported");
+    let done = ops.export_to(&asking, file, force, &mut |rows| {
+        bar.at(rows);
+        go_on(&stop)
+    });
+    drop(bar);
+    let done = done?;
     if globals.json {
         output::print_json(&done)?;
     } else if !globals.quiet {
@@ -96,7 +106,7 @@ fn store(globals: &Globals) -> Result<(), Failure> {
     }
 }
 
-/// Standard output, and whether whoever read it has gone.
+/// Standard output, and whether its reader is gone.
 struct Reader<W> {
     out: W,
     is_gone: bool,

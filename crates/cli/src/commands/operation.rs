@@ -1,8 +1,9 @@
-//! Commands made from the catalogue: an operation's words, its fields as flags or by place.
+//! Commands made from the catalogue: an operation's words, its fields as flags or by place, and the
+//! input that a command line makes of them.
 //!
 //! The help is the operation's own: the doc comments of its input. Flags carry text; what the
 //! schema calls a number, a list or a switch is read as one here, and everything else is judged
-//! where all inputs are, in dispatch.
+//! where all inputs are, in dispatch. The call itself, and what is shown of its answer, is in `call`.
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -10,7 +11,7 @@ use punchlist_ops::schema;
 use punchlist_ops::{CATALOGUE, Operation};
 use serde_json::{Map, Value};
 
-use super::secret_file;
+use super::{call, secret_file};
 use crate::args::Globals;
 use crate::failure::Failure;
 
@@ -27,11 +28,11 @@ const GROUPS: &[(&str, &str)] = &[
     ("permission", "What agents may call without asking: look, and take it back"),
     ("plan", "Import, look at and put away plans; assign, split and complete their tasks"),
     ("project", "List the projects of the store"),
-    ("runs", "Look at what agents execute, and stop it"),
+    ("runs", "Show the runs of agents, and stop them"),
     ("session", "Start sessions, say which issue each works on, and see their own lists"),
     ("store", "Set the rules of the store"),
     ("todo", "Keep an issue's checklist; take, hold, claim and judge items of any list"),
-    ("token", "Make, list and take back tokens"),
+    ("token", "Create, list and revoke tokens"),
 ];
 
 /// Fields that have the name of a global flag. On a command with such a field the flag fills the
@@ -92,6 +93,9 @@ fn leaf(word: &'static str, operation: &'static Operation) -> Command {
             if narrows(operation, field) && matches!(field.as_str(), "number" | "planFile") {
                 arg = arg.alias(flag(field));
             }
+            if field == "epoch" {
+                arg = arg.alias("epoch");
+            }
             if required.iter().any(|name| name == field) {
                 arg = arg.help(format!("{} (required)", schema::description(schema)));
             }
@@ -120,7 +124,9 @@ fn example(operation: &Operation) -> Option<String> {
     let mut line = format!("Example: punch {}", operation.surfaces.command.join(" "));
     let places = operation.surfaces.positional.iter();
     for value in places.map_while(|place| input.get(*place)) {
-        line.push_str(&format!(" {}", typed(value)?));
+        for item in value.as_array().unwrap_or(&vec![value.clone()]) {
+            line.push_str(&format!(" {}", typed(item)?));
+        }
     }
     for (field, value) in &input {
         if operation.surfaces.positional.contains(&field.as_str()) {
@@ -198,6 +204,8 @@ fn choices(schema: &Value) -> Option<String> {
 /// By place an argument is called by its name; what it may be stands in its help.
 fn in_place(field: &str, schema: &Value) -> Arg {
     let arg = argument(field, schema).value_name(flag(field).replace('-', "_").to_uppercase());
+    // Several words in one place.
+    let arg = if kind_of(schema) == "array" { arg.num_args(0..) } else { arg };
     match choices(schema) {
         Some(choices) => arg.help(format!("{} [{choices}]", schema::description(schema))),
         None => arg,
@@ -240,6 +248,7 @@ fn assigns(operation: &Operation, field: &str) -> bool {
 fn flag_of(operation: &Operation, field: &str) -> String {
     match field {
         "agent" if assigns(operation, field) => "to".to_owned(),
+        "epoch" => "lease".to_owned(),
         "number" if narrows(operation, field) => "only-issue".to_owned(),
         "planFile" if narrows(operation, field) => "only-plan".to_owned(),
         "mission" | "pillar" | "session" if narrows(operation, field) => format!("only-{field}"),
@@ -275,7 +284,10 @@ pub(super) fn run(globals: &Globals, name: &str, matches: &ArgMatches) -> Result
     let mut globals = globals.clone();
     let mut input = input(operation, &mut globals, matches);
     name_issue(operation, &globals, &mut input)?;
-    secret_file::call(&globals, operation, input, matches)
+    match secret_file::named(matches) {
+        Some(path) => secret_file::call(&globals, operation, input, path),
+        None => call::call(&globals, operation, input),
+    }
 }
 
 /// `--issue` is obeyed or refused: it fills the field `number`, or the operation looks for it.
@@ -342,8 +354,8 @@ fn item(text: &str, schema: &Value) -> Value {
     }
 }
 
-/// What was given for a field, as the schema's type; what does not read stays text and is
-/// refused with it. A switch that is off was not given.
+/// The value given for a field, converted to the schema's type. A value that cannot be converted
+/// stays a string, so the operation refuses it. A switch that is off counts as not given.
 fn value(matches: &ArgMatches, field: &str, schema: &Value) -> Option<Value> {
     let kind = kind_of(schema);
     let field = &id(field);

@@ -77,7 +77,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     drawing.end()
 }
 
-/// Could this be seen in a tree? Tasks, and the agents that have them.
+/// Can this event change the drawn tree? The tree shows tasks and the agents that hold them.
 fn may_show(event: &EventRow) -> bool {
     let kind = &event.r#type;
     kind.starts_with("todo_") || kind.starts_with("list_") || kind == "agent_changed"

@@ -1,7 +1,7 @@
-//! Answers for people: one file per kind of answer. Every operation has its words.
+//! Renders answers for people: one file per kind of answer.
 //!
-//! `words::WORDS` says which. A renderer takes the output type of its operation, so a field that changes
-//! its name does not compile here.
+//! `words::WORDS` lists the renderer of every operation. A renderer takes the output type of its
+//! operation, so renaming a field breaks the build here.
 
 mod authority;
 pub(crate) mod checklist;
@@ -34,6 +34,7 @@ mod words;
 
 use std::fmt::Display;
 
+pub(crate) use conversations::told as conversation;
 use punchlist_core::Time;
 pub(crate) use punchlist_core::naming::{short, short_among};
 use punchlist_ops::{Answer, Operation};

@@ -4,45 +4,66 @@ use punchlist_core::Time;
 use punchlist_ops::operations::todo_show;
 use punchlist_ops::views::{TakenTodo, TodoView};
 
+use super::columns::hanging;
 use super::short;
 use super::times::relative;
-use crate::output::{BOLD, DIM, GREEN, RED, YELLOW, line};
+use crate::output::{BOLD, DIM, GREEN, RED, YELLOW, line, width};
 
-/// What taking answers.
+/// What taking answers, in one line.
 pub(super) fn taken(output: &TakenTodo, now: Time) -> String {
     match &output.todo {
         None => "Nothing to take.\n".to_owned(),
-        Some(todo) => one(todo, now) + &lease(output.epoch, output.lease_until, now),
+        Some(todo) => {
+            let lease = held_until(output.epoch, output.lease_until, now);
+            told("Yours:", &format!("{}; {lease}", what(todo, now)))
+        }
     }
 }
 
 /// The end of a lease that is the caller's.
-pub(super) fn lease(epoch: Option<i64>, until: Option<Time>, now: Time) -> String {
-    let (Some(epoch), Some(until)) = (epoch, until) else { return String::new() };
-    let ends = relative(until, now);
-    format!("  {YELLOW}yours{YELLOW:#}; the lease ends {ends} (renew with --epoch {epoch})\n")
+pub(super) fn lease(number: Option<i64>, until: Option<Time>, now: Time) -> String {
+    told("Yours:", &held_until(number, until, now))
 }
 
-pub(super) fn one(todo: &TodoView, now: Time) -> String {
-    let (title, status, id) = (line(&todo.title), todo.status, id(todo));
-    let mut shown = format!("{BOLD}{title}{BOLD:#}  {status}\n  {DIM}{id}{DIM:#}\n");
-    let mut add = |text: String| shown.push_str(&format!("  {}\n", line(&text)));
-    if let Some(agent) = &todo.assignee {
-        add(format!("assigned to {agent}"));
-    }
-    if let Some(claim) = &todo.claim {
-        add(format!("claimed by {}, waits for its reviewer", claim.by));
-    }
+/// Until when it is held; the number is what `--lease` takes.
+fn held_until(number: Option<i64>, until: Option<Time>, now: Time) -> String {
+    let (Some(number), Some(until)) = (number, until) else { return String::new() };
+    format!("the lease ends {} (renew it with --lease {number})", relative(until, now))
+}
+
+/// One line about a change: what was done to which item, and what is true of it now.
+pub(super) fn changed(verb: &str, todo: &TodoView, now: Time) -> String {
+    told(verb, &what(todo, now))
+}
+
+/// A line, which goes on below itself where the terminal is too narrow.
+fn told(verb: &str, text: &str) -> String {
+    hanging(&format!("{verb} "), &format!("{GREEN}{verb}{GREEN:#} "), text, width())
+}
+
+/// An item, and what is true of it.
+fn what(todo: &TodoView, now: Time) -> String {
+    let mut text = format!("{} ({})", line(&todo.title), id(todo));
+    let mut add = |fact: &str| text.push_str(&format!("; {}", line(fact)));
     if let Some(hold) = &todo.hold {
-        add(format!("{}: {}", hold.kind.name().replace('_', " "), hold.reason));
+        add(&format!("{}: {}", hold.kind.name().replace('_', " "), hold.reason));
     }
     if let Some(until) = todo.defer_until {
-        add(format!("deferred until {until}, {}", relative(until, now)));
+        add(&format!("deferred until {until}, {}", relative(until, now)));
+    }
+    if todo.claim.is_some() && !todo.status.is_settled() {
+        add("waits for its reviewer");
     }
     if let Some(outcome) = &todo.outcome {
-        add(format!("→ {outcome}"));
+        add(&format!("→ {outcome}"));
     }
-    shown
+    text
+}
+
+/// An item that was deferred, or is no longer.
+pub(super) fn deferred(todo: &TodoView, now: Time) -> String {
+    let verb = if todo.defer_until.is_some() { "Deferred" } else { "No longer deferred:" };
+    changed(verb, todo, now)
 }
 
 /// What an item is named by: its number where it has one, else its short id.

@@ -1,15 +1,15 @@
-//! Import a plan file: the tasks become what the file says, and nobody's work is undone.
+//! Import a plan file: the tasks are changed to match the file, and no work is undone.
 //!
-//! The same file again changes nothing (O-20). New nodes become tasks, tasks that stand elsewhere
-//! are moved, and tasks the file has lost go out of view; which is which is said in
-//! `plan::pairing`. A mark settles an open task that nobody has; no mark opens a settled one.
-//! What was added by hand stays, as long as what it hangs on stays.
+//! Importing the same file again changes nothing (O-20). New nodes become tasks, tasks with another
+//! place are moved, and tasks missing from the file leave the view; `plan::pairing` decides which
+//! is which. A mark settles an open task that nobody works on; no mark reopens a settled one. A
+//! task added by hand stays as long as its parent stays.
 //!
-//! A plan that was archived comes back by the import of its file, every task as it was, and is then
-//! brought to what the file says: nothing is lost, and no second tree of one file comes to be.
+//! Importing the file of an archived plan brings the plan back with every task as it was, then
+//! changes it to match the file. So nothing is lost, and a file never has two trees.
 //!
-//! No circle can come of a move: nodes are placed in pre-order, so that the new parent of a task
-//! stands in its own final place already, and the task is not above it (O-19).
+//! A move cannot make a cycle: nodes are placed in pre-order, so the new parent of a task is in its
+//! final place already, and the task is not above it (O-19).
 
 use serde::{Deserialize, Serialize};
 
@@ -19,10 +19,10 @@ use crate::authority::{Action, Denial};
 use crate::event::{ListUnarchived, TodoCreated, TodoDescribed, TodoMoved, TodoRemoved};
 use crate::issue::checklist::{Seat, in_order};
 use crate::plan::pairing::{Flat, Found, Pairing, flat, pair};
-use crate::plan::{Mark, Node, Tree};
+use crate::plan::{Mark, Node, Tree, in_file, named_after};
 use crate::{Refusal, Refused, Todo, TodoId, TodoKind};
 
-/// The whole plan as its file says it.
+/// The whole plan, as read from its file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportPlan {
     pub root: Node,
@@ -42,6 +42,8 @@ impl ImportPlan {
         let rows = draft.rows(&nodes, &pairing, self.next_seq)?;
         let positions = positions(&nodes, &rows, &pairing);
         let ids: Vec<TodoId> = rows.iter().map(Row::id).collect();
+        // What the last import's file said, before the new words replace it.
+        let written: Vec<bool> = ids.iter().map(|id| draft.comes_after_by_file(*id)).collect();
         for ((node, row), position) in nodes.iter().zip(rows).zip(positions) {
             let parent_id = node.parent.map(|parent| ids[parent]);
             match row {
@@ -57,6 +59,7 @@ impl ImportPlan {
                 }
             }
         }
+        draft.chain_by_file(&nodes, &ids, &written)?;
         let marked = nodes.iter().zip(ids).filter(|(node, _)| node.node.mark != Mark::Open);
         for (node, id) in marked {
             draft.settle_by_mark(node.node.mark, id)?;
@@ -65,7 +68,7 @@ impl ImportPlan {
     }
 }
 
-/// The task of a node: one there is, or one that is yet to be created.
+/// The task of a node: an existing one, or one to be created.
 enum Row {
     Old(Found),
     New(Box<Todo>),
@@ -80,7 +83,7 @@ impl Row {
     }
 }
 
-/// A position for each node. Tasks that stand in order under their parent keep theirs.
+/// A position for each node. Tasks that are in order under their parent keep theirs.
 fn positions(nodes: &[Flat<'_>], rows: &[Row], pairing: &Pairing) -> Vec<i64> {
     let mut families: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
     for (index, node) in nodes.iter().enumerate() {
@@ -110,7 +113,7 @@ fn positions(nodes: &[Flat<'_>], rows: &[Row], pairing: &Pairing) -> Vec<i64> {
 fn seat(row: &Row, parent: Option<TodoId>) -> Seat {
     match row {
         Row::Old(found) => {
-            // Its position under another parent says nothing here.
+            // A position under another parent does not count here.
             let position = (found.parent_id == parent).then_some(found.position);
             Seat { position, created_at: found.created_at, id: found.id }
         }
@@ -120,7 +123,7 @@ fn seat(row: &Row, parent: Option<TodoId>) -> Seat {
 
 impl Draft<'_> {
     /// Only a list that nests can hold a plan.
-    fn must_nest(&self) -> Result<(), Refused> {
+    pub(super) fn must_nest(&self) -> Result<(), Refused> {
         if self.policy().nests {
             return Ok(());
         }
@@ -129,7 +132,7 @@ impl Draft<'_> {
         Err(Refusal::NotPermitted { role, action, list, todo_kind, denial }.into())
     }
 
-    /// The tasks of all nodes; what is new has no place yet.
+    /// The tasks of all nodes; new ones have no place yet.
     fn rows(
         &mut self,
         nodes: &[Flat<'_>],
@@ -154,15 +157,15 @@ impl Draft<'_> {
         Ok(rows)
     }
 
-    /// Gives an open task the words the file has beside it, and the root its title. What is
-    /// settled keeps the words it was settled under.
+    /// Gives an open task its description from the file, and the root its title. A settled task
+    /// keeps its text.
     fn reword(&mut self, node: &Flat<'_>, todo_id: TodoId) -> Result<(), Refused> {
         let todo = self.todo(todo_id)?;
         if todo.status.is_settled() {
             return Ok(());
         }
         let (key, title) = (todo.external_id.as_deref(), node.node.content.as_str());
-        // A root that the file calls as ever, but somebody gave another title, keeps that.
+        // If the file's title is unchanged, the root keeps a title that somebody gave it.
         let retitled = key != Some(&*node.key) && todo.title != title;
         let revised = (node.parent.is_none() && retitled).then(|| Self::unrevised(todo));
         let description = &node.node.description;
@@ -176,6 +179,29 @@ impl Draft<'_> {
             self.emit(TodoDescribed { todo_id, description: description.clone() });
         }
         Ok(())
+    }
+
+    fn comes_after_by_file(&self, id: TodoId) -> bool {
+        self.state.todo(id).is_some_and(|todo| !named_after(&todo.description).is_empty())
+    }
+
+    /// Makes open tasks wait as the file says. A task of which the file never said anything keeps
+    /// what it was given by hand.
+    fn chain_by_file(
+        &mut self,
+        nodes: &[Flat<'_>],
+        ids: &[TodoId],
+        written: &[bool],
+    ) -> Result<(), Refused> {
+        let after =
+            in_file(nodes).map_err(|fault| Refusal::BadPlan { fault: fault.to_string() })?;
+        for ((id, after), written) in ids.iter().zip(after).zip(written) {
+            let says_so = !after.is_empty() || *written;
+            if says_so && !self.todo(*id)?.status.is_settled() {
+                self.chain(*id, after.iter().map(|at| ids[*at]).collect())?;
+            }
+        }
+        self.no_circle()
     }
 
     /// Settles an open task as its mark says, unless somebody works on it.
@@ -199,7 +225,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Takes tasks out of view; what was open is cancelled first.
+    /// Removes tasks from view; open ones are cancelled first.
     fn archive(&mut self, gone: &[TodoId]) -> Result<(), Refused> {
         for id in gone {
             if !self.todo(*id)?.status.is_settled() {

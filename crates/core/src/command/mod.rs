@@ -1,14 +1,15 @@
-//! What someone wants: commands as data, and `decide`, which says yes or no.
+//! Commands as data, and `decide`, which accepts or refuses them.
 //!
 //! One command, one file, with its own `decide`. Commands can be logged, replayed and generated.
-//! What they share (finding the item, asking the authority table, the one-in-progress rule)
-//! stands in `draft`.
+//! Shared checks (finding the item, asking the authority table, the one-in-progress rule) are in
+//! `draft`.
 
 mod accept_todo;
 mod adopt_todos;
 mod archive_list;
 mod assign_todo;
 mod cancel_todo;
+mod chain_todo;
 mod claim_todo;
 mod complete_todo;
 mod create_todos;
@@ -22,6 +23,7 @@ mod hold_todo;
 mod import_mission_todos;
 mod import_plan;
 mod import_todos;
+mod move_todo;
 mod note_todo;
 mod promote_todo;
 mod ratify_todo;
@@ -43,6 +45,7 @@ pub use adopt_todos::AdoptTodos;
 pub use archive_list::ArchiveList;
 pub use assign_todo::AssignTodo;
 pub use cancel_todo::CancelTodo;
+pub use chain_todo::ChainTodo;
 pub use claim_todo::ClaimTodo;
 pub use complete_todo::CompleteTodo;
 pub use create_todos::{CreateTodos, NewTodo};
@@ -55,6 +58,7 @@ pub use hold_todo::HoldTodo;
 pub use import_mission_todos::{ImportMissionTodos, OldStatus, OldTodo};
 pub use import_plan::ImportPlan;
 pub use import_todos::ImportTodos;
+pub use move_todo::MoveTodo;
 pub use note_todo::NoteTodo;
 pub use promote_todo::PromoteTodo;
 pub use ratify_todo::RatifyTodo;
@@ -81,7 +85,7 @@ use draft::Draft;
 
 macro_rules! commands {
     ($($name:ident => $action:ident),* $(,)?) => {
-        /// Every command there is.
+        /// All commands.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(tag = "command", rename_all = "snake_case")]
         pub enum Command { $($name($name)),* }
@@ -120,6 +124,8 @@ commands! {
     ReplaceTodos => Replace,
     HandOnTodos => Replace,
     ReviseTodo => Revise,
+    MoveTodo => Reorder,
+    ChainTodo => Revise,
     HoldTodo => Hold,
     UnholdTodo => Unhold,
     DeferTodo => Defer,
@@ -141,8 +147,8 @@ commands! {
 }
 
 impl Command {
-    /// Does it only move an item between the tiers, or up and down? A mission may leave that to its
-    /// owners; the words and the deadline of an item it may not (D-2).
+    /// Does it only move an item between tiers, or change its priority or position? A mission may
+    /// leave that to its owners, but not an item's text and deadline (D-2).
     #[must_use]
     pub const fn is_rebalancing(&self) -> bool {
         match self {
@@ -161,7 +167,7 @@ pub fn decide(
     now: Time,
     ids: &mut Ids,
 ) -> Result<Decision, Refused> {
-    // What was put away rests as it is; its file alone brings it back.
+    // An archived list cannot be changed; only importing its file brings it back.
     if let Some(at) = snapshot.list.archived_at
         && !matches!(command, Command::ImportPlan(_))
     {
@@ -170,12 +176,12 @@ pub fn decide(
     let mut draft = Draft::new(snapshot, actor, now, ids, command);
     command.decide(&mut draft)?;
     draft.check_room(&snapshot.tally)?;
-    // On every accepted command, whatever it was: time alone can make an item ready.
+    // After every accepted command, because an item may have become ready just by time.
     draft.keep_one_in_progress();
     Ok(draft.finish())
 }
 
-/// The line in the log for a try at judging an item, where the role never may.
+/// The log entry for an attempt to judge an item by a role that may never do so.
 #[must_use]
 pub fn denied_try(
     role: Role,
@@ -192,7 +198,7 @@ pub fn denied_try(
 }
 
 impl Command {
-    /// The result that its caller reports with it.
+    /// The result that the caller reports with this command.
     #[must_use]
     pub fn reported(&self) -> Option<&str> {
         match self {

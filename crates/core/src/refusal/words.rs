@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-use super::Refusal;
+use super::{Misplaced, Refusal};
 use crate::authority::Denial;
+use crate::plan::fault::in_a_circle;
 use crate::{ListKind, TodoKind};
 
-/// The words of a caller, cut: an answer need not repeat a page.
+/// The caller's text, cut, so that a message does not repeat a whole page.
 fn short(text: &str) -> String {
     match text.char_indices().nth(80) {
         None => text.to_owned(),
@@ -39,9 +40,12 @@ impl fmt::Display for Refusal {
                     write!(f, "`{action}` is not available on {list} lists")
                 }
                 Denial::NotYours => {
-                    write!(f, "the role {role} may {action} only what it owns, and this is not its")
+                    write!(
+                        f,
+                        "the role {role} may {action} only its own items, and it does not own this item"
+                    )
                 }
-                // The tool of an issue's checklist never speaks of issues (K-60).
+                // The checklist tool never mentions issues (K-60).
                 Denial::Role if *todo_kind == TodoKind::Criterion => {
                     write!(f, "the role {role} may not {action} a criterion")
                 }
@@ -92,13 +96,13 @@ impl fmt::Display for Refusal {
                 write!(f, "`{title}` is assigned to {agent}")
             }
             Self::StaleEpoch { epoch, current, holder, .. } => {
-                write!(f, "epoch {epoch} is not your current lease (it is at {current}, ")?;
+                write!(f, "lease {epoch} is not your current one (the newest is {current}, ")?;
                 match holder {
                     Some(holder) => write!(f, "held by {holder})"),
                     None => f.write_str("held by nobody)"),
                 }
             }
-            Self::Deferred { title, until } => write!(f, "`{title}` rests until {until}"),
+            Self::Deferred { title, until } => write!(f, "`{title}` is deferred until {until}"),
             Self::ChangedSinceAsked { number, changed, revision } => {
                 let parts: Vec<&str> = changed.iter().map(|part| part.name()).collect();
                 let parts = if parts.is_empty() { "it".to_owned() } else { parts.join(", ") };
@@ -130,6 +134,37 @@ impl fmt::Display for Refusal {
                 let shown: String = id.chars().take(60).collect();
                 write!(f, "there is no token `{shown}`")
             }
+            Self::Waiting { title, waits_for } => {
+                write!(f, "`{title}` waits for {}", waits_for.join(", "))
+            }
+            Self::AfterItself { tasks } => {
+                write!(f, "tasks cannot wait for each other: {}", in_a_circle(tasks))
+            }
+            Self::PlanChanged { new, missing } => {
+                let some = |tasks: &[String]| {
+                    let shown: Vec<String> =
+                        tasks.iter().take(3).map(|task| format!("`{}`", short(task))).collect();
+                    let more = if tasks.len() > 3 { ", …" } else { "" };
+                    format!("{}{more}", shown.join(", "))
+                };
+                f.write_str("the file has changed since it was imported")?;
+                if !new.is_empty() {
+                    write!(f, "; new there: {}", some(new))?;
+                }
+                if !missing.is_empty() {
+                    write!(f, "; missing there: {}", some(missing))?;
+                }
+                Ok(())
+            }
+            Self::BadPlace { title, why } => match why {
+                Misplaced::BeforeItself => write!(f, "`{title}` cannot be moved before itself"),
+                Misplaced::OtherList => {
+                    write!(f, "`{title}` cannot be moved there: the other item is in another list")
+                }
+                Misplaced::OtherKind => {
+                    write!(f, "`{title}` cannot be moved there: criteria and steps do not mix")
+                }
+            },
             Self::BadParent { todo_id } => write!(f, "{todo_id} cannot be the parent here"),
             Self::UnknownIssue { number } => write!(f, "there is no issue #{number} here"),
             Self::LookAlike { number, title, status } => {
@@ -145,15 +180,23 @@ impl fmt::Display for Refusal {
                 write!(f, "the role {role} may not move issue #{number} from {status} to {to}")
             }
             Self::NoSuchText { text, is_empty: true, .. } => {
-                write!(f, "no task says `{}`; there are none", short(text))
+                write!(f, "no task has the text `{}`: the list is empty", short(text))
             }
             Self::NoSuchText { text, nearest, .. } => {
                 let near: Vec<String> = nearest.iter().map(|text| format!("`{text}`")).collect();
-                write!(f, "no task says `{}`; the nearest are {}", short(text), near.join(", "))
+                write!(
+                    f,
+                    "no task has the text `{}`; the nearest are {}",
+                    short(text),
+                    near.join(", ")
+                )
             }
             Self::AmbiguousText { text, texts } => {
                 let texts: Vec<String> = texts.iter().map(|text| format!("`{text}`")).collect();
                 write!(f, "`{}` could be {}", short(text), texts.join(" or "))
+            }
+            Self::SignOffNeedsSession { number } => {
+                write!(f, "a sign-off of issue #{number} needs a session that is bound to it")
             }
             Self::Unbound => f.write_str("this session has no issue, so there is no checklist"),
             Self::UnknownSession { session } => {
@@ -198,8 +241,8 @@ impl fmt::Display for Refusal {
                 write!(f, "issue #{number} has open children: {}", children.join(", "))
             }
             Self::OpenSubtasks { title, children, .. } => {
-                let are = if children.len() == 1 { "a task" } else { "tasks" };
-                write!(f, "`{title}` has {are} below it that are open: {}", children.join(", "))
+                let open = if children.len() == 1 { "an open task" } else { "open tasks" };
+                write!(f, "`{title}` has {open} below it: {}", children.join(", "))
             }
             Self::StaleRevision { number, expected, revision, checklist } => write!(
                 f,
@@ -214,7 +257,7 @@ impl fmt::Display for Refusal {
             Self::UnknownGate { gate } => {
                 write!(f, "there is no gate `{}` in this project", short(gate))
             }
-            Self::AlreadyAnswered { gate, state, by, at } => {
+            Self::AlreadyAnswered { gate, state, by, at, .. } => {
                 write!(f, "gate {gate} is {} already", state.name())?;
                 match (by, at) {
                     (Some(by), Some(at)) => write!(f, ", by {by} at {at}"),
@@ -231,12 +274,12 @@ impl fmt::Display for Refusal {
             Self::MayNotDelegate { role } => {
                 write!(f, "the role {role} may not do this to a delegation")
             }
-            Self::BadAgentType { name } => write!(f, "`{}` names no agent", short(name)),
+            Self::BadAgentType { name } => write!(f, "`{}` is not a valid agent name", short(name)),
             Self::UnknownDelegation { delegation } => {
                 write!(f, "there is no delegation `{}` in this project", short(delegation))
             }
-            Self::MayNotRun { role } => write!(f, "a {role} does not start or stop this run"),
-            Self::NoModel { agent } => write!(f, "nobody said which model answers for {agent}"),
+            Self::MayNotRun { role } => write!(f, "the role {role} may not start or stop this run"),
+            Self::NoModel { agent } => write!(f, "no model is configured for {agent}"),
             Self::UnknownRun { run } => write!(f, "there is no run {run} in this project"),
             Self::RunOver { run, reason } => write!(f, "run {run} has ended: {}", reason.words()),
             Self::StaleRun { run, epoch, current } => {
@@ -253,10 +296,10 @@ impl fmt::Display for Refusal {
                 }
             }
             Self::NoProposal { delegation } => {
-                write!(f, "delegation {delegation} proposes nothing")
+                write!(f, "delegation {delegation} has no proposal")
             }
             Self::ProposalSettled { delegation, .. } => {
-                write!(f, "the proposal of delegation {delegation} was decided on before")
+                write!(f, "the proposal of delegation {delegation} was already decided")
             }
             Self::NotYourProposal { delegator } => {
                 write!(f, "this was delegated by {delegator}, not by you")
@@ -297,7 +340,7 @@ impl fmt::Display for Refusal {
                 )
             }
             Self::BadTodoLine { file, line, fault } => {
-                write!(f, "in {file} the line `{}` cannot be taken: {fault}", short(line))
+                write!(f, "the line `{}` of {file} cannot be used: {fault}", short(line))
             }
             Self::PlanExists { plan_file } => write!(f, "the plan {plan_file} has tasks already"),
             Self::NoTodoLine { plan_file } => {
@@ -330,10 +373,13 @@ impl fmt::Display for Refusal {
                 write!(f, "metric `{metric}` cannot be `{}`", short(found))
             }
             Self::NoCollector { metric } => {
-                write!(f, "nothing says how to read metric `{metric}`")
+                write!(f, "metric `{metric}` has no collector")
             }
             Self::AgentAtWork { agent, .. } => {
-                write!(f, "{agent} is at work in this conversation; it is read-only meanwhile")
+                write!(
+                    f,
+                    "{agent} is at work in this conversation, which is read-only until it is done"
+                )
             }
             Self::UnknownConversation { conversation } => {
                 write!(f, "there is no conversation `{}` in this project", short(conversation))

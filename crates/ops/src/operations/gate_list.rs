@@ -9,13 +9,13 @@ use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
-use crate::input::{Maybe, limit, page};
-use crate::views::GateView;
+use crate::input::{Limit, Maybe, page};
 use crate::views::todo::ClaimView;
-use crate::{Envelope, Error};
+use crate::views::{DelegationView, GateView};
 
 /// List the gates of this project, oldest first: open questions and the answers that were given.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -33,22 +33,24 @@ pub struct Input {
     /// Only gates about this issue.
     #[serde(default)]
     pub number: Option<i64>,
-    /// Page size, from 1; absent: 50, capped at 1,000.
+    /// Page size; default is 50, the maximum is 1,000.
     #[serde(default)]
-    #[schemars(range(min = 1))]
-    pub limit: Option<i64>,
+    pub limit: Limit,
     /// nextCursor of the previous page.
     #[serde(default)]
     pub cursor: Maybe<Title>,
 }
 
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub gates: Vec<GateView>,
     /// Claimed items that wait for their reviewer and have no gate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reviews: Vec<ReviewView>,
+    /// Proposals of workers for a checklist that nobody has decided on; of open gates only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub proposals: Vec<ProposalView>,
     /// Pass as `cursor` for the next page; absent: no more pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
@@ -66,6 +68,37 @@ pub struct ReviewView {
     /// The issue's number, the plan's file or the pillar.
     pub of: String,
     pub claim: ClaimView,
+}
+
+/// A worker's proposal for a checklist.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProposalView {
+    /// The issue whose checklist it is for.
+    pub number: Option<i64>,
+    /// Its title.
+    pub title: Option<String>,
+    pub delegation: DelegationView,
+}
+
+/// The proposals that nobody has decided on.
+pub(crate) fn proposals(
+    call: &mut Call<'_, '_>,
+    project: ProjectId,
+) -> Result<Vec<ProposalView>, Error> {
+    let mut proposals = Vec::new();
+    for delegation in call.tx().undecided(project, REVIEWS_MAX)? {
+        let issue = match delegation.issue_id {
+            Some(id) => call.tx().issue_by_id(id, Lock::No)?,
+            None => None,
+        };
+        proposals.push(ProposalView {
+            number: issue.as_ref().map(|issue| issue.number),
+            title: issue.map(|issue| issue.title),
+            delegation: delegation.into(),
+        });
+    }
+    Ok(proposals)
 }
 
 /// How many reviews are listed with the gates.
@@ -115,18 +148,14 @@ impl Define for GateList {
     type Input = Input;
     type Output = Output;
 
-    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
-        limit(input.limit).map(|_| ())
-    }
-
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         // Access to a session or an issue that the caller names is checked below.
         if input.session.0.is_none() && input.number.is_none() {
             call.reach_project()?;
         }
-        let limit = limit(input.limit)?;
+        let limit = input.limit;
         let Some(project) = call.project()? else {
-            return Ok(Output { gates: Vec::new(), reviews: Vec::new(), next_cursor: None });
+            return Ok(Output::default());
         };
         let session = match &input.session.0 {
             Some(named) => Some(call.session_named(named.as_str(), Lock::No)?.id),
@@ -138,7 +167,7 @@ impl Define for GateList {
         };
         let above = input.cursor.0.clone().map(Title::into_string);
         let wanted = WantedGates { state: input.state, kind: input.kind, session, issue, above };
-        let mut found = call.tx().gates(project, &wanted, limit + 1)?;
+        let mut found = call.tx().gates(project, &wanted, limit.and_one())?;
         let next_cursor = page(&mut found, limit, |last| last.id.to_string());
         let mut gates = Vec::new();
         for gate in found {
@@ -150,7 +179,16 @@ impl Define for GateList {
             && input.session.0.is_none()
             && input.number.is_none()
             && input.cursor.0.is_none();
-        let reviews = if is_inbox { reviews(call, project)? } else { Vec::new() };
-        Ok(Output { gates, reviews, next_cursor })
+        let mut output = Output { gates, reviews: Vec::new(), proposals: Vec::new(), next_cursor };
+        if is_inbox {
+            output.reviews = reviews(call, project)?;
+            output.proposals = proposals(call, project)?;
+        } else if let (Some(GateState::Open), Some(number), None) =
+            (input.state, input.number, input.kind)
+        {
+            output.proposals = proposals(call, project)?;
+            output.proposals.retain(|proposal| proposal.number == Some(number));
+        }
+        Ok(output)
     }
 }

@@ -1,7 +1,9 @@
 //! A chat and its messages.
 
 use punchlist_core::Time;
-use punchlist_core::conversation::{Channel, Conversation, Message, MessageKind, Speaker};
+use punchlist_core::conversation::{
+    Channel, Conversation, Message, MessageKind, Part, Speaker, ToolCall,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -41,8 +43,28 @@ pub struct MessageView {
     pub kind: MessageKind,
     pub author: String,
     pub text: String,
+    /// The tools that this reply of a model calls.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    pub calls: Vec<ToolCall>,
+    /// The call that this is the result of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result_of: Option<ResultOf>,
     #[schemars(with = "String")]
     pub created_at: Time,
+}
+
+/// A call of a tool that a message answers.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ResultOf {
+    pub call_id: String,
+    /// The tool.
+    pub name: String,
+    /// The call failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(default)]
+    pub is_error: bool,
 }
 
 impl From<Conversation> for ConversationView {
@@ -73,12 +95,21 @@ impl From<Conversation> for ConversationView {
 
 impl From<Message> for MessageView {
     fn from(message: Message) -> Self {
+        let (calls, result_of) = match message.part {
+            Some(Part::Reply { calls, .. }) => (calls, None),
+            Some(Part::Result { call_id, name, is_error }) => {
+                (Vec::new(), Some(ResultOf { call_id, name, is_error }))
+            }
+            None => (Vec::new(), None),
+        };
         Self {
             id: message.id.to_string(),
             role: message.role,
             kind: message.kind,
             author: message.author,
             text: message.text,
+            calls,
+            result_of,
             created_at: message.created_at,
         }
     }

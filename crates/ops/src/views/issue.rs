@@ -1,8 +1,10 @@
 //! An issue and the items of its checklist, in the terms of issues.
 
+use std::collections::BTreeMap;
+
 use punchlist_core::issue::checklist::{Notes, shown_status};
 use punchlist_core::todo::Priority;
-use punchlist_core::{Issue, IssueStatus, ProjectId, Status, Time, Todo, TodoKind};
+use punchlist_core::{Issue, IssueStatus, ProjectId, SessionId, Status, Time, Todo, TodoKind};
 use punchlist_store::rows::issues::IssueCounts;
 use punchlist_store::rows::links::Seen;
 use schemars::JsonSchema;
@@ -40,6 +42,9 @@ pub struct IssueView {
     /// The person who is responsible.
     #[serde(default)]
     pub assignee: Option<String>,
+    /// The agent that works on it, if a session has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<String>,
     /// How far its checklist is, where several issues are listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<ProgressView>,
@@ -56,12 +61,15 @@ pub struct ProgressView {
     pub claimed: i64,
     pub steps: i64,
     pub steps_closed: i64,
+    /// Open items that are on hold.
+    #[serde(default)]
+    pub held: i64,
 }
 
 impl From<IssueCounts> for ProgressView {
     fn from(counts: IssueCounts) -> Self {
-        let IssueCounts { criteria, met, claimed, steps, steps_closed } = counts;
-        Self { criteria, met, claimed, steps, steps_closed }
+        let IssueCounts { criteria, met, claimed, steps, steps_closed, held } = counts;
+        Self { criteria, met, claimed, steps, steps_closed, held }
     }
 }
 
@@ -76,13 +84,33 @@ impl IssueView {
         let (Some(first), Some(last)) = (numbers().min(), numbers().max()) else {
             return Ok(Vec::new());
         };
-        let counts = call.tx().issue_counts(project, (first, last))?;
-        let listed = issues.into_iter().map(|issue| {
+        // Where the numbers are far apart, each is counted by itself: what is between costs nothing.
+        let span = usize::try_from(last - first).unwrap_or(usize::MAX);
+        let counts = match span <= issues.len().saturating_mul(4) {
+            true => call.tx().issue_counts(project, (first, last))?,
+            false => {
+                let mut counts = BTreeMap::new();
+                for number in numbers() {
+                    counts.extend(call.tx().issue_counts(project, (number, number))?);
+                }
+                counts
+            }
+        };
+        let mut listed = Vec::with_capacity(issues.len());
+        for issue in issues {
             let progress = counts.get(&issue.number).copied().map(ProgressView::from);
-            Self { progress, ..Self::from(issue) }
-        });
-        Ok(listed.collect())
+            let worker = worker(call, &issue)?;
+            listed.push(Self { progress, worker, ..Self::from(issue) });
+        }
+        Ok(listed)
     }
+}
+
+/// The agent whose session has an issue.
+pub(crate) fn worker(call: &mut Call<'_, '_>, issue: &Issue) -> Result<Option<String>, Error> {
+    let session = issue.assignment.as_deref().and_then(|one| one.strip_prefix("session:"));
+    let Some(id) = session.and_then(SessionId::parse) else { return Ok(None) };
+    Ok(call.tx().session_by_id(id)?.map(|session| session.started_by))
 }
 
 impl From<Issue> for IssueView {
@@ -102,6 +130,7 @@ impl From<Issue> for IssueView {
             labels: issue.labels,
             priority: issue.priority,
             assignee: issue.assignee,
+            worker: None,
             progress: None,
         }
     }

@@ -1,5 +1,8 @@
-//! What no request may do, whoever sends it: come under a foreign name, from another site's page,
-//! or through a proxy without saying who asks. Also the number that every request gets.
+//! Around every request, before anybody asks who sends it: headers that are too long, a foreign
+//! `Host` and a page of another site are refused, and every response gets the request's number.
+//!
+//! Not here: who the sender is, and whether it may come through a proxy without a token (`caller`);
+//! how often it may ask (`limits`).
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -12,6 +15,7 @@ use punchlist_ops::{Error, clock};
 
 use super::problem::problem;
 use super::state::Shared;
+use crate::pages;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -106,12 +110,18 @@ pub(crate) async fn around(
             request.headers_mut().extend(id.clone().map(|id| (REQUEST_ID, id)));
             next.run(request).await
         }
+        Err(fault) if is_page(request.uri().path()) => pages::refused(&Error::from(fault)),
         Err(fault) => problem(&Error::from(fault)),
     };
     response.headers_mut().extend(id.map(|id| (REQUEST_ID, id)));
     let nosniff = HeaderValue::from_static("nosniff");
     response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
     response
+}
+
+/// Is this a path that people look at?
+fn is_page(path: &str) -> bool {
+    path == "/" || ["/p/", "/sign-"].iter().any(|start| path.starts_with(start))
 }
 
 /// The bytes of all headers together.

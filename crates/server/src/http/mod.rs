@@ -1,21 +1,22 @@
-//! HTTP: the catalogue as an API, the log as event streams, and what watches over the server.
+//! HTTP: the catalogue as an API, the log as event streams, and the health and metrics routes.
 //!
 //! `serve` has the socket, `guard` and `limits` refuse what must not come in, `caller` says who
-//! asks, `api` calls the operation. `mcp::http` is a further route over the same `State`.
+//! asks, `api` calls the operation. Pages (`crate::pages`) and MCP (`mcp::http`) are further routes
+//! over the same `State`.
 
-mod api;
+pub(crate) mod api;
 pub(crate) mod body;
 pub(crate) mod caller;
 mod events;
-mod guard;
-mod health;
+pub(crate) mod guard;
+pub(crate) mod health;
 mod hub;
 pub(crate) mod limits;
 mod metrics;
 mod needs;
 mod openapi;
 pub(crate) mod problem;
-mod query;
+pub(crate) mod query;
 mod serve;
 pub(crate) mod state;
 mod tls;

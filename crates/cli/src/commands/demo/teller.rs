@@ -12,7 +12,7 @@ use anstyle::Style;
 use punchlist_core::{Role, Run};
 use punchlist_engine::Done;
 use punchlist_engine::agent::Live;
-use punchlist_ops::input::Maybe;
+use punchlist_ops::input::{Limit, Maybe};
 use punchlist_ops::operations::conversation_show::{self, ConversationShow};
 use punchlist_ops::operations::mission_status::Output;
 use punchlist_ops::views::MissionView;
@@ -26,10 +26,10 @@ use crate::output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 use crate::render::columns::hanging;
 use crate::render::runs::grouped;
 
-/// How long a line stands alone on a terminal, for somebody who reads.
+/// Pause after each line on a terminal, so that a person can read along.
 const PAUSE: Duration = Duration::from_millis(350);
 
-/// The column behind the seconds.
+/// The indentation of lines without seconds.
 const INDENT: &str = "       ";
 
 pub(super) struct Teller<'a> {
@@ -56,7 +56,7 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// A happening, for programs.
+    /// Prints an event as JSON, for programs.
     fn happening(&self, what: &str, more: Value) {
         if !self.json {
             return;
@@ -65,7 +65,7 @@ impl<'a> Teller<'a> {
         if let (Some(line), Value::Object(more)) = (line.as_object_mut(), more) {
             line.extend(more);
         }
-        // Who reads may be gone; then nobody misses it.
+        // If the reader is gone, the line is dropped.
         drop(output::print(&format!("{line}\n")));
     }
 
@@ -201,7 +201,7 @@ impl<'a> Teller<'a> {
             return title.clone();
         }
         let (conversation_id, after) = (id.clone(), Maybe::default());
-        let input = conversation_show::Input { conversation_id, after, limit: Some(1) };
+        let input = conversation_show::Input { conversation_id, after, limit: Limit::of(1) };
         let shown = self.ops.run::<ConversationShow>(&self.envelope, input);
         let title = shown.map_or_else(|_| String::new(), |shown| shown.conversation.title);
         chats.insert(id, title.clone());

@@ -1,9 +1,9 @@
 //! What an export holds: the tables in an order in which each row finds what it refers to, their
 //! rows in an order that both databases agree on, and the columns by name.
 //!
-//! Left out are secrets (`tokens`), what passes (`answers`, the leases of `outbox`), what is about
-//! this store and no other (`facts`), what is true of one
-//! machine (`host_records`, `host_processes`), and what is made from the rest (`issue_search`, the keys of
+//! Left out are secrets (`tokens`, `sign_ins`), what passes (`answers`, the leases of `outbox`), what
+//! is about this store and no other (`facts`, `servers`), what is true of one machine
+//! (`host_records`, `host_processes`), and what is made from the rest (`issue_search`, the keys of
 //! tasks, and the `row` numbers, for which the order of the lines stands). A test holds this
 //! against the schema, so that nobody adds a table or a column without saying what becomes of it.
 
@@ -141,7 +141,8 @@ pub(super) static TABLES: &[Table] = &[
         24 opt_text "settled_by", 25 opt_text "settled_role", 26 opt_int "ratified_at",
         27 int "created_at", 28 int "updated_at", 29 opt_int "started_at", 30 opt_int "settled_at",
         31 opt_int "removed_at", 32 opt_text "related_pillars", 33 opt_text "wishes",
-        34 opt_text "overdue_notified_for", 35 opt_int "archived_at"),
+        34 opt_text "overdue_notified_for", 35 opt_int "archived_at",
+        36 opt_text "after_ids"),
     table!("todo_notes" by "todo_id, n",
         1 text "todo_id", 2 int "n", 3 text "author", 4 text "text", 5 int "created_at"),
     table!("leases" by "todo_id",
@@ -236,7 +237,7 @@ pub(super) static KEPT_BY_A_COPY: &[Table] = &[
         1 text "id", 2 text "digest", 3 text "role", 4 opt_text "agent", 5 opt_text "project",
         6 opt_text "mission", 7 opt_text "pillar", 8 opt_int "issue_number", 9 opt_text "plan_file",
         10 text "created_by", 11 int "created_at", 12 opt_int "expires_at",
-        13 opt_int "revoked_at", 14 opt_text "session"),
+        13 opt_int "revoked_at", 14 opt_text "session", 15 opt_int "used_at"),
 ];
 
 #[cfg(test)]
@@ -247,7 +248,7 @@ mod tests {
     use crate::{Error, Options, Store, Target};
 
     /// Tables, and columns of tables, that no export has.
-    const LEFT_OUT: [&str; 15] = [
+    const LEFT_OUT: [&str; 17] = [
         // True of one machine and one checkout.
         "projects.place",
         "host_processes",
@@ -255,6 +256,8 @@ mod tests {
         "answers",
         "facts",
         "issue_search",
+        "servers",
+        "sign_ins",
         "tokens",
         "gates.row",
         "issue_updates.row",
