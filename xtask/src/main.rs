@@ -10,6 +10,8 @@
 )]
 
 mod bench;
+mod browser;
+mod debian;
 mod goldens;
 mod ledger;
 mod licences;
@@ -39,6 +41,8 @@ cargo xtask COMMAND
   bench [--quick] [--only PART]
                            measure, as ratios against references of the same run, with targets; parts:
                            process issues checklist plans missions runs writers reads http takers
+  screenshots              pictures of every page, in three widths and both themes, in target/screenshots
+                           and those of the README in docs/pictures
   mutants [--sample N] [--seed S] [--only TEXT]
                            change the core's rules one at a time: do its tests notice?
   with-postgres CMD…       run CMD with PUNCHLIST_TEST_POSTGRES set to a throwaway server
@@ -70,6 +74,7 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
         "tidy" => tidy::run(rest)?,
         "ledger" => ledger::run(rest)?,
         "bench" => bench::run(rest)?,
+        "screenshots" => browser::screenshots(rest)?,
         "mutants" => mutants::run(rest)?,
         "with-postgres" => return postgres::run_with(rest),
         "help" | "--help" | "-h" => print!("{HELP}"),
