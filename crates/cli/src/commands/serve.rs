@@ -192,7 +192,7 @@ fn tell_ready(globals: &Globals, url: &str) -> Result<(), Failure> {
     Ok(output::print(&format!("Serving at {url}\n"))?)
 }
 
-fn cannot_start(listen: SocketAddr, error: StartError) -> Failure {
+pub(super) fn cannot_start(listen: SocketAddr, error: StartError) -> Failure {
     match error {
         StartError::Store(error) => error.into(),
         StartError::Tls(why) => Failure::usage(format!("the certificate cannot be used: {why}")),

@@ -6,12 +6,14 @@
 //! the store.
 
 mod folder;
+mod open_house;
 mod teller;
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
-use clap::Command;
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use punchlist_core::driver::StopReason;
 use punchlist_core::{Actor, AgentPath, Role, Status};
 use punchlist_engine::agent::ConfiguredTools;
@@ -52,11 +54,20 @@ pub(crate) fn command() -> Command {
              play scripts, all else is real: the store, the queue, the programs that read the \
              figures, the tools that change a file. It takes a few seconds, uses no network and a \
              store of its own, which it names and leaves for you to look at. With --json each \
-             happening is a line.",
+             happening is a line.\n\n\
+             With --serve the same world is open in your browser until Ctrl-C. After the story agents \
+             go on with issues, and you sign them off, refuse them and answer their questions.",
         )
+        .arg(
+            Arg::new("serve")
+                .long("serve")
+                .help("Stay open in the browser until Ctrl-C, with agents at work")
+                .action(ArgAction::SetTrue),
+        )
+        .after_help("Example: punch demo --serve")
 }
 
-pub(crate) fn run(globals: &Globals) -> Result<(), Failure> {
+pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
     // Before anything starts a thread.
     let stop = Stop::on_signals();
     let folder = Folder::make()?;
@@ -64,23 +75,23 @@ pub(crate) fn run(globals: &Globals) -> Result<(), Failure> {
         .read(&folder.config(), Origin::User, folder.path())
         .map_err(|fault| Failure::InFile { fault, file: "punchlist.toml".to_owned() })?;
     let store = folder.path().join("demo.db");
-    let ops = Ops::new(Target::File(store.clone()), Options::default());
+    let ops = Arc::new(Ops::new(Target::File(store.clone()), Options::default()));
     let demo = Demo { ops: &ops, config: &config, folder: &folder, stop: &stop };
     let teller = Teller::new(globals, &ops, demo.envelope());
     teller.opens(folder.path());
-    demo.play(&teller)?;
-    if stop.asked() {
-        teller.broken_off(&store);
-        return Err(Failure::Told(130));
+    let story = || demo.tell(&teller, &store);
+    if !matches.get_flag("serve") {
+        return story();
     }
-    let sound = ops.examine().ok;
-    demo.check(sound)?;
-    teller.closes(folder.path(), &store);
+    let server = open_house::open(&demo)?;
+    teller.invites(&server.url(), &store);
+    open_house::serve(&demo, &teller, server, story)?;
+    teller.ends(&store);
     Ok(())
 }
 
 struct Demo<'a> {
-    ops: &'a Ops,
+    ops: &'a Arc<Ops>,
     config: &'a Config,
     folder: &'a Folder,
     stop: &'a Stop,
@@ -105,6 +116,19 @@ impl Demo<'_> {
 
     fn call<D: Define>(&self, input: D::Input) -> Result<D::Output, Failure> {
         Ok(self.ops.run::<D>(&self.envelope(), input)?)
+    }
+
+    /// The whole story, and whether it came out as it was told.
+    fn tell(&self, teller: &Teller<'_>, store: &Path) -> Result<(), Failure> {
+        self.play(teller)?;
+        if self.stop.asked() {
+            teller.broken_off(store);
+            return Err(Failure::Told(130));
+        }
+        let sound = self.ops.examine().ok;
+        self.check(sound)?;
+        teller.closes(self.folder.path(), store);
+        Ok(())
     }
 
     fn play(&self, teller: &Teller<'_>) -> Result<(), Failure> {

@@ -236,4 +236,25 @@ impl<'a> Teller<'a> {
             super::PROJECT
         ));
     }
+
+    /// Where to look, before there is anything to see.
+    pub(super) fn invites(&self, url: &str, store: &Path) {
+        let shown = store.display().to_string();
+        self.happening("serving", json!({ "url": url, "store": shown }));
+        self.print(&format!("\nOpen this in your browser:\n  {BOLD}{url}{BOLD:#}\n"));
+    }
+
+    pub(super) fn stays_open(&self) {
+        self.happening("open", json!({}));
+        self.chapter(
+            "Now it is your turn: agents go on, and their questions are on the first page",
+        );
+        self.paragraph("Ctrl-C ends it.");
+    }
+
+    pub(super) fn ends(&self, store: &Path) {
+        let shown = store.display().to_string();
+        self.happening("ended", json!({ "store": shown }));
+        self.paragraph(&format!("Ended. Everything is in {shown}"));
+    }
 }
