@@ -6,7 +6,7 @@
 use anyhow::Result;
 
 use crate::postgres::{TestServer, URL_VARIABLE};
-use crate::{debian, process, repository};
+use crate::{browser, debian, process, repository};
 
 pub(crate) fn run(args: &[String]) -> Result<()> {
     let root = repository::root()?;
@@ -22,6 +22,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     process::run(&mut std::process::Command::new("sync"), "sync")?;
     let mut measure = process::bound(programs.join("measure"));
     measure.arg("all").arg(&programs).args(args).env(URL_VARIABLE, server.url());
+    browser::to_measure(&root, &programs.join("punch"), &mut measure)?;
     process::run(&mut measure, "measure")
 }
 

@@ -22,12 +22,13 @@ const NODE_MIN: u32 = 20;
 const PUNCH: &str = "PUNCHLIST_BROWSER_PUNCH";
 const MODULES: &str = "PUNCHLIST_BROWSER_MODULES";
 const CHROMIUM: &str = "PUNCHLIST_BROWSER_CHROMIUM";
+const LATENCY: &str = "PUNCHLIST_BROWSER_LATENCY";
 const PICTURES: &str = "PUNCHLIST_BROWSER_PICTURES";
 const README_PICTURES: &str = "PUNCHLIST_BROWSER_README_PICTURES";
 
 /// `cargo xtask test --only pages [-- NAME…]`: all test files, or those whose name holds one of the words.
 pub(crate) fn test(root: &Path, words: &[String]) -> Result<()> {
-    let tools = Tools::ready(root)?;
+    let tools = Tools::built(root)?;
     let mut files = test_files(&root.join(SCRIPTS))?;
     files.retain(|file| {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
@@ -47,38 +48,55 @@ pub(crate) fn screenshots(args: &[String]) -> Result<()> {
         bail!("`cargo xtask screenshots` takes names of pages, not {arg:?}");
     }
     let root = repository::root()?;
-    let tools = Tools::ready(&root)?;
+    let tools = Tools::built(&root)?;
     let mut node = tools.node(&root);
     node.arg(root.join(SCRIPTS).join("screenshots.mjs")).args(args);
-    node.env(PICTURES, tools.target.join("screenshots"));
+    node.env(PICTURES, target(&root).join("screenshots"));
     node.env(README_PICTURES, root.join("docs/pictures"));
     process::run(&mut node, "node screenshots.mjs")
 }
 
+/// Tells the measurements how an event is followed to a page.
+pub(crate) fn to_measure(root: &Path, punch: &Path, measure: &mut Command) -> Result<()> {
+    Tools::ready(root, punch.to_owned())?.tell(measure);
+    measure.env(LATENCY, root.join(SCRIPTS).join("latency.mjs"));
+    Ok(())
+}
+
 /// Everything the scripts need.
 struct Tools {
-    target: PathBuf,
+    punch: PathBuf,
     modules: PathBuf,
     chromium: PathBuf,
 }
 
 impl Tools {
-    fn ready(root: &Path) -> Result<Self> {
+    /// With the program as it is now.
+    fn built(root: &Path) -> Result<Self> {
         run_cargo(root, &["build", "--package", "punchlist-cli"], &[])?;
-        let target = std::env::var_os("CARGO_TARGET_DIR")
-            .map_or_else(|| root.join("target"), |folder| root.join(folder));
+        Self::ready(root, target(root).join("debug/punch"))
+    }
+
+    fn ready(root: &Path, punch: PathBuf) -> Result<Self> {
         let chromium = chromium()?;
-        let modules = modules(&root.join(SCRIPTS), &target.join("browser"))?;
-        Ok(Self { target, modules, chromium })
+        let modules = modules(&root.join(SCRIPTS), &target(root).join("browser"))?;
+        Ok(Self { punch, modules, chromium })
+    }
+
+    fn tell(&self, command: &mut Command) {
+        command.env(PUNCH, &self.punch).env(MODULES, &self.modules).env(CHROMIUM, &self.chromium);
     }
 
     fn node(&self, root: &Path) -> Command {
         let mut node = process::bound("node");
         node.current_dir(root).stdin(Stdio::null());
-        node.env(PUNCH, self.target.join("debug/punch")).env(MODULES, &self.modules);
-        node.env(CHROMIUM, &self.chromium);
+        self.tell(&mut node);
         node
     }
+}
+
+fn target(root: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |to| root.join(to))
 }
 
 fn chromium() -> Result<PathBuf> {

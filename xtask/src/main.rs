@@ -40,7 +40,7 @@ cargo xtask COMMAND
                            which requirements no test names; with arguments, exit 1 if one is missing
   bench [--quick] [--only PART]
                            measure, as ratios against references of the same run, with targets; parts:
-                           process issues checklist plans missions runs writers reads http takers
+                           process issues checklist plans missions runs writers reads http pages takers
   screenshots              pictures of every page, in three widths and both themes, in target/screenshots
                            and those of the README in docs/pictures
   mutants [--sample N] [--seed S] [--only TEXT]

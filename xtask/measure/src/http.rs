@@ -23,13 +23,13 @@ const STREAMS: usize = 1_000;
 const EVENTS: usize = 10_000;
 
 /// A server on a store, ended with the measurement.
-struct Served {
+pub(crate) struct Served {
     child: Child,
     address: String,
 }
 
 impl Served {
-    fn start(punch: &Path, store: &Path) -> Result<Self> {
+    pub(crate) fn start(punch: &Path, store: &Path) -> Result<Self> {
         let words = ["serve", "--listen", "127.0.0.1:0", "--jobs", "0", "--rate", "0"];
         let mut child = Command::new(punch)
             .args(words)
@@ -46,7 +46,7 @@ impl Served {
         Ok(Self { child, address: url.trim_start_matches("http://").to_owned() })
     }
 
-    fn connect(&self) -> Result<Connection> {
+    pub(crate) fn connect(&self) -> Result<Connection> {
         let socket = TcpStream::connect(&self.address)?;
         socket.set_nodelay(true)?;
         Ok(Connection { reader: BufReader::new(socket) })
@@ -69,12 +69,18 @@ impl Drop for Served {
 }
 
 /// A connection that is kept.
-struct Connection {
-    reader: BufReader<TcpStream>,
+pub(crate) struct Connection {
+    pub(crate) reader: BufReader<TcpStream>,
 }
 
 impl Connection {
-    fn ask(&mut self, method: &str, path: &str, headers: &str, body: &str) -> Result<String> {
+    pub(crate) fn ask(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &str,
+        body: &str,
+    ) -> Result<String> {
         let request = format!(
             "{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
              Content-Length: {}\r\n{headers}\r\n{body}",

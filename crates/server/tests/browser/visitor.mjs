@@ -48,6 +48,27 @@ export class Visitor {
     return response;
   }
 
+  /** The card of something that waits, by the id of its gate, todo or delegation. */
+  gate(id) {
+    return this.page.locator(`.gate[data-key="${id}"]`);
+  }
+
+  /** Shows the whole of a card that is folded to two lines. */
+  async unfold(id) {
+    const card = this.gate(id);
+    await card.waitFor();
+    if (await card.evaluate((element) => element.localName === 'details' && !element.open)) {
+      // The summary holds a link; beside it there is always room.
+      await card.locator(':scope > summary .kind').click();
+    }
+    return card;
+  }
+
+  /** The id of the element that has the focus. */
+  focused() {
+    return this.page.evaluate(() => document.activeElement?.id ?? '');
+  }
+
   button(name, scope = this.page) {
     return scope.getByRole('button', { name, exact: true });
   }

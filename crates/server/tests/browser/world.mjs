@@ -6,11 +6,15 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { after } from 'node:test';
 import { browser, closeBrowser, punchProgram } from './tools.mjs';
 import { Visitor } from './visitor.mjs';
 
-after(closeBrowser);
+// Only in a test file: these worlds are also used by programs.
+if (process.env.NODE_TEST_CONTEXT) (await import('node:test')).after(closeBrowser);
+
+/** The four ways a person may look, and how a test's name says it. */
+export const WAYS = [390, 1440].flatMap((width) => [true, false].map((js) => ({ width, js })));
+export const shown = ({ width, js }) => `at ${width} px ${js ? 'with' : 'without'} JavaScript`;
 
 /** Starts a world that ends with the test `t`. `serve` are further words for `punch serve`. */
 export async function startWorld(t, { project = 'shop', serve = [], config = '', files = {} } = {}) {
