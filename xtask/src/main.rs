@@ -11,6 +11,7 @@
 
 mod bench;
 mod browser;
+mod clients;
 mod debian;
 mod goldens;
 mod ledger;
@@ -33,6 +34,7 @@ cargo xtask COMMAND
 
   test [--only STEP[,STEP]] [-- NEXTEST_ARGS…]
                            everything CI checks, set-up included; `test --help` lists the steps
+  test --clients           the tests with the real clients of other makers (Node and npm are needed)
   attack                   the attacks of the test suite alone: every operation with every role and
                            narrowed token, and the named ones over the binary, on both databases
   tidy                     lint the repository's files
@@ -40,7 +42,7 @@ cargo xtask COMMAND
                            which requirements no test names; with arguments, exit 1 if one is missing
   bench [--quick] [--only PART]
                            measure, as ratios against references of the same run, with targets; parts:
-                           process issues checklist plans missions runs writers reads http pages takers
+                           process issues checklist hooks plans missions runs writers reads http pages takers
   screenshots              pictures of every page, in three widths and both themes, in target/screenshots
                            and those of the README in docs/pictures
   mutants [--sample N] [--seed S] [--only TEXT]

@@ -150,7 +150,7 @@ fn try_all(chosen: &[String]) -> Result<()> {
         command.args(["--re", &format!("^{}$", escaped(name))]);
     }
     command.args(["--test-tool", "nextest", "--no-shuffle", "--colors", "never"]);
-    command.args(["--minimum-test-timeout", "60", "--output", OUTPUT]);
+    command.args(["--minimum-test-timeout", "300", "--output", OUTPUT]);
     command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_PROFILE_TEST_DEBUG", "0");
     // It fails where a mutant lives; what that means is judged below.
     let status = command.status().context("cargo mutants starts")?;

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::postgres::{Commits, TestServer, URL_VARIABLE};
 use crate::process::{cargo, run_cargo, succeeds};
-use crate::{browser, goldens, ledger, licences, openapi, repository, tidy};
+use crate::{browser, clients, goldens, ledger, licences, openapi, repository, tidy};
 
 struct Step {
     name: &'static str,
@@ -67,7 +67,14 @@ const ON_REQUEST: [&str; 1] = ["openapi"];
 #[derive(Debug, PartialEq)]
 enum Request {
     Help,
-    Run { steps: Vec<&'static str>, nextest_args: Vec<String> },
+    /// Only the tests with the real clients of other makers.
+    Clients {
+        nextest_args: Vec<String>,
+    },
+    Run {
+        steps: Vec<&'static str>,
+        nextest_args: Vec<String>,
+    },
 }
 
 pub(crate) fn run(args: &[String]) -> Result<()> {
@@ -76,6 +83,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
             print_help();
             return Ok(());
         }
+        Request::Clients { nextest_args } => return clients::run(&nextest_args),
         Request::Run { steps, nextest_args } => (steps, nextest_args),
     };
     let is_for_nextest = steps.contains(&SERVER_USER_STEP);
@@ -94,8 +102,8 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
 
 /// `cargo xtask attack`: the tests that attack, which `test` runs among all others.
 pub(crate) fn attack(args: &[String]) -> Result<()> {
-    let attacks = "test(attack::) or test(attacks::) or test(identity::) or test(poison::) \
-                   or test(outside_files::) or test(permissions::)";
+    let attacks = "test(/attack/) or test(identity::) or test(poison::) or test(outside_files::) \
+                   or test(permissions::) or test(protection::)";
     let only = ["--only", SERVER_USER_STEP, "--", "-E", attacks].map(str::to_owned);
     run(&only.into_iter().chain(args.iter().cloned()).collect::<Vec<_>>())
 }
@@ -104,9 +112,11 @@ fn parse(args: &[String]) -> Result<Request> {
     let mut only: Option<&str> = None;
     let mut rest = args.iter();
     let mut nextest_args = Vec::new();
+    let mut is_clients = false;
     while let Some(arg) = rest.next() {
         match arg.as_str() {
             "--help" | "-h" => return Ok(Request::Help),
+            "--clients" => is_clients = true,
             "--only" => only = Some(rest.next().context("--only wants the names of steps")?),
             "--" => nextest_args = rest.by_ref().cloned().collect(),
             other => match other.strip_prefix("--only=") {
@@ -114,6 +124,12 @@ fn parse(args: &[String]) -> Result<Request> {
                 None => bail!("`cargo xtask test` does not know {other:?}; see --help"),
             },
         }
+    }
+    if is_clients {
+        if only.is_some() {
+            bail!("--clients runs its own tests alone, so --only does not go with it");
+        }
+        return Ok(Request::Clients { nextest_args });
     }
     let names: Option<Vec<&str>> = only.map(|names| names.split(',').collect());
     if let Some(names) = &names {
@@ -161,7 +177,8 @@ fn run_steps(
 }
 
 fn print_help() {
-    println!("cargo xtask test [--only STEP[,STEP]] [-- ARGS…]\n\nSteps, in order:");
+    println!("cargo xtask test [--only STEP[,STEP]] [-- ARGS…]");
+    println!("cargo xtask test --clients [-- NEXTEST_ARGS…]\n\nSteps, in order:");
     for step in &STEPS {
         println!("  {:<9} {}", step.name, step.about);
     }
@@ -241,8 +258,14 @@ mod tests {
     fn steps_of(args: &[&str]) -> Vec<&'static str> {
         match parsed(args).unwrap() {
             Request::Run { steps, .. } => steps,
-            Request::Help => Vec::new(),
+            Request::Help | Request::Clients { .. } => Vec::new(),
         }
+    }
+
+    #[test]
+    fn the_clients_run_alone() {
+        assert_eq!(parsed(&["--clients"]).unwrap(), Request::Clients { nextest_args: vec![] });
+        assert!(parsed(&["--clients", "--only", "fmt"]).is_err());
     }
 
     #[test]

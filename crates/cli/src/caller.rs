@@ -16,6 +16,7 @@ use punchlist_store::{Options, Target};
 
 use crate::args::Globals;
 use crate::failure::Failure;
+use crate::hosts::process;
 use crate::output::warn;
 use crate::{repository, settings};
 
@@ -109,6 +110,7 @@ pub(crate) fn envelope(
     speaks_protocol: bool,
 ) -> Result<Envelope, Failure> {
     let (facts, token) = credentials(globals, speaks_protocol);
+    let is_person = facts.terminal == Terminal::Person && !facts.agent_host;
     let (actor, proof) = ops.identify(facts, token.as_deref())?;
     let settings = settings::read()?;
     let configured = settings.config.project.as_deref();
@@ -127,6 +129,12 @@ pub(crate) fn envelope(
                 .implied_session
                 .clone()
                 .or_else(|| env::var("CLAUDE_CODE_SESSION_ID").ok()),
+            // A person is in no host's session, and a session of the environment goes before it.
+            processes: match is_person || globals.implied_session.is_some() {
+                true => Vec::new(),
+                false => process::ancestors(),
+            },
+            own_session: None,
             branch,
             detached,
             place,
@@ -197,9 +205,14 @@ pub(crate) fn folder() -> PathBuf {
 
 /// `punchlist.db` in the user's data directory.
 fn default_store() -> Result<PathBuf, Failure> {
+    Ok(data_folder()?.join("punchlist.db"))
+}
+
+/// Our folder in the user's data directory.
+pub(crate) fn data_folder() -> Result<PathBuf, Failure> {
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
     let data = absolute("XDG_DATA_HOME")
         .or_else(|| absolute("HOME").map(|home| home.join(".local/share")))
         .ok_or_else(|| Failure::usage("there is no HOME; name the store with --db".to_owned()))?;
-    Ok(data.join("punchlist/punchlist.db"))
+    Ok(data.join("punchlist"))
 }

@@ -41,6 +41,20 @@ impl Failure {
         Self::Usage { message, hint: None }
     }
 
+    /// The same in one line, where there is room for no more.
+    pub(crate) fn one_line(self) -> String {
+        match self {
+            Self::Operation(error) | Self::Advised { error, .. } => {
+                format!("{}: {error}", error.code())
+            }
+            Self::InFile { fault, file } => format!("{file}: {}", fault.error),
+            Self::Declined { message, .. } | Self::Usage { message, .. } | Self::Io(message) => {
+                message
+            }
+            Self::Help(_) | Self::Told(_) | Self::Silent => "there is nothing to answer".to_owned(),
+        }
+    }
+
     /// Says it, in the form that was asked for, and gives the exit code.
     pub(crate) fn show(self, json: bool) -> ExitCode {
         let (exit, error) = match self {

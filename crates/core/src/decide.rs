@@ -61,12 +61,12 @@ closed! {
     issue: CreateIssue, TransitionIssue, CommentIssue, LinkIssues, UnlinkIssues, CloseAsDuplicate,
         DeferIssue, AssignIssue;
     session: StartSession, BindSession, UnbindSession, PromoteSession, PauseSession, ResumeSession,
-        EndSession;
+        EndSession, AdoptSession, ReopenSession;
     gate: OpenGate, AnswerGate, AskPermission, RevokePermission;
     delegation: Delegate, TakeDelegation, HeartbeatDelegation, ReportDelegation, BuryDelegation,
         CancelDelegation, DecideProposal;
     run: StartRun, TakeRun, ConfigureRun, RecordReply, RecordResult, RecordStart, RecordSummary,
-        DriveRun, WakeRun, CancelRun;
+        DriveRun, WakeRun, CancelRun, RecordHosted;
     mission: InitMission, SetStanding, RunCycle, Escalate;
     metric: RecordReading, CollectMetrics, FailCollection;
     plan: PurgePlans;

@@ -13,6 +13,7 @@ use crate::delegation::{Delegation, Proposal, ProposalDecision, ProposedItem};
 use crate::driver::{Counters, StopReason, Trigger, Wait};
 use crate::evidence::Evidence;
 use crate::gate::{Gate, GateState};
+use crate::host::{Happened, Host};
 use crate::issue::{Issue, IssueStatus, IssueUpdate, Link, LinkKind, Part};
 use crate::list::{ArchiveReason, List, Scope};
 use crate::metric::Reading;
@@ -270,6 +271,24 @@ events! {
     }
     /// A session is over.
     SessionEnded = "session_ended" { session_id: SessionId }
+    /// Its host went on with a session that was over.
+    SessionReopened = "session_reopened" { session_id: SessionId }
+    /// A session that waited for its host began there.
+    SessionAdopted = "session_adopted" {
+        session_id: SessionId,
+        external_id: String,
+        directory: Option<String>,
+    }
+    /// A hook of a host was answered: `allow`, `continue` or `context`, and why.
+    HookAnswered = "hook_answered" {
+        /// Absent: no such session is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        session_id: Option<SessionId>,
+        host: Host,
+        happened: Happened,
+        answer: String,
+        reason: String,
+    }
     /// A chat began.
     ConversationOpened = "conversation_opened" { conversation: Conversation }
     /// Somebody wrote into a chat; the text stands beside the log.

@@ -24,6 +24,7 @@ pub mod event;
 pub mod evidence;
 pub mod follow;
 pub mod gate;
+pub mod host;
 pub mod id;
 pub mod issue;
 pub mod lease;

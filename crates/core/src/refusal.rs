@@ -118,6 +118,10 @@ pub enum Refusal {
     Unbound,
     /// No such session in the project.
     UnknownSession { session: String },
+    /// Several live sessions of one host process, and nothing says which is meant.
+    SessionAmbiguous { sessions: Vec<SessionId> },
+    /// A host executes the run, so no other process does.
+    HostedRun { run: RunId, model: String },
     /// The issue that was named is not the one the session is bound to.
     OtherIssue { number: i64, bound: Option<i64> },
     /// The session is over.
@@ -372,6 +376,8 @@ impl Refusal {
             Self::NoSuchText { .. } => "no_such_text",
             Self::AmbiguousText { .. } => "ambiguous_text",
             Self::UnknownSession { .. } => "unknown_session",
+            Self::SessionAmbiguous { .. } => "session_ambiguous",
+            Self::HostedRun { .. } => "hosted_run",
             Self::OtherIssue { .. } => "other_issue",
             Self::SessionEnded { .. } => "session_ended",
             Self::IssueHeld { .. } => "issue_held",

@@ -7,9 +7,11 @@
 
 mod change;
 mod history;
+mod host;
 mod start;
 mod take;
 
+pub use self::host::RecordHosted;
 pub use change::{
     CancelRun, ConfigureRun, DriveRun, Driven, RecordReply, RecordResult, RecordStart,
     RecordSummary, WakeRun, may_execute,
@@ -170,6 +172,12 @@ impl Run {
         actor.fixed = true;
         actor.proof = Some(Credential::Run(self.id));
         actor
+    }
+
+    /// Does a host execute it? Then no worker does.
+    #[must_use]
+    pub fn is_hosted(&self) -> bool {
+        crate::host::is_hosted(&self.settings.model)
     }
 
     #[must_use]

@@ -5,12 +5,14 @@
 
 mod bind;
 mod end;
+mod host;
 mod pause;
 mod promote;
 mod start;
 
 pub use bind::{BindSession, Binding, Bound, UnbindSession};
 pub use end::{EndSession, ends_with};
+pub use host::{AdoptSession, ReopenSession};
 pub use pause::{PauseSession, ResumeSession};
 pub use promote::{PromoteSession, Step, steps};
 pub use start::StartSession;
@@ -20,7 +22,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::authority::{Action, Subject};
 use crate::event::{
-    SessionBound, SessionEnded, SessionPaused, SessionResumed, SessionStarted, SessionUnbound,
+    SessionBound, SessionEnded, SessionPaused, SessionReopened, SessionResumed, SessionStarted,
+    SessionUnbound,
 };
 use crate::named::named;
 use crate::{
@@ -116,6 +119,19 @@ pub fn apply_session(state: &mut Option<Session>, event: &Event, at: Time) -> bo
         {
             session.state = SessionState::Ended;
             (session.ended_at, session.updated_at) = (Some(at), at);
+            true
+        }
+        (Event::SessionReopened(SessionReopened { session_id }), Some(session))
+            if *session_id == session.id =>
+        {
+            session.state = SessionState::Active;
+            (session.ended_at, session.updated_at) = (None, at);
+            true
+        }
+        (Event::SessionAdopted(adopted), Some(session)) if adopted.session_id == session.id => {
+            session.external_id = Some(adopted.external_id.clone());
+            session.directory.clone_from(&adopted.directory);
+            session.updated_at = at;
             true
         }
         _ => false,

@@ -10,6 +10,8 @@ mod delegations;
 mod drive;
 mod follows;
 mod gates;
+mod host_brief;
+mod hosts;
 mod issues;
 mod metrics;
 mod missions;

@@ -10,6 +10,7 @@ use punchlist_core::event::{ProjectOpened, StoreRestored};
 use punchlist_core::{Actor, Event, Ids, ProjectId, Refusal, Time};
 use punchlist_store::care::backup::Progress;
 use punchlist_store::care::{self, Backup, Outcome, Report, Request, Restored, names};
+use punchlist_store::rows::hosts::HostRecord;
 use punchlist_store::{ErrorKind, Stamp, Target, Tx};
 use serde::Serialize;
 
@@ -19,6 +20,9 @@ use crate::explain::Fault;
 use crate::identity::{Facts, prove};
 use crate::token::operator_seen;
 use crate::{Error, Ops, Proof, clock};
+
+/// How many sessions of hosts are looked at.
+const HOSTS_SEEN: i64 = 200;
 
 /// A new backup, and the older backups that were deleted to make room for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -43,6 +47,17 @@ pub struct Restore<'a> {
 }
 
 impl Ops {
+    /// The newest hooks of hosts in a project; a store that is not there has none.
+    pub fn hosts_seen(&self, project: &str) -> Result<Vec<HostRecord>, Error> {
+        if let Target::File(path) = self.target()
+            && !path.exists()
+        {
+            return Ok(Vec::new());
+        }
+        let project = project.to_owned();
+        Ok(self.store()?.read(move |tx| tx.host_records(&project, HOSTS_SEEN))?)
+    }
+
     /// Checks the store and changes nothing.
     #[must_use]
     pub fn examine(&self) -> Report {

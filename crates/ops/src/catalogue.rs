@@ -51,6 +51,7 @@ pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::session_show::SessionShow>(),
     Operation::of::<operations::session_list::SessionList>(),
     Operation::of::<operations::session_context::SessionContext>(),
+    Operation::of::<operations::session_hook::SessionHook>(),
     Operation::of::<operations::drive_pause::DrivePause>(),
     Operation::of::<operations::drive_resume::DriveResume>(),
     Operation::of::<operations::run_start::RunStart>(),

@@ -112,6 +112,10 @@ pub struct Context {
     pub turn: Option<String>,
     /// The id that a host gave its session. It may be unknown to us.
     pub host_session: Option<String>,
+    /// The processes the caller descends from, the nearest first.
+    pub processes: Vec<String>,
+    /// The name of the session that a server starts for itself where nothing says which is meant.
+    pub own_session: Option<String>,
     /// The folder the caller runs in; paths are relative to it. It never selects the session.
     pub directory: Option<String>,
     /// The run the caller is in. No surface accepts it from outside.

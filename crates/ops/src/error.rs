@@ -169,6 +169,8 @@ pub const TABLE: &[Meaning] = &[
     meaning("ambiguous_text", 1, 409, false),
     meaning("unbound", 1, 409, false),
     meaning("unknown_session", 1, 404, false),
+    meaning("session_ambiguous", 1, 409, false),
+    meaning("hosted_run", 1, 409, false),
     meaning("other_issue", 1, 409, false),
     meaning("session_ended", 1, 409, false),
     meaning("issue_held", 1, 409, false),

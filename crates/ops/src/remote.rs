@@ -72,6 +72,9 @@ pub struct RemoteContext {
     pub pillar: Option<String>,
     pub idempotency_key: Option<String>,
     pub host_session: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub processes: Vec<String>,
+    pub own_session: Option<String>,
     pub directory: Option<String>,
     pub branch: Option<String>,
     pub detached: bool,
@@ -95,6 +98,8 @@ impl RemoteContext {
             pillar: actor.pillar.clone(),
             idempotency_key: envelope.idempotency_key.clone(),
             host_session: context.host_session,
+            processes: context.processes,
+            own_session: context.own_session,
             directory: context.directory,
             branch: context.branch,
             detached: context.detached,

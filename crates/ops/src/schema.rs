@@ -131,6 +131,9 @@ fn plain(schema: &mut Value, drop_null: bool) {
                 if key == "properties" {
                     if let Value::Object(properties) = inner {
                         properties.values_mut().for_each(|inner| plain(inner, drop_null));
+                        // Claude Code lists no tool at all where the schema of one is `true`.
+                        let any = properties.values_mut().filter(|inner| **inner == true);
+                        any.for_each(|inner| *inner = Value::Object(Map::new()));
                     }
                 } else {
                     plain(inner, drop_null);

@@ -130,6 +130,16 @@ impl Ops {
         Ok(())
     }
 
+    /// Makes the store ready for agents: it is there, and nobody becomes its operator unasked.
+    pub fn prepare(&self, proof: Proof, now: Time) -> Result<(), Error> {
+        self.admits_writing(proof)?;
+        let store = self.store()?;
+        if store.read(has_operator)? {
+            return Ok(());
+        }
+        Ok(store.write(move |tx| operator_seen(tx, now))?)
+    }
+
     /// Records that a person used a terminal: from now on the store has an operator.
     pub(crate) fn person_seen(&self, now: Time) -> Result<(), Error> {
         let store = self.store()?;

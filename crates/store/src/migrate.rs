@@ -103,6 +103,11 @@ pub const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("schema/sqlite/0022_gate_reach.sql"),
         postgres: include_str!("schema/postgres/0022_gate_reach.sql"),
     },
+    Migration {
+        version: 23,
+        sqlite: include_str!("schema/sqlite/0023_hosts.sql"),
+        postgres: include_str!("schema/postgres/0023_hosts.sql"),
+    },
 ];
 
 /// How a store's version compares with ours.

@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, reason = "the table is the product of this program")]
 
 mod checklist;
+mod hooks;
 mod http;
 mod issues;
 mod limits;
@@ -51,6 +52,9 @@ fn all(programs: &Path, quick: bool, only: Option<&str>) -> Result<()> {
         lines.push(checklist::over_mcp(programs, if quick { 200 } else { 1_000 })?);
         lines.push(checklist::markdown(if quick { 50 } else { 300 })?);
         lines.push(limits::longest_call()?);
+    }
+    if wanted("hooks") {
+        lines.extend(hooks::measure(programs, 100_000, if quick { 60 } else { 300 })?);
     }
     if wanted("plans") {
         lines.extend(plans::growth(if quick { 7 } else { 15 })?);

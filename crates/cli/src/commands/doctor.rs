@@ -1,11 +1,17 @@
 //! `punch doctor`: what is wrong with the store, and what to do about it.
 
+use std::env;
+use std::path::PathBuf;
+
 use clap::Command;
-use punchlist_ops::Error;
+use punchlist_ops::{Error, Ops};
+use punchlist_store::Target;
 use serde_json::json;
 
 use crate::args::Globals;
+use crate::commands::init;
 use crate::failure::Failure;
+use crate::hosts::inspect::{Machine, Standing};
 use crate::{caller, output, render};
 
 pub(crate) fn command() -> Command {
@@ -16,6 +22,8 @@ pub(crate) fn command() -> Command {
              Checks the schema's version, the database's integrity, that folding the log gives \
              the tables, work that is overdue, the disk, and who may read the file. Nothing is \
              changed. It works on stores that are damaged or newer, too.\n\n\
+             Says of each agent host whether its sessions here are governed: set up, trusted, and \
+             when its hooks last fired.\n\n\
              Exit code 0: nothing is wrong; 1: a check failed.",
         )
 }
@@ -36,11 +44,32 @@ pub(crate) fn run(globals: &Globals) -> Result<(), Failure> {
     let store = ops.examine();
     let store = if sees_all { store } else { store.in_short() };
     let ok = store.ok;
+    let hosts = hosts(globals, &ops, ok)?;
     if globals.json {
-        // Hosts are looked at once there are some.
-        output::print_json(&json!({ "store": store, "hosts": [] }))?;
+        output::print_json(&json!({ "store": store, "hosts": hosts }))?;
     } else if !globals.quiet || !ok {
-        output::print(&render::doctor::render(&store))?;
+        let told = render::doctor::render(&store) + &render::doctor::hosts(&hosts);
+        output::print(&told)?;
     }
     if ok { Ok(()) } else { Err(Failure::Told(1)) }
+}
+
+/// Each host of this machine: what its files say, and when its hooks last fired here.
+fn hosts(globals: &Globals, ops: &Ops, is_sound: bool) -> Result<Vec<Standing>, Failure> {
+    let setup = init::setup(globals)?;
+    let machine = Machine {
+        setup: &setup,
+        home: env::var_os("HOME").map(PathBuf::from),
+        paths: env::split_paths(&env::var_os("PATH").unwrap_or_default()).collect(),
+    };
+    let is_there = !matches!(ops.target(), Target::File(path) if !path.exists());
+    // A store that is not sound says nothing about hosts, and is not opened for it.
+    let records = match is_sound && is_there {
+        true => {
+            let envelope = caller::envelope(ops, globals, false)?;
+            ops.hosts_seen(&envelope.project).unwrap_or_default()
+        }
+        false => Vec::new(),
+    };
+    Ok(machine.standings(&records, caller::ticking()))
 }

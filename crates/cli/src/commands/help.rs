@@ -28,7 +28,21 @@ const GROUPS: [(&str, &[&str]); 4] = [
         ],
     ),
     ("Missions", &["mission", "metric", "delegation", "chat"]),
-    ("Agents", &["agent", "mcp", "worker", "permission", "authority", "audit", "call", "demo"]),
+    (
+        "Agents",
+        &[
+            "init",
+            "agent",
+            "mcp",
+            "hook",
+            "worker",
+            "permission",
+            "authority",
+            "audit",
+            "call",
+            "demo",
+        ],
+    ),
     (
         "Store",
         &[

@@ -1,6 +1,7 @@
 //! `punch mcp`: the catalogue's tools over standard input and output.
 
 use clap::{Arg, ArgMatches, Command};
+use punchlist_ops::clock;
 use punchlist_server::mcp::{McpServer, Parent};
 use punchlist_server::tools::Choice;
 
@@ -33,7 +34,10 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let parent = Parent::now();
     let choice = matches.get_one::<Choice>("profile").copied().unwrap_or(Choice::Default);
     let ops = caller::ops(globals)?;
-    let envelope = caller::envelope(&ops, globals, true)?;
+    let mut envelope = caller::envelope(&ops, globals, true)?;
+    // Where nothing says which session is meant, the server has one of its own.
+    let id = clock::ids(envelope.now).map(|mut ids| ids.ulid().to_string());
+    envelope.context.own_session = id.ok().map(|id| format!("mcp-{id}"));
     // A store that cannot be opened is better said now than at the first call.
     if ops.remote().is_none() {
         ops.store()?;

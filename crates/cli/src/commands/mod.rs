@@ -13,9 +13,11 @@ mod editor;
 mod export;
 mod follow;
 pub(crate) mod help;
+pub(crate) mod hook;
 mod import;
 mod inbox;
 mod inbox_answer;
+mod init;
 mod issue_verbs;
 mod live;
 mod mcp;
@@ -42,12 +44,14 @@ use crate::failure::Failure;
 use crate::output;
 
 /// The commands that are not operations of the catalogue.
-pub(crate) const FIXED: [&str; 16] = [
+pub(crate) const FIXED: [&str; 18] = [
     "demo",
+    "init",
     "run",
     "inbox",
     "call",
     "mcp",
+    "hook",
     "worker",
     "serve",
     "wait",
@@ -65,6 +69,7 @@ pub(crate) const FIXED: [&str; 16] = [
 pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
     match name {
         "demo" => Some(demo::command()),
+        "init" => Some(init::command()),
         "inbox" => Some(inbox::command()),
         "help" => Some(help::command()),
         "issue" => operation::command(name, second)
@@ -79,6 +84,7 @@ pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
         "runs" => operation::command(name, second).map(|runs| runs.subcommand_required(false)),
         "call" => Some(call::command()),
         "mcp" => Some(mcp::command()),
+        "hook" => Some(hook::command()),
         "worker" => Some(worker::command()),
         "serve" => Some(serve::command()),
         "wait" => Some(follow::wait_command()),
@@ -104,6 +110,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     }
     match matches.subcommand() {
         Some(("demo", matches)) => demo::run(globals, matches),
+        Some(("init", matches)) => init::run(globals, matches),
         Some(("inbox", matches)) => inbox::run(globals, matches),
         Some(("issue", matches)) if let Some(("edit", matches)) = matches.subcommand() => {
             edit::run(globals, matches)

@@ -117,7 +117,7 @@ fn help_and_its_examples_name_only_commands_that_exist() {
 fn a_command_that_does_not_exist_is_found() {
     let tree = tree();
     for (text, expected) in [
-        ("hook", Some("hook")),
+        ("lunch", Some("lunch")),
         ("plan tree FILE --watch", None),
         ("plan forget", Some("plan forget")),
         ("todo view|forget", Some("todo forget")),

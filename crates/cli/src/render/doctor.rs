@@ -2,6 +2,7 @@
 
 use punchlist_store::care::Report;
 
+use crate::hosts::inspect::{Standing, Verdict};
 use crate::output::{BOLD, CYAN, DIM, GREEN, RED, line};
 
 pub(crate) fn render(store: &Report) -> String {
@@ -25,4 +26,15 @@ pub(crate) fn render(store: &Report) -> String {
         n => format!("{RED}{n} checks failed; nothing was changed.{RED:#}\n"),
     });
     shown
+}
+
+/// The hosts; those that are not on this machine are not worth a line.
+pub(crate) fn hosts(hosts: &[Standing]) -> String {
+    let here = hosts.iter().filter(|host| host.verdict != Verdict::Absent);
+    here.map(|host| {
+        let fired = host.last_fired_at.as_ref().map(|at| format!("last hook {at}"));
+        let said = host.hint.clone().or(fired).unwrap_or_default();
+        format!("{:<9} {:<11} {DIM}{}{DIM:#}\n", host.host, host.verdict.name(), line(&said))
+    })
+    .collect()
 }

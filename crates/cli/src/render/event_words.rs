@@ -180,6 +180,16 @@ impl Names {
                 }
             }
             Event::SessionEnded(e) => self.name(&e.session_id),
+            Event::SessionReopened(e) => self.name(&e.session_id),
+            Event::SessionAdopted(e) => {
+                format!("{} as {}", self.name(&e.session_id), e.external_id)
+            }
+            Event::HookAnswered(e) => {
+                let session =
+                    e.session_id.map_or("no known session".to_owned(), |id| self.name(&id));
+                let (host, what) = (e.host.label(), e.happened.name());
+                format!("{what} of {session}, {host}: {} ({})", e.answer, e.reason)
+            }
             Event::SessionPaused(e) => because(self.name(&e.session_id), e.reason.as_deref()),
             Event::SessionResumed(e) => self.name(&e.session_id),
             Event::ConversationOpened(e) => quoted(&e.conversation.title),

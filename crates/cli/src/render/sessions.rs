@@ -2,7 +2,7 @@
 
 use punchlist_core::Time;
 use punchlist_core::session::SessionState;
-use punchlist_ops::operations::{session_context, session_list, session_promote};
+use punchlist_ops::operations::{session_context, session_hook, session_list, session_promote};
 use punchlist_ops::views::SessionView;
 
 use super::columns::{aligned, hanging};
@@ -81,6 +81,15 @@ pub(super) fn context(output: &session_context::Output) -> String {
     match output.text.as_str() {
         "" => String::new(),
         text => format!("{}\n", output::clean(text)),
+    }
+}
+
+/// What a host was answered.
+pub(super) fn hook(output: &session_hook::Output) -> String {
+    let (what, reason) = (output.answer.name(), output::line(&output.reason));
+    match output.text.as_deref() {
+        None | Some("") => format!("{what} ({reason})\n"),
+        Some(text) => format!("{what} ({reason})\n{}\n", output::clean(text)),
     }
 }
 

@@ -70,6 +70,7 @@ words! {
     session_show::SessionShow => |output, now| sessions::shown(&output.session, now),
     session_list::SessionList => sessions::listed,
     session_context::SessionContext => |output, _| sessions::context(output),
+    session_hook::SessionHook => |output, _| sessions::hook(output),
     drive_pause::DrivePause => |output, _| sessions::bound("Paused", &output.session),
     drive_resume::DriveResume => |output, _| sessions::bound("Resumed", &output.session),
     run_start::RunStart => |output, now| runs::brief(Some(&output.run), now),

@@ -30,7 +30,7 @@ fn a_sound_store_is_clean(backend: Backend) {
     place.create("b");
     place.call("complete_todo", &json!({ "todoId": id, "outcome": "done" })).answer();
     let mut answer = clean(&place);
-    assert_eq!(answer["hosts"], json!([]));
+    assert_eq!(answer["hosts"].as_array().unwrap().len(), 7, "one entry for each host");
     let store = answer["store"].take();
     let fields: Vec<&String> = store.as_object().unwrap().keys().collect();
     assert_eq!(fields, ["target", "dialect", "schemaVersion", "ok", "checks"]);

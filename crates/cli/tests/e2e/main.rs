@@ -28,6 +28,7 @@ mod escalations;
 mod first_hour;
 mod follow;
 mod help;
+mod hosts;
 mod idempotency;
 mod identity;
 mod inbox;

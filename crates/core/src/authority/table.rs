@@ -94,6 +94,9 @@ const SESSION_LIST: &[Row] = &[
     (A::Hold,     [Any,     No,  No,   Any, No,    Any]),
     (A::Unhold,   [Any,     No,  No,   Any, No,    Any]),
     (A::Defer,    [Any,     No,  No,   Any, No,    No]),
+    (A::Claim,    [Any,     No,  No,   Any, No,    No]),
+    (A::Accept,   [Any,     No,  No,   No,  No,    No]),
+    (A::Return,   [Any,     No,  No,   No,  No,    No]),
 ];
 
 #[rustfmt::skip]

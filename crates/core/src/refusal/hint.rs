@@ -114,6 +114,10 @@ impl Refusal {
             Self::AmbiguousText { .. } => "give more of the text, or the short id of one".into(),
             Self::Unbound => "ask the operator to bind an issue to this session".into(),
             Self::UnknownSession { .. } => "session_list shows the sessions".into(),
+            Self::SessionAmbiguous { .. } => {
+                "name the session with --session or PUNCHLIST_SESSION".into()
+            }
+            Self::HostedRun { .. } => "go on with the session in that host".into(),
             Self::OtherIssue { bound: Some(_), .. } => {
                 "leave out --issue, or name a session of that issue with --session".into()
             }

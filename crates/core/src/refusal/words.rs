@@ -159,6 +159,14 @@ impl fmt::Display for Refusal {
             Self::UnknownSession { session } => {
                 write!(f, "there is no session `{}` in this project", short(session))
             }
+            Self::SessionAmbiguous { sessions } => {
+                let count = sessions.len();
+                write!(f, "the host process runs {count} sessions, and the call names none of them")
+            }
+            Self::HostedRun { run, model } => {
+                let host = model.split_once(':').map_or(model.as_str(), |(_, host)| host);
+                write!(f, "run {run} is executed by {host}, not by punch")
+            }
             Self::OtherIssue { number, bound: Some(bound) } => {
                 write!(f, "issue #{number} was named, but the session is bound to #{bound}")
             }

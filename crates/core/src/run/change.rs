@@ -205,8 +205,8 @@ impl Decide for WakeRun {
             return Ok(heard.then(|| only(RunStepped { run_id, counters })));
         }
         let effects = match run.delegation_id {
-            None => vec![Effect::Drive { run_id }],
-            Some(_) => Vec::new(),
+            None if !run.is_hosted() => vec![Effect::Drive { run_id }],
+            _ => Vec::new(),
         };
         let woken = RunWoken { run_id, by: self.by, counters };
         Ok(Some(Decision { events: vec![woken.into()], effects, ..Decision::default() }))
@@ -278,6 +278,9 @@ impl Decide for CancelRun {
 
 /// May the actor that started a process go on with this run at all? Asked before it takes the run.
 pub fn may_execute(run: &Run, executor: &Actor) -> Result<(), Refused> {
+    if run.is_hosted() {
+        return Err(Refusal::HostedRun { run: run.id, model: run.settings.model.clone() }.into());
+    }
     if may(executor, Subject::Run, Action::Resume, || owns_run(executor, run)) {
         return Ok(());
     }

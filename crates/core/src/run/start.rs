@@ -97,10 +97,10 @@ impl Decide for StartRun {
             updated_at: now,
             ended_at: None,
         };
-        // Work that was handed on is in a queue of its own already.
+        // Work that was handed on is in a queue of its own already, and a host needs no worker.
         let effects = match self.delegation_id {
-            None => vec![Effect::Drive { run_id: run.id }],
-            Some(_) => Vec::new(),
+            None if !run.is_hosted() => vec![Effect::Drive { run_id: run.id }],
+            _ => Vec::new(),
         };
         let events = vec![RunStarted { run: Box::new(run) }.into()];
         Ok(Decision { events, effects, ..Decision::default() })

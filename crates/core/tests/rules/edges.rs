@@ -1,10 +1,12 @@
 //! Edges that no other test stood on, each shown by a mutant that lived (`cargo xtask mutants`).
 
+use punchlist_core::authority::{Cell, Subject, owns_delegation, rows_of};
 use punchlist_core::command::{AssignTodo, TakeTodo};
 use punchlist_core::delegation::{
     DecideProposal, Delegate, Delegation, Mode, Proposal, ProposalDecision, ProposedItem, Review,
     apply_delegation,
 };
+use punchlist_core::event::{TodoStarted, TodoYielded};
 use punchlist_core::gate::form::check_response;
 use punchlist_core::gate::{AnswerGate, Gate, GateDecision, GateKind, GateState};
 use punchlist_core::plan::{Origin, opening};
@@ -12,7 +14,7 @@ use punchlist_core::select::next;
 use punchlist_core::text::{Body, Content, Title};
 use punchlist_core::{
     Actor, AgentPath, By, Decide, Event, GateId, Ids, ListKind, ProjectId, Refusal, Role, Status,
-    Time, TodoKind,
+    Time, TodoId, TodoKind, lease,
 };
 use serde_json::{Value, json};
 
@@ -337,4 +339,39 @@ fn a_new_task_has_the_words_beside_it() {
     world.ok(Role::Root, ImportPlan { root, next_seq: 1 });
     let one = world.state.todos.values().find(|todo| todo.title == "one").unwrap();
     assert_eq!(one.description, "words beside it");
+}
+
+/// A lease ends when the item is given back, even if the item is in progress again at once.
+#[test]
+fn giving_back_ends_a_lease_and_starting_does_not() {
+    let now = Time::from_micros(1);
+    let todo_id = TodoId::from(Ids::new(now, 1).ulid());
+    assert!(lease::ended_by(&Event::TodoYielded(TodoYielded { todo_id, reason: None })));
+    let started = TodoStarted { todo_id, started_at: now, reason: None };
+    assert!(!lease::ended_by(&Event::TodoStarted(started)));
+}
+
+/// Who delegated is known by its principal; only the driver is known by its agent's name.
+#[test]
+fn a_delegation_belongs_to_who_made_it() {
+    let delegation = proposed();
+    let maker = Actor::new(Role::Root, AgentPath::primary());
+    assert!(owns_delegation(&maker, &delegation));
+    let other = Actor::new(Role::Root, AgentPath::parse("primary.helper").unwrap());
+    assert!(!owns_delegation(&other, &delegation));
+    let driver = |agent: &str| Actor::new(Role::System, AgentPath::parse(agent).unwrap());
+    assert!(owns_delegation(&driver("primary"), &delegation));
+    assert!(!owns_delegation(&driver("primary.helper"), &delegation));
+    let lead = Actor::new(Role::Lead, AgentPath::primary());
+    assert!(!owns_delegation(&lead, &delegation), "another role of the same name");
+}
+
+/// The words for `own` are there for each subject that has such a row, and for no other.
+#[test]
+fn own_has_words_where_a_row_says_own() {
+    for subject in Subject::ALL {
+        let mut cells = rows_of(subject).iter().flat_map(|(_, cells)| cells);
+        let depends = cells.any(|cell| matches!(cell, Cell::Own | Cell::Grant | Cell::Wish));
+        assert_eq!(subject.own_means().is_some(), depends, "{subject}");
+    }
 }

@@ -7,7 +7,7 @@ use punchlist_core::session::{
     BindSession, Binding, EndSession, PauseSession, PromoteSession, ResumeSession, StartSession,
     UnbindSession, ends_with,
 };
-use punchlist_core::text::Title;
+use punchlist_core::text::{TextFault, Title};
 use punchlist_core::{
     Actor, ConversationId, Decision, Issue, MessageId, ProjectId, Refusal, RunId, Session,
     SessionId,
@@ -17,6 +17,7 @@ use punchlist_store::rows::names::Named;
 
 use super::{Call, host_id};
 use crate::Error;
+use crate::catalogue::{Effect, find};
 
 /// What a new session is told about itself.
 #[derive(Clone, Debug)]
@@ -35,11 +36,13 @@ impl Call<'_, '_> {
         if let Some(named) = host_id("session", context.session.as_deref())? {
             return self.session_named(&named, lock).map(Some);
         }
-        let hosted = host_id("session", context.host_session.as_deref())?;
-        let Some(project) = self.project()? else { return Ok(None) };
-        let found = match hosted {
-            Some(hosted) => self.tx.session(project, &hosted, Lock::No)?,
-            None => None,
+        let found = match self.session_of_process()? {
+            Some(found) => Some(found),
+            None => self.session_of_variable()?,
+        };
+        let found = match found {
+            Some(found) => Some(found),
+            None => self.session_of_server()?,
         };
         match (found, lock) {
             (Some(found), Lock::Row) => {
@@ -49,6 +52,37 @@ impl Call<'_, '_> {
             (Some(found), Lock::No) => Ok(self.reach_session(&found).is_ok().then_some(found)),
             (None, _) => Ok(None),
         }
+    }
+
+    /// The session that the host's variable names, which may be out of date.
+    fn session_of_variable(&mut self) -> Result<Option<Session>, Error> {
+        let hosted = host_id("session", self.envelope.context.host_session.as_deref())?;
+        match (hosted, self.project()?) {
+            (Some(hosted), Some(project)) => Ok(self.tx.session(project, &hosted, Lock::No)?),
+            _ => Ok(None),
+        }
+    }
+
+    /// The session of a server's own, made when a call first needs one.
+    fn session_of_server(&mut self) -> Result<Option<Session>, Error> {
+        let Some(own) = self.envelope.context.own_session.as_deref() else { return Ok(None) };
+        let known = match self.project()? {
+            Some(project) => self.tx.session(project, own, Lock::No)?,
+            None => None,
+        };
+        let is_write = find(self.cause).is_ok_and(|operation| operation.effect == Effect::Write);
+        if known.is_some() || !is_write {
+            return Ok(known);
+        }
+        let internal = |fault: TextFault| Error::Internal { detail: fault.to_string() };
+        let title = format!("Session of {}", self.envelope.actor.agent);
+        let new = NewSession {
+            title: Title::new(&title).map_err(internal)?,
+            host: None,
+            external_id: Some(Title::new(own).map_err(internal)?),
+            directory: self.envelope.context.directory.clone(),
+        };
+        self.start_session(new).map(Some)
     }
 
     /// The session of an id, ours or its host's; one that is not there is a refusal.
@@ -261,7 +295,7 @@ impl Call<'_, '_> {
         Ok(())
     }
 
-    fn record_session(
+    pub(super) fn record_session(
         &mut self,
         project: ProjectId,
         mut state: Option<Session>,

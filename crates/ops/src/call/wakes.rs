@@ -84,6 +84,11 @@ impl Call<'_, '_> {
 
     /// Lets the agent that is spoken to in a chat answer, once for all that waits there.
     pub(crate) fn call_upon(&mut self, conversation: &Conversation) -> Result<(), Error> {
+        // A host's model answers in its host, where it hears of it at the next hook.
+        let session = self.tx.session_of_conversation(conversation.id)?;
+        if session.is_some_and(|session| session.host.is_some()) {
+            return Ok(());
+        }
         // An agent that is at work there may be past the point where it looks at the chat.
         let (conversation_id, role) = (conversation.id, conversation.addressee());
         if let Some(run) = self.tx.newest_run_as(conversation_id, role)?

@@ -85,6 +85,7 @@ pub mod run_take;
 pub mod session_bind;
 pub mod session_context;
 pub mod session_end;
+pub mod session_hook;
 pub mod session_list;
 pub mod session_promote;
 pub mod session_send_to_agent;

@@ -2,6 +2,7 @@
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::conversation::{MessageKind, Speaker, first_message};
+use punchlist_core::host::Host;
 use punchlist_core::text::{Body, Title};
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -27,6 +28,9 @@ pub struct Input {
     /// Take the issue from the session that has it; operator only.
     #[serde(default)]
     pub take_over: Option<bool>,
+    /// The host whose next session in this project gets it; absent: an agent of ours.
+    #[serde(default)]
+    pub to: Option<Host>,
 }
 
 #[derive(Debug)]
@@ -53,8 +57,9 @@ impl Define for SessionSendToAgent {
         let typed = input.message.0.as_ref().map(Body::as_str);
         let text = first_message(issue.number, &issue.title, typed);
         let directory = call.envelope().context.directory.clone();
+        let host = input.to.and_then(|host| Title::new(host.name()).ok());
         let session =
-            call.start_session(NewSession { title, host: None, external_id: None, directory })?;
+            call.start_session(NewSession { title, host, external_id: None, directory })?;
         let take_over = input.take_over == Some(true);
         let (session, _) = call.bind_session(session, issue, take_over)?;
         let speaker = (Speaker::User, MessageKind::Text);

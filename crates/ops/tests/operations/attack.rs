@@ -31,6 +31,7 @@ const HARMLESS: &[(&str, Shows)] = &[
     ("token_list", Shows::EmptyLists),
     ("delegation_take", Shows::EmptyLists),
     ("session_start", Shows::ItsOwn),
+    ("session_hook", Shows::ItsOwn),
     // A question, work or a run that is limited to the reach of its caller.
     ("checkpoint", Shows::ItsOwn),
     ("ask", Shows::ItsOwn),

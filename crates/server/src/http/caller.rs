@@ -132,6 +132,8 @@ impl Caller {
                 conversation: given.conversation,
                 turn: given.turn,
                 host_session: given.host_session,
+                processes: given.processes,
+                own_session: given.own_session,
                 directory: given.directory,
                 run: None,
                 executor: None,

@@ -9,6 +9,7 @@ pub mod delegations;
 pub mod events;
 pub mod figures;
 pub mod gates;
+pub mod hosts;
 pub mod issues;
 pub mod leases;
 pub mod ledger;

@@ -184,7 +184,7 @@ impl Tx<'_> {
         self.write(
             sql!(
                 "UPDATE sessions SET state = $2, bound_issue = $3, updated_at = $4, \
-                 ended_at = $5, paused_by = $6 WHERE id = $1"
+                 ended_at = $5, paused_by = $6, external_id = $7, directory = $8 WHERE id = $1"
             ),
             &[
                 (&id).into(),
@@ -193,6 +193,8 @@ impl Tx<'_> {
                 session.updated_at.micros().into(),
                 session.ended_at.map(Time::micros).into(),
                 session.paused_by.map(Role::name).into(),
+                session.external_id.as_deref().into(),
+                session.directory.as_deref().into(),
             ],
         )
     }

@@ -1,0 +1,247 @@
+//! `punch init`: set up the agent hosts of this machine for the project, or take that back.
+//!
+//! Every change is shown as a diff before it is written. What cannot be edited safely is shown with
+//! its line and left alone.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use punchlist_core::host::Host;
+use punchlist_store::Target;
+use serde_json::json;
+use similar::TextDiff;
+
+use crate::args::Globals;
+use crate::commands::prompt;
+use crate::failure::Failure;
+use crate::hosts::install::{self, Change, Fault, Ledger, Setup};
+use crate::output::{self, BOLD, GREEN, YELLOW};
+use crate::{caller, settings};
+
+pub(crate) fn command() -> Command {
+    let switch = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).help(help).action(ArgAction::SetTrue)
+    };
+    Command::new("init")
+        .about("Set up the agent hosts of this machine for this project")
+        .long_about(
+            "Set up the agent hosts of this machine for this project: hooks, the MCP server, and a \
+             block in AGENTS.md.\n\n\
+             Shows each change as a diff and asks before it writes; without a terminal it does not \
+             ask. A second time changes nothing. --remove takes out what was put in.\n\n\
+             Example: punch init --host claude --dry-run",
+        )
+        .arg(
+            Arg::new("host")
+                .long("host")
+                .value_name("HOST")
+                .help("Only this host; repeat it for more [default: those that are installed]")
+                .action(ArgAction::Append)
+                .value_parser(host),
+        )
+        .arg(switch("dry-run", "Show what would change, and write nothing"))
+        .arg(switch("yes", "Write without asking").short('y'))
+        .arg(switch("remove", "Take out what init put in"))
+}
+
+fn host(text: &str) -> Result<Host, String> {
+    let names: Vec<&str> = Host::ALL.iter().map(|host| host.name()).collect();
+    Host::parse(text).ok_or_else(|| format!("the hosts are {}", names.join(", ")))
+}
+
+pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
+    let hosts = chosen(globals, matches)?;
+    let (is_dry, removes) = (matches.get_flag("dry-run"), matches.get_flag("remove"));
+    let mut setup = setup(globals)?;
+    if !is_dry && !removes {
+        // From here on there is a store, and nobody becomes its operator unasked.
+        let ops = caller::ops(globals)?;
+        let envelope = caller::envelope(&ops, globals, false)?;
+        ops.prepare(envelope.proof, envelope.now)?;
+        setup.set_project(envelope.project);
+    }
+    let ledger = Ledger::in_folder(caller::data_folder()?.join("init"));
+    let (changes, faults) = planned(&hosts, &setup, removes, &ledger);
+    if globals.json {
+        return finish_json(&changes, &faults, &ledger, is_dry, removes);
+    }
+    for change in &changes {
+        output::print(&shown(change, &setup.folder))?;
+    }
+    for fault in &faults {
+        let path = shown_path(&fault.path, &setup.folder);
+        output::remark(&format!("{YELLOW}left alone{YELLOW:#}: {path}: {}\n", fault.message));
+    }
+    if changes.is_empty() {
+        let said = if removes { "Nothing of ours is here." } else { "Everything is in place." };
+        output::print(&format!("{said}\n"))?;
+    } else if !is_dry {
+        let asks = output::is_interactive() && !matches.get_flag("yes");
+        let question = format!("Write {} files? [y/N] ", changes.len());
+        if asks && prompt::yes(&question)? != Some(true) {
+            return Err(declined());
+        }
+        write(&changes, &ledger, removes)?;
+        let what = if removes { "Removed from" } else { "Wrote" };
+        output::print(&format!("{GREEN}{what}{GREEN:#} {} files.\n", changes.len()))?;
+    }
+    if !removes {
+        for host in &hosts {
+            let steps = install::next_steps(*host);
+            let lines: String = steps.iter().map(|step| format!("  {step}\n")).collect();
+            output::print(&format!("{BOLD}{}{BOLD:#}: what to do next\n{lines}", host.label()))?;
+        }
+    }
+    if faults.is_empty() { Ok(()) } else { Err(Failure::Told(1)) }
+}
+
+fn declined() -> Failure {
+    let (code, message) = ("declined", "nothing was written".to_owned());
+    Failure::Declined { code, message, hint: None }
+}
+
+fn finish_json(
+    changes: &[Change],
+    faults: &[Fault],
+    ledger: &Ledger,
+    is_dry: bool,
+    removes: bool,
+) -> Result<(), Failure> {
+    if !is_dry {
+        write(changes, ledger, removes)?;
+    }
+    let changes: Vec<_> = changes
+        .iter()
+        .map(|change| {
+            let backup = (!removes).then(|| ledger.entry_of(&change.path));
+            json!({ "path": change.path, "diff": diff(change, &change.path.display().to_string()),
+                "backup": backup })
+        })
+        .collect();
+    let faults: Vec<_> = faults
+        .iter()
+        .map(|fault| json!({ "path": fault.path, "message": fault.message }))
+        .collect();
+    let is_whole = faults.is_empty();
+    let answer = json!({ "changes": changes, "leftAlone": faults, "written": !is_dry });
+    output::print_json_line(&answer)?;
+    if is_whole { Ok(()) } else { Err(Failure::Told(1)) }
+}
+
+/// The hosts that are named, else those of this machine.
+fn chosen(globals: &Globals, matches: &ArgMatches) -> Result<Vec<Host>, Failure> {
+    let mut named: Vec<Host> =
+        matches.get_many::<Host>("host").into_iter().flatten().copied().collect();
+    // The old spelling, which is a global flag.
+    if named.is_empty()
+        && let Some(agent) = &globals.agent
+    {
+        let known = host(agent.as_str()).map_err(Failure::usage)?;
+        named.push(known);
+    }
+    if named.is_empty() {
+        let home = env::var_os("HOME").map(PathBuf::from);
+        let paths: Vec<PathBuf> =
+            env::split_paths(&env::var_os("PATH").unwrap_or_default()).collect();
+        let is_here = |host: &Host| install::is_installed(*host, home.as_deref(), &paths);
+        named = Host::ALL.iter().copied().filter(is_here).collect();
+    }
+    if named.is_empty() {
+        let message = "no agent host was found on this machine".to_owned();
+        let hint = Some("name one, e.g. punch init --host claude".to_owned());
+        return Err(Failure::Declined { code: "no_host", message, hint });
+    }
+    Ok(named)
+}
+
+pub(super) fn setup(globals: &Globals) -> Result<Setup, Failure> {
+    let ops = caller::ops(globals)?;
+    // A password does not belong into a file of the project.
+    let store = match ops.target() {
+        Target::File(path) => {
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            Some(path.to_string_lossy().into_owned())
+        }
+        _ => globals.db.clone().filter(|url| !has_password(url)),
+    };
+    let is_named = globals.db.as_deref().is_some_and(|db| !db.trim().is_empty());
+    let flag = |name: &str, value: Option<String>| {
+        value.map(|value| vec![name.to_owned(), value]).unwrap_or_default()
+    };
+    let configured = settings::read()?.config.project;
+    let project = globals.project.clone().filter(|_| configured.is_none());
+    let flags =
+        [flag("--db", store.clone().filter(|_| is_named)), flag("--project", project)].concat();
+    let here = configured.unwrap_or_else(|| caller::project_by_name(globals));
+    let every_flag = [flag("--db", store), flag("--project", Some(here))].concat();
+    Ok(Setup { folder: caller::folder(), program: program(), flags, every_flag })
+}
+
+fn has_password(url: &str) -> bool {
+    let user = url.split("://").nth(1).and_then(|rest| rest.split('/').next()?.split_once('@'));
+    user.is_some_and(|(user, _)| user.contains(':')) || url.contains("password=")
+}
+
+/// `punch` where the search path leads here, else this very program.
+fn program() -> String {
+    let own = env::current_exe().ok().and_then(|path| path.canonicalize().ok());
+    let paths = env::var_os("PATH").unwrap_or_default();
+    let found = env::split_paths(&paths).map(|path| path.join("punch")).find(|path| path.is_file());
+    let found = found.and_then(|path| path.canonicalize().ok());
+    match own {
+        Some(own) if found.as_ref() != Some(&own) => own.to_string_lossy().into_owned(),
+        _ => "punch".to_owned(),
+    }
+}
+
+fn planned(
+    hosts: &[Host],
+    setup: &Setup,
+    removes: bool,
+    ledger: &Ledger,
+) -> (Vec<Change>, Vec<Fault>) {
+    let (mut changes, mut faults): (Vec<Change>, Vec<Fault>) = (Vec::new(), Vec::new());
+    for target in hosts.iter().flat_map(|host| install::plan(*host, setup)) {
+        let planned = if removes { target.remove() } else { target.install() };
+        match planned {
+            Ok(change) => {
+                let change = if removes { ledger.restored(change) } else { change };
+                if change.is_needed() && !changes.iter().any(|known| known.path == change.path) {
+                    changes.push(change);
+                }
+            }
+            Err(fault) => faults.push(fault),
+        }
+    }
+    (changes, faults)
+}
+
+fn write(changes: &[Change], ledger: &Ledger, removes: bool) -> Result<(), Failure> {
+    for change in changes {
+        let written = if removes { ledger.remove(change) } else { ledger.install(change) };
+        let io = |error: std::io::Error| {
+            Failure::Io(format!("could not write {}: {error}", change.path.display()))
+        };
+        written.map_err(io)?;
+    }
+    Ok(())
+}
+
+fn shown_path(path: &Path, folder: &Path) -> String {
+    output::line(&path.strip_prefix(folder).unwrap_or(path).to_string_lossy())
+}
+
+fn shown(change: &Change, folder: &Path) -> String {
+    output::clean(&diff(change, &shown_path(&change.path, folder)))
+}
+
+fn diff(change: &Change, name: &str) -> String {
+    let (before, after) = (change.before.as_deref(), change.after.as_deref());
+    let title = |text: Option<&str>| text.map_or("/dev/null".to_owned(), |_| name.to_owned());
+    TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default())
+        .unified_diff()
+        .context_radius(2)
+        .header(&title(before), &title(after))
+        .to_string()
+}

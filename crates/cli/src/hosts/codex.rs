@@ -1,0 +1,34 @@
+//! Codex: Claude Code's form, with a strict schema: a stop knows `decision`, `reason` and
+//! `systemMessage`, and text that is not JSON counts as a failed hook.
+
+use punchlist_core::host::{Happened, Host};
+use punchlist_ops::operations::session_hook::{Input, Output};
+use serde_json::Value;
+
+use super::payload::common;
+use super::{Dialect, claude, transcript};
+
+pub(super) struct Codex;
+
+/// Tools that change something outside.
+const CHANGING: [&str; 6] =
+    ["shell", "shell_command", "exec_command", "local_shell", "apply_patch", "write_stdin"];
+
+impl Dialect for Codex {
+    fn decode(&self, event: Happened, payload: &Value) -> Input {
+        let mut hook = common(Host::Codex, event, payload);
+        if event == Happened::Stop {
+            let path = payload["transcript_path"].as_str();
+            hook.changed = path.map(|path| transcript::changed(path, &CHANGING));
+        }
+        if event == Happened::Todos {
+            let plan = payload["tool_input"]["plan"].as_array();
+            hook.todos = plan.into_iter().flatten().map(claude::native).collect();
+        }
+        hook
+    }
+
+    fn encode(&self, event: Happened, output: &Output) -> String {
+        claude::encode(event, output)
+    }
+}

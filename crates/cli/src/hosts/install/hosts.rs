@@ -1,0 +1,334 @@
+//! Which files of which host get what.
+
+use std::path::{Path, PathBuf};
+
+use punchlist_core::host::Host;
+use serde_json::{Value, json};
+
+use super::edits::{Edit, Target};
+
+/// The text of the AGENTS.md block.
+const AGENTS: &str = include_str!("../files/agents.md");
+
+/// The plugin of opencode, whose line [`PLUGIN_LINE`] names the command.
+const PLUGIN: &str = include_str!("../files/opencode.js");
+const PLUGIN_LINE: &str = "const PUNCH = [\"punch\"]";
+
+/// The skill of Claude Code and the command that binds a session.
+const SKILL: &str = include_str!("../files/skill.md");
+const BIND: &str = include_str!("../files/bind.md");
+
+/// Seconds a hook may take; ours answers within four.
+const SECONDS: i64 = 20;
+
+/// Where and how to install.
+#[derive(Clone, Debug)]
+pub(crate) struct Setup {
+    /// The project's folder.
+    pub(crate) folder: PathBuf,
+    /// `punch` and the flags that every call of it gets: the store and the project.
+    pub(crate) program: String,
+    pub(crate) flags: Vec<String>,
+    /// The same for a host that hands its servers no variables: every flag that a variable or the
+    /// folder would have said.
+    pub(crate) every_flag: Vec<String>,
+}
+
+impl Setup {
+    /// The project by the name that the store knows it by.
+    pub(crate) fn set_project(&mut self, name: String) {
+        if let Some(known) = self.every_flag.last_mut() {
+            *known = name;
+        }
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.folder.join(path)
+    }
+
+    fn words(&self, words: &[&str]) -> Vec<String> {
+        self.flags.iter().cloned().chain(words.iter().map(|word| (*word).to_owned())).collect()
+    }
+
+    /// The command as one line for a shell.
+    fn line(&self, words: &[&str]) -> String {
+        let all: Vec<String> = [vec![self.program.clone()], self.words(words)].concat();
+        shlex::try_join(all.iter().map(String::as_str)).unwrap_or_default()
+    }
+}
+
+/// The files of a host, with what we put into them.
+pub(crate) fn plan(host: Host, setup: &Setup) -> Vec<Target> {
+    let mut targets = match host {
+        Host::Claude => claude(setup),
+        Host::Codex => codex(setup),
+        Host::Opencode => opencode(setup),
+        Host::Gemini => gemini(setup),
+        Host::Cursor => cursor(setup),
+        Host::Copilot => copilot(setup),
+        Host::Goose => goose(setup),
+    };
+    targets.push(Target::new(setup.at("AGENTS.md"), vec![Edit::Block(AGENTS)]));
+    targets
+}
+
+/// The words by which we know our own hooks.
+const fn ours(host: Host) -> [&'static str; 2] {
+    ["hook", host.name()]
+}
+
+fn claude(setup: &Setup) -> Vec<Target> {
+    let events = [
+        ("SessionStart", "session-start", SECONDS),
+        ("UserPromptSubmit", "prompt", SECONDS),
+        ("Stop", "stop", SECONDS),
+        ("SubagentStart", "subagent-start", SECONDS),
+        ("SubagentStop", "subagent-stop", SECONDS),
+        ("StopFailure", "stop-failure", SECONDS),
+        ("SessionEnd", "session-end", 2),
+    ];
+    let hook = |event: &str, seconds: i64| {
+        let args = setup.words(&["hook", "claude", event]);
+        json!({ "type": "command", "command": setup.program, "args": args, "timeout": seconds })
+    };
+    let mut edits: Vec<Edit> = events
+        .iter()
+        .map(|(name, event, seconds)| Edit::Element {
+            path: vec!["hooks", name],
+            value: json!({ "hooks": [hook(event, *seconds)] }),
+            words: ours(Host::Claude),
+        })
+        .collect();
+    edits.push(Edit::Element {
+        path: vec!["hooks", "PostToolUse"],
+        value: json!({ "matcher": "TodoWrite", "hooks": [hook("todos", SECONDS)] }),
+        words: ours(Host::Claude),
+    });
+    let server = json!({
+        "command": setup.program,
+        "args": setup.words(&["mcp"]),
+        "alwaysLoad": true,
+    });
+    vec![
+        Target::new(setup.at(".claude/settings.json"), edits),
+        Target::new(
+            setup.at(".mcp.json"),
+            vec![Edit::Property { path: vec!["mcpServers", "punchlist"], value: server }],
+        ),
+        Target::new(
+            setup.at(".claude/skills/punchlist/SKILL.md"),
+            vec![Edit::Whole(SKILL.to_owned())],
+        ),
+        Target::new(setup.at(".claude/commands/punch-bind.md"), vec![Edit::Whole(BIND.to_owned())]),
+    ]
+}
+
+fn codex(setup: &Setup) -> Vec<Target> {
+    // Codex hands its servers few variables, so the flags say where the store is.
+    let setup = &Setup { flags: setup.every_flag.clone(), ..setup.clone() };
+    let events = [
+        ("SessionStart", "session-start", SECONDS),
+        ("UserPromptSubmit", "prompt", SECONDS),
+        ("Stop", "stop", SECONDS),
+        ("SubagentStart", "subagent-start", SECONDS),
+        ("SubagentStop", "subagent-stop", SECONDS),
+        ("SessionEnd", "session-end", 3),
+    ];
+    let hook = |event: &str, seconds: i64| {
+        let command = setup.line(&["hook", "codex", event]);
+        json!({ "type": "command", "command": command, "timeout": seconds })
+    };
+    let mut edits: Vec<Edit> = events
+        .iter()
+        .map(|(name, event, seconds)| Edit::Element {
+            path: vec!["hooks", name],
+            value: json!({ "hooks": [hook(event, *seconds)] }),
+            words: ours(Host::Codex),
+        })
+        .collect();
+    edits.push(Edit::Element {
+        path: vec!["hooks", "PostToolUse"],
+        value: json!({ "matcher": "update_plan", "hooks": [hook("todos", SECONDS)] }),
+        words: ours(Host::Codex),
+    });
+    let server = json!({ "command": setup.program, "args": setup.words(&["mcp"]) });
+    vec![
+        Target::new(setup.at(".codex/hooks.json"), edits),
+        Target::new(
+            setup.at(".codex/config.toml"),
+            vec![Edit::Table { path: ["mcp_servers", "punchlist"], value: server }],
+        ),
+    ]
+}
+
+fn opencode(setup: &Setup) -> Vec<Target> {
+    let command: Vec<String> = [vec![setup.program.clone()], setup.words(&["mcp"])].concat();
+    let server = json!({ "type": "local", "command": command, "enabled": true });
+    let all: Vec<String> = [vec![setup.program.clone()], setup.flags.clone()].concat();
+    let line = format!("const PUNCH = {}", Value::from(all));
+    let plugin = PLUGIN.replacen(PLUGIN_LINE, &line, 1);
+    let config = ["opencode.jsonc", "opencode.json"].map(|name| setup.at(name));
+    let config = config.iter().find(|path| path.exists()).unwrap_or(&config[1]).clone();
+    vec![
+        Target::new(config, vec![Edit::Property { path: vec!["mcp", "punchlist"], value: server }]),
+        Target::new(setup.at(".opencode/plugins/punchlist.js"), vec![Edit::Whole(plugin)]),
+    ]
+}
+
+fn gemini(setup: &Setup) -> Vec<Target> {
+    let events = [
+        ("SessionStart", "session-start"),
+        ("BeforeAgent", "prompt"),
+        ("AfterAgent", "stop"),
+        ("SessionEnd", "session-end"),
+    ];
+    let mut edits: Vec<Edit> = events
+        .iter()
+        .map(|(name, event)| {
+            let command = setup.line(&["hook", "gemini", event]);
+            // Its times are in milliseconds.
+            let hook = json!({ "type": "command", "name": "punchlist", "command": command,
+                "timeout": SECONDS * 1000 });
+            let (path, words) = (vec!["hooks", *name], ours(Host::Gemini));
+            Edit::Element { path, value: json!({ "hooks": [hook] }), words }
+        })
+        .collect();
+    let server = json!({ "command": setup.program, "args": setup.words(&["mcp"]) });
+    edits.push(Edit::Property { path: vec!["mcpServers", "punchlist"], value: server });
+    vec![Target::new(setup.at(".gemini/settings.json"), edits)]
+}
+
+fn cursor(setup: &Setup) -> Vec<Target> {
+    let events = [
+        ("sessionStart", "session-start"),
+        ("beforeSubmitPrompt", "prompt"),
+        ("stop", "stop"),
+        ("sessionEnd", "session-end"),
+    ];
+    let mut edits = vec![Edit::Default { path: vec!["version"], value: json!(1) }];
+    edits.extend(events.iter().map(|(name, event)| Edit::Element {
+        path: vec!["hooks", *name],
+        value: json!({ "command": setup.line(&["hook", "cursor", event]) }),
+        words: ours(Host::Cursor),
+    }));
+    let server = json!({ "command": setup.program, "args": setup.words(&["mcp"]) });
+    vec![
+        Target::new(setup.at(".cursor/hooks.json"), edits),
+        Target::new(
+            setup.at(".cursor/mcp.json"),
+            vec![Edit::Property { path: vec!["mcpServers", "punchlist"], value: server }],
+        ),
+    ]
+}
+
+fn copilot(setup: &Setup) -> Vec<Target> {
+    let events = [
+        ("sessionStart", "session-start"),
+        ("userPromptSubmitted", "prompt"),
+        ("agentStop", "stop"),
+        ("sessionEnd", "session-end"),
+    ];
+    let hooks: serde_json::Map<String, Value> = events
+        .iter()
+        .map(|(name, event)| {
+            let line = setup.line(&["hook", "copilot", event]);
+            let hook = json!({ "type": "command", "bash": line, "powershell": line,
+                "timeoutSec": SECONDS });
+            ((*name).to_owned(), json!([hook]))
+        })
+        .collect();
+    let file = json!({ "version": 1, "hooks": hooks });
+    let (command, args) = (&setup.program, setup.words(&["mcp"]));
+    let server = json!({ "type": "stdio", "command": command, "args": args });
+    vec![
+        Target::new(
+            setup.at(".github/hooks/punchlist.json"),
+            vec![Edit::Whole(format!("{file:#}\n"))],
+        ),
+        Target::new(
+            setup.at(".vscode/mcp.json"),
+            vec![Edit::Property { path: vec!["servers", "punchlist"], value: server }],
+        ),
+    ]
+}
+
+fn goose(setup: &Setup) -> Vec<Target> {
+    let events =
+        [("SessionStart", "session-start"), ("Stop", "stop"), ("SessionEnd", "session-end")];
+    let hooks: serde_json::Map<String, Value> = events
+        .iter()
+        .map(|(name, event)| {
+            let line = setup.line(&["hook", "goose", event]);
+            let hook = json!({ "hooks": [{ "type": "command", "command": line }] });
+            ((*name).to_owned(), json!([hook]))
+        })
+        .collect();
+    let about = json!({ "name": "punchlist", "description": "A durable work ledger" });
+    let server = json!({ "mcpServers": { "punchlist": {
+        "type": "stdio", "command": setup.program, "args": setup.words(&["mcp"]) } } });
+    let file = |path: &str, value: Value| {
+        let path = setup.at(".agents/plugins/punchlist").join(path);
+        Target::new(path, vec![Edit::Whole(format!("{value:#}\n"))])
+    };
+    vec![
+        file("plugin.json", about),
+        file("hooks/hooks.json", json!({ "hooks": hooks })),
+        file("mcp.json", server),
+    ]
+}
+
+/// Is the host on this machine? Its program is found, or it has left its folder.
+pub(crate) fn is_installed(host: Host, home: Option<&Path>, paths: &[PathBuf]) -> bool {
+    let (programs, folder): (&[&str], &str) = match host {
+        Host::Claude => (&["claude"], ".claude"),
+        Host::Codex => (&["codex"], ".codex"),
+        Host::Opencode => (&["opencode"], ".config/opencode"),
+        Host::Gemini => (&["gemini", "agy"], ".gemini"),
+        Host::Cursor => (&["cursor", "cursor-agent"], ".cursor"),
+        Host::Copilot => (&["copilot"], ".copilot"),
+        Host::Goose => (&["goose"], ".config/goose"),
+    };
+    let is_there = |program: &&str| paths.iter().any(|path| path.join(program).is_file());
+    programs.iter().any(is_there) || home.is_some_and(|home| home.join(folder).is_dir())
+}
+
+/// What to do next in a host: three lines.
+pub(crate) const fn next_steps(host: Host) -> [&'static str; 3] {
+    match host {
+        Host::Claude => [
+            "start claude in this folder and approve the MCP server punchlist",
+            "say: bind this session to issue 1 (or type /punch-bind 1)",
+            "run `punch doctor` to see that its hooks fire",
+        ],
+        Host::Codex => [
+            "start codex in this folder, trust the project, and approve the hooks with /hooks",
+            "say: run `punch session bind 1`",
+            "run `punch doctor`: Codex skips hooks it does not trust without a word",
+        ],
+        Host::Opencode => [
+            "start opencode in this folder; it loads the plugin by itself",
+            "say: run `punch session bind 1`",
+            "run `punch doctor` to see that its hooks fire",
+        ],
+        Host::Gemini => [
+            "start gemini in this folder, trust it, and allow the MCP server punchlist",
+            "say: run `punch session bind 1`",
+            "run `punch doctor` to see that its hooks fire",
+        ],
+        Host::Cursor => [
+            "open this folder in Cursor and enable the MCP server punchlist in its settings",
+            "say: run `punch session bind 1`",
+            "run `punch doctor`: cloud agents do not run stop hooks",
+        ],
+        Host::Copilot => [
+            "start copilot in this folder and trust it; VS Code reads the same hooks",
+            "say: run `punch session bind 1`",
+            "run `punch doctor` to see that its hooks fire",
+        ],
+        Host::Goose => [
+            "start goose in this folder; it loads the plugin punchlist",
+            "say: run `punch session bind 1`",
+            "goose cannot be held at a stop: use a recipe with retry for that",
+        ],
+    }
+}

@@ -1,0 +1,122 @@
+//! What a file was before we edited it, so that `--remove` gives back its very bytes.
+//!
+//! Each edited file has an entry in the user's data folder, which is its backup, too. A file that
+//! was changed by others since is edited instead, and keeps what they did.
+
+use std::fs;
+use std::io::{Result, Write};
+use std::path::{Path, PathBuf};
+
+use punchlist_store::outside;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::Change;
+
+/// The longest entry that is read.
+const ENTRY_MAX: usize = 16 << 20;
+
+/// Folders of hosts that are made for our files, besides those whose name begins with a dot.
+const FOLDERS: [&str; 5] = ["plugins", "hooks", "punchlist", "skills", "commands"];
+
+/// The entries of one user.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    folder: PathBuf,
+}
+
+/// One file: its text before our first edit, and after our last.
+#[derive(Debug, Serialize, Deserialize)]
+struct Entry {
+    path: PathBuf,
+    before: Option<String>,
+    after: Option<String>,
+}
+
+impl Ledger {
+    pub(crate) const fn in_folder(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// Where the entry of a file is: its backup.
+    pub(crate) fn entry_of(&self, path: &Path) -> PathBuf {
+        let digest = Sha256::digest(path.to_string_lossy().as_bytes());
+        let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        self.folder.join(format!("{name}-{file}.json"))
+    }
+
+    fn entry(&self, path: &Path) -> Option<Entry> {
+        let text = outside::text(&self.entry_of(path), ENTRY_MAX).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    /// The file as it was, where it is still as we left it.
+    pub(crate) fn restored(&self, change: Change) -> Change {
+        match self.entry(&change.path) {
+            Some(entry) if entry.after == change.before => Change { after: entry.before, ..change },
+            _ => change,
+        }
+    }
+
+    /// Writes a change. What was there is kept first, so that nothing is lost half-way.
+    pub(crate) fn install(&self, change: &Change) -> Result<()> {
+        let before = match self.entry(&change.path) {
+            Some(entry) if entry.after == change.before => entry.before,
+            _ => change.before.clone(),
+        };
+        let (path, after) = (change.path.clone(), change.after.clone());
+        let entry = serde_json::to_vec_pretty(&Entry { path, before, after })?;
+        fs::create_dir_all(&self.folder)?;
+        write(&self.entry_of(&change.path), &entry)?;
+        apply(change)
+    }
+
+    pub(crate) fn remove(&self, change: &Change) -> Result<()> {
+        apply(change)
+    }
+}
+
+fn apply(change: &Change) -> Result<()> {
+    match &change.after {
+        Some(text) => {
+            if let Some(folder) = change.path.parent() {
+                fs::create_dir_all(folder)?;
+            }
+            write(&change.path, text.as_bytes())
+        }
+        None => {
+            fs::remove_file(&change.path)?;
+            // Folders that were made for it are empty now; others are not, and stay.
+            for folder in change.path.ancestors().skip(1).take(4) {
+                let name = folder.file_name().unwrap_or_default().to_string_lossy();
+                let is_ours = name.starts_with('.') || FOLDERS.contains(&name.as_ref());
+                if !is_ours || fs::remove_dir(folder).is_err() {
+                    break;
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Replaces a file whole, or not at all. A link stays a link.
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    match path.metadata() {
+        Ok(known) => fs::set_permissions(file.path(), known.permissions())?,
+        #[cfg(unix)]
+        Err(_) => {
+            use std::os::unix::fs::PermissionsExt;
+            fs::set_permissions(file.path(), fs::Permissions::from_mode(0o644))?;
+        }
+        #[cfg(not(unix))]
+        Err(_) => {}
+    }
+    file.persist(&path).map_err(|error| error.error)?;
+    Ok(())
+}

@@ -1,0 +1,14 @@
+//! What `punch init` writes for each host: edits of their files, planned before anything is written.
+//!
+//! A plan is a list of files with their text before and after. Files keep their comments, order and
+//! formatting; one that does not parse is never touched.
+
+mod edits;
+mod hosts;
+mod json;
+mod ledger;
+mod toml;
+
+pub(crate) use edits::{Change, Fault};
+pub(crate) use hosts::{Setup, is_installed, next_steps, plan};
+pub(crate) use ledger::Ledger;

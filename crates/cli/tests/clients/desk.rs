@@ -1,0 +1,188 @@
+//! A home, a project that `punch init` has set up, an issue that waits for the client, and the
+//! client itself.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::fake::Fake;
+
+/// Where the clients are installed; `cargo xtask test --clients` sets it.
+const FOLDER: &str = "PUNCHLIST_CLIENTS";
+
+const PUNCH: &str = env!("CARGO_BIN_EXE_punch");
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Client {
+    Claude,
+    Codex,
+    Opencode,
+}
+
+impl Client {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Opencode => "opencode",
+        }
+    }
+}
+
+pub(crate) struct Desk {
+    client: Client,
+    home: TempDir,
+    /// The files of the project before `punch init`.
+    pub(crate) before: BTreeMap<PathBuf, Vec<u8>>,
+}
+
+impl Desk {
+    pub(crate) fn new(client: Client) -> Self {
+        // Codex wants no home below the temporary folder.
+        let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let mut desk = Self { client, home, before: BTreeMap::new() };
+        std::fs::create_dir_all(desk.project()).unwrap();
+        let git = Command::new("git").args(["init", "-q"]).current_dir(desk.project()).status();
+        assert!(git.unwrap().success());
+        std::fs::write(desk.project().join("README.md"), "# Project\n").unwrap();
+        desk.before = desk.files();
+        desk.punch(&["init", "--host", client.name(), "--json"]);
+        desk.punch(&["issue", "new", "Two things", "--json"]);
+        for step in ["One", "Two"] {
+            desk.punch(&["todo", "add", step, "--issue", "1", "--json"]);
+        }
+        desk.punch(&["issue", "send", "1", "--to", client.name(), "--json"]);
+        desk
+    }
+
+    fn project(&self) -> PathBuf {
+        self.home.path().join("project")
+    }
+
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        let home = self.home.path();
+        command.env_clear().current_dir(self.project());
+        for (name, value) in
+            [("HOME", ""), ("XDG_DATA_HOME", "data"), ("XDG_CONFIG_HOME", "config")]
+        {
+            command.env(name, home.join(value));
+        }
+        command.env("XDG_CACHE_HOME", home.join("cache")).env("XDG_STATE_HOME", home.join("state"));
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        // The machine is busy while tests run.
+        command.env("PUNCHLIST_HOOK_TIMEOUT_MS", "15000");
+        command
+    }
+
+    pub(crate) fn punch(&self, words: &[&str]) -> Value {
+        let output = self.command(Path::new(PUNCH)).args(words).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{words:?}: {said}{errors}");
+        serde_json::from_str(&said).unwrap_or_else(|_| panic!("{words:?}: {said}{errors}"))
+    }
+
+    /// How the doctor sees this client.
+    pub(crate) fn standing(&self) -> Value {
+        let hosts = self.punch(&["doctor", "--json"])["hosts"].clone();
+        let hosts = hosts.as_array().unwrap().clone();
+        hosts.into_iter().find(|host| host["host"] == self.client.name()).unwrap()
+    }
+
+    pub(crate) fn lose_store(&self) {
+        std::fs::remove_dir_all(self.home.path().join("data/punchlist")).unwrap();
+    }
+
+    /// Every file of the project but git's, with its bytes.
+    pub(crate) fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let mut found = BTreeMap::new();
+        let mut folders = vec![self.project()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() && !path.ends_with(".git") {
+                    folders.push(path);
+                } else if path.is_file() {
+                    found.insert(path.clone(), std::fs::read(&path).unwrap());
+                }
+            }
+        }
+        found
+    }
+
+    /// Runs the client with one prompt until it ends; gives all it said.
+    pub(crate) fn run(&self, fake: &Fake, prompt: &str) -> String {
+        let clients = std::env::var_os(FOLDER)
+            .unwrap_or_else(|| panic!("{FOLDER} is not set: run `cargo xtask test --clients`"));
+        let program = Path::new(&clients).join("node_modules/.bin").join(self.client.name());
+        let mut command = self.command(&program);
+        match self.client {
+            Client::Claude => {
+                command
+                    .args(["-p", prompt, "--dangerously-skip-permissions", "--mcp-config"])
+                    .arg(self.project().join(".mcp.json"))
+                    .env("ANTHROPIC_BASE_URL", &fake.address)
+                    .env("ANTHROPIC_API_KEY", "sk-none")
+                    .env("MCP_CONNECTION_NONBLOCKING", "false")
+                    .env("IS_SANDBOX", "1")
+                    .env("DISABLE_AUTOUPDATER", "1")
+                    .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1");
+            }
+            Client::Codex => {
+                let home = self.home.path().join(".codex");
+                std::fs::create_dir_all(&home).unwrap();
+                let folder = self.project().canonicalize().unwrap();
+                let config = format!(
+                    "model = \"fake\"\nmodel_provider = \"fake\"\n\n[model_providers.fake]\n\
+                     name = \"fake\"\nbase_url = \"{}/v1\"\nwire_api = \"responses\"\n\n\
+                     [projects.\"{}\"]\ntrust_level = \"trusted\"\n",
+                    fake.address,
+                    folder.display()
+                );
+                std::fs::write(home.join("config.toml"), config).unwrap();
+                command.env("CODEX_HOME", &home).args([
+                    "exec",
+                    "--json",
+                    "--dangerously-bypass-approvals-and-sandbox",
+                    "--dangerously-bypass-hook-trust",
+                    prompt,
+                ]);
+            }
+            Client::Opencode => {
+                let folder = self.home.path().join("config/opencode");
+                std::fs::create_dir_all(&folder).unwrap();
+                let config = serde_json::json!({
+                    "model": "fake/fake",
+                    "small_model": "fake/fake",
+                    "autoupdate": false,
+                    "share": "disabled",
+                    "permission": { "*": "allow" },
+                    "provider": { "fake": {
+                        "npm": "@ai-sdk/openai-compatible",
+                        "options": { "baseURL": format!("{}/v1", fake.address), "apiKey": "none" },
+                        "models": { "fake": { "name": "fake", "tool_call": true } },
+                    } },
+                });
+                std::fs::write(folder.join("opencode.json"), config.to_string()).unwrap();
+                command.args(["run", "--print-logs", "--log-level", "INFO", prompt]);
+                command.env("OPENCODE_DISABLE_MODELS_FETCH", "1");
+            }
+        }
+        let limited = limited(&command);
+        let said = String::from_utf8_lossy(&limited.stdout).into_owned();
+        format!("{said}\n{}", String::from_utf8_lossy(&limited.stderr))
+    }
+}
+
+/// A client that hangs is ended after a while, and the test says what it said until then.
+fn limited(command: &Command) -> std::process::Output {
+    let mut bounded = Command::new("timeout");
+    bounded.args(["--kill-after=5", "180"]).arg(command.get_program()).args(command.get_args());
+    bounded.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    bounded.current_dir(command.get_current_dir().unwrap());
+    bounded.stdin(std::process::Stdio::null()).output().unwrap()
+}

@@ -1,0 +1,126 @@
+//! The real clients of other makers against a fake model on loopback: what `punch init` writes is
+//! what they obey. `cargo xtask test --clients` installs them and runs this.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot set itself up should stop")]
+
+mod desk;
+mod fake;
+
+use std::sync::Mutex;
+
+use desk::{Client, Desk};
+use fake::{Fake, Reply};
+use serde_json::{Value, json};
+
+fn say(text: &str) -> Reply {
+    Reply::Say(text.to_owned())
+}
+
+fn done(step: &str) -> Reply {
+    Reply::Call("todo", json!({ "action": "done", "content": step }))
+}
+
+/// The injection arrives, the tools are listed and called, and the stop becomes a continuation
+/// until the steps are done.
+fn a_session_is_sent_on_until_its_steps_are_done(client: Client) {
+    let desk = Desk::new(client);
+    let replies = Mutex::new(
+        [say("Here I stop."), done("One"), say("One is done."), done("Two"), say("All done.")]
+            .into_iter(),
+    );
+    let fake = Fake::new(move |_, _| {
+        replies.lock().unwrap().next().unwrap_or_else(|| say("Nothing more."))
+    });
+    let said = desk.run(&fake, "Begin, please.");
+    let asked = fake.asked();
+    assert!(asked.len() >= 5, "{} requests\n{said}", asked.len());
+    let first = asked[0].to_string();
+    assert!(first.contains("Issue #1"), "the injection is not in the first request\n{said}");
+    let texts: Vec<String> = asked.iter().map(Value::to_string).collect();
+    let sent_on = texts.iter().any(|text| text.contains("incomplete tasks remaining"));
+    assert!(sent_on, "no continuation arrived\n{said}");
+    let issue = desk.punch(&["issue", "show", "1", "--json"]);
+    let statuses: Vec<&Value> =
+        issue["steps"].as_array().unwrap().iter().map(|step| &step["status"]).collect();
+    assert_eq!(statuses, ["completed", "completed"], "{said}");
+    let run = &desk.punch(&["runs", "--json"])["runs"][0];
+    assert_eq!(run["model"], format!("host:{}", client.name()));
+    assert_eq!(run["stopReason"], "drained", "{run}\n{said}");
+    let host = desk.standing();
+    assert!(host["lastFiredAt"].is_string(), "{host}");
+}
+
+/// A model that never progresses is let go.
+fn a_model_that_never_progresses_is_let_go(client: Client) {
+    let desk = Desk::new(client);
+    let fake = Fake::new(|count, _| say(&format!("I did nothing for the {count}. time.")));
+    let said = desk.run(&fake, "Begin, please.");
+    let asked = fake.asked().len();
+    assert!((2..=8).contains(&asked), "{asked} requests\n{said}");
+    let run = &desk.punch(&["runs", "--json"])["runs"][0];
+    assert_eq!(run["stopReason"], "no_progress", "{run}\n{said}");
+}
+
+/// Without its database the stop is allowed.
+fn without_a_database_the_stop_is_allowed(client: Client) {
+    let desk = Desk::new(client);
+    desk.lose_store();
+    let fake = Fake::new(|_, _| say("Done."));
+    let said = desk.run(&fake, "Begin, please.");
+    assert_eq!(fake.asked().len(), 1, "{said}");
+}
+
+/// `--remove` leaves nothing.
+fn nothing_is_left_after_remove(client: Client) {
+    let desk = Desk::new(client);
+    assert_ne!(desk.files(), desk.before);
+    desk.punch(&["init", "--host", client.name(), "--remove", "--json"]);
+    assert_eq!(desk.files(), desk.before);
+}
+
+/// The injection arrives, the tools are listed, and the stop is answered with a continuation.
+/// `opencode run` ends with its first idle, so the continuation itself is not carried out.
+fn a_session_is_told_about_its_work_and_asked_to_go_on(client: Client) {
+    let desk = Desk::new(client);
+    let fake = Fake::new(|_, _| say("Here I stop."));
+    let said = desk.run(&fake, "Begin, please.");
+    let asked = fake.asked();
+    let first = asked.first().map(Value::to_string).unwrap_or_default();
+    assert!(first.contains("Issue #1"), "the injection is not in the first request\n{said}");
+    assert!(first.contains("punchlist_todo"), "the tool is not offered\n{said}");
+    let run = &desk.punch(&["runs", "--json"])["runs"][0];
+    assert_eq!((&run["model"], &run["continuations"]), (&json!("host:opencode"), &json!(1)));
+}
+
+macro_rules! of_client {
+    ($client:ident = $which:expr; $($test:ident),* $(,)?) => {
+        mod $client {
+            $(
+                #[test]
+                fn $test() {
+                    super::$test($which);
+                }
+            )*
+        }
+    };
+}
+
+of_client! { claude = super::Client::Claude;
+    a_session_is_sent_on_until_its_steps_are_done,
+    a_model_that_never_progresses_is_let_go,
+    without_a_database_the_stop_is_allowed,
+    nothing_is_left_after_remove,
+}
+
+of_client! { codex = super::Client::Codex;
+    a_session_is_sent_on_until_its_steps_are_done,
+    a_model_that_never_progresses_is_let_go,
+    without_a_database_the_stop_is_allowed,
+    nothing_is_left_after_remove,
+}
+
+of_client! { opencode = super::Client::Opencode;
+    a_session_is_told_about_its_work_and_asked_to_go_on,
+    without_a_database_the_stop_is_allowed,
+    nothing_is_left_after_remove,
+}

@@ -1,0 +1,165 @@
+//! P-11: whatever goes wrong, the stop is allowed, with exit 0 and one line on standard error.
+
+use punchlist_testkit::Backend;
+use serde_json::json;
+
+use super::{bound, hook, stop};
+use crate::support::{Place, Punch, Ran};
+
+/// The one line, after the words that all have.
+fn why(ran: &Ran) -> String {
+    assert_eq!((ran.exit, ran.stdout.as_str()), (Some(0), ""), "{ran:?}");
+    let remarks = ran.remarks();
+    assert_eq!(remarks.matches('\n').count(), 1, "{remarks}");
+    let line = remarks.trim_end().strip_prefix("punch hook: the stop is allowed: ");
+    line.unwrap_or_else(|| panic!("{remarks}")).to_owned()
+}
+
+fn given(place: &Place, stdin: &str) -> Punch {
+    place.punch(["hook", "claude", "stop"]).stdin(stdin)
+}
+
+#[test]
+fn a_payload_that_does_not_read_allows_the_stop() {
+    let place = Place::sqlite();
+    bound(&place, "claude", "s1", &["One"]);
+    let before = place.log_length();
+    let cases = [
+        ("", "standard input is empty"),
+        (" \n", "standard input is empty"),
+        (r#"{"session_id":"s1","#, "the payload is no JSON"),
+        ("[1]", "the payload is no JSON object"),
+        ("\u{0}\u{1}", "the payload is no JSON"),
+    ];
+    for (stdin, expected) in cases {
+        let said = why(&given(&place, stdin).run());
+        assert!(said.starts_with(expected), "{said}");
+    }
+    assert_eq!(place.log_length(), before);
+}
+
+#[test]
+fn unknown_words_allow_the_stop() {
+    let place = Place::sqlite();
+    let stdin = stop("s1", "p", "x", false).to_string();
+    let cases: [(&[&str], &str); 5] = [
+        (&["hook"], "there is no host ``"),
+        (&["hook", "emacs", "stop"], "there is no host `emacs`"),
+        (&["hook", "claude", "lunch"], "there is no event `lunch`"),
+        (&["hook", "claude"], "there is no event ``"),
+        (&["hook", "claude", "stop", "--no-such-flag"], "unexpected argument"),
+    ];
+    for (words, expected) in cases {
+        let said = why(&place.punch(words.iter().copied()).stdin(stdin.clone()).run());
+        assert!(said.starts_with(expected), "{said}");
+    }
+}
+
+#[test]
+fn a_session_nobody_knows_may_stop_and_the_log_says_so() {
+    for backend in [Backend::SqliteFile, Backend::Postgres] {
+        let place = Place::new(backend);
+        bound(&place, "claude", "s1", &["One"]);
+        let before = place.log_length();
+        for payload in [stop("nobody", "p", "x", false), json!({}), json!({ "session_id": "" })] {
+            let said = why(&hook(&place, "claude", "stop", &payload).run());
+            assert!(said.starts_with("no such session is known"), "{said}");
+        }
+        assert_eq!(place.log_length(), before + 3);
+        let sessions = place.punch(["session", "list", "--json"]).answer();
+        assert_eq!(sessions["sessions"].as_array().unwrap().len(), 1);
+    }
+}
+
+#[test]
+fn a_store_that_is_missing_is_not_made() {
+    let place = Place::sqlite();
+    let file = place.home().join("none/punchlist.db");
+    let hook = place.bare(["hook", "claude", "stop", "--db", file.to_str().unwrap()]);
+    let said = why(&hook.stdin(stop("s1", "p", "x", false).to_string()).run());
+    assert!(said.starts_with("there is no store at "), "{said}");
+    assert!(!file.exists());
+}
+
+#[test]
+fn a_store_that_is_newer_or_damaged_allows_the_stop() {
+    let place = Place::sqlite();
+    bound(&place, "claude", "s1", &["One"]);
+    let stdin = stop("s1", "p", "x", false).to_string();
+    let connection = rusqlite::Connection::open(place.file()).unwrap();
+    connection.pragma_update(None, "user_version", 999).unwrap();
+    drop(connection);
+    let said = why(&given(&place, &stdin).run());
+    assert!(said.contains("newer"), "{said}");
+    std::fs::write(place.file(), "not a database").unwrap();
+    why(&given(&place, &stdin).run());
+}
+
+/// Another process holds the write lock for longer than a hook may take.
+#[test]
+fn a_store_that_is_locked_allows_the_stop() {
+    let place = Place::sqlite();
+    bound(&place, "claude", "s1", &["One"]);
+    let connection = rusqlite::Connection::open(place.file()).unwrap();
+    connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let hook = given(&place, &stop("s1", "p", "x", false).to_string())
+        .env("PUNCHLIST_HOOK_TIMEOUT_MS", "700");
+    let said = why(&hook.run());
+    assert!(said.starts_with("no answer within 700 ms") || said.contains("busy"), "{said}");
+}
+
+/// A server that takes the connection and says nothing.
+#[test]
+fn a_server_that_does_not_answer_within_a_second_allows_the_stop() {
+    let place = Place::sqlite();
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = silent.local_addr().unwrap().port();
+    let url = format!("postgres://ada@127.0.0.1:{port}/ledger");
+    let begun = std::time::Instant::now();
+    let hook = place.bare(["hook", "claude", "stop", "--db", &url]);
+    let said = why(&hook.stdin(stop("s1", "p", "x", false).to_string()).run());
+    assert_eq!(said, "no answer within 1000 ms");
+    assert!(begun.elapsed() < std::time::Duration::from_secs(20));
+}
+
+#[test]
+fn a_token_that_is_needed_or_wrong_allows_the_stop() {
+    let place = Place::sqlite();
+    bound(&place, "claude", "s1", &["One"]);
+    let secret = place.operator();
+    place.punch(["store", "identity", "tokens", "--json"]).with(&secret).answer();
+    let stdin = stop("s1", "p", "x", false).to_string();
+    assert!(why(&given(&place, &stdin).run()).starts_with("token_required"));
+    assert!(why(&given(&place, &stdin).with("punch_no").run()).starts_with("token_invalid"));
+}
+
+/// A transcript with a line of 10 MB is read at its end alone.
+#[test]
+fn a_long_line_in_the_transcript_does_not_matter() {
+    let place = Place::sqlite();
+    bound(&place, "claude", "s1", &["One"]);
+    let transcript = place.home().join("t.jsonl");
+    std::fs::write(&transcript, "x".repeat(10 << 20)).unwrap();
+    let mut payload = stop("s1", "p", &"y".repeat(1 << 20), false);
+    payload["transcript_path"] = json!(transcript);
+    let ran = hook(&place, "claude", "stop", &payload).run();
+    assert_eq!((ran.exit, ran.remarks()), (Some(0), String::new()));
+    assert!(ran.stdout.contains("block"), "{ran:?}");
+}
+
+/// Gemini CLI reads JSON or nothing else from standard output.
+#[test]
+fn a_host_that_wants_json_gets_an_empty_object() {
+    let place = Place::sqlite();
+    let ran = place.punch(["hook", "gemini", "stop"]).stdin("nonsense").run();
+    assert_eq!((ran.exit, ran.stdout.as_str()), (Some(0), "{}"));
+}
+
+/// A home that cannot be written to: the store cannot be opened, and the stop is allowed.
+#[test]
+fn a_file_in_place_of_the_data_folder_allows_the_stop() {
+    let place = Place::sqlite();
+    std::fs::write(place.home().join("data"), "a file").unwrap();
+    let hook = place.bare(["hook", "claude", "stop"]);
+    why(&hook.stdin(stop("s1", "p", "x", false).to_string()).run());
+}

@@ -1,0 +1,294 @@
+//! A session of a host under the driver: injected, sent on, capped, and let go.
+
+use punchlist_testkit::Backend;
+use serde_json::{Value, json};
+
+use super::{answer, bound, done, hook, stop};
+use crate::support::Place;
+
+fn each(test: impl Fn(Place)) {
+    for backend in [Backend::SqliteFile, Backend::Postgres] {
+        test(Place::new(backend));
+    }
+}
+
+fn newest_run(place: &Place) -> Value {
+    place.punch(["runs", "--json"]).answer()["runs"][0].clone()
+}
+
+fn reasons(place: &Place) -> Vec<String> {
+    let log = place.punch(["call", "event_list", r#"{"after":0,"limit":1000}"#, "--json"]).answer();
+    let events = log["events"].as_array().unwrap().clone();
+    let hooks = events.iter().filter(|event| event["type"] == "hook_answered");
+    hooks.map(|event| event["data"]["reason"].as_str().unwrap().to_owned()).collect()
+}
+
+/// P-5, P-7: the start, a resume and a compaction tell what is open and what is closed.
+#[test]
+fn a_session_is_told_about_its_work_at_the_start_and_after_compaction() {
+    each(|place| {
+        bound(&place, "claude", "s1", &["Write the test", "Fix it"]);
+        done(&place, "s1", "Write the test");
+        for source in ["startup", "resume", "compact"] {
+            let start = json!({ "session_id": "s1", "source": source });
+            let told = answer(&hook(&place, "claude", "session-start", &start).run());
+            let output = &told["hookSpecificOutput"];
+            assert_eq!(output["hookEventName"], "SessionStart");
+            let text = output["additionalContext"].as_str().unwrap();
+            assert!(text.starts_with("Issue #1 (open): Issue of s1\n"), "{text}");
+            assert!(
+                text.contains("- [x] Write the test") && text.contains("- [/] Fix it"),
+                "{text}"
+            );
+            assert!(text.chars().count() <= 1_500, "{text}");
+        }
+    });
+}
+
+#[test]
+fn a_session_without_work_is_told_nothing() {
+    let place = Place::sqlite();
+    place.punch(["issue", "new", "Other", "--json"]).answer();
+    let start = json!({ "session_id": "s1", "source": "startup" });
+    assert_eq!(answer(&hook(&place, "claude", "session-start", &start).run()), Value::Null);
+    let prompt = json!({ "session_id": "s1", "prompt_id": "p1", "prompt": "hello" });
+    assert_eq!(answer(&hook(&place, "claude", "prompt", &prompt).run()), Value::Null);
+    let ran = hook(&place, "claude", "stop", &stop("s1", "p1", "hi", false)).run();
+    assert_eq!((answer(&ran), ran.remarks()), (Value::Null, String::new()));
+    assert_eq!(newest_run(&place)["stopReason"], "no_plan");
+}
+
+/// The stop becomes a continuation until the steps are done; `punch runs` shows it like our own.
+#[test]
+fn a_stop_is_continued_until_the_steps_are_done() {
+    each(|place| {
+        bound(&place, "claude", "s1", &["One", "Two"]);
+        let prompt = json!({ "session_id": "s1", "prompt_id": "p1" });
+        answer(&hook(&place, "claude", "prompt", &prompt).run());
+        let first = answer(&hook(&place, "claude", "stop", &stop("s1", "p1", "a", false)).run());
+        assert_eq!(first["decision"], "block");
+        let reason = first["reason"].as_str().unwrap();
+        assert!(reason.contains("2 incomplete tasks") && reason.contains("'One'"), "{reason}");
+        assert!(reason.contains("put it on hold with a reason"), "{reason}");
+        done(&place, "s1", "One");
+        let next = answer(&hook(&place, "claude", "stop", &stop("s1", "p1", "b", true)).run());
+        assert!(next["reason"].as_str().unwrap().contains("'Two'"), "{next}");
+        done(&place, "s1", "Two");
+        let last = answer(&hook(&place, "claude", "stop", &stop("s1", "p1", "c", true)).run());
+        assert_eq!(last, Value::Null);
+        let run = newest_run(&place);
+        assert_eq!(run["model"], "host:claude");
+        assert_eq!((&run["stopReason"], &run["continuations"]), (&json!("drained"), &json!(2)));
+        let expected = ["nothing_to_say", "turn_opened", "continued", "continued", "drained"];
+        assert_eq!(reasons(&place), expected);
+        // The driver's words are in the chat of the session, labelled.
+        let session = place.punch(["session", "show", "s1", "--json"]).answer();
+        let chat = session["session"]["conversationId"].as_str().unwrap().to_owned();
+        let input = json!({ "conversationId": chat }).to_string();
+        let shown = place.punch(["call", "conversation_show", &input, "--json"]);
+        let messages = shown.with(&place.operator()).answer()["messages"].clone();
+        let kinds: Vec<&Value> = messages.as_array().unwrap().iter().map(|m| &m["kind"]).collect();
+        assert_eq!(kinds, ["synthetic", "synthetic"]);
+    });
+}
+
+/// A model that changes nothing is let go after two fruitless continuations, and stays let go.
+#[test]
+fn a_model_that_never_progresses_is_let_go() {
+    for host in ["claude", "codex"] {
+        let place = Place::sqlite();
+        bound(&place, host, "s1", &["One"]);
+        let prompt = json!({ "session_id": "s1", "prompt_id": "p1" });
+        answer(&hook(&place, host, "prompt", &prompt).run());
+        let mut continued = 0;
+        for round in 0..12 {
+            let said = format!("round {round}");
+            let ran = hook(&place, host, "stop", &stop("s1", "p1", &said, round > 0)).run();
+            continued += usize::from(answer(&ran)["decision"] == "block");
+        }
+        assert_eq!(continued, 2, "{host}");
+        assert_eq!(newest_run(&place)["stopReason"], "no_progress");
+        // A person's word begins anew.
+        let prompt = json!({ "session_id": "s1", "prompt_id": "p2" });
+        answer(&hook(&place, host, "prompt", &prompt).run());
+        let again = answer(&hook(&place, host, "stop", &stop("s1", "p2", "x", false)).run());
+        assert_eq!(again["decision"], "block");
+    }
+}
+
+/// The cap stays below Claude Code's own eight, whatever the model changes.
+#[test]
+fn the_cap_is_below_the_hosts_own() {
+    let place = Place::sqlite();
+    let steps: Vec<String> = (0..12).map(|n| format!("Step {n}")).collect();
+    let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
+    bound(&place, "claude", "s1", &steps);
+    let mut continued = 0;
+    for (round, step) in steps.iter().enumerate() {
+        let ran = hook(&place, "claude", "stop", &stop("s1", "p1", step, round > 0)).run();
+        continued += usize::from(answer(&ran)["decision"] == "block");
+        done(&place, "s1", step);
+    }
+    assert_eq!(continued, 7);
+    assert_eq!(newest_run(&place)["stopReason"], "continuation_cap");
+}
+
+/// P-12: the same stop from two hook files counts once; words that a model repeats are counted.
+#[test]
+fn a_stop_that_is_delivered_twice_counts_once() {
+    each(|place| {
+        bound(&place, "claude", "s1", &["One"]);
+        let first = stop("s1", "p1", "Done.", false);
+        assert_eq!(answer(&hook(&place, "claude", "stop", &first).run())["decision"], "block");
+        let twice = hook(&place, "claude", "stop", &first).run();
+        assert_eq!(answer(&twice), Value::Null);
+        let said = "punch hook: the stop is allowed: it was delivered twice, and counts once\n";
+        assert_eq!(twice.remarks(), said);
+        assert_eq!(newest_run(&place)["continuations"], 1);
+        let mut continued = 0;
+        for _ in 0..12 {
+            let same = stop("s1", "p1", "Done.", true);
+            let ran = hook(&place, "claude", "stop", &same).run();
+            continued += usize::from(answer(&ran)["decision"] == "block");
+        }
+        assert!(continued <= 2, "{continued}");
+        assert_eq!(newest_run(&place)["stopReason"], "no_progress");
+    });
+}
+
+/// Work in the background, plan mode, an interrupt and a subagent are never held.
+#[test]
+fn parked_work_plan_mode_interrupts_and_subagents_are_not_held() {
+    let place = Place::sqlite();
+    bound(&place, "claude", "s1", &["One"]);
+    bound(&place, "cursor", "c1", &["One"]);
+    let with = |field: &str, value: Value| {
+        let mut payload = stop("s1", "p1", field, false);
+        payload[field] = value;
+        payload
+    };
+    let cases = [
+        ("claude", with("background_tasks", json!([{ "id": "b" }])), "parked"),
+        ("claude", with("session_crons", json!([{ "id": "c" }])), "parked"),
+        ("claude", with("permission_mode", json!("plan")), "plan_mode"),
+        ("claude", with("agent_id", json!("a1")), "subagent"),
+        ("cursor", json!({ "conversation_id": "c1", "status": "aborted" }), "interrupted"),
+        ("cursor", json!({ "conversation_id": "c1", "status": "error" }), "interrupted"),
+    ];
+    for (host, payload, reason) in cases {
+        let said = answer(&hook(&place, host, "stop", &payload).run());
+        assert!(said.is_null() || said == json!({}), "{said}");
+        assert_eq!(reasons(&place).last().unwrap(), reason);
+    }
+    let substop = json!({ "session_id": "s1", "agent_id": "a1", "agent_type": "Explore" });
+    assert_eq!(answer(&hook(&place, "claude", "subagent-stop", &substop).run()), Value::Null);
+    let told = answer(&hook(&place, "claude", "subagent-start", &substop).run());
+    let text = told["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+    assert!(text.starts_with("This work is part of issue #1: Issue of s1."), "{text}");
+}
+
+/// A question to the person, a pause and a hold let the session stop.
+#[test]
+fn an_open_question_a_pause_and_a_hold_let_it_stop() {
+    let place = Place::sqlite();
+    let secret = place.operator();
+    bound(&place, "claude", "s1", &["One"]);
+    let stopped =
+        |said: &str| answer(&hook(&place, "claude", "stop", &stop("s1", said, said, false)).run());
+    place.punch(["call", "ask", r#"{"question":"Which?"}"#, "--session", "s1", "--json"]).answer();
+    assert_eq!(stopped("a"), Value::Null);
+    assert_eq!(newest_run(&place)["waitsFor"]["kind"], "gate");
+    let gates = place.punch(["call", "gate_list", "{}", "--json"]).with(&secret).answer();
+    let id = gates["gates"][0]["id"].as_str().unwrap();
+    let input = json!({ "gateId": id, "decision": "resume", "response": "the left" }).to_string();
+    place.punch(["call", "gate_answer", &input, "--json"]).with(&secret).answer();
+    // What was decided meanwhile is told with the next prompt.
+    let prompt = json!({ "session_id": "s1", "prompt_id": "p2" });
+    let told = answer(&hook(&place, "claude", "prompt", &prompt).run());
+    let text = told["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+    assert!(text.contains("the left"), "{text}");
+    assert_eq!(stopped("b")["decision"], "block");
+    place.punch(["todo", "block", "One", "no key", "--session", "s1", "--json"]).answer();
+    let held = stopped("c");
+    assert!(held["systemMessage"].as_str().unwrap().contains("no key"), "{held}");
+    assert_eq!(newest_run(&place)["stopReason"], "blocked");
+}
+
+/// The model's service failed: the item is held for a while and comes back by itself.
+#[test]
+fn a_failure_of_the_model_holds_the_item_for_a_while() {
+    let place = Place::sqlite();
+    bound(&place, "claude", "s1", &["One"]);
+    answer(
+        &hook(&place, "claude", "prompt", &json!({ "session_id": "s1", "prompt_id": "p" })).run(),
+    );
+    let failure = json!({ "session_id": "s1", "prompt_id": "p", "error": "overloaded" });
+    assert_eq!(answer(&hook(&place, "claude", "stop-failure", &failure).run()), Value::Null);
+    let run = newest_run(&place);
+    assert_eq!((&run["stopReason"], &run["stopCode"]), (&json!("error"), &json!("model_failed")));
+    let items = || {
+        let view = r#"{"action":"view"}"#;
+        place.punch(["call", "todo", view, "--session", "s1", "--json"])
+    };
+    let item = &items().answer()["items"][0];
+    assert_eq!(item["hold"]["kind"], "failed", "{item}");
+    let later = items().env("PUNCHLIST_NOW", "2026-11-15T08:06:00Z").answer();
+    assert_eq!(later["items"][0]["hold"], Value::Null, "{later}");
+}
+
+/// A session that ended lets go of its issue, and gets it back when its host goes on with it.
+#[test]
+fn a_session_that_goes_on_is_bound_again() {
+    each(|place| {
+        bound(&place, "claude", "s1", &["One"]);
+        let named = json!({ "session_id": "s1", "source": "resume" });
+        answer(&hook(&place, "claude", "session-end", &named).run());
+        let show = || place.punch(["session", "show", "s1", "--json"]).answer()["session"].clone();
+        assert_eq!((&show()["state"], &show()["boundIssue"]), (&json!("ended"), &Value::Null));
+        let told = answer(&hook(&place, "claude", "session-start", &named).run());
+        assert!(told.to_string().contains("Issue #1"), "{told}");
+        assert_eq!((&show()["state"], &show()["boundIssue"]), (&json!("active"), &json!(1)));
+        let doctor = place.punch(["doctor", "--json"]).run();
+        assert_eq!(doctor.exit, Some(0), "{doctor:?}");
+    });
+}
+
+/// The switch of the environment and of the file holds for hosts, too.
+#[test]
+fn the_driver_can_be_switched_off_for_a_host() {
+    let place = Place::sqlite();
+    bound(&place, "claude", "s1", &["One"]);
+    let off = hook(&place, "claude", "stop", &stop("s1", "p1", "a", false))
+        .env("PUNCHLIST_AUTO_COMPLETE_TODOS", "false");
+    assert_ne!(answer(&off.run())["decision"], "block");
+    assert_eq!(reasons(&place).last().unwrap(), "switched_off");
+}
+
+/// A host's own list becomes the session's; what it says is done is a claim (P-22).
+#[test]
+fn a_native_list_is_mirrored_with_its_done_items_as_claims() {
+    each(|place| {
+        place.punch(["issue", "new", "Other", "--json"]).answer();
+        let start = json!({ "session_id": "o1" });
+        answer(&hook(&place, "opencode", "session-start", &start).run());
+        let todos = json!({ "sessionId": "o1", "todos": [
+            { "id": "1", "content": "Read", "status": "completed", "priority": "high" },
+            { "id": "2", "content": "Write", "status": "in_progress", "priority": "high" },
+        ]});
+        let said = answer(&hook(&place, "opencode", "todos", &todos).run());
+        assert_eq!(said["reason"], "mirrored", "{said}");
+        assert_eq!(answer(&hook(&place, "opencode", "todos", &todos).run())["reason"], "mirrored");
+        let list = place.punch(["call", "todo_read", "{}", "--session", "o1", "--json"]).answer();
+        let shown: Vec<(&Value, &Value)> = list["todos"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|todo| (&todo["content"], &todo["status"]))
+            .collect();
+        let expected = [(json!("Read"), json!("pending")), (json!("Write"), json!("in_progress"))];
+        assert_eq!(shown, expected.iter().map(|(a, b)| (a, b)).collect::<Vec<_>>());
+        let stopped =
+            answer(&hook(&place, "opencode", "stop", &json!({ "sessionId": "o1" })).run());
+        assert!(stopped["text"].as_str().unwrap().contains("1 incomplete tasks"), "{stopped}");
+    });
+}

@@ -1,0 +1,214 @@
+//! P-16: `punch init` writes what it shows and nothing else, and `--remove` gives back the bytes.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::{answer, bound, hook};
+use crate::support::{Place, Punch};
+
+const HOSTS: [&str; 7] = ["claude", "codex", "opencode", "gemini", "cursor", "copilot", "goose"];
+
+/// Every file of a folder, with its bytes.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                found.insert(path.clone(), std::fs::read(&path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+fn init(place: &Place, project: &Path, words: &[&str]) -> Punch {
+    place.punch(["init"]).words(words.iter().copied()).at(project)
+}
+
+fn project(place: &Place) -> PathBuf {
+    let folder = place.home().join("project");
+    std::fs::create_dir_all(folder.join(".git")).unwrap();
+    folder
+}
+
+#[test]
+fn every_host_is_set_up_once_and_removed_without_a_trace() {
+    for host in HOSTS {
+        let place = Place::sqlite();
+        let folder = project(&place);
+        let before = files(&folder);
+        let dry = init(&place, &folder, &["--host", host, "--dry-run"]).run();
+        assert_eq!(dry.exit, Some(0), "{dry:?}");
+        assert!(dry.stdout.contains("+++ AGENTS.md"), "{}", dry.stdout);
+        assert_eq!(files(&folder), before, "{host}: a dry run writes nothing");
+        let wrote = init(&place, &folder, &["--host", host]).run();
+        assert_eq!(wrote.exit, Some(0), "{wrote:?}");
+        let with = files(&folder);
+        assert!(with.len() > before.len() + 1, "{host}");
+        let steps = wrote.stdout.split("what to do next\n").nth(1).unwrap();
+        assert_eq!(steps.lines().count(), 3, "{steps}");
+        let again = init(&place, &folder, &["--host", host]).run();
+        assert!(again.stdout.starts_with("Everything is in place.\n"), "{host}: {}", again.stdout);
+        assert_eq!(files(&folder), with, "{host}: a second time changes nothing");
+        let removed = init(&place, &folder, &["--host", host, "--remove"]).run();
+        assert_eq!(removed.exit, Some(0), "{removed:?}");
+        assert_eq!(files(&folder), before, "{host}");
+    }
+}
+
+/// Files that are there keep their comments and their order, and are identical after `--remove`.
+#[test]
+fn files_of_others_keep_their_comments_and_come_back_byte_for_byte() {
+    let place = Place::sqlite();
+    let folder = project(&place);
+    let own = [
+        (
+            ".claude/settings.json",
+            "{\n\t// ours\n\t\"model\": \"opus\",\n\t\"hooks\": {\n\t\t\"Stop\": [ {\"hooks\": \
+             [{\"type\": \"command\", \"command\": \"lint\"}]} ]\n\t}\n}",
+        ),
+        (".mcp.json", "{\"mcpServers\": {\"other\": {\"command\": \"x\"}}}\n"),
+        (
+            ".codex/config.toml",
+            "# mine\nmodel = \"gpt\"  # best\n\n[mcp_servers.other]\ncommand = \"x\"\n",
+        ),
+        ("opencode.jsonc", "{\n  // theme\n  \"theme\": \"dark\",\n}\n"),
+        ("AGENTS.md", "# Rules\n\nBe kind."),
+    ];
+    for (path, text) in own {
+        let path = folder.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let before = files(&folder);
+    let hosts = ["--host", "claude", "--host", "codex", "--host", "opencode"];
+    assert_eq!(init(&place, &folder, &hosts).run().exit, Some(0));
+    let read = |path: &str| std::fs::read_to_string(folder.join(path)).unwrap();
+    let settings = read(".claude/settings.json");
+    assert!(settings.contains("// ours") && settings.contains("\"lint\""), "{settings}");
+    assert!(read(".codex/config.toml").starts_with(own[2].1));
+    assert!(read("opencode.jsonc").contains("// theme"));
+    assert!(read("AGENTS.md").starts_with("# Rules\n\nBe kind.\n\n<!-- punchlist:begin -->\n"));
+    let mut remove = hosts.to_vec();
+    remove.push("--remove");
+    assert_eq!(init(&place, &folder, &remove).run().exit, Some(0));
+    assert_eq!(files(&folder), before);
+}
+
+/// What others wrote after us stays when ours goes.
+#[test]
+fn what_others_wrote_since_stays() {
+    let place = Place::sqlite();
+    let folder = project(&place);
+    assert_eq!(init(&place, &folder, &["--host", "claude"]).run().exit, Some(0));
+    let path = folder.join(".mcp.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let text = text.replacen('{', "{\n  \"theirs\": true,", 1);
+    std::fs::write(&path, text).unwrap();
+    assert_eq!(init(&place, &folder, &["--host", "claude", "--remove"]).run().exit, Some(0));
+    let left: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!(left, json!({ "theirs": true }));
+    assert!(!folder.join(".claude").exists());
+}
+
+/// A settings file with a syntax error is shown with its line and left alone.
+#[test]
+fn a_file_with_a_syntax_error_is_left_alone() {
+    let place = Place::sqlite();
+    let folder = project(&place);
+    std::fs::create_dir_all(folder.join(".claude")).unwrap();
+    let broken = "{\n  \"model\": ,\n}\n";
+    std::fs::write(folder.join(".claude/settings.json"), broken).unwrap();
+    let ran = init(&place, &folder, &["--host", "claude"]).run();
+    assert_eq!(ran.exit, Some(1), "{ran:?}");
+    assert!(ran.stderr.contains("left alone: .claude/settings.json: line 2, column "), "{ran:?}");
+    let text = std::fs::read_to_string(folder.join(".claude/settings.json")).unwrap();
+    assert_eq!(text, broken);
+}
+
+/// On a terminal it asks, and a no writes nothing; `--yes` does not ask.
+#[test]
+fn it_asks_a_person_and_obeys() {
+    let place = Place::sqlite();
+    let folder = project(&place);
+    let before = files(&folder);
+    let no = init(&place, &folder, &["--host", "claude"]).stdin("n\n").on_terminal();
+    assert!(no.stdout.contains("files? [y/N]"), "{no:?}");
+    assert_eq!(files(&folder), before);
+    let yes = init(&place, &folder, &["--host", "claude", "--yes"]).on_terminal();
+    assert!(!yes.stdout.contains("[y/N]"), "{yes:?}");
+    assert!(folder.join(".claude/settings.json").exists());
+}
+
+#[test]
+fn without_a_host_on_the_machine_it_says_so() {
+    let place = Place::sqlite();
+    let folder = project(&place);
+    let path = place.home().join("empty");
+    std::fs::create_dir(&path).unwrap();
+    let refused = init(&place, &folder, &["--json"]).env("PATH", &path).refusal(1);
+    assert_eq!(refused["code"], "no_host");
+    std::fs::create_dir(place.home().join(".codex")).unwrap();
+    let found = init(&place, &folder, &["--json", "--dry-run"]).env("PATH", &path).answer();
+    let changed = found["changes"].as_array().unwrap();
+    let paths: Vec<&str> = changed.iter().map(|c| c["path"].as_str().unwrap()).collect();
+    assert!(paths.iter().any(|path| path.ends_with(".codex/hooks.json")), "{paths:?}");
+}
+
+/// The store and the project stand in the command: Codex hands its servers almost no variables.
+#[test]
+fn the_command_names_the_store_and_the_project() {
+    let place = Place::sqlite();
+    let folder = project(&place);
+    assert_eq!(init(&place, &folder, &["--host", "codex"]).run().exit, Some(0));
+    for file in [".codex/config.toml", ".codex/hooks.json"] {
+        let text = std::fs::read_to_string(folder.join(file)).unwrap();
+        let db = place.file();
+        assert!(text.contains(db.to_str().unwrap()) && text.contains("test"), "{text}");
+    }
+}
+
+/// The doctor: absent, not set up, not trusted, governed.
+#[test]
+fn the_doctor_says_how_each_host_stands() {
+    let place = Place::sqlite();
+    let folder = project(&place);
+    let empty = place.home().join("empty");
+    std::fs::create_dir(&empty).unwrap();
+    let standing = |host: &str| {
+        let doctor = place.punch(["doctor", "--json"]).env("PATH", &empty).at(&folder).answer();
+        let hosts = doctor["hosts"].as_array().unwrap().clone();
+        hosts.into_iter().find(|found| found["host"] == host).unwrap()
+    };
+    assert_eq!(standing("claude")["verdict"], "absent");
+    assert_eq!(init(&place, &folder, &["--host", "claude", "--host", "codex"]).run().exit, Some(0));
+    let new = standing("claude");
+    assert_eq!((&new["configured"], &new["verdict"]), (&json!(true), &json!("ungoverned")));
+    assert!(new["hint"].as_str().unwrap().contains("no hook has fired"), "{new}");
+    bound(&place, "claude", "s1", &["One"]);
+    let fired = standing("claude");
+    assert_eq!((&fired["verdict"], &fired["trusted"]), (&json!("governed"), &json!(true)));
+    assert_eq!((&fired["doubled"], fired["lastFiredAt"].is_string()), (&json!(false), true));
+    let stop = super::stop("s1", "p", "x", false);
+    for _ in 0..2 {
+        answer(&hook(&place, "claude", "stop", &stop).run());
+    }
+    assert_eq!(standing("claude")["doubled"], true);
+    let codex = standing("codex");
+    assert_eq!((&codex["trusted"], &codex["verdict"]), (&json!(false), &json!("ungoverned")));
+    assert!(codex["hint"].as_str().unwrap().contains("does not trust"), "{codex}");
+    let off = r#"{"disableAllHooks": true}"#;
+    std::fs::write(folder.join(".claude/settings.local.json"), off).unwrap();
+    let off = standing("claude");
+    assert!(off["hint"].as_str().unwrap().contains("disableAllHooks"), "{off}");
+    assert_eq!(off["verdict"], "ungoverned");
+    let said = place.punch(["doctor"]).env("PATH", &empty).at(&folder).said();
+    assert!(said.contains("codex     ungoverned"), "{said}");
+    assert!(!said.contains("goose"), "{said}");
+}

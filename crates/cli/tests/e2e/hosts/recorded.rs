@@ -1,0 +1,101 @@
+//! Payloads that real clients sent (Claude Code 2.1.197, Codex 0.166.0, opencode 1.18.33), replayed,
+//! and what they are answered. `cargo xtask test --clients` asks the clients themselves.
+
+use serde_json::{Value, json};
+
+use super::{answer, bound, hook};
+use crate::support::Place;
+
+fn replayed(host: &str, recorded: &str) -> Vec<(String, Value)> {
+    let recorded: Value = serde_json::from_str(recorded).unwrap();
+    let recorded = recorded.as_array().unwrap();
+    let session = recorded[0]["payload"]["session_id"].as_str().unwrap();
+    let place = Place::sqlite();
+    bound(&place, host, session, &["One"]);
+    recorded
+        .iter()
+        .map(|one| {
+            let event = one["event"].as_str().unwrap();
+            let said = answer(&hook(&place, host, event, &one["payload"]).run());
+            (event.to_owned(), said)
+        })
+        .collect()
+}
+
+/// The answers in the form of Claude Code, which Codex shares: the injection, then the driver's word,
+/// then nothing once the model has repeated itself.
+#[test]
+fn recorded_payloads_of_claude_code_and_codex_are_answered_in_their_form() {
+    let claude = include_str!("payloads/claude.json");
+    let codex = include_str!("payloads/codex.json");
+    for (host, recorded) in [("claude", claude), ("codex", codex)] {
+        let said = replayed(host, recorded);
+        let events: Vec<&str> = said.iter().map(|(event, _)| event.as_str()).collect();
+        let expected = ["session-start", "prompt", "stop", "stop", "stop", "stop", "session-end"];
+        assert_eq!(events, expected, "{host}");
+        let start = &said[0].1;
+        let keys =
+            |value: &Value| -> Vec<String> { value.as_object().unwrap().keys().cloned().collect() };
+        assert_eq!(keys(start), ["hookSpecificOutput"], "{host}");
+        let names = ["hookEventName", "additionalContext"];
+        assert_eq!(keys(&start["hookSpecificOutput"]), names, "{host}");
+        assert_eq!(said[1].1, Value::Null, "{host}");
+        for stop in &said[2..4] {
+            assert_eq!(keys(&stop.1), ["decision", "reason"], "{host}");
+            assert_eq!(stop.1["decision"], "block");
+        }
+        // The third says the same as the second: a duplicate. The fourth is counted, and the last.
+        assert_eq!(said[4].1, Value::Null, "{host}");
+        assert_eq!(keys(&said[5].1), ["systemMessage"], "{host}");
+        assert_eq!(said[6].1, Value::Null, "{host}");
+    }
+}
+
+/// The other dialects, by what their makers document.
+#[test]
+fn each_host_is_answered_in_its_own_form() {
+    let stops = [
+        ("gemini", json!({ "session_id": "s", "prompt_response": "x" })),
+        (
+            "cursor",
+            json!({ "conversation_id": "s", "generation_id": "g", "status": "completed",
+            "loop_count": 0 }),
+        ),
+        ("copilot", json!({ "sessionId": "s", "stopReason": "end_turn" })),
+        ("opencode", json!({ "sessionId": "s", "turn_id": "m1", "lastText": "x" })),
+        ("goose", json!({ "session_id": "s", "event": "Stop" })),
+    ];
+    for (host, payload) in stops {
+        let place = Place::sqlite();
+        bound(&place, host, "s", &["One"]);
+        let said = answer(&hook(&place, host, "stop", &payload).run());
+        match host {
+            "gemini" => assert_eq!(said["decision"], "block"),
+            "cursor" => assert!(said["followup_message"].as_str().unwrap().contains("'One'")),
+            "copilot" => {
+                assert_eq!(said["decision"], "block");
+                assert_eq!(said["hookSpecificOutput"]["decision"], "block");
+            }
+            "opencode" => assert_eq!(said["answer"], "continue"),
+            // It cannot be held.
+            _ => assert_eq!(said, Value::Null),
+        }
+    }
+}
+
+/// Hook files leak between hosts: a payload of another host is known by what it says.
+#[test]
+fn a_hook_file_of_one_host_that_another_loads_counts_for_that_one() {
+    let place = Place::sqlite();
+    bound(&place, "codex", "s1", &["One"]);
+    let payload = json!({ "session_id": "s1", "turn_id": "t1", "model": "m",
+        "stop_hook_active": false, "last_assistant_message": "x" });
+    let own = answer(&hook(&place, "codex", "stop", &payload).run());
+    assert_eq!(own["decision"], "block");
+    let leaked = hook(&place, "claude", "stop", &payload).run();
+    assert_eq!(answer(&leaked), Value::Null);
+    assert!(leaked.remarks().contains("delivered twice"), "{leaked:?}");
+    let runs = place.punch(["runs", "--json"]).answer();
+    assert_eq!(runs["runs"][0]["continuations"], 1);
+    assert_eq!(runs["runs"][0]["model"], "host:codex");
+}

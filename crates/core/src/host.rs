@@ -1,0 +1,233 @@
+//! Agents of other makers: which hosts there are, what their hooks report, and when a stop is
+//! allowed without asking the driver.
+//!
+//! Every dialect is decoded at the edge into these words. The session of a host is an ordinary
+//! session, and what it does between a prompt and a stop is an ordinary run whose model is
+//! `host:NAME`: the host executes it, and nothing here starts it (ADR 0026).
+
+mod delivery;
+
+pub use delivery::{DUPLICATE_MAX_US, Delivery};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What the model of a run begins with that a host executes.
+const MODEL: &str = "host:";
+
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum $name { $($(#[$vdoc])* $variant),* }
+
+        impl $name {
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $word),* }
+            }
+
+            #[must_use]
+            pub fn parse(text: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|known| known.name() == text)
+            }
+        }
+    };
+}
+
+words! {
+    /// A program that runs agents and fires hooks.
+    Host {
+        Claude = "claude",
+        Codex = "codex",
+        Opencode = "opencode",
+        Gemini = "gemini",
+        Cursor = "cursor",
+        Copilot = "copilot",
+        Goose = "goose",
+    }
+}
+
+words! {
+    /// What a hook reports.
+    Happened {
+        /// A session begins, goes on after a break, or was compacted.
+        Start = "start",
+        /// A person spoke.
+        Prompt = "prompt",
+        /// The model has nothing more to say.
+        Stop = "stop",
+        SubagentStart = "subagent_start",
+        SubagentStop = "subagent_stop",
+        /// The model's service failed, so the turn is over.
+        StopFailure = "stop_failure",
+        /// The host's own list changed.
+        Todos = "todos",
+        End = "end",
+    }
+}
+
+words! {
+    /// Why a session begins.
+    Source {
+        Startup = "startup",
+        Resume = "resume",
+        Clear = "clear",
+        Compact = "compact",
+        Fork = "fork",
+    }
+}
+
+words! {
+    /// Why a hook was answered as it was, where the driver was not asked.
+    Why {
+        /// The session was told about its work.
+        Injected = "injected",
+        /// There is nothing to tell.
+        NothingToSay = "nothing_to_say",
+        /// A person spoke, so a new turn began.
+        TurnOpened = "turn_opened",
+        /// No such session is known.
+        UnknownSession = "unknown_session",
+        /// Background work or a schedule will wake the session.
+        Parked = "parked",
+        PlanMode = "plan_mode",
+        Interrupted = "interrupted",
+        /// The same stop was delivered before.
+        Duplicate = "duplicate",
+        /// A subagent reports to its parent and has no list.
+        Subagent = "subagent",
+        /// The driver asked the session to go on.
+        Continued = "continued",
+        /// The list of the host was copied.
+        Mirrored = "mirrored",
+        Ended = "ended",
+    }
+}
+
+impl Host {
+    /// The name people know.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Claude => "Claude Code",
+            Self::Codex => "Codex",
+            Self::Opencode => "opencode",
+            Self::Gemini => "Gemini CLI",
+            Self::Cursor => "Cursor",
+            Self::Copilot => "Copilot CLI",
+            Self::Goose => "Goose",
+        }
+    }
+
+    /// The most continuations of one turn. Hosts that count for themselves end the turn without
+    /// our reason, so ours is lower; the others get the driver's default.
+    #[must_use]
+    pub const fn continuations_max(self) -> u32 {
+        match self {
+            Self::Claude | Self::Copilot => 7,
+            Self::Cursor => 4,
+            Self::Codex | Self::Opencode | Self::Gemini => crate::driver::CONTINUATIONS,
+            // Its stop hook cannot hold it.
+            Self::Goose => 0,
+        }
+    }
+
+    /// The most characters of a text that the host shows to its model unchanged.
+    #[must_use]
+    pub const fn text_max(self) -> usize {
+        match self {
+            // Longer texts are moved to a file: 10,000 characters, and 2,500 tokens.
+            Self::Claude => 9_500,
+            Self::Codex => 7_500,
+            _ => 6_000,
+        }
+    }
+
+    /// Does one process of it have one session at a time? There a new session replaces the old.
+    #[must_use]
+    pub const fn has_one_session(self) -> bool {
+        matches!(self, Self::Claude | Self::Gemini | Self::Copilot | Self::Goose)
+    }
+
+    /// The model of a run that this host executes.
+    #[must_use]
+    pub fn model(self) -> String {
+        format!("{MODEL}{}", self.name())
+    }
+}
+
+/// Is this the model of a run that a host executes?
+#[must_use]
+pub fn is_hosted(model: &str) -> bool {
+    model.starts_with(MODEL)
+}
+
+/// What a host says about a stop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stop {
+    pub parked: bool,
+    pub plan_mode: bool,
+    pub interrupted: bool,
+    /// A subagent stops, not the session.
+    pub subagent: bool,
+}
+
+impl Stop {
+    /// Why this stop is allowed whatever is left to do.
+    #[must_use]
+    pub const fn excuse(self) -> Option<Why> {
+        if self.subagent {
+            Some(Why::Subagent)
+        } else if self.interrupted {
+            Some(Why::Interrupted)
+        } else if self.plan_mode {
+            Some(Why::PlanMode)
+        } else if self.parked {
+            Some(Why::Parked)
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_parsing_agree() {
+        for host in Host::ALL {
+            assert_eq!(Host::parse(host.name()), Some(*host));
+            assert!(is_hosted(&host.model()));
+        }
+        for happened in Happened::ALL {
+            assert_eq!(Happened::parse(happened.name()), Some(*happened));
+        }
+        assert!(!is_hosted("anthropic:claude"));
+    }
+
+    /// The hosts' own caps: Claude Code and Copilot 8, Cursor 5.
+    #[test]
+    fn our_cap_is_below_the_hosts() {
+        for (host, cap) in [(Host::Claude, 8), (Host::Copilot, 8), (Host::Cursor, 5)] {
+            assert!(host.continuations_max() < cap, "{}", host.name());
+        }
+        for host in Host::ALL {
+            assert!(host.continuations_max() <= crate::driver::CONTINUATIONS);
+        }
+    }
+
+    #[test]
+    fn parked_work_plan_mode_and_interrupts_are_never_held() {
+        let none = Stop::default();
+        assert_eq!(none.excuse(), None);
+        assert_eq!(Stop { parked: true, ..none }.excuse(), Some(Why::Parked));
+        assert_eq!(Stop { plan_mode: true, ..none }.excuse(), Some(Why::PlanMode));
+        assert_eq!(Stop { interrupted: true, ..none }.excuse(), Some(Why::Interrupted));
+        assert_eq!(Stop { subagent: true, parked: true, ..none }.excuse(), Some(Why::Subagent));
+    }
+}

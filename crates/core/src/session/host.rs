@@ -1,0 +1,99 @@
+//! A session in a host: it begins where one was waiting for it, or goes on where one had ended.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Session, SessionState, keeper};
+use crate::authority::Action;
+use crate::event::{SessionAdopted, SessionReopened};
+use crate::{By, Decide, Decision, Refused};
+
+/// Let a session of a host be the one that was waiting for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AdoptSession {
+    pub external_id: String,
+    pub directory: Option<String>,
+}
+
+/// Go on with a session that had ended: its host did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReopenSession;
+
+impl Decide for AdoptSession {
+    type On<'a> = &'a Session;
+    type Out = Decision;
+
+    /// A session that has an id of its host already is somebody's.
+    fn decide(
+        &self,
+        session: Self::On<'_>,
+        By { actor, .. }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
+        keeper(actor, Action::Start)?;
+        let mut decision = Decision::default();
+        if session.external_id.is_none() && session.state != SessionState::Ended {
+            let (external_id, directory) = (self.external_id.clone(), self.directory.clone());
+            let session_id = session.id;
+            decision.events.push(SessionAdopted { session_id, external_id, directory }.into());
+        }
+        Ok(decision)
+    }
+}
+
+impl Decide for ReopenSession {
+    type On<'a> = &'a Session;
+    type Out = Decision;
+
+    fn decide(
+        &self,
+        session: Self::On<'_>,
+        By { actor, .. }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
+        keeper(actor, Action::Start)?;
+        let mut decision = Decision::default();
+        if session.state == SessionState::Ended {
+            decision.events.push(SessionReopened { session_id: session.id }.into());
+        }
+        Ok(decision)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::tests::decided;
+    use crate::session::apply_session;
+    use crate::session::tests::session;
+    use crate::{Actor, AgentPath, Role, Time};
+
+    fn root() -> Actor {
+        Actor::new(Role::Root, AgentPath::primary())
+    }
+
+    /// D-27: a waiting session is adopted once.
+    #[test]
+    fn a_waiting_session_is_adopted_once() {
+        let adopt = |id: &str| AdoptSession { external_id: id.to_owned(), directory: None };
+        let waiting = session(5);
+        let decision = decided(&adopt("a"), &waiting, &root()).unwrap();
+        let mut state = Some(waiting);
+        assert!(apply_session(&mut state, &decision.events[0], Time::from_micros(1)));
+        let adopted = state.unwrap();
+        assert_eq!(adopted.external_id.as_deref(), Some("a"));
+        assert!(decided(&adopt("b"), &adopted, &root()).unwrap().events.is_empty());
+    }
+
+    #[test]
+    fn a_session_that_ended_goes_on_with_its_host() {
+        let ended = Session {
+            state: SessionState::Ended,
+            ended_at: Some(Time::from_micros(3)),
+            ..session(5)
+        };
+        let decision = decided(&ReopenSession, &ended, &root()).unwrap();
+        let mut state = Some(ended);
+        apply_session(&mut state, &decision.events[0], Time::from_micros(4));
+        let open = state.unwrap();
+        assert_eq!((open.state, open.ended_at), (SessionState::Active, None));
+        assert!(decided(&ReopenSession, &open, &root()).unwrap().events.is_empty());
+    }
+}

@@ -1,0 +1,457 @@
+//! The hooks of hosts: which session one is of, and what it is answered (ADR 0026).
+//!
+//! What a host's model does between a prompt and a stop is a run like any other, so a stop asks the
+//! driver. Whatever is not clear here allows the stop.
+
+use punchlist_core::driver::{Finish, StopReason, Trigger, Verdict, Wait, Ways};
+use punchlist_core::event::HookAnswered;
+use punchlist_core::host::{Delivery, Happened, Host, Source, Stop, Why};
+use punchlist_core::run::{RecordHosted, Settings, WakeRun};
+use punchlist_core::session::{AdoptSession, ReopenSession, SessionState};
+use punchlist_core::text::Title;
+use punchlist_core::{Refusal, Run, Session, SessionId, Time};
+use punchlist_store::rows::hosts::HostRecord;
+use punchlist_store::rows::lists::Lock;
+
+use super::sessions::NewSession;
+use super::{Call, NewRun, host_id};
+use crate::Error;
+use crate::config::Overrides;
+use crate::operations::session_hook::{Answer, Input, Output};
+
+/// What came of a hook.
+pub(super) struct Said {
+    answer: Answer,
+    text: Option<String>,
+    reason: String,
+    run: Option<Run>,
+}
+
+impl Said {
+    pub(super) fn allow(why: Why) -> Self {
+        Self { answer: Answer::Allow, text: None, reason: why.name().to_owned(), run: None }
+    }
+
+    /// Text for the model, where there is some.
+    fn context(text: Option<String>, without: Why) -> Self {
+        let reason = if text.is_some() { Why::Injected } else { without };
+        let answer = if text.is_some() { Answer::Context } else { Answer::Allow };
+        Self { answer, text, reason: reason.name().to_owned(), run: None }
+    }
+}
+
+impl Call<'_, '_> {
+    /// Answers a hook, and writes the answer down with its reason.
+    pub(crate) fn answer_hook(&mut self, hook: &Input) -> Result<Output, Error> {
+        let Some((session, is_adopted)) = self.session_of_hook(hook)? else {
+            let reason = Why::UnknownSession.name().to_owned();
+            let (answer, text) = (Answer::Allow, None);
+            if let Some(project) = self.project()? {
+                self.log_answer(hook, None, &project.to_string(), (answer, &reason))?;
+            }
+            return Ok(Output { answer, text, reason, session_id: None, run_id: None });
+        };
+        let mut record = self.tx.host_record(session.id)?.unwrap_or(HostRecord {
+            session_id: session.id,
+            host: hook.host,
+            version: None,
+            event: hook.event,
+            at: self.envelope.now,
+            stop: None,
+            doubled_at: None,
+            told_at: None,
+        });
+        (record.host, record.event, record.at) = (hook.host, hook.event, self.envelope.now);
+        record.version = hook.version.0.clone().map(Title::into_string).or(record.version);
+        self.remember_processes(hook, &session)?;
+        let said = self.say_to_host(hook, &session, is_adopted, &mut record)?;
+        self.tx.put_host_record(&record)?;
+        let (answer, reason) = (said.answer, said.reason);
+        self.log_answer(hook, Some(session.id), &session.id.to_string(), (answer, &reason))?;
+        let (session_id, run_id) =
+            (Some(session.id.to_string()), said.run.map(|r| r.id.to_string()));
+        Ok(Output { answer, text: said.text, reason, session_id, run_id })
+    }
+
+    fn log_answer(
+        &mut self,
+        hook: &Input,
+        session_id: Option<SessionId>,
+        aggregate: &str,
+        (answer, reason): (Answer, &str),
+    ) -> Result<(), Error> {
+        let (answer, reason) = (answer.name().to_owned(), reason.to_owned());
+        let (host, happened) = (hook.host, hook.event);
+        self.log(aggregate, HookAnswered { session_id, host, happened, answer, reason })
+    }
+
+    fn say_to_host(
+        &mut self,
+        hook: &Input,
+        session: &Session,
+        is_adopted: bool,
+        record: &mut HostRecord,
+    ) -> Result<Said, Error> {
+        let now = self.envelope.now;
+        match hook.event {
+            Happened::Start => {
+                let text = self.brief(hook, session, is_adopted, record.told_at)?;
+                record.told_at = Some(now);
+                Ok(Said::context(text, Why::NothingToSay))
+            }
+            Happened::Prompt => {
+                let run = self.open_turn(hook, session)?;
+                let text = self.news(session, record.told_at)?;
+                record.told_at = Some(now);
+                let run =
+                    self.step_hosted(run, RecordHosted { told: true, ..Default::default() })?;
+                Ok(Said { run: Some(run), ..Said::context(text, Why::TurnOpened) })
+            }
+            Happened::Stop => self.stop_of_host(hook, session, record),
+            Happened::SubagentStart => {
+                Ok(Said::context(self.brief_subagent(session)?, Why::Subagent))
+            }
+            Happened::SubagentStop => Ok(Said::allow(Why::Subagent)),
+            Happened::StopFailure => self.failure_of_host(hook, session),
+            Happened::Todos => self.mirror(hook, session),
+            Happened::End => {
+                self.tx.forget_host_processes(session.id, true)?;
+                if session.state != SessionState::Ended {
+                    let locked = self.session_named(&session.id.to_string(), Lock::Row)?;
+                    self.end_session(locked)?;
+                }
+                Ok(Said::allow(Why::Ended))
+            }
+        }
+    }
+
+    /// The session a hook is of, and whether it was waiting for its host until now. None: a hook
+    /// that begins nothing names a session nobody knows.
+    fn session_of_hook(&mut self, hook: &Input) -> Result<Option<(Session, bool)>, Error> {
+        let begins = matches!(hook.event, Happened::Start | Happened::Prompt);
+        let Some(external_id) = hook.external_id.0.clone() else { return Ok(None) };
+        let project = if begins { Some(self.ensure_project()?) } else { self.project()? };
+        let Some(project) = project else { return Ok(None) };
+        let lock = if begins { Lock::Row } else { Lock::No };
+        let known = self.tx.session(project, external_id.as_str(), lock)?;
+        if let Some(session) = known {
+            self.reach_session(&session)?;
+            if !begins {
+                return Ok(Some((session, false)));
+            }
+            let session = self.reopen_session(session)?;
+            if session.bound_issue.is_some() || hook.event != Happened::Start {
+                return Ok(Some((session, false)));
+            }
+            return self.take_waiting(hook.host, session).map(Some);
+        }
+        if !begins {
+            return Ok(None);
+        }
+        let waiting = match hook.event {
+            Happened::Start => self.tx.waiting_session(project, hook.host)?,
+            _ => None,
+        };
+        if let Some(waiting) = waiting.filter(|waiting| self.reach_session(waiting).is_ok()) {
+            let directory = self.envelope.context.directory.clone();
+            let adopt = AdoptSession { external_id: external_id.into_string(), directory };
+            let decision = self.decided(&adopt, &waiting, (project, &waiting.id))?;
+            let session = self.record_session(project, Some(waiting), &decision)?;
+            return Ok(Some((session, true)));
+        }
+        let internal =
+            |fault: punchlist_core::text::TextFault| Error::Internal { detail: fault.to_string() };
+        let title = Title::new(&format!("{} session", hook.host.label())).map_err(internal)?;
+        let host = Some(Title::new(hook.host.name()).map_err(internal)?);
+        let directory = self.envelope.context.directory.clone();
+        let new = NewSession { title, host, external_id: Some(external_id), directory };
+        Ok(Some((self.start_session(new)?, false)))
+    }
+
+    /// A host goes on with a session that had ended: it is open again, and bound to its last issue
+    /// where nobody else has taken that.
+    fn reopen_session(&mut self, session: Session) -> Result<Session, Error> {
+        if session.state != SessionState::Ended {
+            return Ok(session);
+        }
+        let (project, id) = (session.project_id, session.id);
+        let decision = self.decided(&ReopenSession, &session, (project, &id))?;
+        let issue = match self.tx.last_issue_of(id)? {
+            Some(issue) => self.tx.issue_by_id(issue, Lock::Row)?,
+            None => None,
+        };
+        let session = self.record_session(project, Some(session), &decision)?;
+        match issue.filter(|issue| !issue.status.is_closed()) {
+            Some(issue) if self.tx.session_on(issue.id)?.is_none() => {
+                self.bind_session(session, issue, false).map(|(session, _)| session)
+            }
+            _ => Ok(session),
+        }
+    }
+
+    /// A known session without an issue takes the issue of the one that waits for its host.
+    fn take_waiting(&mut self, host: Host, session: Session) -> Result<(Session, bool), Error> {
+        let Some(waiting) = self.tx.waiting_session(session.project_id, host)? else {
+            return Ok((session, false));
+        };
+        if self.reach_session(&waiting).is_err() {
+            return Ok((session, false));
+        }
+        let Some(issue) = self.bound_issue(&waiting, Lock::Row)? else {
+            return Ok((session, false));
+        };
+        self.end_session(waiting)?;
+        let number = issue.number;
+        let issue = self.issue(number, Lock::Row)?;
+        self.bind_session(session, issue, false).map(|(session, _)| (session, true))
+    }
+
+    fn remember_processes(&mut self, hook: &Input, session: &Session) -> Result<(), Error> {
+        // A hook of a subagent may come from a process of its own.
+        if hook.event == Happened::End {
+            return Ok(());
+        }
+        let replaces = hook.event == Happened::Start
+            && matches!(hook.source, Some(Source::Clear | Source::Resume))
+            && hook.host.has_one_session();
+        for process in &hook.processes {
+            if replaces {
+                self.tx.only_session_of_process(process.as_str(), session.id)?;
+            }
+            self.tx.put_host_process(process.as_str(), session.id, self.envelope.now)?;
+        }
+        self.tx.forget_host_processes(session.id, false)?;
+        Ok(())
+    }
+
+    /// A person spoke: the run that is open is reset, or a new one begins.
+    fn open_turn(&mut self, hook: &Input, session: &Session) -> Result<Run, Error> {
+        match self.hosted_run(session)?.filter(|run| !run.is_over()) {
+            Some(run) => {
+                let (by, said) = (Trigger::UserMessage, false);
+                let wake = WakeRun { by, said };
+                match self.decided(&wake, &run, (session.project_id, &run.id))? {
+                    Some(decision) => self.record_run(session.project_id, Some(run), &decision),
+                    None => Ok(run),
+                }
+            }
+            None => self.begin_hosted(hook, session),
+        }
+    }
+
+    /// The run of a session that its host executes: the open one, else the newest.
+    fn hosted_run(&mut self, session: &Session) -> Result<Option<Run>, Error> {
+        let open = self.tx.open_runs_of_session(session.id)?.into_iter().find(Run::is_hosted);
+        let newest = match open {
+            Some(open) => Some(open),
+            None => self.tx.newest_run_in(session.conversation_id)?,
+        };
+        let Some(run) = newest.filter(Run::is_hosted) else { return Ok(None) };
+        // The row is locked: two deliveries of one stop are judged one after the other.
+        Ok(self.tx.run(session.project_id, run.id, Lock::Row)?.map(|(run, _)| run))
+    }
+
+    fn begin_hosted(&mut self, hook: &Input, session: &Session) -> Result<Run, Error> {
+        let actor = &self.envelope.actor;
+        let (agent, role) = (actor.agent.clone(), actor.role);
+        let turn = match host_id("turn", hook.turn.0.as_ref().map(Title::as_str))? {
+            Some(turn) => turn,
+            None => self.ids.ulid().to_string(),
+        };
+        let new = NewRun {
+            agent,
+            role,
+            mission: None,
+            pillar: None,
+            settings: self.hosted_settings(hook)?,
+            plan: None,
+            delegation: None,
+            reach: None,
+            names_model: false,
+            held: false,
+        };
+        self.start_run(session.conversation_id, turn, Some(session), new)
+    }
+
+    /// A host is installed to be sent on, so that is the default; the agent of the host's name in
+    /// a file may say otherwise. Its own cap is never reached.
+    fn hosted_settings(&self, hook: &Input) -> Result<Settings, Error> {
+        let name = hook.host.name();
+        let agents = &self.envelope.agents;
+        let configured = agents.get(name).and_then(|agent| agent.todo_driven_execution);
+        let drives = hook.auto_complete_todos.or(configured).unwrap_or(true);
+        let over = Overrides {
+            model: Some(hook.host.model()),
+            drives: Some(drives),
+            max_continuations: hook
+                .max_todo_continuations
+                .map(|n| u32::try_from(n).unwrap_or(if n < 0 { 0 } else { u32::MAX })),
+            ..Overrides::default()
+        };
+        let (mut settings, _) = agents.settings(name, &over)?;
+        let max = &mut settings.budget.max_continuations;
+        *max = (*max).min(hook.host.continuations_max());
+        Ok(settings)
+    }
+
+    fn stop_of_host(
+        &mut self,
+        hook: &Input,
+        session: &Session,
+        record: &mut HostRecord,
+    ) -> Result<Said, Error> {
+        let now = self.envelope.now;
+        let stop = Stop {
+            parked: hook.parked == Some(true),
+            plan_mode: hook.plan_mode == Some(true),
+            interrupted: hook.interrupted == Some(true),
+            subagent: hook.subagent.0.is_some(),
+        };
+        if let Some(why) = stop.excuse() {
+            return Ok(Said::allow(why));
+        }
+        let run = self.hosted_run(session)?;
+        let (turn, content) = (&hook.turn.0, &hook.content.0);
+        let key = Delivery::key(
+            turn.as_ref().map(Title::as_str),
+            hook.continued == Some(true),
+            content.as_ref().map(Title::as_str),
+        );
+        if record.stop.as_ref().is_some_and(|last| last.is_repeated_by(&key, now))
+            && !self.has_moved(run.as_ref(), session)?
+        {
+            if let Some(last) = &mut record.stop {
+                last.doubled = true;
+            }
+            record.doubled_at = Some(now);
+            return Ok(Said { run, ..Said::allow(Why::Duplicate) });
+        }
+        record.stop = Some(Delivery { key, at: now, doubled: false });
+        let run = match run {
+            Some(run) if !run.is_over() => run,
+            // What only a person's word lifts is not lifted by another stop.
+            Some(run) if run.is_spent() => {
+                let reason = run.stop_reason.map_or("error", StopReason::code).to_owned();
+                let (answer, text) = (Answer::Allow, None);
+                return Ok(Said { answer, text, reason, run: Some(run) });
+            }
+            _ => self.begin_hosted(hook, session)?,
+        };
+        let news = match run.counters.has_news() {
+            true => self.news(session, record.told_at)?,
+            false => None,
+        };
+        let told = news.is_none();
+        let run =
+            self.step_hosted(run, RecordHosted { changed: hook.changed == Some(true), told })?;
+        let ways = Ways { hold: true, ask: true };
+        let finish = Trigger::Stopped(Finish::EndTurn);
+        let driven = self.drive(run, finish, true, ways, (None, None))?;
+        let mut run = driven.run;
+        let (answer, text, reason) = match driven.verdict {
+            Verdict::Continue { prompted: true, .. } => {
+                (Answer::Continue, driven.said, Why::Continued.name())
+            }
+            Verdict::Continue { prompted: false, .. } => {
+                run = self.step_hosted(run, RecordHosted { told: true, changed: false })?;
+                record.told_at = Some(now);
+                let parts = driven.said.into_iter().chain(news).collect::<Vec<_>>();
+                (Answer::Continue, Some(parts.join("\n")), Why::Continued.name())
+            }
+            Verdict::Wait(wait) => (Answer::Allow, None, waits(&wait).code()),
+            Verdict::Stop(reason) => (Answer::Allow, driven.said, reason.code()),
+        };
+        Ok(Said { answer, text, reason: reason.to_owned(), run: Some(run) })
+    }
+
+    /// Did the lists change since the last continuation? Then a stop that says the same as the one
+    /// before is a new one.
+    fn has_moved(&mut self, run: Option<&Run>, session: &Session) -> Result<bool, Error> {
+        let Some(run) = run.filter(|run| !run.is_over()) else { return Ok(false) };
+        let lists = self.lists_of(run, Some(session), punchlist_store::Load::Open)?;
+        let work = punchlist_core::driver::Work::of(&lists, self.envelope.now);
+        Ok(run.counters.seen.is_some_and(|seen| seen != work.fingerprint))
+    }
+
+    /// The model's service failed: the item at hand is held for a while, and the run ends.
+    fn failure_of_host(&mut self, hook: &Input, session: &Session) -> Result<Said, Error> {
+        let error = hook.error.0.as_ref().map_or("unknown", Title::as_str);
+        let run = match self.hosted_run(session)?.filter(|run| !run.is_over()) {
+            Some(run) => run,
+            None => {
+                return Ok(Said {
+                    reason: StopReason::Error.code().into(),
+                    ..Said::allow(Why::Ended)
+                });
+            }
+        };
+        let item = self.next_item(&run)?;
+        let detail = format!("the host's model failed: {error}");
+        let failed = Trigger::Stopped(Finish::Error);
+        let fault = (Some(detail.as_str()), Some("model_failed"));
+        let driven = self.drive(run, failed, true, Ways::default(), fault)?;
+        if let Some(item) = item {
+            let until = retry_at(error, self.envelope.now);
+            self.hold_until(&driven.run, item, &detail, until)?;
+        }
+        let reason = StopReason::Error.code().to_owned();
+        Ok(Said { answer: Answer::Allow, text: None, reason, run: Some(driven.run) })
+    }
+
+    fn step_hosted(&mut self, run: Run, step: RecordHosted) -> Result<Run, Error> {
+        let decision = self.decided(&step, &run, (run.project_id, &run.id))?;
+        match decision.events.is_empty() {
+            true => Ok(run),
+            false => self.record_run(run.project_id, Some(run), &decision),
+        }
+    }
+
+    /// The session of the host process the caller descends from. Several of one process, none of
+    /// which the host names, are ambiguous.
+    pub(super) fn session_of_process(&mut self) -> Result<Option<Session>, Error> {
+        let context = &self.envelope.context;
+        if context.processes.is_empty() {
+            return Ok(None);
+        }
+        let Some(project) = self.project()? else { return Ok(None) };
+        for process in &context.processes {
+            let found = self.tx.sessions_of_process(project, process)?;
+            match found.as_slice() {
+                [] => {}
+                [only] => return Ok(self.tx.session_by_id(*only)?),
+                several => {
+                    let hosted = host_id("session", context.host_session.as_deref())?;
+                    let named = match hosted {
+                        Some(hosted) => self.tx.session(project, &hosted, Lock::No)?,
+                        None => None,
+                    };
+                    return match named.filter(|named| several.contains(&named.id)) {
+                        Some(named) => Ok(Some(named)),
+                        None => Err(Refusal::SessionAmbiguous { sessions: found }.into()),
+                    };
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The stop reason of a run that waits.
+const fn waits(wait: &Wait) -> StopReason {
+    match wait {
+        Wait::Gate(_) => StopReason::GateOpen,
+        Wait::Pause => StopReason::Paused,
+        Wait::Delegations(_) | Wait::Cooldown(_) => StopReason::Waiting,
+    }
+}
+
+/// When an item is tried again after the model's service failed: overload passes soon, what a
+/// person has to put in order takes longer.
+fn retry_at(error: &str, now: Time) -> Time {
+    let is_passing = matches!(
+        error,
+        "rate_limit" | "overloaded" | "server_error" | "max_output_tokens" | "unknown"
+    );
+    let minutes = if is_passing { 5 } else { 60 };
+    Time::from_micros(now.micros().saturating_add(minutes * 60_000_000))
+}

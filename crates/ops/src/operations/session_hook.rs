@@ -1,0 +1,150 @@
+//! `session_hook`: a hook of a host, in our words, and what the host is to do.
+
+use punchlist_core::authority::{Action, Subject};
+use punchlist_core::host::{Happened, Host, Source};
+use punchlist_core::text::{Content, Title};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::access::Access;
+use crate::call::Call;
+use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::{Maybe, count};
+use crate::operations::todo_write::{WrittenPriority, WrittenStatus};
+
+/// Report a hook of an agent host, and learn what the host is to do. `punch hook` calls it.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Input {
+    /// The host.
+    pub host: Host,
+    /// What happened.
+    pub event: Happened,
+    /// The host's own id for the session.
+    #[serde(default)]
+    pub external_id: Maybe<Title>,
+    /// The host's id for the turn or the prompt.
+    #[serde(default)]
+    pub turn: Maybe<Title>,
+    /// Why the session begins; absent: startup.
+    #[serde(default)]
+    pub source: Option<Source>,
+    /// The stop follows a continuation.
+    #[serde(default)]
+    pub continued: Option<bool>,
+    /// A digest of the model's last words, to know the same stop again.
+    #[serde(default)]
+    pub content: Maybe<Title>,
+    /// Background work or a schedule will wake the session.
+    #[serde(default)]
+    pub parked: Option<bool>,
+    /// The host only plans at the moment.
+    #[serde(default)]
+    pub plan_mode: Option<bool>,
+    /// A person interrupted the model, or the turn failed.
+    #[serde(default)]
+    pub interrupted: Option<bool>,
+    /// The hook is of a subagent, by its id or type.
+    #[serde(default)]
+    pub subagent: Maybe<Title>,
+    /// A tool that changes something succeeded since the last stop.
+    #[serde(default)]
+    pub changed: Option<bool>,
+    /// What the model's service said, of a stop failure.
+    #[serde(default)]
+    pub error: Maybe<Title>,
+    /// The version of the host.
+    #[serde(default)]
+    pub version: Maybe<Title>,
+    /// The processes the hook was fired from, the nearest first.
+    #[serde(default, deserialize_with = "count::<0, 32, _, _>")]
+    #[schemars(length(max = 32))]
+    pub processes: Vec<Title>,
+    /// Ask the session to go on while its list is open; absent: what is configured, else yes.
+    #[serde(default)]
+    pub auto_complete_todos: Option<bool>,
+    /// How often, from 0; never more often than the host allows.
+    #[serde(default)]
+    #[schemars(range(min = 0))]
+    pub max_todo_continuations: Option<i64>,
+    /// The host's own list, whole.
+    #[serde(default, deserialize_with = "count::<0, 1000, _, _>")]
+    #[schemars(length(max = 1000))]
+    pub todos: Vec<NativeTodo>,
+}
+
+/// An item of the host's own list.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct NativeTodo {
+    /// The host's id; absent: the text says which it is.
+    #[serde(default)]
+    pub id: Maybe<Title>,
+    /// What to do.
+    #[serde(default)]
+    pub content: Maybe<Content>,
+    /// Where it stands; completed is a claim here.
+    #[serde(default)]
+    pub status: Option<WrittenStatus>,
+    /// How much it matters.
+    #[serde(default)]
+    pub priority: Option<WrittenPriority>,
+}
+
+/// What the host is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// Nothing: a stop is allowed.
+    Allow,
+    /// Do not stop: tell the model this text.
+    Continue,
+    /// Show the model this text.
+    Context,
+}
+
+impl Answer {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Continue => "continue",
+            Self::Context => "context",
+        }
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    pub answer: Answer,
+    /// For the model, or, where a stop is allowed with work left, for the person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// A stable code: the driver's, or why it was not asked.
+    pub reason: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<String>,
+}
+
+#[derive(Debug)]
+pub struct SessionHook;
+
+impl Define for SessionHook {
+    const NAME: &'static str = "session_hook";
+    const ACCESS: Access = Access::On(Subject::Session, Action::Start);
+    const EFFECT: Effect = Effect::Write;
+    const SURFACES: Surfaces = Surfaces::CALL;
+    const EXAMPLE: &'static str =
+        r#"{"host":"claude","event":"start","externalId":"abc-123","source":"startup"}"#;
+
+    type Input = Input;
+    type Output = Output;
+
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
+        call.answer_hook(input)
+    }
+}
