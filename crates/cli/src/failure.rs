@@ -28,6 +28,8 @@ pub(crate) enum Failure {
     Usage { message: String, hint: Option<String> },
     /// Help or version was asked for; not a failure, but it ends the command.
     Help(String),
+    /// What the command needs is not there: a server, a browser.
+    Unreachable { message: String, hint: String },
     /// Reading input or writing output failed.
     Io(String),
     /// The answer has been shown, and it was a no: nothing more to say but the exit code.
@@ -73,6 +75,7 @@ impl Failure {
             Self::InFile { fault, file } => (fault.error.meaning().exit, in_file(&fault, &file)),
             Self::Declined { code, message, hint } => (1, object(code, &message, hint)),
             Self::Usage { message, hint } => (2, object("usage", &message, hint)),
+            Self::Unreachable { message, hint } => (3, object("unreachable", &message, Some(hint))),
             Self::Io(message) => (3, object("io", &message, None)),
         };
         if json {

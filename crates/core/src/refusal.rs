@@ -7,6 +7,7 @@ mod hint;
 mod words;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::authority::{Action, Denial};
 use crate::delegation::{DelegationState, ProposalDecision};
@@ -155,7 +156,15 @@ pub enum Refusal {
     /// No such gate in the project.
     UnknownGate { gate: String },
     /// A gate is answered once.
-    AlreadyAnswered { gate: GateId, state: GateState, by: Option<String>, at: Option<Time> },
+    AlreadyAnswered {
+        gate: GateId,
+        state: GateState,
+        by: Option<String>,
+        at: Option<Time>,
+        /// What was answered.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        response: Option<Box<Value>>,
+    },
     /// Nothing was permitted for good by this gate.
     NoPermission { gate: GateId },
     /// A form that cannot be asked.

@@ -116,6 +116,7 @@ pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::agent_status::AgentStatusOp>(),
     Operation::of::<operations::agent_list::AgentList>(),
     Operation::of::<operations::status::Status>(),
+    Operation::of::<operations::overview::Overview>(),
     Operation::of::<operations::event_list::EventList>(),
     Operation::of::<operations::digest::Digest>(),
     Operation::of::<operations::audit_closes::AuditCloses>(),
@@ -135,6 +136,7 @@ pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::token_new::TokenNew>(),
     Operation::of::<operations::token_list::TokenList>(),
     Operation::of::<operations::token_revoke::TokenRevoke>(),
+    Operation::of::<operations::sign_in_link::SignInLink>(),
 ];
 
 /// The definition of an operation. The doc comments of the input are product text: they become the

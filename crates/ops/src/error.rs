@@ -250,6 +250,7 @@ pub const TABLE: &[Meaning] = &[
     meaning("foreign_host", 4, 403, false),
     meaning("cross_site", 4, 403, false),
     meaning("forwarded", 4, 403, false),
+    meaning("stale_form", 4, 403, false),
     meaning("rate_limited", 1, 429, true),
     meaning("too_many_streams", 1, 429, true),
     meaning("server_stopping", 3, 503, true),

@@ -181,6 +181,7 @@ mod tests {
             created_at: now,
             expires_at: None,
             revoked_at: None,
+            used_at: None,
         }
     }
 

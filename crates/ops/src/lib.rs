@@ -31,6 +31,7 @@ pub mod remote;
 mod request;
 pub mod runs;
 pub mod schema;
+pub mod sign_in;
 pub mod token;
 pub mod tools;
 pub mod views;

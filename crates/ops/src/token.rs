@@ -15,6 +15,7 @@ use crate::care::for_the_whole_store;
 use crate::dispatch::Ops;
 use crate::error::TokenFault;
 use crate::identity::{Facts, prove, prove_by};
+use crate::sign_in::idle_since;
 use crate::{Error, Proof};
 
 /// The prefix of a secret, so that people and secret scanners recognise it.
@@ -25,10 +26,15 @@ const OPERATOR: &str = "operator";
 
 /// A fresh secret of 256 bits.
 pub(crate) fn secret() -> Result<String, Error> {
+    random(PREFIX)
+}
+
+/// 256 random bits after a beginning that says what they are for.
+pub(crate) fn random(prefix: &str) -> Result<String, Error> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes)
         .map_err(|error| Error::Internal { detail: format!("no randomness: {error}") })?;
-    Ok(format!("{PREFIX}{}", hex(&bytes)))
+    Ok(format!("{prefix}{}", hex(&bytes)))
 }
 
 /// The digest of a secret, which is all the store keeps.
@@ -151,12 +157,15 @@ impl Ops {
 }
 
 /// A token as it was found, if it is valid now.
-fn valid(found: Option<Token>, clock: Time) -> Result<Token, Error> {
+pub(crate) fn valid(found: Option<Token>, clock: Time) -> Result<Token, Error> {
     let token = found.ok_or(Error::BadToken { fault: TokenFault::Unknown })?;
     if let Some(at) = token.revoked_at {
         return Err(Error::BadToken { fault: TokenFault::Revoked { at } });
     }
     if let Some(at) = token.expires_at.filter(|at| *at <= clock) {
+        return Err(Error::BadToken { fault: TokenFault::Expired { at } });
+    }
+    if let Some(at) = idle_since(&token, clock) {
         return Err(Error::BadToken { fault: TokenFault::Expired { at } });
     }
     Ok(token)

@@ -42,6 +42,8 @@ pub enum WebFault {
     TooManyStreams {
         limit: usize,
     },
+    /// A form of a page that this session did not make.
+    StaleForm,
     /// The server ends, and takes nothing new.
     Stopping,
 }
@@ -60,6 +62,7 @@ impl WebFault {
             Self::Forwarded => "forwarded",
             Self::TooManyRequests { .. } | Self::TooManyFailures => "rate_limited",
             Self::TooManyStreams { .. } => "too_many_streams",
+            Self::StaleForm => "stale_form",
             Self::Stopping => "server_stopping",
         }
     }
@@ -84,6 +87,7 @@ impl WebFault {
             Self::TooManyRequests { .. } => "wait a second and send it again".into(),
             Self::TooManyFailures => "wait a minute, and check the token".into(),
             Self::TooManyStreams { .. } => "close a stream, or share one".into(),
+            Self::StaleForm => "what you typed is still there: send it again".into(),
             Self::Stopping => "try again in a moment".into(),
         })
     }
@@ -125,6 +129,7 @@ impl fmt::Display for WebFault {
                 let noun = if *limit == 1 { "stream is" } else { "streams are" };
                 write!(f, "{limit} event {noun} open already, which is the most")
             }
+            Self::StaleForm => f.write_str("this form is from before you signed in"),
             Self::Stopping => f.write_str("the server is shutting down"),
         }
     }

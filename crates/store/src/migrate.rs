@@ -108,6 +108,11 @@ pub const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("schema/sqlite/0023_hosts.sql"),
         postgres: include_str!("schema/postgres/0023_hosts.sql"),
     },
+    Migration {
+        version: 24,
+        sqlite: include_str!("schema/sqlite/0024_pages.sql"),
+        postgres: include_str!("schema/postgres/0024_pages.sql"),
+    },
 ];
 
 /// How a store's version compares with ours.

@@ -47,6 +47,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
         "Store",
         &[
             "serve",
+            "open",
             "project",
             "store",
             "token",

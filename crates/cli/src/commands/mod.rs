@@ -24,6 +24,7 @@ mod mcp;
 mod mission;
 mod mission_init;
 mod mission_new;
+mod open;
 mod operation;
 mod plan;
 mod plan_watch;
@@ -44,7 +45,7 @@ use crate::failure::Failure;
 use crate::output;
 
 /// The commands that are not operations of the catalogue.
-pub(crate) const FIXED: [&str; 18] = [
+pub(crate) const FIXED: [&str; 19] = [
     "demo",
     "init",
     "run",
@@ -54,6 +55,7 @@ pub(crate) const FIXED: [&str; 18] = [
     "hook",
     "worker",
     "serve",
+    "open",
     "wait",
     "doctor",
     "config",
@@ -87,6 +89,7 @@ pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
         "hook" => Some(hook::command()),
         "worker" => Some(worker::command()),
         "serve" => Some(serve::command()),
+        "open" => Some(open::command()),
         "wait" => Some(follow::wait_command()),
         "log" => operation::command(name, second).map(follow::with_flag),
         "doctor" => Some(doctor::command()),
@@ -148,6 +151,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         Some(("mcp", matches)) => mcp::run(globals, matches),
         Some(("worker", matches)) => worker::run(globals, matches),
         Some(("serve", matches)) => serve::run(globals, matches),
+        Some(("open", matches)) => open::run(globals, matches),
         Some(("wait", matches)) => follow::wait(globals, matches),
         Some(("log", matches)) if matches.get_flag("follow") => follow::log(globals, matches),
         Some(("log", matches)) => follow::page(globals, matches),

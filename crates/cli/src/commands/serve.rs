@@ -14,10 +14,13 @@ use punchlist_engine::model::Shelf;
 use punchlist_engine::worker::JOBS;
 use punchlist_engine::{Done, Pump, Worker};
 use punchlist_ops::config::{Config, Roster};
-use punchlist_ops::{Error, Ops};
+use punchlist_ops::operations::sign_in_link::{self, SignInLink, link};
+use punchlist_ops::sign_in::may_sign_in;
+use punchlist_ops::{Envelope, Error, Ops};
 use punchlist_server::http::{Handle, Limits, Server, Settings, StartError, TlsFiles};
 use serde_json::json;
 
+use super::open::browse;
 use super::worker::{end_strays, keep_our_environment};
 use crate::args::Globals;
 use crate::failure::Failure;
@@ -40,7 +43,7 @@ pub(crate) fn command() -> Command {
             "Serve the store over HTTP, and run what is due and queued, until stopped.\n\n\
              Every operation is at POST /v1/OPERATION, reads also at GET; /v1/events streams what \
              happens, /openapi.json describes it all, /healthz, /readyz and /metrics are for those \
-             who watch over it. Other machines use it with --db http://HOST:PORT and a token. \
+             who watch over it. The pages are for people; `punch open` signs your browser in. Other machines use it with --db http://HOST:PORT and a token. \
              Without a token a caller on this machine is the agent `primary`, where the store's \
              identity rule is open. An address that other machines reach needs a certificate, or \
              --insecure behind a proxy that does TLS. SIGHUP reads the certificate again; Ctrl-C \
@@ -73,6 +76,7 @@ pub(crate) fn command() -> Command {
                 .value_name("URL")
                 .help("The address that the proxy is reached at, e.g. https://punch.example.com"),
         )
+        .arg(switch("open", "Open the pages in your browser, signed in"))
         .arg(number("rate", "Requests a second for each principal; 0: any number [default: 200]"))
         .arg(number("streams", "Event streams for each principal [default: 100]"))
         .after_help("Example: punch serve --listen 127.0.0.1:7420 --jobs 4")
@@ -115,10 +119,33 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let server = server.map_err(|error| cannot_start(listen, error))?;
     *running.lock().unwrap_or_else(PoisonError::into_inner) = Some(server.handle());
     let jobs = matches.get_one::<u16>("jobs").map_or(JOBS, |jobs| usize::from(*jobs));
-    tell_ready(globals, &server.url())?;
+    let url = server.url();
+    let sign_in = sign_in(&ops, &envelope, &url, matches.get_flag("open"))?;
+    ops.server_starts(&url)?;
+    tell_ready(globals, &url, sign_in.as_deref())?;
+    if let Some(sign_in) = sign_in.filter(|_| matches.get_flag("open")) {
+        browse(&sign_in)?;
+    }
     let crew =
         Crew { ops: &ops, agents: &envelope.agents, actor: &envelope.actor, config: &config };
-    serve(server, &stop, jobs, &crew)
+    let served = serve(server, &stop, jobs, &crew);
+    // One that cannot be removed is found to be gone when somebody asks it.
+    let _ = ops.server_ends(&url);
+    served
+}
+
+/// A link that signs the operator's browser in, if the operator started the server.
+fn sign_in(
+    ops: &Ops,
+    envelope: &Envelope,
+    url: &str,
+    is_wanted: bool,
+) -> Result<Option<String>, Failure> {
+    if !is_wanted && !may_sign_in(&envelope.actor, envelope.proof) {
+        return Ok(None);
+    }
+    let made = ops.run::<SignInLink>(envelope, sign_in_link::Input {})?;
+    Ok(Some(link(url, &made.code)))
 }
 
 /// Who works, and with what.
@@ -182,14 +209,15 @@ fn report(done: Done) {
     }
 }
 
-fn tell_ready(globals: &Globals, url: &str) -> Result<(), Failure> {
+fn tell_ready(globals: &Globals, url: &str, sign_in: Option<&str>) -> Result<(), Failure> {
     if globals.json {
-        return Ok(output::print_json_line(&json!({ "url": url, "signIn": null }))?);
+        return Ok(output::print_json_line(&json!({ "url": url, "signIn": sign_in }))?);
     }
     if globals.quiet {
         return Ok(());
     }
-    Ok(output::print(&format!("Serving at {url}\n"))?)
+    let pages = sign_in.map(|link| format!("; the pages, once: {link}")).unwrap_or_default();
+    Ok(output::print(&format!("Serving at {url}{pages}\n"))?)
 }
 
 pub(super) fn cannot_start(listen: SocketAddr, error: StartError) -> Failure {

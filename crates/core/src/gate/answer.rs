@@ -96,6 +96,7 @@ impl AnswerGate {
                 state: gate.state,
                 by: gate.answered_by.clone(),
                 at: gate.answered_at,
+                response: gate.response.clone().map(Box::new),
             };
             return Err(refusal.into());
         }

@@ -214,7 +214,7 @@ impl fmt::Display for Refusal {
             Self::UnknownGate { gate } => {
                 write!(f, "there is no gate `{}` in this project", short(gate))
             }
-            Self::AlreadyAnswered { gate, state, by, at } => {
+            Self::AlreadyAnswered { gate, state, by, at, .. } => {
                 write!(f, "gate {gate} is {} already", state.name())?;
                 match (by, at) {
                     (Some(by), Some(at)) => write!(f, ", by {by} at {at}"),

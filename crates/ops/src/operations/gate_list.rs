@@ -13,8 +13,8 @@ use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::input::{Maybe, limit, page};
-use crate::views::GateView;
 use crate::views::todo::ClaimView;
+use crate::views::{DelegationView, GateView};
 use crate::{Envelope, Error};
 
 /// List the gates of this project, oldest first: open questions and the answers that were given.
@@ -42,13 +42,16 @@ pub struct Input {
     pub cursor: Maybe<Title>,
 }
 
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub gates: Vec<GateView>,
     /// Claimed items that wait for their reviewer and have no gate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reviews: Vec<ReviewView>,
+    /// Proposals of workers for a checklist that nobody has decided on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub proposals: Vec<ProposalView>,
     /// Pass as `cursor` for the next page; absent: no more pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
@@ -66,6 +69,37 @@ pub struct ReviewView {
     /// The issue's number, the plan's file or the pillar.
     pub of: String,
     pub claim: ClaimView,
+}
+
+/// A worker's proposal for a checklist.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProposalView {
+    /// The issue whose checklist it is for.
+    pub number: Option<i64>,
+    /// Its title.
+    pub title: Option<String>,
+    pub delegation: DelegationView,
+}
+
+/// The proposals that nobody has decided on.
+pub(crate) fn proposals(
+    call: &mut Call<'_, '_>,
+    project: ProjectId,
+) -> Result<Vec<ProposalView>, Error> {
+    let mut proposals = Vec::new();
+    for delegation in call.tx().undecided(project, REVIEWS_MAX)? {
+        let issue = match delegation.issue_id {
+            Some(id) => call.tx().issue_by_id(id, Lock::No)?,
+            None => None,
+        };
+        proposals.push(ProposalView {
+            number: issue.as_ref().map(|issue| issue.number),
+            title: issue.map(|issue| issue.title),
+            delegation: delegation.into(),
+        });
+    }
+    Ok(proposals)
 }
 
 /// How many reviews are listed with the gates.
@@ -126,7 +160,7 @@ impl Define for GateList {
         }
         let limit = limit(input.limit)?;
         let Some(project) = call.project()? else {
-            return Ok(Output { gates: Vec::new(), reviews: Vec::new(), next_cursor: None });
+            return Ok(Output::default());
         };
         let session = match &input.session.0 {
             Some(named) => Some(call.session_named(named.as_str(), Lock::No)?.id),
@@ -150,7 +184,11 @@ impl Define for GateList {
             && input.session.0.is_none()
             && input.number.is_none()
             && input.cursor.0.is_none();
-        let reviews = if is_inbox { reviews(call, project)? } else { Vec::new() };
-        Ok(Output { gates, reviews, next_cursor })
+        let mut output = Output { gates, reviews: Vec::new(), proposals: Vec::new(), next_cursor };
+        if is_inbox {
+            output.reviews = reviews(call, project)?;
+            output.proposals = proposals(call, project)?;
+        }
+        Ok(output)
     }
 }

@@ -67,6 +67,7 @@ fn has_operator_token(call: &mut Call<'_, '_>) -> Result<bool, Error> {
         Access::On(Subject::Store, Action::Govern).allows(token.role)
             && token.reach.is_everything()
             && token.revoked_at.is_none()
+            && token.used_at.is_none()
             && token.expires_at.is_none_or(|at| at > clock)
     }))
 }

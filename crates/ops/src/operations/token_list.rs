@@ -50,6 +50,10 @@ pub struct TokenRow {
     pub expires_at: Option<Time>,
     #[schemars(with = "Option<String>")]
     pub revoked_at: Option<Time>,
+    /// For a browser that is signed in to the pages: when it last looked. It ends 30 days later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub used_at: Option<Time>,
 }
 
 impl From<Token> for TokenRow {
@@ -63,6 +67,7 @@ impl From<Token> for TokenRow {
             created_at: token.created_at,
             expires_at: token.expires_at,
             revoked_at: token.revoked_at,
+            used_at: token.used_at,
         }
     }
 }

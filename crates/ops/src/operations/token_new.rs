@@ -145,6 +145,7 @@ impl Define for TokenNew {
             created_at: envelope.now,
             expires_at,
             revoked_at: None,
+            used_at: None,
         };
         call.tx().insert_token(&token, &digest(&secret))?;
         if makes_operator(input.role) {

@@ -25,6 +25,9 @@ pub struct GateView {
     pub session: Option<String>,
     /// The number of its issue.
     pub number: Option<i64>,
+    /// The title of its issue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issue_title: Option<String>,
     /// The reason, the question, the title or the tool.
     pub text: String,
     /// The options of a question.
@@ -118,6 +121,7 @@ impl GateView {
             state: gate.state,
             session: gate.session_id.map(|id| id.to_string()),
             number: issue.as_ref().map(|issue| issue.number),
+            issue_title: issue.as_ref().map(|issue| issue.title.clone()),
             revision: issue
                 .map(|issue| issue.revision)
                 .filter(|_| gate.purpose == Some(Purpose::SignOff)),

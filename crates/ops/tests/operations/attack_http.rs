@@ -31,6 +31,7 @@ fn token_for(world: &World, envelope: &Envelope, number: u128) -> (TokenId, Stri
         created_at: world.now,
         expires_at: None,
         revoked_at: None,
+        used_at: None,
     };
     let written = world.ops.store().unwrap().write(move |tx| tx.insert_token(&token, &digest));
     written.unwrap();

@@ -10,16 +10,29 @@ use punchlist_ops::explain::Fault;
 use punchlist_ops::identity::Facts;
 use punchlist_ops::remote::RemoteContext;
 use punchlist_ops::web_fault::WebFault;
-use punchlist_ops::{Context, Envelope, Error, Proof};
+use punchlist_ops::{Context, Envelope, Error, Ops, Proof};
 
 use super::guard::{Peer, is_forwarded};
 use super::state::State;
+
+/// What a request proves itself with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Secret {
+    #[default]
+    None,
+    Token(String),
+    /// The cookie of a browser that signed in to the pages.
+    Session(String),
+}
+
+/// The name of that cookie.
+pub(crate) const SESSION: &str = "punchlist_session";
 
 /// What a request says about its sender.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     peer: IpAddr,
-    token: Option<String>,
+    secret: Secret,
     is_forwarded: bool,
     context: RemoteContext,
 }
@@ -68,7 +81,18 @@ impl Caller {
             }
             .to_owned()
         });
-        Ok(Self { peer, token, is_forwarded: is_forwarded(headers), context })
+        let secret = token.map_or(Secret::None, Secret::Token);
+        Ok(Self { peer, secret, is_forwarded: is_forwarded(headers), context })
+    }
+
+    /// The same where the cookie of the pages counts, too: in streams and in pages, nowhere else.
+    pub(crate) fn read_with_session(parts: &Parts) -> Result<Self, Error> {
+        let caller = Self::read(parts)?;
+        let secret = match (caller.secret, cookie(&parts.headers, SESSION)) {
+            (Secret::None, Some(session)) => Secret::Session(session),
+            (secret, _) => secret,
+        };
+        Ok(Self { secret, ..caller })
     }
 
     pub(crate) fn facts(&self) -> Facts {
@@ -81,13 +105,13 @@ impl Caller {
         }
     }
 
-    pub(crate) fn token(&self) -> Option<&str> {
-        self.token.as_deref()
+    pub(crate) fn secret(&self) -> &Secret {
+        &self.secret
     }
 
     /// Who it is. It takes its share of the requests that are allowed in a second.
     pub(crate) fn identify(&self, state: &State) -> Result<(Actor, Proof), Error> {
-        let identified = identify(state, self.facts(), self.token(), || {
+        let identified = identify(&state.ops, self.facts(), &self.secret, || {
             if self.is_forwarded {
                 return Err(WebFault::Forwarded.into());
             }
@@ -150,18 +174,30 @@ impl Caller {
     }
 }
 
-/// Who somebody is by a token, or without one where `may_lack_it`.
+/// Who somebody is by a secret, or without one where `may_lack_it`.
 pub(crate) fn identify(
-    state: &State,
+    ops: &Ops,
     facts: Facts,
-    token: Option<&str>,
+    secret: &Secret,
     may_lack_it: impl FnOnce() -> Result<(), Error>,
 ) -> Result<(Actor, Proof), Error> {
-    if token.is_none() {
-        may_lack_it()?;
-    }
-    let (actor, proof) = state.ops.identify(facts, token)?;
+    let (actor, proof) = match secret {
+        Secret::None => {
+            may_lack_it()?;
+            ops.identify(facts, None)?
+        }
+        Secret::Token(token) => ops.identify(facts, Some(token))?,
+        Secret::Session(session) => ops.identify_page(session)?,
+    };
     Ok((actor, if proof == Proof::Nothing { Proof::Http } else { proof }))
+}
+
+/// A cookie of ours.
+pub(crate) fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
+    let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = all.flat_map(|line| line.split(';')).filter_map(|pair| pair.split_once('='));
+    let found = pairs.find(|(given, _)| given.trim() == name);
+    found.map(|(_, value)| value.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
 /// The longest text in a header of ours: as long as a title.

@@ -108,10 +108,10 @@ fn open(
     if parts.method != Method::GET {
         return Err(WebFault::Method { allowed: "GET" }.into());
     }
-    let (caller, wish) = (Caller::read(parts)?, Wish::read(parts)?);
+    let (caller, wish) = (Caller::read_with_session(parts)?, Wish::read(parts)?);
     let state = Arc::clone(state);
     Ok(blocking(move || {
-        let credential = state.hub.credential(caller.facts(), caller.token().map(str::to_owned));
+        let credential = state.hub.credential(caller.facts(), caller.secret());
         let envelope = caller.anywhere(&state)?;
         let proof = envelope.proof;
         state.ops.admits(proof)?;

@@ -12,6 +12,7 @@ use punchlist_ops::{Error, clock};
 
 use super::problem::problem;
 use super::state::Shared;
+use crate::pages;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -106,12 +107,18 @@ pub(crate) async fn around(
             request.headers_mut().extend(id.clone().map(|id| (REQUEST_ID, id)));
             next.run(request).await
         }
+        Err(fault) if is_page(request.uri().path()) => pages::refused(&Error::from(fault)),
         Err(fault) => problem(&Error::from(fault)),
     };
     response.headers_mut().extend(id.map(|id| (REQUEST_ID, id)));
     let nosniff = HeaderValue::from_static("nosniff");
     response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
     response
+}
+
+/// Is this a path that people look at?
+fn is_page(path: &str) -> bool {
+    path == "/" || ["/p/", "/sign-"].iter().any(|start| path.starts_with(start))
 }
 
 /// The bytes of all headers together.

@@ -69,12 +69,6 @@ fn needs_token_beyond_loopback(state: &Shared, request: &Request) -> Result<Opti
     Caller::read(&parts).map(Some)
 }
 
-/// Nothing is there.
-pub(crate) async fn unknown(request: Request) -> Response {
-    let path = request.uri().path().to_owned();
-    problem(&WebFault::UnknownPath { path }.into())
-}
-
 pub(crate) fn only_get(request: &Request) -> Result<(), Error> {
     match *request.method() {
         Method::GET | Method::HEAD => Ok(()),

@@ -15,6 +15,8 @@ use punchlist_ops::identity::Facts;
 use punchlist_ops::{Error, Ops};
 use tokio::sync::{Semaphore, watch};
 
+use super::caller::{Secret, identify};
+
 /// How many events one look reads.
 pub(crate) const PAGE: i64 = 1_000;
 /// The most bytes that are kept for streams that are a little behind.
@@ -88,8 +90,8 @@ pub(crate) enum Next {
 /// What a stream was opened with; it ends when that proves nothing any more.
 #[derive(Debug)]
 pub(crate) struct Credential {
-    pub(crate) facts: Facts,
-    pub(crate) token: Option<String>,
+    facts: Facts,
+    secret: Secret,
     is_over: AtomicBool,
 }
 
@@ -148,15 +150,16 @@ impl Hub {
     }
 
     /// Keeps an eye on what a stream was opened with.
-    pub(crate) fn credential(&self, facts: Facts, token: Option<String>) -> Arc<Credential> {
+    pub(crate) fn credential(&self, facts: Facts, secret: &Secret) -> Arc<Credential> {
         let mut all = self.credentials.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|known| known.strong_count() > 0);
         let known = all.iter().filter_map(Weak::upgrade);
-        let same = |known: &Arc<Credential>| known.facts == facts && known.token == token;
+        let same = |known: &Arc<Credential>| known.facts == facts && known.secret == *secret;
         if let Some(known) = known.filter(|known| !known.is_over()).find(same) {
             return known;
         }
-        let made = Arc::new(Credential { facts, token, is_over: AtomicBool::new(false) });
+        let made =
+            Arc::new(Credential { facts, secret: secret.clone(), is_over: AtomicBool::new(false) });
         all.push(Arc::downgrade(&made));
         made
     }
@@ -250,7 +253,7 @@ impl Hub {
         };
         let mut ended = false;
         for one in all {
-            let judged = ops.identify(one.facts.clone(), one.token.as_deref());
+            let judged = identify(ops, one.facts.clone(), &one.secret, || Ok(()));
             let judged = judged.and_then(|(_, proof)| ops.admits(proof));
             // A store that is away judges nobody.
             if judged.is_err_and(|error| matches!(error.meaning().http, 401 | 403)) {

@@ -1,22 +1,23 @@
 //! HTTP: the catalogue as an API, the log as event streams, and what watches over the server.
 //!
 //! `serve` has the socket, `guard` and `limits` refuse what must not come in, `caller` says who
-//! asks, `api` calls the operation. Pages and MCP will be further routes over the same `State`.
+//! asks, `api` calls the operation. Pages (`crate::pages`) and MCP are further routes
+//! over the same `State`.
 
-mod api;
-mod caller;
+pub(crate) mod api;
+pub(crate) mod caller;
 mod events;
-mod guard;
-mod health;
+pub(crate) mod guard;
+pub(crate) mod health;
 mod hub;
 mod limits;
 mod metrics;
 mod needs;
 mod openapi;
-mod problem;
-mod query;
+pub(crate) mod problem;
+pub(crate) mod query;
 mod serve;
-mod state;
+pub(crate) mod state;
 mod tls;
 
 pub use limits::Limits;

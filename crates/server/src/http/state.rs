@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::Request;
 use axum::middleware::from_fn_with_state;
+use axum::response::Response;
 use axum::routing::any;
 use punchlist_core::Time;
 use punchlist_ops::config::Roster;
@@ -16,6 +18,7 @@ use super::hub::Hub;
 use super::limits::Limiter;
 use super::metrics::Metrics;
 use super::{api, events, guard, health, metrics};
+use crate::pages;
 
 #[derive(Debug)]
 pub(crate) struct State {
@@ -42,6 +45,14 @@ pub(crate) async fn blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(job).await.unwrap_or_else(panicked)
 }
 
+/// What is at no path: a page for a browser, a problem for a program.
+async fn unknown(
+    axum::extract::State(state): axum::extract::State<Shared>,
+    request: Request,
+) -> Response {
+    pages::unknown(state, request).await
+}
+
 pub(crate) fn router(state: &Shared) -> Router {
     Router::new()
         .route("/healthz", any(health::alive))
@@ -52,7 +63,8 @@ pub(crate) fn router(state: &Shared) -> Router {
         .route("/v1/{operation}", any(api::operation))
         .route("/remote/caller", any(api::remote_caller))
         .route("/remote/project", any(api::remote_project))
-        .fallback(health::unknown)
+        .merge(pages::routes())
+        .fallback(unknown)
         .layer(CompressionLayer::new())
         .layer(from_fn_with_state(Arc::clone(state), guard::around))
         .with_state(Arc::clone(state))

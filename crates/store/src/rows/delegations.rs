@@ -87,6 +87,19 @@ impl Tx<'_> {
         self.first(statement, &[(&project).into(), (&id).into()], read)
     }
 
+    /// Delegations whose proposal nobody has decided on, oldest first.
+    pub fn undecided(&mut self, project: ProjectId, limit: i64) -> Result<Vec<Delegation>, Error> {
+        let project = project.to_string();
+        let found = self.query(
+            sql!(select!(
+                "project_id = $1 AND proposal IS NOT NULL AND decision IS NULL ORDER BY id LIMIT $2"
+            )),
+            &[(&project).into(), limit.into()],
+            read,
+        )?;
+        Ok(found.into_iter().map(|(delegation, _)| delegation).collect())
+    }
+
     /// The next delegation to work on, locked; other callers skip it. It has one of these types
     /// (each between two spaces), or any other type if it belongs to a pillar; or it is the single
     /// one that was named. A caller with limited reach gets only work of its mission and pillar;

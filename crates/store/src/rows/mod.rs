@@ -26,9 +26,11 @@ pub(crate) mod places;
 pub mod projects;
 pub mod runs;
 pub mod sessions;
+pub mod sign_ins;
 pub mod take;
 pub mod todos;
 pub mod tokens;
+pub mod waiting;
 
 use crate::Error;
 use crate::sql::Row;

@@ -208,7 +208,7 @@ impl Tx<'_> {
             sql!(
                 "SELECT t.id, t.title, t.kind, t.claim, l.kind, l.scope_outer, l.scope_inner \
                  FROM todos AS t JOIN lists AS l ON l.id = t.list_id WHERE l.project_id = $1 \
-                 AND l.archived_at IS NULL AND t.claim IS NOT NULL \
+                 AND l.archived_at IS NULL AND t.claim IS NOT NULL AND t.kind <> 'criterion' \
                  AND (t.status = 'pending' OR t.status = 'in_progress') \
                  ORDER BY t.updated_at, t.id LIMIT $2"
             ),

@@ -17,12 +17,14 @@ pub struct Token {
     pub created_at: Time,
     pub expires_at: Option<Time>,
     pub revoked_at: Option<Time>,
+    /// For a page session: when its cookie was last used. Absent: it is a token that somebody carries.
+    pub used_at: Option<Time>,
 }
 
 macro_rules! columns {
     () => {
         "id, role, agent, project, mission, pillar, issue_number, plan_file, created_by, \
-         created_at, expires_at, revoked_at, session"
+         created_at, expires_at, revoked_at, session, used_at"
     };
 }
 
@@ -34,7 +36,8 @@ impl Tx<'_> {
             sql!(
                 "INSERT INTO tokens (",
                 columns!(),
-                ", digest) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
+                ", digest) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, \
+                 $15)"
             ),
             &[
                 (&id).into(),
@@ -50,6 +53,7 @@ impl Tx<'_> {
                 micros(token.expires_at),
                 micros(token.revoked_at),
                 token.reach.session.as_deref().into(),
+                micros(token.used_at),
                 digest.into(),
             ],
         )?;
@@ -129,5 +133,6 @@ fn read(row: &Row<'_>) -> Result<Token, Error> {
         created_at: time(row, 9)?,
         expires_at: opt_time(row, 10)?,
         revoked_at: opt_time(row, 11)?,
+        used_at: opt_time(row, 13)?,
     })
 }

@@ -1,8 +1,8 @@
 //! What an export holds: the tables in an order in which each row finds what it refers to, their
 //! rows in an order that both databases agree on, and the columns by name.
 //!
-//! Left out are secrets (`tokens`), what passes (`answers`, the leases of `outbox`), what is about
-//! this store and no other (`facts`), what is true of one
+//! Left out are secrets (`tokens`, `sign_ins`), what passes (`answers`, the leases of `outbox`), what is about
+//! this store and no other (`facts`, `servers`), what is true of one
 //! machine (`host_records`, `host_processes`), and what is made from the rest (`issue_search`, the keys of
 //! tasks, and the `row` numbers, for which the order of the lines stands). A test holds this
 //! against the schema, so that nobody adds a table or a column without saying what becomes of it.
@@ -236,7 +236,7 @@ pub(super) static KEPT_BY_A_COPY: &[Table] = &[
         1 text "id", 2 text "digest", 3 text "role", 4 opt_text "agent", 5 opt_text "project",
         6 opt_text "mission", 7 opt_text "pillar", 8 opt_int "issue_number", 9 opt_text "plan_file",
         10 text "created_by", 11 int "created_at", 12 opt_int "expires_at",
-        13 opt_int "revoked_at", 14 opt_text "session"),
+        13 opt_int "revoked_at", 14 opt_text "session", 15 opt_int "used_at"),
 ];
 
 #[cfg(test)]
@@ -255,6 +255,8 @@ mod tests {
         "answers",
         "facts",
         "issue_search",
+        "servers",
+        "sign_ins",
         "tokens",
         "gates.row",
         "issue_updates.row",

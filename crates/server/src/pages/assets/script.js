@@ -1,0 +1,466 @@
+// Keeps an open page up to date, and lets keys move through it. Everything works without it.
+//
+// What happens comes as events; the page then looks again at its own address and takes over what
+// changed, in place. What is typed, focused, selected, open or scrolled stays. Rows that would push
+// the reader aside wait behind a button.
+(() => {
+  "use strict";
+
+  const LOOK_MS = 40;
+  const TIMES_MS = 10000;
+  const body = document.body;
+  if (!body.dataset.seq) return;
+
+  // The live state.
+
+  const LIVE = { live: "Live", again: "Reconnecting", off: "Not live: reload to see changes" };
+  let state = "again";
+  const tell = (next) => {
+    state = next;
+    for (const place of document.querySelectorAll("[data-live]")) {
+      place.dataset.state = state;
+      if (place.textContent !== LIVE[state]) place.textContent = LIVE[state];
+    }
+  };
+
+  // Taking over what changed.
+
+  const keyOf = (node) =>
+    node.nodeType === 1 ? node.id || node.dataset.key || null : null;
+  const isField = (node) => /^(INPUT|TEXTAREA|SELECT)$/.test(node.nodeName);
+  const isTyped = (node) => {
+    if (node.type === "hidden") return false;
+    if (node.type === "checkbox" || node.type === "radio") return node.checked !== node.defaultChecked;
+    if (node.nodeName === "SELECT") return [...node.options].some((one) => one.selected !== one.defaultSelected);
+    return node.value !== node.defaultValue;
+  };
+  const isBusy = (node) => {
+    if (node.contains(document.activeElement) && isField(document.activeElement)) return true;
+    if ([...node.querySelectorAll("input, textarea, select")].some(isTyped)) return true;
+    const selected = document.getSelection();
+    return selected && !selected.isCollapsed && selected.containsNode(node, true);
+  };
+
+  let heldBack = 0;
+  let isForced = false;
+
+  const attributes = (old, next) => {
+    for (const { name } of [...old.attributes]) {
+      // The reader's own doing.
+      if (name === "open" && old.nodeName === "DETAILS") continue;
+      if (name === "class" && old.classList.contains("is-changed")) continue;
+      if (!next.hasAttribute(name)) old.removeAttribute(name);
+    }
+    for (const { name, value } of [...next.attributes]) {
+      if (name === "open" && old.nodeName === "DETAILS" && isForced === false) continue;
+      if (name === "value" && isField(old) && old.type !== "hidden" && isTyped(old)) continue;
+      if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+    }
+  };
+
+  const mark = (node) => {
+    node.classList.remove("is-changed");
+    void node.offsetWidth;
+    node.classList.add("is-changed");
+  };
+
+  // Makes `old` like `next`; true if anything a reader sees has changed.
+  const morph = (old, next) => {
+    if (old.nodeType === 3) {
+      if (old.data === next.data) return false;
+      old.data = next.data;
+      return true;
+    }
+    if (old.nodeType !== 1 || old.isEqualNode(next)) return false;
+    if (old.nodeName === "TEXTAREA") {
+      if (isTyped(old) || old === document.activeElement) return false;
+      old.defaultValue = next.defaultValue;
+      attributes(old, next);
+      return true;
+    }
+    if (old.hasAttribute("data-live") || old.hasAttribute("data-mine")) return false;
+    attributes(old, next);
+    return children(old, next);
+  };
+
+  const isMine = (node) => node.nodeType === 1 && "mine" in node.dataset;
+  const isSeen = (node) => {
+    const { top, bottom } = node.getBoundingClientRect();
+    return bottom > 0 && top < innerHeight;
+  };
+
+  const children = (old, next) => {
+    const isRows = old.hasAttribute("data-rows") && !isForced;
+    const wantedKeys = new Set([...next.childNodes].map(keyOf).filter(Boolean));
+    const byKey = new Map();
+    const done = new Set();
+    let changed = false;
+    for (const child of [...old.childNodes]) {
+      const key = keyOf(child);
+      if (isMine(child)) done.add(child);
+      if (!key || isMine(child)) continue;
+      if (wantedKeys.has(key)) {
+        byKey.set(key, child);
+      } else if (!isForced && (isBusy(child) || (isRows && isSeen(child)))) {
+        done.add(child);
+        if (child.matches(".gate")) gone(child);
+        else heldBack += 1;
+      } else {
+        child.remove();
+        changed = true;
+      }
+    }
+    let at = old.firstChild;
+    const pass = () => {
+      while (at && done.has(at)) at = at.nextSibling;
+    };
+    const hasRowsAfter = () => {
+      for (let one = at; one; one = one.nextSibling) if (keyOf(one) && !done.has(one)) return true;
+      return false;
+    };
+    for (const wanted of [...next.childNodes]) {
+      pass();
+      const key = keyOf(wanted);
+      let found = null;
+      if (key) {
+        found = byKey.get(key);
+        if (found && found.nodeName !== wanted.nodeName) {
+          found.replaceWith((found = document.importNode(wanted, true)));
+          if (at && !at.isConnected) at = found;
+          changed = true;
+        }
+      } else if (at && !keyOf(at) && at.nodeType === wanted.nodeType && at.nodeName === wanted.nodeName) {
+        found = at;
+      }
+      if (!found) {
+        // A new row above what is being read would push it away.
+        if (isRows && key && hasRowsAfter()) {
+          heldBack += 1;
+          continue;
+        }
+        const fresh = document.importNode(wanted, true);
+        old.insertBefore(fresh, at);
+        done.add(fresh);
+        if (isRows && key) mark(fresh);
+        changed = true;
+        continue;
+      }
+      done.add(found);
+      if (found === at) {
+        at = at.nextSibling;
+      } else if (isRows) {
+        heldBack += 1;
+      } else {
+        old.insertBefore(found, at);
+        changed = true;
+      }
+      if (morph(found, wanted)) {
+        changed = true;
+        if (isRows && found.nodeType === 1) mark(found);
+      }
+    }
+    for (const child of [...old.childNodes]) {
+      if (done.has(child)) continue;
+      child.remove();
+      changed = true;
+    }
+    return changed;
+  };
+
+  // Something that went away while the reader was typing in it stays until they are done.
+  const gone = (node) => {
+    if (node.querySelector(":scope > .notice[data-mine]")) return;
+    const notice = document.createElement("div");
+    notice.className = "notice amber";
+    notice.dataset.mine = "";
+    notice.setAttribute("role", "status");
+    notice.textContent = "This changed while you were reading. It is not waiting any more.";
+    node.prepend(notice);
+  };
+
+  // The button for what is held back.
+  const offer = () => {
+    let button = document.querySelector("[data-held-back]");
+    if (!heldBack) {
+      if (button) button.remove();
+      return;
+    }
+    if (!button) {
+      button = document.createElement("button");
+      button.type = "button";
+      button.className = "button held-back";
+      button.dataset.heldBack = "";
+      button.dataset.mine = "";
+      button.addEventListener("click", () => {
+        isForced = true;
+        look();
+      });
+      const head = document.querySelector(".page-head");
+      if (head) head.append(button);
+    }
+    const words = heldBack === 1 ? "1 change: show" : `${heldBack} changes: show`;
+    if (button.textContent !== words) button.textContent = words;
+  };
+
+  const atEnd = () => {
+    const end = document.querySelector("[data-end]");
+    return end ? end.getBoundingClientRect().top < innerHeight : false;
+  };
+
+  const take = (text) => {
+    const next = new DOMParser().parseFromString(text, "text/html");
+    if (!next.body.dataset.seq) {
+      location.reload();
+      return false;
+    }
+    const follows = atEnd();
+    heldBack = 0;
+    body.dataset.seq = next.body.dataset.seq;
+    if (document.title !== next.title) document.title = next.title;
+    for (const id of ["side", "topbar", "main", "bottom"]) {
+      const [old, now] = [document.getElementById(id), next.getElementById(id)];
+      if (old && now) morph(old, now);
+    }
+    isForced = false;
+    offer();
+    tell(state);
+    times();
+    const end = document.querySelector("[data-end]");
+    if (end && follows) end.scrollIntoView({ block: "end" });
+    return true;
+  };
+
+  // Looking again: one look at a time, and one more if something came meanwhile.
+  let isLooking = false;
+  let isStale = false;
+  const look = async () => {
+    if (isLooking) {
+      isStale = true;
+      return;
+    }
+    isLooking = true;
+    try {
+      const answer = await fetch(location.href, { headers: { "Punchlist-Live": "1" }, cache: "no-store" });
+      if (answer.redirected && new URL(answer.url).pathname === "/sign-in") {
+        tell("off");
+        return;
+      }
+      take(await answer.text());
+    } catch {
+      tell("again");
+    } finally {
+      isLooking = false;
+      if (isStale) {
+        isStale = false;
+        soon();
+      }
+    }
+  };
+  let timer = 0;
+  const soon = () => {
+    clearTimeout(timer);
+    timer = setTimeout(look, LOOK_MS);
+  };
+
+  // Following what happens. Any event is a reason to look again.
+  let after = body.dataset.seq;
+  const follow = async () => {
+    const project = body.dataset.project;
+    const only = project ? `&project=${encodeURIComponent(project)}` : "";
+    let wait = 1000;
+    for (;;) {
+      try {
+        const answer = await fetch(`/v1/events?after=${after}${only}`, { cache: "no-store" });
+        if (answer.status === 401 || answer.status === 403) {
+          tell("off");
+          return;
+        }
+        if (!answer.ok) throw new Error();
+        tell("live");
+        wait = 1000;
+        await listen(answer.body.getReader());
+      } catch {
+        // The server is away for a moment.
+      }
+      tell("again");
+      await new Promise((resolve) => setTimeout(resolve, wait));
+      wait = Math.min(wait * 2, 15000);
+    }
+  };
+  const listen = async (reader) => {
+    const decoder = new TextDecoder();
+    let rest = "";
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      rest += decoder.decode(value, { stream: true });
+      const messages = rest.split("\n\n");
+      rest = messages.pop();
+      for (const message of messages) {
+        const id = /^id: (\d+)$/m.exec(message);
+        if (id) after = id[1];
+        if (id || /^event: reset_required$/m.test(message)) soon();
+      }
+    }
+  };
+
+  // Forms: sent without leaving the page, so that what is typed elsewhere stays.
+  document.addEventListener("submit", async (event) => {
+    const form = event.target;
+    if ("plain" in form.dataset || event.defaultPrevented) return;
+    event.preventDefault();
+    const button = event.submitter;
+    const fields = new URLSearchParams(new FormData(form));
+    if (button && button.name) fields.append(button.name, button.value);
+    const isGet = form.method === "get";
+    const to = new URL(form.getAttribute("action") || location.href, location.href);
+    if (button) button.setAttribute("aria-disabled", "true");
+    try {
+      let target = to.href;
+      if (isGet) {
+        to.search = fields.toString();
+        target = to.href;
+      }
+      const answer = await fetch(target, isGet ? { cache: "no-store" } : { method: "POST", body: fields, cache: "no-store" });
+      const url = new URL(answer.url);
+      const text = await answer.text();
+      const same = url.pathname === location.pathname;
+      if (!same) {
+        if (answer.redirected || isGet) location.assign(answer.url + (isGet ? to.hash : ""));
+        else {
+          document.open();
+          document.write(text);
+          document.close();
+        }
+        return;
+      }
+      const hash = isGet ? to.hash : url.hash;
+      // What was sent is not typed any more.
+      if (answer.ok && !isGet) form.reset();
+      history.replaceState(null, "", url.pathname + url.search + hash);
+      isForced = true;
+      if (take(text)) arrive(hash, !answer.ok);
+    } catch {
+      form.dataset.plain = "";
+      form.submit();
+    } finally {
+      if (button && button.isConnected) button.removeAttribute("aria-disabled");
+    }
+  });
+
+  // After an answer the focus goes on: to what was refused, or to where the server says.
+  const arrive = (hash, wasRefused) => {
+    const fault = wasRefused && document.querySelector('[aria-invalid="true"], .fault, .notice.red');
+    const target = fault || (hash && document.getElementById(decodeURIComponent(hash.slice(1))));
+    if (!target) return;
+    const within = target.matches("form") ? target.querySelector("input:not([type=hidden]), textarea, select, button") : target;
+    const focus = within || target;
+    if (focus.tabIndex < 0 && !focus.hasAttribute("tabindex")) focus.tabIndex = -1;
+    const fold = focus.closest("details:not([open])");
+    if (fold && focus.closest("summary") === null) fold.open = true;
+    focus.focus({ preventScroll: true });
+    focus.scrollIntoView({ block: "nearest" });
+  };
+
+  // Times: relative words, kept fresh without changing what they say otherwise.
+  const span = (s) => {
+    if (s < 60) return `${s} s`;
+    if (s < 3600) return `${Math.floor(s / 60)} min`;
+    if (s < 48 * 3600) return `${Math.floor(s / 3600)} h`;
+    return `${Math.floor(s / 86400)} days`;
+  };
+  const times = () => {
+    for (const time of document.querySelectorAll('time[data-time="ago"], time[data-time="for"]')) {
+      const s = Math.max(0, Math.floor((Date.now() - Date.parse(time.dateTime)) / 1000));
+      if (s >= 86400) continue;
+      const words = time.dataset.time === "for" ? span(s) : s < 10 ? "just now" : `${span(s)} ago`;
+      if (time.textContent !== words) time.textContent = words;
+    }
+  };
+
+  // Keys. They are off in fields, and no key decides anything.
+  const isOff = () => {
+    try {
+      return localStorage.getItem("punchlist-keys") === "off";
+    } catch {
+      return false;
+    }
+  };
+  const setOff = (off) => {
+    try {
+      localStorage.setItem("punchlist-keys", off ? "off" : "on");
+    } catch {
+      // Then for this page alone.
+    }
+  };
+  const items = () =>
+    [...document.querySelectorAll("[data-item], .gate-title, .brief-title")].filter((one) => one.offsetParent);
+  const step = (by) => {
+    const all = items();
+    if (!all.length) return;
+    const here = all.findIndex((one) => one === document.activeElement || one.contains(document.activeElement));
+    const next = all[Math.min(Math.max(here + by, 0), all.length - 1)];
+    const target = next.matches("a, [tabindex], summary") ? next : next.querySelector("a, summary") || next;
+    target.focus();
+    target.scrollIntoView({ block: "nearest" });
+  };
+  const keys = document.getElementById("keys");
+  const toggle = keys && keys.querySelector('[data-keys="toggle"]');
+  const showKeys = (show) => {
+    if (!keys) return;
+    keys.hidden = !show;
+    toggle.textContent = isOff() ? "Turn keys on" : "Turn keys off";
+    if (show) keys.querySelector("h2").focus();
+  };
+  if (keys) {
+    toggle.addEventListener("click", () => {
+      setOff(!isOff());
+      showKeys(true);
+    });
+    keys.querySelector('[data-keys="close"]').addEventListener("click", () => showKeys(false));
+  }
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const on = document.activeElement;
+    if (event.key === "Escape") {
+      if (keys && !keys.hidden) showKeys(false);
+      else if (on && isField(on)) on.blur();
+      for (const fold of document.querySelectorAll("details.switch[open], details.more[open], details.menu[open]")) fold.open = false;
+      return;
+    }
+    if (on && (isField(on) || on.isContentEditable)) return;
+    if (event.key === "?") {
+      event.preventDefault();
+      showKeys(keys && keys.hidden);
+      return;
+    }
+    if (isOff()) return;
+    const does = {
+      j: () => step(1),
+      k: () => step(-1),
+      "/": () => document.querySelector("[data-find]")?.focus(),
+      n: () => document.querySelector("[data-new]")?.click(),
+      Enter: () => {
+        const link = on?.matches("[data-item], .gate-title, .brief-title") && on.querySelector("a");
+        if (link) link.click();
+        return Boolean(link);
+      },
+    }[event.key];
+    if (!does) return;
+    if (does() !== false) event.preventDefault();
+  });
+  // A menu closes when the reader goes elsewhere.
+  document.addEventListener("click", (event) => {
+    for (const fold of document.querySelectorAll("details.switch[open], details.more[open], details.menu[open]")) {
+      if (!fold.contains(event.target)) fold.open = false;
+    }
+  });
+
+  tell("again");
+  follow();
+  times();
+  setInterval(times, TIMES_MS);
+  addEventListener("pageshow", (event) => {
+    if (event.persisted) look();
+  });
+})();

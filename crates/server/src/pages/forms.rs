@@ -1,0 +1,237 @@
+//! Forms: what was posted, how a form is drawn, and where one leads.
+//!
+//! A form posts to its page's own path. `form` names the form, `do` what it does, `csrf` shows that
+//! it is ours. After a yes the browser is sent to the page again (303) with a notice; after a no the
+//! page comes back with the words and what was typed.
+
+use maud::{Markup, html};
+use punchlist_ops::Error;
+
+use super::icons::Icon;
+use super::marks;
+use super::notice::Notice;
+use super::visit::Visit;
+use super::words;
+
+/// The fields that were posted.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Form(pub(crate) Vec<(String, String)>);
+
+impl Form {
+    /// The key of the form on its page.
+    pub(crate) fn key(&self) -> &str {
+        self.text("form")
+    }
+
+    /// What it is to do.
+    pub(crate) fn action(&self) -> &str {
+        self.text("do")
+    }
+
+    /// A field as it was typed.
+    pub(crate) fn text(&self, name: &str) -> &str {
+        let found = self.0.iter().find(|(given, _)| given == name);
+        found.map_or("", |(_, value)| value.as_str())
+    }
+
+    /// A field with something in it.
+    pub(crate) fn given(&self, name: &str) -> Option<&str> {
+        Some(self.text(name).trim()).filter(|value| !value.is_empty())
+    }
+
+    /// A number that the page itself put there.
+    pub(crate) fn number(&self, name: &str) -> Option<i64> {
+        self.text(name).parse().ok()
+    }
+
+    /// Every value of a field that may be given several times.
+    pub(crate) fn all<'a>(&'a self, name: &str) -> Vec<&'a str> {
+        self.0.iter().filter(|(given, _)| given == name).map(|(_, value)| value.as_str()).collect()
+    }
+
+    pub(crate) fn has(&self, name: &str, value: &str) -> bool {
+        self.0.iter().any(|(given, one)| given == name && one == value)
+    }
+
+    /// What a person typed, to be shown where its page is not there any more.
+    pub(crate) fn typed(&self) -> impl Iterator<Item = (&str, &str)> {
+        let ours = ["form", "do", "csrf", "gate", "project", "revision", "id"];
+        let fields = self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        fields.filter(move |(name, value)| !ours.contains(name) && !value.trim().is_empty())
+    }
+}
+
+/// A form that was refused.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    pub(crate) form: Form,
+    pub(crate) error: Error,
+}
+
+/// What a form did, and where the reader goes from there.
+#[derive(Debug)]
+pub(crate) struct Done {
+    pub(crate) notice: Notice,
+    /// The part of the page that gets the focus.
+    pub(crate) anchor: String,
+    /// Another page than the form's own.
+    pub(crate) to: Option<String>,
+}
+
+impl Done {
+    /// The notice appears at the anchor of the form's own page.
+    pub(crate) fn at(anchor: &str, notice: Notice) -> Self {
+        Self { notice: notice.at(anchor), anchor: anchor.to_owned(), to: None }
+    }
+
+    pub(crate) fn on(self, to: String) -> Self {
+        Self { to: Some(to), ..self }
+    }
+}
+
+/// What a form does that no page knows.
+pub(crate) fn unknown(form: &Form) -> Error {
+    let (path, found) = ("do".to_owned(), format!("`{}`", form.action()));
+    let expected = "what a button of this page does".to_owned();
+    punchlist_ops::explain::Fault::BadValue { path, found, expected }.into()
+}
+
+/// A field that must be filled in.
+pub(crate) fn missing(field: &str) -> Error {
+    punchlist_ops::explain::Fault::MissingField { path: field.to_owned() }.into()
+}
+
+/// A form of this page. Its key is also its id.
+pub(crate) fn form(visit: &Visit, key: &str, action: &str, fields: &Markup) -> Markup {
+    drawn(visit, key, Some(action), "form", fields)
+}
+
+/// The same where the buttons say what is done (`do`), in a row.
+pub(crate) fn row(visit: &Visit, key: &str, action: &str, fields: &Markup) -> Markup {
+    drawn(visit, key, Some(action), "form-row", fields)
+}
+
+/// A form whose buttons say what it does, by their own `do`.
+pub(crate) fn of_buttons(visit: &Visit, key: &str, fields: &Markup) -> Markup {
+    drawn(visit, key, None, "form-row", fields)
+}
+
+fn drawn(visit: &Visit, key: &str, action: Option<&str>, class: &str, fields: &Markup) -> Markup {
+    html! {
+        form id=(key) class=(class) method="post" action=(visit.here(&[])) {
+            input type="hidden" name="csrf" value=(visit.csrf);
+            input type="hidden" name="form" value=(key);
+            @if let Some(action) = action { input type="hidden" name="do" value=(action); }
+            (fields)
+        }
+    }
+}
+
+/// Why the form with this key was refused, as a sentence.
+pub(crate) fn refusal(visit: &Visit, key: &str) -> Markup {
+    html! {
+        @if let Some(refused) = visit.refused_at(key) {
+            (fault(&format!("{key}-fault"), &refused.error))
+        }
+    }
+}
+
+/// What is wrong, as a sentence.
+pub(crate) fn fault(id: &str, error: &Error) -> Markup {
+    html! {
+        p.fault id=(id) role="alert" { (marks::failed()) span { (words::said(error)) } }
+    }
+}
+
+/// The id of the refusal that a field is described by, if there is one.
+fn described(visit: &Visit, key: &str) -> Option<String> {
+    visit.refused_at(key).map(|_| format!("{key}-fault"))
+}
+
+/// One line of text.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Field<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) label: &'a str,
+    /// A word below the label.
+    pub(crate) hint: &'a str,
+    pub(crate) value: &'a str,
+    /// The label is only read aloud: the button beside it says the same.
+    pub(crate) is_quiet: bool,
+    /// Lines of a longer text; 0: one line.
+    pub(crate) lines: u8,
+    pub(crate) is_mono: bool,
+    /// The type of the input; blank: text.
+    pub(crate) kind: &'a str,
+}
+
+/// A field of a form, with what was typed where it was refused.
+pub(crate) fn field(visit: &Visit, key: &str, field: &Field<'_>) -> Markup {
+    let id = format!("{key}-{}", field.name);
+    let value = visit.typed(key, field.name, field.value);
+    let (fault, is_bad) = (described(visit, key), visit.refused_at(key).is_some());
+    let hint = (!field.hint.is_empty()).then(|| format!("{id}-hint"));
+    let by =
+        [hint.as_deref(), fault.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let by = (!by.is_empty()).then_some(by);
+    let label = field.is_quiet.then_some(field.label);
+    let kind = if field.kind.is_empty() { "text" } else { field.kind };
+    let rows = field.lines.to_string();
+    let mono = if field.is_mono { "mono" } else { "" };
+    html! {
+        div.field {
+            @if !field.is_quiet { label for=(id) { (field.label) } }
+            @if let Some(hint) = &hint { p.hint id=(hint) { (field.hint) } }
+            @if field.lines > 0 {
+                // A first line break in a textarea is not part of its text.
+                textarea id=(id) name=(field.name) class=(mono) rows=(rows) aria-label=[label]
+                    aria-describedby=[&by] aria-invalid=[is_bad.then_some("true")] { "\n" (value) }
+            } @else {
+                input id=(id) name=(field.name) type=(kind) class=(mono) value=(value)
+                    aria-label=[label] aria-describedby=[&by] autocomplete="off"
+                    aria-invalid=[is_bad.then_some("true")];
+            }
+        }
+    }
+}
+
+/// A button that does what its form does.
+pub(crate) fn submit(label: &str, class: &str) -> Markup {
+    html! { button type="submit" class=(format!("button {class}")) { (label) } }
+}
+
+/// A button of a form that says itself what is done.
+pub(crate) fn doing(label: &str, action: &str, class: &str) -> Markup {
+    html! {
+        button type="submit" name="do" value=(action) class=(format!("button {class}")) { (label) }
+    }
+}
+
+/// A button that unfolds a part of the page in place, also without a script.
+pub(crate) fn opener(
+    visit: &Visit,
+    key: &str,
+    label: &str,
+    icon: Option<Icon>,
+    class: &str,
+) -> Markup {
+    html! {
+        form.form-row method="get" action=(format!("{}#{key}", visit.path())) {
+            (visit.filters(&[]))
+            button type="submit" name="open" value=(key) class=(format!("button {class}")) {
+                @if let Some(icon) = icon { (icon.draw()) }
+                (label)
+            }
+        }
+    }
+}
+
+/// The button that folds it again.
+pub(crate) fn cancel(visit: &Visit, anchor: &str) -> Markup {
+    html! {
+        form.form-row method="get" action=(format!("{}#{anchor}", visit.path())) {
+            (visit.filters(&[]))
+            button type="submit" class="button quiet" { "Cancel" }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Answering: what a card posts becomes an operation, and the next decision gets the focus.
+
+use maud::{Markup, html};
+use punchlist_core::gate::GateState;
+use punchlist_core::{Refusal, Time};
+use punchlist_ops::Error;
+use serde_json::{Value, json};
+
+use super::{Item, form as form_gate, proposal, waiting};
+use crate::pages::forms::{Done, Form, Refused, missing, unknown};
+use crate::pages::notice::{self, Notice, Tone};
+use crate::pages::visit::Visit;
+use crate::pages::words;
+
+/// Answers from Home or an inbox.
+pub(crate) fn act(visit: &Visit, form: &Form) -> Result<Done, Error> {
+    let notice = answer(visit, form)?;
+    let anchor = next(visit, form)?;
+    Ok(Done::at(&anchor, notice))
+}
+
+/// Where the focus goes: the next gate of the page, or the words that nothing is left.
+fn next(visit: &Visit, form: &Form) -> Result<String, Error> {
+    let projects: Vec<&str> = match visit.is_of_project() {
+        true => vec![visit.project()],
+        false => visit.overview.projects.iter().map(|one| one.name.as_str()).collect(),
+    };
+    let waiting = waiting(visit, &projects)?;
+    let answered = form.text("gate");
+    let since = Time::from_micros(form.number("since").unwrap_or(0));
+    let left: Vec<&Item> = waiting.items.iter().filter(|item| item.id() != answered).collect();
+    let later = left.iter().find(|item| item.since() >= since).or(left.first());
+    Ok(later.map_or_else(|| "nothing".to_owned(), |item| item.anchor()))
+}
+
+/// Posts the answer that a card gives.
+pub(crate) fn answer(visit: &Visit, form: &Form) -> Result<Notice, Error> {
+    let (gate, project) = (form.text("gate"), form.text("project"));
+    let give = |operation: &str, input: Value| visit.post_in(project, operation, input);
+    let gate_answer = |decision: &str, response: Option<Value>| {
+        let mut input = json!({ "gateId": gate, "decision": decision });
+        if let Some(response) = response {
+            input["response"] = response;
+        }
+        give("gate_answer", input)
+    };
+    let done = match form.action() {
+        "sign_off" => {
+            let mut input = json!({ "gateId": gate, "decision": "resume" });
+            input["expectedRevision"] = form.number("revision").into();
+            let (wanted, given) = (form.number("unclaimed_count"), form.all("unclaimed").len());
+            let all = wanted.is_some_and(|wanted| i64::try_from(given) == Ok(wanted));
+            input["acceptUnclaimed"] = all.into();
+            give("gate_answer", input)?;
+            "Signed off."
+        }
+        "resume" => {
+            gate_answer("resume", None)?;
+            "Resumed."
+        }
+        "answer" => {
+            let option = serde_json::from_str(form.text("option")).ok();
+            let typed = form.given("text").map(Value::from);
+            let said = typed.or(option).ok_or_else(|| missing("an answer"))?;
+            gate_answer("resume", Some(said))?;
+            "Answered. The run continues."
+        }
+        "form" => {
+            gate_answer("resume", Some(form_gate::response(form)))?;
+            "Answered. The run continues."
+        }
+        "allow_once" => {
+            gate_answer("resume", Some(json!({ "allow": "once" })))?;
+            "Allowed once."
+        }
+        "allow_always" => {
+            gate_answer("resume", Some(json!({ "allow": "always" })))?;
+            "Allowed always."
+        }
+        "escalation" => {
+            let said = match form.text("how") {
+                "cancel" => "cancel".to_owned(),
+                _ => {
+                    let date = form.given("date").ok_or_else(|| missing("a new deadline"))?;
+                    format!("extend to {date}")
+                }
+            };
+            gate_answer("resume", Some(said.into()))?;
+            "Answered."
+        }
+        "accept" => {
+            give("todo_accept", json!({ "todoId": gate }))?;
+            "Accepted."
+        }
+        "accept_proposal" => {
+            give("proposal_decide", proposal::accepted(form))?;
+            "Accepted. The items are on the list."
+        }
+        "return" => {
+            let feedback = form.given("reason").ok_or_else(|| missing("what is missing"))?;
+            give("todo_return", json!({ "todoId": gate, "feedback": feedback }))?;
+            "Returned."
+        }
+        "refuse" => {
+            refuse(visit, form)?;
+            "Refused."
+        }
+        _ => return Err(unknown(form)),
+    };
+    Ok(Notice::done(done))
+}
+
+fn refuse(visit: &Visit, form: &Form) -> Result<(), Error> {
+    let reason = form.given("reason").ok_or_else(|| missing("what is missing"))?;
+    let (gate, project) = (form.text("gate"), form.text("project"));
+    let is_proposal =
+        visit.post_in(project, "delegation_show", json!({ "delegationId": gate })).is_ok();
+    if is_proposal {
+        let input = json!({ "delegationId": gate, "decision": "reject" });
+        visit.post_in(project, "proposal_decide", input)?;
+        return Ok(());
+    }
+    let mut input = json!({ "gateId": gate, "decision": "refuse", "response": reason });
+    let (reopen, count) = (form.all("reopen"), form.number("reopen_count"));
+    if count.is_some_and(|count| i64::try_from(reopen.len()) != Ok(count)) {
+        input["reopen"] = json!(reopen);
+    }
+    visit.post_in(project, "gate_answer", input).map(drop)
+}
+
+/// Somebody else was first: who, what they decided, and what the reader had typed.
+pub(super) fn overtaken(visit: &Visit, refused: &Refused) -> Markup {
+    let Refused { form, error } = refused;
+    let first = match error {
+        Error::Refused(refusal) => match refusal.as_ref() {
+            Refusal::AlreadyAnswered { state, by, at, response, .. } => {
+                Some((*state, by.as_deref(), *at, response.as_deref()))
+            }
+            _ => None,
+        },
+        _ => None,
+    };
+    let typed = form.given("reason").or(form.given("text"));
+    let said = |response: Option<&Value>| {
+        response.filter(|said| !said.is_null()).map(super::card::plain).unwrap_or_default()
+    };
+    notice::show(
+        Tone::Refused,
+        &html! {
+            @match first {
+                Some((state, by, at, response)) => {
+                    @let who = by.map_or_else(|| "Somebody else".to_owned(), |by| visit.name(by));
+                    @let what = match state {
+                        GateState::Refused => "refused it",
+                        GateState::Superseded => "replaced the question",
+                        _ => "said yes",
+                    };
+                    @let said = said(response);
+                    b { (who) " decided this first" } ", and " (what)
+                    @if let Some(at) = at { " " (words::ago(at, visit.now())) }
+                    @if said.is_empty() { "." } @else { ": “" (said) "”." }
+                }
+                None => { (words::said(error)) }
+            }
+            @if let Some(typed) = typed { " You had typed: “" (typed) "”." }
+        },
+    )
+}

@@ -1,0 +1,316 @@
+//! One card: what is asked, what is needed to decide, and the buttons.
+
+use maud::{Markup, html};
+use punchlist_core::gate::{GateKind, Purpose};
+use punchlist_ops::views::GateView;
+use serde_json::Value;
+
+use super::{Item, Matter, form, proposal, review, sign_off};
+use crate::pages::forms::{self, Field};
+use crate::pages::icons::Icon;
+use crate::pages::visit::Visit;
+use crate::pages::{markdown, words};
+
+/// The card in full. The first one is the page's decision: its button is the primary one.
+pub(super) fn open(visit: &Visit, item: &Item, is_first: bool) -> Markup {
+    let class = if is_first { "gate first" } else { "gate" };
+    html! {
+        article class=(class) data-key=(item.id()) {
+            (head(visit, item))
+            (body(visit, item, is_first, true))
+        }
+    }
+}
+
+/// Two lines that unfold.
+pub(super) fn folded(visit: &Visit, item: &Item) -> Markup {
+    let (kind, icon) = item.kind();
+    html! {
+        details.gate.folded id=(format!("fold-{}", item.id())) data-key=(item.id()) {
+            summary {
+                span.kind { (icon.draw()) (kind) }
+                span.brief {
+                    h2.brief-title id=(item.anchor()) tabindex="-1" { (title(visit, item)) }
+                    span.meta { (about(visit, item)) }
+                }
+                (Icon::Right.draw())
+            }
+            (body(visit, item, false, false))
+        }
+    }
+}
+
+/// Kind, place and asker; then the title.
+fn head(visit: &Visit, item: &Item) -> Markup {
+    let (kind, icon) = item.kind();
+    html! {
+        header.gate-head {
+            span.kind { (icon.draw()) (kind) }
+            span.meta { (about(visit, item)) }
+        }
+        h2.gate-title id=(item.anchor()) tabindex="-1" { (title(visit, item)) }
+    }
+}
+
+/// "shop #44 · asked by primary 14 min ago".
+fn about(visit: &Visit, item: &Item) -> Markup {
+    let now = visit.now();
+    let place = |number: Option<i64>| {
+        html! {
+            @if !visit.is_of_project() { (item.project) " " }
+            @if let Some(number) = number { "#" (number) " " }
+            @if !visit.is_of_project() || number.is_some() { "· " }
+        }
+    };
+    html! {
+        @match &item.matter {
+            Matter::Gate(gate) => {
+                (place(gate.number.filter(|_| gate.purpose != Some(Purpose::SignOff))))
+                @if let (Some(mission), Some(pillar)) = (&gate.mission, &gate.pillar) {
+                    (mission) " / " (pillar) " · "
+                }
+                "asked by " (visit.name(&gate.asked_by)) " " (words::ago(gate.created_at, now))
+            }
+            Matter::Review(review) => {
+                (place(None)) (review.of) " · claimed by " (visit.name(&review.claim.by)) " "
+                (words::ago(review.claim.at, now))
+            }
+            Matter::Proposal(proposal) => {
+                (place(proposal.number)) "from " (proposal.delegation.agent) " "
+                (words::ago(item.since(), now))
+            }
+        }
+    }
+}
+
+fn title(visit: &Visit, item: &Item) -> Markup {
+    let issue = |number: i64, title: &str| {
+        html! {
+            a href=(words::address(&item.project, &format!("/issues/{number}"))) {
+                span.issue-number { "#" (number) } " " (title)
+            }
+        }
+    };
+    match &item.matter {
+        Matter::Gate(gate) => match (gate.kind, gate.purpose, gate.number, &gate.issue_title) {
+            (_, Some(Purpose::SignOff), Some(number), Some(title)) => issue(number, title),
+            (GateKind::Permission, ..) => html! {
+                "Run " code { (command(gate)) } " in " (item.project)
+            },
+            _ => html! { (gate.text) },
+        },
+        Matter::Review(review) => {
+            let to = words::address(&item.project, &format!("/todos/{}", review.todo_id));
+            html! { a href=(to) { (review.title) } }
+        }
+        Matter::Proposal(proposal) => proposal::title(visit, proposal),
+    }
+}
+
+/// The command that permission is asked for, in one line.
+fn command(gate: &GateView) -> String {
+    let tool = gate.tool.as_deref().unwrap_or(&gate.text);
+    let program = gate.definition.as_ref().and_then(|what| what.get("command"));
+    match program {
+        Some(Value::String(line)) => line.clone(),
+        Some(Value::Array(words)) => {
+            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+            words.join(" ")
+        }
+        _ => tool.to_owned(),
+    }
+}
+
+fn body(visit: &Visit, item: &Item, is_first: bool, is_open: bool) -> Markup {
+    let gate = match &item.matter {
+        Matter::Review(todo) => return review::body(visit, item, todo, is_first, is_open),
+        Matter::Proposal(asked) => return proposal::body(visit, item, asked, is_first),
+        Matter::Gate(gate) => gate,
+    };
+    match (gate.kind, gate.purpose) {
+        (_, Some(Purpose::SignOff)) => sign_off::body(visit, item, gate, is_first, is_open),
+        (GateKind::Checkpoint, _) => pause(visit, item, gate, is_first),
+        (GateKind::Ask, _) => question(visit, item, gate, is_first),
+        (GateKind::Form, _) => form::body(visit, item, gate, is_first),
+        (GateKind::Permission, _) => permission(visit, item, gate, is_first),
+        (GateKind::Escalation, _) => escalation(visit, item, gate, is_first),
+    }
+}
+
+/// What every form of a card carries.
+pub(super) fn hidden(item: &Item) -> Markup {
+    html! {
+        input type="hidden" name="gate" value=(item.id());
+        input type="hidden" name="project" value=(item.project);
+        input type="hidden" name="since" value=(item.since().micros());
+    }
+}
+
+/// The class of the button that decides.
+pub(super) const fn primary(is_first: bool) -> &'static str {
+    if is_first { "primary" } else { "" }
+}
+
+/// The bar with the buttons: what decides, what refuses, and what follows from a yes.
+pub(super) fn bar(
+    visit: &Visit,
+    item: &Item,
+    yes: &Markup,
+    no: (&str, &Markup),
+    then: &Markup,
+) -> Markup {
+    let key = format!("refuse-{}", item.id());
+    let (label, more) = no;
+    html! {
+        footer.bar {
+            @if visit.is_open(&key) {
+                (forms::form(visit, &key, if label == "Return" { "return" } else { "refuse" }, &html! {
+                    (hidden(item))
+                    (forms::refusal(visit, &key))
+                    (forms::field(visit, &key, &Field {
+                        name: "reason", label: "What is missing?", lines: 3,
+                        ..Field::default()
+                    }))
+                    (more)
+                    (forms::submit(label, "primary"))
+                }))
+                (forms::cancel(visit, &item.anchor()))
+            } @else {
+                (yes)
+                (forms::opener(visit, &key, label, None, ""))
+                p.then { (then) }
+            }
+        }
+    }
+}
+
+/// The words of an agent.
+pub(super) fn said(visit: &Visit, by: &str, text: &str) -> Markup {
+    html! { div.said { b { (visit.name(by)) ":" } " " (markdown::render(text)) } }
+}
+
+fn pause(visit: &Visit, item: &Item, gate: &GateView, is_first: bool) -> Markup {
+    let key = format!("answer-{}", item.id());
+    let yes = forms::row(
+        visit,
+        &key,
+        "resume",
+        &html! {
+            (hidden(item)) (forms::refusal(visit, &key)) (forms::submit("Resume", primary(is_first)))
+        },
+    );
+    let then = html! { (visit.name(&gate.asked_by)) " goes on when you resume it." };
+    bar(visit, item, &yes, ("Refuse", &html! {}), &then)
+}
+
+fn question(visit: &Visit, item: &Item, gate: &GateView, is_first: bool) -> Markup {
+    let key = format!("answer-{}", item.id());
+    let options = gate.options.as_ref().and_then(Value::as_array).map(Vec::as_slice);
+    let options = options.unwrap_or_default();
+    let own = if options.is_empty() { "Answer" } else { "Another answer" };
+    html! {
+        (forms::form(visit, &key, "answer", &html! {
+            (hidden(item))
+            @if !options.is_empty() {
+                fieldset.options {
+                    legend.hidden { "Answer" }
+                    @for (n, option) in options.iter().enumerate() {
+                        @let value = option.to_string();
+                        label.option {
+                            input type="radio" name="option" value=(value)
+                                checked[visit.typed(&key, "option", "") == value];
+                            span { (plain(option)) }
+                            span.hidden { " " (n + 1) }
+                        }
+                    }
+                }
+            }
+            (forms::field(visit, &key, &Field {
+                name: "text", label: own, lines: u8::from(options.is_empty()) * 3,
+                ..Field::default()
+            }))
+            (forms::refusal(visit, &key))
+        }))
+        (bar(visit, item, &html! {
+            button type="submit" form=(key) class=(format!("button {}", primary(is_first))) { "Answer" }
+        }, ("Refuse", &html! {}), &html! { "The run continues when you answer." }))
+    }
+}
+
+/// A value as people write it.
+pub(super) fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn permission(visit: &Visit, item: &Item, gate: &GateView, is_first: bool) -> Markup {
+    let key = format!("answer-{}", item.id());
+    let always = format!("always-{}", item.id());
+    let shown = |value: &Value| serde_json::to_string_pretty(value).unwrap_or_default();
+    let tool = gate.tool.as_deref().unwrap_or(&gate.text);
+    html! {
+        div.gate-body {
+            dl.facts-list {
+                dt { "Tool" } dd { code { (tool) } }
+                @if let Some(input) = &gate.input { dt { "Input" } dd { pre { (shown(input)) } } }
+                @if let Some(definition) = &gate.definition {
+                    dt { "Runs" } dd { pre { (shown(definition)) } }
+                }
+            }
+            @if visit.is_open(&always) {
+                (forms::form(visit, &always, "allow_always", &html! {
+                    (hidden(item))
+                    (forms::refusal(visit, &always))
+                    p {
+                        "This allows " (gate.agent) " every call of " code { (tool) } " in "
+                        (item.project) ", without asking, as long as the tool stays what it is. "
+                        "It can be taken back."
+                    }
+                    (forms::submit("Allow always", "primary"))
+                }))
+                (forms::cancel(visit, &item.anchor()))
+            }
+        }
+        (bar(visit, item, &html! {
+            (forms::row(visit, &key, "allow_once", &html! {
+                (hidden(item)) (forms::refusal(visit, &key))
+                (forms::submit("Allow once", primary(is_first && !visit.is_open(&always))))
+            }))
+            @if !visit.is_open(&always) { (forms::opener(visit, &always, "Allow always", None, "")) }
+        }, ("Refuse", &html! {}), &html! { (visit.name(&gate.asked_by)) " waits for this." }))
+    }
+}
+
+fn escalation(visit: &Visit, item: &Item, gate: &GateView, is_first: bool) -> Markup {
+    let key = format!("answer-{}", item.id());
+    html! {
+        div.gate-body {
+            @if let Some(todo) = &gate.todo_id {
+                p { a href=(words::address(&item.project, &format!("/todos/{todo}"))) { "Look at the todo" } }
+            }
+            (forms::form(visit, &key, "escalation", &html! {
+                (hidden(item))
+                fieldset.options {
+                    legend { "Answer" }
+                    label.option {
+                        input type="radio" name="how" value="extend"
+                            checked[visit.typed(&key, "how", "extend") == "extend"];
+                        span { "Extend the deadline" }
+                    }
+                    label.option {
+                        input type="radio" name="how" value="cancel"
+                            checked[visit.typed(&key, "how", "") == "cancel"];
+                        span { "Cancel the todo" }
+                    }
+                }
+                (forms::field(visit, &key, &Field {
+                    name: "date", label: "New deadline", hint: "For example 2026-12-14.",
+                    ..Field::default()
+                }))
+                (forms::refusal(visit, &key))
+            }))
+        }
+        (bar(visit, item, &html! {
+            button type="submit" form=(key) class=(format!("button {}", primary(is_first))) { "Answer" }
+        }, ("Refuse", &html! {}), &html! { "Refusing leaves the todo as it is." }))
+    }
+}

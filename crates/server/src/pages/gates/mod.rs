@@ -1,0 +1,175 @@
+//! Gate cards: everything that waits for a person, answerable in place.
+//!
+//! `waiting` collects it, `list` draws the cards, oldest first; `card` draws one by its kind; `act`
+//! answers. The same cards are on Home, in the inbox and on the issue.
+
+mod act;
+mod card;
+mod form;
+mod proposal;
+mod review;
+mod sign_off;
+
+use maud::{Markup, html};
+use punchlist_core::Time;
+use punchlist_core::gate::{GateKind, GateState, Purpose};
+use punchlist_ops::Error;
+use punchlist_ops::operations::gate_list::{self, GateList, ProposalView, ReviewView};
+use punchlist_ops::views::GateView;
+
+use super::icons::Icon;
+use super::parts;
+use super::visit::Visit;
+
+pub(crate) use act::act;
+
+/// How many of one project are listed.
+const LISTED_MAX: i64 = 50;
+
+/// Something that waits.
+#[derive(Debug)]
+pub(crate) enum Matter {
+    Gate(Box<GateView>),
+    Review(Box<ReviewView>),
+    Proposal(Box<ProposalView>),
+}
+
+/// Something that waits, and where.
+#[derive(Debug)]
+pub(crate) struct Item {
+    pub(crate) project: String,
+    pub(crate) matter: Matter,
+}
+
+impl Item {
+    pub(crate) fn id(&self) -> &str {
+        match &self.matter {
+            Matter::Gate(gate) => &gate.id,
+            Matter::Review(review) => &review.todo_id,
+            Matter::Proposal(proposal) => &proposal.delegation.id,
+        }
+    }
+
+    pub(crate) fn anchor(&self) -> String {
+        format!("gate-{}", self.id())
+    }
+
+    pub(crate) fn since(&self) -> Time {
+        match &self.matter {
+            Matter::Gate(gate) => gate.created_at,
+            Matter::Review(review) => review.claim.at,
+            Matter::Proposal(proposal) => {
+                proposal.delegation.finished_at.unwrap_or(proposal.delegation.updated_at)
+            }
+        }
+    }
+
+    /// The kind in a word, with its drawing.
+    pub(crate) fn kind(&self) -> (&'static str, Icon) {
+        match &self.matter {
+            Matter::Gate(gate) => match (gate.kind, gate.purpose) {
+                (_, Some(Purpose::SignOff)) => ("Sign-off", Icon::SignOff),
+                (GateKind::Checkpoint, _) => ("Pause", Icon::Pause),
+                (GateKind::Ask, _) => ("Question", Icon::Question),
+                (GateKind::Form, _) => ("Form", Icon::Form),
+                (GateKind::Permission, _) => ("Permission", Icon::Permission),
+                (GateKind::Escalation, _) => ("Escalation", Icon::Escalation),
+            },
+            Matter::Review(_) => ("Review", Icon::Review),
+            Matter::Proposal(_) => ("Proposal", Icon::Proposal),
+        }
+    }
+
+    /// May it be open although it is not the oldest? Only where little is to be read.
+    fn is_short(&self) -> bool {
+        match &self.matter {
+            Matter::Gate(gate) => matches!(gate.kind, GateKind::Ask | GateKind::Permission),
+            _ => false,
+        }
+    }
+}
+
+/// What waits, the oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct Waiting {
+    pub(crate) items: Vec<Item>,
+    /// There is more than is listed.
+    pub(crate) has_more: bool,
+    total: i64,
+}
+
+impl Waiting {
+    pub(crate) const fn total(&self) -> i64 {
+        self.total
+    }
+}
+
+/// Collects what waits in some projects.
+pub(crate) fn waiting(visit: &Visit, projects: &[&str]) -> Result<Waiting, Error> {
+    let mut waiting = Waiting::default();
+    for project in projects {
+        let here = visit.overview.projects.iter().find(|one| one.name == *project);
+        let count = here.map_or(0, |here| here.waiting);
+        if count == 0 {
+            continue;
+        }
+        waiting.total += count;
+        let wanted = gate_list::Input {
+            state: Some(GateState::Open),
+            kind: None,
+            session: Default::default(),
+            number: None,
+            limit: Some(LISTED_MAX),
+            cursor: Default::default(),
+        };
+        let found = visit.run_in::<GateList>(project, wanted)?;
+        waiting.has_more |= found.next_cursor.is_some();
+        let item = |matter| Item { project: (*project).to_owned(), matter };
+        waiting.items.extend(found.gates.into_iter().map(|one| item(Matter::Gate(Box::new(one)))));
+        let reviews = found.reviews.into_iter().map(|one| item(Matter::Review(Box::new(one))));
+        waiting.items.extend(reviews);
+        let proposals = found.proposals.into_iter();
+        waiting.items.extend(proposals.map(|one| item(Matter::Proposal(Box::new(one)))));
+    }
+    waiting.items.sort_by_key(Item::since);
+    Ok(waiting)
+}
+
+/// The cards. The oldest is open, and so are short ones; the others are two lines that unfold.
+pub(crate) fn list(visit: &Visit, waiting: &Waiting) -> Markup {
+    html! {
+        div.gates id="gates" data-rows="end" {
+            (lost(visit, waiting))
+            @for (n, item) in waiting.items.iter().enumerate() {
+                (visit.notice_at(&item.anchor()))
+                @if n == 0 || is_in_use(visit, item) || (n < 3 && item.is_short()) {
+                    (card::open(visit, item, n == 0))
+                } @else {
+                    (card::folded(visit, item))
+                }
+            }
+            @if waiting.items.is_empty() {
+                (visit.notice_at("nothing"))
+                (parts::empty("Nothing is waiting", "When an agent needs a decision, it appears here.", ""))
+            }
+            @if waiting.has_more {
+                p.hint { "More decisions appear here when these are answered." }
+            }
+        }
+    }
+}
+
+/// Is the reader in the middle of this one?
+fn is_in_use(visit: &Visit, item: &Item) -> bool {
+    visit.refused().is_some_and(|refused| refused.form.text("gate") == item.id())
+        || ["refuse", "always"].iter().any(|key| visit.is_open(&format!("{key}-{}", item.id())))
+}
+
+/// Somebody else was first: the card has gone, and what was typed is shown beside the reason.
+fn lost(visit: &Visit, waiting: &Waiting) -> Markup {
+    let refused = visit.refused().filter(|refused| {
+        let gate = refused.form.text("gate");
+        !gate.is_empty() && waiting.items.iter().all(|item| item.id() != gate)
+    });
+    html! { @if let Some(refused) = refused { (act::overtaken(visit, refused)) } }
+}

@@ -1,0 +1,118 @@
+//! A worker's proposal for a checklist: the items, editable, and what is on the list already.
+
+use maud::{Markup, html};
+use punchlist_core::TodoKind;
+use punchlist_core::delegation::ProposedItem;
+use punchlist_ops::operations::gate_list::ProposalView;
+use serde_json::{Value, json};
+
+use super::Item;
+use super::card::{bar, hidden, primary};
+use crate::pages::forms::{self, Field, Form};
+use crate::pages::visit::Visit;
+use crate::pages::words;
+
+fn items(proposal: &ProposalView) -> &[ProposedItem] {
+    proposal
+        .delegation
+        .proposal
+        .as_ref()
+        .map(|proposal| proposal.items.as_slice())
+        .unwrap_or_default()
+}
+
+pub(super) fn title(_: &Visit, proposal: &ProposalView) -> Markup {
+    let count = |wanted: TodoKind| {
+        let of_kind = items(proposal).iter().filter(|item| item.kind == wanted);
+        i64::try_from(of_kind.count()).unwrap_or(0)
+    };
+    let (steps, criteria) = (count(TodoKind::Step), count(TodoKind::Criterion));
+    let mut parts = Vec::new();
+    if criteria > 0 {
+        parts.push(words::count(criteria, "criterion", "criteria"));
+    }
+    if steps > 0 || parts.is_empty() {
+        parts.push(words::count(steps, "step", "steps"));
+    }
+    html! {
+        "Add " (parts.join(" and "))
+        @if let Some(title) = &proposal.title { " to “" (title) "”" }
+    }
+}
+
+/// The items of a kind as lines, with a heading for each phase.
+fn lines(proposal: &ProposalView, kind: TodoKind) -> String {
+    let mut text = String::new();
+    let mut phase = None;
+    for item in items(proposal).iter().filter(|item| item.kind == kind) {
+        if item.phase != phase {
+            phase.clone_from(&item.phase);
+            if let Some(phase) = &phase {
+                text.push_str(&format!("# {}\n", phase.as_str()));
+            }
+        }
+        text.push_str(item.content.as_str());
+        text.push('\n');
+    }
+    text
+}
+
+pub(super) fn body(visit: &Visit, item: &Item, proposal: &ProposalView, is_first: bool) -> Markup {
+    let key = format!("answer-{}", item.id());
+    let (criteria, steps) = (lines(proposal, TodoKind::Criterion), lines(proposal, TodoKind::Step));
+    let height = |text: &str| u8::try_from(text.lines().count().clamp(2, 12)).unwrap_or(12);
+    html! {
+        div.gate-body {
+            @if let Some(rationale) = &proposal.delegation.rationale { p { (rationale) } }
+            p.hint { "One item a line; a line that begins with # names a phase. You can change them." }
+            (forms::form(visit, &key, "accept_proposal", &html! {
+                (hidden(item))
+                input type="hidden" name="criteria_before" value=(criteria);
+                input type="hidden" name="steps_before" value=(steps);
+                (forms::refusal(visit, &key))
+                @if !criteria.is_empty() {
+                    (forms::field(visit, &key, &Field {
+                        name: "criteria", label: "Criteria", value: &criteria, lines: height(&criteria),
+                        ..Field::default()
+                    }))
+                }
+                @if !steps.is_empty() {
+                    (forms::field(visit, &key, &Field {
+                        name: "steps", label: "Steps", value: &steps, lines: height(&steps),
+                        ..Field::default()
+                    }))
+                }
+            }))
+        }
+        (bar(visit, item, &html! {
+            button type="submit" form=(key) class=(format!("button {}", primary(is_first))) { "Accept" }
+        }, ("Refuse", &html! {}), &html! {
+            "Accepting adds the items"
+            @if let Some(number) = proposal.number { " to #" (number) }
+            "."
+        }))
+    }
+}
+
+/// The input of `proposal_decide` for a yes: as proposed, or as it was changed.
+pub(super) fn accepted(form: &Form) -> Value {
+    let is_changed = |name: &str| {
+        let before = form.text(&format!("{name}_before")).trim().to_owned();
+        form.text(name).trim() != before
+    };
+    let id = form.text("gate");
+    if !is_changed("criteria") && !is_changed("steps") {
+        return json!({ "delegationId": id, "decision": "accept" });
+    }
+    let mut items = Vec::new();
+    for (name, kind) in [("criteria", "criterion"), ("steps", "step")] {
+        let mut phase: Option<String> = None;
+        for line in form.text(name).lines().map(str::trim).filter(|line| !line.is_empty()) {
+            match line.strip_prefix("# ") {
+                Some(name) => phase = Some(name.trim().to_owned()),
+                None => items.push(json!({ "content": line, "phase": phase, "kind": kind })),
+            }
+        }
+    }
+    json!({ "delegationId": id, "decision": "modify", "items": items })
+}

@@ -1,0 +1,184 @@
+//! Home, a project, and its inbox: what waits for the reader, and what runs meanwhile.
+
+use maud::{Markup, html};
+use punchlist_ops::Error;
+use punchlist_ops::operations::status::{self, Status};
+use punchlist_ops::views::home::{FailedRow, RunningRow};
+
+use super::frame::{Section, Shown};
+use super::gates::{self, Waiting};
+use super::visit::Visit;
+use super::{marks, parts, words};
+
+/// `/`: over all projects.
+pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
+    let projects: Vec<&str> = visit.overview.projects.iter().map(|one| one.name.as_str()).collect();
+    let body = page(visit, &projects)?;
+    let (title, bar) = ("Home".to_owned(), "Home".to_owned());
+    Ok(Shown { title, bar, back: None, section: Section::Home, actions: html! {}, body })
+}
+
+/// `/p/PROJECT`: the same for one project.
+pub(crate) fn show_project(visit: &Visit) -> Result<Shown, Error> {
+    let body = page(visit, &[visit.project()])?;
+    let name = visit.project().to_owned();
+    let back = Some("/".to_owned());
+    Ok(Shown {
+        title: name.clone(),
+        bar: name,
+        back,
+        section: Section::Project,
+        actions: html! {},
+        body,
+    })
+}
+
+/// `/p/PROJECT/inbox`: the decisions alone.
+pub(crate) fn show_inbox(visit: &Visit) -> Result<Shown, Error> {
+    let waiting = gates::waiting(visit, &[visit.project()])?;
+    let body = html! {
+        header.page-head {
+            h1 id="top" tabindex="-1" { "Inbox" }
+            p.sub { (headline(visit, &waiting, 0)) }
+        }
+        div.narrow { (gates::list(visit, &waiting)) }
+    };
+    let (title, bar) = ("Inbox".to_owned(), "Inbox".to_owned());
+    Ok(Shown {
+        title,
+        bar,
+        back: Some(visit.at("")),
+        section: Section::Inbox,
+        actions: html! {},
+        body,
+    })
+}
+
+/// What runs and what failed, by project.
+#[derive(Debug, Default)]
+struct Now {
+    running: Vec<(String, RunningRow)>,
+    failed: Vec<(String, FailedRow)>,
+}
+
+/// The projects whose runs are looked at; a store has few that are at work.
+const PROJECTS_MAX: usize = 20;
+
+fn now(visit: &Visit, projects: &[&str]) -> Result<Now, Error> {
+    let mut now = Now::default();
+    for project in projects.iter().rev().take(PROJECTS_MAX) {
+        let status = visit.run_in::<Status>(project, status::Input {})?;
+        let of = |row| ((*project).to_owned(), row);
+        now.running.extend(status.running.into_iter().map(of));
+        now.failed.extend(status.failed.into_iter().map(|row| ((*project).to_owned(), row)));
+    }
+    Ok(now)
+}
+
+fn page(visit: &Visit, projects: &[&str]) -> Result<Markup, Error> {
+    if visit.overview.projects.is_empty() {
+        return Ok(html! {
+            header.page-head { h1 id="top" tabindex="-1" { "Nothing is waiting" } }
+            (parts::empty(
+                "No projects yet",
+                "A project begins with its first issue, plan or mission.",
+                "punch issue new \"Checkout fails\"",
+            ))
+        });
+    }
+    let waiting = gates::waiting(visit, projects)?;
+    let now = now(visit, projects)?;
+    let count = waiting.total();
+    Ok(html! {
+        header.page-head {
+            h1 id="top" tabindex="-1" { (title(count)) }
+            p.sub { (headline(visit, &waiting, now.running.len())) }
+        }
+        div.columns {
+            div.main-col { (gates::list(visit, &waiting)) }
+            aside.rail aria-label="Now" {
+                (running(visit, &now))
+                (attention(visit, &now))
+            }
+        }
+    })
+}
+
+fn title(count: i64) -> String {
+    match count {
+        0 => "Nothing is waiting".to_owned(),
+        1 => "1 decision is waiting".to_owned(),
+        many => format!("{} decisions are waiting", words::grouped(many)),
+    }
+}
+
+/// "Oldest first. 3 agents are working."
+fn headline(visit: &Visit, waiting: &Waiting, running: usize) -> Markup {
+    let working = i64::try_from(running).unwrap_or(0);
+    html! {
+        @if waiting.total() > 1 { "Oldest first. " }
+        @if waiting.total() == 0 && visit.is_of_project() { "No decision waits in " (visit.project()) ". " }
+        @match working {
+            0 => {},
+            1 => "1 agent is working.",
+            many => { (many) " agents are working." },
+        }
+    }
+}
+
+fn running(visit: &Visit, now: &Now) -> Markup {
+    let rows = &now.running;
+    html! {
+        section.rail-part id="running" {
+            (parts::section_head("running-title", "Running now", &html! {
+                span.beside { (words::count(i64::try_from(rows.len()).unwrap_or(0), "agent", "agents")) }
+            }, &html! {}))
+            @if rows.is_empty() { p.hint { "No agent is working." } }
+            @for (project, run) in rows {
+                article.rail-row id=(format!("run-{}", run.id)) {
+                    p.rail-head {
+                        @if run.waits_for.is_some() { (marks::held()) } @else { (marks::in_progress()) }
+                        b { (run.agent) }
+                        span.when { (words::since(run.created_at, visit.now())) }
+                    }
+                    p.rail-title {
+                        a href=(words::address(project, &format!("/runs/{}", run.id))) {
+                            @match &run.item {
+                                Some(item) => (item),
+                                None => "Working",
+                            }
+                        }
+                    }
+                    p.hint {
+                        (project)
+                        @if let Some(number) = run.number { " #" (number) }
+                        @if let Some(wait) = &run.waits_for { " · waits: " (wait) }
+                        @if let Some(cost) = run.cost_usd { " · " (words::dollars(cost)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn attention(visit: &Visit, now: &Now) -> Markup {
+    html! {
+        @if !now.failed.is_empty() {
+            section.rail-part id="attention" {
+                (parts::section_head("attention-title", "Needs attention", &html! {
+                    span.beside { (now.failed.len()) }
+                }, &html! {}))
+                @for (project, row) in &now.failed {
+                    article.rail-row {
+                        p.rail-head {
+                            (marks::failed()) span.red { "Failed" }
+                            span.when { (words::ago(row.at, visit.now())) }
+                        }
+                        p.rail-title { (row.agent) }
+                        p.hint { (project) " · " (row.error) }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The table of pages: one line for each path.
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::routing::any;
+use punchlist_ops::Error;
+
+use super::forms::{Done, Form};
+use super::frame::Shown;
+use super::visit::Visit;
+use super::{assets, gates, home, respond, sign_in};
+use crate::http::state::Shared;
+
+/// A page: how it is shown, and what its forms do.
+#[derive(Debug)]
+pub(crate) struct Page {
+    /// The path, with the parts that vary in braces.
+    pub(crate) path: &'static str,
+    pub(crate) show: fn(&Visit) -> Result<Shown, Error>,
+    pub(crate) act: fn(&Visit, &Form) -> Result<Done, Error>,
+}
+
+const PAGES: &[Page] = &[
+    Page { path: "/", show: home::show, act: gates::act },
+    Page { path: "/p/{project}", show: home::show_project, act: gates::act },
+    Page { path: "/p/{project}/inbox", show: home::show_inbox, act: gates::act },
+];
+
+pub(crate) fn routes() -> Router<Shared> {
+    let mut router = Router::new()
+        .route("/assets/{file}", any(assets::serve))
+        .route("/sign-in", any(sign_in::show))
+        .route("/sign-out", any(sign_in::end));
+    for page in PAGES {
+        let answer = move |State(state): State<Shared>, request: Request| {
+            respond::answer(state, page, request)
+        };
+        router = router.route(page.path, any(answer));
+    }
+    router
+}

@@ -1,0 +1,252 @@
+//! One visit of a page: who looks, at what, and what they have just done.
+//!
+//! A page reads through here, by the types of the operations; a form writes through here, by the
+//! name of the operation, so that what was typed is judged as on every other surface.
+
+use std::cell::RefCell;
+
+use maud::{Markup, html};
+use punchlist_core::{Actor, Time};
+use punchlist_ops::catalogue::{Define, find};
+use punchlist_ops::operations::overview::{self, Overview};
+use punchlist_ops::{Answer, Context, Envelope, Error, Proof};
+use serde_json::Value;
+
+use super::forms::{Form, Refused};
+use super::notice::Notice;
+use super::words;
+use crate::http::state::Shared;
+
+/// What a request says, before anything was looked up.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Asked {
+    /// The path as it was written.
+    pub(crate) path: String,
+    /// The parts of the path that a page's pattern names, decoded.
+    pub(crate) parts: Vec<(String, String)>,
+    pub(crate) query: Vec<(String, String)>,
+    pub(crate) notice: Option<Notice>,
+}
+
+impl Asked {
+    pub(crate) fn part(&self, name: &str) -> Option<&str> {
+        let found = self.parts.iter().find(|(given, _)| given == name);
+        found.map(|(_, value)| value.as_str())
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Visit {
+    state: Shared,
+    envelope: Envelope,
+    asked: Asked,
+    /// What forms carry to show that they are ours.
+    pub(crate) csrf: String,
+    /// What waits where, for the navigation.
+    pub(crate) overview: overview::Output,
+    /// The last event that this page can know of.
+    pub(crate) seq: i64,
+    notice: RefCell<Option<Notice>>,
+    refused: Option<Refused>,
+}
+
+impl Visit {
+    pub(crate) fn begin(
+        state: Shared,
+        (actor, proof): (Actor, Proof),
+        csrf: String,
+        mut asked: Asked,
+    ) -> Result<Self, Error> {
+        // Before anything is read: what happens from here on comes as an event.
+        let seq = state.ops.log_end()?;
+        let named = asked.part("project").map(str::to_owned);
+        let project = named.or_else(|| actor.reach.project.clone()).or(state.project.clone());
+        let mut envelope = Envelope {
+            actor,
+            proof,
+            project: project.unwrap_or_default(),
+            context: Context { is_remote: true, ..Context::default() },
+            idempotency_key: None,
+            agents: state.agents.clone(),
+            now: (state.clock)(),
+        };
+        let mut overview = state.ops.run::<Overview>(&envelope, overview::Input {})?;
+        let is_known = overview.projects.iter().any(|project| project.current);
+        if !is_known && asked.part("project").is_none() {
+            // A page over all projects: the navigation is that of the one where most waits.
+            let most = overview.projects.iter().rev().max_by_key(|project| project.waiting);
+            if let Some(name) = most.map(|project| project.name.clone()) {
+                envelope.project = name;
+                overview = state.ops.run::<Overview>(&envelope, overview::Input {})?;
+            }
+        }
+        let notice = RefCell::new(asked.notice.take());
+        Ok(Self { state, envelope, asked, csrf, overview, seq, notice, refused: None })
+    }
+
+    /// The same page again, with what was typed and why it was refused.
+    pub(crate) fn refusing(self, form: Form, error: Error) -> Self {
+        Self { refused: Some(Refused { form, error }), ..self }
+    }
+
+    pub(crate) fn now(&self) -> Time {
+        self.envelope.now
+    }
+
+    /// The project of the page, or of its navigation.
+    pub(crate) fn project(&self) -> &str {
+        &self.envelope.project
+    }
+
+    /// Is there such a project, as far as the reader may know?
+    pub(crate) fn has_project(&self) -> bool {
+        self.overview.projects.iter().any(|project| project.current)
+    }
+
+    /// Does the page show one project, and not all?
+    pub(crate) fn is_of_project(&self) -> bool {
+        self.asked.part("project").is_some()
+    }
+
+    /// The address of something below the page's project.
+    pub(crate) fn at(&self, below: &str) -> String {
+        words::address(self.project(), below)
+    }
+
+    pub(crate) fn part(&self, name: &str) -> &str {
+        self.asked.part(name).unwrap_or_default()
+    }
+
+    /// A field of the query; blank is none.
+    pub(crate) fn query(&self, name: &str) -> Option<&str> {
+        let found = self.asked.query.iter().find(|(given, _)| given == name);
+        found.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
+    }
+
+    pub(crate) fn path(&self) -> &str {
+        &self.asked.path
+    }
+
+    /// The page's own address with its filters, with some of them changed (`None` removes one).
+    pub(crate) fn here(&self, changes: &[(&str, Option<&str>)]) -> String {
+        let is_changed = |name: &str| changes.iter().any(|(changed, _)| *changed == name);
+        let kept = self.asked.query.iter().filter(|(name, value)| {
+            !is_changed(name) && !matches!(name.as_str(), "open" | "cursor") && !value.is_empty()
+        });
+        let kept = kept.map(|(name, value)| (name.as_str(), value.as_str()));
+        let set = changes.iter().filter_map(|(name, value)| value.map(|value| (*name, value)));
+        let pairs: Vec<String> =
+            kept.chain(set).map(|(name, value)| words::pair(name, value)).collect();
+        match pairs.is_empty() {
+            true => self.asked.path.clone(),
+            false => format!("{}?{}", self.asked.path, pairs.join("&")),
+        }
+    }
+
+    /// The filters of the page's address, to be kept by a form that asks for the page again.
+    pub(crate) fn filters(&self, but: &[&str]) -> Markup {
+        let kept = self.asked.query.iter().filter(|(name, value)| {
+            !but.contains(&name.as_str()) && name != "open" && name != "cursor" && !value.is_empty()
+        });
+        html! {
+            @for (name, value) in kept { input type="hidden" name=(name) value=(value); }
+        }
+    }
+
+    /// Was this part of the page asked to be open?
+    pub(crate) fn is_open(&self, key: &str) -> bool {
+        self.asked.query.iter().any(|(name, value)| name == "open" && value == key)
+            || self.refused_at(key).is_some()
+    }
+
+    /// The refusal of the form with this key.
+    pub(crate) fn refused_at(&self, key: &str) -> Option<&Refused> {
+        self.refused.as_ref().filter(|refused| refused.form.key() == key)
+    }
+
+    pub(crate) fn refused(&self) -> Option<&Refused> {
+        self.refused.as_ref()
+    }
+
+    /// What a field of a form shows: what was typed if it was refused, or else `first`.
+    pub(crate) fn typed<'a>(&'a self, key: &str, field: &str, first: &'a str) -> &'a str {
+        self.refused_at(key).map_or(first, |refused| refused.form.text(field))
+    }
+
+    /// Is a box of a form ticked: as it was left if it was refused, or else as it is at `first`?
+    pub(crate) fn ticked(&self, key: &str, field: &str, value: &str, first: bool) -> bool {
+        self.refused_at(key).map_or(first, |refused| refused.form.has(field, value))
+    }
+
+    /// The notice of what was done, if this is the place where it was done.
+    pub(crate) fn notice_at(&self, spot: &str) -> Markup {
+        let is_here = self.notice.borrow().as_ref().is_some_and(|notice| notice.at == spot);
+        let notice = if is_here { self.notice.borrow_mut().take() } else { None };
+        html! { @if let Some(notice) = notice { (notice.show(self)) } }
+    }
+
+    /// The notice that no place of the page has shown.
+    pub(crate) fn notice_left(&self) -> Markup {
+        let notice = self.notice.borrow_mut().take();
+        html! { @if let Some(notice) = notice { (notice.show(self)) } }
+    }
+
+    /// How the reader knows somebody: "You", or a name.
+    pub(crate) fn name(&self, principal: &str) -> String {
+        match principal == self.envelope.actor.principal {
+            true => "You".to_owned(),
+            false => words::name(principal).to_owned(),
+        }
+    }
+
+    pub(crate) fn principal(&self) -> &str {
+        &self.envelope.actor.principal
+    }
+
+    pub(crate) const fn proof(&self) -> Proof {
+        self.envelope.proof
+    }
+
+    /// Runs an operation in the page's project.
+    pub(crate) fn run<D: Define>(&self, input: D::Input) -> Result<D::Output, Error> {
+        self.state.ops.run::<D>(&self.envelope, input)
+    }
+
+    /// Runs an operation in another project.
+    pub(crate) fn run_in<D: Define>(
+        &self,
+        project: &str,
+        input: D::Input,
+    ) -> Result<D::Output, Error> {
+        let envelope = Envelope { project: project.to_owned(), ..self.envelope.clone() };
+        self.state.ops.run::<D>(&envelope, input)
+    }
+
+    /// Posts what a form says to an operation.
+    pub(crate) fn post(&self, operation: &str, input: Value) -> Result<Answer, Error> {
+        self.state.ops.answer(find(operation)?, &self.envelope, input)
+    }
+
+    /// The same in another project.
+    pub(crate) fn post_in(
+        &self,
+        project: &str,
+        operation: &str,
+        input: Value,
+    ) -> Result<Answer, Error> {
+        let envelope = Envelope { project: project.to_owned(), ..self.envelope.clone() };
+        self.state.ops.answer(find(operation)?, &envelope, input)
+    }
+
+    /// The same for the checklist of an issue.
+    pub(crate) fn post_on(
+        &self,
+        number: i64,
+        operation: &str,
+        input: Value,
+    ) -> Result<Answer, Error> {
+        let context = Context { issue: Some(number), ..self.envelope.context.clone() };
+        let envelope = Envelope { context, ..self.envelope.clone() };
+        self.state.ops.answer(find(operation)?, &envelope, input)
+    }
+}

@@ -1,0 +1,178 @@
+//! How pages say things: names, times, counts, and what is wrong.
+
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, civil};
+use maud::{Markup, html};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use punchlist_core::Time;
+use punchlist_ops::Error;
+
+/// What stays as it is in a part of a path.
+const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// A part of a path.
+pub(crate) fn encoded(text: &str) -> String {
+    utf8_percent_encode(text, PATH).to_string()
+}
+
+/// `name=value` of a query.
+pub(crate) fn pair(name: &str, value: &str) -> String {
+    format!("{}={}", encoded(name), encoded(value))
+}
+
+/// The address of something below a project.
+pub(crate) fn address(project: &str, below: &str) -> String {
+    format!("/p/{}{below}", encoded(project))
+}
+
+/// The name in a principal: `root:primary` is primary, `operator:ada` is ada.
+pub(crate) fn name(principal: &str) -> &str {
+    principal.split_once(':').map_or(principal, |(_, name)| name)
+}
+
+/// "1 decision", "5 decisions".
+pub(crate) fn count(n: i64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(n), if n == 1 { one } else { many })
+}
+
+/// 1204 is 1,204.
+pub(crate) fn grouped(n: i64) -> String {
+    let digits = n.unsigned_abs().to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    if n < 0 { format!("−{text}") } else { text }
+}
+
+/// A sum in dollars.
+pub(crate) fn dollars(usd: f64) -> String {
+    match usd {
+        usd if usd > 0.0 && usd < 0.01 => "under $0.01".to_owned(),
+        usd => format!("${usd:.2}"),
+    }
+}
+
+fn seconds(from: Time, to: Time) -> i64 {
+    (to.micros() - from.micros()).max(0) / 1_000_000
+}
+
+/// "26 min", "2 h", "3 days".
+pub(crate) fn span(from: Time, to: Time) -> String {
+    match seconds(from, to) {
+        s if s < 60 => format!("{s} s"),
+        s if s < 3_600 => format!("{} min", s / 60),
+        s if s < 48 * 3_600 => format!("{} h", s / 3_600),
+        s => format!("{} days", s / 86_400),
+    }
+}
+
+fn civil(time: Time) -> Option<civil::DateTime> {
+    let at = Timestamp::from_microsecond(time.micros()).ok()?;
+    Some(at.to_zoned(TimeZone::UTC).datetime())
+}
+
+/// "14 Dec", with the year where it is another.
+pub(crate) fn date(time: Time, now: Time) -> String {
+    let (Some(at), Some(today)) = (civil(time), civil(now)) else { return time.to_string() };
+    match at.year() == today.year() {
+        true => at.strftime("%-d %b").to_string(),
+        false => at.strftime("%-d %b %Y").to_string(),
+    }
+}
+
+fn ago_words(time: Time, now: Time) -> String {
+    match seconds(time, now) {
+        s if s < 10 => "just now".to_owned(),
+        s if s < 24 * 3_600 => format!("{} ago", span(time, now)),
+        s if s < 48 * 3_600 => "yesterday".to_owned(),
+        s if s < 7 * 86_400 => format!("{} days ago", s / 86_400),
+        _ => date(time, now),
+    }
+}
+
+fn shown(time: Time, words: &str, style: &str) -> Markup {
+    html! { time datetime=(time) title=(exact(time)) data-time=(style) { (words) } }
+}
+
+/// The exact time, for a tooltip.
+fn exact(time: Time) -> String {
+    civil(time).map_or_else(String::new, |at| at.strftime("%-d %b %Y, %H:%M:%S UTC").to_string())
+}
+
+/// When something happened, seen from now.
+pub(crate) fn ago(time: Time, now: Time) -> Markup {
+    shown(time, &ago_words(time, now), "ago")
+}
+
+/// For how long something has been so.
+pub(crate) fn since(time: Time, now: Time) -> Markup {
+    shown(time, &span(time, now), "for")
+}
+
+/// A moment to come: "until 14 Dec".
+pub(crate) fn until(time: Time, now: Time) -> Markup {
+    shown(time, &date(time, now), "on")
+}
+
+/// An error as sentences: what happened, and what to do about it.
+pub(crate) fn said(error: &Error) -> String {
+    let mut said = sentence(&error.to_string());
+    if let Some(hint) = error.hint().filter(|hint| is_for_people(hint)) {
+        said.push(' ');
+        said.push_str(&sentence(&hint));
+    }
+    said
+}
+
+/// Hints that name operations, fields or commands are for programs and terminals.
+fn is_for_people(hint: &str) -> bool {
+    !hint.contains(['_', '`']) && !hint.contains("--")
+}
+
+/// A line of the error table as a sentence.
+pub(crate) fn sentence(line: &str) -> String {
+    let mut letters = line.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    let rest = letters.as_str();
+    let end = if rest.ends_with(['.', '!', '?', '”', ':']) { "" } else { "." };
+    format!("{first}{rest}{end}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_said_as_people_say_them() {
+        let now = Time::parse("2026-11-16T12:00:00Z").unwrap();
+        let before = |seconds: i64| ago_words(now.plus_seconds(-seconds), now);
+        assert_eq!(before(2), "just now");
+        assert_eq!(before(40), "40 s ago");
+        assert_eq!(before(26 * 60), "26 min ago");
+        assert_eq!(before(2 * 3_600), "2 h ago");
+        assert_eq!(before(30 * 3_600), "yesterday");
+        assert_eq!(before(3 * 86_400), "3 days ago");
+        assert_eq!(before(20 * 86_400), "27 Oct");
+        assert_eq!(before(400 * 86_400), "12 Oct 2025");
+        assert_eq!(before(-60), "just now");
+    }
+
+    #[test]
+    fn counts_agree_and_large_ones_are_grouped() {
+        assert_eq!(count(1, "decision", "decisions"), "1 decision");
+        assert_eq!(count(0, "decision", "decisions"), "0 decisions");
+        assert_eq!(grouped(1_204), "1,204");
+        assert_eq!(grouped(1_000_000), "1,000,000");
+        assert_eq!(grouped(-48), "−48");
+    }
+
+    #[test]
+    fn error_lines_become_sentences() {
+        assert_eq!(sentence("there is no issue #9"), "There is no issue #9.");
+        assert_eq!(sentence("what is missing?"), "What is missing?");
+    }
+}

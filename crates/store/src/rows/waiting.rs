@@ -1,0 +1,63 @@
+//! How much waits for a person, and how many issues are where: counts that stop at a limit, so that
+//! they cost the same at any size.
+
+use std::collections::HashMap;
+
+use punchlist_core::{IssueStatus, ProjectId};
+
+use super::word;
+use crate::{Error, Tx, sql};
+
+impl Tx<'_> {
+    /// The projects, the oldest first.
+    pub fn project_names(&mut self) -> Result<Vec<(ProjectId, String)>, Error> {
+        self.query(sql!("SELECT id, name FROM projects ORDER BY id"), &[], |row| {
+            Ok((word("project id", &row.text(0)?, ProjectId::parse)?, row.text(1)?))
+        })
+    }
+
+    /// Open gates and undecided proposals of a project.
+    pub fn waiting_count(&mut self, project: ProjectId, most: i64) -> Result<i64, Error> {
+        let project = project.to_string();
+        let count = sql!(
+            "SELECT (SELECT count(*) FROM (SELECT id FROM gates WHERE project_id = $1 \
+             AND state = 'open' LIMIT $2) AS g) + (SELECT count(*) FROM (SELECT id \
+             FROM delegations WHERE project_id = $1 AND proposal IS NOT NULL \
+             AND decision IS NULL LIMIT $2) AS d)"
+        );
+        let params = [(&project).into(), most.into()];
+        Ok(self.first(count, &params, |row| row.int(0))?.unwrap_or(0))
+    }
+
+    /// Claims that wait for their reviewer, by project.
+    pub fn review_counts(&mut self, most: i64) -> Result<HashMap<ProjectId, i64>, Error> {
+        let counts = self.query(
+            sql!(
+                "SELECT l.project_id, count(*) FROM (SELECT list_id FROM todos \
+                 WHERE claim IS NOT NULL AND kind <> 'criterion' \
+                 AND (status = 'pending' OR status = 'in_progress') \
+                 ORDER BY updated_at, id LIMIT $1) AS t JOIN lists AS l ON l.id = t.list_id \
+                 WHERE l.archived_at IS NULL GROUP BY l.project_id"
+            ),
+            &[most.into()],
+            |row| Ok((word("project id", &row.text(0)?, ProjectId::parse)?, row.int(1)?)),
+        )?;
+        Ok(counts.into_iter().collect())
+    }
+
+    /// The issues in a status.
+    pub fn issue_count(
+        &mut self,
+        project: ProjectId,
+        status: IssueStatus,
+        most: i64,
+    ) -> Result<i64, Error> {
+        let project = project.to_string();
+        let count = sql!(
+            "SELECT count(*) FROM (SELECT number FROM issues WHERE project_id = $1 \
+             AND status = $2 LIMIT $3) AS i"
+        );
+        let params = [(&project).into(), status.name().into(), most.into()];
+        Ok(self.first(count, &params, |row| row.int(0))?.unwrap_or(0))
+    }
+}
