@@ -5,6 +5,7 @@
 //! new is started while enough decisions wait, so an unattended demo stays small.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use punchlist_ops::operations::metric_collect::MetricCollect;
 use punchlist_ops::operations::plan_import::PlanImport;
 use punchlist_ops::operations::run_list::RunList;
 use punchlist_ops::operations::run_start::RunStart;
+use punchlist_ops::operations::sign_in_link::{self, SignInLink, link};
 use punchlist_ops::{Error, clock};
 use punchlist_server::http::{Handle, Limits, Server, Settings};
 use serde_json::json;
@@ -72,8 +74,34 @@ const ERRANDS: [Errand; 3] = [
     },
 ];
 
-/// The server over the demo's store, on a free port of this machine.
-pub(super) fn open(demo: &Demo<'_>) -> Result<Server, Failure> {
+/// Serves the demo's store while `story` is told, and on until somebody stops it.
+pub(super) fn hold(
+    demo: &Demo<'_>,
+    teller: &Teller<'_>,
+    store: &Path,
+    story: impl FnOnce() -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let server = bind(demo)?;
+    let (handle, url) = (server.handle(), server.url());
+    demo.ops.server_starts(&url)?;
+    let made = demo.call::<SignInLink>(sign_in_link::Input {})?;
+    teller.invites(&url, &link(&url, &made.code), store);
+    let held = std::thread::scope(|scope| {
+        let served = scope.spawn(|| server.run());
+        let told = story().and_then(|()| go_on(demo, teller, &handle));
+        handle.stop();
+        let crashed = |_| Err(Error::Internal { detail: "the server crashed".to_owned() });
+        let served = served.join().unwrap_or_else(crashed);
+        told.and(served.map_err(Failure::from))
+    });
+    demo.ops.server_ends(&url)?;
+    held?;
+    teller.ends(store);
+    Ok(())
+}
+
+/// The server, on a free port of this machine.
+fn bind(demo: &Demo<'_>) -> Result<Server, Failure> {
     let listen = SocketAddr::from(([127, 0, 0, 1], 0));
     let settings = Settings {
         listen,
@@ -85,24 +113,6 @@ pub(super) fn open(demo: &Demo<'_>) -> Result<Server, Failure> {
         limits: Limits::default(),
     };
     Server::bind(Arc::clone(demo.ops), settings).map_err(|error| cannot_start(listen, error))
-}
-
-/// Serves while `story` is told, and on until somebody stops it.
-pub(super) fn serve(
-    demo: &Demo<'_>,
-    teller: &Teller<'_>,
-    server: Server,
-    story: impl FnOnce() -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let handle = server.handle();
-    std::thread::scope(|scope| {
-        let served = scope.spawn(|| server.run());
-        let told = story().and_then(|()| go_on(demo, teller, &handle));
-        handle.stop();
-        let crashed = |_| Err(Error::Internal { detail: "the server crashed".to_owned() });
-        let served = served.join().unwrap_or_else(crashed);
-        told.and(served.map_err(Failure::from))
-    })
 }
 
 /// A worker, and something for it to do, until somebody stops it.

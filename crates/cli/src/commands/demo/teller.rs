@@ -238,10 +238,12 @@ impl<'a> Teller<'a> {
     }
 
     /// Where to look, before there is anything to see.
-    pub(super) fn invites(&self, url: &str, store: &Path) {
+    pub(super) fn invites(&self, url: &str, sign_in: &str, store: &Path) {
         let shown = store.display().to_string();
-        self.happening("serving", json!({ "url": url, "store": shown }));
-        self.print(&format!("\nOpen this in your browser:\n  {BOLD}{url}{BOLD:#}\n"));
+        self.happening("serving", json!({ "url": url, "signIn": sign_in, "store": shown }));
+        self.print("\nOpen this link in your browser. It works once, for five minutes:\n");
+        // A link is copied whole, so it is not broken into lines.
+        self.print(&format!("  {BOLD}{sign_in}{BOLD:#}\n"));
     }
 
     pub(super) fn stays_open(&self) {
