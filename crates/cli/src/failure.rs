@@ -50,7 +50,10 @@ impl Failure {
                 format!("{}: {error}", error.code())
             }
             Self::InFile { fault, file } => format!("{file}: {}", fault.error),
-            Self::Declined { message, .. } | Self::Usage { message, .. } | Self::Io(message) => {
+            Self::Declined { message, .. }
+            | Self::Usage { message, .. }
+            | Self::Unreachable { message, .. }
+            | Self::Io(message) => {
                 message
             }
             Self::Help(_) | Self::Told(_) | Self::Silent => "there is nothing to answer".to_owned(),
