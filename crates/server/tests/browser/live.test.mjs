@@ -47,7 +47,7 @@ function state(visitor, typed, open) {
         value: field.value,
         selection: [field.selectionStart, field.selectionEnd],
         open: unfolded.localName !== 'details' || unfolded.open,
-        scroll: window.scrollY,
+        // Where it is seen, not how far the page is scrolled: what is above may grow.
         top: Math.round(field.getBoundingClientRect().top),
       };
     },

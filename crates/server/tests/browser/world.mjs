@@ -77,8 +77,9 @@ export class World {
   }
 
   async serve(words = []) {
-    const args = ['serve', '--listen', '127.0.0.1:0', '--rate', '0', ...(words.includes('--jobs') ? [] : ['--jobs', '0'])];
-    const all = [...args, ...words, '--json', '--db', this.db, '--project', this.project];
+    const defaults = { '--listen': '127.0.0.1:0', '--jobs': '0', '--rate': '0' };
+    const left = Object.entries(defaults).filter(([name]) => !words.includes(name));
+    const all = ['serve', ...left.flat(), ...words, '--json', '--db', this.db, '--project', this.project];
     this.server = spawn(punchProgram, all, {
       cwd: this.folder,
       env: this.environment(this.operatorToken),
