@@ -53,9 +53,7 @@ impl Failure {
             Self::Declined { message, .. }
             | Self::Usage { message, .. }
             | Self::Unreachable { message, .. }
-            | Self::Io(message) => {
-                message
-            }
+            | Self::Io(message) => message,
             Self::Help(_) | Self::Told(_) | Self::Silent => "there is nothing to answer".to_owned(),
         }
     }

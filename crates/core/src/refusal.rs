@@ -23,6 +23,16 @@ use crate::{
     Status, Time, TodoId, TodoKind,
 };
 
+/// Why an item cannot be moved to a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Misplaced {
+    BeforeItself,
+    OtherList,
+    /// A criterion among steps, or a step among criteria.
+    OtherKind,
+}
+
 /// A refusal. It changed nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", rename_all_fields = "camelCase")]
@@ -91,6 +101,8 @@ pub enum Refusal {
     UnknownToken { id: String },
     /// The new parent is not in this list, or would close a circle.
     BadParent { todo_id: TodoId },
+    /// The item cannot be moved there.
+    BadPlace { title: String, why: Misplaced },
     /// No issue of this number in the project.
     UnknownIssue { number: i64 },
     /// An open issue says the same already.
@@ -253,7 +265,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// Every code there is, for the error table and its golden.
-    pub const CODES: [&'static str; 81] = [
+    pub const CODES: [&'static str; 82] = [
         "unknown_todo",
         "already_settled",
         "wrong_status",
@@ -272,6 +284,7 @@ impl Refusal {
         "already_ratified",
         "criterion_not_startable",
         "bad_parent",
+        "bad_place",
         "already_taken",
         "assigned_to_another",
         "stale_epoch",
@@ -368,6 +381,7 @@ impl Refusal {
             Self::AlreadyRatified { .. } => "already_ratified",
             Self::CriterionNotStartable { .. } => "criterion_not_startable",
             Self::BadParent { .. } => "bad_parent",
+            Self::BadPlace { .. } => "bad_place",
             Self::AlreadyTaken { .. } => "already_taken",
             Self::AssignedToAnother { .. } => "assigned_to_another",
             Self::StaleEpoch { .. } | Self::StaleDelegation { .. } | Self::StaleRun { .. } => {

@@ -129,6 +129,7 @@ pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::todo_hold::TodoHold>(),
     Operation::of::<operations::todo_unhold::TodoUnhold>(),
     Operation::of::<operations::todo_defer::TodoDefer>(),
+    Operation::of::<operations::todo_move::TodoMove>(),
     Operation::of::<operations::todo_claim::TodoClaim>(),
     Operation::of::<operations::todo_accept::TodoAccept>(),
     Operation::of::<operations::todo_return::TodoReturn>(),

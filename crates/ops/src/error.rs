@@ -150,6 +150,7 @@ pub const TABLE: &[Meaning] = &[
     meaning("already_ratified", 1, 409, false),
     meaning("criterion_not_startable", 1, 409, false),
     meaning("bad_parent", 1, 409, false),
+    meaning("bad_place", 1, 409, false),
     meaning("already_taken", 1, 409, true),
     meaning("assigned_to_another", 1, 409, false),
     meaning("stale_epoch", 1, 409, false),

@@ -23,6 +23,11 @@ pub(super) fn lease(epoch: Option<i64>, until: Option<Time>, now: Time) -> Strin
     format!("  {YELLOW}yours{YELLOW:#}; the lease ends {ends} (renew with --epoch {epoch})\n")
 }
 
+/// One line about a change: what was done to which item.
+pub(super) fn changed(verb: &str, todo: &TodoView) -> String {
+    format!("{verb} {BOLD}{}{BOLD:#}  {DIM}{}{DIM:#}\n", line(&todo.title), id(todo))
+}
+
 pub(super) fn one(todo: &TodoView, now: Time) -> String {
     let (title, status, id) = (line(&todo.title), todo.status, id(todo));
     let mut shown = format!("{BOLD}{title}{BOLD:#}  {status}\n  {DIM}{id}{DIM:#}\n");

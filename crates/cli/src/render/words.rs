@@ -149,6 +149,7 @@ words! {
     todo_hold::TodoHold => |output, now| todos::one(&output.todo, now),
     todo_unhold::TodoUnhold => |output, now| todos::one(&output.todo, now),
     todo_defer::TodoDefer => |output, now| todos::one(&output.todo, now),
+    todo_move::TodoMove => |output, _| todos::changed("Moved", &output.todo),
     todo_claim::TodoClaim => |output, now| todos::one(&output.todo, now),
     todo_accept::TodoAccept => |output, now| todos::one(&output.todo, now),
     todo_return::TodoReturn => |output, now| todos::one(&output.todo, now),

@@ -41,6 +41,8 @@ actions! {
     Note = "note",
     Replace = "replace",
     Revise = "revise",
+    /// Give an item another place among its neighbours.
+    Reorder = "reorder",
     Assign = "assign",
     Take = "take",
     Release = "release",

@@ -242,6 +242,11 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
+    /// The position behind every item.
+    pub(super) fn end(&self) -> i64 {
+        self.state.last_position.map_or(0, |position| position.saturating_add(1))
+    }
+
     /// The outcome, where the list asks for one.
     pub(super) fn outcome(&self, given: Option<&str>) -> Result<Option<String>, Refused> {
         let given = given.map(str::trim).filter(|text| !text.is_empty());

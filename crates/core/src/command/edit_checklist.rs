@@ -14,7 +14,7 @@ use crate::authority::Action;
 use crate::event::{
     ClaimReturned, TodoCreated, TodoRemoved, TodoReopened, TodoUnheld, TodoYielded,
 };
-use crate::issue::checklist::{Line, Mark, Notes, Seat, in_order, in_phases, markdown, pair};
+use crate::issue::checklist::{Line, Mark, Notes, Seat, in_groups, markdown, pair};
 use crate::select::{ordered, phase_of};
 use crate::text::{Body, normalised};
 use crate::todo::{Note, Todo};
@@ -211,36 +211,14 @@ impl Draft<'_> {
 
     /// A position for each line: criteria, steps without a phase, and phases have their own orders.
     fn positions(&self, lines: &[Line], rows: &[(Todo, bool)]) -> Vec<i64> {
-        let (mut criteria, mut bare, mut phased) = (Vec::new(), Vec::new(), Vec::new());
-        let mut phases = BTreeMap::new();
-        for (index, line) in lines.iter().enumerate() {
-            match (line.kind, line.shown_phase()) {
-                (TodoKind::Criterion, _) => criteria.push(index),
-                (TodoKind::Step, None) => bare.push(index),
-                (TodoKind::Step, Some(phase)) => {
-                    let phase = *phases.entry(phase).or_insert_with(|| {
-                        phased.push(Vec::new());
-                        phased.len() - 1
-                    });
-                    phased[phase].push(index);
-                }
-            }
-        }
-        let seat = |index: &usize| {
-            let (todo, new) = &rows[*index];
+        let seat = |(todo, new): &(Todo, bool)| {
             let position = (!new).then_some(todo.position);
             Seat { position, created_at: todo.created_at, id: todo.id }
         };
-        let seats = |group: &Vec<usize>| group.iter().map(seat).collect::<Vec<Seat>>();
-        let end = self.state.last_position.map_or(0, |position| position.saturating_add(1));
-        let mut placed = vec![in_order(&seats(&criteria), end), in_order(&seats(&bare), end)];
-        placed.extend(in_phases(&phased.iter().map(seats).collect::<Vec<_>>(), end));
-        let mut positions = vec![0; lines.len()];
-        let groups = [criteria, bare].into_iter().chain(phased);
-        for (index, position) in groups.flatten().zip(placed.into_iter().flatten()) {
-            positions[index] = position;
-        }
-        positions
+        let grouped = lines.iter().zip(rows);
+        let items: Vec<_> =
+            grouped.map(|(line, row)| ((line.kind, line.shown_phase()), seat(row))).collect();
+        in_groups(&items, self.end())
     }
 
     /// Starts what was newly marked `[/]`. Of several it is the first, as only one can be in

@@ -22,6 +22,7 @@ mod hold_todo;
 mod import_mission_todos;
 mod import_plan;
 mod import_todos;
+mod move_todo;
 mod note_todo;
 mod promote_todo;
 mod ratify_todo;
@@ -55,6 +56,7 @@ pub use hold_todo::HoldTodo;
 pub use import_mission_todos::{ImportMissionTodos, OldStatus, OldTodo};
 pub use import_plan::ImportPlan;
 pub use import_todos::ImportTodos;
+pub use move_todo::MoveTodo;
 pub use note_todo::NoteTodo;
 pub use promote_todo::PromoteTodo;
 pub use ratify_todo::RatifyTodo;
@@ -120,6 +122,7 @@ commands! {
     ReplaceTodos => Replace,
     HandOnTodos => Replace,
     ReviseTodo => Revise,
+    MoveTodo => Reorder,
     HoldTodo => Hold,
     UnholdTodo => Unhold,
     DeferTodo => Defer,

@@ -1,6 +1,6 @@
 //! What to do next, for each refusal.
 
-use super::Refusal;
+use super::{Misplaced, Refusal};
 use crate::authority::{Denial, who_may};
 use crate::gate::GateState;
 use crate::plan::TodoLineFault;
@@ -80,6 +80,12 @@ impl Refusal {
             Self::NoOperatorToken => "make one first: punch token new --role operator".into(),
             Self::UnknownToken { .. } => "token_list shows the tokens".into(),
             Self::BadParent { .. } => "choose another parent in the same list".into(),
+            Self::BadPlace { why, .. } => match why {
+                Misplaced::BeforeItself => "name another item, or none to move it to the end",
+                Misplaced::OtherList => "name an item of the same list",
+                Misplaced::OtherKind => "move criteria among criteria, and steps among steps",
+            }
+            .into(),
             Self::UnknownIssue { .. } => "list the issues to see their numbers".into(),
             Self::LookAlike { number, .. } => {
                 format!("work on #{number}, or give `forceNew` if this is another matter")

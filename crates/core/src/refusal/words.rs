@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Refusal;
+use super::{Misplaced, Refusal};
 use crate::authority::Denial;
 use crate::{ListKind, TodoKind};
 
@@ -130,6 +130,15 @@ impl fmt::Display for Refusal {
                 let shown: String = id.chars().take(60).collect();
                 write!(f, "there is no token `{shown}`")
             }
+            Self::BadPlace { title, why } => match why {
+                Misplaced::BeforeItself => write!(f, "`{title}` cannot be moved before itself"),
+                Misplaced::OtherList => {
+                    write!(f, "`{title}` cannot be moved there: the other item is in another list")
+                }
+                Misplaced::OtherKind => {
+                    write!(f, "`{title}` cannot be moved there: criteria and steps do not mix")
+                }
+            },
             Self::BadParent { todo_id } => write!(f, "{todo_id} cannot be the parent here"),
             Self::UnknownIssue { number } => write!(f, "there is no issue #{number} here"),
             Self::LookAlike { number, title, status } => {

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use punchlist_core::command::{
     AcceptTodo, AssignTodo, CancelTodo, ClaimTodo, Command, CompleteTodo, CreateTodos, DeferTodo,
     DemoteTodo, EditChecklist, HeartbeatTodo, HoldTodo, ImportPlan, ImportTodos, ListedTodo,
-    NewTodo, NoteTodo, PromoteTodo, ReleaseTodo, ReopenTodo, ReplaceTodos, ReturnTodo, ReviseTodo,
-    StartTodo, TakeTodo, UnholdTodo,
+    MoveTodo, NewTodo, NoteTodo, PromoteTodo, ReleaseTodo, ReopenTodo, ReplaceTodos, ReturnTodo,
+    ReviseTodo, StartTodo, TakeTodo, UnholdTodo,
 };
 use punchlist_core::issue::checklist::{markdown, parse};
 use punchlist_core::plan;
@@ -131,6 +131,10 @@ fn command(state: &Snapshot, now: Time, t: &Try) -> Option<Command> {
                 touch(&mut lines, t.which + usize::from(k), n.wrapping_mul(k + 1));
             }
             EditChecklist { lines, notes, basis: None }.into()
+        }
+        27 if n.is_multiple_of(2) => {
+            let before = ids.get(usize::from(n)).copied().or(ids.first().copied());
+            MoveTodo { todo_id, before: before.filter(|_| !n.is_multiple_of(3)) }.into()
         }
         27 => {
             let mut lines = parse(&markdown(state, &notes(state))).ok()?;

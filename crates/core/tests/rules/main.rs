@@ -20,6 +20,7 @@ mod mission_chats;
 mod mission_cycle;
 mod mission_init;
 mod mission_prompt;
+mod move_todo;
 mod plan_archive;
 mod plan_import;
 mod plan_parse;

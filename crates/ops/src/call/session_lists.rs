@@ -1,9 +1,10 @@
 //! The list of a session: found, kept, and handed on to the issue that is made of the session.
 
 use punchlist_core::command::{CreateTodos, HandOnTodos};
+use punchlist_core::policy::{Wip, policy};
 use punchlist_core::session::{may_keep_list, steps};
 use punchlist_core::text::Title;
-use punchlist_core::{Issue, Scope, Session, Snapshot, TodoId};
+use punchlist_core::{Issue, Refusal, Scope, Session, Snapshot, TodoId};
 use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
 
@@ -32,12 +33,37 @@ impl Call<'_, '_> {
     /// An item to change: an open one of the caller's own session by the id it was written with, else
     /// as everybody names it.
     pub(crate) fn todo_or_own(&mut self, named: &str) -> Result<(Snapshot, TodoId), Error> {
+        let meant = self.own_name(named)?;
+        self.todo(&meant)
+    }
+
+    /// The id of an item that is named in the same way.
+    pub(crate) fn own_or_named(&mut self, named: &str) -> Result<TodoId, Error> {
+        let meant = self.own_name(named)?;
+        self.todo_named(&meant)
+    }
+
+    /// An item to change, with all that is shown beside it where the list is short enough to be
+    /// ordered by hand.
+    pub(crate) fn todo_among_others(&mut self, named: &str) -> Result<(Snapshot, TodoId), Error> {
+        let meant = self.own_name(named)?;
+        let (list, id) = self.find_todo(&meant)?;
+        if policy(list.kind()).wip == Wip::Many {
+            return self.todo(&meant);
+        }
+        let unknown = || Refusal::UnknownTodo { todo_id: named.to_owned(), list: None };
+        let snapshot = self.lock(&list.scope, Load::InView)?.ok_or_else(unknown)?;
+        Ok((snapshot, id))
+    }
+
+    /// The whole id of an item of the caller's own session; everything else stays as it is.
+    fn own_name(&mut self, named: &str) -> Result<String, Error> {
         let own = match self.own_todo(named) {
-            // Whoever is in no session, or may not look at its list, has nothing of its own there.
+            // A caller without a session, or one that may not read its list, has no own items.
             Err(Error::Refused(_)) => None,
             own => own?,
         };
-        self.todo(&own.map_or_else(|| named.to_owned(), |id| id.to_string()))
+        Ok(own.map_or_else(|| named.to_owned(), |id| id.to_string()))
     }
 
     fn own_todo(&mut self, named: &str) -> Result<Option<TodoId>, Error> {

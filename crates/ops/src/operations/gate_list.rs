@@ -49,7 +49,7 @@ pub struct Output {
     /// Claimed items that wait for their reviewer and have no gate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reviews: Vec<ReviewView>,
-    /// Proposals of workers for a checklist that nobody has decided on.
+    /// Proposals of workers for a checklist that nobody has decided on; of open gates only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub proposals: Vec<ProposalView>,
     /// Pass as `cursor` for the next page; absent: no more pages.
@@ -188,6 +188,11 @@ impl Define for GateList {
         if is_inbox {
             output.reviews = reviews(call, project)?;
             output.proposals = proposals(call, project)?;
+        } else if let (Some(GateState::Open), Some(number), None) =
+            (input.state, input.number, input.kind)
+        {
+            output.proposals = proposals(call, project)?;
+            output.proposals.retain(|proposal| proposal.number == Some(number));
         }
         Ok(output)
     }

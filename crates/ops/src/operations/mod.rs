@@ -108,6 +108,7 @@ pub mod todo_claim;
 pub mod todo_defer;
 pub mod todo_heartbeat;
 pub mod todo_hold;
+pub mod todo_move;
 pub mod todo_next;
 pub mod todo_read;
 pub mod todo_release;

@@ -1,5 +1,7 @@
 //! An issue and the items of its checklist, in the terms of issues.
 
+use std::collections::BTreeMap;
+
 use punchlist_core::issue::checklist::{Notes, shown_status};
 use punchlist_core::todo::Priority;
 use punchlist_core::{Issue, IssueStatus, ProjectId, Status, Time, Todo, TodoKind};
@@ -56,12 +58,15 @@ pub struct ProgressView {
     pub claimed: i64,
     pub steps: i64,
     pub steps_closed: i64,
+    /// Open items that are on hold.
+    #[serde(default)]
+    pub held: i64,
 }
 
 impl From<IssueCounts> for ProgressView {
     fn from(counts: IssueCounts) -> Self {
-        let IssueCounts { criteria, met, claimed, steps, steps_closed } = counts;
-        Self { criteria, met, claimed, steps, steps_closed }
+        let IssueCounts { criteria, met, claimed, steps, steps_closed, held } = counts;
+        Self { criteria, met, claimed, steps, steps_closed, held }
     }
 }
 
@@ -76,7 +81,18 @@ impl IssueView {
         let (Some(first), Some(last)) = (numbers().min(), numbers().max()) else {
             return Ok(Vec::new());
         };
-        let counts = call.tx().issue_counts(project, (first, last))?;
+        // Where the numbers are far apart, each is counted by itself: what is between costs nothing.
+        let span = usize::try_from(last - first).unwrap_or(usize::MAX);
+        let counts = match span <= issues.len().saturating_mul(4) {
+            true => call.tx().issue_counts(project, (first, last))?,
+            false => {
+                let mut counts = BTreeMap::new();
+                for number in numbers() {
+                    counts.extend(call.tx().issue_counts(project, (number, number))?);
+                }
+                counts
+            }
+        };
         let listed = issues.into_iter().map(|issue| {
             let progress = counts.get(&issue.number).copied().map(ProgressView::from);
             Self { progress, ..Self::from(issue) }

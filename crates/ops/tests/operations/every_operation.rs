@@ -23,6 +23,14 @@ pub(crate) fn working_input(world: &World, operation: &Operation) -> Value {
     if operation.name == "complete_todo" {
         let made = world.call("create_todo", json!({ "items": [{ "title": "x" }] })).unwrap();
         input["todoId"] = made["created"][0]["id"].clone();
+    } else if operation.name == "todo_move" {
+        let mut envelope = world.envelope(Role::Operator);
+        world.call("issue_create", json!({ "title": "x" })).unwrap();
+        envelope.context.issue = Some(1);
+        let set = json!({ "action": "set", "items": ["a", "b"] });
+        world.call_in(&envelope, "todo", set).unwrap();
+        let steps = world.call("issue_show", json!({ "number": 1 })).unwrap()["steps"].take();
+        (input["todoId"], input["before"]) = (steps[1]["id"].clone(), steps[0]["id"].clone());
     } else if operation.name.starts_with("todo_") {
         // Prepare a plan's task as this operation needs it.
         let id = world.plan(&["task"])[0].clone();

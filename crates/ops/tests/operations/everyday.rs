@@ -130,7 +130,96 @@ fn plans_and_projects_are_listed(backend: Backend) {
     assert_eq!(home["plans"][0]["planFile"], "docs/plans/auth.md");
 }
 
+/// K-29: the operator orders criteria and steps, an agent its own steps; the issue's revision grows,
+/// and a sign-off that waits is not void.
+fn items_of_a_checklist_are_moved(backend: Backend) {
+    let world = World::new(backend);
+    let mut operator = world.envelope(Role::Operator);
+    let new = json!({ "title": "x", "criteria": ["fast", "small"] });
+    world.call_in(&operator, "issue_create", new).unwrap();
+    operator.context.issue = Some(1);
+    let set = json!({ "action": "set", "items": ["read", "# Build", "plan", "code"] });
+    world.call_in(&operator, "todo", set).unwrap();
+    let shown = || world.call("issue_show", json!({ "number": 1 })).unwrap();
+    let texts = |part: &str| -> Vec<String> {
+        let items = shown()[part].take();
+        let content = |item: &Value| item["content"].as_str().unwrap().to_owned();
+        items.as_array().unwrap().iter().map(content).collect()
+    };
+    let revision = shown()["issue"]["revision"].as_i64().unwrap();
+    let moves = |who, item: &str, before: Option<&str>| {
+        world.call_in(who, "todo_move", json!({ "todoId": item, "before": before }))
+    };
+    let moved = moves(&operator, "small", Some("fast")).unwrap();
+    assert_eq!(moved["todo"]["title"], "small");
+    moves(&operator, "code", Some("plan")).unwrap();
+    assert_eq!(texts("criteria"), ["small", "fast"]);
+    assert_eq!(texts("steps"), ["read", "code", "plan"]);
+    moves(&operator, "read", Some("plan")).unwrap();
+    assert_eq!(
+        shown()["checklist"],
+        "# Criteria\n- [ ] small\n- [ ] fast\n\n# Build\n- [ ] code\n- [/] read\n- [ ] plan\n"
+    );
+    moves(&operator, "code", None).unwrap();
+    assert_eq!(texts("steps"), ["read", "plan", "code"]);
+    assert_eq!(shown()["issue"]["revision"], revision + 4);
+    let log = world.whole_log();
+    let parts = log.iter().filter(|line| line["type"] == "checklist_changed").skip(2);
+    assert!(
+        parts.clone().count() >= 4 && parts.clone().all(|line| line["data"]["parts"].is_null())
+    );
+    // An agent names items by id, and criteria are not its.
+    let root = world.envelope(Role::Root);
+    let id = |part: &str, at: usize| shown()[part][at]["id"].as_str().unwrap().to_owned();
+    moves(&root, &id("steps", 2), Some(&id("steps", 0))).unwrap();
+    assert_eq!(texts("steps"), ["code", "read", "plan"]);
+    let denied = moves(&root, &id("criteria", 1), Some(&id("criteria", 0))).unwrap_err();
+    assert_eq!((denied.code(), denied.meaning().exit), ("not_permitted", 4));
+    let (task, anyone) = (world.plan(&["one", "two"]), world.envelope(Role::Operator));
+    for (item, before, code) in [
+        (id("steps", 0), Some(id("steps", 0)), "bad_place"),
+        (id("steps", 0), Some(id("criteria", 0)), "bad_place"),
+        (id("steps", 0), Some(task[0].clone()), "bad_place"),
+        (task[1].clone(), Some(task[0].clone()), "not_permitted"),
+        (id("steps", 0), Some("01JCQ0000000000000000000AB".to_owned()), "unknown_todo"),
+    ] {
+        let refused = moves(&anyone, &item, before.as_deref());
+        assert_eq!(refused.unwrap_err().code(), code, "{before:?}");
+    }
+    assert_eq!(texts("steps"), ["code", "read", "plan"]);
+}
+
+/// A session's items are moved by the ids that the model gave them, also before a settled one.
+fn items_of_a_sessions_list_are_moved(backend: Backend) {
+    let world = World::new(backend);
+    world.call("session_start", json!({ "externalId": "s" })).unwrap();
+    let mut me = world.envelope(Role::Root);
+    me.context.session = Some("s".to_owned());
+    let todos = json!([
+        { "id": "1", "content": "a", "status": "completed" },
+        { "id": "2", "content": "b" },
+        { "id": "3", "content": "c", "priority": "low" },
+    ]);
+    world.call_in(&me, "todo_write", json!({ "todos": todos })).unwrap();
+    let order = || -> String {
+        let read = world.call_in(&me, "todo_read", json!({})).unwrap();
+        let ids = read["todos"].as_array().unwrap().iter().map(|todo| todo["id"].as_str().unwrap());
+        ids.collect()
+    };
+    let moves = |id: &str, before: Value| {
+        world.call_in(&me, "todo_move", json!({ "todoId": id, "before": before }))
+    };
+    moves("3", json!("2")).unwrap();
+    assert_eq!(order(), "132");
+    let settled = world.call_in(&me, "todo_move", json!({ "todoId": "1" })).unwrap_err();
+    assert_eq!(settled.code(), "unknown_todo", "a settled item is not named by the model's id");
+    moves("3", Value::Null).unwrap();
+    assert_eq!(order(), "123");
+}
+
 on_every_store!(
+    items_of_a_checklist_are_moved,
+    items_of_a_sessions_list_are_moved,
     operator_changes_an_issue,
     ready_lists_what_somebody_could_start,
     listed_issues_say_how_far_they_are,

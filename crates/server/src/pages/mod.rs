@@ -11,6 +11,8 @@ mod frame;
 mod gates;
 mod home;
 mod icons;
+mod issue;
+mod issues;
 mod markdown;
 mod marks;
 mod notice;

@@ -8,7 +8,7 @@ use punchlist_ops::Error;
 use super::forms::{Done, Form};
 use super::frame::Shown;
 use super::visit::Visit;
-use super::{assets, gates, home, respond, sign_in};
+use super::{assets, gates, home, issue, issues, respond, sign_in};
 use crate::http::state::Shared;
 
 /// A page: how it is shown, and what its forms do.
@@ -24,6 +24,8 @@ const PAGES: &[Page] = &[
     Page { path: "/", show: home::show, act: gates::act },
     Page { path: "/p/{project}", show: home::show_project, act: gates::act },
     Page { path: "/p/{project}/inbox", show: home::show_inbox, act: gates::act },
+    Page { path: "/p/{project}/issues", show: issues::show, act: issues::act },
+    Page { path: "/p/{project}/issues/{number}", show: issue::show, act: issue::act },
 ];
 
 pub(crate) fn routes() -> Router<Shared> {

@@ -85,10 +85,15 @@ pub struct IssueCounts {
     pub claimed: i64,
     pub steps: i64,
     pub steps_closed: i64,
+    /// Open and on hold.
+    pub held: i64,
 }
 
 impl IssueCounts {
-    fn add(&mut self, kind: TodoKind, status: Status, claimed: bool, count: i64) {
+    fn add(&mut self, kind: TodoKind, status: Status, (claimed, held): (bool, bool), count: i64) {
+        if held && !status.is_settled() {
+            self.held += count;
+        }
         match kind {
             TodoKind::Criterion if status == Status::Cancelled => {}
             TodoKind::Criterion => {
@@ -236,18 +241,21 @@ impl Tx<'_> {
         let rows = self.query(
             sql!(
                 "SELECT i.number, t.kind, t.status, \
-                 CAST(CASE WHEN t.claim IS NULL THEN 0 ELSE 1 END AS BIGINT), count(*) \
+                 CAST(CASE WHEN t.claim IS NULL THEN 0 ELSE 1 END AS BIGINT), \
+                 CAST(CASE WHEN t.hold IS NULL THEN 0 ELSE 1 END AS BIGINT), count(*) \
                  FROM issues AS i JOIN lists AS l ON l.project_id = i.project_id \
                  AND l.kind = 'issue' AND l.scope_outer = i.id AND l.scope_inner = '' \
                  JOIN todos AS t ON t.list_id = l.id WHERE i.project_id = $1 \
                  AND i.number BETWEEN $2 AND $3 AND t.removed_at IS NULL \
-                 GROUP BY i.number, t.kind, t.status, CASE WHEN t.claim IS NULL THEN 0 ELSE 1 END"
+                 GROUP BY i.number, t.kind, t.status, CASE WHEN t.claim IS NULL THEN 0 ELSE 1 END, \
+                 CASE WHEN t.hold IS NULL THEN 0 ELSE 1 END"
             ),
             &[(&project).into(), first.into(), last.into()],
             |row| {
                 let kind = word("todo kind", &row.text(1)?, TodoKind::parse)?;
                 let status = word("status", &row.text(2)?, Status::parse)?;
-                Ok((row.int(0)?, kind, status, row.int(3)? == 1, row.int(4)?))
+                let marks = (row.int(3)? == 1, row.int(4)? == 1);
+                Ok((row.int(0)?, kind, status, marks, row.int(5)?))
             },
         )?;
         let mut counts: BTreeMap<i64, IssueCounts> = BTreeMap::new();

@@ -34,7 +34,7 @@ mod render;
 
 pub(crate) use pairing::pair;
 pub use parse::parse;
-pub(crate) use placing::{Seat, in_order, in_phases};
+pub(crate) use placing::{Group, Seat, in_groups, in_order};
 pub use render::{markdown, render};
 
 use std::collections::BTreeMap;

@@ -4,8 +4,10 @@
 //! the others move in between. Equal positions are told apart by age, so that a new item needs
 //! no gap. Phases stand in the order of their first items, see `select`.
 
+use std::collections::BTreeMap;
+
 use crate::select::Place;
-use crate::{Time, TodoId};
+use crate::{Time, TodoId, TodoKind};
 
 /// An item that needs a position: where it stands now, none for a new one, and its age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +60,39 @@ fn between(seat: Seat, last: Option<Place>, next: Option<Place>, end: i64) -> i6
     }
 }
 
+/// What an item is put in order among: the criteria, the steps without a phase, or one phase.
+pub(crate) type Group = (TodoKind, Option<String>);
+
+/// A position for each item of a checklist, under which its groups and phases have this order.
+pub(crate) fn in_groups(items: &[(Group, Seat)], end: i64) -> Vec<i64> {
+    let (mut criteria, mut bare, mut phased) = (Vec::new(), Vec::new(), Vec::new());
+    let mut phases = BTreeMap::new();
+    for (index, ((kind, phase), _)) in items.iter().enumerate() {
+        match (kind, phase) {
+            (TodoKind::Criterion, _) => criteria.push(index),
+            (TodoKind::Step, None) => bare.push(index),
+            (TodoKind::Step, Some(phase)) => {
+                let phase = *phases.entry(phase).or_insert_with(|| {
+                    phased.push(Vec::new());
+                    phased.len() - 1
+                });
+                phased[phase].push(index);
+            }
+        }
+    }
+    let seats = |group: &Vec<usize>| group.iter().map(|at| items[*at].1).collect::<Vec<Seat>>();
+    let mut placed = vec![in_order(&seats(&criteria), end), in_order(&seats(&bare), end)];
+    placed.extend(in_phases(&phased.iter().map(seats).collect::<Vec<_>>(), end));
+    let mut positions = vec![0; items.len()];
+    let groups = [criteria, bare].into_iter().chain(phased);
+    for (index, position) in groups.flatten().zip(placed.into_iter().flatten()) {
+        positions[index] = position;
+    }
+    positions
+}
+
 /// Positions for items of several phases, phase by phase, so that the phases stand in this order.
-pub(crate) fn in_phases(phases: &[Vec<Seat>], end: i64) -> Vec<Vec<i64>> {
+fn in_phases(phases: &[Vec<Seat>], end: i64) -> Vec<Vec<i64>> {
     let mut placed: Vec<Vec<i64>> = phases.iter().map(|seats| in_order(seats, end)).collect();
     let firsts: Vec<Seat> = phases
         .iter()

@@ -238,7 +238,7 @@ fn question(visit: &Visit, item: &Item, gate: &GateView, is_first: bool) -> Mark
 }
 
 /// A value as people write it.
-pub(super) fn plain(value: &Value) -> String {
+pub(crate) fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 

@@ -21,7 +21,8 @@ use super::icons::Icon;
 use super::parts;
 use super::visit::Visit;
 
-pub(crate) use act::act;
+pub(crate) use act::{act, answer};
+pub(crate) use card::plain;
 
 /// How many of one project are listed.
 const LISTED_MAX: i64 = 50;
@@ -133,6 +134,28 @@ pub(crate) fn waiting(visit: &Visit, projects: &[&str]) -> Result<Waiting, Error
     }
     waiting.items.sort_by_key(Item::since);
     Ok(waiting)
+}
+
+/// What waits about one issue.
+pub(crate) fn of_issue(visit: &Visit, number: i64, state: GateState) -> Result<Waiting, Error> {
+    if super::frame::waiting_here(visit) == 0 {
+        return Ok(Waiting::default());
+    }
+    let wanted = gate_list::Input {
+        state: Some(state),
+        kind: None,
+        session: Default::default(),
+        number: Some(number),
+        limit: Some(LISTED_MAX),
+        cursor: Default::default(),
+    };
+    let found = visit.run::<GateList>(wanted)?;
+    let item = |matter| Item { project: visit.project().to_owned(), matter };
+    let gates = found.gates.into_iter().map(|one| item(Matter::Gate(Box::new(one))));
+    let proposals = found.proposals.into_iter().map(|one| item(Matter::Proposal(Box::new(one))));
+    let items: Vec<Item> = gates.chain(proposals).collect();
+    let total = i64::try_from(items.len()).unwrap_or(0);
+    Ok(Waiting { items, has_more: found.next_cursor.is_some(), total })
 }
 
 /// The cards. The oldest is open, and so are short ones; the others are two lines that unfold.

@@ -1,0 +1,240 @@
+//! Criteria and steps: one row each, with the buttons where a decision is open and a menu for the rest.
+
+use maud::{Markup, html};
+use punchlist_ops::operations::issue_show::Output;
+use punchlist_ops::views::ItemView;
+use punchlist_ops::views::issue::ItemStatus;
+
+use super::menu;
+use crate::pages::forms::{self, Field};
+use crate::pages::icons::Icon;
+use crate::pages::marks::{self, State};
+use crate::pages::parts::{self, Segment};
+use crate::pages::visit::Visit;
+use crate::pages::words;
+
+/// More steps than this are shown on request.
+const SHOWN: usize = 300;
+
+/// The form that the buttons of all rows belong to: a list of 2,000 rows has one.
+pub(super) const LIST: &str = "list";
+
+pub(super) fn criteria(visit: &Visit, shown: &Output) -> Markup {
+    let standing: Vec<&ItemView> =
+        shown.criteria.iter().filter(|item| item.status != ItemStatus::Abandoned).collect();
+    let count = |test: &dyn Fn(&ItemView) -> bool| {
+        i64::try_from(standing.iter().filter(|item| test(item)).count()).unwrap_or(0)
+    };
+    let met = count(&|item| item.accepted_at.is_some());
+    let claimed = count(&|item| item.claim.is_some() && item.accepted_at.is_none());
+    let proposed = count(&|item| item.ratified_at.is_none() && item.claim.is_none());
+    let of = i64::try_from(standing.len()).unwrap_or(0);
+    let segments: Vec<Segment> = standing.iter().map(|item| Segment::of(item, true)).collect();
+    html! {
+        section id="criteria" aria-labelledby="criteria-title" {
+            (parts::section_head("criteria-title", "Criteria", &html! {
+                @if of > 0 {
+                    (parts::segments(&segments))
+                    span.beside {
+                        (parts::met_words(met, of, claimed))
+                        @if proposed > 0 { ", " (proposed) " proposed" }
+                    }
+                }
+            }, &html! {}))
+            (forms::form(visit, LIST, "", &html! {}))
+            ul.card.checklist data-rows="" id="criteria-rows" {
+                @for (n, item) in shown.criteria.iter().enumerate() {
+                    (row(visit, item, true, (shown.criteria.get(n.wrapping_sub(1)), shown.criteria.get(n + 1), shown.criteria.get(n + 2))))
+                }
+                @if shown.criteria.is_empty() {
+                    li.row.hint { "No criteria yet. They say what must be true when it is done." }
+                }
+                (adder(visit, "add-criterion", "add_criterion", "Add criterion"))
+            }
+        }
+    }
+}
+
+pub(super) fn steps(visit: &Visit, shown: &Output) -> Markup {
+    let steps = &shown.steps;
+    let is_closed =
+        |item: &&ItemView| matches!(item.status, ItemStatus::Completed | ItemStatus::Abandoned);
+    let closed = steps.iter().filter(is_closed).count();
+    let held = steps.iter().filter(|item| item.hold.is_some() && !is_closed(item)).count();
+    let segments: Vec<Segment> = steps.iter().map(|item| Segment::of(item, false)).collect();
+    let all = steps.len() <= SHOWN || visit.query("all").is_some();
+    // What is open is worked on; of what is closed the last ones are enough.
+    let hidden = if all { 0 } else { closed.min(steps.len() - SHOWN) };
+    let mut skipped = 0;
+    let mut rest: Vec<(usize, &ItemView)> = steps
+        .iter()
+        .enumerate()
+        .filter(|(_, item)| {
+            let skip = skipped < hidden && is_closed(item);
+            skipped += usize::from(skip);
+            !skip
+        })
+        .collect();
+    if !all {
+        rest.truncate(SHOWN);
+    }
+    let left = steps.len() - rest.len();
+    html! {
+        section id="steps" aria-labelledby="steps-title" {
+            (parts::section_head("steps-title", "Steps", &html! {
+                @if !steps.is_empty() {
+                    (parts::segments(&segments))
+                    span.beside {
+                        (closed) " of " (words::grouped(i64::try_from(steps.len()).unwrap_or(0))) " closed"
+                        @if held > 0 { ", " (held) " held" }
+                    }
+                }
+            }, &html! {}))
+            ul.card.checklist data-rows="" id="steps-rows" {
+                @if left > 0 {
+                    li.row.hint id="steps-left" {
+                        (words::count(i64::try_from(left).unwrap_or(0), "step is", "steps are")) " not shown. "
+                        a href=(visit.here(&[("all", Some("1"))])) { "Show all" }
+                    }
+                }
+                @let mut phase: Option<&str> = None;
+                @for (n, item) in &rest {
+                    @if item.phase.as_deref() != phase {
+                        @let named = { phase = item.phase.as_deref(); phase };
+                        @if let Some(name) = named { li.phase { h3 { (name) } } }
+                    }
+                    (row(visit, item, false, (steps.get(n.wrapping_sub(1)), steps.get(n + 1), steps.get(n + 2))))
+                }
+                @if steps.is_empty() {
+                    li.row.hint { "No steps yet. The agent that works on it writes its plan here." }
+                }
+                (adder(visit, "add-step", "add_step", "Add step"))
+            }
+        }
+    }
+}
+
+/// The field at the end of a list.
+fn adder(visit: &Visit, key: &str, action: &str, label: &str) -> Markup {
+    html! {
+        li.adder {
+            (visit.notice_at(key))
+            (forms::row(visit, key, action, &html! {
+                (forms::field(visit, key, &Field { name: "content", label, is_quiet: true, ..Field::default() }))
+                button type="submit" class="button quiet" { (Icon::Plus.draw()) (label) }
+            }))
+            (forms::refusal(visit, key))
+        }
+    }
+}
+
+/// The rows before and after, for moving.
+pub(super) type Near<'a> = (Option<&'a ItemView>, Option<&'a ItemView>, Option<&'a ItemView>);
+
+fn row(visit: &Visit, item: &ItemView, is_criterion: bool, near: Near<'_>) -> Markup {
+    let deferred = item.defer_until.filter(|until| *until > visit.now());
+    let until = deferred.map(|until| words::date(until, visit.now()));
+    let state = marks::of_item(item, is_criterion, until.as_deref());
+    let is_current = item.status == ItemStatus::InProgress && item.hold.is_none();
+    let is_open = matches!(item.status, ItemStatus::Pending | ItemStatus::InProgress);
+    let class = match (is_current && !is_criterion, item.status) {
+        (true, _) => "row current",
+        (_, ItemStatus::Abandoned) => "row gone",
+        (_, ItemStatus::Completed) if item.claim.is_none() || !is_criterion => "row closed",
+        _ => "row",
+    };
+    let anchor = format!("item-{}", item.id);
+    html! {
+        li class=(class) id=(anchor) tabindex="-1" {
+            (visit.notice_at(&anchor))
+            (mark(visit, item, is_criterion, &state, is_open))
+            div.row-text {
+                p.content { (item.content) }
+                (below(visit, item))
+                (menu::opened(visit, item, is_criterion))
+            }
+            (state.shown())
+            div.row-buttons {
+                (decisions(visit, item, is_criterion))
+                (menu::draw(visit, item, is_criterion, near))
+            }
+        }
+    }
+}
+
+/// The mark; of an open step it is the button that completes it.
+fn mark(
+    visit: &Visit,
+    item: &ItemView,
+    is_criterion: bool,
+    state: &State,
+    is_open: bool,
+) -> Markup {
+    let _ = visit;
+    html! {
+        @if is_open && !is_criterion {
+            button.tick type="submit" form=(LIST) name="do" value=(format!("done {}", item.id)) title="Complete it" {
+                (state.mark) span.hidden { "Complete “" (item.content) "”" }
+            }
+        } @else { (state.mark) }
+    }
+}
+
+/// Evidence, reasons and notes.
+fn below(visit: &Visit, item: &ItemView) -> Markup {
+    let now = visit.now();
+    html! {
+        div.below {
+            @if let Some(hold) = &item.hold {
+                span { (hold.reason) }
+                @if let Some(until) = hold.until { span { "until " (words::until(until, now)) } }
+            }
+            @if let Some(claim) = &item.claim {
+                @if let Some(outcome) = &claim.outcome { span { (outcome) } }
+                (parts::evidence(&claim.evidence))
+                span { (visit.name(&claim.by)) ", " (words::ago(claim.at, now)) }
+            }
+            @if let Some(at) = item.accepted_at { span { "accepted " (words::ago(at, now)) } }
+            @if item.ratified_at.is_none() && item.claim.is_none() && item.accepted_at.is_none() && is_proposed(item) {
+                span { "Suggested by " (item.origin_agent) ". Signing off also ratifies it." }
+            }
+            @for note in &item.notes { span { "note: " (note) } }
+        }
+    }
+}
+
+/// Only criteria are proposed, and those are shown without a phase by their origin.
+fn is_proposed(item: &ItemView) -> bool {
+    item.phase.is_none()
+        && item.status == ItemStatus::Pending
+        && item.origin_agent != "operator"
+        && item.completed_at.is_none()
+        && item.hold.is_none()
+        && item.ratified_at.is_none()
+}
+
+/// The buttons where a decision is open.
+fn decisions(visit: &Visit, item: &ItemView, is_criterion: bool) -> Markup {
+    let button = |label: &str, action: &str| {
+        html! {
+            button type="submit" form=(LIST) name="do" value=(format!("{action} {}", item.id)) class="button" { (label) }
+        }
+    };
+    let is_claimed = item.claim.is_some()
+        && item.accepted_at.is_none()
+        && (is_criterion || matches!(item.status, ItemStatus::Pending | ItemStatus::InProgress));
+    let is_proposed = is_criterion
+        && item.ratified_at.is_none()
+        && item.claim.is_none()
+        && item.status == ItemStatus::Pending;
+    let back = format!("return-{}", item.id);
+    html! {
+        @if is_claimed && item.status != ItemStatus::Abandoned {
+            (button("Accept", "accept"))
+            @if !visit.is_open(&back) { (forms::opener(visit, &back, "Return", None, "")) }
+        } @else if is_proposed {
+            (button("Ratify", "ratify"))
+            (button("Drop", "drop"))
+        }
+    }
+}

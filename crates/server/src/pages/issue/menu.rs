@@ -1,0 +1,90 @@
+//! The menu of a row: move, hold, defer, note, drop; and the little forms it unfolds.
+
+use maud::{Markup, html};
+use punchlist_core::todo::HoldKind;
+use punchlist_ops::views::ItemView;
+use punchlist_ops::views::issue::ItemStatus;
+
+use super::checklist::{LIST, Near};
+use crate::pages::forms::{self, Field};
+use crate::pages::icons::Icon;
+use crate::pages::visit::Visit;
+
+pub(super) fn draw(visit: &Visit, item: &ItemView, is_criterion: bool, near: Near<'_>) -> Markup {
+    let is_open = matches!(item.status, ItemStatus::Pending | ItemStatus::InProgress);
+    let (before, after, behind) = near;
+    let to = |name: &str| {
+        let key = format!("{name}-{}", item.id);
+        format!("{}#{key}", visit.here(&[("open", Some(&key))]))
+    };
+    let now = |label: &str, action: String| {
+        html! {
+            button.menu-item type="submit" form=(LIST) name="do" value=(action) { (label) }
+        }
+    };
+    let is_deferred = item.defer_until.is_some_and(|until| until > visit.now());
+    html! {
+        details.menu.row-menu id=(format!("menu-{}", item.id)) {
+            summary.dots { (Icon::Dots.draw()) span.hidden { "More for “" (item.content) "”" } }
+            div.menu-list {
+                @if let Some(before) = before.filter(|_| is_open) {
+                    (now("Move up", format!("move {} {} {}", item.id, before.id, after.map_or("", |one| one.id.as_str()))))
+                }
+                @if after.is_some() && is_open {
+                    (now("Move down", format!("move {} {} {}", item.id, behind.map_or("-", |one| one.id.as_str()), after.map_or("", |one| one.id.as_str()))))
+                }
+                @if is_open {
+                    @if !is_criterion && item.status == ItemStatus::Pending { (now("Start", format!("start {}", item.id))) }
+                    @if item.hold.is_some() { (now("Lift the hold", format!("unhold {}", item.id))) }
+                    @else { a href=(to("hold")) { "Hold…" } }
+                    @if is_deferred { (now("No longer deferred", format!("undefer {}", item.id))) }
+                    @else { a href=(to("defer")) { "Defer…" } }
+                }
+                a href=(to("note")) { "Note…" }
+                @if is_open || (is_criterion && item.status != ItemStatus::Abandoned) { a href=(to("drop")) { "Drop…" } }
+            }
+        }
+    }
+}
+
+/// The form that a row was asked to unfold.
+pub(super) fn opened(visit: &Visit, item: &ItemView, is_criterion: bool) -> Markup {
+    let key = |name: &str| format!("{name}-{}", item.id);
+    let anchor = format!("item-{}", item.id);
+    let unfold = |name: &str, fields: &Markup, label: &str| {
+        html! {
+            @if visit.is_open(&key(name)) {
+                (forms::form(visit, &key(name), name, &html! {
+                    input type="hidden" name="id" value=(item.id);
+                    input type="hidden" name="text_of" value=(item.content);
+                    @if is_criterion { input type="hidden" name="kind_of" value="criterion"; }
+                    (fields)
+                    (forms::refusal(visit, &key(name)))
+                    div.form-row { (forms::submit(label, "primary")) }
+                }))
+                (forms::cancel(visit, &anchor))
+            }
+        }
+    };
+    let text = |form: &str, name: &str, label: &str, hint: &str, lines: u8| {
+        forms::field(visit, &key(form), &Field { name, label, hint, lines, ..Field::default() })
+    };
+    let chosen = visit.typed(&key("hold"), "kind", HoldKind::Blocked.name());
+    html! {
+        (unfold("return", &text("return", "reason", "What is missing?", "", 2), "Return"))
+        (unfold("hold", &html! {
+            div.field {
+                label for=(key("hold-kind")) { "Kind" }
+                select id=(key("hold-kind")) name="kind" {
+                    @for kind in HoldKind::ALL {
+                        option value=(kind.name()) selected[kind.name() == chosen] { (kind.name().replace('_', " ")) }
+                    }
+                }
+            }
+            (text("hold", "reason", "Reason", "", 2))
+        }, "Hold"))
+        (unfold("defer", &text("defer", "until", "Defer until", "For example 2026-12-14.", 0), "Defer"))
+        (unfold("note", &text("note", "text", "Note", "", 2), "Save"))
+        (unfold("drop", &text("drop", "reason", "Why?", "", 2), "Drop"))
+    }
+}

@@ -1,0 +1,59 @@
+//! One issue: what waits about it, its criteria and steps, its history, and everything beside it.
+
+mod act;
+mod checklist;
+mod edit;
+mod head;
+mod history;
+mod menu;
+mod rail;
+
+use maud::html;
+use punchlist_core::gate::GateState;
+use punchlist_ops::Error;
+use punchlist_ops::explain::Fault;
+use punchlist_ops::operations::issue_show::{self, IssueShow};
+
+use super::frame::{Section, Shown};
+use super::gates;
+use super::markdown;
+use super::visit::Visit;
+
+pub(crate) use act::act;
+
+/// The number in the path.
+fn number(visit: &Visit) -> Result<i64, Error> {
+    let text = visit.part("number");
+    text.parse().ok().filter(|number| *number > 0).ok_or_else(|| {
+        let (path, found) = ("number".to_owned(), format!("`{text}`"));
+        Fault::BadValue { path, found, expected: "the number of an issue".to_owned() }.into()
+    })
+}
+
+pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
+    let number = number(visit)?;
+    let shown = visit.run::<IssueShow>(issue_show::Input { number })?;
+    let gates = gates::of_issue(visit, number, GateState::Open)?;
+    let actions = head::actions(visit, &shown.issue);
+    let is_editing = visit.is_open(edit::KEY);
+    let body = html! {
+        (head::draw(visit, &shown, &actions))
+        div.columns {
+            div.main-col {
+                @if !shown.issue.body.is_empty() { div.md.prose { (markdown::render(&shown.issue.body)) } }
+                (head::opened(visit, &shown))
+                @if !gates.items.is_empty() { (gates::list(visit, &gates)) }
+                @if is_editing { (edit::draw(visit, &shown)) } @else {
+                    (checklist::criteria(visit, &shown))
+                    (checklist::steps(visit, &shown))
+                }
+                (history::draw(visit, &shown))
+            }
+            (rail::draw(visit, &shown))
+        }
+    };
+    let title = format!("#{number} {}", shown.issue.title);
+    let bar = format!("#{number}");
+    let back = Some(visit.at("/issues"));
+    Ok(Shown { title, bar, back, section: Section::Issues, actions, body })
+}

@@ -1,0 +1,143 @@
+//! Beside an issue: its sessions, its links, the change, and what else is known of it.
+
+use maud::{Markup, html};
+use punchlist_core::evidence::EvidenceKind;
+use punchlist_core::issue::LinkKind;
+use punchlist_core::session::SessionState;
+use punchlist_ops::operations::issue_show::{LinkView, Output};
+use punchlist_ops::views::{ItemView, SessionView};
+
+use crate::pages::forms::{self, Field};
+use crate::pages::icons::Icon;
+use crate::pages::visit::Visit;
+use crate::pages::{marks, parts, words};
+
+/// The key of the form that adds a link.
+const LINK: &str = "link";
+
+/// How many sessions are shown.
+const SESSIONS: usize = 8;
+
+pub(super) fn draw(visit: &Visit, shown: &Output) -> Markup {
+    html! {
+        aside.rail aria-label="About this issue" {
+            (sessions(visit, &shown.sessions))
+            (links(visit, shown))
+            (change(shown))
+            (details(visit, shown))
+        }
+    }
+}
+
+fn sessions(visit: &Visit, all: &[SessionView]) -> Markup {
+    let active = all.iter().filter(|one| one.state != SessionState::Ended).count();
+    html! {
+        section.rail-part id="sessions" {
+            (parts::section_head("sessions-title", "Sessions", &html! {
+                @if !all.is_empty() { span.beside { (active) " of " (all.len()) " active" } }
+            }, &html! {}))
+            @if all.is_empty() { p.hint { "No agent has worked on it." } }
+            @for one in all.iter().rev().take(SESSIONS) {
+                article.rail-row id=(format!("session-{}", one.id)) {
+                    p.rail-head {
+                        @match one.state {
+                            SessionState::Ended => (marks::completed()),
+                            SessionState::Paused => (marks::held()),
+                            SessionState::Active => (marks::in_progress()),
+                        }
+                        b { (words::name(&one.started_by)) }
+                        span.hidden { ", " (one.state.name()) }
+                        span.when { (words::ago(one.updated_at, visit.now())) }
+                    }
+                    p.rail-title { a href=(visit.at(&format!("/sessions/{}", words::encoded(&one.id)))) { (one.title) } }
+                    @if let Some(host) = &one.host { p.hint { (host) } }
+                }
+            }
+        }
+    }
+}
+
+fn links(visit: &Visit, shown: &Output) -> Markup {
+    let stored = |link: &LinkView| LinkKind::parse(&link.kind).filter(|_| link.direction == "out");
+    html! {
+        section.rail-part id="links" {
+            (parts::section_head("links-title", "Links", &html! {}, &html! {
+                @if !visit.is_open(LINK) { (forms::opener(visit, LINK, "Add link", Some(Icon::Plus), "quiet")) }
+            }))
+            (visit.notice_at("links-title"))
+            @if shown.links.is_empty() && !visit.is_open(LINK) { p.hint { "No links." } }
+            ul.links {
+                @for link in &shown.links {
+                    li id=(format!("link-{}-{}", link.kind, link.number)) {
+                        span.hint { (link.kind.replace('_', " ")) " " }
+                        a href=(visit.at(&format!("/issues/{}", link.number))) { "#" (link.number) " " (link.title) }
+                        @if let Some(kind) = stored(link) {
+                            (forms::row(visit, &format!("unlink-{}-{}", link.kind, link.number), "unlink", &html! {
+                                input type="hidden" name="kind" value=(kind.name());
+                                input type="hidden" name="to" value=(link.number);
+                                button type="submit" class="link" { "Remove" span.hidden { " the link to #" (link.number) } }
+                            }))
+                        }
+                    }
+                }
+            }
+            @if visit.is_open(LINK) {
+                (forms::form(visit, LINK, "link", &html! {
+                    div.field {
+                        label for="link-kind" { "Kind" }
+                        select id="link-kind" name="kind" {
+                            @for kind in LinkKind::ALL {
+                                option value=(kind.name()) selected[visit.typed(LINK, "kind", "") == kind.name()] {
+                                    (kind.name().replace('_', " "))
+                                }
+                            }
+                        }
+                    }
+                    (forms::field(visit, LINK, &Field { name: "to", label: "Issue", hint: "Its number, for example 12.", ..Field::default() }))
+                    (forms::refusal(visit, LINK))
+                    (forms::submit("Save", "primary"))
+                }))
+                (forms::cancel(visit, "links-title"))
+            }
+        }
+    }
+}
+
+/// The commits that claims name.
+fn change(shown: &Output) -> Markup {
+    let items = shown.criteria.iter().chain(&shown.steps);
+    let claims = items.filter_map(|item: &ItemView| item.claim.as_ref());
+    let evidence = claims.flat_map(|claim| &claim.evidence);
+    let of_kind = evidence.filter(|one| one.kind() == EvidenceKind::Commit);
+    let mut commits: Vec<String> = of_kind.map(ToString::to_string).collect();
+    commits.sort();
+    commits.dedup();
+    html! {
+        @if !commits.is_empty() {
+            section.rail-part id="change" {
+                (parts::section_head("change-title", "Change", &html! {}, &html! {}))
+                p.facts { span { b { (commits.len()) } " " @if commits.len() == 1 { "commit" } @else { "commits" } } }
+                p.below {
+                    @for commit in commits.iter().take(12) {
+                        span.evidence { (Icon::Commit.draw()) span.mono { (commit.get(7..14).unwrap_or_default()) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn details(visit: &Visit, shown: &Output) -> Markup {
+    let issue = &shown.issue;
+    html! {
+        section.rail-part id="details-part" {
+            (parts::section_head("details-title", "Details", &html! {}, &html! {}))
+            dl.pairs {
+                dt { "Assignee" } dd { (issue.assignee.as_deref().unwrap_or("nobody")) }
+                @if let Some(at) = &issue.assignment { dt { "Worked on by" } dd { (words::name(at)) } }
+                dt { "Filed" } dd { (words::until(issue.created_at, visit.now())) " by " (visit.name(&issue.created_by)) }
+                dt { "Revision" } dd { (issue.revision) }
+            }
+        }
+    }
+}

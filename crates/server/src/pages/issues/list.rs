@@ -1,0 +1,141 @@
+//! The issues as a list: what waits for the reader, then by status.
+
+use maud::{Markup, html};
+use punchlist_core::IssueStatus;
+use punchlist_ops::Error;
+use punchlist_ops::views::IssueView;
+
+use super::filters::Filter;
+use super::{Waits, found, waiting_words, who};
+use crate::pages::frame::issues_in;
+use crate::pages::gates::Matter;
+use crate::pages::visit::Visit;
+use crate::pages::{marks, parts, words};
+
+/// How many of a status are listed, and how many where one status is asked for.
+const LISTED: i64 = 30;
+const LISTED_ALONE: i64 = 100;
+
+/// The open ones, in the order of the page.
+const OPEN: [IssueStatus; 3] = [IssueStatus::InProgress, IssueStatus::Triaged, IssueStatus::Open];
+
+pub(super) fn draw(visit: &Visit, filter: &Filter, waits: &Waits) -> Result<Markup, Error> {
+    let statuses = filter.status.map_or_else(|| OPEN.to_vec(), |status| vec![status]);
+    let limit = if filter.status.is_some() { LISTED_ALONE } else { LISTED };
+    let mut groups = Vec::new();
+    let (mut mine, mut next) = (Vec::new(), None);
+    for status in statuses {
+        let page = found(visit, filter, Some(status), limit)?;
+        let (waiting, others): (Vec<IssueView>, Vec<IssueView>) =
+            page.issues.into_iter().partition(|issue| waits.contains_key(&issue.number));
+        mine.extend(waiting);
+        groups.push((status, others, page.next_cursor.is_some()));
+        next = page.next_cursor;
+    }
+    // What waits longest comes first, as in the inbox.
+    mine.sort_by_key(|issue| {
+        waits.get(&issue.number).and_then(|all| all.first()).map(crate::pages::gates::Item::since)
+    });
+    let is_empty = mine.is_empty() && groups.iter().all(|(_, issues, _)| issues.is_empty());
+    if is_empty && (!filter.is_waiting || waits.is_empty()) {
+        return Ok(nothing(filter));
+    }
+    let far = far(visit, filter, waits, &mine);
+    Ok(html! {
+        @if !mine.is_empty() || !far.0.is_empty() {
+            (group(visit, "waiting", "Waiting for you", waits.len(), &html! {
+                @for issue in &mine { (row(visit, issue, waits)) }
+                (far)
+            }))
+        }
+        @for (status, issues, has_more) in groups.iter().filter(|_| !filter.is_waiting) {
+            @if !issues.is_empty() {
+                @let state = marks::of_issue(*status);
+                @let count = if filter.is_narrow() { issues.len() } else { count(visit, *status, &mine) };
+                (group(visit, status.name(), &state.word, count, &html! {
+                    @for issue in issues { (row(visit, issue, waits)) }
+                }))
+                @if *has_more && filter.status.is_none() {
+                    p.more-of { a href=(visit.here(&[("status", Some(status.name()))])) { "Show all " (state.word.to_lowercase()) } }
+                }
+            }
+        }
+        @if let (Some(next), Some(_)) = (next, filter.status) {
+            p.more-of { a href=(format!("{}&cursor={next}", visit.here(&[("status", filter.status.map(IssueStatus::name))]))) { "Show older ones" } }
+        }
+    })
+}
+
+/// How many there are in a status, without those that are listed above.
+fn count(visit: &Visit, status: IssueStatus, mine: &[IssueView]) -> usize {
+    let above = mine.iter().filter(|issue| issue.status == status).count();
+    usize::try_from(issues_in(visit, status)).unwrap_or(0).saturating_sub(above)
+}
+
+/// Issues that wait but are too old to be among those that were read.
+fn far(visit: &Visit, filter: &Filter, waits: &Waits, mine: &[IssueView]) -> Markup {
+    let is_shown = filter.status.is_none() && !filter.is_narrow();
+    let others = waits
+        .iter()
+        .filter(|(number, _)| is_shown && mine.iter().all(|issue| issue.number != **number));
+    html! {
+        @for (number, items) in others {
+            @let title = items.iter().find_map(|item| match &item.matter {
+                Matter::Gate(gate) => gate.issue_title.as_deref(),
+                Matter::Proposal(proposal) => proposal.title.as_deref(),
+                Matter::Review(_) => None,
+            });
+            li.issue-row id=(format!("issue-{number}")) {
+                (marks::in_progress())
+                a.issue-link data-item="" href=(visit.at(&format!("/issues/{number}"))) {
+                    span.issue-number { "#" (number) } " " span.issue-title { (title.unwrap_or("An issue")) }
+                }
+                span.row-waits { (waiting_words(visit, waits, *number)) }
+            }
+        }
+    }
+}
+
+fn group(_: &Visit, id: &str, name: &str, count: usize, rows: &Markup) -> Markup {
+    html! {
+        section.group id=(format!("group-{id}")) aria-labelledby=(format!("group-{id}-name")) {
+            h2 id=(format!("group-{id}-name")) { (name) " " span.number { (count) } }
+            ul.card.rows data-rows="" id=(format!("rows-{id}")) { (rows) }
+        }
+    }
+}
+
+fn row(visit: &Visit, issue: &IssueView, waits: &Waits) -> Markup {
+    let state = marks::of_issue(issue.status);
+    let deferred = issue.defer_until.filter(|until| *until > visit.now());
+    let held = issue.progress.map_or(0, |progress| progress.held);
+    html! {
+        li.issue-row id=(format!("issue-{}", issue.number)) {
+            @if deferred.is_some() { (marks::deferred()) } @else { (state.mark) }
+            a.issue-link data-item="" href=(visit.at(&format!("/issues/{}", issue.number))) title=(issue.title) {
+                span.issue-number { "#" (issue.number) } " " span.issue-title { (issue.title) }
+                span.hidden { ", " (state.word) }
+            }
+            span.row-waits {
+                (waiting_words(visit, waits, issue.number))
+                @if held > 0 { span.word.amber { (marks::held()) (held) " held" } }
+                @if let Some(until) = deferred { span.hint { "deferred until " (words::until(until, visit.now())) } }
+            }
+            span.row-labels { @for label in &issue.labels { span.tag { (label) } } }
+            span.row-progress { (parts::met(issue.progress.as_ref())) }
+            span.row-who { (who(visit, issue)) }
+            span.row-when { (words::since(issue.updated_at, visit.now())) }
+        }
+    }
+}
+
+fn nothing(filter: &Filter) -> Markup {
+    if filter.is_narrow() || filter.status.is_some() || filter.is_waiting {
+        return parts::empty("No issue fits", "Change or remove a filter to see more.", "");
+    }
+    parts::empty(
+        "No open issues",
+        "An issue says what is to be achieved, and the criteria that you accept it by.",
+        "punch issue new \"Checkout fails\"",
+    )
+}

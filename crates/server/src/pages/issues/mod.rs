@@ -1,0 +1,128 @@
+//! The issues of a project, as a list or as a board, with their filters and the way to a new one.
+
+mod board;
+mod filters;
+mod list;
+mod new;
+
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
+use punchlist_core::IssueStatus;
+use punchlist_core::text::Title;
+use punchlist_ops::Error;
+use punchlist_ops::input::Maybe;
+use punchlist_ops::operations::issue_list::{self, IssueList};
+use punchlist_ops::views::IssueView;
+
+use super::forms::{self, Done, Form};
+use super::frame::{self, Head, Section, Shown};
+use super::gates::{self, Item, Matter};
+use super::icons::Icon;
+use super::marks;
+use super::notice::Notice;
+use super::visit::Visit;
+use super::words;
+
+/// What waits, by the number of its issue.
+type Waits = BTreeMap<i64, Vec<Item>>;
+
+pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
+    let is_board = visit.query("view") == Some("board");
+    let waits = waits(visit)?;
+    let filter = filters::Filter::read(visit);
+    let content = match &filter {
+        Err(error) => html! { (forms::fault("find-fault", error)) },
+        Ok(filter) if is_board => board::draw(visit, filter, &waits)?,
+        Ok(filter) => list::draw(visit, filter, &waits)?,
+    };
+    let new = forms::opener(visit, new::KEY, "New issue", Some(Icon::Plus), "primary");
+    let actions = html! { @if !visit.is_open(new::KEY) { div data-new-box="" { (new) } } };
+    let body = html! {
+        (frame::head(&Head { title: html! { "Issues" }, actions: Some(&actions), ..Head::default() }))
+        @if visit.is_open(new::KEY) { (new::draw(visit)) }
+        (filters::draw(visit, is_board, waits.len()))
+        div class=(if is_board { "board-frame" } else { "lists" }) { (content) }
+    };
+    let (title, bar) = ("Issues".to_owned(), "Issues".to_owned());
+    let back = Some(visit.at(""));
+    Ok(Shown { title, bar, back, section: Section::Issues, actions: html! {}, body })
+}
+
+pub(crate) fn act(visit: &Visit, form: &Form) -> Result<Done, Error> {
+    match form.action() {
+        "create" => new::create(visit, form),
+        "move" => {
+            let (number, status) = (form.number("number"), form.text("status"));
+            let number = number.ok_or_else(|| forms::unknown(form))?;
+            let input = serde_json::json!({ "number": number, "status": status });
+            visit.post("issue_transition", input)?;
+            let state = IssueStatus::parse(status).map(|status| marks::of_issue(status).word);
+            let word = state.unwrap_or_default().to_lowercase();
+            let notice = Notice::done(format!("#{number} is {word} now."));
+            let before = form.text("before");
+            let fields = [("number", form.text("number")), ("status", before)];
+            Ok(Done::at("top", notice.undo("move", &fields)))
+        }
+        _ => gates::act(visit, form),
+    }
+}
+
+fn waits(visit: &Visit) -> Result<Waits, Error> {
+    let waiting = gates::waiting(visit, &[visit.project()])?;
+    let mut waits = Waits::new();
+    for item in waiting.items {
+        let number = match &item.matter {
+            Matter::Gate(gate) => gate.number,
+            Matter::Proposal(proposal) => proposal.number,
+            Matter::Review(review) => review.of.strip_prefix('#').and_then(|n| n.parse().ok()),
+        };
+        if let Some(number) = number {
+            waits.entry(number).or_default().push(item);
+        }
+    }
+    Ok(waits)
+}
+
+/// One page of issues.
+fn found(
+    visit: &Visit,
+    filter: &filters::Filter,
+    status: Option<IssueStatus>,
+    limit: i64,
+) -> Result<issue_list::Output, Error> {
+    let cursor = visit.query("cursor").and_then(|cursor| cursor.parse().ok());
+    visit.run::<IssueList>(issue_list::Input {
+        status,
+        text: Maybe(filter.text.clone()),
+        open: None,
+        label: Maybe(filter.label.clone()),
+        assignee: Maybe(filter.assignee.clone()),
+        limit: Some(limit),
+        cursor: cursor.filter(|_| filter.status.is_some()),
+    })
+}
+
+/// A text of a filter, if it is one.
+fn title(text: Option<&str>) -> Option<Title> {
+    text.and_then(|text| Title::new(text).ok())
+}
+
+/// What waits about an issue: its kind, with a drawing.
+fn waiting_words(visit: &Visit, waits: &Waits, number: i64) -> Markup {
+    let _ = visit;
+    html! {
+        @for item in waits.get(&number).into_iter().flatten() {
+            @let (kind, icon) = item.kind();
+            span.waits { (icon.draw()) (kind) }
+        }
+    }
+}
+
+/// Who works on it: the person, or the agent.
+fn who(visit: &Visit, issue: &IssueView) -> String {
+    let by = issue.assignee.as_deref().or(issue.assignment.as_deref());
+    let by = by.map(|by| if by.starts_with("session:") { "an agent" } else { by });
+    let by = by.unwrap_or_default();
+    if by.is_empty() { String::new() } else { words::name(&visit.name(by)).to_owned() }
+}
