@@ -92,7 +92,7 @@ pub(crate) fn draw(visit: &Visit, shown: Shown) -> Markup {
         a.skip href="#main" { "Skip to the content" }
         div.frame {
             nav.side id="side" aria-label="Main" { (side(visit, section)) }
-            div.topbar id="topbar" {
+            header.topbar id="topbar" {
                 @match &shown.back {
                     Some(back) => {
                         a.back href=(back) { (Icon::Back.draw()) span.hidden { "Back" } }

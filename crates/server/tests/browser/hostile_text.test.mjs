@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ATTEMPTS, found } from './hostile.mjs';
-import { MISSION, claim, claimedTodo, mission, proposal } from './scene.mjs';
+import { MISSION, claim, claimedTodo, mission, pillar, proposal } from './scene.mjs';
 import { startWorld } from './world.mjs';
 
 /** How many attempts share a world: their decisions are all on one page. */
@@ -29,10 +29,11 @@ async function plant(world, text) {
   await world.agent('issue_comment', { number, text });
   await tried(world.agent('conversation_post', { conversationId: session.conversationId, text }));
   const evidence = ['commit', 'test', 'pr', 'file', 'url', 'note'].map((kind) => `${kind}:${text}`);
-  for (const one of [...evidence, `url:javascript:alert(1)//${text}`, 'url:data:text/html,<script>alert(1)</script>']) {
+  const loose = [`note:${text}`, `test:${text}`, `file:${text}`];
+  for (const one of [...evidence, `url:https://example.org/${text}`, `url:javascript:alert(1)//${text}`, 'url:data:text/html,<script>alert(1)</script>']) {
     await tried(world.agent('todo', { action: 'done', content: text, evidence: [one] }, context));
   }
-  await tried(claim(world, { context }, [text], evidence));
+  await tried(claim(world, { context }, [text], loose));
   await tried(proposal(world, { context }, [{ content: `${text} proposed`, phase: text }, { content: `${text} too`, kind: 'criterion' }]));
   await tried(world.agent('delegate', { type: 'writer', mission: text, rationale: text, async: true }, context));
   await tried(world.agent('checkpoint', { reason: text }, context));
@@ -61,7 +62,9 @@ async function plant(world, text) {
     completionCriteria: text,
     targetStatus: 'pending',
   });
-  await claimedTodo(world, created.todo, { outcome: text, evidence });
+  // Some kinds of evidence have a form of their own; the others carry any text.
+  const started = claimedTodo(world, created.todo, { outcome: text, evidence: loose }).catch(() => world.as('owner', 'own1', 'todo_claim', { todoId: created.todo.id, outcome: text, evidence: [`note:${text}`] }, pillar('build-performance')));
+  await tried(started);
   pages.push(`/issues/${number}`, `/sessions/${session.id}`, `/plans/${planFile}`, `/todos/${created.todo.id}`);
   return pages;
 }
@@ -71,8 +74,7 @@ const groups = Array.from({ length: Math.ceil(ATTEMPTS.length / SHARE) }, (_, in
 for (const [index, group] of groups.entries()) {
   test(`hostile text stays text on every page (attempts ${index * SHARE + 1} to ${index * SHARE + group.length})`, { timeout: 300_000 }, async (t) => {
     const world = await startWorld(t);
-    await mission(world, { todos: 0 });
-    await world.operator('mission_init', { name: 'Developer Experience', slug: MISSION, todo: { activeTodoLimit: 100, backlogTodoLimit: 100 } }).catch(() => {});
+    await mission(world, { todos: 0, limit: 100, word: (text) => `${group[0].replaceAll('\n', ' ')} ${text}` });
     const pages = ['/', '', '/inbox', '/issues', '/issues?view=board', '/missions', `/missions/${MISSION}`, '/plans', '/agents', '/activity'];
     for (const text of group) pages.push(...(await plant(world, text)));
     const visitor = await world.visitor();

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { issueInSession, signOffGate } from './scene.mjs';
-import { WAYS, shown, startWorld } from './world.mjs';
+import { WAYS, eventually, shown, startWorld } from './world.mjs';
 
 /** Opens a menu of a page's actions on a phone, where they are folded away. */
 async function action(visitor, name) {
@@ -36,9 +36,9 @@ for (const way of WAYS) {
     await visitor.open(path);
     await visitor.sees(/proposed/i, visitor.page.locator('main'));
     await visitor.button('Ratify').first().click();
-    await visitor.page.waitForFunction(() => !/proposed/i.test(document.querySelector('main').innerText));
+    await eventually(async () => (await world.operator('issue_show', { number: 2 })).criteria.every((one) => one.ratifiedAt), true);
+    await visitor.button('Ratify').waitFor({ state: 'detached' });
     const ratified = await world.operator('issue_show', { number: 2 });
-    assert.ok(ratified.criteria.every((criterion) => criterion.ratifiedAt));
     await world.agent('session_end', { session: early.id });
 
     await visitor.open(path);
@@ -48,10 +48,9 @@ for (const way of WAYS) {
       await message.fill('Begin with the tests.');
       await visitor.button('Send to agent').locator('visible=true').last().click();
     }
-    await visitor.page.waitForLoadState();
-    const { sessions } = await world.operator('issue_show', { number: 2 });
-    const session = sessions.find((one) => one.state !== 'ended' && one.id !== early.id);
-    assert.ok(session, JSON.stringify(sessions));
+    const live = async () => (await world.operator('issue_show', { number: 2 })).sessions.find((one) => one.state !== 'ended' && one.id !== early.id);
+    await eventually(async () => Boolean(await live()), true);
+    const session = await live();
 
     // The agent works while the page is open.
     await visitor.open(path);
@@ -106,31 +105,30 @@ for (const js of [true, false]) {
     await visitor.open(path);
 
     await addItem(visitor, 'Add step', 'Four');
-    assert.deepEqual(await texts(), ['One', 'Two', 'Three', 'Four']);
+    await eventually(texts, ['One', 'Two', 'Three', 'Four']);
     await addItem(visitor, 'Add criterion', 'None is slower');
-    const { criteria } = await world.operator('issue_show', { number: bound.number });
-    assert.deepEqual(criteria.map((criterion) => [criterion.content, Boolean(criterion.ratifiedAt)]), [['All are there', true], ['None is slower', true]]);
+    const criteria = async () => (await world.operator('issue_show', { number: bound.number })).criteria.map((one) => [one.content, Boolean(one.ratifiedAt)]);
+    await eventually(criteria, [['All are there', true], ['None is slower', true]]);
 
-    await rowMenu(visitor, 'Four', 'Move up');
-    assert.deepEqual(await texts(), ['One', 'Two', 'Four', 'Three']);
-    await rowMenu(visitor, 'Two', 'Move down');
-    assert.deepEqual(await texts(), ['One', 'Four', 'Two', 'Three']);
-    await rowMenu(visitor, 'Three', 'Drop');
-    const drop = visitor.button('Drop').locator('visible=true');
-    const reason = visitor.page.getByLabel(/why|reason/i).locator('visible=true').first();
-    if (await reason.count()) {
-      await reason.fill('Not needed.');
-      await drop.last().click();
-    }
-    await visitor.page.waitForLoadState();
-    assert.deepEqual(await texts(), ['One', 'Four', 'Two']);
+    await visitor.button('Move up', await rowMenu(visitor, 'Four')).click();
+    await eventually(texts, ['One', 'Two', 'Four', 'Three']);
+    await visitor.button('Move down', await rowMenu(visitor, 'Two')).click();
+    await eventually(texts, ['One', 'Four', 'Two', 'Three']);
+    await (await rowMenu(visitor, 'Three')).getByText('Drop…').click();
+    await visitor.page.getByLabel('Why?').fill('Not needed.');
+    await visitor.button('Drop').locator('visible=true').last().click();
+    await eventually(texts, ['One', 'Four', 'Two']);
+    await (await rowMenu(visitor, 'Four')).getByText('Hold…').click();
+    await visitor.page.getByLabel('Reason').locator('visible=true').fill('The key is missing.');
+    await visitor.button('Hold').locator('visible=true').last().click();
+    await visitor.sees('The key is missing.', visitor.page.locator('main'));
 
     const comment = visitor.page.getByRole('textbox', { name: /comment/i }).locator('visible=true').first();
     await comment.fill('Please keep the **old** addresses.');
     await visitor.button('Comment').locator('visible=true').last().click();
     await visitor.sees('Please keep the', visitor.page.locator('main'));
-    const { updates } = await world.operator('issue_show', { number: bound.number });
-    assert.ok(updates.some((update) => update.text === 'Please keep the **old** addresses.'), JSON.stringify(updates));
+    const comments = async () => JSON.stringify((await world.operator('issue_show', { number: bound.number })).updates).includes('**old** addresses');
+    await eventually(comments, true);
     visitor.assertClean();
   });
 
@@ -195,14 +193,13 @@ async function addItem(visitor, name, text) {
   await visitor.page.waitForLoadState();
 }
 
-/** Chooses from the menu of a checklist row. */
-async function rowMenu(visitor, text, name) {
-  const row = visitor.page.locator('main li, main article').filter({ has: visitor.page.getByText(text, { exact: true }) }).last();
-  const summary = row.locator('details > summary').last();
-  if (!(await row.locator('details').last().evaluate((menu) => menu.open))) {
+/** Opens the menu of a checklist row, and gives the row. */
+async function rowMenu(visitor, text) {
+  const row = visitor.page.locator('.checklist > li').filter({ has: visitor.page.getByText(text, { exact: true }) }).first();
+  const menu = row.locator('details.row-menu');
+  if (!(await menu.evaluate((element) => element.open))) {
     await row.hover();
-    await summary.click();
+    await menu.locator('summary').click();
   }
-  await visitor.button(name, row).click();
-  await visitor.page.waitForLoadState();
+  return row;
 }

@@ -66,6 +66,7 @@ test('/ finds and n makes an issue, on the list of issues', async (t) => {
   await visitor.page.keyboard.press('j');
   await visitor.page.keyboard.press('Enter');
   await visitor.page.waitForURL(/\/issues\/\d+$/);
+  await visitor.open(world.path('/issues'));
   await visitor.page.keyboard.press('n');
   await visitor.page.waitForFunction(() => /title/i.test(document.activeElement?.labels?.[0]?.innerText ?? document.activeElement?.name ?? ''));
   visitor.assertClean();

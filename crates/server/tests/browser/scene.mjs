@@ -61,14 +61,14 @@ export async function proposal(world, { context }, items) {
 const DAY = 86_400_000;
 
 /** A mission with two pillars, readings over two months, and todos in every state. */
-export async function mission(world, { name = 'Developer Experience', word = (text) => text, todos = 6 } = {}) {
+export async function mission(world, { name = 'Developer Experience', word = (text) => text, todos = 6, limit = 10 } = {}) {
   const metric = (title, slug, target, unit) => ({ name: word(title), slug, type: 'duration', unit, target });
   const { mission: made } = await world.operator('mission_init', {
     name: word(name),
     slug: MISSION,
     description: word('A build nobody waits for, and a first day that ends with a change.'),
     cadence: { cron: '0 9 * * 1', timezone: 'Europe/Berlin' },
-    todo: { activeTodoLimit: 10, backlogTodoLimit: 50 },
+    todo: { activeTodoLimit: limit, backlogTodoLimit: 50 },
     pillars: [
       {
         name: word('Build Performance'),

@@ -16,6 +16,20 @@ if (process.env.NODE_TEST_CONTEXT) (await import('node:test')).after(closeBrowse
 export const WAYS = [390, 1440].flatMap((width) => [true, false].map((js) => ({ width, js })));
 export const shown = ({ width, js }) => `at ${width} px ${js ? 'with' : 'without'} JavaScript`;
 
+/** Waits until `look` gives what is expected; fails with what it gave last. */
+export async function eventually(look, expected, patience = 10_000) {
+  const end = Date.now() + patience;
+  for (;;) {
+    const found = await look();
+    try {
+      return assert.deepEqual(found, expected);
+    } catch (error) {
+      if (Date.now() > end) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}
+
 /** Starts a world that ends with the test `t`. `serve` are further words for `punch serve`. */
 export async function startWorld(t, { project = 'shop', serve = [], config = '', files = {} } = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'punchlist-pages-'));
@@ -67,6 +81,8 @@ export class World {
         if (!error) return resolve(answer);
         reject(Object.assign(new Error(`punch ${words.join(' ')}: ${stdout}${stderr}`), { answer, exit: error.code }));
       });
+      // A program that ends without reading is no fault of ours.
+      child.stdin.on('error', () => {});
       child.stdin.end(input ?? '');
     });
   }
