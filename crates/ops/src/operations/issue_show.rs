@@ -18,6 +18,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
+use crate::views::issue::worker;
 use crate::views::{IssueRef, IssueView, ItemView, SessionView};
 
 /// Show one issue: its text, its criteria and steps, and everything linked to it.
@@ -170,7 +171,7 @@ pub(crate) fn show(call: &mut Call<'_, '_>, number: i64) -> Result<Output, Error
     for session in call.tx().sessions_of(issue.id)? {
         sessions.push(SessionView::of(call, session)?);
     }
-    let sign_offs = sign_offs(call, &issue)?;
+    let (sign_offs, worker) = (sign_offs(call, &issue)?, worker(call, &issue)?);
     let mut links = call.tx().links_of(issue.id)?;
     let mut open_children = call.open_children(&issue)?;
     // Hide links to issues that the caller's token does not reach, because they show a title.
@@ -188,6 +189,6 @@ pub(crate) fn show(call: &mut Call<'_, '_>, number: i64) -> Result<Output, Error
         open_children,
         checklist: snapshot.as_ref().map(|list| markdown(list, &notes)).unwrap_or_default(),
         progress: snapshot.as_ref().map(progress::line).unwrap_or_default(),
-        issue: issue.into(),
+        issue: IssueView { worker, ..issue.into() },
     })
 }

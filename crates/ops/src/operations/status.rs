@@ -19,7 +19,7 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::page;
 use crate::views::IssueView;
-use crate::views::home::{self, FailedRow, RunningRow, WaitingRow};
+use crate::views::home::{self, FailedRow, HeldRow, RunningRow, WaitingRow};
 
 /// How many lists are shown.
 const LISTS_SHOWN: i64 = 10;
@@ -65,6 +65,9 @@ pub struct Output {
     /// What failed in the last days, the newest first.
     #[serde(default)]
     pub failed: Vec<FailedRow>,
+    /// Open items that are on hold, the newest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held: Vec<HeldRow>,
     /// The time of the last event.
     #[schemars(with = "Option<String>")]
     pub last_event_at: Option<Time>,
@@ -111,6 +114,7 @@ impl Define for Status {
             plans: Vec::new(),
             missions: Vec::new(),
             failed: Vec::new(),
+            held: Vec::new(),
             last_event_at: None,
         };
         let Some(project) = call.project()? else {
@@ -144,6 +148,7 @@ impl Define for Status {
         let reaches_all = call.reach_project().is_ok();
         if reaches_all && home::sees(call, Subject::Gate) {
             output.reviews = gate_list::reviews(call, project)?;
+            output.held = home::held(call, project)?;
         }
         if reaches_all && home::sees(call, Subject::Issue) {
             let wanted = Wanted { open: true, ..Wanted::default() };

@@ -5,7 +5,7 @@ use punchlist_core::driver::StopReason;
 use punchlist_core::gate::{GateKind, GateState, Purpose};
 use punchlist_core::run::RunState;
 use punchlist_core::select::ordered;
-use punchlist_core::{ProjectId, Run, Status, Time};
+use punchlist_core::{IssueId, ProjectId, Run, Scope, Status, Time};
 use punchlist_store::Load;
 use punchlist_store::rows::gates::WantedGates;
 use punchlist_store::rows::lists::Lock;
@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
+use crate::views::todo::HoldView;
 
 /// How many of each kind are shown.
 const SHOWN: i64 = 10;
@@ -57,6 +58,38 @@ pub struct RunningRow {
     pub cost_usd: Option<f64>,
     #[schemars(with = "String")]
     pub created_at: Time,
+}
+
+/// An open item that cannot go on.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HeldRow {
+    pub todo_id: String,
+    pub title: String,
+    pub hold: HoldView,
+    /// The issue it belongs to.
+    pub number: Option<i64>,
+}
+
+/// What is on hold, the newest first.
+pub(crate) fn held(call: &mut Call<'_, '_>, project: ProjectId) -> Result<Vec<HeldRow>, Error> {
+    let (mut rows, now) = (Vec::new(), call.envelope().now);
+    for item in call.tx().held(project, SHOWN)? {
+        let is_over = item.hold.until.is_some_and(|until| until <= now);
+        if is_over || call.reach_scope(&item.scope).is_err() {
+            continue;
+        }
+        let number = match &item.scope {
+            Scope::Issue { issue_id } => match IssueId::parse(issue_id) {
+                Some(id) => call.tx().issue_number(id)?,
+                None => None,
+            },
+            _ => None,
+        };
+        let hold = HoldView::from(&item.hold);
+        rows.push(HeldRow { todo_id: item.id.to_string(), title: item.title, hold, number });
+    }
+    Ok(rows)
 }
 
 /// Something that failed lately.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use punchlist_core::issue::checklist::{Notes, shown_status};
 use punchlist_core::todo::Priority;
-use punchlist_core::{Issue, IssueStatus, ProjectId, Status, Time, Todo, TodoKind};
+use punchlist_core::{Issue, IssueStatus, ProjectId, SessionId, Status, Time, Todo, TodoKind};
 use punchlist_store::rows::issues::IssueCounts;
 use punchlist_store::rows::links::Seen;
 use schemars::JsonSchema;
@@ -42,6 +42,9 @@ pub struct IssueView {
     /// The person who is responsible.
     #[serde(default)]
     pub assignee: Option<String>,
+    /// The agent that works on it, if a session has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<String>,
     /// How far its checklist is, where several issues are listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<ProgressView>,
@@ -93,12 +96,21 @@ impl IssueView {
                 counts
             }
         };
-        let listed = issues.into_iter().map(|issue| {
+        let mut listed = Vec::with_capacity(issues.len());
+        for issue in issues {
             let progress = counts.get(&issue.number).copied().map(ProgressView::from);
-            Self { progress, ..Self::from(issue) }
-        });
-        Ok(listed.collect())
+            let worker = worker(call, &issue)?;
+            listed.push(Self { progress, worker, ..Self::from(issue) });
+        }
+        Ok(listed)
     }
+}
+
+/// The agent whose session has an issue.
+pub(crate) fn worker(call: &mut Call<'_, '_>, issue: &Issue) -> Result<Option<String>, Error> {
+    let session = issue.assignment.as_deref().and_then(|one| one.strip_prefix("session:"));
+    let Some(id) = session.and_then(SessionId::parse) else { return Ok(None) };
+    Ok(call.tx().session_by_id(id)?.map(|session| session.started_by))
 }
 
 impl From<Issue> for IssueView {
@@ -118,6 +130,7 @@ impl From<Issue> for IssueView {
             labels: issue.labels,
             priority: issue.priority,
             assignee: issue.assignee,
+            worker: None,
             progress: None,
         }
     }

@@ -96,9 +96,10 @@ pub(crate) fn unknown(form: &Form) -> Error {
     punchlist_ops::explain::Fault::BadValue { path, found, expected }.into()
 }
 
-/// A field that must be filled in.
-pub(crate) fn missing(field: &str) -> Error {
-    punchlist_ops::explain::Fault::MissingField { path: field.to_owned() }.into()
+/// What a form lacks, in a sentence that says what to do.
+pub(crate) fn missing(what_to_do: &str) -> Error {
+    let (path, detail) = (String::new(), what_to_do.to_owned());
+    punchlist_ops::explain::Fault::Other { path, detail }.into()
 }
 
 /// A form of this page. Its key is also its id.

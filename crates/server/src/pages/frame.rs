@@ -117,7 +117,7 @@ pub(crate) fn draw(visit: &Visit, shown: Shown) -> Markup {
     document(
         &title,
         &html! {
-            body data-seq=(visit.seq) data-project=[project] { (body) }
+            body data-seq=(visit.seq) data-project=[project] data-focus=[visit.focus()] { (body) }
         },
     )
 }

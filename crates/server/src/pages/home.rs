@@ -2,8 +2,9 @@
 
 use maud::{Markup, html};
 use punchlist_ops::Error;
+use punchlist_ops::operations::mission_list;
 use punchlist_ops::operations::status::{self, Status};
-use punchlist_ops::views::home::{FailedRow, RunningRow};
+use punchlist_ops::views::home::{FailedRow, HeldRow, RunningRow};
 
 use super::frame::{Section, Shown};
 use super::gates::{self, Waiting};
@@ -59,6 +60,8 @@ pub(crate) fn show_inbox(visit: &Visit) -> Result<Shown, Error> {
 struct Now {
     running: Vec<(String, RunningRow)>,
     failed: Vec<(String, FailedRow)>,
+    held: Vec<(String, HeldRow)>,
+    missions: Vec<(String, mission_list::Row)>,
 }
 
 /// The projects whose runs are looked at; a store has few that are at work.
@@ -71,6 +74,8 @@ fn now(visit: &Visit, projects: &[&str]) -> Result<Now, Error> {
         let of = |row| ((*project).to_owned(), row);
         now.running.extend(status.running.into_iter().map(of));
         now.failed.extend(status.failed.into_iter().map(|row| ((*project).to_owned(), row)));
+        now.held.extend(status.held.into_iter().map(|row| ((*project).to_owned(), row)));
+        now.missions.extend(status.missions.into_iter().map(|row| ((*project).to_owned(), row)));
     }
     Ok(now)
 }
@@ -99,6 +104,7 @@ fn page(visit: &Visit, projects: &[&str]) -> Result<Markup, Error> {
             aside.rail aria-label="Now" {
                 (running(visit, &now))
                 (attention(visit, &now))
+                @if visit.is_of_project() { (missions(&now)) }
             }
         }
     })
@@ -162,14 +168,16 @@ fn running(visit: &Visit, now: &Now) -> Markup {
 }
 
 fn attention(visit: &Visit, now: &Now) -> Markup {
+    let count = now.failed.len() + now.held.len();
     html! {
-        @if !now.failed.is_empty() {
+        @if count > 0 {
             section.rail-part id="attention" {
                 (parts::section_head("attention-title", "Needs attention", &html! {
-                    span.beside { (now.failed.len()) }
+                    span.beside { (count) }
                 }, &html! {}))
+                @for (project, row) in &now.held { (held(visit, project, row)) }
                 @for (project, row) in &now.failed {
-                    article.rail-row {
+                    article.rail-row id=(format!("failed-{}", row.id)) {
                         p.rail-head {
                             (marks::failed()) span.red { "Failed" }
                             span.when { (words::ago(row.at, visit.now())) }
@@ -177,6 +185,43 @@ fn attention(visit: &Visit, now: &Now) -> Markup {
                         p.rail-title { (row.agent) }
                         p.hint { (project) " · " (row.error) }
                     }
+                }
+            }
+        }
+    }
+}
+
+fn held(visit: &Visit, project: &str, row: &HeldRow) -> Markup {
+    let state = marks::State::held(row.hold.kind);
+    let to = match row.number {
+        Some(number) => format!("/issues/{number}#item-{}", row.todo_id),
+        None => format!("/todos/{}", row.todo_id),
+    };
+    let word = words::sentence(state.word.trim_start_matches("held: "));
+    html! {
+        article.rail-row id=(format!("held-{}", row.todo_id)) {
+            p.rail-head {
+                (state.mark)
+                span class=(state.colour) {
+                    (word.trim_end_matches('.')) " for " (words::since(row.hold.at, visit.now()))
+                }
+            }
+            p.rail-title { a href=(words::address(project, &to)) { (row.title) } }
+            p.hint { (row.hold.reason) }
+        }
+    }
+}
+
+fn missions(now: &Now) -> Markup {
+    let to = |slug: &str| format!("/missions/{}", words::encoded(slug));
+    html! {
+        section.rail-part id="missions" {
+            (parts::section_head("missions-title", "Missions", &html! {}, &html! {}))
+            @if now.missions.is_empty() { p.hint { "No missions." } }
+            @for (project, row) in &now.missions {
+                article.rail-row id=(format!("mission-{}", row.slug)) {
+                    p.rail-title { a href=(words::address(project, &to(&row.slug))) { (row.name) } }
+                    p.hint { (row.status.name()) }
                 }
             }
         }

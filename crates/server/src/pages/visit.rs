@@ -47,6 +47,8 @@ pub(crate) struct Visit {
     /// The last event that this page can know of.
     pub(crate) seq: i64,
     notice: RefCell<Option<Notice>>,
+    /// The part of the page that the reader's last answer leads to.
+    focus: Option<String>,
     refused: Option<Refused>,
 }
 
@@ -80,8 +82,9 @@ impl Visit {
                 overview = state.ops.run::<Overview>(&envelope, overview::Input {})?;
             }
         }
+        let focus = asked.notice.as_ref().map(|notice| notice.at.clone());
         let notice = RefCell::new(asked.notice.take());
-        Ok(Self { state, envelope, asked, csrf, overview, seq, notice, refused: None })
+        Ok(Self { state, envelope, asked, csrf, overview, seq, notice, focus, refused: None })
     }
 
     /// The same page again, with what was typed and why it was refused.
@@ -157,6 +160,10 @@ impl Visit {
     pub(crate) fn is_open(&self, key: &str) -> bool {
         self.asked.query.iter().any(|(name, value)| name == "open" && value == key)
             || self.refused_at(key).is_some()
+    }
+
+    pub(crate) fn focus(&self) -> Option<&str> {
+        self.focus.as_deref()
     }
 
     /// The refusal of the form with this key.

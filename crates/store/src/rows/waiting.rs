@@ -3,10 +3,20 @@
 
 use std::collections::HashMap;
 
-use punchlist_core::{IssueStatus, ProjectId};
+use punchlist_core::todo::Hold;
+use punchlist_core::{IssueStatus, ListKind, ProjectId, Scope, TodoId};
 
 use super::word;
 use crate::{Error, Tx, sql};
+
+/// An open item that is on hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    pub id: TodoId,
+    pub title: String,
+    pub hold: Hold,
+    pub scope: Scope,
+}
 
 impl Tx<'_> {
     /// The projects, the oldest first.
@@ -43,6 +53,30 @@ impl Tx<'_> {
             |row| Ok((word("project id", &row.text(0)?, ProjectId::parse)?, row.int(1)?)),
         )?;
         Ok(counts.into_iter().collect())
+    }
+
+    /// Open items of a project that are on hold, with the scopes of their lists, newest first.
+    pub fn held(&mut self, project: ProjectId, limit: i64) -> Result<Vec<Held>, Error> {
+        let project = project.to_string();
+        self.query(
+            sql!(
+                "SELECT t.id, t.title, t.hold, l.kind, l.scope_outer, l.scope_inner \
+                 FROM todos AS t JOIN lists AS l ON l.id = t.list_id WHERE l.project_id = $1 \
+                 AND l.archived_at IS NULL AND t.hold IS NOT NULL AND t.removed_at IS NULL \
+                 AND (t.status = 'pending' OR t.status = 'in_progress') \
+                 ORDER BY t.updated_at DESC, t.id DESC LIMIT $2"
+            ),
+            &[(&project).into(), limit.into()],
+            |row| {
+                let kind = word("list kind", &row.text(3)?, ListKind::parse)?;
+                Ok(Held {
+                    id: word("todo id", &row.text(0)?, TodoId::parse)?,
+                    title: row.text(1)?,
+                    hold: serde_json::from_str(&row.text(2)?)?,
+                    scope: Scope::from_keys(kind, row.text(4)?, row.text(5)?),
+                })
+            },
+        )
     }
 
     /// The issues in a status.

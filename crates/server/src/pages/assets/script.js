@@ -145,9 +145,11 @@
         changed = true;
         continue;
       }
+      let nextKeyed = at;
+      while (key && nextKeyed && (!keyOf(nextKeyed) || done.has(nextKeyed))) nextKeyed = nextKeyed.nextSibling;
       done.add(found);
-      if (found === at) {
-        at = at.nextSibling;
+      if (found === at || found === nextKeyed) {
+        at = found.nextSibling;
       } else if (isRows) {
         heldBack += 1;
       } else {
@@ -214,6 +216,7 @@
       return false;
     }
     const follows = atEnd();
+    if (isForced) for (const notice of document.querySelectorAll("[data-mine]")) notice.remove();
     heldBack = 0;
     body.dataset.seq = next.body.dataset.seq;
     if (document.title !== next.title) document.title = next.title;
@@ -221,6 +224,8 @@
       const [old, now] = [document.getElementById(id), next.getElementById(id)];
       if (old && now) morph(old, now);
     }
+    // A notice stays until the reader does something else.
+    if (isForced) for (const notice of document.querySelectorAll("main .notice")) notice.dataset.mine = "";
     isForced = false;
     offer();
     tell(state);
@@ -334,12 +339,13 @@
         }
         return;
       }
-      const hash = isGet ? to.hash : url.hash;
+      const hash = isGet ? to.hash : "";
       // What was sent is not typed any more.
       if (answer.ok && !isGet) form.reset();
+      const focus = /<body[^>]* data-focus="([^"]*)"/.exec(text)?.[1];
       history.replaceState(null, "", url.pathname + url.search + hash);
       isForced = true;
-      if (take(text)) arrive(hash, !answer.ok);
+      if (take(text)) arrive(isGet ? hash : focus, !answer.ok);
     } catch {
       form.dataset.plain = "";
       form.submit();
@@ -351,7 +357,7 @@
   // After an answer the focus goes on: to what was refused, or to where the server says.
   const arrive = (hash, wasRefused) => {
     const fault = wasRefused && document.querySelector('[aria-invalid="true"], .fault, .notice.red');
-    const target = fault || (hash && document.getElementById(decodeURIComponent(hash.slice(1))));
+    const target = fault || (hash && document.getElementById(decodeURIComponent(hash.replace(/^#/, ""))));
     if (!target) return;
     const within = target.matches("form") ? target.querySelector("input:not([type=hidden]), textarea, select, button") : target;
     const focus = within || target;
@@ -439,7 +445,12 @@
       j: () => step(1),
       k: () => step(-1),
       "/": () => document.querySelector("[data-find]")?.focus(),
-      n: () => document.querySelector("[data-new]")?.click(),
+      n: () => {
+        const button = document.querySelector("[data-new] button");
+        const project = body.dataset.project;
+        if (button) button.click();
+        else if (project) location.assign(`/p/${encodeURIComponent(project)}/issues?open=new-issue#new-issue`);
+      },
       Enter: () => {
         const link = on?.matches("[data-item], .gate-title, .brief-title") && on.querySelector("a");
         if (link) link.click();

@@ -12,6 +12,9 @@ use crate::pages::notice::{self, Notice, Tone};
 use crate::pages::visit::Visit;
 use crate::pages::words;
 
+/// What a refusal needs.
+pub(crate) const MISSING: &str = "Write what is missing, so that the agent knows what to do.";
+
 /// Answers from Home or an inbox.
 pub(crate) fn act(visit: &Visit, form: &Form) -> Result<Done, Error> {
     let notice = answer(visit, form)?;
@@ -61,7 +64,8 @@ pub(crate) fn answer(visit: &Visit, form: &Form) -> Result<Notice, Error> {
         "answer" => {
             let option = serde_json::from_str(form.text("option")).ok();
             let typed = form.given("text").map(Value::from);
-            let said = typed.or(option).ok_or_else(|| missing("an answer"))?;
+            let said =
+                typed.or(option).ok_or_else(|| missing("Choose an answer, or write one."))?;
             gate_answer("resume", Some(said))?;
             "Answered. The run continues."
         }
@@ -81,7 +85,9 @@ pub(crate) fn answer(visit: &Visit, form: &Form) -> Result<Notice, Error> {
             let said = match form.text("how") {
                 "cancel" => "cancel".to_owned(),
                 _ => {
-                    let date = form.given("date").ok_or_else(|| missing("a new deadline"))?;
+                    let date = form
+                        .given("date")
+                        .ok_or_else(|| missing("Write a date, for example 2026-12-14."))?;
                     format!("extend to {date}")
                 }
             };
@@ -97,7 +103,7 @@ pub(crate) fn answer(visit: &Visit, form: &Form) -> Result<Notice, Error> {
             "Accepted. The items are on the list."
         }
         "return" => {
-            let feedback = form.given("reason").ok_or_else(|| missing("what is missing"))?;
+            let feedback = form.given("reason").ok_or_else(|| missing(MISSING))?;
             give("todo_return", json!({ "todoId": gate, "feedback": feedback }))?;
             "Returned."
         }
@@ -111,7 +117,7 @@ pub(crate) fn answer(visit: &Visit, form: &Form) -> Result<Notice, Error> {
 }
 
 fn refuse(visit: &Visit, form: &Form) -> Result<(), Error> {
-    let reason = form.given("reason").ok_or_else(|| missing("what is missing"))?;
+    let reason = form.given("reason").ok_or_else(|| missing(MISSING))?;
     let (gate, project) = (form.text("gate"), form.text("project"));
     let is_proposal =
         visit.post_in(project, "delegation_show", json!({ "delegationId": gate })).is_ok();

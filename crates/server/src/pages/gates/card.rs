@@ -55,7 +55,9 @@ fn head(visit: &Visit, item: &Item) -> Markup {
 /// "shop #44 · asked by primary 14 min ago".
 fn about(visit: &Visit, item: &Item) -> Markup {
     let now = visit.now();
+    let own = visit.part("number");
     let place = |number: Option<i64>| {
+        let number = number.filter(|number| number.to_string() != own);
         html! {
             @if !visit.is_of_project() { (item.project) " " }
             @if let Some(number) = number { "#" (number) " " }

@@ -21,7 +21,7 @@ use super::icons::Icon;
 use super::parts;
 use super::visit::Visit;
 
-pub(crate) use act::{act, answer};
+pub(crate) use act::{MISSING, act, answer};
 pub(crate) use card::plain;
 
 /// How many of one project are listed.

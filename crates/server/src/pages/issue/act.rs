@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{edit, number};
 use crate::pages::forms::{Done, Form, missing, unknown};
-use crate::pages::gates;
+use crate::pages::gates::{self, MISSING};
 use crate::pages::marks;
 use crate::pages::notice::Notice;
 use crate::pages::visit::Visit;
@@ -129,7 +129,7 @@ fn link(visit: &Visit, number: i64, form: &Form) -> Result<Done, Error> {
 
 fn add(visit: &Visit, number: i64, form: &Form, kind: &str) -> Result<Done, Error> {
     let content =
-        form.given("content").ok_or_else(|| missing(&format!("the text of the {kind}")))?;
+        form.given("content").ok_or_else(|| missing(&format!("Write the {kind} first.")))?;
     // A text that begins like a heading is a text here.
     let input = json!({ "action": "add", "items": [content], "kind": kind });
     visit.post_on(number, "todo", input)?;
@@ -225,18 +225,20 @@ fn on_item(visit: &Visit, number: i64, form: &Form) -> Result<Done, Error> {
     let id = form.text("id");
     let notice = match form.action() {
         "return" => {
-            let feedback = form.given("reason").ok_or_else(|| missing("what is missing"))?;
+            let feedback = form.given("reason").ok_or_else(|| missing(MISSING))?;
             visit.post("todo_return", json!({ "todoId": id, "feedback": feedback }))?;
             Notice::done("Returned.")
         }
         "hold" => {
-            let reason = form.given("reason").ok_or_else(|| missing("a reason"))?;
+            let reason = form.given("reason").ok_or_else(|| missing("Write what it waits for."))?;
             let input = json!({ "todoId": id, "kind": form.text("kind"), "reason": reason });
             visit.post("todo_hold", input)?;
             Notice::done("Held.").undo(&format!("unhold {id}"), &[])
         }
         "defer" => {
-            let until = form.given("until").ok_or_else(|| missing("a date"))?;
+            let until = form
+                .given("until")
+                .ok_or_else(|| missing("Write a date, for example 2026-12-14."))?;
             visit.post("todo_defer", json!({ "todoId": id, "until": day(until) }))?;
             Notice::done("Deferred.").undo(&format!("undefer {id}"), &[])
         }

@@ -134,7 +134,9 @@ fn details(visit: &Visit, shown: &Output) -> Markup {
             (parts::section_head("details-title", "Details", &html! {}, &html! {}))
             dl.pairs {
                 dt { "Assignee" } dd { (issue.assignee.as_deref().unwrap_or("nobody")) }
-                @if let Some(at) = &issue.assignment { dt { "Worked on by" } dd { (words::name(at)) } }
+                @if let Some(by) = issue.worker.as_ref().or(issue.assignment.as_ref()) {
+                    dt { "Worked on by" } dd { (visit.name(by)) }
+                }
                 dt { "Filed" } dd { (words::until(issue.created_at, visit.now())) " by " (visit.name(&issue.created_by)) }
                 dt { "Revision" } dd { (issue.revision) }
             }

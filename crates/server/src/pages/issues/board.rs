@@ -63,7 +63,7 @@ fn card(visit: &Visit, issue: &IssueView, waits: &Waits) -> Markup {
     let waiting = waits.contains_key(&issue.number);
     html! {
         li.card.board-card id=(format!("issue-{}", issue.number)) {
-            p.card-head {
+            div.card-head {
                 span.issue-number { "#" (issue.number) }
                 @for label in issue.labels.iter().take(2) { span { (label) } }
                 span.card-who { (who(visit, issue)) }

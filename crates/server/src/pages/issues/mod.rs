@@ -22,7 +22,6 @@ use super::icons::Icon;
 use super::marks;
 use super::notice::Notice;
 use super::visit::Visit;
-use super::words;
 
 /// What waits, by the number of its issue.
 type Waits = BTreeMap<i64, Vec<Item>>;
@@ -37,7 +36,7 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
         Ok(filter) => list::draw(visit, filter, &waits)?,
     };
     let new = forms::opener(visit, new::KEY, "New issue", Some(Icon::Plus), "primary");
-    let actions = html! { @if !visit.is_open(new::KEY) { div data-new-box="" { (new) } } };
+    let actions = html! { @if !visit.is_open(new::KEY) { div data-new="" { (new) } } };
     let body = html! {
         (frame::head(&Head { title: html! { "Issues" }, actions: Some(&actions), ..Head::default() }))
         @if visit.is_open(new::KEY) { (new::draw(visit)) }
@@ -121,8 +120,6 @@ fn waiting_words(visit: &Visit, waits: &Waits, number: i64) -> Markup {
 
 /// Who works on it: the person, or the agent.
 fn who(visit: &Visit, issue: &IssueView) -> String {
-    let by = issue.assignee.as_deref().or(issue.assignment.as_deref());
-    let by = by.map(|by| if by.starts_with("session:") { "an agent" } else { by });
-    let by = by.unwrap_or_default();
-    if by.is_empty() { String::new() } else { words::name(&visit.name(by)).to_owned() }
+    let by = issue.assignee.as_deref().or(issue.worker.as_deref());
+    by.or(issue.assignment.as_deref()).map(|by| visit.name(by)).unwrap_or_default()
 }

@@ -21,8 +21,10 @@ CREATE TABLE servers (
     started_at BIGINT NOT NULL
 );
 
--- What waits for a person: claims of agents, and proposals.
+-- What waits for a person: claims of agents, what is held, and proposals.
 CREATE INDEX todos_in_review ON todos (updated_at, id) WHERE claim IS NOT NULL
     AND kind <> 'criterion' AND (status = 'pending' OR status = 'in_progress');
+CREATE INDEX todos_held ON todos (updated_at, id) WHERE hold IS NOT NULL
+    AND (status = 'pending' OR status = 'in_progress');
 CREATE INDEX delegations_undecided ON delegations (project_id, id)
     WHERE proposal IS NOT NULL AND decision IS NULL;
