@@ -102,6 +102,8 @@ impl<'o> Follow<'o> {
             if self.look {
                 let input = event_list::Input {
                     after: Some(self.cursor),
+                    before: None,
+                    names: None,
                     limit: Some(PAGE),
                     visibility: self.visibility,
                 };

@@ -9,6 +9,10 @@ use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::views::AgentView;
+use crate::views::agent::LeasedView;
+
+/// How many items in work are shown.
+const LEASES_MAX: i64 = 200;
 
 /// List the agents of this project, with their status and when each was last heard from.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -18,6 +22,9 @@ pub struct Input {}
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub agents: Vec<AgentView>,
+    /// The items that somebody works on now, those whose lease ends first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leases: Vec<LeasedView>,
 }
 
 #[derive(Debug)]
@@ -36,10 +43,15 @@ impl Define for AgentList {
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let Input {} = input;
         call.reach_project()?;
-        let agents = match call.project()? {
-            Some(project) => call.tx().agents(project)?,
-            None => Vec::new(),
+        let Some(project) = call.project()? else {
+            return Ok(Output { agents: Vec::new(), leases: Vec::new() });
         };
-        Ok(Output { agents: agents.into_iter().map(AgentView::from).collect() })
+        let agents = call.tx().agents(project)?;
+        let now = call.envelope().now;
+        let leased = call.tx().leased(project, now, LEASES_MAX)?;
+        Ok(Output {
+            agents: agents.into_iter().map(AgentView::from).collect(),
+            leases: leased.into_iter().map(LeasedView::from).collect(),
+        })
     }
 }

@@ -2,6 +2,7 @@
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::text::Title;
+use punchlist_store::rows::conversations::WantedMessages;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +22,12 @@ pub struct Input {
     /// Only messages after this one.
     #[serde(default)]
     pub after: Maybe<Title>,
+    /// Only messages before this one.
+    #[serde(default)]
+    pub before: Maybe<Title>,
+    /// The newest of them instead of the oldest, in the same order.
+    #[serde(default)]
+    pub newest: Option<bool>,
     /// Page size, from 1; absent: 50, capped at 1,000.
     #[serde(default)]
     #[schemars(range(min = 1))]
@@ -56,8 +63,12 @@ impl Define for ConversationShow {
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let limit = limit(input.limit)?;
         let conversation = call.conversation(&input.conversation_id)?;
-        let after = input.after.0.as_ref().map(Title::as_str);
-        let messages = call.tx().messages(conversation.id, after, limit)?;
+        let wanted = WantedMessages {
+            after: input.after.0.as_ref().map(Title::as_str),
+            before: input.before.0.as_ref().map(Title::as_str),
+            is_newest: input.newest == Some(true),
+        };
+        let messages = call.tx().messages(conversation.id, &wanted, limit)?;
         let messages = messages.into_iter().map(MessageView::from).collect();
         Ok(Output { conversation: conversation.into(), messages })
     }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use punchlist_core::Time;
+use punchlist_core::{IssueId, ProjectId, RunId, SessionId, Time, TodoId};
 use punchlist_core::authority::{Action, Subject, may_any};
 use punchlist_store::Recorded;
+use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -23,6 +24,12 @@ pub struct Input {
     /// If the log no longer has it, the error is `reset_required`. Absent: the newest events.
     #[serde(default)]
     pub after: Option<i64>,
+    /// Only events before this number, the newest of them.
+    #[serde(default)]
+    pub before: Option<i64>,
+    /// Say also what the items, issues, sessions and runs of the events are called.
+    #[serde(default)]
+    pub names: Option<bool>,
     /// Page size, from 1; absent: 50, capped at 1,000.
     #[serde(default)]
     #[schemars(range(min = 1))]
@@ -44,6 +51,9 @@ pub enum Visibility {
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub events: Vec<EventRow>,
+    /// What ids in the events are called, where it was asked for.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub names: BTreeMap<String, String>,
     /// Pass as `after` for the next page; absent: no more pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<i64>,
@@ -104,17 +114,17 @@ impl Define for EventList {
             && !call.tx().has_event(after)?
         {
             let last =
-                project.map(|project| call.tx().events_last(project, actor, 1)).transpose()?;
+                project.map(|project| call.tx().events_last(project, actor, None, 1)).transpose()?;
             let last = last.and_then(|events| events.last().map(|event| event.seq));
             return Err(Error::ResetRequired { after, last_seq: Some(last.unwrap_or(0)) });
         }
         let Some(project) = project else {
-            return Ok(Output { events: Vec::new(), next_cursor: None });
+            return Ok(Output { events: Vec::new(), names: BTreeMap::new(), next_cursor: None });
         };
         // One row more than requested shows whether there is another page.
         let mut events = match input.after {
             Some(after) => call.tx().events_after(project, actor, after, limit + 1)?,
-            None => call.tx().events_last(project, actor, limit)?,
+            None => call.tx().events_last(project, actor, input.before, limit)?,
         };
         let more = events.len() > usize::try_from(limit).unwrap_or(usize::MAX);
         if more {
@@ -122,8 +132,13 @@ impl Define for EventList {
         }
         let next_cursor = more.then(|| events.last().map(|event| event.seq)).flatten();
         let events = within_reach(call, events)?;
-        let events = events.into_iter().map(|event| row(event, name)).collect::<Result<_, _>>()?;
-        Ok(Output { events, next_cursor })
+        let events: Vec<EventRow> =
+            events.into_iter().map(|event| row(event, name)).collect::<Result<_, _>>()?;
+        let names = match input.names {
+            Some(true) => names(call, project, &events)?,
+            _ => BTreeMap::new(),
+        };
+        Ok(Output { events, names, next_cursor })
     }
 }
 
@@ -165,5 +180,53 @@ pub(crate) fn row(event: Recorded, project: &str) -> Result<EventRow, Error> {
         recorded_at: event.recorded_at,
         proof: event.proof,
         data,
+    })
+}
+
+/// What the ids in events are called.
+fn names(
+    call: &mut Call<'_, '_>,
+    project: ProjectId,
+    events: &[EventRow],
+) -> Result<BTreeMap<String, String>, Error> {
+    let mut names = BTreeMap::new();
+    for event in events {
+        let inner = event.data.as_object().into_iter().flat_map(|data| data.values());
+        for part in std::iter::once(&event.data).chain(inner) {
+            for field in ["todoId", "issueId", "sessionId", "runId"] {
+                let Some(id) = part.get(field).and_then(Value::as_str) else { continue };
+                if !names.contains_key(id)
+                    && let Some(name) = name_of(call, project, (field, id))?
+                {
+                    names.insert(id.to_owned(), name);
+                }
+            }
+        }
+    }
+    Ok(names)
+}
+
+fn name_of(
+    call: &mut Call<'_, '_>,
+    project: ProjectId,
+    (field, id): (&str, &str),
+) -> Result<Option<String>, Error> {
+    Ok(match field {
+        "todoId" => match TodoId::parse(id) {
+            Some(id) => call.tx().brief(id)?.map(|brief| brief.title),
+            None => None,
+        },
+        "issueId" => match IssueId::parse(id) {
+            Some(id) => call.tx().issue_number(id)?.map(|number| format!("#{number}")),
+            None => None,
+        },
+        "sessionId" => match SessionId::parse(id) {
+            Some(id) => call.tx().session_by_id(id)?.map(|session| session.title),
+            None => None,
+        },
+        _ => match RunId::parse(id) {
+            Some(id) => call.tx().run(project, id, Lock::No)?.map(|(run, _)| run.agent.to_string()),
+            None => None,
+        },
     })
 }

@@ -157,7 +157,7 @@ impl Define for Status {
             output.issues = IssueView::listed(call, project, issues)?;
         }
         if reaches_all {
-            let last = call.tx().events_last(project, None, 1)?;
+            let last = call.tx().events_last(project, None, None, 1)?;
             output.last_event_at = last.first().map(|event| event.at);
         }
         Ok(output)

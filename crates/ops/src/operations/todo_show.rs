@@ -12,6 +12,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
+use crate::views::todo::LeaseView;
 use crate::views::{DelegationView, MessageView, TodoView};
 
 /// How many delegations and messages are shown, newest first.
@@ -38,6 +39,9 @@ pub struct Output {
     /// Days until its deadline; negative: days overdue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub days_left: Option<i64>,
+    /// Who works on it, until when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease: Option<LeaseView>,
     pub notes: Vec<NoteView>,
     pub delegations: Vec<DelegationView>,
     /// Results that came after the item went to another agent: kept, but not counted.
@@ -100,7 +104,7 @@ impl Define for TodoShow {
             let (todo_id, list) = (input.todo_id.clone(), None);
             Error::from(Refusal::UnknownTodo { todo_id, list })
         };
-        let mut todo = call.tx().todo(list.id, id)?.ok_or_else(unknown)?;
+        let (mut todo, lease) = call.tx().todo_and_lease(list.id, id)?.ok_or_else(unknown)?;
         todo.lift_hold(call.envelope().now);
         let actor = &call.envelope().actor;
         let mut shown = Snapshot::empty(list.clone());
@@ -137,6 +141,7 @@ impl Define for TodoShow {
             list: ListView { kind: list.kind(), mission, pillar, plan_file, branch },
             badges: standing.badges,
             days_left: standing.days_left,
+            lease: lease.and_then(LeaseView::of),
             notes: notes.map(|n| NoteView { author: n.author, text: n.text, at: n.at }).collect(),
             delegations: delegations.into_iter().map(DelegationView::from).collect(),
             late_reports,

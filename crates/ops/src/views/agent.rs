@@ -1,6 +1,7 @@
 //! An agent as callers see it.
 
 use punchlist_core::{Agent, AgentStatus, Time};
+use punchlist_store::rows::leases::Leased;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +38,31 @@ impl From<Agent> for AgentView {
             heartbeat_at: agent.heartbeat_at,
             created_at: agent.created_at,
             updated_at: agent.updated_at,
+        }
+    }
+}
+
+/// An item that somebody works on.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LeasedView {
+    pub todo_id: String,
+    pub title: String,
+    pub holder: String,
+    #[schemars(with = "Option<String>")]
+    pub started_at: Option<Time>,
+    #[schemars(with = "String")]
+    pub lease_until: Time,
+}
+
+impl From<Leased> for LeasedView {
+    fn from(leased: Leased) -> Self {
+        Self {
+            todo_id: leased.todo_id.to_string(),
+            title: leased.title,
+            holder: leased.lease.holder.unwrap_or_default(),
+            started_at: leased.started_at,
+            lease_until: leased.lease.until,
         }
     }
 }

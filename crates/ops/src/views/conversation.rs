@@ -1,7 +1,9 @@
 //! A chat and its messages.
 
 use punchlist_core::Time;
-use punchlist_core::conversation::{Channel, Conversation, Message, MessageKind, Speaker};
+use punchlist_core::conversation::{
+    Channel, Conversation, Message, MessageKind, Part, Speaker, ToolCall,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -41,8 +43,28 @@ pub struct MessageView {
     pub kind: MessageKind,
     pub author: String,
     pub text: String,
+    /// The run that wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<String>,
+    /// The tools that it calls.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<ToolCall>,
+    /// The call of a tool that it is the result of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result_of: Option<ResultOf>,
     #[schemars(with = "String")]
     pub created_at: Time,
+}
+
+/// The call of a tool that a message is the result of.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ResultOf {
+    /// The model's id of the call.
+    pub call_id: String,
+    /// The tool.
+    pub name: String,
+    pub is_error: bool,
 }
 
 impl From<Conversation> for ConversationView {
@@ -73,12 +95,22 @@ impl From<Conversation> for ConversationView {
 
 impl From<Message> for MessageView {
     fn from(message: Message) -> Self {
+        let (calls, result_of) = match message.part {
+            Some(Part::Reply { calls, .. }) => (calls, None),
+            Some(Part::Result { call_id, name, is_error }) => {
+                (Vec::new(), Some(ResultOf { call_id, name, is_error }))
+            }
+            None => (Vec::new(), None),
+        };
         Self {
             id: message.id.to_string(),
             role: message.role,
             kind: message.kind,
             author: message.author,
             text: message.text,
+            run_id: message.run_id.map(|id| id.to_string()),
+            calls,
+            result_of,
             created_at: message.created_at,
         }
     }

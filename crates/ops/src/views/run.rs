@@ -37,6 +37,12 @@ pub struct RunView {
     /// Model calls.
     pub iterations: u32,
     pub continuations: u32,
+    /// How often it may be continued automatically.
+    #[serde(default)]
+    pub max_continuations: u32,
+    /// How much of the model's window the last call filled, in percent; absent: not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_percent: Option<u32>,
     pub usage: UsageView,
     /// The beginning of what it was asked, where several runs are listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -121,6 +127,8 @@ impl From<&Run> for RunView {
             stop_code: run.stop_code.clone(),
             iterations: counters.calls,
             continuations: counters.continuations,
+            max_continuations: run.settings.budget.max_continuations,
+            context_percent: context_percent(run),
             usage: UsageView {
                 input_tokens: counters.input_tokens,
                 cached_tokens: counters.cached_tokens,
@@ -135,4 +143,11 @@ impl From<&Run> for RunView {
             ended_at: run.ended_at.map(|at| at.to_string()),
         }
     }
+}
+
+fn context_percent(run: &Run) -> Option<u32> {
+    let (used, window) = (run.counters.context_tokens, run.counters.window);
+    let window = window.unwrap_or(run.settings.budget.window);
+    let percent = used.checked_mul(100)?.checked_div(window)?;
+    u32::try_from(percent).ok().filter(|_| used > 0)
 }

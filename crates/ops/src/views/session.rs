@@ -1,7 +1,7 @@
 //! A session as callers see it.
 
 use punchlist_core::session::SessionState;
-use punchlist_core::{Session, Time};
+use punchlist_core::{Role, Session, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,9 @@ pub struct SessionView {
     pub state: SessionState,
     /// The number of its issue.
     pub bound_issue: Option<i64>,
+    /// Who paused it, while it must not continue automatically.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused_by: Option<Role>,
     pub conversation_id: String,
     pub host: Option<String>,
     /// The host's id for it.
@@ -58,6 +61,7 @@ impl SessionView {
             title: session.title,
             state: if waits { SessionState::Paused } else { session.state },
             bound_issue,
+            paused_by: session.paused_by,
             conversation_id: session.conversation_id.to_string(),
             host: session.host,
             external_id: session.external_id,

@@ -21,6 +21,9 @@ pub struct TodoView {
     pub kind: TodoKind,
     pub title: String,
     pub description: String,
+    /// Why it is worth doing, where its list asks for that.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub justification: String,
     pub completion_criteria: String,
     pub status: Status,
     pub priority: Priority,
@@ -86,6 +89,7 @@ impl From<&Todo> for TodoView {
             kind: todo.kind,
             title: todo.title.clone(),
             description: todo.description.clone(),
+            justification: todo.justification.clone(),
             completion_criteria: todo.completion_criteria.clone(),
             status: todo.status,
             priority: todo.priority,
@@ -119,6 +123,22 @@ impl From<&Hold> for HoldView {
     fn from(hold: &Hold) -> Self {
         let (reason, by) = (hold.reason.clone(), hold.by.clone());
         Self { kind: hold.kind, reason, at: hold.at, by, until: hold.until }
+    }
+}
+
+/// Who works on an item, until when.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct LeaseView {
+    pub holder: String,
+    #[schemars(with = "String")]
+    pub until: Time,
+}
+
+impl LeaseView {
+    /// `None` where nobody holds it.
+    #[must_use]
+    pub fn of(lease: Lease) -> Option<Self> {
+        Some(Self { holder: lease.holder?, until: lease.until })
     }
 }
 

@@ -35,6 +35,32 @@ pub struct WantedConversations {
     pub above: Option<String>,
 }
 
+/// Which messages of a chat to list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WantedMessages<'a> {
+    /// Only those after this one.
+    pub after: Option<&'a str>,
+    /// Only those before this one.
+    pub before: Option<&'a str>,
+    /// The newest of them, not the oldest.
+    pub is_newest: bool,
+}
+
+macro_rules! select_messages {
+    ($order:literal) => {
+        concat!(
+            "SELECT ",
+            message_columns!(),
+            " FROM messages WHERE conversation_id = $1 \
+             AND (CAST($2 AS TEXT) IS NULL OR row > (SELECT row FROM messages WHERE id = $2)) \
+             AND (CAST($3 AS TEXT) IS NULL OR row < (SELECT row FROM messages WHERE id = $3)) \
+             ORDER BY row ",
+            $order,
+            " LIMIT $4"
+        )
+    };
+}
+
 impl Tx<'_> {
     /// Inserts a chat.
     pub fn open_conversation(
@@ -161,24 +187,25 @@ impl Tx<'_> {
         )
     }
 
-    /// The messages of a chat after one of them, oldest first.
+    /// The messages of a chat, oldest first.
     pub fn messages(
         &mut self,
         conversation_id: ConversationId,
-        after: Option<&str>,
+        wanted: &WantedMessages<'_>,
         limit: i64,
     ) -> Result<Vec<Message>, Error> {
         let conversation = conversation_id.to_string();
-        self.query(
-            sql!(
-                "SELECT ",
-                message_columns!(),
-                " FROM messages WHERE conversation_id = $1 AND (CAST($2 AS TEXT) IS NULL \
-                 OR row > (SELECT row FROM messages WHERE id = $2)) ORDER BY row LIMIT $3"
-            ),
-            &[(&conversation).into(), after.into(), limit.into()],
-            |row| read_message(conversation_id, row),
-        )
+        let statement = match wanted.is_newest {
+            true => sql!(select_messages!("DESC")),
+            false => sql!(select_messages!("ASC")),
+        };
+        let params =
+            [(&conversation).into(), wanted.after.into(), wanted.before.into(), limit.into()];
+        let mut found = self.query(statement, &params, |row| read_message(conversation_id, row))?;
+        if wanted.is_newest {
+            found.reverse();
+        }
+        Ok(found)
     }
 
     /// The newest messages of a chat, oldest first. If a summary is among them, only from the last

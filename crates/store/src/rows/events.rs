@@ -263,19 +263,21 @@ impl Tx<'_> {
         self.query(statement, &params, read)
     }
 
-    /// The newest events of a project, oldest first.
+    /// The newest events of a project, oldest first; with `before`, only those before it.
     pub fn events_last(
         &mut self,
         project: ProjectId,
         actor: Option<&str>,
+        before: Option<i64>,
         limit: i64,
     ) -> Result<Vec<Recorded>, Error> {
         let project = project.to_string();
         let statement = self.dialect().pick(
-            sql!(select!("seq > 0 ORDER BY seq DESC LIMIT $3")),
-            sql!(select!("seq < "), horizon!(), " ORDER BY seq DESC LIMIT $3"),
+            sql!(select!("seq < $4 ORDER BY seq DESC LIMIT $3")),
+            sql!(select!("seq < $4 AND seq < "), horizon!(), " ORDER BY seq DESC LIMIT $3"),
         );
-        let params = [(&project).into(), actor.into(), limit.into()];
+        let before = before.unwrap_or(i64::MAX);
+        let params = [(&project).into(), actor.into(), limit.into(), before.into()];
         let mut events = self.query(statement, &params, read)?;
         events.reverse();
         Ok(events)

@@ -1,10 +1,19 @@
 //! Leases: one row per item that was ever taken (ADR 0009).
 
-use punchlist_core::{Lease, ListId, Time, TodoId};
+use punchlist_core::{Lease, ListId, ProjectId, Time, TodoId};
 
 use super::{time, word};
 use crate::sql::Row;
 use crate::{Error, Tx, sql};
+
+/// An item that somebody holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leased {
+    pub todo_id: TodoId,
+    pub title: String,
+    pub started_at: Option<Time>,
+    pub lease: Lease,
+}
 
 impl Tx<'_> {
     /// The leases of a list's items. Free leases are included, because their epochs continue.
@@ -17,6 +26,33 @@ impl Tx<'_> {
             ),
             &[(&list).into()],
             |row| Ok((word("todo id", &row.text(0)?, TodoId::parse)?, read(row, 1)?)),
+        )
+    }
+
+    /// The items of a project that are held now, those whose lease ends first.
+    pub fn leased(
+        &mut self,
+        project: ProjectId,
+        now: Time,
+        limit: i64,
+    ) -> Result<Vec<Leased>, Error> {
+        let project = project.to_string();
+        self.query(
+            sql!(
+                "SELECT t.id, t.title, t.started_at, e.holder, e.epoch, e.lease_until \
+                 FROM leases AS e JOIN todos AS t ON t.id = e.todo_id \
+                 JOIN lists AS l ON l.id = t.list_id WHERE e.lease_until > $2 \
+                 AND e.lease_until < $4 AND e.holder IS NOT NULL AND l.project_id = $1 ORDER BY e.lease_until LIMIT $3"
+            ),
+            &[(&project).into(), now.micros().into(), limit.into(), i64::MAX.into()],
+            |row| {
+                Ok(Leased {
+                    todo_id: word("todo id", &row.text(0)?, TodoId::parse)?,
+                    title: row.text(1)?,
+                    started_at: row.opt_int(2)?.map(Time::from_micros),
+                    lease: read(row, 3)?,
+                })
+            },
         )
     }
 

@@ -100,7 +100,7 @@ fn the_newest_events_come_oldest_first_and_an_actor_can_be_asked_for(backend: Ba
     }
     assert_eq!(names(&fixture, 3), ["a", "b", "c"]);
     let project = fixture.list.project_id;
-    let last = fixture.read(move |tx| tx.events_last(project, None, 2));
+    let last = fixture.read(move |tx| tx.events_last(project, None, None, 2));
     assert_eq!(last.iter().map(|e| e.actor.as_str()).collect::<Vec<_>>(), ["root:b", "root:c"]);
     let own = fixture.read(move |tx| tx.events_after(project, Some("root:b"), 0, 9));
     assert_eq!(own, last[..1]);

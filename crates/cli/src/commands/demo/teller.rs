@@ -201,7 +201,13 @@ impl<'a> Teller<'a> {
             return title.clone();
         }
         let (conversation_id, after) = (id.clone(), Maybe::default());
-        let input = conversation_show::Input { conversation_id, after, limit: Some(1) };
+        let input = conversation_show::Input {
+            conversation_id,
+            after,
+            before: Default::default(),
+            newest: None,
+            limit: Some(1),
+        };
         let shown = self.ops.run::<ConversationShow>(&self.envelope, input);
         let title = shown.map_or_else(|_| String::new(), |shown| shown.conversation.title);
         chats.insert(id, title.clone());

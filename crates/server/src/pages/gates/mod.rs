@@ -158,6 +158,27 @@ pub(crate) fn of_issue(visit: &Visit, number: i64, state: GateState) -> Result<W
     Ok(Waiting { items, has_more: found.next_cursor.is_some(), total })
 }
 
+/// What waits in one session.
+pub(crate) fn of_session(visit: &Visit, session: &str) -> Result<Waiting, Error> {
+    if super::frame::waiting_here(visit) == 0 {
+        return Ok(Waiting::default());
+    }
+    let wanted = gate_list::Input {
+        state: Some(GateState::Open),
+        kind: None,
+        session: Title::new(session).ok().into(),
+        number: None,
+        limit: Some(LISTED_MAX),
+        cursor: Default::default(),
+    };
+    let found = visit.run::<GateList>(wanted)?;
+    let item = |matter| Item { project: visit.project().to_owned(), matter };
+    let items: Vec<Item> =
+        found.gates.into_iter().map(|one| item(Matter::Gate(Box::new(one)))).collect();
+    let total = i64::try_from(items.len()).unwrap_or(0);
+    Ok(Waiting { items, has_more: found.next_cursor.is_some(), total })
+}
+
 /// The cards. The oldest is open, and so are short ones; the others are two lines that unfold.
 pub(crate) fn list(visit: &Visit, waiting: &Waiting) -> Markup {
     html! {
