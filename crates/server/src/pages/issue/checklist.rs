@@ -41,7 +41,7 @@ pub(super) fn criteria(visit: &Visit, shown: &Output) -> Markup {
                     }
                 }
             }, &html! {}))
-            (forms::form(visit, LIST, "", &html! {}))
+            (forms::of_buttons(visit, LIST, &html! {}))
             ul.card.checklist data-rows="" id="criteria-rows" {
                 @for (n, item) in shown.criteria.iter().enumerate() {
                     (row(visit, item, true, (shown.criteria.get(n.wrapping_sub(1)), shown.criteria.get(n + 1), shown.criteria.get(n + 2))))
