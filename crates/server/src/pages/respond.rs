@@ -130,7 +130,9 @@ async fn read(state: &Shared, mut request: Request) -> Result<Incoming, Error> {
         _ => return Err(WebFault::Method { allowed: "GET, HEAD, POST" }.into()),
     };
     // A page that looks again by itself leaves the notice to the one that waits for it.
-    let is_live = head.headers.contains_key("punchlist-live");
+    let sent_by = head.headers.get("punchlist-form").and_then(|path| path.to_str().ok());
+    let is_live = head.headers.contains_key("punchlist-live")
+        || sent_by.is_some_and(|path| path != head.uri.path());
     let carried = cookie(&head.headers, notice::COOKIE).filter(|_| !is_live && form.is_none());
     let notice = carried.as_deref().and_then(Notice::from_cookie);
     let query = query::pairs(head.uri.query().unwrap_or_default())?;

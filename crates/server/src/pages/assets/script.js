@@ -78,11 +78,21 @@
       attributes(old, next);
       return true;
     }
-    if (old.hasAttribute("data-live") || old.hasAttribute("data-mine")) return false;
+    if (old.hasAttribute("data-live") || isMine(old)) return false;
+    if (old.hasAttribute("data-keep") && !isForced) return false;
+    // A form that is being filled in is the reader's, with everything it carries.
+    const hasFields = old.nodeName === "FORM" && old.querySelector("input:not([type=hidden]), textarea, select");
+    if (hasFields && !("sent" in old.dataset) && (!isForced || isBusy(old))) return false;
+    if (old.matches("article.gate") && !isForced && revision(old) !== revision(next)) {
+      changed(old);
+      return false;
+    }
     attributes(old, next);
     return children(old, next);
   };
 
+  // What a decision is about, as the reader sees it.
+  const revision = (gate) => gate.querySelector('input[name="revision"]')?.value;
   const isMine = (node) => node.nodeType === 1 && "mine" in node.dataset;
   const isSeen = (node) => {
     const { top, bottom } = node.getBoundingClientRect();
@@ -97,8 +107,8 @@
     let changed = false;
     for (const child of [...old.childNodes]) {
       const key = keyOf(child);
-      if (isMine(child)) done.add(child);
-      if (!key || isMine(child)) continue;
+      if (isMine(child) && !wantedKeys.has(key)) done.add(child);
+      if (!key || done.has(child)) continue;
       if (wantedKeys.has(key)) {
         byKey.set(key, child);
       } else if (!isForced && (isBusy(child) || (isRows && isSeen(child)))) {
@@ -169,15 +179,33 @@
     return changed;
   };
 
-  // Something that went away while the reader was typing in it stays until they are done.
-  const gone = (node) => {
-    if (node.querySelector(":scope > .notice[data-mine]")) return;
+  const amber = (node, words) => {
     const notice = document.createElement("div");
     notice.className = "notice amber";
     notice.dataset.mine = "";
     notice.setAttribute("role", "status");
-    notice.textContent = "This changed while you were reading. It is not waiting any more.";
+    notice.textContent = words;
     node.prepend(notice);
+    return notice;
+  };
+  const isTold = (node) => node.querySelector(":scope > .notice[data-mine]");
+  // Something that was decided elsewhere stays until the reader is done with it.
+  const gone = (node) => {
+    if (!isTold(node)) amber(node, "This is not waiting any more. Somebody else decided it, or it was withdrawn.");
+  };
+  // Something changed under a decision: what was read stays until the reader asks for the rest.
+  const changed = (node) => {
+    if (isTold(node)) return;
+    const notice = amber(node, "This changed while you were reading. ");
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "link";
+    button.textContent = "Show what changed";
+    button.addEventListener("click", () => {
+      isForced = true;
+      look();
+    });
+    notice.append(button);
   };
 
   // The button for what is held back.
@@ -216,7 +244,7 @@
       return false;
     }
     const follows = atEnd();
-    if (isForced) for (const notice of document.querySelectorAll("[data-mine]")) notice.remove();
+    if (isForced) for (const told of document.querySelectorAll("[data-mine]")) told.remove();
     heldBack = 0;
     body.dataset.seq = next.body.dataset.seq;
     if (document.title !== next.title) document.title = next.title;
@@ -225,7 +253,7 @@
       if (old && now) morph(old, now);
     }
     // A notice stays until the reader does something else.
-    if (isForced) for (const notice of document.querySelectorAll("main .notice")) notice.dataset.mine = "";
+    if (isForced) for (const told of document.querySelectorAll("main .notice, main .fault")) told.dataset.mine = "";
     isForced = false;
     offer();
     tell(state);
@@ -326,7 +354,7 @@
         to.search = fields.toString();
         target = to.href;
       }
-      const answer = await fetch(target, isGet ? { cache: "no-store" } : { method: "POST", body: fields, cache: "no-store" });
+      const answer = await fetch(target, isGet ? { cache: "no-store" } : { method: "POST", body: fields, cache: "no-store", headers: { "Punchlist-Form": location.pathname } });
       const url = new URL(answer.url);
       const text = await answer.text();
       const same = url.pathname === location.pathname;
@@ -343,9 +371,13 @@
       // What was sent is not typed any more.
       if (answer.ok && !isGet) form.reset();
       const focus = /<body[^>]* data-focus="([^"]*)"/.exec(text)?.[1];
-      history.replaceState(null, "", url.pathname + url.search + hash);
+      // A refused form stays open where it is.
+      if (answer.ok) history.replaceState(null, "", url.pathname + url.search + hash);
       isForced = true;
-      if (take(text)) arrive(isGet ? hash : focus, !answer.ok);
+      form.dataset.sent = "";
+      const taken = take(text);
+      delete form.dataset.sent;
+      if (taken) arrive(isGet ? hash : focus, !answer.ok);
     } catch {
       form.dataset.plain = "";
       form.submit();

@@ -34,7 +34,7 @@ pub(super) fn draw(visit: &Visit, shown: &Output) -> Markup {
     };
     let label = if stale.is_some() { "Yours" } else { "Checklist" };
     html! {
-        section id="checklist" {
+        section id="checklist" data-keep=[stale.map(|_| "")] {
             h2 id="edit-title" tabindex="-1" { "Edit checklist" }
             @if stale.is_some() {
                 (notice::show(Tone::Changed, &html! {
