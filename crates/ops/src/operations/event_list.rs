@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use punchlist_core::{IssueId, ProjectId, RunId, SessionId, Time, TodoId};
 use punchlist_core::authority::{Action, Subject, may_any};
+use punchlist_core::{IssueId, ProjectId, RunId, SessionId, Time, TodoId};
 use punchlist_store::Recorded;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -113,8 +113,9 @@ impl Define for EventList {
         if let Some(after) = input.after.filter(|after| *after > 0)
             && !call.tx().has_event(after)?
         {
-            let last =
-                project.map(|project| call.tx().events_last(project, actor, None, 1)).transpose()?;
+            let last = project
+                .map(|project| call.tx().events_last(project, actor, None, 1))
+                .transpose()?;
             let last = last.and_then(|events| events.last().map(|event| event.seq));
             return Err(Error::ResetRequired { after, last_seq: Some(last.unwrap_or(0)) });
         }

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
-use punchlist_core::conversation::{MessageKind, SYNTHETIC, Speaker, ToolCall};
 use punchlist_core::Time;
+use punchlist_core::conversation::{MessageKind, SYNTHETIC, Speaker, ToolCall};
 use punchlist_ops::views::MessageView;
 use punchlist_ops::views::run::RunView;
 use serde_json::Value;
@@ -127,7 +127,8 @@ fn tool(
     is_over: bool,
 ) -> Markup {
     let failed = result.is_some_and(|result| {
-        result.result_of.as_ref().is_some_and(|of| of.is_error) || exit(&result.text).is_some_and(|code| code != 0)
+        result.result_of.as_ref().is_some_and(|of| of.is_error)
+            || exit(&result.text).is_some_and(|code| code != 0)
     });
     let is_running = result.is_none() && !is_over;
     html! {
@@ -219,8 +220,8 @@ fn exit(text: &str) -> Option<i64> {
 /// The one field of an input that says most.
 fn argument(input: &str) -> String {
     const TELLING: [&str; 13] = [
-        "command", "path", "pattern", "query", "action", "title", "content", "question", "mission", "reason",
-        "text", "todoId", "number",
+        "command", "path", "pattern", "query", "action", "title", "content", "question", "mission",
+        "reason", "text", "todoId", "number",
     ];
     let short = |text: &str| -> String {
         let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -271,7 +272,11 @@ fn reason(text: &str) -> Option<String> {
         let (count, rest) = rest.split_once(' ')?;
         let count: i64 = count.parse().ok()?;
         let title = rest.split_once('\'').and_then(|(_, rest)| rest.rsplit_once("'. Continue"));
-        let open = if count == 1 { "1 item is open".to_owned() } else { format!("{} items are open", words::grouped(count)) };
+        let open = if count == 1 {
+            "1 item is open".to_owned()
+        } else {
+            format!("{} items are open", words::grouped(count))
+        };
         return Some(match title {
             Some((title, _)) => format!("{open}, next is “{title}”"),
             None => open,
@@ -281,7 +286,10 @@ fn reason(text: &str) -> Option<String> {
 }
 
 /// The numbers of continuations, counted back from the last one of each run.
-fn continuations<'a>(messages: &'a [MessageView], around: &Around<'_>) -> BTreeMap<&'a str, (u32, u32)> {
+fn continuations<'a>(
+    messages: &'a [MessageView],
+    around: &Around<'_>,
+) -> BTreeMap<&'a str, (u32, u32)> {
     let mut counts = BTreeMap::new();
     let mut later: BTreeMap<&str, u32> = BTreeMap::new();
     if !around.is_newest {
@@ -340,7 +348,8 @@ fn summary(message: &MessageView) -> Markup {
 
 /// The beginning of a text, in a line.
 fn first_words(text: &str) -> String {
-    let line = text.lines().map(|line| line.trim_start_matches('#').trim()).find(|line| !line.is_empty());
+    let line =
+        text.lines().map(|line| line.trim_start_matches('#').trim()).find(|line| !line.is_empty());
     let line = line.unwrap_or_default();
     match line.char_indices().nth(ARGUMENT_MAX) {
         Some((at, _)) => format!("{}…", &line[..at]),

@@ -4,7 +4,9 @@
 //! operation. No rule and no SQL lives here, and nothing needs a script: the script only keeps an open
 //! page up to date. `routes` has the table of pages, `respond` the way from a request to a response.
 
+mod asking;
 mod assets;
+mod chat;
 mod errors;
 mod forms;
 mod frame;
@@ -13,12 +15,14 @@ mod home;
 mod icons;
 mod issue;
 mod issues;
+mod items;
 mod markdown;
 mod marks;
 mod notice;
 mod parts;
 mod respond;
 mod routes;
+mod session;
 mod sign_in;
 mod visit;
 mod words;

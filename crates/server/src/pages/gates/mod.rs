@@ -17,6 +17,7 @@ use punchlist_ops::Error;
 use punchlist_ops::operations::gate_list::{self, GateList, ProposalView, ReviewView};
 use punchlist_ops::views::GateView;
 
+use super::asking;
 use super::icons::Icon;
 use super::parts;
 use super::visit::Visit;
@@ -166,7 +167,7 @@ pub(crate) fn of_session(visit: &Visit, session: &str) -> Result<Waiting, Error>
     let wanted = gate_list::Input {
         state: Some(GateState::Open),
         kind: None,
-        session: Title::new(session).ok().into(),
+        session: asking::maybe(Some(session)),
         number: None,
         limit: Some(LISTED_MAX),
         cursor: Default::default(),

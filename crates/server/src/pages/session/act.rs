@@ -1,0 +1,69 @@
+//! What the forms of a session and of a run do: one operation each.
+
+use punchlist_ops::Error;
+use punchlist_ops::operations::session_show::{self, SessionShow};
+use serde_json::json;
+
+use super::head::At;
+use super::runs_of;
+use crate::pages::asking::maybe;
+use crate::pages::forms::{Done, Form, missing, unknown};
+use crate::pages::gates;
+use crate::pages::notice::Notice;
+use crate::pages::visit::Visit;
+
+pub(crate) fn act(visit: &Visit, form: &Form) -> Result<Done, Error> {
+    let id = visit.part("id");
+    match form.action() {
+        "post" => {
+            let text = form.given("text").ok_or_else(|| missing("a message"))?;
+            let input = session_show::Input { session: maybe(Some(id)) };
+            let session = visit.run::<SessionShow>(input)?.session;
+            let chat = session.conversation_id;
+            visit.post("conversation_post", json!({ "conversationId": chat, "text": text }))?;
+            Ok(Done::at("post-box", Notice::done("Posted.")))
+        }
+        "pause" => {
+            visit.post("drive_pause", json!({ "session": id }))?;
+            Ok(Done::at("top", Notice::done("Paused. It does not continue until you resume it.")))
+        }
+        "resume" if form.given("gate").is_none() => {
+            visit.post("drive_resume", json!({ "session": id }))?;
+            Ok(Done::at("top", Notice::done("Resumed.")))
+        }
+        "stop" => stop(visit, id),
+        _ if form.given("gate").is_some() => {
+            let notice = gates::answer(visit, form)?;
+            Ok(Done::at("top", notice))
+        }
+        _ => Err(unknown(form)),
+    }
+}
+
+/// S-27: ends the run that is open; where there is none, the session.
+fn stop(visit: &Visit, id: &str) -> Result<Done, Error> {
+    let input = session_show::Input { session: maybe(Some(id)) };
+    let session = visit.run::<SessionShow>(input)?.session;
+    let runs = runs_of(visit, &session.id)?;
+    let at = At { session: &session, runs: &runs, steps: &[], issue: None };
+    match at.open_run() {
+        Some(run) => {
+            visit.post("run_stop", json!({ "run": run.id }))?;
+            Ok(Done::at("top", Notice::done(format!("Stopped. {} ends its turn.", run.agent))))
+        }
+        None => {
+            visit.post("session_end", json!({ "session": session.id }))?;
+            Ok(Done::at("top", Notice::done("Stopped. The session has ended.")))
+        }
+    }
+}
+
+pub(crate) fn act_on_run(visit: &Visit, form: &Form) -> Result<Done, Error> {
+    match form.action() {
+        "stop" => {
+            visit.post("run_stop", json!({ "run": visit.part("id") }))?;
+            Ok(Done::at("top", Notice::done("Stopped. It ends its turn.")))
+        }
+        _ => Err(unknown(form)),
+    }
+}

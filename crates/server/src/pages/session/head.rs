@@ -1,0 +1,161 @@
+//! The head of a session: who works on what, and the buttons that pause, resume and stop it.
+
+use maud::{Markup, html};
+use punchlist_core::IssueStatus;
+use punchlist_core::run::RunState;
+use punchlist_core::session::SessionState;
+use punchlist_ops::views::SessionView;
+use punchlist_ops::views::run::RunView;
+
+use crate::pages::forms;
+use crate::pages::frame::{self, Head};
+use crate::pages::icons::Icon;
+use crate::pages::items::Step;
+use crate::pages::visit::Visit;
+use crate::pages::{marks, words};
+
+/// The key of the form that asks before it stops.
+pub(super) const STOP: &str = "stop";
+
+/// What the head is about.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct At<'a> {
+    pub(super) session: &'a SessionView,
+    /// The newest first.
+    pub(super) runs: &'a [RunView],
+    pub(super) steps: &'a [Step],
+    pub(super) issue: Option<&'a (String, IssueStatus)>,
+}
+
+impl At<'_> {
+    /// The run that has not ended.
+    pub(super) fn open_run(&self) -> Option<&RunView> {
+        self.runs.iter().find(|run| run.state != RunState::Ended)
+    }
+
+    pub(super) fn agent(&self) -> &str {
+        match self.open_run().or(self.runs.first()) {
+            Some(run) => &run.agent,
+            None => words::name(&self.session.started_by),
+        }
+    }
+}
+
+pub(super) fn is_ended(session: &SessionView) -> bool {
+    session.state == SessionState::Ended
+}
+
+pub(super) fn actions(visit: &Visit, at: &At<'_>) -> Markup {
+    let is_open = !is_ended(at.session);
+    html! {
+        @if at.session.paused_by.is_some() {
+            (forms::row(visit, "resume", "resume", &html! {
+                button type="submit" class="button primary" { (Icon::Play.draw()) "Resume" }
+            }))
+        } @else if is_open {
+            (forms::row(visit, "pause", "pause", &html! {
+                button type="submit" class="button" { (Icon::Pause.draw()) "Pause" }
+            }))
+        }
+        @if is_open { (forms::opener(visit, STOP, "Stop", Some(Icon::Stop), "")) }
+    }
+}
+
+pub(super) fn draw(visit: &Visit, at: &At<'_>, actions: &Markup) -> Markup {
+    let mut crumbs = vec![(visit.project().to_owned(), visit.at(""))];
+    if let (Some(number), Some((title, _))) = (at.session.bound_issue, at.issue) {
+        crumbs.push((format!("#{number} {title}"), visit.at(&format!("/issues/{number}"))));
+    }
+    frame::head(&Head {
+        crumbs: &crumbs,
+        title: html! { (at.session.title) },
+        sub: html! { p.working id="working" { (state(visit, at)) } },
+        actions: Some(actions),
+    })
+}
+
+/// "primary is working on “Copy images”, for 14 min".
+fn state(visit: &Visit, at: &At<'_>) -> Markup {
+    let now = visit.now();
+    let current = at.steps.iter().find(|step| step.is_current);
+    if at.session.paused_by.is_some() {
+        return html! { (marks::held()) span { b { "Paused." } " " (at.agent()) " does not continue until you resume it." } };
+    }
+    match (at.session.state, at.open_run()) {
+        (SessionState::Ended, _) => html! {
+            (marks::completed()) span { "Ended " @if let Some(ended) = at.session.ended_at { (words::ago(ended, now)) } "." }
+        },
+        (_, Some(run)) => on_run(visit, run, current.map(|step| step.title.as_str())),
+        (SessionState::Paused, None) => html! {
+            (marks::held()) span { b { (at.agent()) } " waits for an answer." }
+        },
+        (SessionState::Active, None) => html! {
+            (marks::pending(marks::Shape::Round))
+            span {
+                b { (at.agent()) } " is not running here"
+                @if let Some(host) = &at.session.host { " (it works in " (host) ")" }
+                ". Last change " (words::ago(at.session.updated_at, now)) "."
+            }
+        },
+    }
+}
+
+/// What a run does now.
+pub(super) fn on_run(visit: &Visit, run: &RunView, item: Option<&str>) -> Markup {
+    let since = punchlist_core::Time::parse(&run.created_at);
+    html! {
+        @match (run.state, run.waits_for.as_ref()) {
+            (RunState::Ended, _) => { (marks::completed()) span { (super::stop_sentence(run)) } }
+            (RunState::Waiting, wait) => {
+                (marks::held())
+                span {
+                    b { (run.agent) }
+                    @match wait.map(|wait| wait.kind.as_ref()) {
+                        Some("gate") => " waits for an answer.",
+                        Some("delegations") => " waits for work that it delegated.",
+                        Some("cooldown") => " waits before it continues.",
+                        Some("pause") => " is paused.",
+                        _ => " waits.",
+                    }
+                }
+            }
+            (RunState::Running, _) => {
+                (marks::in_progress())
+                span {
+                    b { (run.agent) } " is working"
+                    @if let Some(item) = item { " on “" (item) "”" }
+                    @if let Some(since) = since { ", for " (words::since(since, visit.now())) }
+                }
+            }
+        }
+    }
+}
+
+/// What the buttons of the head unfold, and what they did.
+pub(super) fn opened(visit: &Visit, at: &At<'_>) -> Markup {
+    let open_run = at.open_run();
+    html! {
+        (visit.notice_at("top"))
+        @for key in ["pause", "resume"] { (forms::refusal(visit, key)) }
+        @if visit.is_open(STOP) {
+            (confirm(visit, &match open_run {
+                Some(run) => format!("Stops the run of {}. What it has written stays.", run.agent),
+                None => "Ends the session. Its issue stays as it is.".to_owned(),
+            }))
+        }
+    }
+}
+
+/// *Stop* asks in place.
+pub(super) fn confirm(visit: &Visit, then: &str) -> Markup {
+    html! {
+        section.card.padded.confirm {
+            (forms::form(visit, STOP, "stop", &html! {
+                p { (then) }
+                (forms::refusal(visit, STOP))
+                (forms::submit("Stop", "primary"))
+            }))
+            (forms::cancel(visit, "top"))
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! One run: why it stopped, or what it does, and its part of the conversation.
+
+use maud::html;
+use punchlist_core::Time;
+use punchlist_core::run::RunState;
+use punchlist_ops::Error;
+use punchlist_ops::operations::conversation_show::{self, ConversationShow};
+use punchlist_ops::operations::run_show::{self, RunShow};
+use punchlist_ops::views::MessageView;
+use punchlist_ops::views::run::RunView;
+
+use super::{head, rail, stop_sentence};
+use crate::pages::asking::{maybe, title};
+use crate::pages::chat::{self, Around};
+use crate::pages::forms;
+use crate::pages::frame::{self, Head, Section, Shown};
+use crate::pages::icons::Icon;
+use crate::pages::items::{self, Step};
+use crate::pages::notice::{self, Tone};
+use crate::pages::visit::Visit;
+use crate::pages::{marks, words};
+
+/// The messages of a run, from the one that began it; and whether there are later ones.
+fn messages(visit: &Visit, run: &RunView) -> Result<(Vec<MessageView>, bool), Error> {
+    let ask = |after: Option<&str>, before: Option<&str>, newest: bool, limit: i64| {
+        visit.run::<ConversationShow>(conversation_show::Input {
+            conversation_id: run.conversation_id.clone(),
+            after: maybe(after),
+            before: maybe(before),
+            newest: Some(newest),
+            limit: Some(limit),
+        })
+    };
+    let from = visit.query("after").unwrap_or(&run.turn_id);
+    let mut found = ask(Some(from), None, false, chat::SHOWN + 1)?.messages;
+    let has_more = i64::try_from(found.len()).unwrap_or(0) > chat::SHOWN;
+    if has_more {
+        found.pop();
+    }
+    // The message that began it is the one before the first.
+    let first = found.first().map(|message| message.id.clone());
+    if visit.query("after").is_none() {
+        let turn = ask(None, first.as_deref(), true, 1)?.messages;
+        found.splice(0..0, turn.into_iter().filter(|message| message.id == run.turn_id));
+    }
+    let ended = run.ended_at.as_deref().and_then(Time::parse);
+    found.retain(|message| match &message.run_id {
+        Some(by) => *by == run.id,
+        None => ended.is_none_or(|ended| message.created_at <= ended),
+    });
+    Ok((found, has_more))
+}
+
+pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
+    let shown = visit.run::<RunShow>(run_show::Input { run: title(visit.part("id"))? })?;
+    let run = &shown.run;
+    let (messages, has_more) = messages(visit, run)?;
+    let steps: Vec<Step> = shown.done.iter().chain(&shown.left).map(Step::of_run).collect();
+    let is_over = run.state == RunState::Ended;
+    let current = steps.iter().find(|step| step.is_current).map(|step| step.title.as_str());
+    let actions = html! {
+        @if !is_over { (forms::opener(visit, head::STOP, "Stop", Some(Icon::Stop), "")) }
+    };
+    let mut crumbs = vec![(visit.project().to_owned(), visit.at(""))];
+    if let Some(session) = &run.session_id {
+        let to = visit.at(&format!("/sessions/{}", words::encoded(session)));
+        crumbs.push(("Session".to_owned(), to));
+    }
+    let asked = messages.first().map(|message| message.text.as_str()).unwrap_or_default();
+    let name = first_line(asked).unwrap_or_else(|| format!("Run of {}", run.agent));
+    let runs = std::slice::from_ref(run);
+    let around = Around { runs, is_newest: !has_more };
+    let body = html! {
+        (frame::head(&Head {
+            crumbs: &crumbs,
+            title: html! { (name) },
+            sub: html! { p.working id="working" { (head::on_run(visit, run, current)) } },
+            actions: Some(&actions),
+        }))
+        div.columns {
+            div.main-col {
+                (visit.notice_at("top"))
+                @if visit.is_open(head::STOP) && !is_over {
+                    (head::confirm(visit, &format!("Stops the run of {}. What it has written stays.", run.agent)))
+                }
+                @if is_over && run.stop_code.is_some() {
+                    (notice::show(Tone::Refused, &html! { (stop_sentence(run)) }))
+                }
+                section aria-labelledby="chat-title" {
+                    h2.hidden id="chat-title" { "Conversation" }
+                    @if messages.is_empty() { p.hint { "Nothing was said yet." } }
+                    (chat::draw(visit, &messages, &around))
+                    @if let Some(last) = messages.last().filter(|_| has_more) {
+                        p.earlier { a href=(visit.here(&[("after", Some(&last.id))])) { "Show later messages" } }
+                    } @else if is_over { p.stopped id="stopped" { (stop_sentence(run)) } }
+                    div data-end="" {}
+                }
+            }
+            aside.rail aria-label="About this run" {
+                (items::steps(visit, &steps))
+                (rail::continuation(runs))
+                (rail::cost(runs))
+                section.rail-part id="about" {
+                    h2 { "About" }
+                    dl.pairs {
+                        dt { "Agent" } dd { (run.agent) }
+                        dt { "State" } dd {
+                            @match run.state {
+                                RunState::Running => { (marks::in_progress()) " running" }
+                                RunState::Waiting => { (marks::held()) " waiting" }
+                                RunState::Ended => { (marks::completed()) " ended" }
+                            }
+                        }
+                        @if let Some(at) = Time::parse(&run.created_at) { dt { "Started" } dd { (words::ago(at, visit.now())) " by " (visit.name(&run.started_by)) } }
+                        @if let Some(at) = run.ended_at.as_deref().and_then(Time::parse) { dt { "Ended" } dd { (words::ago(at, visit.now())) } }
+                    }
+                }
+            }
+        }
+    };
+    let back = match &run.session_id {
+        Some(session) => visit.at(&format!("/sessions/{}", words::encoded(session))),
+        None => visit.at("/agents"),
+    };
+    Ok(Shown {
+        title: name.clone(),
+        bar: name,
+        back: Some(back),
+        section: Section::Agents,
+        actions,
+        body,
+    })
+}
+
+/// The first line of what it was asked, as a title.
+fn first_line(text: &str) -> Option<String> {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    Some(match line.char_indices().nth(80) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line.to_owned(),
+    })
+}
