@@ -43,11 +43,8 @@ for (const way of WAYS) {
 
     await visitor.open(path);
     await action(visitor, 'Send to agent');
-    const message = visitor.page.getByLabel(/message/i).locator('visible=true').first();
-    if (await message.count()) {
-      await message.fill('Begin with the tests.');
-      await visitor.button('Send to agent').locator('visible=true').last().click();
-    }
+    await visitor.page.getByLabel('Message to the agent').fill('Begin with the tests.');
+    await visitor.page.locator('main').getByRole('button', { name: 'Send to agent' }).locator('visible=true').last().click();
     const live = async () => (await world.operator('issue_show', { number: 2 })).sessions.find((one) => one.state !== 'ended' && one.id !== early.id);
     await eventually(async () => Boolean(await live()), true);
     const session = await live();
@@ -101,7 +98,7 @@ for (const js of [true, false]) {
     const bound = await issueInSession(world, { title: 'Images', criteria: ['All are there'], steps: ['One', 'Two', 'Three'] });
     const visitor = await world.visitor({ js });
     const path = world.path(`/issues/${bound.number}`);
-    const texts = async () => (await world.operator('issue_show', { number: bound.number })).steps.filter((step) => step.status !== 'cancelled').map((step) => step.content);
+    const texts = async () => (await world.operator('issue_show', { number: bound.number })).steps.filter((step) => step.status !== 'abandoned').map((step) => step.content);
     await visitor.open(path);
 
     await addItem(visitor, 'Add step', 'Four');

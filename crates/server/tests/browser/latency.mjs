@@ -5,7 +5,8 @@ import { question } from './scene.mjs';
 
 /** Waits until the page says that it follows. */
 export async function live(visitor) {
-  await visitor.page.locator('[data-live]:visible', { hasText: /^Live/ }).first().waitFor();
+  // On a phone the state may make room for a menu, so it need not be seen.
+  await visitor.page.locator('[data-live]', { hasText: /^Live/ }).first().waitFor({ state: 'attached' });
 }
 
 /** Milliseconds, sorted. */
