@@ -8,6 +8,9 @@
     reason = "a test that cannot set itself up should stop"
 )]
 
+mod browser;
+mod pages;
+mod pages_decide;
 mod protection;
 mod remote;
 mod serving;

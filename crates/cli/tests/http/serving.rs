@@ -21,6 +21,8 @@ pub(crate) struct Served {
     _stdout: BufReader<ChildStdout>,
     pub(crate) url: String,
     pub(crate) address: SocketAddr,
+    /// The link that signs a browser in, where the operator started it.
+    pub(crate) sign_in: Option<String>,
 }
 
 impl Served {
@@ -52,10 +54,10 @@ impl Served {
             panic!("{serve:?}: {}", String::from_utf8_lossy(&output.stderr));
         }
         let ready: Value = serde_json::from_str(&line).unwrap();
-        assert_eq!(ready["signIn"], Value::Null);
+        let sign_in = ready["signIn"].as_str().map(str::to_owned);
         let url = ready["url"].as_str().unwrap().to_owned();
         let address = url.split_once("://").unwrap().1.parse().unwrap();
-        Self { child, _stdout: stdout, url, address }
+        Self { child, _stdout: stdout, url, address, sign_in }
     }
 
     pub(crate) fn signal(&self, signal: Signal) {

@@ -227,6 +227,24 @@ pub(crate) fn opener(
     }
 }
 
+/// The buttons of a form that was unfolded in place. [`cancelling`] comes after the form.
+pub(crate) fn save_or_cancel(key: &str, label: &str) -> Markup {
+    html! {
+        div.form-row {
+            (submit(label, "primary"))
+            button type="submit" class="button quiet" form=(format!("{key}-cancel")) { "Cancel" }
+        }
+    }
+}
+
+/// Where its *Cancel* leads: the page without it.
+pub(crate) fn cancelling(visit: &Visit, key: &str, anchor: &str) -> Markup {
+    let to = format!("{}#{anchor}", visit.path());
+    html! {
+        form id=(format!("{key}-cancel")) method="get" action=(to) hidden { (visit.filters(&[])) }
+    }
+}
+
 /// The button that folds it again.
 pub(crate) fn cancel(visit: &Visit, anchor: &str) -> Markup {
     html! {

@@ -7,6 +7,8 @@
 mod asking;
 mod assets;
 mod chat;
+#[cfg(test)]
+mod contrast;
 mod errors;
 mod forms;
 mod frame;

@@ -201,13 +201,13 @@ impl Tx<'_> {
     }
 
     /// The items of a project that wait for their reviewer, with the scopes of their lists, longest
-    /// wait first.
+    /// wait first. The cross join makes SQLite begin with the few that wait, and not with every list.
     pub fn claimed(&mut self, project: ProjectId, limit: i64) -> Result<Vec<Claimed>, Error> {
         let project = project.to_string();
         self.query(
             sql!(
                 "SELECT t.id, t.title, t.kind, t.claim, l.kind, l.scope_outer, l.scope_inner \
-                 FROM todos AS t JOIN lists AS l ON l.id = t.list_id WHERE l.project_id = $1 \
+                 FROM todos AS t CROSS JOIN lists AS l WHERE l.id = t.list_id AND l.project_id = $1 \
                  AND l.archived_at IS NULL AND t.claim IS NOT NULL AND t.kind <> 'criterion' \
                  AND (t.status = 'pending' OR t.status = 'in_progress') \
                  ORDER BY t.updated_at, t.id LIMIT $2"

@@ -61,7 +61,7 @@ impl Tx<'_> {
         self.query(
             sql!(
                 "SELECT t.id, t.title, t.hold, l.kind, l.scope_outer, l.scope_inner \
-                 FROM todos AS t JOIN lists AS l ON l.id = t.list_id WHERE l.project_id = $1 \
+                 FROM todos AS t CROSS JOIN lists AS l WHERE l.id = t.list_id AND l.project_id = $1 \
                  AND l.archived_at IS NULL AND t.hold IS NOT NULL AND t.removed_at IS NULL \
                  AND (t.status = 'pending' OR t.status = 'in_progress') \
                  ORDER BY t.updated_at DESC, t.id DESC LIMIT $2"

@@ -174,9 +174,9 @@ pub(super) fn bar(
                         ..Field::default()
                     }))
                     (more)
-                    (forms::submit(label, "primary"))
+                    (forms::save_or_cancel(&key, label))
                 }))
-                (forms::cancel(visit, &item.anchor()))
+                (forms::cancelling(visit, &key, &item.anchor()))
             } @else {
                 (yes)
                 (forms::opener(visit, &key, label, None, ""))
@@ -267,9 +267,9 @@ fn permission(visit: &Visit, item: &Item, gate: &GateView, is_first: bool) -> Ma
                         (item.project) ", without asking, as long as the tool stays what it is. "
                         "It can be taken back."
                     }
-                    (forms::submit("Allow always", "primary"))
+                    (forms::save_or_cancel(&always, "Allow always"))
                 }))
-                (forms::cancel(visit, &item.anchor()))
+                (forms::cancelling(visit, &always, &item.anchor()))
             }
         }
         (bar(visit, item, &html! {

@@ -50,9 +50,9 @@ pub(super) fn draw(visit: &Visit, shown: &Output) -> Markup {
                             name: "markdown", label, value: &shown.checklist, lines: lines(&shown.checklist),
                             is_mono: true, ..Field::default()
                         }))
-                        (forms::submit("Save", "primary"))
+                        (forms::save_or_cancel(KEY, "Save"))
                     }))
-                    (forms::cancel(visit, "criteria-title"))
+                    (forms::cancelling(visit, KEY, "criteria-title"))
                 }
                 @if let Some((now, _)) = stale {
                     div.version {

@@ -102,9 +102,9 @@ fn send(visit: &Visit) -> Markup {
                         span { "Take the issue from the session that has it" }
                     }
                 }
-                (forms::submit("Send to agent", "primary"))
+                (forms::save_or_cancel(SEND, "Send to agent"))
             }))
-            (forms::cancel(visit, "top"))
+            (forms::cancelling(visit, SEND, "top"))
         }
     }
 }
@@ -131,9 +131,9 @@ fn details(visit: &Visit, issue: &IssueView) -> Markup {
                         }
                     }
                 }
-                (forms::submit("Save", "primary"))
+                (forms::save_or_cancel(DETAILS, "Save"))
             }))
-            (forms::cancel(visit, "top"))
+            (forms::cancelling(visit, DETAILS, "top"))
         }
     }
 }
@@ -148,9 +148,9 @@ fn defer(visit: &Visit, issue: &IssueView) -> Markup {
                     name: "until", label: "Defer until", hint: "For example 2026-12-14. Empty: no longer deferred.",
                     ..Field::default()
                 }))
-                (forms::submit(if is_deferred { "Save" } else { "Defer" }, "primary"))
+                (forms::save_or_cancel(DEFER, if is_deferred { "Save" } else { "Defer" }))
             }))
-            (forms::cancel(visit, "top"))
+            (forms::cancelling(visit, DEFER, "top"))
         }
     }
 }
@@ -185,9 +185,9 @@ fn close(visit: &Visit, shown: &Output, end: IssueStatus) -> Markup {
                 input type="hidden" name="status" value=(end.name());
                 (forms::refusal(visit, &key))
                 (forms::field(visit, &key, &Field { name: "reason", label: "Reason", lines: 2, ..Field::default() }))
-                (forms::submit(word, "primary"))
+                (forms::save_or_cancel(&key, word))
             }))
-            (forms::cancel(visit, "top"))
+            (forms::cancelling(visit, &key, "top"))
         }
     }
 }

@@ -60,9 +60,9 @@ pub(super) fn opened(visit: &Visit, item: &ItemView, is_criterion: bool) -> Mark
                     @if is_criterion { input type="hidden" name="kind_of" value="criterion"; }
                     (fields)
                     (forms::refusal(visit, &key(name)))
-                    div.form-row { (forms::submit(label, "primary")) }
+                    (forms::save_or_cancel(&key(name), label))
                 }))
-                (forms::cancel(visit, &anchor))
+                (forms::cancelling(visit, &key(name), &anchor))
             }
         }
     };

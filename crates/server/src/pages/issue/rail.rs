@@ -95,9 +95,9 @@ fn links(visit: &Visit, shown: &Output) -> Markup {
                     }
                     (forms::field(visit, LINK, &Field { name: "to", label: "Issue", hint: "Its number, for example 12.", ..Field::default() }))
                     (forms::refusal(visit, LINK))
-                    (forms::submit("Save", "primary"))
+                    (forms::save_or_cancel(LINK, "Save"))
                 }))
-                (forms::cancel(visit, "links-title"))
+                (forms::cancelling(visit, LINK, "links-title"))
             }
         }
     }

@@ -113,8 +113,8 @@ fn row(visit: &Visit, issue: &IssueView, waits: &Waits) -> Markup {
         li.issue-row id=(format!("issue-{}", issue.number)) {
             @if deferred.is_some() { (marks::deferred()) } @else { (state.mark) }
             a.issue-link data-item="" href=(visit.at(&format!("/issues/{}", issue.number))) title=(issue.title) {
+                span.hidden { (state.word) " " }
                 span.issue-number { "#" (issue.number) } " " span.issue-title { (issue.title) }
-                span.hidden { ", " (state.word) }
             }
             span.row-waits {
                 (waiting_words(visit, waits, issue.number))

@@ -32,9 +32,9 @@ pub(super) fn draw(visit: &Visit) -> Markup {
                         span { "Create it although it looks the same" }
                     }
                 }
-                (forms::submit("Save", "primary"))
+                (forms::save_or_cancel(KEY, "Save"))
             }))
-            (forms::cancel(visit, "top"))
+            (forms::cancelling(visit, KEY, "top"))
         }
     }
 }
