@@ -1,8 +1,9 @@
 //! `mission_status`: the state of a mission, for its lead.
 
 use punchlist_core::authority::Action;
+use punchlist_core::conversation::MessageKind;
 use punchlist_core::mission::Standing;
-use punchlist_core::{ListKind, Time};
+use punchlist_core::{ListKind, Mission, Scope, Time};
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,9 @@ use crate::views::{MissionTodoView, MissionView};
 pub struct Input {
     /// Its slug.
     pub mission: String,
+    /// Also its open todos and its last cycles.
+    #[serde(default)]
+    pub open: Option<bool>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -33,10 +37,25 @@ pub struct Output {
     /// Changes that owners recommend; apply one with the usual call.
     pub recommendations: Vec<Recommendation>,
     pub overdue: Vec<MissionTodoView>,
+    /// All open todos, oldest first, where they were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub open: Vec<MissionTodoView>,
+    /// The last cycles, newest first, where they were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cycles: Vec<CycleView>,
     /// Open questions to a person about overdue todos.
     pub escalations: Vec<Escalation>,
     #[schemars(with = "Option<String>")]
     pub next_cycle_at: Option<Time>,
+}
+
+/// A cycle that was run.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct CycleView {
+    #[schemars(with = "String")]
+    pub at: Time,
+    /// How many todos were completed from then until the next one.
+    pub completed: i64,
 }
 
 /// A pillar and its state.
@@ -91,6 +110,9 @@ impl Define for MissionStatus {
         let late = shown.iter().filter(|(_, todo)| mission.is_overdue(todo, now));
         let review_queue = claimed.map(|(pillar, todo)| view(pillar, todo)).collect();
         let overdue = late.map(|(pillar, todo)| view(pillar, todo)).collect();
+        let is_open_wanted = input.open == Some(true);
+        let all = shown.iter().filter(|_| is_open_wanted);
+        let open_views = all.map(|(pillar, todo)| view(pillar, todo)).collect();
         let wishes = shown.iter().flat_map(|(pillar, todo)| {
             todo.wishes.iter().map(|wish| Recommendation::new(pillar, todo, wish))
         });
@@ -125,7 +147,10 @@ impl Define for MissionStatus {
                 strategies: strategies(pillar),
             });
         }
+        let cycles = if is_open_wanted { cycles(call, &mission)? } else { Vec::new() };
         Ok(Output {
+            open: open_views,
+            cycles,
             counts: Counts::new(&mission, &tally),
             pillars,
             review_queue,
@@ -136,4 +161,43 @@ impl Define for MissionStatus {
             mission: MissionView::from(&mission),
         })
     }
+}
+
+/// How many cycles are shown, and how many completed todos are counted at most.
+const CYCLES: usize = 5;
+const COMPLETED_MAX: i64 = 1_000;
+
+/// How many messages of a pillar's chat are searched for the prompts of its cycles.
+const MESSAGES: i64 = 200;
+
+/// The last cycles. Each posts a prompt in the chats of the pillars; what was completed is counted
+/// from one to the next.
+fn cycles(call: &mut Call<'_, '_>, mission: &Mission) -> Result<Vec<CycleView>, Error> {
+    let mut times: Vec<Time> = mission.last_cycle_at.into_iter().collect();
+    if let Some(pillar) = mission.pillars.iter().find(|one| one.status != Standing::Archived) {
+        let said = call.tx().newest_messages(pillar.conversation_id, MESSAGES)?;
+        let prompts = said.iter().filter(|message| message.kind == MessageKind::Synthetic);
+        times.extend(prompts.map(|message| message.created_at));
+    }
+    times.sort();
+    times.reverse();
+    times.dedup_by_key(|time| time.micros() / 60_000_000);
+    times.truncate(CYCLES);
+    let Some(oldest) = times.last().copied() else { return Ok(Vec::new()) };
+    let mut completed = Vec::new();
+    for pillar in &mission.pillars {
+        let scope = Scope::Pillar { mission: mission.slug.clone(), pillar: pillar.slug.clone() };
+        if let Some(list) = call.tx().list(mission.project_id, &scope, Lock::No)? {
+            completed.extend(call.tx().completed_since(list.id, oldest, COMPLETED_MAX)?);
+        }
+    }
+    let mut until = None;
+    let mut cycles = Vec::new();
+    for at in times {
+        let within = |time: &&Time| **time >= at && until.is_none_or(|until| **time < until);
+        let completed = i64::try_from(completed.iter().filter(within).count()).unwrap_or(0);
+        cycles.push(CycleView { at, completed });
+        until = Some(at);
+    }
+    Ok(cycles)
 }

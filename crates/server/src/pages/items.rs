@@ -1,6 +1,8 @@
 //! Items of any list as pages show them: their state, their steps in a rail, their deadlines.
 
+use jiff::tz::TimeZone;
 use maud::{Markup, html};
+use punchlist_core::deadline::Deadline;
 use punchlist_core::todo::HoldKind;
 use punchlist_core::{Status, Time};
 use punchlist_ops::operations::run_show::RunItem;
@@ -109,11 +111,22 @@ pub(crate) fn steps(visit: &Visit, steps: &[Step]) -> Markup {
     }
 }
 
+/// Days until a deadline, by the calendar; negative: it is over.
+pub(crate) fn days_left(deadline: Option<Deadline>, now: Time) -> Option<i64> {
+    const DAY: i64 = 86_400_000_000;
+    let at = match deadline? {
+        Deadline::At(at) => at.micros(),
+        Deadline::Date(date) => date.to_zoned(TimeZone::UTC).ok()?.timestamp().as_microsecond(),
+    };
+    Some(at.div_euclid(DAY) - now.micros().div_euclid(DAY))
+}
+
 /// When an item is due, seen from now: "due in 3 days", "overdue by 2 days".
-pub(crate) fn due(days_left: i64) -> Markup {
+pub(crate) fn due(days_left: i64, is_overdue: bool) -> Markup {
     html! {
         @match days_left {
             late if late < 0 => span.red { "overdue by " (words::count(-late, "day", "days")) },
+            _ if is_overdue => span.red { "overdue" },
             0 => span.amber { "due today" },
             1 => span { "due tomorrow" },
             days => span { "due in " (words::count(days, "day", "days")) },

@@ -6,6 +6,7 @@
 
 mod asking;
 mod assets;
+mod chart;
 mod chat;
 #[cfg(test)]
 mod contrast;
@@ -20,6 +21,8 @@ mod issues;
 mod items;
 mod markdown;
 mod marks;
+mod mission;
+mod missions;
 mod notice;
 mod parts;
 mod respond;

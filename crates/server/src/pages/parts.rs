@@ -186,3 +186,8 @@ pub(crate) fn gauge(name: &str, used: i64, limit: i64) -> Markup {
         }
     }
 }
+
+/// The arrow of something that unfolds.
+pub(crate) fn chevron() -> Markup {
+    Icon::Right.draw()
+}

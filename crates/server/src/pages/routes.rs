@@ -8,7 +8,7 @@ use punchlist_ops::Error;
 use super::forms::{Done, Form};
 use super::frame::Shown;
 use super::visit::Visit;
-use super::{assets, gates, home, issue, issues, respond, session, sign_in};
+use super::{assets, gates, home, issue, issues, mission, missions, respond, session, sign_in};
 use crate::http::state::Shared;
 
 /// A page: how it is shown, and what its forms do.
@@ -28,6 +28,8 @@ const PAGES: &[Page] = &[
     Page { path: "/p/{project}/issues/{number}", show: issue::show, act: issue::act },
     Page { path: "/p/{project}/sessions/{id}", show: session::show, act: session::act },
     Page { path: "/p/{project}/runs/{id}", show: session::show_run, act: session::act_on_run },
+    Page { path: "/p/{project}/missions", show: missions::show, act: missions::act },
+    Page { path: "/p/{project}/missions/{slug}", show: mission::show, act: mission::act },
 ];
 
 pub(crate) fn routes() -> Router<Shared> {

@@ -16,6 +16,23 @@ pub struct WantedTodos {
     pub above: Option<String>,
 }
 
+macro_rules! select {
+    ($status:literal) => {
+        concat!(
+            "SELECT ",
+            columns!(),
+            ", pillar FROM (SELECT t.*, l.scope_inner AS pillar FROM lists AS l \
+             JOIN todos AS t ON t.list_id = l.id WHERE l.project_id = $1 \
+             AND l.kind = 'pillar' AND l.scope_outer = $2 \
+             AND (CAST($3 AS TEXT) IS NULL OR l.scope_inner = $3) AND ",
+            $status,
+            " AND (CAST($5 AS BIGINT) = 1 OR t.archived_at IS NULL) \
+             AND (CAST($6 AS TEXT) IS NULL OR t.id > $6) AND t.removed_at IS NULL) AS found \
+             ORDER BY id LIMIT $7"
+        )
+    };
+}
+
 impl Tx<'_> {
     /// The items of a mission, oldest first, each with its pillar's slug.
     pub fn mission_todos(
@@ -27,19 +44,13 @@ impl Tx<'_> {
     ) -> Result<Vec<(String, Todo)>, Error> {
         let project = project.to_string();
         let archived = i64::from(wanted.include_archived);
+        // The index of a list is by status: the open items are found without reading the settled.
+        let statement = match wanted.status {
+            Some(_) => sql!(select!("t.status = $4")),
+            None => sql!(select!("CAST($4 AS TEXT) IS NULL")),
+        };
         self.query(
-            sql!(
-                "SELECT ",
-                columns!(),
-                ", pillar FROM (SELECT t.*, l.scope_inner AS pillar FROM lists AS l \
-                 JOIN todos AS t ON t.list_id = l.id WHERE l.project_id = $1 \
-                 AND l.kind = 'pillar' AND l.scope_outer = $2 \
-                 AND (CAST($3 AS TEXT) IS NULL OR l.scope_inner = $3) \
-                 AND (CAST($4 AS TEXT) IS NULL OR t.status = $4) \
-                 AND (CAST($5 AS BIGINT) = 1 OR t.archived_at IS NULL) \
-                 AND (CAST($6 AS TEXT) IS NULL OR t.id > $6) AND t.removed_at IS NULL) AS found \
-                 ORDER BY id LIMIT $7"
-            ),
+            statement,
             &[
                 (&project).into(),
                 mission.into(),
@@ -65,6 +76,26 @@ impl Tx<'_> {
             ),
             &[(&list).into(), limit.into()],
             todos::read,
+        )
+    }
+
+    /// When the items of a list were completed since a time, newest first, as far as they are not
+    /// archived.
+    pub fn completed_since(
+        &mut self,
+        list: ListId,
+        since: Time,
+        limit: i64,
+    ) -> Result<Vec<Time>, Error> {
+        let list = list.to_string();
+        self.query(
+            sql!(
+                "SELECT settled_at FROM todos WHERE list_id = $1 AND settled_at >= $2 \
+                 AND settled_at IS NOT NULL AND archived_at IS NULL AND status = 'completed' \
+                 ORDER BY settled_at DESC LIMIT $3"
+            ),
+            &[(&list).into(), since.micros().into(), limit.into()],
+            |row| Ok(Time::from_micros(row.int(0)?)),
         )
     }
 

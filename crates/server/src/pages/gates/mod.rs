@@ -180,6 +180,16 @@ pub(crate) fn of_session(visit: &Visit, session: &str) -> Result<Waiting, Error>
     Ok(Waiting { items, has_more: found.next_cursor.is_some(), total })
 }
 
+/// Claims that wait for their reviewer, as far as a page has found them itself.
+pub(crate) fn of_reviews(visit: &Visit, reviews: Vec<ReviewView>) -> Waiting {
+    let item =
+        |one| Item { project: visit.project().to_owned(), matter: Matter::Review(Box::new(one)) };
+    let mut items: Vec<Item> = reviews.into_iter().map(item).collect();
+    items.sort_by_key(Item::since);
+    let total = i64::try_from(items.len()).unwrap_or(0);
+    Waiting { items, has_more: false, total }
+}
+
 /// The cards. The oldest is open, and so are short ones; the others are two lines that unfold.
 pub(crate) fn list(visit: &Visit, waiting: &Waiting) -> Markup {
     html! {
