@@ -1,4 +1,4 @@
-// S-26, S-27: text that an agent writes stays text, in every field and on every page that shows it.
+// Text that an agent writes stays text, in every field and on every page that shows it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ATTEMPTS, found } from './hostile.mjs';

@@ -1,4 +1,4 @@
-// K-7, K-8, K-29, K-53: the whole life of an issue in a browser, while an agent changes it underneath.
+// K-7, K-29, K-53: the whole life of an issue in a browser, while an agent changes it underneath.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { issueInSession, signOffGate } from './scene.mjs';

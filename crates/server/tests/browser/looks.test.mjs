@@ -1,4 +1,4 @@
-// M-81: every page can be used by everybody: WCAG 2.2 AA in both themes, no sideways scroll at any width,
+// Every page can be used by everybody: WCAG 2.2 AA in both themes, no sideways scroll at any width,
 // twice the size, very long words, forced colours.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

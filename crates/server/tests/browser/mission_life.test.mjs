@@ -1,4 +1,4 @@
-// M-55, M-81: the whole life of a mission in a browser, while agents change it underneath.
+// M-81: the whole life of a mission in a browser, while agents change it underneath.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MISSION, claimedTodo, mission, pillar } from './scene.mjs';
