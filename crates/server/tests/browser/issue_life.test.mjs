@@ -135,7 +135,7 @@ for (const js of [true, false]) {
     const visitor = await world.visitor({ js });
     await visitor.open(world.path(`/issues/${bound.number}`));
     await action(visitor, 'Edit checklist');
-    const field = visitor.page.locator('main textarea').locator('visible=true').first();
+    const field = visitor.page.getByLabel('Checklist', { exact: true });
     await field.waitFor();
     const markdown = await field.inputValue();
     assert.match(markdown, /# Criteria/);

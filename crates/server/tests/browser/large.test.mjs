@@ -19,8 +19,8 @@ test('a checklist of 2,000 steps can be read, ticked and followed', async (t) =>
   assert.equal(await visitor.overflow(), 0);
   await world.agent('todo', { action: 'done', content: 'Step 1' }, bound.context);
   await visitor.sees(/1 of 1,999 closed/);
-  await visitor.page.getByRole('link', { name: 'Show all' }).first().click();
-  await visitor.page.getByText('Further step 999', { exact: true }).waitFor();
+  await visitor.page.getByRole('link', { name: 'Show all' }).first().click({ noWaitAfter: true });
+  await visitor.page.getByText('Further step 999', { exact: true }).waitFor({ timeout: 60_000 });
   visitor.assertClean();
 });
 

@@ -74,7 +74,7 @@ export class Visitor {
   }
 
   text(text, scope = this.page) {
-    return scope.getByText(text).first();
+    return scope.getByText(text).locator('visible=true').first();
   }
 
   /** Waits until the text can be seen. */
