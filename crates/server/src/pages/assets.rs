@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::http::problem::problem;
 
-const STYLE: &str = include_str!("assets/style.css");
+const STYLE: &str = concat!(include_str!("assets/style.css"), include_str!("assets/work.css"));
 const SCRIPT: &str = include_str!("assets/script.js");
 const ICON: &str = include_str!("assets/icon.svg");
 

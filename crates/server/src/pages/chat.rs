@@ -33,6 +33,8 @@ pub(crate) struct Around<'a> {
     pub(crate) runs: &'a [RunView],
     /// Does the last message of the chat belong to it? Then continuations can be counted.
     pub(crate) is_newest: bool,
+    /// Is somebody at work whose run is not known here?
+    pub(crate) is_live: bool,
 }
 
 impl Around<'_> {
@@ -96,7 +98,7 @@ fn said(
 ) -> Markup {
     let is_mine = message.role == Speaker::User && message.author.starts_with(PERSON);
     let class = if is_mine { "message mine" } else { "message" };
-    let is_over = around.run(message).is_none_or(|run| run.ended_at.is_some());
+    let is_over = around.run(message).map_or(!around.is_live, |run| run.ended_at.is_some());
     html! {
         article class=(class) id=(format!("message-{}", message.id)) {
             @if !follows {

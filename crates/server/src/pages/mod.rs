@@ -4,6 +4,8 @@
 //! operation. No rule and no SQL lives here, and nothing needs a script: the script only keeps an open
 //! page up to date. `routes` has the table of pages, `respond` the way from a request to a response.
 
+mod activity;
+mod agents;
 mod asking;
 mod assets;
 mod chart;
@@ -25,10 +27,13 @@ mod mission;
 mod missions;
 mod notice;
 mod parts;
+mod plan;
+mod plans;
 mod respond;
 mod routes;
 mod session;
 mod sign_in;
+mod todo;
 mod visit;
 mod words;
 

@@ -8,7 +8,10 @@ use punchlist_ops::Error;
 use super::forms::{Done, Form};
 use super::frame::Shown;
 use super::visit::Visit;
-use super::{assets, gates, home, issue, issues, mission, missions, respond, session, sign_in};
+use super::{
+    activity, agents, assets, gates, home, issue, issues, mission, missions, plan, plans, respond,
+    session, sign_in, todo,
+};
 use crate::http::state::Shared;
 
 /// A page: how it is shown, and what its forms do.
@@ -30,6 +33,11 @@ const PAGES: &[Page] = &[
     Page { path: "/p/{project}/runs/{id}", show: session::show_run, act: session::act_on_run },
     Page { path: "/p/{project}/missions", show: missions::show, act: missions::act },
     Page { path: "/p/{project}/missions/{slug}", show: mission::show, act: mission::act },
+    Page { path: "/p/{project}/todos/{id}", show: todo::show, act: todo::act },
+    Page { path: "/p/{project}/plans", show: plans::show, act: plans::act },
+    Page { path: "/p/{project}/plans/{*file}", show: plan::show, act: plan::act },
+    Page { path: "/p/{project}/agents", show: agents::show, act: agents::act },
+    Page { path: "/p/{project}/activity", show: activity::show, act: activity::act },
 ];
 
 pub(crate) fn routes() -> Router<Shared> {

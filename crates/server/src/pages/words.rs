@@ -103,6 +103,22 @@ fn exact(time: Time) -> String {
     civil(time).map_or_else(String::new, |at| at.strftime("%-d %b %Y, %H:%M:%S UTC").to_string())
 }
 
+/// The time of the day: "10:42 UTC".
+pub(crate) fn clock(time: Time) -> Markup {
+    let words = civil(time).map_or_else(String::new, |at| at.strftime("%H:%M UTC").to_string());
+    shown(time, &words, "on")
+}
+
+/// A day: "Today", "Yesterday", "14 Nov".
+pub(crate) fn day(time: Time, now: Time) -> String {
+    let days = |time: Time| time.micros().div_euclid(86_400_000_000);
+    match days(now) - days(time) {
+        0 => "Today".to_owned(),
+        1 => "Yesterday".to_owned(),
+        _ => date(time, now),
+    }
+}
+
 /// When something happened, seen from now.
 pub(crate) fn ago(time: Time, now: Time) -> Markup {
     shown(time, &ago_words(time, now), "ago")

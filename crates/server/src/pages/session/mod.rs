@@ -158,7 +158,7 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
 }
 
 fn conversation(visit: &Visit, page: &Page, runs: &[RunView]) -> Markup {
-    let around = Around { runs, is_newest: page.is_newest };
+    let around = Around { runs, is_newest: page.is_newest, is_live: false };
     html! {
         section aria-labelledby="chat-title" {
             h2.hidden id="chat-title" { "Conversation" }

@@ -69,7 +69,7 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
     let asked = messages.first().map(|message| message.text.as_str()).unwrap_or_default();
     let name = first_line(asked).unwrap_or_else(|| format!("Run of {}", run.agent));
     let runs = std::slice::from_ref(run);
-    let around = Around { runs, is_newest: !has_more };
+    let around = Around { runs, is_newest: !has_more, is_live: false };
     let body = html! {
         (frame::head(&Head {
             crumbs: &crumbs,
