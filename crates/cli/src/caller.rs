@@ -143,6 +143,7 @@ pub(crate) fn envelope(
             run: None,
             executor: None,
             is_remote: false,
+            client_answer: None,
         },
         idempotency_key: globals.idempotency_key.clone(),
         agents: settings.config.agents,
@@ -204,7 +205,7 @@ pub(crate) fn folder() -> PathBuf {
 }
 
 /// `punchlist.db` in the user's data directory.
-fn default_store() -> Result<PathBuf, Failure> {
+pub(crate) fn default_store() -> Result<PathBuf, Failure> {
     Ok(data_folder()?.join("punchlist.db"))
 }
 

@@ -11,6 +11,7 @@ mod drive;
 mod failure;
 mod hosts;
 mod output;
+mod progress;
 mod render;
 mod repository;
 mod settings;
@@ -20,6 +21,9 @@ mod vigil;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if commands::complete::answered() {
+        return ExitCode::SUCCESS;
+    }
     let words: Vec<std::ffi::OsString> = std::env::args_os().collect();
     // A hook has an answer for every failure, also for words that do not parse.
     if args::first_word(&words).as_deref() == Some("hook") && !args::asks_for_help(&words) {

@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
@@ -122,8 +123,18 @@ pub(crate) fn remark_width() -> usize {
     columns(io::stderr().is_terminal(), || terminal_size::terminal_size_of(io::stderr()))
 }
 
+/// Nothing is remarked from now on: a shell is asking, and somebody is typing.
+pub(crate) fn be_silent() {
+    SILENT.store(true, Ordering::Relaxed);
+}
+
+static SILENT: AtomicBool = AtomicBool::new(false);
+
 /// A remark on standard error; if nobody reads it, so be it.
 pub(crate) fn warn(text: &str) {
+    if SILENT.load(Ordering::Relaxed) {
+        return;
+    }
     let mut err = AutoStream::auto(io::stderr().lock());
     drop(writeln!(err, "{YELLOW}note{YELLOW:#}: {}", shown(text)));
 }

@@ -62,7 +62,7 @@ closed! {
         DeferIssue, AssignIssue;
     session: StartSession, BindSession, UnbindSession, PromoteSession, PauseSession, ResumeSession,
         EndSession, AdoptSession, ReopenSession;
-    gate: OpenGate, AnswerGate, AskPermission, RevokePermission;
+    gate: OpenGate, AnswerGate, RelayAnswer, AskPermission, RevokePermission;
     delegation: Delegate, TakeDelegation, HeartbeatDelegation, ReportDelegation, BuryDelegation,
         CancelDelegation, DecideProposal;
     run: StartRun, TakeRun, ConfigureRun, RecordReply, RecordResult, RecordStart, RecordSummary,

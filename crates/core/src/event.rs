@@ -166,6 +166,8 @@ events! {
     }
     /// It stands elsewhere in its tree now, with all below it.
     TodoMoved = "todo_moved" { todo_id: TodoId, parent_id: Option<TodoId>, position: i64 }
+    /// It comes after these tasks now; none: it waits for nothing.
+    TodoChained = "todo_chained" { todo_id: TodoId, after: Vec<TodoId> }
     /// The words beside its title changed.
     TodoDescribed = "todo_described" { todo_id: TodoId, description: String }
     /// A token was made; its secret stands nowhere.

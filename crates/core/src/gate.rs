@@ -8,10 +8,12 @@ mod answer;
 pub mod form;
 mod open;
 pub mod permission;
+mod relay;
 
 pub use answer::{AnswerGate, GateDecision};
 pub use open::{Asked, Ground, OpenGate};
 pub use permission::{AskPermission, RevokePermission};
+pub use relay::{ClientAnswer, RelayAnswer};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -10,6 +10,7 @@ pub mod actor;
 pub mod agent;
 pub mod audit;
 pub mod authority;
+pub mod briefing;
 pub mod capacity;
 pub mod command;
 pub mod conversation;

@@ -3,15 +3,16 @@
 //! A plan is an ordinary list of the kind `plan`; its tasks are ordinary todos with a parent.
 //! Here is what only plans have: the grammar of the file (`parse`), the tree in pre-order
 //! (`tree`), what a task's facts and its agent's status come to (`state`), where the work stands
-//! (`position`), how that is told to an agent that wakes (`render`) and the line of a backlog that a
+//! (`position`), which tasks wait for others (`after`), how that is told to an agent that wakes (`render`) and the line of a backlog that a
 //! plan may come from (`todo_file`). What an import changes is
 //! decided in `command::ImportPlan`.
 //!
 //! Invariant: nothing here is stored. State and position are derived anew from facts each time.
 
+mod after;
 mod budget;
 mod changes;
-mod fault;
+pub(crate) mod fault;
 mod line;
 pub(crate) mod pairing;
 mod parse;
@@ -19,9 +20,12 @@ mod position;
 mod purge;
 mod render;
 mod state;
+mod sync;
 mod todo_file;
 mod tree;
 
+pub(crate) use after::{circle, in_file};
+pub use after::{named as named_after, open_before, waiting};
 pub use changes::Changes;
 pub use fault::PlanFault;
 pub use parse::{parse, text};
@@ -29,6 +33,7 @@ pub use position::{Position, Reason, badge, first_leaf_by_depth, open_below, pos
 pub use purge::{ArchivedPlan, Purge, PurgePlans, PurgedPlan};
 pub use render::{Form, Rendered, render, render_whole};
 pub use state::{Need, State, need, state};
+pub use sync::{Tick, Ticks, to_sync};
 pub use todo_file::{
     Origin, TODO_FILE, TodoLine, TodoLineFault, opening, pick, plan_file_for, to_tick, todo_lines,
 };

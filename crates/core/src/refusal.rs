@@ -101,6 +101,12 @@ pub enum Refusal {
     UnknownToken { id: String },
     /// The new parent is not in this list, or would close a circle.
     BadParent { todo_id: TodoId },
+    /// Other tasks must be settled first.
+    Waiting { title: String, waits_for: Vec<String> },
+    /// Tasks would wait for each other.
+    AfterItself { tasks: Vec<String> },
+    /// The plan's file has other tasks than the plan.
+    PlanChanged { new: Vec<String>, missing: Vec<String> },
     /// The item cannot be moved there.
     BadPlace { title: String, why: Misplaced },
     /// No issue of this number in the project.
@@ -127,6 +133,8 @@ pub enum Refusal {
     NoSuchText { text: String, nearest: Vec<String>, is_empty: bool },
     /// Several items could be meant.
     AmbiguousText { text: String, texts: Vec<String> },
+    /// A sign-off lets the session that asked close the issue, and there is no such session.
+    SignOffNeedsSession { number: i64 },
     /// The session has no issue, so there is no checklist.
     Unbound,
     /// No such session in the project.
@@ -265,7 +273,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// Every code there is, for the error table and its golden.
-    pub const CODES: [&'static str; 82] = [
+    pub const CODES: [&'static str; 85] = [
         "unknown_todo",
         "already_settled",
         "wrong_status",
@@ -285,6 +293,9 @@ impl Refusal {
         "criterion_not_startable",
         "bad_parent",
         "bad_place",
+        "waiting",
+        "dependency_cycle",
+        "plan_changed",
         "already_taken",
         "assigned_to_another",
         "stale_epoch",
@@ -382,6 +393,9 @@ impl Refusal {
             Self::CriterionNotStartable { .. } => "criterion_not_startable",
             Self::BadParent { .. } => "bad_parent",
             Self::BadPlace { .. } => "bad_place",
+            Self::Waiting { .. } => "waiting",
+            Self::AfterItself { .. } => "dependency_cycle",
+            Self::PlanChanged { .. } => "plan_changed",
             Self::AlreadyTaken { .. } => "already_taken",
             Self::AssignedToAnother { .. } => "assigned_to_another",
             Self::StaleEpoch { .. } | Self::StaleDelegation { .. } | Self::StaleRun { .. } => {
@@ -445,7 +459,7 @@ impl Refusal {
             Self::NoCollector { .. } => "no_collector",
             Self::AgentAtWork { .. } => "agent_at_work",
             Self::UnknownConversation { .. } => "unknown_conversation",
-            Self::Unbound => "unbound",
+            Self::Unbound | Self::SignOffNeedsSession { .. } => "unbound",
             Self::SessionListsOff => "session_lists_off",
             Self::ItemsRequired => "items_required",
             Self::NoChecklist => "no_checklist",

@@ -6,6 +6,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::plan::waiting;
 use crate::policy::{Selector, policy};
 use crate::text::normalised;
 use crate::{Snapshot, Status, Time, Todo, TodoId, TodoKind};
@@ -41,7 +42,10 @@ pub fn ordered(snapshot: &Snapshot) -> Vec<&Todo> {
 pub fn incomplete(snapshot: &Snapshot, now: Time) -> Vec<&Todo> {
     let mut todos = ordered(snapshot);
     let parents: BTreeSet<TodoId> = todos.iter().filter_map(|todo| todo.parent_id).collect();
-    let ready = |todo: &Todo| todo.is_actionable(now) && todo.kind == TodoKind::Step;
+    let waiting = waiting(snapshot);
+    let ready = |todo: &Todo| {
+        todo.is_actionable(now) && todo.kind == TodoKind::Step && !waiting.contains(&todo.id)
+    };
     todos.retain(|todo| ready(todo) && !parents.contains(&todo.id));
     todos
 }

@@ -12,10 +12,11 @@ use crate::authority::Action;
 use crate::capacity::Limits;
 use crate::event::{
     ChangeRecommended, ClaimReturned, CommandRefused, ListArchived, ListOpened, ListPurged,
-    ListUnarchived, ProjectOpened, TodoArchived, TodoAssigned, TodoCancelled, TodoClaimed,
-    TodoCompleted, TodoCreated, TodoDeferred, TodoDemoted, TodoDescribed, TodoEscalated, TodoHeld,
-    TodoMoved, TodoNoted, TodoPromoted, TodoRatified, TodoRemoved, TodoReopened, TodoRevised,
-    TodoStarted, TodoTaken, TodoUnheld, TodoYielded, TokenIssued, TokenRevoked,
+    ListUnarchived, ProjectOpened, TodoArchived, TodoAssigned, TodoCancelled, TodoChained,
+    TodoClaimed, TodoCompleted, TodoCreated, TodoDeferred, TodoDemoted, TodoDescribed,
+    TodoEscalated, TodoHeld, TodoMoved, TodoNoted, TodoPromoted, TodoRatified, TodoRemoved,
+    TodoReopened, TodoRevised, TodoStarted, TodoTaken, TodoUnheld, TodoYielded, TokenIssued,
+    TokenRevoked,
 };
 use crate::evidence::EvidenceKind;
 use crate::todo::Note;
@@ -265,6 +266,7 @@ pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
         | Event::TodoRevised(TodoRevised { todo_id, .. })
         | Event::TodoMoved(TodoMoved { todo_id, .. })
         | Event::TodoDescribed(TodoDescribed { todo_id, .. })
+        | Event::TodoChained(TodoChained { todo_id, .. })
         | Event::TodoHeld(TodoHeld { todo_id, .. })
         | Event::TodoUnheld(TodoUnheld { todo_id })
         | Event::TodoDeferred(TodoDeferred { todo_id, .. })
@@ -361,6 +363,7 @@ fn change(todo: &mut Todo, event: &Event) {
             todo.parent_id = e.parent_id;
             todo.position = e.position;
         }
+        Event::TodoChained(e) => todo.after.clone_from(&e.after),
         Event::TodoDescribed(e) => todo.description.clone_from(&e.description),
         Event::TodoHeld(e) => todo.hold = Some(Box::new(e.hold.clone())),
         Event::TodoUnheld(_) => todo.hold = None,

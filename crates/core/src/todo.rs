@@ -256,6 +256,9 @@ pub struct Todo {
     /// The deadline a person was asked about already: once for each (M-79).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overdue_notified_for: Option<Deadline>,
+    /// The tasks of the same plan that must be settled first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<TodoId>,
     /// When it left the usual lists (Q-M2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archived_at: Option<Time>,

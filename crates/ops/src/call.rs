@@ -381,7 +381,12 @@ impl<'a, 't> Call<'a, 't> {
 
     fn stamp(&self, project: ProjectId) -> Stamp {
         let (actor, at) = (self.envelope.actor.clone(), self.envelope.now);
-        let (proof, recorded_at) = (self.envelope.proof.to_string(), clock::now());
+        let recorded_at = clock::now();
+        let proof = match self.envelope.context.client_answer {
+            // What the caller's client says of its user is proved by nothing else.
+            Some(_) => "client".to_owned(),
+            None => self.envelope.proof.to_string(),
+        };
         Stamp { project, actor, cause: self.cause, at, proof, recorded_at }
     }
 }

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use punchlist_core::gate::ClientAnswer;
 use punchlist_core::{Actor, Credential, RunId, Time, TokenId};
 use serde::{Deserialize, Serialize};
 
@@ -133,4 +134,6 @@ pub struct Context {
     pub issue: Option<i64>,
     /// The caller's files are on another machine: none of its paths is opened here.
     pub is_remote: bool,
+    /// What the user of the caller's client answered to the question that the call asks.
+    pub client_answer: Option<ClientAnswer>,
 }

@@ -6,13 +6,14 @@
 
 use std::time::{Duration, Instant};
 
-use punchlist_core::{Event, Span, Time};
+use punchlist_core::{Event, Span};
 use punchlist_store::watch::Watch;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::catalogue::{Define, find};
 use crate::explain::{Fault, nearest};
+use crate::input::Limit;
 use crate::operations::event_list::{self, EventList, EventRow, Visibility};
 use crate::remote::Hints;
 use crate::{Envelope, Error, Ops};
@@ -21,7 +22,7 @@ use crate::{Envelope, Error, Ops};
 const ROUND: Duration = Duration::from_secs(1);
 
 /// How many events one read requests.
-const PAGE: i64 = 1_000;
+const PAGE: Limit = Limit::MAX;
 
 /// What was waited for, and where the log goes on.
 #[derive(Debug, Serialize)]
@@ -42,22 +43,33 @@ pub struct Follow<'o> {
     look: bool,
 }
 
-/// What says that something may have been written.
+/// What says that something may have been written, here or behind a server.
 #[derive(Debug)]
-enum Eye<'o> {
+pub enum Eye<'o> {
     Store(Watch<'o>),
     Remote(Box<dyn Hints>),
 }
 
-impl Eye<'_> {
-    fn wait(&mut self, timeout: Duration) -> Result<bool, Error> {
+impl<'o> Eye<'o> {
+    /// From now on.
+    pub fn open(ops: &'o Ops, envelope: &Envelope) -> Result<Self, Error> {
+        Ok(match ops.remote() {
+            Some(remote) => Self::Remote(remote.watch(envelope)?),
+            None => Self::Store(ops.store()?.watch()?),
+        })
+    }
+
+    /// Waits for so long at most; false: the time is over, and nothing was written.
+    pub fn wait(&mut self, timeout: Duration) -> Result<bool, Error> {
         match self {
             Self::Store(watch) => Ok(watch.wait(timeout)?),
             Self::Remote(hints) => hints.wait(timeout),
         }
     }
 
-    fn is_astray(&self) -> bool {
+    /// Was the store replaced by another? Then nothing more is seen here.
+    #[must_use]
+    pub fn is_astray(&self) -> bool {
         match self {
             Self::Store(watch) => watch.is_astray(),
             Self::Remote(_) => false,
@@ -76,10 +88,7 @@ impl<'o> Follow<'o> {
         let after = input["after"].as_i64();
         let visibility = Option::<Visibility>::deserialize(&input["visibility"]).ok().flatten();
         // Start the watch first, so that no event between the two is missed.
-        let watch = match ops.remote() {
-            Some(remote) => Eye::Remote(remote.watch(envelope)?),
-            None => Eye::Store(ops.store()?.watch()?),
-        };
+        let watch = Eye::open(ops, envelope)?;
         let events = ops.answer(find(EventList::NAME)?, envelope, input)?;
         let events = events.into_output::<event_list::Output>()?.events;
         let cursor = events.last().map(|event| event.seq).or(after).unwrap_or(0);
@@ -104,7 +113,7 @@ impl<'o> Follow<'o> {
                     after: Some(self.cursor),
                     before: None,
                     names: None,
-                    limit: Some(PAGE),
+                    limit: PAGE,
                     visibility: self.visibility,
                 };
                 let page = self.ops.run::<EventList>(&self.envelope, input)?;
@@ -169,22 +178,4 @@ pub fn check_types(types: &[String]) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-/// Parses `since`: a span before now, or a time.
-pub fn since(given: Option<&str>, default: Span, now: Time) -> Result<Time, Error> {
-    let Some(text) = given.map(str::trim).filter(|text| !text.is_empty()) else {
-        return Ok(before(now, default));
-    };
-    if let Some(span) = Span::parse(text) {
-        return Ok(before(now, span));
-    }
-    Time::parse(text).ok_or_else(|| {
-        let expected = format!("{}, or an RFC 3339 time", Span::SPELLING);
-        Fault::BadValue { path: "since".into(), found: format!("`{text}`"), expected }.into()
-    })
-}
-
-fn before(now: Time, span: Span) -> Time {
-    now.plus_seconds(-i64::try_from(span.as_seconds()).unwrap_or(i64::MAX))
 }

@@ -1,16 +1,20 @@
-//! Deserializers for input fields: blank texts, ranges, counts.
+//! Deserializers for input fields: blank texts, ranges, counts. Fields with a spelling of their own
+//! are in `spelled`.
 //!
 //! Each field repeats its limits in its schema attribute; a catalogue test checks that both agree.
 
-use std::borrow::Cow;
+mod spelled;
 
-use punchlist_core::deadline::Deadline;
+use std::borrow::Cow;
+use std::fmt;
+
 use punchlist_core::evidence::Evidence;
 use punchlist_core::text::{Body, Content, TextFault, Title};
-use punchlist_core::{AgentPath, Span, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
+
+pub use spelled::{Agent, Due, Lasting, Limit, Past, Reference, Since, When};
 
 /// An optional text: absent, null and blank all mean none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -23,26 +27,62 @@ impl<T> Default for Maybe<T> {
     }
 }
 
-/// A core text type that trims and validates its input.
+/// Why a text is not a value of its type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unclean {
+    /// Nothing but white space: the same as absent.
+    Blank,
+    /// What is wrong with it, as a sentence without its subject.
+    Wrong(String),
+}
+
+/// How the sentence of a misspelt value begins. `request::parse` makes a `bad_value` of it.
+pub(crate) const MUST_BE: &str = "it must be ";
+
+impl Unclean {
+    fn must_be(expected: &str) -> Self {
+        Self::Wrong(format!("{MUST_BE}{expected}"))
+    }
+}
+
+impl From<TextFault> for Unclean {
+    fn from(fault: TextFault) -> Self {
+        match fault {
+            TextFault::Blank => Self::Blank,
+            fault => Self::Wrong(fault.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for Unclean {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Blank => TextFault::Blank.fmt(f),
+            Self::Wrong(detail) => f.write_str(detail),
+        }
+    }
+}
+
+/// A text type that trims and validates its input.
 pub trait Clean: Sized {
-    fn clean(raw: &str) -> Result<Self, TextFault>;
+    fn clean(raw: &str) -> Result<Self, Unclean>;
 }
 
 impl Clean for Title {
-    fn clean(raw: &str) -> Result<Self, TextFault> {
-        Self::new(raw)
+    fn clean(raw: &str) -> Result<Self, Unclean> {
+        Ok(Self::new(raw)?)
     }
 }
 
 impl Clean for Content {
-    fn clean(raw: &str) -> Result<Self, TextFault> {
-        Self::new(raw)
+    fn clean(raw: &str) -> Result<Self, Unclean> {
+        Ok(Self::new(raw)?)
     }
 }
 
 impl Clean for Body {
-    fn clean(raw: &str) -> Result<Self, TextFault> {
-        Self::new(raw)
+    fn clean(raw: &str) -> Result<Self, Unclean> {
+        Ok(Self::new(raw)?)
     }
 }
 
@@ -53,7 +93,7 @@ impl<'de, T: Clean> Deserialize<'de> for Maybe<T> {
         };
         match T::clean(&raw) {
             Ok(text) => Ok(Self(Some(text))),
-            Err(TextFault::Blank) => Ok(Self(None)),
+            Err(Unclean::Blank) => Ok(Self(None)),
             Err(fault) => Err(D::Error::custom(fault)),
         }
     }
@@ -83,7 +123,7 @@ pub fn range<'de, const MIN: i64, const MAX: i64, D: Deserializer<'de>>(
     if number.is_none_or(|number| (MIN..=MAX).contains(&number)) {
         return Ok(number);
     }
-    Err(D::Error::custom(format!("it must be {MIN} to {MAX}")))
+    Err(D::Error::custom(Unclean::must_be(&format!("{MIN} to {MAX}"))))
 }
 
 /// A list with `MIN` to `MAX` items.
@@ -108,24 +148,10 @@ pub fn up_to<'de, const MAX: usize, T: Deserialize<'de>, D: Deserializer<'de>>(
     Err(D::Error::custom(format!("give at most {MAX} items")))
 }
 
-/// The page size of a list: 50 by default, at most 1,000.
-pub fn limit(given: Option<i64>) -> Result<i64, crate::Error> {
-    match given {
-        None => Ok(50),
-        Some(limit) if limit < 1 => Err(crate::explain::Fault::BadValue {
-            path: "limit".into(),
-            found: limit.to_string(),
-            expected: "at least 1".into(),
-        }
-        .into()),
-        Some(limit) => Ok(limit.min(1000)),
-    }
-}
-
 /// Cuts the rows to one page and returns the cursor of the next. The query reads one row more than
 /// `limit`, which shows whether there is another page.
-pub fn page<T, K>(found: &mut Vec<T>, limit: i64, key: impl Fn(&T) -> K) -> Option<K> {
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+pub fn page<T, K>(found: &mut Vec<T>, limit: Limit, key: impl Fn(&T) -> K) -> Option<K> {
+    let limit = usize::try_from(limit.get()).unwrap_or(usize::MAX);
     if found.len() <= limit {
         return None;
     }
@@ -138,42 +164,6 @@ pub fn text<T: Clean>(path: &str, text: &str) -> Result<T, crate::Error> {
     T::clean(text).map_err(|fault| {
         let (path, detail) = (path.to_owned(), fault.to_string());
         crate::explain::Fault::Other { path, detail }.into()
-    })
-}
-
-/// Parses a time in RFC 3339.
-pub fn when(path: &str, text: &str) -> Result<Time, crate::Error> {
-    Time::parse(text).ok_or_else(|| {
-        let found = format!("`{}`", text.chars().take(60).collect::<String>());
-        let expected = "a time in RFC 3339, e.g. 2030-01-01T00:00:00Z".to_owned();
-        crate::explain::Fault::BadValue { path: path.to_owned(), found, expected }.into()
-    })
-}
-
-/// Parses a length of time.
-pub fn span(path: &str, text: &str) -> Result<Span, crate::Error> {
-    Span::parse(text).ok_or_else(|| {
-        let found = format!("`{}`", text.chars().take(60).collect::<String>());
-        let expected = Span::SPELLING.to_owned();
-        crate::explain::Fault::BadValue { path: path.to_owned(), found, expected }.into()
-    })
-}
-
-/// Parses a deadline: a date or a time.
-pub fn deadline(path: &str, text: &str) -> Result<Deadline, crate::Error> {
-    Deadline::parse(text).ok_or_else(|| {
-        let found = format!("`{}`", text.chars().take(60).collect::<String>());
-        let expected = "a date, e.g. 2030-01-31, or a time in RFC 3339".to_owned();
-        crate::explain::Fault::BadValue { path: path.to_owned(), found, expected }.into()
-    })
-}
-
-/// Parses the path of an agent.
-pub fn agent(path: &str, text: &str) -> Result<AgentPath, crate::Error> {
-    AgentPath::parse(text.trim()).ok_or_else(|| {
-        let found = format!("`{}`", text.chars().take(60).collect::<String>());
-        let expected = "words of letters, digits, - and _, joined by dots".to_owned();
-        crate::explain::Fault::BadValue { path: path.to_owned(), found, expected }.into()
     })
 }
 
@@ -196,58 +186,15 @@ pub fn evidence(texts: &[String]) -> Result<Vec<Evidence>, crate::Error> {
     texts.iter().enumerate().map(read).collect()
 }
 
-/// The schema of an item's id: a text or a number.
-#[derive(Debug)]
-pub struct Key;
-
-impl schemars::JsonSchema for Key {
-    fn schema_name() -> Cow<'static, str> {
-        "Key".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": ["string", "integer"] })
-    }
+/// Reads several references; null means none.
+pub fn many_named<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Reference>, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
-/// An item's id or its number, which may be a JSON number.
-pub fn named<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    struct Named;
-
-    impl serde::de::Visitor<'_> for Named {
-        type Value = String;
-
-        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            f.write_str("a string")
-        }
-
-        fn visit_str<E>(self, text: &str) -> Result<String, E> {
-            Ok(text.to_owned())
-        }
-
-        fn visit_i64<E>(self, number: i64) -> Result<String, E> {
-            Ok(number.to_string())
-        }
-
-        fn visit_u64<E>(self, number: u64) -> Result<String, E> {
-            Ok(number.to_string())
-        }
-    }
-
-    deserializer.deserialize_any(Named)
-}
-
-/// Reads an optional `named`: absent, null and blank mean none.
+/// Reads an optional reference: absent, null and blank mean none.
 pub fn maybe_named<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Maybe<Title>, D::Error> {
-    #[derive(Deserialize)]
-    struct Given(#[serde(deserialize_with = "named")] String);
-
-    let given = Option::<Given>::deserialize(deserializer)?;
-    match given.map(|Given(text)| Title::new(&text)) {
+    let given = Option::<Reference>::deserialize(deserializer)?;
+    match given.map(|text| Title::new(&text)) {
         Some(Ok(text)) => Ok(Maybe(Some(text))),
         None | Some(Err(TextFault::Blank)) => Ok(Maybe(None)),
         Some(Err(fault)) => Err(D::Error::custom(fault)),

@@ -6,6 +6,7 @@
 use std::fmt::Debug;
 use std::time::Duration;
 
+use punchlist_core::gate::ClientAnswer;
 use punchlist_core::{Actor, AgentPath, Refusal, Role};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -80,6 +81,7 @@ pub struct RemoteContext {
     pub detached: bool,
     pub place: Option<Place>,
     pub issue: Option<i64>,
+    pub client_answer: Option<ClientAnswer>,
 }
 
 impl RemoteContext {
@@ -105,6 +107,7 @@ impl RemoteContext {
             detached: context.detached,
             place: context.place,
             issue: context.issue,
+            client_answer: context.client_answer,
         }
     }
 

@@ -14,6 +14,7 @@ use crate::call::{Call, host_id};
 use crate::catalogue::{Define, Effect, Operation};
 use crate::dispatch::new_ids;
 use crate::explain::{Fault, drop_context, explain};
+use crate::input::MUST_BE;
 use crate::token::needs_token;
 use crate::{Envelope, Error};
 
@@ -61,13 +62,25 @@ pub(crate) fn parse<D: Define>(
     drop_context(&schema, input);
     match serde_path_to_error::deserialize(&*input) {
         Ok(parsed) => Ok(Box::new(Parsed::<D>(parsed))),
-        Err(error) => Err(explain(&schema, input)
-            .unwrap_or_else(|| Fault::Other {
-                path: error.path().to_string(),
-                detail: error.inner().to_string(),
-            })
-            .into()),
+        Err(error) => {
+            let (path, detail) = (error.path().to_string(), error.inner().to_string());
+            Err(explain(&schema, input).unwrap_or_else(|| misspelt(input, path, detail)).into())
+        }
     }
+}
+
+/// The parser's own fault. A value with a spelling of its own is shown, with how it is spelled.
+fn misspelt(input: &Value, path: String, detail: String) -> Fault {
+    let Some(expected) = detail.strip_prefix(MUST_BE) else {
+        return Fault::Other { path, detail };
+    };
+    let found = path.split('.').try_fold(input, |value, name| value.get(name));
+    let found = match found {
+        Some(Value::String(text)) => format!("`{}`", text.chars().take(60).collect::<String>()),
+        Some(value) => value.to_string(),
+        None => "this".to_owned(),
+    };
+    Fault::BadValue { path, found, expected: expected.to_owned() }
 }
 
 /// A call that only needs a transaction; it may run more than once. The inner result is the caller's

@@ -1,9 +1,9 @@
 //! JSON Schemas of inputs and outputs, generated from the structs, in the simple form that hosts
 //! handle well.
 //!
-//! Sub-schemas are inlined (`$ref` breaks weak clients), and titles and formats are removed. In an
-//! input, an optional field is simply not required. In an output, a field that may be null says so,
-//! because clients validate answers against the schema.
+//! Sub-schemas are inlined (`$ref` breaks weak clients), and titles and formats of numbers are
+//! removed. In an input, an optional field is simply not required. In an output, a field that may be
+//! null says so, because clients validate answers against the schema.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -114,8 +114,11 @@ fn plain(schema: &mut Value, drop_null: bool) {
     match schema {
         Value::Object(object) => {
             object.remove("title");
-            object.remove("format");
-            if object.get("default").is_some_and(Value::is_null) {
+            if object.get("format").is_some_and(|format| format != "date-time") {
+                object.remove("format");
+            }
+            // What an absent field means is in its description; a default in an input costs tokens.
+            if drop_null || object.get("default").is_some_and(Value::is_null) {
                 object.remove("default");
             }
             if drop_null {

@@ -33,19 +33,86 @@ impl Choice {
 /// The tools of a role on an MCP host.
 #[must_use]
 pub fn listed(role: Role, choice: Choice) -> Vec<&'static Operation> {
-    let profile = match choice {
-        Choice::All => return usable(role).collect(),
-        Choice::Only(profile) => return of_profile(role, profile, &[]),
-        Choice::Default => match role {
+    let Some(profile) = profile(role, choice) else { return usable(role).collect() };
+    let own = of_profile(role, profile, &[]);
+    let is_default = choice == Choice::Default;
+    if own.is_empty() && is_default { usable(role).collect() } else { own }
+}
+
+/// What a host should know before the first call. It is in every session, so it is short: what the
+/// listed tools are for, and what to do when one refuses.
+#[must_use]
+pub fn instructions(role: Role, choice: Choice) -> String {
+    let about = match profile(role, choice) {
+        Some(Profile::Turn) => {
+            "Plan with create_todo, see what is open with list_todo, settle each item with \
+             complete_todo before the final answer."
+        }
+        Some(Profile::Issue) => {
+            "todo holds the steps and criteria of this session's issue: start a step, settle it \
+             with done, and claim a criterion with evidence when it is met. The operator accepts \
+             criteria; ask for it with checkpoint. ask and form reach a person. delegate hands \
+             work on."
+        }
+        Some(Profile::Plan) => {
+            "plan shows the task you were assigned; add subtasks below it, and complete it when it \
+             is done."
+        }
+        Some(Profile::Session) => {
+            "todo_write replaces this session's list, todo_read shows it; keep one item in \
+             progress."
+        }
+        Some(Profile::Mission) => {
+            "A mission has pillars with todos and metrics. mission_status shows where it is; \
+             completing a todo is the lead's."
+        }
+        Some(Profile::Inbox) => {
+            "gate_list shows what waits for the operator, gate_answer answers it; nothing else \
+             goes on until then."
+        }
+        None => "Every operation of this role is listed.",
+    };
+    format!(
+        "punchlist keeps plans that outlive the session. {about} A refusal says what is true now \
+         and what to do next."
+    )
+}
+
+/// The profile that is listed; none: everything the role may use.
+fn profile(role: Role, choice: Choice) -> Option<Profile> {
+    match choice {
+        Choice::All => None,
+        Choice::Only(profile) => Some(profile),
+        Choice::Default => Some(match role {
             Role::Operator => Profile::Inbox,
             Role::Lead | Role::Owner => Profile::Mission,
             Role::Root | Role::System => Profile::Issue,
             Role::Worker => Profile::Plan,
-        },
-    };
-    let own = of_profile(role, profile, &[]);
-    if own.is_empty() { usable(role).collect() } else { own }
+        }),
+    }
 }
+
+/// Tools that take something away which is not kept elsewhere.
+pub const DESTRUCTIVE: [&str; 3] = ["plan_purge", "token_revoke", "permission_revoke"];
+
+/// Tools that do nothing more when they are called again with the same input.
+pub const IDEMPOTENT: [&str; 15] = [
+    "agent_register",
+    "agent_status",
+    "delegation_cancel",
+    "drive_pause",
+    "drive_resume",
+    "issue_checklist_edit",
+    "mission_init",
+    "mission_pause",
+    "mission_resume",
+    "permission_revoke",
+    "plan_import",
+    "session_bind",
+    "task_assign",
+    "todo_write",
+    "token_revoke",
+];
 
 /// The tools of an agent in a run of ours: those its configuration names, else those that fit its
 /// work. `has_issue`: its session is bound to an issue.

@@ -7,5 +7,3 @@ pub mod http;
 pub mod mcp;
 mod pages;
 pub mod remote;
-pub mod tools;
-mod wire;

@@ -34,6 +34,7 @@ impl Impatient {
             agents: Arc::default(),
             clock: clock::now,
             limits,
+            fixtures: false,
         };
         let server = Server::bind(ops, settings).unwrap();
         let (handle, url) = (server.handle(), server.url());

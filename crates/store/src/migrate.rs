@@ -113,6 +113,11 @@ pub const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("schema/sqlite/0024_pages.sql"),
         postgres: include_str!("schema/postgres/0024_pages.sql"),
     },
+    Migration {
+        version: 28,
+        sqlite: include_str!("schema/sqlite/0028_after.sql"),
+        postgres: include_str!("schema/postgres/0028_after.sql"),
+    },
 ];
 
 /// How a store's version compares with ours.

@@ -3,9 +3,7 @@
 //! This is the only place that ever writes that file, and only for `tick`: one mark in one line,
 //! every other byte as it was, in one step. Which line that is, and who may, is decided in the core.
 
-use std::fs::{self, File};
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 use punchlist_core::plan::{BYTES_MAX, TODO_FILE, TodoLine, todo_lines};
@@ -14,7 +12,7 @@ use punchlist_ops::operations::plan_tick::{self, PlanTick};
 use punchlist_store::outside;
 use serde_json::{Map, Value, json};
 
-use super::{call, prompt};
+use super::{call, prompt, rewrite};
 use crate::args::Globals;
 use crate::failure::Failure;
 use crate::output::{DIM, clean};
@@ -126,7 +124,7 @@ pub(crate) fn tick(globals: &Globals, matches: &ArgMatches) -> Result<(), Failur
     let envelope = caller::envelope(&ops, globals, false)?;
     let answer = ops.answer(find(PlanTick::NAME)?, &envelope, Value::Object(input))?;
     let done: plan_tick::Output = answer.into_output()?;
-    let after = ticked(&before, done.line_number).ok_or_else(|| changed(&backlog.name))?;
+    let after = ticked(&before, done.line_number).ok_or_else(|| rewrite::changed(&backlog.name))?;
     backlog.replace(&before, &after)?;
     call::show_output::<PlanTick>(globals, done, envelope.now)
 }
@@ -140,12 +138,6 @@ fn ticked(bytes: &[u8], number: usize) -> Option<Vec<u8>> {
     let mut after = bytes.to_owned();
     after[before + mark + 1] = b'x';
     Some(after)
-}
-
-fn changed(name: &str) -> Failure {
-    let message = format!("{name} was changed meanwhile, and was not touched");
-    let hint = Some("look at the file, and say it again".to_owned());
-    Failure::Declined { code: "file_changed", message, hint }
 }
 
 /// The file, by its path and by the name that plans remember.
@@ -180,41 +172,9 @@ impl Backlog {
         outside::read(&self.path, BYTES_MAX).map_err(|error| self.fault(&error))
     }
 
-    /// Puts the new bytes in the place of the old ones in one step, unless somebody wrote
-    /// meanwhile: a file beside it, on the disk, with the same permissions, takes its name.
+    /// Puts the new bytes in the place of the old ones, unless somebody wrote meanwhile.
     fn replace(&self, before: &[u8], after: &[u8]) -> Result<(), Failure> {
-        let io = |error: std::io::Error| self.fault(&error);
-        // What a link leads to is written, and the link stays.
-        let path = fs::canonicalize(&self.path).map_err(io)?;
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let beside = path.with_file_name(format!(".{name}.{}.punch", std::process::id()));
-        let written = self.write_beside(&path, &beside, before, after);
-        if written.is_err() {
-            drop(fs::remove_file(&beside));
-        }
-        written?;
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            // The name is kept through a loss of power, where the system can promise that.
-            drop(File::open(folder).and_then(|folder| folder.sync_all()));
-        }
-        Ok(())
-    }
-
-    fn write_beside(
-        &self,
-        path: &Path,
-        beside: &Path,
-        before: &[u8],
-        after: &[u8],
-    ) -> Result<(), Failure> {
-        let io = |error: std::io::Error| self.fault(&error);
-        let mut file = File::options().write(true).create_new(true).open(beside).map_err(io)?;
-        file.set_permissions(fs::metadata(path).map_err(io)?.permissions()).map_err(io)?;
-        file.write_all(after).and_then(|()| file.sync_all()).map_err(io)?;
-        if outside::read(path, BYTES_MAX).map_err(io)? != before {
-            return Err(changed(&self.name));
-        }
-        fs::rename(beside, path).map_err(io)
+        rewrite::replace(&self.path, &self.name, before, after)
     }
 
     fn fault(&self, error: &std::io::Error) -> Failure {

@@ -1,6 +1,5 @@
 //! `punch backup` and `punch restore`: a copy of the store, and a copy put back.
 
-use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,6 +13,7 @@ use serde::Serialize;
 
 use crate::args::Globals;
 use crate::failure::Failure;
+use crate::progress::Progress;
 use crate::render::copies;
 use crate::stop::Stop;
 use crate::{caller, output};
@@ -103,9 +103,10 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     ops.may_serve(&actor, proof, Action::Backup, "backup")?;
     let stop = Stop::on_signals();
     let once = || -> Result<BackedUp, Error> {
-        let mut meter = Meter::new(globals, "copied", &stop);
+        let bar = Progress::of(globals, "Backing up", 1);
         ops.back_up(to.map(PathBuf::as_path), keep, caller::ticking(), &mut |done, total| {
-            meter.show(done, total)
+            bar.at_of(done, total);
+            go_on(&stop)
         })
     };
     show(globals, copies::backed_up, &once()?)?;
@@ -136,13 +137,16 @@ pub(crate) fn restore(globals: &Globals, matches: &ArgMatches) -> Result<(), Fai
     let now = caller::now()?;
     let (facts, token) = caller::credentials(globals, false);
     let stop = Stop::on_signals();
-    let mut meter = Meter::new(globals, "put back", &stop);
+    let bar = Progress::of(globals, "Restoring", 1);
     let (overwrite, token) = (matches.get_flag("yes"), token.as_deref());
     // The store may be damaged, so it is not asked.
     let project = &caller::project_by_name(globals);
     let wish = Restore { from, overwrite, facts, token, project, now };
-    let restored = ops.restore(wish, &mut |done, total| meter.show(done, total))?;
-    drop(meter);
+    let restored = ops.restore(wish, &mut |done, total| {
+        bar.at_of(done, total);
+        go_on(&stop)
+    })?;
+    drop(bar);
     show(globals, copies::restored, &restored)
 }
 
@@ -155,34 +159,6 @@ fn show<T: Serialize>(globals: &Globals, words: fn(&T) -> String, done: &T) -> R
     Ok(())
 }
 
-/// How far it is, on a terminal; and whether to go on.
-struct Meter<'a> {
-    word: &'static str,
-    stop: &'a Stop,
-    shown: Option<u64>,
-    on_terminal: bool,
-}
-
-impl<'a> Meter<'a> {
-    fn new(globals: &Globals, word: &'static str, stop: &'a Stop) -> Self {
-        let on_terminal = !globals.quiet && !globals.json && std::io::stderr().is_terminal();
-        Self { word, stop, shown: None, on_terminal }
-    }
-
-    fn show(&mut self, done: u64, total: u64) -> ControlFlow<()> {
-        let percent = (done * 100).checked_div(total).unwrap_or(100);
-        if self.on_terminal && self.shown != Some(percent) {
-            output::remark(&format!("\r{percent:>3} % {}", self.word));
-            self.shown = Some(percent);
-        }
-        if self.stop.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
-}
-
-impl Drop for Meter<'_> {
-    fn drop(&mut self) {
-        if self.shown.is_some() {
-            output::remark("\r                    \r");
-        }
-    }
+fn go_on(stop: &Stop) -> ControlFlow<()> {
+    if stop.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }

@@ -13,7 +13,7 @@ use punchlist_ops::operations::todo;
 use punchlist_ops::{Envelope, Error, Ops};
 use serde_json::{Map, Value};
 
-use super::call;
+use super::{call, operation};
 use crate::args::Globals;
 use crate::failure::Failure;
 use crate::{caller, output, render};
@@ -38,7 +38,10 @@ pub(crate) fn with_actions(todo: &Command) -> Command {
     let actions = ACTIONS.iter().map(|(name, about)| action(name, about));
     let others: Vec<Command> = (ACTIONS.len()..)
         .zip(todo.get_subcommands())
-        .map(|(place, other)| other.clone().display_order(place))
+        .map(|(place, other)| match other.get_name() {
+            "show" => show(other.clone()),
+            _ => other.clone().display_order(place),
+        })
         .collect();
     let alone = Command::new("todo")
         .about(todo.get_about().cloned().unwrap_or_default())
@@ -46,9 +49,28 @@ pub(crate) fn with_actions(todo: &Command) -> Command {
     alone.subcommands(actions).subcommands(others)
 }
 
+/// `todo show` shows one item, and without one the checklist; it stands first in the help.
+fn show(show: Command) -> Command {
+    show.display_order(0)
+        .about("Show the checklist, or one item in full")
+        .mut_arg(operation::id("todoId"), |item| {
+            item.required(false).help("One item: its short id or its text [default: all of them]")
+        })
+        .after_help(WHOSE)
+}
+
+/// The action that is meant, where it is one of ours.
+fn meant(matches: &ArgMatches) -> Option<&str> {
+    let (name, inner) = matches.subcommand()?;
+    let item = operation::id("todoId");
+    let shows_all = name == "show" && inner.try_get_one::<String>(&item).ok().flatten().is_none();
+    let own = || ACTIONS.iter().map(|(action, _)| *action).find(|action| *action == name);
+    if shows_all { Some("view") } else { own() }
+}
+
 /// Is this one of ours?
 pub(crate) fn is_action(matches: &ArgMatches) -> bool {
-    matches.subcommand_name().is_some_and(|name| ACTIONS.iter().any(|(action, _)| *action == name))
+    meant(matches).is_some()
 }
 
 fn action(name: &'static str, about: &'static str) -> Command {
@@ -85,12 +107,14 @@ fn action(name: &'static str, about: &'static str) -> Command {
         "note" => command.arg(which).arg(text("text", "NOTE", "What to write")),
         "block" => command.arg(which).arg(text("text", "REASON", "Why")),
         "start" | "unblock" => command.arg(which),
+        // `todo show` without an item is the same.
+        "view" => command.hide(true),
         _ => command,
     }
 }
 
 pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
-    let Some((action, matches)) = matches.subcommand() else {
+    let (Some(action), Some((_, matches))) = (meant(matches), matches.subcommand()) else {
         return Err(Failure::usage("no action was given".to_owned()));
     };
     let mut input = Map::from_iter([("action".to_owned(), Value::from(action))]);

@@ -1,10 +1,12 @@
-//! `punch completions SHELL`: the words of the whole command tree, for a shell to complete.
+//! `punch completions SHELL`: what makes a shell ask `punch` while somebody types (`complete`).
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 use clap_complete::Shell;
+use clap_complete::env::Shells;
 
+use super::complete;
 use crate::failure::Failure;
-use crate::{args, output};
+use crate::output;
 
 pub(crate) fn command() -> Command {
     Command::new("completions")
@@ -28,8 +30,12 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
     let Some(shell) = matches.get_one::<Shell>("shell") else {
         return Err(Failure::usage("no shell was named".to_owned()));
     };
+    let (shells, name) = (Shells::builtins(), shell.to_string());
+    let Some(writer) = shells.completer(&name) else {
+        return Err(Failure::usage(format!("there are no completions for {name}")));
+    };
     let mut script = Vec::new();
-    clap_complete::generate(*shell, &mut args::tree(None, None), "punch", &mut script);
+    writer.write_registration(complete::VARIABLE, "punch", "punch", "punch", &mut script)?;
     // Bytes for a shell: escape sequences in it are its own and must not be stripped.
     Ok(output::print_raw(&script)?)
 }

@@ -12,6 +12,7 @@ use serde_json::json;
 
 use crate::args::Globals;
 use crate::failure::Failure;
+use crate::progress::Progress;
 use crate::stop::Stop;
 use crate::{caller, output};
 
@@ -67,7 +68,13 @@ fn store_to(globals: &Globals, file: &Path, force: bool) -> Result<(), Failure> 
     let (facts, token) = caller::credentials(globals, false);
     let asking = Asking { facts, token: token.as_deref(), now: caller::now()? };
     let stop = Stop::on_signals();
-    let done = ops.export_to(&asking, file, force, &mut |_| go_on(&stop))?;
+    let bar = Progress::counting(globals, "rows exported");
+    let done = ops.export_to(&asking, file, force, &mut |rows| {
+        bar.at(rows);
+        go_on(&stop)
+    });
+    drop(bar);
+    let done = done?;
     if globals.json {
         output::print_json(&done)?;
     } else if !globals.quiet {

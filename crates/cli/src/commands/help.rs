@@ -58,6 +58,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "export",
             "import",
             "completions",
+            "man",
             "help",
         ],
     ),

@@ -17,6 +17,7 @@ use serde_json::json;
 use super::call;
 use crate::args::Globals;
 use crate::failure::Failure;
+use crate::progress::Progress;
 use crate::{caller, output};
 
 pub(crate) fn command() -> Command {
@@ -85,11 +86,15 @@ fn open(file: &Path) -> Result<Box<dyn BufRead>, Failure> {
 }
 
 fn store(globals: &Globals, file: &Path) -> Result<(), Failure> {
-    let mut from = open(file)?;
+    let size = file.metadata().map_or(0, |metadata| metadata.len());
+    let bar = Progress::of(globals, "Importing", size.max(1));
+    let mut from = bar.reading(open(file)?);
     let ops = caller::database(globals)?;
     let (facts, token) = caller::credentials(globals, false);
     let asking = Asking { facts, token: token.as_deref(), now: caller::now()? };
-    let imported = ops.import(&asking, &mut *from)?;
+    let imported = ops.import(&asking, &mut *from);
+    drop((from, bar));
+    let imported = imported?;
     if globals.json {
         output::print_json(&imported)?;
     } else if !globals.quiet {

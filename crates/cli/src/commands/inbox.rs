@@ -7,7 +7,7 @@ use punchlist_core::gate::{GateDecision, GateKind, GateState, Purpose};
 use punchlist_core::naming::{self, Candidate};
 use punchlist_core::text::{Body, Content, Title};
 use punchlist_ops::catalogue::{Define, find};
-use punchlist_ops::input::Maybe;
+use punchlist_ops::input::{Limit, Maybe};
 use punchlist_ops::operations::gate_answer::{self, GateAnswer};
 use punchlist_ops::operations::gate_list::{self, GateList};
 use punchlist_ops::operations::todo_accept::{self, TodoAccept};
@@ -52,12 +52,12 @@ fn answer_command() -> Command {
         .about("Answer one of them: let the agent go on, or refuse")
         .long_about(
             "Answer one of them: let the agent go on, or refuse. An answer counts once.\n\n\
-             At a terminal it asks for whatever is not said. Without GATE it takes the only one \
+             At a terminal it asks for whatever is not said. Without QUESTION it takes the only one \
              that waits.",
         )
         .arg(
             Arg::new("gate")
-                .value_name("GATE")
+                .value_name("QUESTION")
                 .help("Its short id, or a part of its text that only it has"),
         )
         .arg(
@@ -237,12 +237,12 @@ impl Inbox<'_> {
         let (ops, envelope) = (self.ops, &self.envelope);
         match (decision, said) {
             (GateDecision::Resume, said) => {
-                let input = todo_accept::Input { todo_id, outcome: Maybe(said) };
+                let input = todo_accept::Input { todo_id: todo_id.into(), outcome: Maybe(said) };
                 let done = ops.run::<TodoAccept>(envelope, input)?;
                 call::show_output::<TodoAccept>(self.globals, done, envelope.now)
             }
             (GateDecision::Refuse, Some(feedback)) => {
-                let input = todo_return::Input { todo_id, feedback };
+                let input = todo_return::Input { todo_id: todo_id.into(), feedback };
                 let done = ops.run::<TodoReturn>(envelope, input)?;
                 call::show_output::<TodoReturn>(self.globals, done, envelope.now)
             }
@@ -391,7 +391,7 @@ const fn wanted_gates(state: Option<GateState>) -> gate_list::Input {
         kind: None,
         session: Maybe(None),
         number: None,
-        limit: Some(1000),
+        limit: Limit::MAX,
         cursor: Maybe(None),
     }
 }

@@ -2,8 +2,8 @@
 
 use clap::{Arg, ArgMatches, Command};
 use punchlist_ops::clock;
+use punchlist_server::mcp::tools::Choice;
 use punchlist_server::mcp::{McpServer, Parent};
-use punchlist_server::tools::Choice;
 
 use crate::args::Globals;
 use crate::caller;

@@ -3,7 +3,9 @@
 mod backlog;
 mod backup;
 mod call;
+mod chat;
 mod checklist;
+pub(crate) mod complete;
 mod completions;
 mod config;
 mod demo;
@@ -20,6 +22,7 @@ mod inbox_answer;
 mod init;
 mod issue_verbs;
 mod live;
+mod man;
 mod mcp;
 mod mission;
 mod mission_init;
@@ -27,8 +30,10 @@ mod mission_new;
 mod open;
 mod operation;
 mod plan;
+mod plan_sync;
 mod plan_watch;
 mod prompt;
+mod rewrite;
 mod run;
 mod secret_file;
 mod serve;
@@ -45,7 +50,7 @@ use crate::failure::Failure;
 use crate::output;
 
 /// The commands that are not operations of the catalogue.
-pub(crate) const FIXED: [&str; 19] = [
+pub(crate) const FIXED: [&str; 20] = [
     "demo",
     "init",
     "run",
@@ -64,6 +69,7 @@ pub(crate) const FIXED: [&str; 19] = [
     "export",
     "import",
     "completions",
+    "man",
     "help",
 ];
 
@@ -79,7 +85,7 @@ pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
         "todo" => operation::command(name, second).map(|todo| checklist::with_actions(&todo)),
         "plan" => operation::command(name, second)
             .map(|plan| plan_watch::with_flag(plan::lenient(plan)))
-            .map(|plan| plan.subcommands(backlog::commands())),
+            .map(|plan| plan.subcommands(backlog::commands()).subcommand(plan_sync::command())),
         "mission" => operation::command(name, second).map(mission::with_commands),
         "metric" => operation::command(name, second).map(|group| mission::lenient(name, group)),
         "run" => Some(run::command()),
@@ -102,6 +108,8 @@ pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
             operation::command(name, second).map(|group| group.subcommand(store::copy_command()))
         }
         "completions" => Some(completions::command()),
+        "man" => Some(man::command()),
+        "chat" => operation::command(name, second).map(chat::with_flag),
         _ => operation::command(name, second),
     }
 }
@@ -130,6 +138,9 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         }
         Some(("plan", matches)) if let Some(("tick", matches)) = matches.subcommand() => {
             backlog::tick(globals, matches)
+        }
+        Some(("plan", matches)) if let Some(("sync", matches)) = matches.subcommand() => {
+            plan_sync::run(globals, matches)
         }
         Some(("plan", matches))
             if let Some(("tree", matches)) = matches.subcommand()
@@ -165,6 +176,10 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
             store::copy(globals, matches)
         }
         Some(("completions", matches)) => completions::run(matches),
+        Some(("man", matches)) => man::run(globals.quiet, matches),
+        Some(("chat", matches)) if let Some(("show", matches)) = matches.subcommand() => {
+            chat::show(globals, matches)
+        }
         Some((name, matches)) => operation::run(globals, name, matches),
         // Alone it shows what matters now.
         None => call::call(globals, find("status")?, json!({})),

@@ -92,6 +92,9 @@ fn leaf(word: &'static str, operation: &'static Operation) -> Command {
             if narrows(operation, field) && matches!(field.as_str(), "number" | "planFile") {
                 arg = arg.alias(flag(field));
             }
+            if field == "epoch" {
+                arg = arg.alias("epoch");
+            }
             if required.iter().any(|name| name == field) {
                 arg = arg.help(format!("{} (required)", schema::description(schema)));
             }
@@ -120,7 +123,9 @@ fn example(operation: &Operation) -> Option<String> {
     let mut line = format!("Example: punch {}", operation.surfaces.command.join(" "));
     let places = operation.surfaces.positional.iter();
     for value in places.map_while(|place| input.get(*place)) {
-        line.push_str(&format!(" {}", typed(value)?));
+        for item in value.as_array().unwrap_or(&vec![value.clone()]) {
+            line.push_str(&format!(" {}", typed(item)?));
+        }
     }
     for (field, value) in &input {
         if operation.surfaces.positional.contains(&field.as_str()) {
@@ -198,6 +203,8 @@ fn choices(schema: &Value) -> Option<String> {
 /// By place an argument is called by its name; what it may be stands in its help.
 fn in_place(field: &str, schema: &Value) -> Arg {
     let arg = argument(field, schema).value_name(flag(field).replace('-', "_").to_uppercase());
+    // Several words in one place.
+    let arg = if kind_of(schema) == "array" { arg.num_args(0..) } else { arg };
     match choices(schema) {
         Some(choices) => arg.help(format!("{} [{choices}]", schema::description(schema))),
         None => arg,
@@ -240,6 +247,7 @@ fn assigns(operation: &Operation, field: &str) -> bool {
 fn flag_of(operation: &Operation, field: &str) -> String {
     match field {
         "agent" if assigns(operation, field) => "to".to_owned(),
+        "epoch" => "lease".to_owned(),
         "number" if narrows(operation, field) => "only-issue".to_owned(),
         "planFile" if narrows(operation, field) => "only-plan".to_owned(),
         "mission" | "pillar" | "session" if narrows(operation, field) => format!("only-{field}"),

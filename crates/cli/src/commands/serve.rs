@@ -79,6 +79,10 @@ pub(crate) fn command() -> Command {
         .arg(switch("open", "Open the pages in your browser, signed in"))
         .arg(number("rate", "Requests a second for each principal; 0: any number [default: 200]"))
         .arg(number("streams", "Event streams for each principal [default: 100]"))
+        .arg(
+            switch("conformance-fixtures", "Offer the fixtures of the MCP conformance suite")
+                .hide(true),
+        )
         .after_help("Example: punch serve --listen 127.0.0.1:7420 --jobs 4")
 }
 
@@ -114,6 +118,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
             agents: Arc::clone(&envelope.agents),
             clock: caller::ticking,
             limits,
+            fixtures: matches.get_flag("conformance-fixtures"),
         },
     );
     let server = server.map_err(|error| cannot_start(listen, error))?;

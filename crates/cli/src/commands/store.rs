@@ -1,6 +1,5 @@
 //! `punch store copy`: a store moved to another database.
 
-use std::io::IsTerminal;
 use std::ops::ControlFlow;
 
 use clap::{Arg, ArgMatches, Command};
@@ -8,6 +7,7 @@ use punchlist_ops::portable::Asking;
 
 use crate::args::Globals;
 use crate::failure::Failure;
+use crate::progress::Progress;
 use crate::stop::Stop;
 use crate::{caller, output};
 
@@ -39,16 +39,12 @@ pub(crate) fn copy(globals: &Globals, matches: &ArgMatches) -> Result<(), Failur
     let (facts, token) = caller::credentials(&from, false);
     let asking = Asking { facts, token: token.as_deref(), now: caller::now()? };
     let stop = Stop::on_signals();
-    let is_shown = !globals.quiet && !globals.json && std::io::stderr().is_terminal();
+    let bar = Progress::counting(globals, "rows copied");
     let copied = ops.copy_to(&asking, to.target(), &mut |rows| {
-        if is_shown {
-            output::remark(&format!("\r{rows} rows copied"));
-        }
+        bar.at(rows);
         if stop.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
-    if is_shown {
-        output::remark("\r                              \r");
-    }
+    drop(bar);
     let copied = copied?;
     if globals.json {
         output::print_json(&copied)?;

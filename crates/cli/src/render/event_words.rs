@@ -116,6 +116,13 @@ impl Names {
                 format!("{} by {by}", self.name(&e.todo_id))
             }
             Event::TodoMoved(e) => self.name(&e.todo_id),
+            Event::TodoChained(e) => match e.after.as_slice() {
+                [] => format!("{} waits for nothing", self.name(&e.todo_id)),
+                after => {
+                    let first: Vec<String> = after.iter().map(|id| self.name(id)).collect();
+                    format!("{} after {}", self.name(&e.todo_id), first.join(", "))
+                }
+            },
             Event::TodoDescribed(e) => self.name(&e.todo_id),
             Event::TokenIssued(e) => match &e.agent {
                 Some(agent) => format!("{} for {agent}", e.role),
@@ -259,7 +266,7 @@ impl Names {
             }
             Event::RunWaited(e) => {
                 let what = match &e.waits_for {
-                    Wait::Gate(id) => format!("gate {}", self.name(id)),
+                    Wait::Gate(id) => format!("an answer to {}", self.name(id)),
                     Wait::Delegations(ids) => {
                         let names: Vec<String> = ids.iter().map(|id| self.name(id)).collect();
                         names.join(", ")
@@ -273,7 +280,7 @@ impl Names {
             Event::RunCancelled(e) => because(self.name(&e.run_id), Some(&e.reason)),
             Event::RunStopped(e) => {
                 let why = e.detail.as_deref().unwrap_or_else(|| e.reason.words());
-                format!("{}: {} ({why})", self.name(&e.run_id), e.reason)
+                format!("{}: {why}", self.name(&e.run_id))
             }
             _ => return None,
         })

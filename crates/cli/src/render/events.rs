@@ -33,6 +33,20 @@ pub(crate) fn page(output: &Output, form: Form, now: Time) -> String {
     shown
 }
 
+/// What happened, as people say it. The names of the log are for programs.
+fn happened(kind: &str) -> String {
+    let words = match kind {
+        "gate_opened" => "asked",
+        "gate_answered" => "answered",
+        "gate_superseded" => "asked anew",
+        "gate_collected" => "answer received",
+        "gate_answer_refused" => "answer refused",
+        "todo_chained" => "todo waits",
+        kind => return line(kind).replace('_', " "),
+    };
+    words.to_owned()
+}
+
 pub(crate) fn rows(events: &[EventRow], form: Form, now: Time) -> String {
     if events.is_empty() {
         return "Nothing has happened in this project yet.\n".to_owned();
@@ -48,7 +62,7 @@ pub(crate) fn rows(events: &[EventRow], form: Form, now: Time) -> String {
             event.seq.to_string(),
             if form.absolute { event.at.to_string() } else { relative(event.at, now) },
             who,
-            line(&event.r#type).replace('_', " "),
+            happened(&event.r#type),
             line(&names.about(event)),
         ]
     });

@@ -262,6 +262,7 @@ mod tests {
             priority: None,
             assignee: None,
             progress: None,
+            worker: None,
         };
         let table = table(&[issue()], Some(7), now);
         let lines: Vec<&str> = table.lines().collect();

@@ -34,6 +34,7 @@ mod words;
 
 use std::fmt::Display;
 
+pub(crate) use conversations::told as conversation;
 use punchlist_core::Time;
 pub(crate) use punchlist_core::naming::{short, short_among};
 use punchlist_ops::{Answer, Operation};

@@ -4,7 +4,7 @@ use punchlist_core::plan::{Need, Reason};
 use punchlist_core::{Time, plan};
 use punchlist_ops::operations::plan_list::PlanRow;
 use punchlist_ops::operations::{plan as tool_of_plan, plan_current, plan_from_todo, plan_import};
-use punchlist_ops::operations::{plan_purge, plan_tick};
+use punchlist_ops::operations::{plan_purge, plan_sync, plan_tick};
 use punchlist_ops::views::{AgentView, PlanArchived, PlanView, PurgedPlanView, TaskView};
 
 use super::ago;
@@ -51,10 +51,7 @@ pub(super) fn changed(verb: &str, plan: &PlanView) -> String {
         done += usize::from(task.state == plan::State::Completed);
         open.extend(&task.children);
     }
-    let now = match &plan.current {
-        Some(task) => format!("; current: {}{}", number(task), output::line(&task.content)),
-        None => String::new(),
-    };
+    let now = now(plan.current.as_ref());
     format!("{GREEN}{verb}{GREEN:#}; {done} of {total} tasks done{now}\n")
 }
 
@@ -103,15 +100,23 @@ pub(super) fn purged(output: &plan_purge::Output) -> String {
     output.plans.iter().map(line).collect()
 }
 
-/// What an import did, and the tree it led to.
+/// What an import did, and where the work goes on.
 pub(super) fn imported(output: &plan_import::Output) -> String {
     let of = &output.changes;
     let (added, moved, archived, unchanged) = (of.added, of.moved, of.archived, of.unchanged);
     let back = if output.unarchived { "; it was archived and is back" } else { "" };
+    let now = now(output.current.as_ref());
     format!(
-        "{}{added} added, {moved} moved, {archived} archived, {unchanged} unchanged{back}\n",
-        tasks(&output.tasks, output.current.as_ref())
+        "{GREEN}Imported{GREEN:#}: {added} added, {moved} moved, {archived} archived, \
+         {unchanged} unchanged{back}{now}\n"
     )
+}
+
+fn now(current: Option<&TaskView>) -> String {
+    match current {
+        Some(task) => format!("; current: {}{}", number(task), output::line(&task.content)),
+        None => String::new(),
+    }
 }
 
 /// Whatever the tool was asked for.
@@ -161,6 +166,9 @@ fn note(task: &TaskView) -> String {
     if let Some(until) = task.defer_until {
         state.push_str(&format!(", deferred until {until}"));
     }
+    if !task.waits_for.is_empty() {
+        state.push_str(&format!(", waits for {}", task.waits_for.join(", ")));
+    }
     let needs = match task.needs {
         Some(Need::Reassignment) => ", needs reassignment",
         Some(Need::Completion) => ", needs completion",
@@ -180,9 +188,10 @@ fn replace_last(text: &str, from: &str, to: &str) -> String {
 pub(super) fn opened(output: &plan_from_todo::Output) -> String {
     let (plan, file) = (output::line(&output.plan_file), output::line(&output.file));
     let number = output.line_number;
+    let now = now(output.current.as_ref());
     format!(
-        "{}Opened the plan {BOLD}{plan}{BOLD:#} from line {number} of {file}; no file was written\n",
-        tasks(&output.tasks, output.current.as_ref())
+        "Opened the plan {BOLD}{plan}{BOLD:#} from line {number} of {file}; no file was \
+         written{now}\n"
     )
 }
 
@@ -190,6 +199,16 @@ pub(super) fn opened(output: &plan_from_todo::Output) -> String {
 pub(super) fn ticked(output: &plan_tick::Output) -> String {
     let (file, line) = (output::line(&output.file), output::line(&output.line));
     format!("Ticked line {} of {file}: {}\n", output.line_number, line.trim())
+}
+
+/// Which boxes are to be ticked; `punch plan sync` has its own words.
+pub(super) fn to_tick(output: &plan_sync::Output) -> String {
+    let line =
+        |edit: &plan_sync::Edit| format!("{:>4}  {}\n", edit.line, output::line(&edit.after));
+    match output.edits.is_empty() {
+        true => "Every completed task is ticked already.\n".to_owned(),
+        false => output.edits.iter().map(line).collect(),
+    }
 }
 
 /// Where the work stands.

@@ -2,10 +2,15 @@
 
 use punchlist_core::Time;
 
+/// How much time may pass between setting an end and showing it.
+const GRACE_S: i64 = 30;
+
 /// How long ago a moment was, or how far ahead it is.
 pub(crate) fn relative(at: Time, now: Time) -> String {
     let seconds = (now.micros() - at.micros()) / 1_000_000;
-    let span = span(seconds.abs());
+    // What was set to end in 12 h a moment ago ends in 12 h, not in 11.
+    let grace = if seconds <= GRACE_S - 3_600 { GRACE_S } else { 0 };
+    let span = span(seconds.abs() + grace);
     match seconds {
         -1..=1 => "now".to_owned(),
         2.. => format!("{span} ago"),
@@ -44,5 +49,8 @@ mod tests {
         assert_eq!(at(-7_300), "2 h ago");
         assert_eq!(at(-200_000), "2 d ago");
         assert_eq!(at(90), "in 1 min");
+        assert_eq!(at(12 * 3600 - 2), "in 12 h", "`--expires 12h`, shown two seconds later");
+        assert_eq!((at(3599), at(11 * 3600 + 1800)), ("in 1 h".into(), "in 11 h".into()));
+        assert_eq!((at(7 * 86_400 - 5), at(-3599)), ("in 7 d".into(), "59 min ago".into()));
     }
 }

@@ -8,46 +8,48 @@ use super::short;
 use super::times::relative;
 use crate::output::{BOLD, DIM, GREEN, RED, YELLOW, line};
 
-/// What taking answers.
+/// What taking answers, in one line.
 pub(super) fn taken(output: &TakenTodo, now: Time) -> String {
     match &output.todo {
         None => "Nothing to take.\n".to_owned(),
-        Some(todo) => one(todo, now) + &lease(output.epoch, output.lease_until, now),
+        Some(todo) => {
+            let lease = lease(output.epoch, output.lease_until, now);
+            format!("{}; {lease}", changed("Yours:", todo, now).trim_end())
+        }
     }
 }
 
-/// The end of a lease that is the caller's.
-pub(super) fn lease(epoch: Option<i64>, until: Option<Time>, now: Time) -> String {
-    let (Some(epoch), Some(until)) = (epoch, until) else { return String::new() };
+/// The end of a lease that is the caller's. Its number is what `--lease` takes.
+pub(super) fn lease(number: Option<i64>, until: Option<Time>, now: Time) -> String {
+    let (Some(number), Some(until)) = (number, until) else { return String::new() };
     let ends = relative(until, now);
-    format!("  {YELLOW}yours{YELLOW:#}; the lease ends {ends} (renew with --epoch {epoch})\n")
+    format!("the lease ends {ends} {DIM}(renew it with --lease {number}){DIM:#}\n")
 }
 
-/// One line about a change: what was done to which item.
-pub(super) fn changed(verb: &str, todo: &TodoView) -> String {
-    format!("{verb} {BOLD}{}{BOLD:#}  {DIM}{}{DIM:#}\n", line(&todo.title), id(todo))
-}
-
-pub(super) fn one(todo: &TodoView, now: Time) -> String {
-    let (title, status, id) = (line(&todo.title), todo.status, id(todo));
-    let mut shown = format!("{BOLD}{title}{BOLD:#}  {status}\n  {DIM}{id}{DIM:#}\n");
-    let mut add = |text: String| shown.push_str(&format!("  {}\n", line(&text)));
-    if let Some(agent) = &todo.assignee {
-        add(format!("assigned to {agent}"));
-    }
-    if let Some(claim) = &todo.claim {
-        add(format!("claimed by {}, waits for its reviewer", claim.by));
-    }
+/// One line about a change: what was done to which item, and what is true of it now.
+pub(super) fn changed(verb: &str, todo: &TodoView, now: Time) -> String {
+    let mut facts = Vec::new();
     if let Some(hold) = &todo.hold {
-        add(format!("{}: {}", hold.kind.name().replace('_', " "), hold.reason));
+        facts.push(format!("{}: {}", hold.kind.name().replace('_', " "), hold.reason));
     }
     if let Some(until) = todo.defer_until {
-        add(format!("deferred until {until}, {}", relative(until, now)));
+        facts.push(format!("deferred until {until}, {}", relative(until, now)));
+    }
+    if todo.claim.is_some() && !todo.status.is_settled() {
+        facts.push("waits for its reviewer".to_owned());
     }
     if let Some(outcome) = &todo.outcome {
-        add(format!("→ {outcome}"));
+        facts.push(format!("→ {outcome}"));
     }
-    shown
+    let facts: String = facts.iter().map(|fact| format!("; {}", line(fact))).collect();
+    let (title, id) = (line(&todo.title), id(todo));
+    format!("{GREEN}{verb}{GREEN:#} {BOLD}{title}{BOLD:#} {DIM}{id}{DIM:#}{facts}\n")
+}
+
+/// An item that was deferred, or is no longer.
+pub(super) fn deferred(todo: &TodoView, now: Time) -> String {
+    let verb = if todo.defer_until.is_some() { "Deferred" } else { "No longer deferred:" };
+    changed(verb, todo, now)
 }
 
 /// What an item is named by: its number where it has one, else its short id.

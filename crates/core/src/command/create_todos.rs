@@ -135,6 +135,7 @@ impl Draft<'_> {
             related_pillars: item.related_pillars.clone(),
             wishes: Vec::new(),
             overdue_notified_for: None,
+            after: Vec::new(),
             archived_at: None,
         }
     }

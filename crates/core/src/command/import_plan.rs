@@ -19,7 +19,7 @@ use crate::authority::{Action, Denial};
 use crate::event::{ListUnarchived, TodoCreated, TodoDescribed, TodoMoved, TodoRemoved};
 use crate::issue::checklist::{Seat, in_order};
 use crate::plan::pairing::{Flat, Found, Pairing, flat, pair};
-use crate::plan::{Mark, Node, Tree};
+use crate::plan::{Mark, Node, Tree, in_file, named_after};
 use crate::{Refusal, Refused, Todo, TodoId, TodoKind};
 
 /// The whole plan as its file says it.
@@ -42,6 +42,8 @@ impl ImportPlan {
         let rows = draft.rows(&nodes, &pairing, self.next_seq)?;
         let positions = positions(&nodes, &rows, &pairing);
         let ids: Vec<TodoId> = rows.iter().map(Row::id).collect();
+        // What the last import's file said, before the new words replace it.
+        let written: Vec<bool> = ids.iter().map(|id| draft.comes_after_by_file(*id)).collect();
         for ((node, row), position) in nodes.iter().zip(rows).zip(positions) {
             let parent_id = node.parent.map(|parent| ids[parent]);
             match row {
@@ -57,6 +59,7 @@ impl ImportPlan {
                 }
             }
         }
+        draft.chain_by_file(&nodes, &ids, &written)?;
         let marked = nodes.iter().zip(ids).filter(|(node, _)| node.node.mark != Mark::Open);
         for (node, id) in marked {
             draft.settle_by_mark(node.node.mark, id)?;
@@ -120,7 +123,7 @@ fn seat(row: &Row, parent: Option<TodoId>) -> Seat {
 
 impl Draft<'_> {
     /// Only a list that nests can hold a plan.
-    fn must_nest(&self) -> Result<(), Refused> {
+    pub(super) fn must_nest(&self) -> Result<(), Refused> {
         if self.policy().nests {
             return Ok(());
         }
@@ -176,6 +179,29 @@ impl Draft<'_> {
             self.emit(TodoDescribed { todo_id, description: description.clone() });
         }
         Ok(())
+    }
+
+    fn comes_after_by_file(&self, id: TodoId) -> bool {
+        self.state.todo(id).is_some_and(|todo| !named_after(&todo.description).is_empty())
+    }
+
+    /// Makes open tasks wait as the file says. A task of which the file never said anything keeps
+    /// what it was given by hand.
+    fn chain_by_file(
+        &mut self,
+        nodes: &[Flat<'_>],
+        ids: &[TodoId],
+        written: &[bool],
+    ) -> Result<(), Refused> {
+        let after =
+            in_file(nodes).map_err(|fault| Refusal::BadPlan { fault: fault.to_string() })?;
+        for ((id, after), written) in ids.iter().zip(after).zip(written) {
+            let says_so = !after.is_empty() || *written;
+            if says_so && !self.todo(*id)?.status.is_settled() {
+                self.chain(*id, after.iter().map(|at| ids[*at]).collect())?;
+            }
+        }
+        self.no_circle()
     }
 
     /// Settles an open task as its mark says, unless somebody works on it.

@@ -9,6 +9,7 @@ mod adopt_todos;
 mod archive_list;
 mod assign_todo;
 mod cancel_todo;
+mod chain_todo;
 mod claim_todo;
 mod complete_todo;
 mod create_todos;
@@ -44,6 +45,7 @@ pub use adopt_todos::AdoptTodos;
 pub use archive_list::ArchiveList;
 pub use assign_todo::AssignTodo;
 pub use cancel_todo::CancelTodo;
+pub use chain_todo::ChainTodo;
 pub use claim_todo::ClaimTodo;
 pub use complete_todo::CompleteTodo;
 pub use create_todos::{CreateTodos, NewTodo};
@@ -123,6 +125,7 @@ commands! {
     HandOnTodos => Replace,
     ReviseTodo => Revise,
     MoveTodo => Reorder,
+    ChainTodo => Revise,
     HoldTodo => Hold,
     UnholdTodo => Unhold,
     DeferTodo => Defer,

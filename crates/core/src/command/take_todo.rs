@@ -33,6 +33,7 @@ impl TakeTodo {
             return Ok(());
         }
         draft.workable(self.todo_id)?;
+        draft.not_waiting(self.todo_id)?;
         draft.not_assigned_to_another(self.todo_id)?;
         draft.nothing_open_below(self.todo_id)?;
         draft.nobody_works(self.todo_id, self.clock)?;

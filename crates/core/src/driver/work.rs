@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::StopReason;
 use super::fingerprint::Fingerprint;
+use crate::plan::waiting;
 use crate::select::{self, First};
 use crate::todo::HoldKind;
 use crate::{ListKind, Snapshot, Status, Time, Todo, TodoId};
@@ -63,8 +64,9 @@ impl Work {
         // Each item is looked at once: those of a long list are in no cache.
         let mut first = First::of(list);
         let mut marks = Vec::with_capacity(list.todos.len());
+        let waiting = waiting(list);
         for todo in list.todos.values().filter(in_view) {
-            let is_actionable = todo.is_actionable(now);
+            let is_actionable = todo.is_actionable(now) && !waiting.contains(&todo.id);
             if let Some(first) = &mut first {
                 first.see(todo, is_actionable);
             }
@@ -100,7 +102,8 @@ impl Work {
         }
         // A task with open tasks below it is not worked on itself (D-13).
         let above = above.iter().filter_map(|id| list.todos.get(id)).filter(in_view);
-        self.actionable -= above.filter(|todo| todo.is_actionable(now)).count();
+        let is_counted = |todo: &&Todo| todo.is_actionable(now) && !waiting.contains(&todo.id);
+        self.actionable -= above.filter(is_counted).count();
         // What was not loaded is settled, and so is its tally.
         let settled = list.tally.completed + list.tally.cancelled;
         let further = usize::try_from(settled).unwrap_or(usize::MAX).saturating_sub(loaded);
@@ -144,5 +147,7 @@ fn first_ready(list: &Snapshot, now: Time) -> Option<&Todo> {
     let open = list.todos.values().filter(in_view).filter(|todo| !todo.status.is_settled());
     let above: BTreeSet<TodoId> = open.filter_map(|todo| todo.parent_id).collect();
     let mut todos = select::ordered(list).into_iter();
-    todos.find(|todo| todo.is_actionable(now) && !above.contains(&todo.id))
+    let waiting = waiting(list);
+    let is_free = |todo: &Todo| !above.contains(&todo.id) && !waiting.contains(&todo.id);
+    todos.find(|todo| todo.is_actionable(now) && is_free(todo))
 }

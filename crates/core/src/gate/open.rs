@@ -155,7 +155,13 @@ impl OpenGate {
         if let (Purpose::SignOff, Some(issue)) = (purpose, ground.issue)
             && ground.session.is_none_or(|session| session.bound_issue != Some(issue.id))
         {
-            return Err(Refusal::OtherIssue { number: issue.number, bound: None }.into());
+            let number = issue.number;
+            let elsewhere = ground.session.is_some_and(|session| session.bound_issue.is_some());
+            return Err(match elsewhere {
+                true => Refusal::OtherIssue { number, bound: None },
+                false => Refusal::SignOffNeedsSession { number },
+            }
+            .into());
         }
         Ok(Some(purpose))
     }

@@ -48,6 +48,22 @@ pub enum PlanFault {
         line: usize,
         text: String,
     },
+    /// It comes after a task that the file does not have.
+    UnknownAfter {
+        line: usize,
+        text: String,
+    },
+    /// Several tasks of the file say this.
+    AmbiguousAfter {
+        line: usize,
+        text: String,
+        lines: Vec<usize>,
+    },
+    /// Tasks that wait for each other.
+    AfterItself {
+        line: usize,
+        tasks: Vec<String>,
+    },
     /// There is no H1, and the file's own name cannot be a title.
     Untitled,
 }
@@ -79,14 +95,39 @@ impl fmt::Display for PlanFault {
                 "line {line}: what describes the task has {length} bytes; the limit is {limit}"
             ),
             Self::Duplicate { first, line, text } => {
-                let short: String = text.chars().take(80).collect();
+                let short = short(text);
                 write!(f, "line {line}: `{short}` says the same as line {first}, its sibling")
+            }
+            Self::UnknownAfter { line, text } => {
+                write!(
+                    f,
+                    "line {line}: the task comes after `{}`, which is no task of the plan",
+                    short(text)
+                )
+            }
+            Self::AmbiguousAfter { line, text, lines } => {
+                let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+                let (text, lines) = (short(text), lines.join(", "));
+                write!(f, "line {line}: several tasks say `{text}`: lines {lines}")
+            }
+            Self::AfterItself { line, tasks } => {
+                write!(f, "line {line}: the task waits for itself: {}", in_a_circle(tasks))
             }
             Self::Untitled => {
                 f.write_str("the plan has no H1, and the name of its file cannot be a title")
             }
         }
     }
+}
+
+fn short(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
+/// Tasks that wait for each other, with the first once more at the end.
+pub(crate) fn in_a_circle(tasks: &[String]) -> String {
+    let around = tasks.iter().chain(tasks.first());
+    around.map(|task| format!("`{}`", short(task))).collect::<Vec<_>>().join(" after ")
 }
 
 impl std::error::Error for PlanFault {}

@@ -172,6 +172,20 @@ fn checkbox(text: &str) -> Option<(Mark, &str)> {
     apart.then_some((mark, rest.trim()))
 }
 
+/// What is between the brackets of a task's box, as a range of bytes; none: it has no box.
+pub(super) fn inside_box(raw: &str) -> Option<std::ops::Range<usize>> {
+    let text = raw.trim_start();
+    let hashes = text.trim_start_matches('#');
+    let rest = if hashes.len() < text.len() {
+        hashes.trim_start()
+    } else {
+        bullet(text).or_else(|| number(text).map(|(_, rest)| rest)).unwrap_or(text)
+    };
+    checkbox(rest)?;
+    let open = raw.len() - rest.len() + 1;
+    Some(open..raw[open..].find(']')? + open)
+}
+
 /// What stands behind a bullet or a number, and behind a mark.
 fn inside(text: &str) -> &str {
     let rest = bullet(text).or_else(|| number(text).map(|(_, rest)| rest)).unwrap_or(text);

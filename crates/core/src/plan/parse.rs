@@ -5,6 +5,7 @@
 //!   written; an item nests in the one above it from two columns on, a tab counts four.
 //! - Paragraphs and plain bullets describe the task above them, code fences and comments too. A
 //!   heading that is no task describes the task it stands under, with all its text.
+//! - `after: "text"` in a description names a task of the file that must be settled first (`after`).
 //! - `[x]` is done, `[-]` dropped, everything else open. Emphasis stays text.
 //!
 //! Each line is looked at once and no function calls itself, so that neither time nor the stack
@@ -13,6 +14,7 @@
 use std::collections::BTreeMap;
 use std::mem::take;
 
+use super::after;
 use super::line::{self, Fence, Heading, Item, Sort};
 use super::{BYTES_MAX, LEVELS_MAX, LINES_MAX, Mark, Node, Plan, PlanFault};
 use crate::text::{Body, Content, TextFault, normalised};
@@ -314,5 +316,6 @@ fn tree(entries: Vec<Entry<'_>>) -> Result<Node, PlanFault> {
     }
     let mut root = nodes.swap_remove(ROOT).ok_or(PlanFault::Empty)?;
     root.children.reverse();
+    after::check(&root)?;
     Ok(root)
 }

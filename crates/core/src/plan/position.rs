@@ -54,7 +54,10 @@ pub fn position(tree: &Tree<'_>, now: Time) -> Position {
     // The first of the deepest ones comes first.
     active.sort_by_key(|index| (Reverse(branches[*index].depth), *index));
     let is_candidate = |index: &usize| branches[*index].is_open && !branches[*index].open_below;
-    let is_ready = |index: &usize| is_candidate(index) && branches[*index].todo.is_actionable(now);
+    let is_ready = |index: &usize| {
+        let Branch { todo, waits, .. } = branches[*index];
+        is_candidate(index) && !waits && todo.is_actionable(now)
+    };
     let below = |at: &usize| *at..branches[*at].end;
     let ready = active.iter().find_map(|at| below(at).find(is_ready));
     let first_open = || match active.first() {
@@ -75,13 +78,25 @@ pub fn position(tree: &Tree<'_>, now: Time) -> Position {
 
 /// Why a task cannot be worked on now, in a few words; none: it can, or waits for its reviewer.
 #[must_use]
-pub fn badge(todo: &Todo, now: Time) -> Option<String> {
+pub fn badge(tree: &Tree<'_>, at: usize, now: Time) -> Option<String> {
+    let todo = tree.branches()[at].todo;
     let hold = todo.hold.as_ref().filter(|hold| !hold.is_over(now));
     if let Some(hold) = hold {
         return Some(format!("{}: {}", hold.kind.name(), normalised(&hold.reason)));
     }
     let until = todo.defer_until.filter(|until| *until > now);
-    until.map(|until| format!("deferred until {until}"))
+    let deferred = until.map(|until| format!("deferred until {until}"));
+    deferred.or_else(|| waits_for(&tree.waits_for(at)))
+}
+
+/// `waits for t3, t4`; none: it waits for no task.
+pub(super) fn waits_for(first: &[&Todo]) -> Option<String> {
+    let named = |todo: &&Todo| match todo.seq {
+        Some(seq) => format!("t{seq}"),
+        None => format!("`{}`", normalised(&todo.title)),
+    };
+    let names: Vec<String> = first.iter().map(named).collect();
+    (!names.is_empty()).then(|| format!("waits for {}", names.join(", ")))
 }
 
 /// What is open below a task, parents before children.

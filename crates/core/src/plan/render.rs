@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::budget::{Entry, cut, fit};
-use super::position::{Position, Reason, badge, position};
+use super::position::{Position, Reason, badge, position, waits_for};
 use super::state::{Need, State, need, state};
 use super::tree::{Branch, Tree};
 use crate::text::normalised;
@@ -107,7 +107,7 @@ impl<'a> Teller<'a> {
         let at = siblings.iter().position(|index| *index == shown).unwrap_or(0);
         let entries = siblings.iter().enumerate().map(|(place, index)| {
             let branch = self.branch(*index);
-            let mark = if *index == shown { self.mark(current) } else { String::new() };
+            let mark = if *index == shown { self.mark(current) } else { self.waits(*index) };
             let text = format!("- {}{}{mark}", head(branch), self.activity_note(*index));
             Entry {
                 text,
@@ -135,7 +135,7 @@ impl<'a> Teller<'a> {
             let peers = handed_out[branch.parent.map_or(0, |parent| parent + 1)];
             let note = self.state_note(branch, peers);
             let is_current = self.place.current == Some(index);
-            let mark = if is_current { self.mark(index) } else { String::new() };
+            let mark = if is_current { self.mark(index) } else { self.waits(index) };
             let indent = "    ".repeat(branch.depth);
             Entry {
                 text: format!("{indent}{}{plan}{note}{mark}", head(branch)),
@@ -173,8 +173,14 @@ impl<'a> Teller<'a> {
         format!("{CURRENT}{}", self.badge(current))
     }
 
+    /// What an open task itself waits for.
+    fn waits(&self, index: usize) -> String {
+        let first = if self.branch(index).is_open { self.tree.first(index) } else { Vec::new() };
+        waits_for(&first).map(|words| format!(" ({words})")).unwrap_or_default()
+    }
+
     fn badge(&self, index: usize) -> String {
-        let badge = badge(self.branch(index).todo, self.now);
+        let badge = badge(self.tree, index, self.now);
         badge.map(|badge| format!(" ({badge})")).unwrap_or_default()
     }
 

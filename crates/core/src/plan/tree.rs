@@ -1,5 +1,6 @@
 //! The tasks of a plan as a tree: one list in pre-order, in which a subtree is a range.
 
+use super::after::open_before;
 use crate::select::pre_order;
 use crate::{Snapshot, Todo};
 
@@ -7,6 +8,7 @@ use crate::{Snapshot, Todo};
 #[derive(Clone, Debug)]
 pub struct Tree<'a> {
     branches: Vec<Branch<'a>>,
+    snapshot: &'a Snapshot,
 }
 
 /// A task and its place in the tree.
@@ -25,6 +27,8 @@ pub struct Branch<'a> {
     pub is_active: bool,
     /// A task below it is open.
     pub open_below: bool,
+    /// It, or a task above it, comes after a task that is open.
+    pub waits: bool,
 }
 
 impl<'a> Tree<'a> {
@@ -37,7 +41,10 @@ impl<'a> Tree<'a> {
             let is_open = !todo.status.is_settled();
             let is_active = is_open && todo.assignee.is_some();
             let (end, open_below) = (index + 1, false);
-            branches.push(Branch { todo, parent, depth, end, is_open, is_active, open_below });
+            let waits = parent.is_some_and(|parent| branches[parent].waits)
+                || (!todo.after.is_empty() && open_before(snapshot, todo).next().is_some());
+            let branch = Branch { todo, parent, depth, end, is_open, is_active, open_below, waits };
+            branches.push(branch);
         }
         for index in (0..branches.len()).rev() {
             let Branch { parent, end, is_open, open_below, .. } = branches[index];
@@ -46,7 +53,7 @@ impl<'a> Tree<'a> {
                 branches[parent].open_below |= open_below || is_open;
             }
         }
-        Self { branches }
+        Self { branches, snapshot }
     }
 
     /// All tasks, in pre-order.
@@ -78,6 +85,20 @@ impl<'a> Tree<'a> {
     /// The tasks above one, the nearest first.
     pub fn above(&self, of: usize) -> impl Iterator<Item = usize> + '_ {
         std::iter::successors(self.branches[of].parent, |at| self.branches[*at].parent)
+    }
+
+    /// The open tasks that a task waits for, its own before those of a task above it.
+    #[must_use]
+    pub fn waits_for(&self, of: usize) -> Vec<&'a Todo> {
+        let own_and_above = std::iter::once(of).chain(self.above(of));
+        let mut first = own_and_above.map(|at| self.first(at)).filter(|first| !first.is_empty());
+        first.next().filter(|_| self.branches[of].waits).unwrap_or_default()
+    }
+
+    /// The open tasks that a task itself comes after.
+    #[must_use]
+    pub fn first(&self, of: usize) -> Vec<&'a Todo> {
+        open_before(self.snapshot, self.branches[of].todo).collect()
     }
 
     /// How many tasks are completed or cancelled.

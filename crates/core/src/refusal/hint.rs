@@ -80,6 +80,11 @@ impl Refusal {
             Self::NoOperatorToken => "make one first: punch token new --role operator".into(),
             Self::UnknownToken { .. } => "token_list shows the tokens".into(),
             Self::BadParent { .. } => "choose another parent in the same list".into(),
+            Self::Waiting { .. } => "take another task, or settle those first".into(),
+            Self::AfterItself { .. } => "leave one of them out; nothing was changed".into(),
+            Self::PlanChanged { .. } => {
+                "import the file first (`punch plan import FILE`); it was not changed".into()
+            }
             Self::BadPlace { why, .. } => match why {
                 Misplaced::BeforeItself => "name another item, or none to move it to the end",
                 Misplaced::OtherList => "name an item of the same list",
@@ -118,6 +123,10 @@ impl Refusal {
                 "tasks are addressed by their text: pass the exact text of one".into()
             }
             Self::AmbiguousText { .. } => "give more of the text, or the short id of one".into(),
+            Self::SignOffNeedsSession { number } => format!(
+                "start one and bind it: `punch session start`, then `punch session bind {number} \
+                 --session ID`"
+            ),
             Self::Unbound => "ask the operator to bind an issue to this session".into(),
             Self::UnknownSession { .. } => "session_list shows the sessions".into(),
             Self::SessionAmbiguous { .. } => {

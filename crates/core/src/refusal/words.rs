@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::{Misplaced, Refusal};
 use crate::authority::Denial;
+use crate::plan::fault::in_a_circle;
 use crate::{ListKind, TodoKind};
 
 /// The words of a caller, cut: an answer need not repeat a page.
@@ -92,7 +93,7 @@ impl fmt::Display for Refusal {
                 write!(f, "`{title}` is assigned to {agent}")
             }
             Self::StaleEpoch { epoch, current, holder, .. } => {
-                write!(f, "epoch {epoch} is not your current lease (it is at {current}, ")?;
+                write!(f, "lease {epoch} is not your current one (the newest is {current}, ")?;
                 match holder {
                     Some(holder) => write!(f, "held by {holder})"),
                     None => f.write_str("held by nobody)"),
@@ -130,6 +131,28 @@ impl fmt::Display for Refusal {
                 let shown: String = id.chars().take(60).collect();
                 write!(f, "there is no token `{shown}`")
             }
+            Self::Waiting { title, waits_for } => {
+                write!(f, "`{title}` waits for {}", waits_for.join(", "))
+            }
+            Self::AfterItself { tasks } => {
+                write!(f, "tasks cannot wait for each other: {}", in_a_circle(tasks))
+            }
+            Self::PlanChanged { new, missing } => {
+                let some = |tasks: &[String]| {
+                    let shown: Vec<String> =
+                        tasks.iter().take(3).map(|task| format!("`{}`", short(task))).collect();
+                    let more = if tasks.len() > 3 { ", …" } else { "" };
+                    format!("{}{more}", shown.join(", "))
+                };
+                f.write_str("the file has changed since it was imported")?;
+                if !new.is_empty() {
+                    write!(f, "; new there: {}", some(new))?;
+                }
+                if !missing.is_empty() {
+                    write!(f, "; missing there: {}", some(missing))?;
+                }
+                Ok(())
+            }
             Self::BadPlace { title, why } => match why {
                 Misplaced::BeforeItself => write!(f, "`{title}` cannot be moved before itself"),
                 Misplaced::OtherList => {
@@ -163,6 +186,9 @@ impl fmt::Display for Refusal {
             Self::AmbiguousText { text, texts } => {
                 let texts: Vec<String> = texts.iter().map(|text| format!("`{text}`")).collect();
                 write!(f, "`{}` could be {}", short(text), texts.join(" or "))
+            }
+            Self::SignOffNeedsSession { number } => {
+                write!(f, "a sign-off of issue #{number} needs a session that is bound to it")
             }
             Self::Unbound => f.write_str("this session has no issue, so there is no checklist"),
             Self::UnknownSession { session } => {
@@ -207,8 +233,8 @@ impl fmt::Display for Refusal {
                 write!(f, "issue #{number} has open children: {}", children.join(", "))
             }
             Self::OpenSubtasks { title, children, .. } => {
-                let are = if children.len() == 1 { "a task" } else { "tasks" };
-                write!(f, "`{title}` has {are} below it that are open: {}", children.join(", "))
+                let open = if children.len() == 1 { "an open task" } else { "open tasks" };
+                write!(f, "`{title}` has {open} below it: {}", children.join(", "))
             }
             Self::StaleRevision { number, expected, revision, checklist } => write!(
                 f,

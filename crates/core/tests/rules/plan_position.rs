@@ -227,8 +227,9 @@ fn held_and_deferred_tasks_are_not_current_while_another_can_be_worked_on() {
     assert_eq!(here(&world), at("d", Reason::FirstOpen));
     hold(&mut world, "d");
     assert_eq!(here(&world), at("b", Reason::UnderActive));
-    let b = &world.state.todos[&id(&world, "b")];
-    assert_eq!(badge(b, world.now).as_deref(), Some("blocked: no key"));
+    let tree = Tree::of(&world.state);
+    let b = tree.branches().iter().position(|branch| branch.todo.title == "b").unwrap();
+    assert_eq!(badge(&tree, b, world.now).as_deref(), Some("blocked: no key"));
     let line = render(&world.state, &nobody_known(), Form::Line, None, world.now).text;
     assert!(line.ends_with("(blocked: no key)"), "{line}");
     world.now = world.now.plus_seconds(60);

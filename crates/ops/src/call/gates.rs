@@ -1,7 +1,7 @@
 //! The calls on gates: asked, found again and answered, with all that follows from an answer.
 
 use punchlist_core::follow::gate as follow;
-use punchlist_core::gate::{AnswerGate, Asked, Ground, OpenGate, Purpose};
+use punchlist_core::gate::{AnswerGate, Asked, GateState, Ground, OpenGate, Purpose, RelayAnswer};
 use punchlist_core::{Decision, Gate, GateId, ProjectId, Refusal};
 use punchlist_store::rows::lists::Lock;
 use punchlist_store::rows::names::Named;
@@ -51,6 +51,30 @@ impl Call<'_, '_> {
         };
         // What a narrowed token makes must lie within its reach, and so must what it finds.
         self.reach_gate(&gate)?;
+        Ok(gate)
+    }
+
+    /// Asks a question that the user of the caller's client may answer, or takes their answer.
+    pub(crate) fn ask_through_client(&mut self, command: &OpenGate) -> Result<Gate, Error> {
+        let Some(answer) = self.envelope.context.client_answer.clone() else {
+            return self.ask(command);
+        };
+        let looked = self.gate(&answer.gate, Lock::No)?;
+        // The issue is locked before the gate: that is the order everywhere.
+        let issue = match looked.issue_id {
+            Some(id) => self.tx.issue_by_id(id, Lock::Row)?,
+            None => None,
+        };
+        let session = self.session(Lock::Row)?.map(|session| session.id);
+        let gate = self.gate(&answer.gate, Lock::Row)?;
+        let (project, was_open) = (gate.project_id, gate.state == GateState::Open);
+        let relay = RelayAnswer { question: command.clone(), answer };
+        let ground = (&gate, session, issue.map(|issue| issue.revision));
+        let decision = self.decided(&relay, ground, (project, &gate.id))?;
+        let gate = self.record_gate(project, Some(gate), &decision)?;
+        if was_open {
+            self.then(project, follow::answered(&gate))?;
+        }
         Ok(gate)
     }
 

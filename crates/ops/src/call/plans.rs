@@ -140,7 +140,8 @@ impl Call<'_, '_> {
         let current = position(&tree, now).current.map(|at| tree.branches()[at].todo);
         // The few rows say which open task comes first. Where nobody can work on that one, another
         // may be current, and the whole plan says which.
-        if current.is_none_or(|todo| todo.is_actionable(now)) {
+        let is_chained = snapshot.todos.values().any(|todo| !todo.after.is_empty());
+        if !is_chained && current.is_none_or(|todo| todo.is_actionable(now)) {
             return Ok(Some(snapshot));
         }
         self.look(scope, Load::All)

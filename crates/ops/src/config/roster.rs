@@ -395,6 +395,11 @@ impl Roster {
         self.of(agent).is_some()
     }
 
+    /// The agents that the files name.
+    pub fn all(&self) -> impl Iterator<Item = &str> {
+        self.agents.keys().map(String::as_str)
+    }
+
     pub(super) fn insert(&mut self, name: String, agent: AgentConfig) {
         self.agents.insert(name, agent);
     }

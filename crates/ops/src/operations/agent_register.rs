@@ -6,19 +6,19 @@ use punchlist_core::text::Title;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::{Maybe, agent};
+use crate::input::{Agent, Maybe};
 use crate::views::agent::{AgentView, OneAgent};
-use crate::{Envelope, Error};
 
 /// Register an agent, or report that it is back. A worker may only register itself.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its path, e.g. primary.subagents.backend.
-    pub agent: String,
+    pub agent: Agent,
     /// What kind of specialist it is.
     #[serde(default, rename = "type")]
     pub kind: Maybe<Title>,
@@ -37,13 +37,9 @@ impl Define for AgentRegister {
     type Input = Input;
     type Output = OneAgent;
 
-    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
-        agent("agent", &input.agent).map(|_| ())
-    }
-
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneAgent, Error> {
         let kind = input.kind.0.clone().map(Title::into_string);
-        let command = RegisterAgent { agent: agent("agent", &input.agent)?, kind };
+        let command = RegisterAgent { agent: input.agent.0.clone(), kind };
         let registered = call.register_agent(&command)?;
         Ok(OneAgent { agent: AgentView::from(registered) })
     }

@@ -7,12 +7,12 @@ use punchlist_core::text::Body;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::{Maybe, agent};
+use crate::input::{Agent, Maybe};
 use crate::views::agent::{AgentView, OneAgent};
-use crate::{Envelope, Error};
 
 /// Report an agent's status. It is shown on the agent's tasks; `complete` claims them for review.
 /// Repeat it as a heartbeat.
@@ -20,7 +20,7 @@ use crate::{Envelope, Error};
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its path.
-    pub agent: String,
+    pub agent: Agent,
     /// The new status.
     pub status: AgentStatus,
     /// What it is doing, or why it cannot continue.
@@ -43,12 +43,8 @@ impl Define for AgentStatusOp {
     type Input = Input;
     type Output = OneAgent;
 
-    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
-        agent("agent", &input.agent).map(|_| ())
-    }
-
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneAgent, Error> {
-        let (path, note) = (agent("agent", &input.agent)?, input.note.0.clone());
+        let (path, note) = (input.agent.0.clone(), input.note.0.clone());
         let note = note.map(Body::into_string);
         let command = SetAgentStatus { agent: path, status: input.status, note };
         let changed = call.set_agent_status(&command)?;

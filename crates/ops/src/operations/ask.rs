@@ -47,8 +47,13 @@ impl Define for Ask {
             _ => json!({}),
         };
         let (kind, text) = (GateKind::Ask, input.question.clone());
-        let asked =
-            call.ask(&OpenGate { kind, purpose: None, text, details, end: IssueStatus::Resolved })?;
+        let asked = call.ask_through_client(&OpenGate {
+            kind,
+            purpose: None,
+            text,
+            details,
+            end: IssueStatus::Resolved,
+        })?;
         Ok(asked.into())
     }
 }

@@ -8,16 +8,16 @@ use punchlist_core::{Event, ProjectId, Span, Time, TodoId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::follow::since;
-use crate::{Envelope, Error};
+use crate::input::{Maybe, Past, Since};
 
 /// How many completions are listed; all are counted.
 const NAMED_MAX: usize = 200;
 /// The default period.
-const DEFAULT: Span = Span::days(7);
+const DEFAULT: Past = Past::Ago(Span::days(7));
 
 /// List completions without evidence, by the agent that created the item, or in bursts.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -25,7 +25,7 @@ const DEFAULT: Span = Span::days(7);
 pub struct Input {
     /// How far back, e.g. 24h or 7d, or an RFC 3339 time; absent: 7d.
     #[serde(default)]
-    pub since: Option<String>,
+    pub since: Maybe<Since>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -81,12 +81,9 @@ impl Define for AuditCloses {
     type Input = Input;
     type Output = Output;
 
-    fn check(envelope: &Envelope, input: &Input) -> Result<(), Error> {
-        since(input.since.as_deref(), DEFAULT, envelope.now).map(|_| ())
-    }
-
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        let since = since(input.since.as_deref(), DEFAULT, call.envelope().now)?;
+        let since =
+            input.since.0.as_ref().map_or(DEFAULT, |since| since.0).before(call.envelope().now);
         let project = call.envelope().project.clone();
         let completed = match call.project()? {
             Some(id) => completions(call, id, since)?,

@@ -8,12 +8,12 @@ use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::{Maybe, limit, page};
+use crate::input::{Limit, Maybe, page};
 use crate::views::ConversationView;
-use crate::{Envelope, Error};
 
 /// List the chats you may read, oldest first.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -33,8 +33,7 @@ pub struct Input {
     pub session: Maybe<Title>,
     /// Page size, from 1; absent: 50, capped at 1,000.
     #[serde(default)]
-    #[schemars(range(min = 1))]
-    pub limit: Option<i64>,
+    pub limit: Limit,
     /// nextCursor of the previous page.
     #[serde(default)]
     pub cursor: Maybe<Title>,
@@ -62,12 +61,8 @@ impl Define for ConversationList {
     type Input = Input;
     type Output = Output;
 
-    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
-        limit(input.limit).map(|_| ())
-    }
-
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        let limit = limit(input.limit)?;
+        let limit = input.limit;
         let session = match &input.session.0 {
             Some(named) => Some(call.session_named(named.as_str(), Lock::No)?.id),
             None => None,
@@ -83,7 +78,7 @@ impl Define for ConversationList {
             session,
             above: text(&input.cursor),
         };
-        let mut found = call.tx().conversations(project, &wanted, limit + 1)?;
+        let mut found = call.tx().conversations(project, &wanted, limit.and_one())?;
         let next_cursor = page(&mut found, limit, |last| last.id.to_string());
         found.retain(|conversation| call.may_read(conversation).is_ok());
         let conversations = found.into_iter().map(ConversationView::from).collect();

@@ -6,12 +6,12 @@ use punchlist_store::rows::conversations::WantedMessages;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::{Maybe, limit};
+use crate::input::{Limit, Maybe};
 use crate::views::{ConversationView, MessageView};
-use crate::{Envelope, Error};
 
 /// Show a chat and its messages, oldest first.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -30,8 +30,7 @@ pub struct Input {
     pub newest: Option<bool>,
     /// Page size, from 1; absent: 50, capped at 1,000.
     #[serde(default)]
-    #[schemars(range(min = 1))]
-    pub limit: Option<i64>,
+    pub limit: Limit,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -56,19 +55,15 @@ impl Define for ConversationShow {
     type Input = Input;
     type Output = Output;
 
-    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
-        limit(input.limit).map(|_| ())
-    }
-
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        let limit = limit(input.limit)?;
+        let limit = input.limit;
         let conversation = call.conversation(&input.conversation_id)?;
         let wanted = WantedMessages {
             after: input.after.0.as_ref().map(Title::as_str),
             before: input.before.0.as_ref().map(Title::as_str),
             is_newest: input.newest == Some(true),
         };
-        let messages = call.tx().messages(conversation.id, &wanted, limit)?;
+        let messages = call.tx().messages(conversation.id, &wanted, limit.get())?;
         let messages = messages.into_iter().map(MessageView::from).collect();
         Ok(Output { conversation: conversation.into(), messages })
     }

@@ -19,7 +19,7 @@ use crate::input::range;
 pub struct Input {
     /// Its id.
     pub delegation_id: String,
-    /// The epoch it was taken with.
+    /// The number of the lease it was taken with.
     pub epoch: i64,
     /// Seconds from now; absent: 30, at most a day; 0: release it.
     #[serde(default, deserialize_with = "range::<0, LEASE_S_MAX, _>")]

@@ -7,12 +7,12 @@ use punchlist_store::rows::delegations::WantedDelegations;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::{Maybe, limit, page};
+use crate::input::{Limit, Maybe, page};
 use crate::views::DelegationView;
-use crate::{Envelope, Error};
 
 /// List the delegations of this project, oldest first.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -26,12 +26,11 @@ pub struct Input {
     pub kind: Maybe<Title>,
     /// Only about this todo.
     #[serde(default, deserialize_with = "crate::input::maybe_named")]
-    #[schemars(with = "crate::input::Key")]
+    #[schemars(with = "crate::input::Reference")]
     pub todo_id: Maybe<Title>,
     /// Page size, from 1; absent: 50, capped at 1,000.
     #[serde(default)]
-    #[schemars(range(min = 1))]
-    pub limit: Option<i64>,
+    pub limit: Limit,
     /// nextCursor of the previous page.
     #[serde(default)]
     pub cursor: Maybe<Title>,
@@ -59,13 +58,9 @@ impl Define for DelegationList {
     type Input = Input;
     type Output = Output;
 
-    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
-        limit(input.limit).map(|_| ())
-    }
-
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let reach = call.envelope().actor.reach.clone();
-        let limit = limit(input.limit)?;
+        let limit = input.limit;
         let Some(project) = call.project()? else {
             return Ok(Output { delegations: Vec::new(), next_cursor: None });
         };
@@ -82,7 +77,7 @@ impl Define for DelegationList {
             above: input.cursor.0.clone().map(Title::into_string),
             ..WantedDelegations::default()
         };
-        let mut found = call.tx().delegations(project, &wanted, limit + 1)?;
+        let mut found = call.tx().delegations(project, &wanted, limit.and_one())?;
         let next_cursor = page(&mut found, limit, |(last, _)| last.id.to_string());
         found.retain(|(delegation, _)| call.reach_delegation(delegation).is_ok());
         let delegations = found.into_iter().map(|(delegation, _)| delegation.into()).collect();

@@ -21,7 +21,7 @@ use crate::{Envelope, Error};
 pub struct Input {
     /// Its id.
     pub delegation_id: String,
-    /// The epoch it was taken with.
+    /// The number of the lease it was taken with.
     pub epoch: i64,
     /// The result; a fenced todo-proposal block in it is a proposal.
     #[serde(default)]

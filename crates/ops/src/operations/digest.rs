@@ -7,16 +7,16 @@ use punchlist_core::{Event, Span, Time, TodoId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::follow::since;
-use crate::{Envelope, Error};
+use crate::input::{Maybe, Past, Since};
 
 /// How many deeds of one actor are listed; all are counted.
 const NAMED_MAX: usize = 50;
 /// The default period.
-const DEFAULT: Span = Span::hours(24);
+const DEFAULT: Past = Past::Ago(Span::hours(24));
 
 /// Show who did what in this project: completed, cancelled, returned, held, claimed.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -24,7 +24,7 @@ const DEFAULT: Span = Span::hours(24);
 pub struct Input {
     /// How far back, e.g. 90m, 24h or 7d, or an RFC 3339 time; absent: 24h.
     #[serde(default)]
-    pub since: Option<String>,
+    pub since: Maybe<Since>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -114,12 +114,9 @@ impl Define for Digest {
     type Input = Input;
     type Output = Output;
 
-    fn check(envelope: &Envelope, input: &Input) -> Result<(), Error> {
-        since(input.since.as_deref(), DEFAULT, envelope.now).map(|_| ())
-    }
-
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        let since = since(input.since.as_deref(), DEFAULT, call.envelope().now)?;
+        let since =
+            input.since.0.as_ref().map_or(DEFAULT, |since| since.0).before(call.envelope().now);
         let project = call.envelope().project.clone();
         let (mut total, mut by_actor) = (Counts::default(), BTreeMap::<String, Doings>::new());
         if let Some(id) = call.project()? {

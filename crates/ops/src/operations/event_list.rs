@@ -10,11 +10,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::limit;
-use crate::{Envelope, Error};
+use crate::input::Limit;
 
 /// Show what happened in this project, oldest first.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -32,8 +32,7 @@ pub struct Input {
     pub names: Option<bool>,
     /// Page size, from 1; absent: 50, capped at 1,000.
     #[serde(default)]
-    #[schemars(range(min = 1))]
-    pub limit: Option<i64>,
+    pub limit: Limit,
     /// Whose events; absent: the project's (workers see only their own).
     #[serde(default)]
     pub visibility: Option<Visibility>,
@@ -99,12 +98,8 @@ impl Define for EventList {
     type Input = Input;
     type Output = Output;
 
-    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
-        limit(input.limit).map(|_| ())
-    }
-
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        let limit = limit(input.limit)?;
+        let limit = input.limit;
         let project = call.project()?;
         let (actor, name) = (&call.envelope().actor, &call.envelope().project);
         let all = may_any(actor.role, Subject::Project, Action::ReadLog);
@@ -124,10 +119,10 @@ impl Define for EventList {
         };
         // One row more than requested shows whether there is another page.
         let mut events = match input.after {
-            Some(after) => call.tx().events_after(project, actor, after, limit + 1)?,
-            None => call.tx().events_last(project, actor, input.before, limit)?,
+            Some(after) => call.tx().events_after(project, actor, after, limit.and_one())?,
+            None => call.tx().events_last(project, actor, input.before, limit.get())?,
         };
-        let more = events.len() > usize::try_from(limit).unwrap_or(usize::MAX);
+        let more = events.len() > usize::try_from(limit.get()).unwrap_or(usize::MAX);
         if more {
             events.pop();
         }

@@ -44,8 +44,13 @@ impl Define for Form {
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<AskedView, Error> {
         let details = input.schema.clone();
         let (kind, text) = (GateKind::Form, input.title.clone());
-        let asked =
-            call.ask(&OpenGate { kind, purpose: None, text, details, end: IssueStatus::Resolved })?;
+        let asked = call.ask_through_client(&OpenGate {
+            kind,
+            purpose: None,
+            text,
+            details,
+            end: IssueStatus::Resolved,
+        })?;
         Ok(asked.into())
     }
 }

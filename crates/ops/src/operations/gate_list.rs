@@ -9,13 +9,13 @@ use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
-use crate::input::{Maybe, limit, page};
+use crate::input::{Limit, Maybe, page};
 use crate::views::todo::ClaimView;
 use crate::views::{DelegationView, GateView};
-use crate::{Envelope, Error};
 
 /// List the gates of this project, oldest first: open questions and the answers that were given.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -35,8 +35,7 @@ pub struct Input {
     pub number: Option<i64>,
     /// Page size, from 1; absent: 50, capped at 1,000.
     #[serde(default)]
-    #[schemars(range(min = 1))]
-    pub limit: Option<i64>,
+    pub limit: Limit,
     /// nextCursor of the previous page.
     #[serde(default)]
     pub cursor: Maybe<Title>,
@@ -149,16 +148,12 @@ impl Define for GateList {
     type Input = Input;
     type Output = Output;
 
-    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
-        limit(input.limit).map(|_| ())
-    }
-
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         // Access to a session or an issue that the caller names is checked below.
         if input.session.0.is_none() && input.number.is_none() {
             call.reach_project()?;
         }
-        let limit = limit(input.limit)?;
+        let limit = input.limit;
         let Some(project) = call.project()? else {
             return Ok(Output::default());
         };
@@ -172,7 +167,7 @@ impl Define for GateList {
         };
         let above = input.cursor.0.clone().map(Title::into_string);
         let wanted = WantedGates { state: input.state, kind: input.kind, session, issue, above };
-        let mut found = call.tx().gates(project, &wanted, limit + 1)?;
+        let mut found = call.tx().gates(project, &wanted, limit.and_one())?;
         let next_cursor = page(&mut found, limit, |last| last.id.to_string());
         let mut gates = Vec::new();
         for gate in found {

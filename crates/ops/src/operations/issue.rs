@@ -15,7 +15,7 @@ use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::explain::Fault;
-use crate::input::{Maybe, up_to};
+use crate::input::{Limit, Maybe, up_to};
 use crate::views::IssueView;
 
 /// Use the issue tracker: file what you find, read, comment, move, link. Closing needs a sign-off (checkpoint).
@@ -56,7 +56,7 @@ pub struct Input {
     pub to: Option<i64>,
     /// list
     #[serde(default)]
-    pub limit: Option<i64>,
+    pub limit: Limit,
     /// list
     #[serde(default)]
     pub cursor: Option<i64>,

@@ -2,7 +2,6 @@
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::issue::DeferIssue;
-use punchlist_core::text::Title;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +10,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::{Maybe, when};
+use crate::input::{Maybe, When};
 use crate::views::OneIssue;
 
 /// Defer an issue until a time; then it is shown again automatically.
@@ -22,7 +21,7 @@ pub struct Input {
     pub number: i64,
     /// Until when (RFC 3339); absent or null: no longer deferred.
     #[serde(default)]
-    pub until: Maybe<Title>,
+    pub until: Maybe<When>,
 }
 
 #[derive(Debug)]
@@ -43,7 +42,7 @@ impl Define for IssueDefer {
     type Output = OneIssue;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneIssue, Error> {
-        let until = input.until.0.as_ref().map(|text| when("until", text.as_str())).transpose()?;
+        let until = input.until.0.as_ref().map(|until| until.0);
         let issue = call.issue(input.number, Lock::Row)?;
         Ok(OneIssue { issue: call.defer_issue(issue, DeferIssue { until })?.into() })
     }

@@ -15,7 +15,7 @@ use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::explain::Fault;
-use crate::input::{Maybe, limit, page};
+use crate::input::{Limit, Maybe, page};
 use crate::views::issue::IssueView;
 use crate::{Envelope, Error};
 
@@ -40,8 +40,7 @@ pub struct Input {
     pub assignee: Maybe<Title>,
     /// Page size, from 1; absent: 50, capped at 1,000.
     #[serde(default)]
-    #[schemars(range(min = 1))]
-    pub limit: Option<i64>,
+    pub limit: Limit,
     /// nextCursor of the previous page.
     #[serde(default)]
     pub cursor: Option<i64>,
@@ -71,13 +70,12 @@ impl Define for IssueList {
     type Output = Output;
 
     fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
-        limit(input.limit)?;
         words(input).map(|_| ())
     }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         call.reach_project()?;
-        let limit = limit(input.limit)?;
+        let limit = input.limit;
         let Some(project) = call.project()? else {
             return Ok(Output { issues: Vec::new(), next_cursor: None });
         };
@@ -90,7 +88,7 @@ impl Define for IssueList {
             label: text(&input.label),
             assignee: text(&input.assignee),
         };
-        let mut issues = call.tx().issues(project, &wanted, limit + 1)?;
+        let mut issues = call.tx().issues(project, &wanted, limit.and_one())?;
         let next_cursor = page(&mut issues, limit, |last| last.number);
         Ok(Output { issues: IssueView::listed(call, project, issues)?, next_cursor })
     }

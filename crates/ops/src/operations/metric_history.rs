@@ -6,13 +6,13 @@ use punchlist_core::text::Title;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::{limit, page};
+use crate::input::{Limit, page};
 use crate::views::metric::CollectionView;
 use crate::views::{MetricView, ReadingView};
-use crate::{Envelope, Error};
 
 /// Show a metric: its definition, target, trend, and readings, newest first.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -24,8 +24,7 @@ pub struct Input {
     pub metric: Title,
     /// Most readings, from 1; absent: 50, capped at 1,000.
     #[serde(default)]
-    #[schemars(range(min = 1))]
-    pub limit: Option<i64>,
+    pub limit: Limit,
     /// nextCursor of the previous page.
     #[serde(default)]
     pub cursor: Option<i64>,
@@ -64,19 +63,15 @@ impl Define for MetricHistory {
     type Input = Input;
     type Output = Output;
 
-    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
-        limit(input.limit).map(|_| ())
-    }
-
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        let limit = limit(input.limit)?;
+        let limit = input.limit;
         let mission = call.measured(&input.mission)?;
         let Some((pillar, metric)) = mission.metric(input.metric.as_str()) else {
             return Err(mission.unknown_metric(input.metric.as_str()).into());
         };
         call.views_pillar(&mission.slug, &pillar.slug)?;
         let newest = call.tx().readings(metric.id, MetricView::READINGS)?;
-        let mut readings = call.tx().readings_before(metric.id, input.cursor, limit + 1)?;
+        let mut readings = call.tx().readings_before(metric.id, input.cursor, limit.and_one())?;
         let next_cursor = page(&mut readings, limit, |(row, _)| *row);
         let collection = call.tx().collection(metric.id)?;
         Ok(Output {

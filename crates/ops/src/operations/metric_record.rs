@@ -11,7 +11,7 @@ use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::explain::Fault;
-use crate::input::{Maybe, when};
+use crate::input::{Maybe, When};
 use crate::views::{MetricView, ReadingView};
 use crate::{Envelope, Error};
 
@@ -27,7 +27,7 @@ pub struct Input {
     pub value: Value,
     /// When it was read, in RFC 3339; absent: now.
     #[serde(default)]
-    pub at: Maybe<Title>,
+    pub at: Maybe<When>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -84,7 +84,7 @@ fn command(envelope: &Envelope, input: &Input) -> Result<RecordReading, Error> {
         };
         return Err(bad("value", found.to_owned(), "a number, a text, true or false"));
     }
-    let at = input.at.0.as_ref().map(|text| when("at", text.as_str())).transpose()?;
+    let at = input.at.0.as_ref().map(|at| at.0);
     if let Some(at) = at.filter(|at| *at > envelope.now) {
         return Err(bad("at", format!("`{at}`"), "a time that is not in the future"));
     }

@@ -10,12 +10,11 @@ use punchlist_store::Load;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::mission_todo_create::deadline;
 use crate::access::Access;
 use crate::call::{Call, Counts};
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::explain::Fault;
-use crate::input::{Maybe, when};
+use crate::input::{Due, Maybe};
 use crate::{Envelope, Error};
 
 /// Import missions from elsewhere. Existing ones stay as they are; todos completed there become
@@ -84,7 +83,7 @@ pub struct OldItem {
     pub completion_criteria: Maybe<Body>,
     /// YYYY-MM-DD or a time.
     #[serde(default)]
-    pub deadline: Maybe<Title>,
+    pub deadline: Maybe<Due>,
     /// blocked becomes pending, completed a claim.
     pub status: OldStatus,
     /// Absent: medium.
@@ -278,7 +277,7 @@ impl OldItem {
             completion_criteria: self.completion_criteria.0.clone(),
             agent_type: self.assigned_agent.0.clone(),
             priority: self.priority.unwrap_or_default(),
-            deadline: deadline(&self.deadline)?,
+            deadline: self.deadline.0.clone().map(|due| due.0),
             external_id: Some(self.external_id.as_str().to_owned()),
             ..NewTodo::titled(Content::from(self.title.clone()))
         };
@@ -297,8 +296,10 @@ impl OldItem {
 fn time(path: &str, given: &Maybe<Title>) -> Result<Option<Time>, Error> {
     let Some(text) = given.0.as_ref().map(Title::as_str) else { return Ok(None) };
     let sqlite = format!("{}Z", text.replacen(' ', "T", 1));
-    match Time::parse(text).or_else(|| Time::parse(&sqlite)) {
-        Some(time) => Ok(Some(time)),
-        None => when(path, text).map(Some),
-    }
+    let parsed = Time::parse(text).or_else(|| Time::parse(&sqlite));
+    parsed.map(Some).ok_or_else(|| {
+        let found = format!("`{}`", text.chars().take(60).collect::<String>());
+        let expected = "a time in RFC 3339, e.g. 2030-01-01T00:00:00Z".to_owned();
+        Fault::BadValue { path: path.to_owned(), found, expected }.into()
+    })
 }

@@ -3,7 +3,6 @@
 use punchlist_core::ListKind;
 use punchlist_core::authority::Action;
 use punchlist_core::command::{CreateTodos, NewTodo};
-use punchlist_core::deadline::Deadline;
 use punchlist_core::mission::fill;
 use punchlist_core::text::{Body, Content, Title};
 use punchlist_core::todo::Priority;
@@ -12,12 +11,12 @@ use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
 use crate::access::Access;
 use crate::call::{Call, Counts};
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
-use crate::input::{self, Maybe};
+use crate::input::{Due, Maybe};
 use crate::views::MissionTodoView;
-use crate::{Envelope, Error};
 
 /// Create a todo for a pillar. A full active list puts it into the backlog; a full backlog refuses.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -40,8 +39,7 @@ pub struct Input {
     pub completion_criteria: Maybe<Body>,
     /// YYYY-MM-DD or a time.
     #[serde(default)]
-    #[schemars(with = "Option<String>")]
-    pub deadline: Maybe<Title>,
+    pub deadline: Maybe<Due>,
     /// Absent: medium.
     #[serde(default)]
     pub priority: Option<Priority>,
@@ -99,10 +97,6 @@ impl Define for MissionTodoCreate {
     type Input = Input;
     type Output = Output;
 
-    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
-        deadline(&input.deadline).map(|_| ())
-    }
-
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let mission = call.mission(&input.mission_slug, Lock::Row)?;
         let item = new_todo(&mission, input)?;
@@ -121,11 +115,6 @@ impl Define for MissionTodoCreate {
             counts: Counts::new(&mission, &list.tally),
         })
     }
-}
-
-/// Parses a deadline.
-pub(super) fn deadline(given: &Maybe<Title>) -> Result<Option<Deadline>, Error> {
-    given.0.as_ref().map(|text| input::deadline("deadline", text.as_str())).transpose()
 }
 
 /// The requested item, with empty fields filled from its template.
@@ -160,7 +149,7 @@ fn new_todo(mission: &Mission, input: &Input) -> Result<NewTodo, Error> {
             _ => Status::Pending,
         },
         priority: input.priority.unwrap_or_default(),
-        deadline: deadline(&input.deadline)?,
+        deadline: input.deadline.0.clone().map(|due| due.0),
         related_pillars,
         ..NewTodo::titled(Content::from(input.title.clone()))
     })

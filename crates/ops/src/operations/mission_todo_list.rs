@@ -8,12 +8,12 @@ use punchlist_store::rows::mission_todos::WantedTodos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
 use crate::access::Access;
 use crate::call::{Call, Counts};
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
-use crate::input::{Maybe, limit, page};
+use crate::input::{Limit, Maybe, page};
 use crate::views::MissionTodoView;
-use crate::{Envelope, Error};
 
 /// List the todos of a mission, oldest first.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -32,8 +32,7 @@ pub struct Input {
     pub include_archived: Option<bool>,
     /// Absent: 50.
     #[serde(default)]
-    #[schemars(range(min = 1))]
-    pub limit: Option<i64>,
+    pub limit: Limit,
     /// From the previous page.
     #[serde(default)]
     pub cursor: Maybe<Title>,
@@ -65,12 +64,8 @@ impl Define for MissionTodoList {
     type Input = Input;
     type Output = Output;
 
-    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
-        limit(input.limit).map(|_| ())
-    }
-
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        let limit = limit(input.limit)?;
+        let limit = input.limit;
         let mission = call.mission(&input.mission_slug, Lock::No)?;
         call.sees_mission(&mission)?;
         // A token narrowed to one pillar sees only that pillar.
@@ -88,7 +83,8 @@ impl Define for MissionTodoList {
             above: input.cursor.0.as_ref().map(|cursor| cursor.as_str().to_owned()),
         };
         let (project, now) = (mission.project_id, call.envelope().now);
-        let mut found = call.tx().mission_todos(project, &mission.slug, &wanted, limit + 1)?;
+        let mut found =
+            call.tx().mission_todos(project, &mission.slug, &wanted, limit.and_one())?;
         let next_cursor = page(&mut found, limit, |(_, todo)| todo.id.to_string());
         let counts = call.counts(&mission, pillar.as_deref().unwrap_or_default())?;
         let view = |(pillar, todo): &(String, punchlist_core::Todo)| {

@@ -6,19 +6,18 @@ use punchlist_core::command::{
     CancelTodo, Command, DemoteTodo, PromoteTodo, ReviseTodo, StartTodo,
 };
 use punchlist_core::mission::order;
-use punchlist_core::text::{Body, Title};
+use punchlist_core::text::Body;
 use punchlist_core::todo::Priority;
 use punchlist_core::{TodoId, Warning};
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::mission_todo_create::deadline;
 use crate::access::Access;
 use crate::call::{Call, Counts};
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::explain::Fault;
-use crate::input::Maybe;
+use crate::input::{Due, Maybe};
 use crate::views::MissionTodoView;
 use crate::{Envelope, Error};
 
@@ -36,8 +35,7 @@ pub struct Input {
     pub reason: Body,
     /// To extend.
     #[serde(default)]
-    #[schemars(with = "Option<String>")]
-    pub deadline: Maybe<Title>,
+    pub deadline: Maybe<Due>,
     /// To reprioritize.
     #[serde(default)]
     pub priority: Option<Priority>,
@@ -94,9 +92,9 @@ impl Define for MissionTodoUpdate {
     fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
         let missing = |path: &str| Err(Fault::MissingField { path: path.into() }.into());
         match input.action {
-            Act::Extend if deadline(&input.deadline)?.is_none() => missing("deadline"),
+            Act::Extend if input.deadline.0.is_none() => missing("deadline"),
             Act::Reprioritize if input.priority.is_none() => missing("priority"),
-            _ => deadline(&input.deadline).map(|_| ()),
+            _ => Ok(()),
         }
     }
 
@@ -134,7 +132,7 @@ fn command(input: &Input, todo_id: TodoId) -> Result<Command, Error> {
         Act::Demote => DemoteTodo { todo_id, reason }.into(),
         Act::Start => StartTodo { todo_id, reason }.into(),
         Act::Cancel => CancelTodo { todo_id, outcome: reason }.into(),
-        Act::Extend => revise(deadline(&input.deadline)?, None, reason).into(),
+        Act::Extend => revise(input.deadline.0.clone().map(|due| due.0), None, reason).into(),
         Act::Reprioritize => revise(None, input.priority, reason).into(),
     })
 }

@@ -12,7 +12,7 @@ use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::explain::Fault;
-use crate::input::{Maybe, agent};
+use crate::input::{Agent, Maybe};
 use crate::{Envelope, Error};
 
 /// How much of an input is shown to a person, in bytes of its JSON.
@@ -37,7 +37,7 @@ pub struct Input {
     pub definition: Option<Map<String, Value>>,
     /// The path of the calling agent; absent: the caller.
     #[serde(default)]
-    pub agent: Maybe<Title>,
+    pub agent: Maybe<Agent>,
     /// The run that makes the call.
     pub run: Title,
     /// The id of the call in that run.
@@ -94,7 +94,7 @@ impl Define for PermissionAsk {
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let agent = match &input.agent.0 {
-            Some(named) => agent("agent", named.as_str())?,
+            Some(named) => named.0.clone(),
             None => call.envelope().actor.agent.clone(),
         };
         let whole = input.input.clone().unwrap_or(Value::Null);

@@ -9,11 +9,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::{Maybe, limit, page};
-use crate::{Envelope, Error};
+use crate::input::{Limit, Maybe, page};
 
 /// List the permissions given always, oldest first: the tools that agents call without asking.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -24,8 +24,7 @@ pub struct Input {
     pub tool: Maybe<Title>,
     /// Page size, from 1; absent: 50, capped at 1,000.
     #[serde(default)]
-    #[schemars(range(min = 1))]
-    pub limit: Option<i64>,
+    pub limit: Limit,
     /// nextCursor of the previous page.
     #[serde(default)]
     pub cursor: Maybe<Title>,
@@ -86,13 +85,9 @@ impl Define for PermissionList {
     type Input = Input;
     type Output = Output;
 
-    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
-        limit(input.limit).map(|_| ())
-    }
-
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         call.reach_project()?;
-        let limit = limit(input.limit)?;
+        let limit = input.limit;
         let Some(project) = call.project()? else {
             return Ok(Output { permissions: Vec::new(), next_cursor: None });
         };
@@ -105,8 +100,8 @@ impl Define for PermissionList {
         };
         // Most permissions were given once only: skip them until a page is full.
         let mut found: Vec<Gate> = Vec::new();
-        while found.len() <= usize::try_from(limit).unwrap_or(usize::MAX) {
-            let read = call.tx().gates(project, &wanted, limit + 1)?;
+        while found.len() <= usize::try_from(limit.get()).unwrap_or(usize::MAX) {
+            let read = call.tx().gates(project, &wanted, limit.and_one())?;
             let Some(last) = read.last() else { break };
             wanted.above = Some(last.id.to_string());
             found.extend(read.into_iter().filter(is_meant));

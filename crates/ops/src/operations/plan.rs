@@ -15,7 +15,7 @@ use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::explain::Fault;
-use crate::input::Maybe;
+use crate::input::{Agent, Maybe, Reference};
 use crate::plan_file::Markdown;
 use crate::views::{PlanView, TaskView};
 use crate::{Envelope, Error};
@@ -38,11 +38,11 @@ pub struct Input {
     pub markdown: Markdown,
     /// assign, complete: the task; add: the parent task.
     #[serde(default, deserialize_with = "crate::input::maybe_named")]
-    #[schemars(with = "crate::input::Key")]
+    #[schemars(with = "crate::input::Reference")]
     pub task_id: Maybe<Title>,
     /// assign: the agent.
     #[serde(default)]
-    pub agent: Maybe<Title>,
+    pub agent: Maybe<Agent>,
     /// add: what to do.
     #[serde(default)]
     pub content: Maybe<Content>,
@@ -113,8 +113,8 @@ impl Define for PlanTool {
         let plan_file = || input.plan_file.0.clone().ok_or_else(|| missing("planFile"));
         let branch = input.branch.clone();
         let task = || {
-            let task = input.task_id.0.clone().map(Title::into_string);
-            task.ok_or_else(|| missing("taskId"))
+            let task = input.task_id.0.as_ref().ok_or_else(|| missing("taskId"))?;
+            Ok::<_, Error>(Reference::from(task.as_str()))
         };
         match input.action {
             PlanAction::Import => {
@@ -139,8 +139,7 @@ impl Define for PlanTool {
                 Ok(Output { markdown: told.text, ..Output::default() })
             }
             PlanAction::Assign => {
-                let agent = input.agent.0.clone().map(Title::into_string);
-                let agent = agent.ok_or_else(|| missing("agent"))?;
+                let agent = input.agent.0.clone().ok_or_else(|| missing("agent"))?;
                 let wanted = task_assign::Input { task_id: task()?, agent };
                 task_assign::TaskAssign::run(call, &wanted).map(Output::from)
             }

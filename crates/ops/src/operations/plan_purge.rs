@@ -1,24 +1,24 @@
 //! `plan_purge`: delete plans that were archived long ago. It never runs automatically.
 
+use punchlist_core::ListKind;
 use punchlist_core::authority::Action;
 use punchlist_core::plan::PurgePlans;
-use punchlist_core::{ListKind, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::span;
+use crate::input::Lasting;
 use crate::views::PurgedPlanView;
-use crate::{Envelope, Error};
 
 /// Delete the tasks of plans archived long ago, permanently. The log keeps who did what, and when.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The minimum age, e.g. 12h or 7d.
-    pub archived_older_than: String,
+    pub archived_older_than: Lasting,
     /// Must be true; otherwise nothing is deleted, and the error says what would be.
     #[serde(default)]
     pub confirm: Option<bool>,
@@ -45,20 +45,12 @@ impl Define for PlanPurge {
     type Input = Input;
     type Output = Output;
 
-    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
-        wanted(input).map(|_| ())
-    }
-
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let purged = call.purge_plans(PurgePlans {
-            older_than: wanted(input)?,
+            older_than: input.archived_older_than.0,
             confirm: input.confirm == Some(true),
         })?;
         let tasks = purged.iter().map(|plan| plan.tasks).sum();
         Ok(Output { plans: purged.into_iter().map(PurgedPlanView::from).collect(), tasks })
     }
-}
-
-fn wanted(input: &Input) -> Result<Span, Error> {
-    span("archivedOlderThan", &input.archived_older_than)
 }

@@ -4,12 +4,12 @@ use punchlist_core::authority::{Action, Subject};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::limit;
+use crate::input::Limit;
 use crate::views::IssueView;
-use crate::{Envelope, Error};
 
 /// List the issues that can be started: open, not blocked, not deferred, assigned to nobody.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -17,8 +17,7 @@ use crate::{Envelope, Error};
 pub struct Input {
     /// How many at most, from 1; absent: 50, more than 1,000 is cut to 1,000.
     #[serde(default)]
-    #[schemars(range(min = 1))]
-    pub limit: Option<i64>,
+    pub limit: Limit,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -40,15 +39,11 @@ impl Define for ReadyOp {
     type Input = Input;
     type Output = Output;
 
-    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
-        limit(input.limit).map(|_| ())
-    }
-
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         call.reach_project()?;
-        let (limit, now) = (limit(input.limit)?, call.envelope().now);
+        let (limit, now) = (input.limit, call.envelope().now);
         let Some(project) = call.project()? else { return Ok(Output { issues: Vec::new() }) };
-        let issues = call.tx().ready_issues(project, now, limit)?;
+        let issues = call.tx().ready_issues(project, now, limit.get())?;
         Ok(Output { issues: IssueView::listed(call, project, issues)? })
     }
 }

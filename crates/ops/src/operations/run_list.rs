@@ -8,12 +8,12 @@ use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::{Maybe, limit, page};
+use crate::input::{Limit, Maybe, page};
 use crate::views::run::RunView;
-use crate::{Envelope, Error};
 
 /// List the runs of this project, the newest first.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -27,8 +27,7 @@ pub struct Input {
     pub session: Maybe<Title>,
     /// How many at most, from 1; absent: 50, more than 1,000 is cut to 1,000.
     #[serde(default)]
-    #[schemars(range(min = 1))]
-    pub limit: Option<i64>,
+    pub limit: Limit,
     /// The nextCursor of the page before.
     #[serde(default)]
     pub cursor: Maybe<Title>,
@@ -57,12 +56,8 @@ impl Define for RunList {
     type Input = Input;
     type Output = Output;
 
-    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
-        limit(input.limit).map(|_| ())
-    }
-
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        let limit = limit(input.limit)?;
+        let limit = input.limit;
         let Some(project) = call.project()? else {
             return Ok(Output { runs: Vec::new(), next_cursor: None });
         };
@@ -71,7 +66,7 @@ impl Define for RunList {
             None => None,
         };
         let below = input.cursor.0.as_ref().map(Title::as_str);
-        let mut found = call.tx().runs(project, input.state, session, below, limit + 1)?;
+        let mut found = call.tx().runs(project, input.state, session, below, limit.and_one())?;
         let next_cursor = page(&mut found, limit, |last| last.id.to_string());
         found.retain(|run| call.reach_run(run).is_ok());
         let mut runs = Vec::new();

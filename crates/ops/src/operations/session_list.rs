@@ -7,12 +7,12 @@ use punchlist_store::rows::sessions::WantedSessions;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::{Maybe, limit, page};
+use crate::input::{Limit, Maybe, page};
 use crate::views::SessionView;
-use crate::{Envelope, Error};
 
 /// List the sessions of this project, newest first.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -23,8 +23,7 @@ pub struct Input {
     pub state: Option<SessionState>,
     /// Page size, from 1; absent: 50, capped at 1,000.
     #[serde(default)]
-    #[schemars(range(min = 1))]
-    pub limit: Option<i64>,
+    pub limit: Limit,
     /// nextCursor of the previous page.
     #[serde(default)]
     pub cursor: Maybe<Title>,
@@ -52,19 +51,15 @@ impl Define for SessionList {
     type Input = Input;
     type Output = Output;
 
-    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
-        limit(input.limit).map(|_| ())
-    }
-
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         call.reach_project()?;
-        let limit = limit(input.limit)?;
+        let limit = input.limit;
         let Some(project) = call.project()? else {
             return Ok(Output { sessions: Vec::new(), next_cursor: None });
         };
         let below = input.cursor.0.as_ref().map(Title::as_str);
         let wanted = WantedSessions { state: input.state, below };
-        let mut found = call.tx().sessions(project, wanted, limit + 1)?;
+        let mut found = call.tx().sessions(project, wanted, limit.and_one())?;
         let next_cursor = page(&mut found, limit, |last| last.id.to_string());
         let mut sessions = Vec::new();
         for session in found {

@@ -17,7 +17,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::page;
+use crate::input::{Limit, page};
 use crate::views::IssueView;
 use crate::views::home::{self, FailedRow, HeldRow, RunningRow, WaitingRow};
 
@@ -153,7 +153,7 @@ impl Define for Status {
         if reaches_all && home::sees(call, Subject::Issue) {
             let wanted = Wanted { open: true, ..Wanted::default() };
             let mut issues = call.tx().issues(project, &wanted, SHOWN + 1)?;
-            output.more_issues = page(&mut issues, SHOWN, |_| ()).is_some();
+            output.more_issues = page(&mut issues, Limit::of(SHOWN), |_| ()).is_some();
             output.issues = IssueView::listed(call, project, issues)?;
         }
         if reaches_all {

@@ -11,6 +11,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::Reference;
 use crate::views::PlanView;
 
 /// Add a task under another. The orchestrator may, and an agent under its own task.
@@ -18,9 +19,7 @@ use crate::views::PlanView;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The parent task: its id, or its number.
-    #[serde(deserialize_with = "crate::input::named")]
-    #[schemars(with = "crate::input::Key")]
-    pub parent_id: String,
+    pub parent_id: Reference,
     /// What to do.
     pub content: Content,
 }

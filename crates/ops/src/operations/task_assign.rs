@@ -6,23 +6,21 @@ use punchlist_core::command::AssignTodo;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::agent;
+use crate::input::{Agent, Reference};
 use crate::views::PlanView;
-use crate::{Envelope, Error};
 
 /// Assign a task to an agent and make it active. The log keeps the previous agent's work.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number.
-    #[serde(deserialize_with = "crate::input::named")]
-    #[schemars(with = "crate::input::Key")]
-    pub task_id: String,
+    pub task_id: Reference,
     /// The path of a registered or configured agent, or your own.
-    pub agent: String,
+    pub agent: Agent,
 }
 
 #[derive(Debug)]
@@ -39,13 +37,9 @@ impl Define for TaskAssign {
     type Input = Input;
     type Output = PlanView;
 
-    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
-        agent("agent", &input.agent).map(|_| ())
-    }
-
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<PlanView, Error> {
         let (mut snapshot, todo_id) = call.todo(&input.task_id)?;
-        let assignee = agent("agent", &input.agent)?;
+        let assignee = input.agent.0.clone();
         let is_known = call.knows(&assignee)?;
         call.decide(&mut snapshot, AssignTodo { todo_id, assignee, is_known })?;
         let (snapshot, _) = call.plan_of(&todo_id.to_string())?;

@@ -11,6 +11,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::Reference;
 use crate::views::PlanView;
 
 /// Cancel a task. It stays in the record, with the reason.
@@ -18,9 +19,7 @@ use crate::views::PlanView;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number.
-    #[serde(deserialize_with = "crate::input::named")]
-    #[schemars(with = "crate::input::Key")]
-    pub task_id: String,
+    pub task_id: Reference,
     /// Why.
     pub reason: Body,
 }

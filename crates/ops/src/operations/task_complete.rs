@@ -11,7 +11,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::Maybe;
+use crate::input::{Maybe, Reference};
 use crate::views::PlanView;
 
 /// Complete a task. Its agent may, and the orchestrator. Its parents are not completed by that.
@@ -19,13 +19,11 @@ use crate::views::PlanView;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number.
-    #[serde(deserialize_with = "crate::input::named")]
-    #[schemars(with = "crate::input::Key")]
-    pub task_id: String,
+    pub task_id: Reference,
     /// What was done.
     #[serde(default)]
     pub outcome: Maybe<Body>,
-    /// The epoch it was taken with; a stale one is refused.
+    /// The number of the lease it was taken with; a lease that has ended is refused.
     #[serde(default)]
     pub epoch: Option<i64>,
     /// Operator only: also complete the open tasks below it.

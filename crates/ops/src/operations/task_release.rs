@@ -11,7 +11,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::Maybe;
+use crate::input::{Maybe, Reference};
 use crate::views::PlanView;
 
 /// Release a task: it has no agent and is pending again.
@@ -19,9 +19,7 @@ use crate::views::PlanView;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number.
-    #[serde(deserialize_with = "crate::input::named")]
-    #[schemars(with = "crate::input::Key")]
-    pub task_id: String,
+    pub task_id: Reference,
     /// Why.
     #[serde(default)]
     pub reason: Maybe<Body>,

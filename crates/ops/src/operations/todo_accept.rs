@@ -10,7 +10,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
-use crate::input::Maybe;
+use crate::input::{Maybe, Reference};
 use crate::views::OneTodo;
 
 /// Accept a claimed todo, which completes it.
@@ -18,9 +18,7 @@ use crate::views::OneTodo;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id or number.
-    #[serde(deserialize_with = "crate::input::named")]
-    #[schemars(with = "crate::input::Key")]
-    pub todo_id: String,
+    pub todo_id: Reference,
     /// Outcome; absent: as claimed.
     #[serde(default)]
     pub outcome: Maybe<Body>,

@@ -10,7 +10,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
-use crate::input::{count, evidence};
+use crate::input::{Reference, count, evidence};
 use crate::views::OneTodo;
 
 /// Claim that a todo is done. Its reviewer accepts or returns it.
@@ -18,9 +18,7 @@ use crate::views::OneTodo;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number if it has one.
-    #[serde(deserialize_with = "crate::input::named")]
-    #[schemars(with = "crate::input::Key")]
-    pub todo_id: String,
+    pub todo_id: Reference,
     /// What was done.
     pub outcome: Body,
     /// Evidence: commit:, test:, pr:, file:, url: or note: and a value.

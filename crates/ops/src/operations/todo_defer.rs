@@ -2,7 +2,6 @@
 
 use punchlist_core::authority::Action;
 use punchlist_core::command::DeferTodo;
-use punchlist_core::text::Title;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +9,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::{Maybe, when};
+use crate::input::{Maybe, Reference, When};
 use crate::views::OneTodo;
 
 /// Defer a todo until a time; then it is ready again automatically.
@@ -18,12 +17,10 @@ use crate::views::OneTodo;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number if it has one.
-    #[serde(deserialize_with = "crate::input::named")]
-    #[schemars(with = "crate::input::Key")]
-    pub todo_id: String,
+    pub todo_id: Reference,
     /// Until when (RFC 3339); absent or null: no longer deferred.
     #[serde(default)]
-    pub until: Maybe<Title>,
+    pub until: Maybe<When>,
 }
 
 #[derive(Debug)]
@@ -42,7 +39,7 @@ impl Define for TodoDefer {
     type Output = OneTodo;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneTodo, Error> {
-        let until = input.until.0.as_ref().map(|text| when("until", text.as_str())).transpose()?;
+        let until = input.until.0.as_ref().map(|until| until.0);
         let (mut snapshot, todo_id) = call.todo_or_own(&input.todo_id)?;
         call.decide(&mut snapshot, DeferTodo { todo_id, until })?;
         OneTodo::of(&snapshot, todo_id)

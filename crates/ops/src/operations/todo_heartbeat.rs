@@ -10,7 +10,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::range;
+use crate::input::{Reference, range};
 use crate::views::TakenTodo;
 
 /// Extend the lease of a todo you took; refused if you no longer hold it.
@@ -18,10 +18,8 @@ use crate::views::TakenTodo;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number if it has one.
-    #[serde(deserialize_with = "crate::input::named")]
-    #[schemars(with = "crate::input::Key")]
-    pub todo_id: String,
-    /// The epoch you got when you took it.
+    pub todo_id: Reference,
+    /// The number of the lease that you got when you took it.
     pub epoch: i64,
     /// Seconds; absent: 900, at most a day.
     #[serde(default, deserialize_with = "range::<1, LEASE_S_MAX, _>")]

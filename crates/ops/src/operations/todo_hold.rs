@@ -2,7 +2,7 @@
 
 use punchlist_core::authority::Action;
 use punchlist_core::command::HoldTodo;
-use punchlist_core::text::{Body, Title};
+use punchlist_core::text::Body;
 use punchlist_core::todo::HoldKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::{Maybe, when};
+use crate::input::{Maybe, Reference, When};
 use crate::views::OneTodo;
 
 /// Put a todo on hold with a reason: it stays open but is not worked on.
@@ -19,16 +19,14 @@ use crate::views::OneTodo;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number if it has one.
-    #[serde(deserialize_with = "crate::input::named")]
-    #[schemars(with = "crate::input::Key")]
-    pub todo_id: String,
+    pub todo_id: Reference,
     /// The kind of hold.
     pub kind: HoldKind,
     /// What it waits for.
     pub reason: Body,
     /// When the hold ends automatically (RFC 3339); absent: when it is lifted.
     #[serde(default)]
-    pub until: Maybe<Title>,
+    pub until: Maybe<When>,
 }
 
 #[derive(Debug)]
@@ -50,7 +48,7 @@ impl Define for TodoHold {
     type Output = OneTodo;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneTodo, Error> {
-        let until = input.until.0.as_ref().map(|text| when("until", text.as_str())).transpose()?;
+        let until = input.until.0.as_ref().map(|until| until.0);
         let (mut snapshot, todo_id) = call.todo_or_own(&input.todo_id)?;
         let (kind, reason) = (input.kind, input.reason.clone());
         call.decide(&mut snapshot, HoldTodo { todo_id, kind, reason, until })?;

@@ -10,7 +10,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::Maybe;
+use crate::input::{Maybe, Reference};
 use crate::views::OneTodo;
 
 /// Move a todo of an issue's or a session's list before another one, or to the end.
@@ -18,9 +18,7 @@ use crate::views::OneTodo;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number if it has one.
-    #[serde(deserialize_with = "crate::input::named")]
-    #[schemars(with = "crate::input::Key")]
-    pub todo_id: String,
+    pub todo_id: Reference,
     /// The item it comes before, in the same list; a step joins the phase of that one. Absent: to the
     /// end of its own phase.
     #[serde(default)]

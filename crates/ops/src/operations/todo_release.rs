@@ -10,7 +10,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::Maybe;
+use crate::input::{Maybe, Reference};
 use crate::views::OneTodo;
 
 /// Release a todo: it is pending again, and nobody holds it.
@@ -18,10 +18,8 @@ use crate::views::OneTodo;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number if it has one.
-    #[serde(deserialize_with = "crate::input::named")]
-    #[schemars(with = "crate::input::Key")]
-    pub todo_id: String,
-    /// The epoch you got when you took it; absent: release any holder's lease, if you may.
+    pub todo_id: Reference,
+    /// The number of the lease that you got when you took it; absent: release any holder's lease, if you may.
     #[serde(default)]
     pub epoch: Option<i64>,
     /// Why.

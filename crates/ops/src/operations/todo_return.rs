@@ -10,6 +10,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
+use crate::input::Reference;
 use crate::views::OneTodo;
 
 /// Return a claimed todo with what is missing. The agent it was delegated to continues with it.
@@ -17,9 +18,7 @@ use crate::views::OneTodo;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id or number.
-    #[serde(deserialize_with = "crate::input::named")]
-    #[schemars(with = "crate::input::Key")]
-    pub todo_id: String,
+    pub todo_id: Reference,
     /// What is missing.
     pub feedback: Body,
 }

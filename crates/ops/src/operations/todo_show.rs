@@ -12,6 +12,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::Reference;
 use crate::views::todo::LeaseView;
 use crate::views::{DelegationView, MessageView, TodoView};
 
@@ -24,9 +25,7 @@ const MESSAGES: i64 = 1_000;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number if it has one.
-    #[serde(deserialize_with = "crate::input::named")]
-    #[schemars(with = "crate::input::Key")]
-    pub todo_id: String,
+    pub todo_id: Reference,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -101,7 +100,7 @@ impl Define for TodoShow {
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let (list, id) = call.find_todo(&input.todo_id)?;
         let unknown = || {
-            let (todo_id, list) = (input.todo_id.clone(), None);
+            let (todo_id, list) = (input.todo_id.to_string(), None);
             Error::from(Refusal::UnknownTodo { todo_id, list })
         };
         let (mut todo, lease) = call.tx().todo_and_lease(list.id, id)?.ok_or_else(unknown)?;

@@ -10,7 +10,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::range;
+use crate::input::{Reference, range};
 use crate::views::TakenTodo;
 
 /// Take a todo: hold it by a lease and start it. Taking one you hold changes nothing.
@@ -18,9 +18,7 @@ use crate::views::TakenTodo;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number if it has one.
-    #[serde(deserialize_with = "crate::input::named")]
-    #[schemars(with = "crate::input::Key")]
-    pub todo_id: String,
+    pub todo_id: Reference,
     /// Seconds; absent: 900, at most a day.
     #[serde(default, deserialize_with = "range::<1, LEASE_S_MAX, _>")]
     #[schemars(range(min = 1, max = 86_400))]

@@ -10,7 +10,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::limit;
+use crate::input::Limit;
 
 /// List the tokens of this store, newest first; never their secrets.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -18,8 +18,7 @@ use crate::input::limit;
 pub struct Input {
     /// Page size, from 1; absent: 50.
     #[serde(default)]
-    #[schemars(range(min = 1))]
-    pub limit: Option<i64>,
+    pub limit: Limit,
     /// nextCursor of the previous page.
     #[serde(default)]
     pub cursor: Option<String>,
@@ -85,14 +84,10 @@ impl Define for TokenList {
     type Input = Input;
     type Output = Output;
 
-    fn check(_: &crate::Envelope, input: &Input) -> Result<(), Error> {
-        limit(input.limit).map(|_| ())
-    }
-
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        let limit = limit(input.limit)?;
-        let mut tokens = call.tx().tokens(input.cursor.as_deref(), limit + 1)?;
-        let more = tokens.len() > usize::try_from(limit).unwrap_or(usize::MAX);
+        let limit = input.limit;
+        let mut tokens = call.tx().tokens(input.cursor.as_deref(), limit.and_one())?;
+        let more = tokens.len() > usize::try_from(limit.get()).unwrap_or(usize::MAX);
         if more {
             tokens.pop();
         }

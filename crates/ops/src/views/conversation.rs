@@ -46,24 +46,27 @@ pub struct MessageView {
     /// The run that wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
-    /// The tools that it calls.
+    /// The tools that this reply of a model calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
     pub calls: Vec<ToolCall>,
-    /// The call of a tool that it is the result of.
+    /// The call that this is the result of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_of: Option<ResultOf>,
     #[schemars(with = "String")]
     pub created_at: Time,
 }
 
-/// The call of a tool that a message is the result of.
+/// A call of a tool that a message answers.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ResultOf {
-    /// The model's id of the call.
     pub call_id: String,
     /// The tool.
     pub name: String,
+    /// The call failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(default)]
     pub is_error: bool,
 }
 

@@ -16,7 +16,7 @@ pub mod task;
 pub mod todo;
 
 pub use agent::{AgentView, OneAgent};
-pub use conversation::{ConversationView, MessageView};
+pub use conversation::{ConversationView, MessageView, ResultOf};
 pub use delegation::{DelegationView, OneDelegation};
 pub use gate::{AskedView, GateView};
 pub use issue::{IssueRef, IssueView, ItemView, OneIssue};

@@ -1,7 +1,7 @@
 //! The tasks of a plan as callers see them: a tree, with derived states.
 
 use punchlist_core::plan::{self, Tree};
-use punchlist_core::{Agents, Snapshot, Time};
+use punchlist_core::{Agents, Snapshot, Time, Todo};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +32,14 @@ pub struct TaskView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub defer_until: Option<Time>,
+    /// The ids of the tasks that must be settled first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    pub after: Vec<String>,
+    /// The open tasks that it waits for, or that a task above it waits for, e.g. t3.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    pub waits_for: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
     #[schemars(with = "Vec<serde_json::Value>")]
@@ -102,7 +110,19 @@ pub(crate) fn one(tree: &Tree<'_>, at: usize, agents: &Agents) -> TaskView {
         hold: todo.hold.as_deref().map(|hold| hold.reason.clone()),
         claimed: todo.claim.is_some() && !todo.status.is_settled(),
         defer_until: todo.defer_until.filter(|_| !todo.status.is_settled()),
+        after: todo.after.iter().map(ToString::to_string).collect(),
+        waits_for: waits_for(tree, at),
         outcome: todo.outcome.clone(),
         children: Vec::new(),
     }
+}
+
+/// The numbers of the open tasks that an open task waits for.
+fn waits_for(tree: &Tree<'_>, at: usize) -> Vec<String> {
+    if !tree.branches()[at].is_open {
+        return Vec::new();
+    }
+    let called =
+        |todo: &Todo| todo.seq.map_or_else(|| todo.id.to_string(), |seq| format!("t{seq}"));
+    tree.waits_for(at).into_iter().map(called).collect()
 }

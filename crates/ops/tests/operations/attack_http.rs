@@ -57,6 +57,7 @@ fn no_token_gets_around_the_table_over_http(backend: Backend, reaches: usize) {
             agents: caller(&world, operation).agents,
             clock: fixed,
             limits: Limits { requests_per_s: 0, ..Limits::default() },
+            fixtures: false,
         };
         let server = Server::bind(ops, settings).unwrap();
         let (address, handle) = (Address::parse(&server.url()).unwrap(), server.handle());

@@ -216,7 +216,55 @@ fn a_cycle_made_by_hand_is_reported_and_blocks_nothing(backend: Backend) {
 
 on_every_lasting_store!(a_cycle_made_by_hand_is_reported_and_blocks_nothing);
 
+/// D-12: a task that waits for another is neither current, handed out nor taken until that one is
+/// settled; its plan says what it waits for.
+fn tasks_wait_for_others(backend: Backend) {
+    let world = World::new(backend);
+    let file = "# T\n- [ ] ship\n  after: \"test\"\n  - [ ] pack\n- [ ] build\n- [ ] test\n";
+    let import = json!({ "planFile": "p.md", "markdown": file });
+    let imported = world.call("plan_import", import.clone()).unwrap();
+    let tasks = imported["tasks"][0]["children"].clone();
+    let (ship, build, test) = (&tasks[0], &tasks[1], &tasks[2]);
+    let number = |task: &Value| format!("t{}", task["seq"]);
+    assert_eq!(ship["after"], json!([test["id"]]));
+    assert_eq!(ship["waitsFor"], json!([number(test)]));
+    assert_eq!(ship["children"][0]["waitsFor"], json!([number(test)]));
+    assert_eq!(imported["current"]["content"], "build");
+    let after = |task: &Value, first: Value| {
+        world.call("task_after", json!({ "taskId": task["seq"], "after": first }))
+    };
+    let changed = after(test, json!([build["seq"]])).unwrap();
+    assert!(changed["markdown"].as_str().unwrap().contains("test (waits for t"), "{changed}");
+    let circle = after(build, json!([number(ship)])).unwrap_err();
+    assert_eq!((circle.code(), circle.meaning().exit), ("dependency_cycle", 1));
+    let other = world.plan(&["elsewhere"]);
+    assert_eq!(after(build, json!([other[0]])).unwrap_err().code(), "unknown_todo");
+    let next = || {
+        let next = json!({ "planFile": "p.md" });
+        let taken = world.call("todo_next", next).unwrap();
+        let release = json!({ "todoId": taken["todo"]["id"], "epoch": taken["epoch"] });
+        world.call("todo_release", release).unwrap();
+        taken["todo"]["title"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(next(), "build");
+    let take = json!({ "todoId": ship["children"][0]["id"] });
+    let refused = world.call("todo_take", take.clone()).unwrap_err();
+    assert_eq!((refused.code(), refused.meaning().exit), ("waiting", 1));
+    // A worker that was assigned a waiting task is not handed it either.
+    world.call("task_assign", json!({ "taskId": test["seq"], "agent": "primary" })).unwrap();
+    assert_eq!(next(), "build");
+    for (done, then) in [(build, "test"), (test, "pack")] {
+        world.call("task_complete", json!({ "taskId": done["seq"] })).unwrap();
+        let current = world.call("plan_current", json!({ "planFile": "p.md" })).unwrap();
+        assert_eq!((current["current"]["content"].as_str(), next()), (Some(then), then.to_owned()));
+    }
+    world.call("todo_take", take).unwrap();
+    let same = world.call("plan_import", import).unwrap();
+    assert_eq!(same["changes"]["unchanged"], 5);
+}
+
 on_every_store!(
+    tasks_wait_for_others,
     an_archived_plan_is_shown_only_on_request,
     an_import_restores_an_archived_plan,
     a_plan_with_open_tasks_is_finished_only_when_confirmed,

@@ -10,8 +10,6 @@ use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{Method, header};
 use axum::response::Response;
-use bytes::Bytes;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use punchlist_ops::catalogue::{Effect, Operation, find};
 use punchlist_ops::explain::Fault;
 use punchlist_ops::web_fault::WebFault;
@@ -19,6 +17,7 @@ use punchlist_ops::{Error, Place};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::body;
 use super::caller::Caller;
 use super::limits::Limits;
 use super::problem::{json as as_json, json_or_unchanged, problem};
@@ -77,7 +76,7 @@ async fn json_body(parts: &Parts, body: Body, limits: &Limits) -> Result<Value, 
             return Err(WebFault::MediaType { found }.into());
         }
     }
-    let bytes = whole_body(parts, body, limits).await?;
+    let bytes = body::bytes(parts, body, limits).await?;
     let text = std::str::from_utf8(&bytes).map_err(|_| Error::from(Fault::Utf8))?;
     if text.trim().is_empty() {
         return Ok(json!({}));
@@ -87,23 +86,6 @@ async fn json_body(parts: &Parts, body: Body, limits: &Limits) -> Result<Value, 
         parsed.map_err(|error| Error::from(Fault::Json { detail: error.to_string() }))?;
     whole(&mut input);
     Ok(input)
-}
-
-/// The body of a request, within the limits.
-pub(crate) async fn whole_body(parts: &Parts, body: Body, limits: &Limits) -> Result<Bytes, Error> {
-    let too_large = || Error::from(Fault::TooLarge { limit: limits.body_max });
-    let announced = parts.headers.get(header::CONTENT_LENGTH).and_then(|n| n.to_str().ok());
-    if announced.and_then(|n| n.parse().ok()).is_some_and(|n: usize| n > limits.body_max) {
-        return Err(too_large());
-    }
-    let arrived =
-        tokio::time::timeout(limits.arrival, Limited::new(body, limits.body_max).collect());
-    match arrived.await {
-        Err(_) => Err(WebFault::TooSlow { limit_s: limits.arrival.as_secs() }.into()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
-        Ok(Err(error)) => Err(Fault::Json { detail: error.to_string() }.into()),
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-    }
 }
 
 /// To JSON 4.0 is an integer.

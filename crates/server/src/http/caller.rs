@@ -109,6 +109,13 @@ impl Caller {
         &self.secret
     }
 
+    pub(crate) fn token(&self) -> Option<&str> {
+        match &self.secret {
+            Secret::Token(token) => Some(token),
+            Secret::None | Secret::Session(_) => None,
+        }
+    }
+
     /// Who it is. It takes its share of the requests that are allowed in a second.
     pub(crate) fn identify(&self, state: &State) -> Result<(Actor, Proof), Error> {
         let identified = identify(&state.ops, self.facts(), &self.secret, || {
@@ -135,6 +142,14 @@ impl Caller {
         let missing = || Error::MissingContext { missing: vec!["project"] };
         let given = self.context.project.as_deref().map(str::trim).filter(|name| !name.is_empty());
         let project = given.or(state.project.as_deref()).ok_or_else(missing)?.to_owned();
+        Ok(self.with(actor, proof, project, state))
+    }
+
+    /// The same where the project may be missing; then its name is empty.
+    pub(crate) fn somewhere(self, state: &State) -> Result<Envelope, Error> {
+        let (actor, proof) = self.identify(state)?;
+        let given = self.context.project.as_deref().map(str::trim).filter(|name| !name.is_empty());
+        let project = given.or(state.project.as_deref()).unwrap_or_default().to_owned();
         Ok(self.with(actor, proof, project, state))
     }
 
@@ -166,6 +181,7 @@ impl Caller {
                 place: given.place,
                 issue: given.issue,
                 is_remote: true,
+                client_answer: given.client_answer,
             },
             idempotency_key: given.idempotency_key,
             agents: Arc::clone(&state.agents),

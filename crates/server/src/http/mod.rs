@@ -1,16 +1,17 @@
 //! HTTP: the catalogue as an API, the log as event streams, and what watches over the server.
 //!
 //! `serve` has the socket, `guard` and `limits` refuse what must not come in, `caller` says who
-//! asks, `api` calls the operation. Pages (`crate::pages`) and MCP are further routes
+//! asks, `api` calls the operation. Pages (`crate::pages`) and MCP (`mcp::http`) are further routes
 //! over the same `State`.
 
 pub(crate) mod api;
+pub(crate) mod body;
 pub(crate) mod caller;
 mod events;
 pub(crate) mod guard;
 pub(crate) mod health;
 mod hub;
-mod limits;
+pub(crate) mod limits;
 mod metrics;
 mod needs;
 mod openapi;

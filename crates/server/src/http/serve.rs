@@ -25,8 +25,9 @@ use super::guard::{Peer, Site};
 use super::hub::Hub;
 use super::limits::{Limiter, Limits};
 use super::metrics::Metrics;
-use super::state::{State, router};
+use super::state::{Fixtures, State, router};
 use super::tls::{Tls, TlsFiles};
+use crate::mcp::fixtures;
 
 /// How long running requests may take once the server is asked to end.
 const GRACE: Duration = Duration::from_secs(10);
@@ -46,6 +47,8 @@ pub struct Settings {
     pub agents: Arc<Roster>,
     pub clock: fn() -> Time,
     pub limits: Limits,
+    /// Offer the fixtures of the official MCP conformance suite.
+    pub fixtures: bool,
 }
 
 /// Why a server does not start.
@@ -122,6 +125,7 @@ impl Server {
             limiter: Arc::new(Limiter::new(settings.limits)),
             metrics: Metrics::default(),
             hub,
+            fixtures: settings.fixtures.then(|| Fixtures(fixtures::service())),
             stopping,
         });
         Ok(Self { listener, address, state, tls, stop: Arc::new(stop) })

@@ -1,5 +1,6 @@
 //! What all requests share.
 
+use std::fmt;
 use std::sync::Arc;
 
 use axum::Router;
@@ -18,6 +19,8 @@ use super::hub::Hub;
 use super::limits::Limiter;
 use super::metrics::Metrics;
 use super::{api, events, guard, health, metrics};
+use crate::mcp::fixtures::Service;
+use crate::mcp::http as mcp;
 use crate::pages;
 
 #[derive(Debug)]
@@ -31,8 +34,20 @@ pub(crate) struct State {
     pub(crate) limiter: Arc<Limiter>,
     pub(crate) metrics: Metrics,
     pub(crate) hub: Arc<Hub>,
+    /// The fixtures of the conformance suite, in the hidden mode.
+    pub(crate) fixtures: Option<Fixtures>,
     /// True once the server ends.
     pub(crate) stopping: watch::Receiver<bool>,
+}
+
+/// The service of the fixtures.
+#[derive(Clone)]
+pub(crate) struct Fixtures(pub(crate) Service);
+
+impl fmt::Debug for Fixtures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Fixtures")
+    }
 }
 
 pub(crate) type Shared = Arc<State>;
@@ -59,6 +74,7 @@ pub(crate) fn router(state: &Shared) -> Router {
         .route("/readyz", any(health::ready))
         .route("/openapi.json", any(health::openapi))
         .route("/metrics", any(metrics::show))
+        .route("/mcp", any(mcp::message))
         .route("/v1/events", any(events::stream))
         .route("/v1/{operation}", any(api::operation))
         .route("/remote/caller", any(api::remote_caller))

@@ -9,6 +9,7 @@ use punchlist_core::delegation::DelegationState;
 use punchlist_core::run::RunState;
 use punchlist_core::{AgentStatus, Time};
 use punchlist_ops::Error;
+use punchlist_ops::input::Limit;
 use punchlist_ops::operations::agent_list::{self, AgentList};
 use punchlist_ops::operations::delegation_list::{self, DelegationList};
 use punchlist_ops::operations::run_list::{self, RunList};
@@ -104,7 +105,7 @@ fn runs(visit: &Visit, state: RunState) -> Result<Vec<RunView>, Error> {
     let input = run_list::Input {
         state: Some(state),
         session: maybe(None),
-        limit: Some(ASKED),
+        limit: Limit::of(ASKED),
         cursor: maybe(None),
     };
     Ok(visit.run::<RunList>(input)?.runs)
@@ -115,7 +116,7 @@ fn delegations(visit: &Visit, state: DelegationState) -> Result<Vec<DelegationVi
         state: Some(state),
         kind: maybe(None),
         todo_id: maybe(None),
-        limit: Some(ASKED),
+        limit: Limit::of(ASKED),
         cursor: maybe(None),
     };
     Ok(visit.run::<DelegationList>(input)?.delegations)

@@ -19,7 +19,7 @@ use super::notice::{self, Notice};
 use super::routes::Page;
 use super::visit::{Asked, Visit};
 use super::{errors, frame, sign_in};
-use crate::http::api::whole_body;
+use crate::http::body;
 use crate::http::caller::{SESSION, cookie};
 use crate::http::problem::{of_type, problem};
 use crate::http::query;
@@ -149,7 +149,7 @@ async fn posted(state: &Shared, head: &Parts, body: Body) -> Result<Form, Error>
         let (path, expected) = ("Content-Type".to_owned(), "a form of a page".to_owned());
         return Err(Fault::BadValue { path, found, expected }.into());
     }
-    let bytes = whole_body(head, body, &state.limiter.limits).await?;
+    let bytes = body::bytes(head, body, &state.limiter.limits).await?;
     let text = std::str::from_utf8(&bytes).map_err(|_| Error::from(Fault::Utf8))?;
     let fields = query::pairs(text)?;
     // Browsers send line breaks as two characters.

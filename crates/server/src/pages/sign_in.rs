@@ -16,7 +16,7 @@ use super::forms::Form;
 use super::notice::{self, Tone};
 use super::respond::{Reply, respond, set_cookie};
 use super::{errors, frame};
-use crate::http::api::whole_body;
+use crate::http::body;
 use crate::http::caller::{SESSION, cookie};
 use crate::http::guard::Peer;
 use crate::http::query;
@@ -127,7 +127,7 @@ pub(crate) async fn end(State(state): State<Shared>, request: Request) -> Respon
             return Err(WebFault::Method { allowed: "POST" }.into());
         }
         let session = cookie(&head.headers, SESSION);
-        let bytes = whole_body(&head, body, &state.limiter.limits).await?;
+        let bytes = body::bytes(&head, body, &state.limiter.limits).await?;
         let form = Form(query::pairs(std::str::from_utf8(&bytes).unwrap_or_default())?);
         let shared = Arc::clone(&state);
         blocking(move || {

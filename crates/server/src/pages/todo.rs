@@ -23,7 +23,7 @@ use super::{markdown, parts, plans, words};
 const POST: &str = "post";
 
 fn find(visit: &Visit) -> Result<Output, Error> {
-    visit.run::<TodoShow>(todo_show::Input { todo_id: visit.part("id").to_owned() })
+    visit.run::<TodoShow>(todo_show::Input { todo_id: visit.part("id").into() })
 }
 
 pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {

@@ -105,6 +105,13 @@ impl Tx<'_> {
             next = todo.parent_id;
             found.push(todo);
         }
+        // What the item or a parent comes after decides whether it can be taken.
+        let first: BTreeSet<TodoId> = found.iter().flat_map(|todo| todo.after.clone()).collect();
+        for id in first {
+            if found.iter().all(|known| known.id != id) {
+                found.extend(self.todo(list, id)?);
+            }
+        }
         Ok(found)
     }
 

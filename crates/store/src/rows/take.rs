@@ -40,6 +40,35 @@ macro_rules! hold_until {
     };
 }
 
+/// Neither the item nor a task above it comes after a task that is open. Most lists have no such
+/// task, which one look at a small index says.
+macro_rules! not_waiting {
+    ($list:literal, $ids:expr) => {
+        concat!(
+            "(NOT EXISTS (SELECT 1 FROM todos AS w WHERE w.list_id = ",
+            $list,
+            " AND w.after_ids IS NOT NULL) OR NOT EXISTS ( \
+                 WITH RECURSIVE up (parent_id, after_ids) AS ( \
+                     SELECT s.parent_id, s.after_ids FROM todos AS s WHERE s.id = t.id \
+                     UNION SELECT s.parent_id, s.after_ids FROM up JOIN todos AS s ON s.id = up.parent_id) \
+                 SELECT 1 FROM up, ",
+            $ids,
+            " JOIN todos AS o ON o.id = d.value WHERE up.after_ids IS NOT NULL \
+                 AND o.status IN ('backlog', 'pending', 'in_progress')))"
+        )
+    };
+}
+
+/// The ids of a task's `after`, in each dialect.
+macro_rules! after_ids {
+    (sqlite) => {
+        "json_each(up.after_ids) AS d"
+    };
+    (postgres) => {
+        "LATERAL json_array_elements_text(up.after_ids::json) AS d (value)"
+    };
+}
+
 /// The next item for this taker: one it holds, one assigned to it, one whose lease has expired,
 /// otherwise the first pending leaf. Each candidate comes from its own index, in reading order for
 /// a tree. The pending one is searched for (and locked) only if the others found nothing.
@@ -61,7 +90,9 @@ macro_rules! next {
                  WHERE t.list_id || '' = $1 AND t.status || '' = 'in_progress' \
                  AND (m.rank <> 1 OR e.holder IS NULL OR e.lease_until <= $3) AND ",
             workable!(hold_until!($dialect), "$6"),
-            " AND NOT EXISTS (SELECT 1 FROM todos AS c WHERE c.parent_id = t.id \
+            " AND (m.rank = 0 OR ",
+            not_waiting!("$1", after_ids!($dialect)),
+            ") AND NOT EXISTS (SELECT 1 FROM todos AS c WHERE c.parent_id = t.id \
                  AND c.removed_at IS NULL AND c.status IN ('backlog', 'pending', 'in_progress')) \
                  ORDER BY m.rank, length(t.tree_key) - length(replace(t.tree_key, '/', '')) DESC, \
                  t.tree_key, t.position, t.id LIMIT 1",
@@ -69,6 +100,8 @@ macro_rules! next {
             "), pending AS MATERIALIZED ( \
                  SELECT t.id FROM todos AS t WHERE t.list_id = $1 AND t.status = 'pending' AND ",
             workable!(hold_until!($dialect), "$6"),
+            " AND ",
+            not_waiting!("$1", after_ids!($dialect)),
             " AND NOT EXISTS (SELECT 1 FROM todos AS c WHERE c.parent_id = t.id AND c.removed_at IS NULL) \
                  ORDER BY t.tree_key, t.position, t.id LIMIT 1",
             $lock,
@@ -128,6 +161,8 @@ macro_rules! look {
                  SELECT t.id AS found, t.ctid AS version FROM todos AS t \
                  WHERE t.list_id = l.list AND t.status = 'pending' AND b.begun = 0 AND ",
             workable!(hold_until!(postgres), "$8"),
+            " AND ",
+            not_waiting!("l.list", after_ids!(postgres)),
             " AND NOT EXISTS (SELECT 1 FROM todos AS c WHERE c.parent_id = t.id AND c.removed_at IS NULL) \
                  ORDER BY t.tree_key, t.position, t.id LIMIT 1 FOR UPDATE OF t SKIP LOCKED) AS t ON TRUE \
              LEFT JOIN LATERAL (SELECT epoch, holder, lease_until FROM leases \

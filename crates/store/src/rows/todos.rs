@@ -42,14 +42,14 @@ macro_rules! columns {
          completion_criteria, agent_type, status, priority, position, phase, deadline, \
          origin_agent, external_id, assignee, claim, hold, defer_until, outcome, evidence, \
          settled_by, settled_role, ratified_at, created_at, updated_at, started_at, settled_at, \
-         removed_at, related_pillars, wishes, overdue_notified_for, archived_at"
+         removed_at, related_pillars, wishes, overdue_notified_for, archived_at, after_ids"
     };
 }
 
 pub(super) use columns;
 
 /// The number of columns of an item; joined columns come after them.
-pub(super) const WIDTH: usize = 35;
+pub(super) const WIDTH: usize = 36;
 
 macro_rules! insert {
     () => {
@@ -58,7 +58,7 @@ macro_rules! insert {
             columns!(),
             ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, \
              $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, \
-             $33, $34, $35)"
+             $33, $34, $35, $36)"
         )
     };
 }
@@ -72,9 +72,9 @@ macro_rules! insert_nested {
             columns!(),
             ", tree_key) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, \
              $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, \
-             $32, $33, $34, $35, \
+             $32, $33, $34, $35, $36, \
              COALESCE((SELECT p.tree_key || '/' FROM todos AS p WHERE p.id = $4), '') \
-             || CAST($36 AS TEXT))"
+             || CAST($37 AS TEXT))"
         )
     };
 }
@@ -100,7 +100,7 @@ impl Tx<'_> {
                  outcome = $22, evidence = $23, settled_by = $24, settled_role = $25, \
                  ratified_at = $26, updated_at = $28, started_at = $29, settled_at = $30, \
                  removed_at = $31, related_pillars = $32, wishes = $33, overdue_notified_for = $34, \
-                 archived_at = $35 WHERE id = $1 AND list_id = $2 \
+                 archived_at = $35, after_ids = $36 WHERE id = $1 AND list_id = $2 \
                  AND seq IS NOT DISTINCT FROM $3 AND created_at = $27"
             ),
             todo,
@@ -145,6 +145,7 @@ impl Tx<'_> {
         let evidence = serde_json::to_string(&todo.evidence)?;
         let related = unless_empty(&todo.related_pillars)?;
         let wishes = unless_empty(&todo.wishes)?;
+        let after = unless_empty(&todo.after)?;
         let notified = todo.overdue_notified_for.map(|deadline| deadline.to_string());
         let micros = |time: Option<Time>| Value::from(time.map(Time::micros));
         let values: [Value<'_>; WIDTH] = [
@@ -183,6 +184,7 @@ impl Tx<'_> {
             wishes.as_deref().into(),
             notified.as_deref().into(),
             micros(todo.archived_at),
+            after.as_deref().into(),
         ];
         match more {
             [] => self.write(statement, &values),
@@ -434,6 +436,7 @@ pub(super) fn read(row: &Row<'_>) -> Result<Todo, Error> {
             .map(|d| word("deadline", &d, Deadline::parse))
             .transpose()?,
         archived_at: opt_time(row, 34)?,
+        after: or_empty(row.opt_text(35)?)?,
     })
 }
 

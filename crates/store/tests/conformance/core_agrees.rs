@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use punchlist_core::command::{
-    AssignTodo, CancelTodo, ClaimTodo, Command, CompleteTodo, CreateTodos, DeferTodo, DemoteTodo,
-    HoldTodo, NewTodo, ReleaseTodo, StartTodo, TakeTodo,
+    AssignTodo, CancelTodo, ChainTodo, ClaimTodo, Command, CompleteTodo, CreateTodos, DeferTodo,
+    DemoteTodo, HoldTodo, NewTodo, ReleaseTodo, StartTodo, TakeTodo,
 };
-use punchlist_core::plan::{Tree, position};
+use punchlist_core::plan::{Tree, position, waiting};
 use punchlist_core::select::ordered;
 use punchlist_core::text::{Body, Title};
 use punchlist_core::todo::HoldKind;
@@ -74,6 +74,10 @@ enum Act {
     Release {
         item: usize,
     },
+    Chain {
+        item: usize,
+        after: usize,
+    },
 }
 
 fn any_act() -> impl Strategy<Value = Act> {
@@ -99,6 +103,7 @@ fn any_act() -> impl Strategy<Value = Act> {
         2 => (item(), agent(), prop_oneof![Just(-600_i64), Just(3_600)])
             .prop_map(|(item, agent, lease_s)| Act::Take { item, agent, lease_s }),
         1 => item().prop_map(|item| Act::Release { item }),
+        3 => (item(), item()).prop_map(|(item, after)| Act::Chain { item, after }),
     ]
 }
 
@@ -165,6 +170,9 @@ fn command(
         Act::Take { item: at, agent, lease_s } => {
             let take = TakeTodo { todo_id: item(at)?, lease_s, clock };
             Some((agents()[agent].clone(), take.into()))
+        }
+        Act::Chain { item: at, after } => {
+            by_operator(ChainTodo { todo_id: item(at)?, after: vec![item(after)?] }.into())
         }
         Act::Release { item: at } => {
             let (epoch, reason) = (None, None);
@@ -235,9 +243,11 @@ fn next_by_the_core(list: &Snapshot, taker: &Actor, now: Time, clock: Time) -> O
         let was_held = lease.is_some_and(|lease| lease.holder.is_some());
         (was_held && holder.is_none()).then_some(2)
     };
-    let is_ready = |todo: &&&Todo| todo.is_actionable(now);
+    let waiting = waiting(list);
+    let is_ready = |todo: &&&Todo| todo.is_actionable(now) && !waiting.contains(&todo.id);
     let begun = in_order.iter().enumerate().filter(|(_, todo)| {
         todo.is_actionable(now)
+            && (rank(todo) == Some(0) || !waiting.contains(&todo.id))
             && todo.status == Status::InProgress
             && children(todo, true) == 0
             && rank(todo).is_some()
@@ -307,7 +317,8 @@ fn the_position_is_the_cores(backend: Backend) {
         let (tree, place) = (Tree::of(&whole), Tree::of(&few));
         let (expected, found) = (position(&tree, now), position(&place, now));
         let current = found.current.map(|at| place.branches()[at].todo);
-        if current.is_none_or(|todo| todo.is_actionable(now)) {
+        let is_chained = few.todos.values().any(|todo| !todo.after.is_empty());
+        if !is_chained && current.is_none_or(|todo| todo.is_actionable(now)) {
             let said = (found.todo_id(&place), found.reason);
             assert_eq!(said, (expected.todo_id(&tree), expected.reason), "{whole:#?}");
         }

@@ -78,6 +78,7 @@ fn every_field_of_a_todo_comes_back(backend: Backend) {
         }],
         overdue_notified_for: Deadline::parse("2026-02-21"),
         archived_at: Some(at.plus_seconds(6)),
+        after: vec![TodoId::from(ids(4).ulid()), TodoId::from(ids(5).ulid())],
     };
     let (list, written) = (fixture.list.id, todo.clone());
     fixture.store.write(move |tx| tx.insert_todo(&written, false)).unwrap();

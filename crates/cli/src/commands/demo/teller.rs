@@ -12,7 +12,7 @@ use anstyle::Style;
 use punchlist_core::{Role, Run};
 use punchlist_engine::Done;
 use punchlist_engine::agent::Live;
-use punchlist_ops::input::Maybe;
+use punchlist_ops::input::{Limit, Maybe};
 use punchlist_ops::operations::conversation_show::{self, ConversationShow};
 use punchlist_ops::operations::mission_status::Output;
 use punchlist_ops::views::MissionView;
@@ -206,7 +206,7 @@ impl<'a> Teller<'a> {
             after,
             before: Default::default(),
             newest: None,
-            limit: Some(1),
+            limit: Limit::of(1),
         };
         let shown = self.ops.run::<ConversationShow>(&self.envelope, input);
         let title = shown.map_or_else(|_| String::new(), |shown| shown.conversation.title);

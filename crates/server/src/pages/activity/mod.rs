@@ -8,6 +8,7 @@ mod sentence;
 use maud::{Markup, html};
 use punchlist_core::Time;
 use punchlist_ops::Error;
+use punchlist_ops::input::Limit;
 use punchlist_ops::operations::event_list::{self, EventList};
 
 use super::forms::{Done, Form, unknown};
@@ -49,7 +50,7 @@ fn read(visit: &Visit, wanted: &Wanted<'_>) -> Result<(Vec<Sentence>, Option<i64
             after: None,
             before,
             names: Some(true),
-            limit: Some(EVENTS),
+            limit: Limit::of(EVENTS),
             visibility: None,
         };
         let page = visit.run::<EventList>(input)?;

@@ -14,6 +14,7 @@ use maud::{Markup, html};
 use punchlist_core::Time;
 use punchlist_core::gate::{GateKind, GateState, Purpose};
 use punchlist_ops::Error;
+use punchlist_ops::input::Limit;
 use punchlist_ops::operations::gate_list::{self, GateList, ProposalView, ReviewView};
 use punchlist_ops::views::GateView;
 
@@ -121,7 +122,7 @@ pub(crate) fn waiting(visit: &Visit, projects: &[&str]) -> Result<Waiting, Error
             kind: None,
             session: Default::default(),
             number: None,
-            limit: Some(LISTED_MAX),
+            limit: Limit::of(LISTED_MAX),
             cursor: Default::default(),
         };
         let found = visit.run_in::<GateList>(project, wanted)?;
@@ -147,7 +148,7 @@ pub(crate) fn of_issue(visit: &Visit, number: i64, state: GateState) -> Result<W
         kind: None,
         session: Default::default(),
         number: Some(number),
-        limit: Some(LISTED_MAX),
+        limit: Limit::of(LISTED_MAX),
         cursor: Default::default(),
     };
     let found = visit.run::<GateList>(wanted)?;
@@ -169,7 +170,7 @@ pub(crate) fn of_session(visit: &Visit, session: &str) -> Result<Waiting, Error>
         kind: None,
         session: asking::maybe(Some(session)),
         number: None,
-        limit: Some(LISTED_MAX),
+        limit: Limit::of(LISTED_MAX),
         cursor: Default::default(),
     };
     let found = visit.run::<GateList>(wanted)?;

@@ -18,7 +18,7 @@ pub(super) fn body(
     is_open: bool,
 ) -> Markup {
     let key = format!("answer-{}", item.id());
-    let input = todo_show::Input { todo_id: review.todo_id.clone() };
+    let input = todo_show::Input { todo_id: review.todo_id.as_str().into() };
     // Looked up where it is read at once; a folded card says what the claim says.
     let shown = is_open.then(|| visit.run_in::<TodoShow>(&item.project, input).ok()).flatten();
     html! {

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use punchlist_core::evidence::EvidenceKind;
 use punchlist_core::text::Title;
-use punchlist_ops::input::Maybe;
+use punchlist_ops::input::{Limit, Maybe};
 use punchlist_ops::operations::run_list::{self, RunList};
 use punchlist_ops::views::issue::ItemStatus;
 use punchlist_ops::views::{GateView, ItemView};
@@ -148,7 +148,7 @@ fn facts(visit: &Visit, item: &Item, gate: &GateView) -> Markup {
         let wanted = run_list::Input {
             state: None,
             session: Maybe(Some(session)),
-            limit: Some(RUNS_MAX),
+            limit: Limit::of(RUNS_MAX),
             cursor: Maybe(None),
         };
         visit.run_in::<RunList>(&item.project, wanted).ok()

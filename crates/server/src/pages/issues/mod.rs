@@ -11,7 +11,7 @@ use maud::{Markup, html};
 use punchlist_core::IssueStatus;
 use punchlist_core::text::Title;
 use punchlist_ops::Error;
-use punchlist_ops::input::Maybe;
+use punchlist_ops::input::{Limit, Maybe};
 use punchlist_ops::operations::issue_list::{self, IssueList};
 use punchlist_ops::views::IssueView;
 
@@ -97,7 +97,7 @@ fn found(
         open: None,
         label: Maybe(filter.label.clone()),
         assignee: Maybe(filter.assignee.clone()),
-        limit: Some(limit),
+        limit: Limit::of(limit),
         cursor: cursor.filter(|_| filter.status.is_some()),
     })
 }

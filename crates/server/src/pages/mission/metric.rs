@@ -4,6 +4,7 @@ use maud::{Markup, html};
 use punchlist_core::Time;
 use punchlist_core::metric::{MetricKind, MetricStatus, Trend};
 use punchlist_ops::Error;
+use punchlist_ops::input::Limit;
 use punchlist_ops::operations::metric_history::{self, MetricHistory};
 use punchlist_ops::operations::mission_status::PillarStanding;
 use punchlist_ops::views::metric::{MetricView, ReadingView};
@@ -54,7 +55,7 @@ pub(super) fn all(
         let shown = visit.run::<MetricHistory>(metric_history::Input {
             mission: title(mission)?,
             metric: title(&standing.slug)?,
-            limit: Some(READINGS),
+            limit: Limit::of(READINGS),
             cursor: None,
         })?;
         let mut readings = shown.readings;

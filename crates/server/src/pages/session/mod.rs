@@ -11,6 +11,7 @@ use maud::{Markup, html};
 use punchlist_core::IssueStatus;
 use punchlist_core::run::RunState;
 use punchlist_ops::Error;
+use punchlist_ops::input::Limit;
 use punchlist_ops::operations::conversation_show::{self, ConversationShow};
 use punchlist_ops::operations::issue_show::{self, IssueShow};
 use punchlist_ops::operations::run_list::{self, RunList};
@@ -56,7 +57,7 @@ fn page(visit: &Visit, conversation: &str) -> Result<Page, Error> {
         after: maybe(None),
         before: maybe(before),
         newest: Some(true),
-        limit: Some(chat::SHOWN + 1),
+        limit: Limit::of(chat::SHOWN + 1),
     };
     let mut messages = visit.run::<ConversationShow>(input)?.messages;
     let shown = usize::try_from(chat::SHOWN).unwrap_or(usize::MAX);
@@ -71,7 +72,7 @@ fn runs_of(visit: &Visit, session: &str) -> Result<Vec<RunView>, Error> {
     let input = run_list::Input {
         state: None,
         session: maybe(Some(session)),
-        limit: Some(RUNS),
+        limit: Limit::of(RUNS),
         cursor: maybe(None),
     };
     Ok(visit.run::<RunList>(input)?.runs)

@@ -4,6 +4,7 @@ use maud::html;
 use punchlist_core::Time;
 use punchlist_core::run::RunState;
 use punchlist_ops::Error;
+use punchlist_ops::input::Limit;
 use punchlist_ops::operations::conversation_show::{self, ConversationShow};
 use punchlist_ops::operations::run_show::{self, RunShow};
 use punchlist_ops::views::MessageView;
@@ -28,7 +29,7 @@ fn messages(visit: &Visit, run: &RunView) -> Result<(Vec<MessageView>, bool), Er
             after: maybe(after),
             before: maybe(before),
             newest: Some(newest),
-            limit: Some(limit),
+            limit: Limit::of(limit),
         })
     };
     let from = visit.query("after").unwrap_or(&run.turn_id);

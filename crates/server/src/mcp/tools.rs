@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use punchlist_ops::catalogue::{Effect, Operation};
 pub use punchlist_ops::tools::{Choice, listed};
+use punchlist_ops::tools::{DESTRUCTIVE, IDEMPOTENT};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
@@ -12,8 +13,11 @@ use serde_json::{Value, json};
 pub fn tool(operation: &Operation) -> Tool {
     let (description, input) = punchlist_ops::tools::shown(operation);
     let read_only = operation.effect != Effect::Write;
-    let annotations =
-        ToolAnnotations::new().read_only(read_only).destructive(false).open_world(false);
+    let annotations = ToolAnnotations::new()
+        .read_only(read_only)
+        .destructive(DESTRUCTIVE.contains(&operation.name))
+        .idempotent(read_only || IDEMPOTENT.contains(&operation.name))
+        .open_world(false);
     Tool::new(operation.name, description, Arc::new(object(input)))
         .with_raw_output_schema(Arc::new(or_refusal(object((operation.output_schema)()))))
         .with_annotations(annotations)
@@ -32,6 +36,8 @@ fn or_refusal(mut schema: JsonObject) -> JsonObject {
         "required": ["code", "message"],
     });
     if let Value::Object(properties) = schema.entry("properties").or_insert_with(|| json!({})) {
+        // The protocol's own schema wants an object for each property, also where anything goes.
+        properties.values_mut().filter(|any| any.is_boolean()).for_each(|any| *any = json!({}));
         properties.insert("error".into(), error);
     }
     let either = json!([{ "required": required }, { "required": ["error"] }]);

@@ -1,0 +1,182 @@
+//! Pass on what the user of a client answered to a question that was asked through that client.
+//!
+//! A client may answer for its user without asking, so this is for questions and forms alone. What
+//! judges the agent's work (sign-offs, permissions, escalations) is never answered this way.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Gate, GateDecision, GateKind, GateState, OpenGate, form};
+use crate::authority::{Action, Subject, may_any};
+use crate::event::{GateAnswerRefused, GateAnswered, GateCollected};
+use crate::{By, Decide, Decision, Refusal, Refused, SessionId};
+
+/// What the user of a client said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClientAnswer {
+    /// The id of the gate, as it was given to the client.
+    pub gate: String,
+    pub decision: GateDecision,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response: Option<Value>,
+}
+
+/// Pass it on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RelayAnswer {
+    /// The question, as it is asked again.
+    pub question: OpenGate,
+    pub answer: ClientAnswer,
+}
+
+/// The gate, the session of the caller, and the revision of the gate's issue.
+type Ground<'a> = (&'a Gate, Option<SessionId>, Option<i64>);
+
+impl Decide for RelayAnswer {
+    type On<'a> = Ground<'a>;
+    type Out = Decision;
+
+    /// The first answer counts. Where somebody was faster, the caller gets that answer.
+    fn decide(
+        &self,
+        (gate, session, revision): Self::On<'_>,
+        By { actor, .. }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
+        let can_be_relayed = matches!(gate.kind, GateKind::Ask | GateKind::Form);
+        if !can_be_relayed || !may_any(actor.role, Subject::Gate, Action::Ask) {
+            let refusal = Refusal::MayNotAnswer { role: actor.role };
+            let audit = GateAnswerRefused { gate_id: gate.id, refusal: refusal.clone() };
+            return Err(Refused { refusal, audit: Some(Box::new(audit.into())) });
+        }
+        let is_ours = gate.asked_by == actor.principal
+            && gate.session_id == session
+            && gate.kind == self.question.kind
+            && gate.text == self.question.text.as_str()
+            && gate.details == self.question.details;
+        if !is_ours {
+            return Err(Refusal::UnknownGate { gate: self.answer.gate.clone() }.into());
+        }
+        let collected = GateCollected { gate_id: gate.id }.into();
+        let events = match gate.state {
+            GateState::Open => {
+                vec![self.answered(gate, actor.agent.as_str(), revision)?, collected]
+            }
+            GateState::Resumed | GateState::Refused if gate.collected_at.is_none() => {
+                vec![collected]
+            }
+            GateState::Resumed | GateState::Refused | GateState::Superseded => Vec::new(),
+        };
+        Ok(Decision { events, ..Decision::default() })
+    }
+}
+
+impl RelayAnswer {
+    fn answered(
+        &self,
+        gate: &Gate,
+        agent: &str,
+        revision: Option<i64>,
+    ) -> Result<crate::Event, Refused> {
+        let ClientAnswer { decision, response, .. } = &self.answer;
+        if gate.kind == GateKind::Form && *decision == GateDecision::Resume {
+            let response = response.as_ref().unwrap_or(&Value::Null);
+            form::check_response(&gate.details, response)
+                .map_err(|faults| Refusal::BadResponse { faults })?;
+        }
+        let answered = GateAnswered {
+            gate_id: gate.id,
+            state: match decision {
+                GateDecision::Resume => GateState::Resumed,
+                GateDecision::Refuse => GateState::Refused,
+            },
+            response: response.clone(),
+            answered_by: format!("client:{agent}"),
+            revision,
+        };
+        Ok(answered.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::issue::IssueStatus;
+    use crate::text::Body;
+    use crate::{Actor, AgentPath, Event, Ids, Role, Time};
+    use serde_json::json;
+
+    fn gate(more: Value) -> Gate {
+        let mut gate = json!({
+            "id": "01JCQ0000000000000000000AB", "projectId": "01JCQ0000000000000000000AA",
+            "kind": "ask", "purpose": null, "state": "open", "sessionId": null, "issueId": null,
+            "text": "Which port?", "details": {}, "askedBy": "root:primary", "agent": "primary",
+            "createdAt": "2026-11-15T09:00:00Z", "revision": null, "response": null,
+            "answeredBy": null, "answeredAt": null, "collectedAt": null,
+        });
+        for (name, value) in more.as_object().unwrap() {
+            gate[name] = value.clone();
+        }
+        serde_json::from_value(gate).unwrap()
+    }
+
+    fn relayed(gate: &Gate, role: Role) -> Result<Vec<Event>, &'static str> {
+        let question = OpenGate {
+            kind: GateKind::Ask,
+            purpose: None,
+            text: Body::new("Which port?").unwrap(),
+            details: json!({}),
+            end: IssueStatus::Resolved,
+        };
+        let response = Some(json!("8080"));
+        let answer =
+            ClientAnswer { gate: gate.id.to_string(), decision: GateDecision::Resume, response };
+        let command = RelayAnswer { question, answer };
+        let actor = Actor::new(role, AgentPath::primary());
+        let (now, mut ids) = (Time::from_micros(0), Ids::new(Time::from_micros(0), 1));
+        let decided = command.decide((gate, None, None), By { actor: &actor, now, ids: &mut ids });
+        decided.map(|decision| decision.events).map_err(|refused| refused.refusal.code())
+    }
+
+    #[test]
+    fn first_answer_counts_and_later_ones_change_nothing() {
+        let events = relayed(&gate(json!({})), Role::Root).unwrap();
+        let [Event::GateAnswered(answered), Event::GateCollected(_)] = events.as_slice() else {
+            panic!("{events:?}")
+        };
+        assert_eq!(
+            (answered.answered_by.as_str(), &answered.response, answered.state),
+            ("client:primary", &Some(json!("8080")), GateState::Resumed)
+        );
+        let by_operator = json!({ "state": "refused", "answeredBy": "operator" });
+        let events = relayed(&gate(by_operator), Role::Root).unwrap();
+        assert!(matches!(events.as_slice(), [Event::GateCollected(_)]), "{events:?}");
+        let over = json!({ "state": "resumed", "collectedAt": "2026-11-15T09:00:00Z" });
+        assert_eq!(relayed(&gate(over), Role::Root), Ok(Vec::new()));
+    }
+
+    /// P-21: what judges work is not answered by the client of the one who works.
+    #[test]
+    fn only_own_questions_and_forms_can_be_relayed() {
+        for kind in ["checkpoint", "permission", "escalation"] {
+            for purpose in [Value::Null, json!("pause"), json!("sign_off")] {
+                let judged = gate(json!({ "kind": kind, "purpose": purpose }));
+                for role in Role::ALL {
+                    assert_eq!(relayed(&judged, role), Err("not_permitted"), "{kind} {role}");
+                }
+            }
+        }
+        for role in [Role::Worker, Role::Owner, Role::System] {
+            assert_eq!(relayed(&gate(json!({})), role), Err("not_permitted"), "{role}");
+        }
+        for other in [
+            json!({ "askedBy": "root:other" }),
+            json!({ "sessionId": "01JCQ0000000000000000000AC" }),
+            json!({ "text": "Which host?" }),
+            json!({ "kind": "form" }),
+            json!({ "details": { "options": ["1"] } }),
+        ] {
+            assert_eq!(relayed(&gate(other.clone()), Role::Root), Err("unknown_gate"), "{other}");
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Input fields with a spelling of their own: page sizes, times, spans, deadlines, agents, items.
+//!
+//! Each is parsed once, when the input is read, so that no handler parses a text. What does not
+//! parse is a `bad_value` that says how it is spelled (`request::parse`).
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
+
+use punchlist_core::deadline::Deadline;
+use punchlist_core::{AgentPath, Span, Time};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserializer, Error as _, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::{Clean, Unclean};
+
+/// A text type whose values have one spelling.
+macro_rules! spelled {
+    ($($(#[$doc:meta])* $name:ident($inner:ty), $parse:expr, $expected:expr, $schema:tt;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct $name(pub $inner);
+
+        impl Clean for $name {
+            fn clean(raw: &str) -> Result<Self, Unclean> {
+                let text = raw.trim();
+                if text.is_empty() {
+                    return Err(Unclean::Blank);
+                }
+                let parse: fn(&str) -> Option<$inner> = $parse;
+                parse(text).map(Self).ok_or_else(|| Unclean::must_be($expected))
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                Self::clean(&Cow::<'de, str>::deserialize(deserializer)?).map_err(D::Error::custom)
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(&self.0)
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!($schema)
+            }
+        }
+    )*};
+}
+
+spelled! {
+    /// A time.
+    When(Time), Time::parse, "a time in RFC 3339, e.g. 2030-01-01T00:00:00Z",
+        { "type": "string", "minLength": 1, "format": "date-time" };
+    /// A length of time.
+    Lasting(Span), Span::parse, Span::SPELLING,
+        { "type": "string", "minLength": 1, "pattern": Span::PATTERN };
+    /// A date or a time by which something is due.
+    Due(Deadline), Deadline::parse, "a date, e.g. 2030-01-31, or a time in RFC 3339",
+        { "type": "string", "minLength": 1 };
+    /// How far back: a length of time before now, or a time.
+    Since(Past), Past::parse, Past::SPELLING,
+        { "type": "string", "minLength": 1 };
+    /// The path of an agent.
+    Agent(AgentPath), AgentPath::parse, "words of letters, digits, - and _, joined by dots",
+        { "type": "string", "minLength": 1 };
+}
+
+/// A point in the past.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Past {
+    Ago(Span),
+    At(Time),
+}
+
+impl Past {
+    const SPELLING: &str =
+        "a number and s, m, h or d, e.g. 90s, 15m, 12h or 7d, or an RFC 3339 time";
+
+    fn parse(text: &str) -> Option<Self> {
+        Span::parse(text).map(Self::Ago).or_else(|| Time::parse(text).map(Self::At))
+    }
+
+    /// The time that is meant.
+    #[must_use]
+    pub fn before(self, now: Time) -> Time {
+        match self {
+            Self::At(time) => time,
+            Self::Ago(span) => {
+                now.plus_seconds(-i64::try_from(span.as_seconds()).unwrap_or(i64::MAX))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Past {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ago(span) => span.fmt(f),
+            Self::At(time) => time.fmt(f),
+        }
+    }
+}
+
+/// The page size of a list: 50 by default, at most 1,000; a larger one is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Limit(i64);
+
+impl Limit {
+    /// The largest page.
+    pub const MAX: Self = Self(1000);
+
+    /// This size, within what a page may have.
+    #[must_use]
+    pub fn of(wanted: i64) -> Self {
+        Self(wanted.clamp(1, Self::MAX.0))
+    }
+
+    #[must_use]
+    pub const fn get(self) -> i64 {
+        self.0
+    }
+
+    /// One row more than the page: it shows whether there is another page.
+    #[must_use]
+    pub const fn and_one(self) -> i64 {
+        self.0 + 1
+    }
+}
+
+impl Default for Limit {
+    fn default() -> Self {
+        Self(50)
+    }
+}
+
+impl<'de> Deserialize<'de> for Limit {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Option::<i64>::deserialize(deserializer)? {
+            None => Ok(Self::default()),
+            Some(wanted) if wanted < 1 => Err(D::Error::custom(Unclean::must_be("at least 1"))),
+            Some(wanted) => Ok(Self::of(wanted)),
+        }
+    }
+}
+
+impl JsonSchema for Limit {
+    fn schema_name() -> Cow<'static, str> {
+        "Limit".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["integer", "null"], "minimum": 1 })
+    }
+}
+
+/// How an item is named: its id, or its number, which may be a JSON number.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Reference(String);
+
+impl Deref for Reference {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for Reference {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl From<&str> for Reference {
+    fn from(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+impl Clean for Reference {
+    fn clean(raw: &str) -> Result<Self, Unclean> {
+        punchlist_core::text::Title::clean(raw).map(|text| Self(text.into_string()))
+    }
+}
+
+impl<'de> Deserialize<'de> for Reference {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Named;
+
+        impl Visitor<'_> for Named {
+            type Value = String;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<String, E> {
+                Ok(text.to_owned())
+            }
+
+            fn visit_i64<E>(self, number: i64) -> Result<String, E> {
+                Ok(number.to_string())
+            }
+
+            fn visit_u64<E>(self, number: u64) -> Result<String, E> {
+                Ok(number.to_string())
+            }
+        }
+
+        deserializer.deserialize_any(Named).map(Self)
+    }
+}
+
+impl JsonSchema for Reference {
+    fn schema_name() -> Cow<'static, str> {
+        "Reference".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["string", "integer"] })
+    }
+}

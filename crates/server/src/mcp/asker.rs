@@ -1,0 +1,161 @@
+//! Who sends requests: the process that was started for one agent, or one request over HTTP.
+//!
+//! Who calls and in which turn comes from the process (flags, environment), from the request's
+//! headers, and from its `_meta`, which the host writes; never from the arguments, which the model
+//! writes.
+
+use std::sync::Arc;
+
+use punchlist_core::gate::ClientAnswer;
+use punchlist_core::list::turn_of_message;
+use punchlist_core::{Actor, Time};
+use punchlist_ops::identity::Facts;
+use punchlist_ops::{Context, Envelope, Error, Ops, Proof};
+use rmcp::model::JsonObject;
+use serde_json::Value;
+
+/// What somebody can show for itself.
+pub(crate) type Credentials = (Facts, Option<String>);
+
+#[derive(Clone, Debug)]
+pub(crate) struct Asker {
+    pub(crate) ops: Arc<Ops>,
+    credentials: Arc<Credentials>,
+    /// The envelope of every call, but for who calls, what the host says in `_meta`, and the time.
+    envelope: Arc<Envelope>,
+    clock: fn() -> Time,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Judged anew at every call, so that a token that was revoked proves nothing any more.
+    Process,
+    /// Judged when the request came in.
+    Request,
+}
+
+impl Asker {
+    pub(crate) fn process(
+        ops: Arc<Ops>,
+        credentials: Credentials,
+        envelope: Envelope,
+        clock: fn() -> Time,
+    ) -> Self {
+        let (credentials, envelope) = (Arc::new(credentials), Arc::new(envelope));
+        Self { ops, credentials, envelope, clock, kind: Kind::Process }
+    }
+
+    /// One request: its envelope says who it is.
+    pub(crate) fn request(
+        ops: Arc<Ops>,
+        credentials: Credentials,
+        envelope: Envelope,
+        clock: fn() -> Time,
+    ) -> Self {
+        let (credentials, envelope) = (Arc::new(credentials), Arc::new(envelope));
+        Self { ops, credentials, envelope, clock, kind: Kind::Request }
+    }
+
+    /// Who it was when it began. For what is listed, not for what is done.
+    pub(crate) fn actor(&self) -> &Actor {
+        &self.envelope.actor
+    }
+
+    /// How it was proved when it began.
+    pub(crate) fn proof(&self) -> Proof {
+        self.envelope.proof
+    }
+
+    pub(crate) fn project(&self) -> &str {
+        &self.envelope.project
+    }
+
+    pub(crate) const fn is_request(&self) -> bool {
+        matches!(self.kind, Kind::Request)
+    }
+
+    /// Who it is now. For what goes on longer than a request.
+    pub(crate) fn judged(&self) -> Result<(Actor, Proof), Error> {
+        let (facts, token) = &*self.credentials;
+        let (actor, proof) = self.ops.identify(facts.clone(), token.as_deref())?;
+        let proof = match (self.kind, proof) {
+            (Kind::Request, Proof::Nothing) => Proof::Http,
+            (_, proof) => proof,
+        };
+        if self.ops.remote().is_none() {
+            self.ops.admits(proof)?;
+        }
+        Ok((actor, proof))
+    }
+
+    /// The envelope of one call: what the host says in `_meta` goes before flags and headers.
+    pub(crate) fn envelope(&self, meta: &JsonObject) -> Envelope {
+        let say = |name: &str| meta.get(name).and_then(Value::as_str).map(str::to_owned);
+        let mut envelope = Envelope::clone(&self.envelope);
+        envelope.now = (self.clock)();
+        if let Some(key) = say("punchlist/idempotencyKey") {
+            envelope.idempotency_key = Some(key);
+        }
+        let context = &mut envelope.context;
+        if let Some(session) = say("punchlist/sessionId") {
+            context.session = Some(session);
+        }
+        if let Some(conversation) = say("punchlist/conversationId") {
+            context.conversation = Some(conversation);
+        }
+        let (turn, message) = (say("punchlist/turnId"), say("punchlist/messageId"));
+        if turn.is_some() || message.is_some() {
+            let message = message.unwrap_or_default();
+            context.turn = Some(turn_of_message(turn.as_deref(), &message).to_owned());
+        }
+        envelope
+    }
+
+    /// The same with what the client's user answered. A stored answer must not take its place.
+    pub(crate) fn with_answer(mut envelope: Envelope, answer: ClientAnswer) -> Envelope {
+        envelope.idempotency_key = None;
+        envelope.context.client_answer = Some(answer);
+        envelope
+    }
+
+    /// The envelope of a read in a project, which may be another one than the caller's.
+    pub(crate) fn reading(&self, project: &str) -> Envelope {
+        let mut envelope = Envelope::clone(&self.envelope);
+        envelope.now = (self.clock)();
+        envelope.idempotency_key = None;
+        if envelope.project != project {
+            let is_remote = envelope.context.is_remote;
+            envelope.context = Context { is_remote, ..Context::default() };
+            project.clone_into(&mut envelope.project);
+        }
+        envelope
+    }
+
+    /// Runs a job of the store under an envelope, as whoever the caller is now.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        mut envelope: Envelope,
+        job: impl FnOnce(&Ops, &Envelope) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let asker = self.clone();
+        let job = move || {
+            if asker.kind == Kind::Process {
+                let (facts, token) = &*asker.credentials;
+                (envelope.actor, envelope.proof) =
+                    asker.ops.identify(facts.clone(), token.as_deref())?;
+            }
+            if envelope.project.trim().is_empty() {
+                return Err(Error::MissingContext { missing: vec!["project"] });
+            }
+            job(&asker.ops, &envelope)
+        };
+        // A file answers one agent sooner than a second thread would wake up. A server may take its
+        // time, and its connections must not be used here; the protocol goes on meanwhile.
+        if self.kind == Kind::Process && self.ops.is_local() {
+            return job();
+        }
+        let panicked = |_| Err(Error::Internal { detail: "the call panicked".to_owned() });
+        tokio::task::spawn_blocking(job).await.unwrap_or_else(panicked)
+    }
+}

@@ -1,0 +1,101 @@
+//! Tool calls: an operation of the catalogue, its answer or its refusal.
+
+use punchlist_ops::catalogue::find;
+use punchlist_ops::{Error, Operation};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, JsonObject,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+use serde_json::Value;
+
+use super::asker::Asker;
+use super::{McpServer, gates, waits};
+
+impl McpServer {
+    pub(super) async fn call(
+        &self,
+        mut request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Ok(operation) = find(&request.name) else {
+            let name: String = request.name.chars().take(60).collect();
+            let message = format!("there is no tool `{name}`");
+            return Err(ErrorData::invalid_params(message, None));
+        };
+        let call = Call {
+            server: self,
+            operation,
+            arguments: request.arguments.take().unwrap_or_default(),
+            context,
+        };
+        let answered = match gates::is_question(operation) {
+            true => gates::ask(&call, &request).await,
+            false => call.make().await.map(|output| call.complete(output)),
+        };
+        let response = answered.unwrap_or_else(|error| refusal(&error).into());
+        match response {
+            CallToolResponse::Complete(result) if waits::is_long(operation, &result) => {
+                Ok(waits::delegation(&call, result).await.into())
+            }
+            response => Ok(response),
+        }
+    }
+}
+
+/// One call of a tool.
+pub(crate) struct Call<'a> {
+    pub(crate) server: &'a McpServer,
+    pub(crate) operation: &'static Operation,
+    pub(crate) arguments: JsonObject,
+    pub(crate) context: RequestContext<RoleServer>,
+}
+
+impl Call<'_> {
+    pub(crate) fn asker(&self) -> &Asker {
+        &self.server.asker
+    }
+
+    pub(crate) fn meta(&self) -> &JsonObject {
+        &self.context.meta.0.0
+    }
+
+    /// Calls the operation.
+    pub(crate) async fn make(&self) -> Result<Value, Error> {
+        let envelope = self.asker().envelope(self.meta());
+        let (operation, input) = (self.operation, Value::Object(self.arguments.clone()));
+        self.asker().run(envelope, move |ops, envelope| ops.call(operation, envelope, input)).await
+    }
+
+    pub(crate) fn complete(&self, output: Value) -> CallToolResponse {
+        answered(self.operation, output).into()
+    }
+}
+
+/// An answer. What comes as a list for people, too, is short text beside the structure: a model
+/// pays for every word, and saying it all twice helps nobody.
+pub(crate) fn answered(operation: &Operation, output: Value) -> CallToolResult {
+    let text = |name: &str| output.get(name).and_then(Value::as_str).unwrap_or_default();
+    let (list, message) = (text("markdown").trim_end().to_owned(), text("message").to_owned());
+    let short = match (list.is_empty(), message.is_empty()) {
+        (false, true) => Some(list),
+        (false, false) => Some(format!("{list}\n\n{message}")),
+        (true, _) => gates::words(operation, &output).or_else(|| waits::words(operation, &output)),
+    };
+    let Some(short) = short else { return CallToolResult::structured(output) };
+    let mut result = CallToolResult::success(vec![ContentBlock::text(short)]);
+    result.structured_content = Some(output);
+    result
+}
+
+/// A refusal is an answer, not a broken protocol: the model reads what to do next.
+pub(crate) fn refusal(error: &Error) -> CallToolResult {
+    let mut text = format!("{}: {error}", error.code());
+    if let Some(hint) = error.hint() {
+        text.push_str(". Next: ");
+        text.push_str(&hint);
+    }
+    let mut result = CallToolResult::structured_error(error.to_json());
+    result.content = vec![ContentBlock::text(text)];
+    result
+}

@@ -1,0 +1,200 @@
+//! What a client wants to hear of, and what of it reads differently now.
+//!
+//! At a beat of the pulse the things themselves are read again, under the caller's present identity.
+//! So nobody hears of what it may not see, and there is no second account of what an event touches.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use punchlist_core::Role;
+use punchlist_ops::catalogue::find;
+use punchlist_ops::{Envelope, Error};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::asker::Asker;
+use super::resources;
+use super::tools::{Choice, listed};
+use super::uri::Address;
+
+/// The most resources that one connection may subscribe to.
+pub(crate) const SUBSCRIPTIONS_MAX: usize = 200;
+/// The shortest time between two looks: a busy store is not read for every commit.
+pub(crate) const PAUSE: Duration = Duration::from_millis(200);
+/// The longest time without a look: a token may have run out.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What is announced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    Tools,
+    Resources,
+    Resource(String),
+}
+
+/// What is watched, as it was read last.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Watched {
+    tools: Option<Standing>,
+    resources: Option<Option<Read>>,
+    things: BTreeMap<String, (Address, Option<Read>)>,
+}
+
+/// The digest of what was read; none: it was not there.
+type Read = [u8; 32];
+
+/// What the list of tools depends on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Standing {
+    role: Role,
+    tools: Vec<&'static str>,
+    bound: Option<i64>,
+}
+
+impl Watched {
+    /// Watch the lists from now on.
+    pub(crate) fn lists(
+        &mut self,
+        asker: &Asker,
+        choice: Choice,
+        tools: bool,
+        resources: bool,
+    ) -> Result<(), Error> {
+        let look = Look::new(asker, choice)?;
+        self.tools = tools.then(|| look.standing()).transpose()?;
+        self.resources = resources.then(|| look.list()).transpose()?;
+        Ok(())
+    }
+
+    /// Watch a resource from now on. False: it is not there for the caller.
+    pub(crate) fn resource(
+        &mut self,
+        asker: &Asker,
+        choice: Choice,
+        uri: &str,
+    ) -> Result<bool, Error> {
+        self.expect(asker, choice, uri)?;
+        let is_there = self.things.get(uri).is_some_and(|(_, read)| read.is_some());
+        if !is_there {
+            self.things.remove(uri);
+        }
+        Ok(is_there)
+    }
+
+    /// The same for one that may come into being later.
+    pub(crate) fn expect(&mut self, asker: &Asker, choice: Choice, uri: &str) -> Result<(), Error> {
+        if let Some(address) = Address::parse(uri) {
+            let read = Look::new(asker, choice)?.thing(&address)?;
+            self.things.insert(uri.to_owned(), (address, read));
+        }
+        Ok(())
+    }
+
+    /// Takes over the lists of another.
+    pub(crate) fn take_lists(&mut self, other: Self) {
+        (self.tools, self.resources) = (other.tools, other.resources);
+    }
+
+    /// Takes over the resources of another, too.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.things.extend(other.things);
+    }
+
+    /// Takes over what another has read, but for what was forgotten meanwhile.
+    pub(crate) fn update(&mut self, other: Self) {
+        (self.tools, self.resources) = (other.tools, other.resources);
+        for (uri, read) in other.things {
+            self.things.entry(uri).and_modify(|known| *known = read);
+        }
+    }
+
+    pub(crate) fn forget(&mut self, uri: &str) {
+        self.things.remove(uri);
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.things.len()
+    }
+
+    /// What reads differently now.
+    pub(crate) fn look(&mut self, asker: &Asker, choice: Choice) -> Result<Vec<Change>, Error> {
+        let look = Look::new(asker, choice)?;
+        let mut changes = Vec::new();
+        if let Some(before) = &mut self.tools {
+            let now = look.standing()?;
+            if std::mem::replace(before, now.clone()) != now {
+                changes.push(Change::Tools);
+            }
+        }
+        if let Some(before) = &mut self.resources {
+            let now = look.list()?;
+            if std::mem::replace(before, now) != now {
+                changes.push(Change::Resources);
+            }
+        }
+        for (uri, (address, before)) in &mut self.things {
+            let now = look.thing(address)?;
+            if std::mem::replace(before, now) != now {
+                changes.push(Change::Resource(uri.clone()));
+            }
+        }
+        Ok(changes)
+    }
+}
+
+/// One look at the store, as whoever the caller is now.
+struct Look<'a> {
+    asker: &'a Asker,
+    choice: Choice,
+    role: Role,
+    own: Envelope,
+}
+
+impl<'a> Look<'a> {
+    fn new(asker: &'a Asker, choice: Choice) -> Result<Self, Error> {
+        let mut own = asker.reading(asker.project());
+        (own.actor, own.proof) = asker.judged()?;
+        Ok(Self { asker, choice, role: own.actor.role, own })
+    }
+
+    fn standing(&self) -> Result<Standing, Error> {
+        let tools = listed(self.role, self.choice).into_iter().map(|operation| operation.name);
+        Ok(Standing { role: self.role, tools: tools.collect(), bound: self.bound()? })
+    }
+
+    /// The issue that the caller's session is bound to.
+    fn bound(&self) -> Result<Option<i64>, Error> {
+        let show = find("session_show")?;
+        if self.own.project.is_empty() || !show.access.allows(self.role) {
+            return Ok(None);
+        }
+        match self.asker.ops.call(show, &self.own, json!({})) {
+            Ok(shown) => Ok(shown["session"]["boundIssue"].as_i64()),
+            Err(error) if error.meaning().http < 500 => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn list(&self) -> Result<Option<Read>, Error> {
+        if self.own.project.is_empty() {
+            return Ok(None);
+        }
+        let list = resources::first_page(&self.asker.ops, &self.own)?;
+        Ok(Some(digest(&json!(list))))
+    }
+
+    fn thing(&self, address: &Address) -> Result<Option<Read>, Error> {
+        let mut envelope = self.asker.reading(&address.project);
+        envelope.actor.clone_from(&self.own.actor);
+        envelope.proof = self.own.proof;
+        match resources::read(&self.asker.ops, &envelope, &address.thing) {
+            Ok(output) => Ok(Some(digest(&output))),
+            Err(error) if resources::is_absent(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn digest(value: &Value) -> Read {
+    Sha256::digest(value.to_string().as_bytes()).into()
+}

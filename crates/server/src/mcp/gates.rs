@@ -1,0 +1,228 @@
+//! Questions to a person: through the client where it can ask its user, else parked in the inbox.
+//!
+//! Only `ask` and `form` are passed on. The gate is opened first, so it can be answered anywhere,
+//! and it is the first answer that counts. What the client says of its user goes back into the same
+//! operation as the envelope's `client_answer`; the core decides whether it is taken.
+
+use std::time::Duration;
+
+use punchlist_core::gate::{ClientAnswer, GateDecision};
+use punchlist_ops::{Error, Operation};
+use rmcp::RoleServer;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, ClientResult, ElicitRequest, ElicitRequestParams,
+    ElicitResult, ElicitationAction, InputRequest, InputRequiredResult, InputResponses,
+    ProtocolVersion, ServerRequest,
+};
+use rmcp::service::{PeerRequestOptions, RequestContext};
+use serde_json::{Value, json};
+
+use super::asker::Asker;
+use super::calls::Call;
+
+/// The name of the one question in `input_required`.
+const KEY: &str = "answer";
+/// How often it is looked whether somebody else has answered, where nothing says so.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Is this a question that a client's user may answer?
+pub(crate) fn is_question(operation: &Operation) -> bool {
+    matches!(operation.name, "ask" | "form")
+}
+
+/// Asks, and passes the question on where the client can.
+pub(crate) async fn ask(
+    call: &Call<'_>,
+    request: &CallToolRequestParams,
+) -> Result<CallToolResponse, Error> {
+    let is_stateless = is_stateless(&call.context);
+    if is_stateless && let Some(responses) = &request.input_responses {
+        return answered(call, request.request_state.as_deref(), responses).await;
+    }
+    let output = call.make().await?;
+    let Some(gate) = open_gate(&output) else { return Ok(call.complete(output)) };
+    let question = can_ask(&call.context).then(|| question(call)).flatten();
+    match question {
+        None => Ok(call.complete(output)),
+        Some(question) if is_stateless => Ok(input_required(&gate, question)),
+        // A request over HTTP has no way back to the client that sent it.
+        Some(_) if call.asker().is_request() => Ok(call.complete(output)),
+        Some(question) => elicit(call, output, gate, question).await,
+    }
+}
+
+/// The id of the gate, while nobody has answered it.
+fn open_gate(output: &Value) -> Option<String> {
+    let is_open = output["state"] == "open";
+    output["gateId"].as_str().filter(|_| is_open).map(str::to_owned)
+}
+
+fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
+    let version = context.protocol_version();
+    version.is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
+}
+
+/// Can the client ask its user to fill in fields?
+fn can_ask(context: &RequestContext<RoleServer>) -> bool {
+    let declared = context.client_capabilities().and_then(|can| can.elicitation);
+    // A client that names no mode has the first one: fields.
+    declared.is_some_and(|can| can.form.is_some() || can.url.is_none())
+}
+
+/// The question in the words of the protocol; none: it cannot be said there.
+fn question(call: &Call<'_>) -> Option<ElicitRequestParams> {
+    let text = |name: &str| call.arguments.get(name).and_then(Value::as_str);
+    let (message, schema) = match text("title") {
+        Some(title) => {
+            let form = call.arguments.get("schema")?;
+            let mut schema = json!({ "type": "object", "properties": form.get("properties")? });
+            if let Some(required) = form.get("required") {
+                schema["required"] = required.clone();
+            }
+            (title, schema)
+        }
+        None => {
+            let mut field = json!({ "type": "string", "title": "Answer" });
+            if let Some(options) = call.arguments.get("options").and_then(Value::as_array)
+                && !options.is_empty()
+            {
+                field["enum"] = json!(options);
+            }
+            let properties = json!({ KEY: field });
+            let schema = json!({ "type": "object", "properties": properties, "required": [KEY] });
+            (text("question")?, schema)
+        }
+    };
+    let params = json!({ "mode": "form", "message": message, "requestedSchema": schema });
+    serde_json::from_value(params).ok()
+}
+
+/// What the user said, as an answer to the gate; none: nothing yet.
+fn said(call: &Call<'_>, gate: &str, result: &ElicitResult) -> Option<ClientAnswer> {
+    let gate = gate.to_owned();
+    match result.action {
+        ElicitationAction::Accept => {
+            let content = result.content.as_ref().filter(|content| content.is_object())?;
+            let response = match call.operation.name {
+                "form" => content.clone(),
+                _ => content.get(KEY).filter(|answer| answer.is_string())?.clone(),
+            };
+            Some(ClientAnswer { gate, decision: GateDecision::Resume, response: Some(response) })
+        }
+        ElicitationAction::Decline => {
+            Some(ClientAnswer { gate, decision: GateDecision::Refuse, response: None })
+        }
+        // The user has put it off: it stays in the inbox.
+        _ => None,
+    }
+}
+
+/// Passes the answer on; the output says what counts now.
+async fn relay(call: &Call<'_>, answer: ClientAnswer) -> Result<Value, Error> {
+    let envelope = Asker::with_answer(call.asker().envelope(call.meta()), answer);
+    let (operation, input) = (call.operation, Value::Object(call.arguments.clone()));
+    call.asker().run(envelope, move |ops, envelope| ops.call(operation, envelope, input)).await
+}
+
+fn input_required(gate: &str, question: ElicitRequestParams) -> CallToolResponse {
+    let request = InputRequest::Elicitation(ElicitRequest::new(question));
+    let requests = [(KEY.to_owned(), request)].into();
+    let result = InputRequiredResult::new(Some(requests), Some(gate.to_owned()));
+    CallToolResponse::InputRequired(result)
+}
+
+/// The call again, with what the user said.
+async fn answered(
+    call: &Call<'_>,
+    state: Option<&str>,
+    responses: &InputResponses,
+) -> Result<CallToolResponse, Error> {
+    // Without the state it is the question itself that says which gate is meant.
+    let (gate, output) = match state {
+        Some(gate) => (gate.to_owned(), None),
+        None => {
+            let output = call.make().await?;
+            let Some(gate) = open_gate(&output) else { return Ok(call.complete(output)) };
+            (gate, Some(output))
+        }
+    };
+    let result = responses.get(KEY).cloned().map(serde_json::from_value::<ElicitResult>);
+    let is_put_off =
+        matches!(&result, Some(Ok(result)) if result.action == ElicitationAction::Cancel);
+    if let Some(Ok(result)) = &result
+        && let Some(answer) = said(call, &gate, result)
+    {
+        return Ok(call.complete(relay(call, answer).await?));
+    }
+    // No answer that can be read: the question still waits.
+    let output = match output {
+        Some(output) => output,
+        None => call.make().await?,
+    };
+    match (open_gate(&output), question(call)) {
+        (Some(gate), Some(question)) if !is_put_off => Ok(input_required(&gate, question)),
+        _ => Ok(call.complete(output)),
+    }
+}
+
+/// Asks the client's user, until they answer, somebody else does, or the call is cancelled.
+async fn elicit(
+    call: &Call<'_>,
+    output: Value,
+    gate: String,
+    question: ElicitRequestParams,
+) -> Result<CallToolResponse, Error> {
+    let mut beats = call.server.pulse.beats();
+    let request = ServerRequest::ElicitRequest(ElicitRequest::new(question));
+    let options = PeerRequestOptions::no_options();
+    let sent = call.context.peer.send_cancellable_request(request, options).await;
+    let Ok(mut handle) = sent else { return Ok(call.complete(output)) };
+    loop {
+        tokio::select! {
+            response = &mut handle.rx => {
+                let answer = match response {
+                    Ok(Ok(ClientResult::ElicitResult(result))) => said(call, &gate, &result),
+                    _ => None,
+                };
+                return Ok(call.complete(match answer {
+                    Some(answer) => relay(call, answer).await?,
+                    None => output,
+                }));
+            }
+            () = call.context.ct.cancelled() => {
+                drop(handle.cancel(Some("the call was cancelled".to_owned())).await);
+                return Ok(call.complete(output));
+            }
+            () = beats.next(PATIENCE) => {
+                let now = call.make().await?;
+                if open_gate(&now).as_ref() != Some(&gate) {
+                    drop(handle.cancel(Some("it was answered elsewhere".to_owned())).await);
+                    return Ok(call.complete(now));
+                }
+            }
+        }
+    }
+}
+
+/// What a model reads while a question waits, and once it is answered.
+pub(crate) fn words(operation: &Operation, output: &Value) -> Option<String> {
+    if !matches!(operation.name, "ask" | "form" | "checkpoint") {
+        return None;
+    }
+    let (gate, name) = (output["gateId"].as_str()?, operation.name);
+    let said = match output.get("response") {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(words)) => format!(": {words}"),
+        Some(other) => format!(": {other}"),
+    };
+    match output["state"].as_str()? {
+        "open" => Some(format!(
+            "This waits for the operator (gate {gate}). Go on with what does not depend on it, or \
+             end your turn. Call {name} again in the same words for the answer."
+        )),
+        "resumed" if said.is_empty() => Some("Answered: go on".to_owned()),
+        "resumed" => Some(format!("Answered{said}")),
+        "refused" => Some(format!("Answered: no{said}")),
+        _ => None,
+    }
+}

@@ -1,0 +1,214 @@
+//! The protocol's requests, each handed on to the file that answers it.
+
+use std::future::Future;
+
+use punchlist_core::Role;
+use punchlist_ops::Error;
+use punchlist_ops::tools::instructions;
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, DiscoverResult, GetPromptRequestParams,
+    GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig, SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter,
+    UnsubscribeRequestMethod, UnsubscribeRequestParams,
+};
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+
+use super::resources::failed;
+use super::{McpServer, prompts, resources, tools};
+
+/// How long a client may keep a list that changes rarely; it hears of it when it does.
+const RARELY_MS: u64 = 60_000;
+
+impl McpServer {
+    fn info(&self, can_announce: bool) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder();
+        let capabilities = match can_announce {
+            true => capabilities
+                .enable_tools()
+                .enable_tool_list_changed()
+                .enable_resources()
+                .enable_resources_list_changed()
+                .enable_resources_subscribe()
+                .enable_prompts()
+                .build(),
+            false => capabilities.enable_tools().enable_resources().enable_prompts().build(),
+        };
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new("punchlist", env!("CARGO_PKG_VERSION")))
+            .with_instructions(instructions(self.asker.actor().role, self.choice))
+    }
+
+    /// The role of the caller now: a token may have been revoked, or replaced.
+    async fn role(&self) -> Result<Role, ErrorData> {
+        if self.asker.is_request() {
+            return Ok(self.asker.actor().role);
+        }
+        let asker = self.asker.clone();
+        let judged = match asker.ops.is_local() {
+            true => asker.judged(),
+            false => {
+                let panicked = |_| Err(Error::Internal { detail: "it panicked".to_owned() });
+                let judged = tokio::task::spawn_blocking(move || asker.judged());
+                judged.await.unwrap_or_else(panicked)
+            }
+        };
+        match judged {
+            Ok((actor, _)) => Ok(actor.role),
+            Err(error) if error.meaning().http < 500 => {
+                Err(ErrorData::invalid_request(error.to_string(), Some(error.to_json())))
+            }
+            Err(error) => Err(failed(&error)),
+        }
+    }
+}
+
+impl ServerHandler for McpServer {
+    fn get_info(&self) -> ServerConfig {
+        self.info(true)
+    }
+
+    fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> impl Future<Output = Result<InitializeResult, ErrorData>> + Send + '_ {
+        let mut negotiated = self.negotiate_initialize(&request);
+        if let Ok(result) = &mut negotiated
+            && self.asker.is_request()
+        {
+            // Without a session there is nobody to announce anything to.
+            result.capabilities = self.info(false).capabilities;
+        }
+        context.peer.set_peer_info(request);
+        std::future::ready(negotiated)
+    }
+
+    fn discover(
+        &self,
+        _: RequestContext<RoleServer>,
+    ) -> impl Future<Output = Result<DiscoverResult, ErrorData>> + Send + '_ {
+        let versions = self.supported_protocol_versions().into_owned();
+        let found = DiscoverResult::from_server_info(versions, self.info(true));
+        let found = found.with_ttl_ms(RARELY_MS).with_cache_scope(CacheScope::Private);
+        std::future::ready(Ok(found))
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let listed = tools::listed(self.role().await?, self.choice);
+        let tools = listed.into_iter().map(tools::tool).collect();
+        let result = ListToolsResult::with_all_items(tools);
+        Ok(result.with_ttl_ms(RARELY_MS).with_cache_scope(CacheScope::Private))
+    }
+
+    fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send + '_ {
+        self.call(request, context)
+    }
+
+    fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> impl Future<Output = Result<ListResourcesResult, ErrorData>> + Send + '_ {
+        resources::listed(&self.asker, request.and_then(|request| request.cursor))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(resources::listed_templates(self.role().await?))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        resources::resource(&self.asker, &request.uri).await.map(Into::into)
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if self.asker.is_request() {
+            return Err(ErrorData::method_not_found::<SubscribeRequestMethod>());
+        }
+        self.watch(request.uri).await?;
+        self.announce(context.peer);
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if self.asker.is_request() {
+            return Err(ErrorData::method_not_found::<UnsubscribeRequestMethod>());
+        }
+        self.unwatch(&request.uri);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        // Over HTTP this was done before, on a thread that may wait. Here there is one client, which
+        // waits for the answer.
+        let is_prepared = self.asker.is_request();
+        std::thread::scope(|scope| {
+            let prepare = || match is_prepared {
+                true => self.prepared(requested),
+                false => self.prepare(requested),
+            };
+            scope.spawn(prepare).join().ok()
+        })
+    }
+
+    fn listen(
+        &self,
+        context: SubscriptionContext,
+    ) -> impl Future<Output = Result<(), ErrorData>> + Send + '_ {
+        self.listen_to(context)
+    }
+
+    fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> impl Future<Output = Result<ListPromptsResult, ErrorData>> + Send + '_ {
+        std::future::ready(Ok(prompts::listed()))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let meta = &context.meta.0.0;
+        prompts::prompt(&self.asker, &request.name, request.arguments, meta).await.map(Into::into)
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        // A server's database has no connection to spare for every idle agent: there changes are
+        // watched for once a client subscribes.
+        if !self.asker.is_request() && self.asker.ops.is_local() {
+            self.announce(context.peer);
+        }
+    }
+}

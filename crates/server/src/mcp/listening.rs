@@ -1,0 +1,205 @@
+//! Telling clients what changed: on a connection with a handshake, and in `subscriptions/listen`.
+
+use std::sync::atomic::Ordering;
+use std::sync::{MutexGuard, PoisonError};
+
+use punchlist_ops::Error;
+use rmcp::model::{ResourceUpdatedNotificationParam, SubscriptionFilter};
+use rmcp::service::{Peer, SubscriptionContext};
+use rmcp::{ErrorData, RoleServer};
+
+use super::McpServer;
+use super::changes::{Change, PATIENCE, PAUSE, SUBSCRIPTIONS_MAX, Watched};
+use super::pulse::Beats;
+use super::resources::{failed, not_found};
+
+impl McpServer {
+    fn watched(&self) -> MutexGuard<'_, Watched> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads the store for what is announced, on a thread that may wait.
+    async fn look<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Self) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let server = self.clone();
+        let panicked = |_| Err(Error::Internal { detail: "a look panicked".to_owned() });
+        tokio::task::spawn_blocking(move || job(&server)).await.unwrap_or_else(panicked)
+    }
+
+    /// Announces changes on a connection that began with a handshake, as long as it lasts.
+    pub(super) fn announce(&self, peer: Peer<RoleServer>) {
+        if self.is_announcing.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let server = self.clone();
+        tokio::spawn(async move {
+            let mut beats = server.pulse.beats();
+            let first = server.look(|server| {
+                let mut lists = Watched::default();
+                lists.lists(&server.asker, server.choice, true, true)?;
+                server.watched().take_lists(lists);
+                Ok(())
+            });
+            drop(first.await);
+            loop {
+                beats.next(PATIENCE).await;
+                if peer.is_transport_closed() {
+                    return;
+                }
+                let looked = server.look(|server| {
+                    let mut seen = server.watched().clone();
+                    let changes = seen.look(&server.asker, server.choice)?;
+                    server.watched().update(seen);
+                    Ok(changes)
+                });
+                // A caller that may not look any more hears nothing; its next call says why.
+                for change in looked.await.unwrap_or_default() {
+                    let told = match change {
+                        Change::Tools => peer.notify_tool_list_changed().await,
+                        Change::Resources => peer.notify_resource_list_changed().await,
+                        Change::Resource(uri) => {
+                            let params = ResourceUpdatedNotificationParam::new(uri);
+                            peer.notify_resource_updated(params).await
+                        }
+                    };
+                    if told.is_err() {
+                        return;
+                    }
+                }
+                tokio::time::sleep(PAUSE).await;
+            }
+        });
+    }
+
+    /// `resources/subscribe`, on a connection.
+    pub(super) async fn watch(&self, uri: String) -> Result<(), ErrorData> {
+        if self.watched().count() >= SUBSCRIPTIONS_MAX {
+            let message = format!("at most {SUBSCRIPTIONS_MAX} resources can be subscribed to");
+            return Err(ErrorData::invalid_params(message, None));
+        }
+        let name = uri.clone();
+        let watched = self.look(move |server| {
+            let mut new = Watched::default();
+            let is_there = new.resource(&server.asker, server.choice, &name)?;
+            server.watched().add(new);
+            Ok(is_there)
+        });
+        match watched.await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(not_found(&uri, None)),
+            Err(error) => Err(failed(&error)),
+        }
+    }
+
+    pub(super) fn unwatch(&self, uri: &str) {
+        self.watched().forget(uri);
+    }
+
+    /// Reads what a subscription is about, before it is acknowledged: what changes after that is
+    /// announced. Not to be called where threads must not wait.
+    pub(super) fn prepare(&self, requested: &SubscriptionFilter) -> SubscriptionFilter {
+        let filter = accepted(requested);
+        let beats = self.pulse.beats();
+        let watched = self.begin(&filter);
+        let mut waiting = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.push(Accepted { filter: filter.clone(), beats, watched });
+        filter
+    }
+
+    /// What was prepared for a filter.
+    pub(super) fn prepared(&self, requested: &SubscriptionFilter) -> SubscriptionFilter {
+        accepted(requested)
+    }
+
+    /// `subscriptions/listen`: until it is cancelled, the server ends, or the token proves nothing
+    /// any more.
+    pub(super) async fn listen_to(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let prepared = {
+            let mut waiting = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+            let index = waiting.iter().position(|one| is_same(&one.filter, context.accepted()));
+            index.map(|index| waiting.swap_remove(index))
+        };
+        let Some(Accepted { mut beats, watched, .. }) = prepared else {
+            return Err(ErrorData::internal_error("the subscription was not prepared", None));
+        };
+        let mut watched = watched.map_err(|error| failed(&error))?;
+        loop {
+            tokio::select! {
+                () = beats.next(PATIENCE) => {}
+                () = context.cancelled() => return Ok(()),
+                () = self.stopped() => return Ok(()),
+            }
+            let looked = self.look(move |server| {
+                let changes = watched.look(&server.asker, server.choice);
+                Ok((watched, changes))
+            });
+            let (seen, changes) = looked.await.map_err(|error| failed(&error))?;
+            watched = seen;
+            let changes = match changes {
+                Ok(changes) => changes,
+                Err(error) if matches!(error.meaning().http, 401 | 403) => return Ok(()),
+                // A store that is away is waited for.
+                Err(_) => Vec::new(),
+            };
+            for change in changes {
+                let sink = context.sink();
+                let told = match change {
+                    Change::Tools => sink.notify_tool_list_changed().await,
+                    Change::Resources => sink.notify_resource_list_changed().await,
+                    Change::Resource(uri) => sink.notify_resource_updated(uri).await,
+                };
+                if told.is_err() {
+                    return Ok(());
+                }
+            }
+            tokio::select! {
+                () = tokio::time::sleep(PAUSE) => {}
+                () = context.cancelled() => return Ok(()),
+            }
+        }
+    }
+
+    fn begin(&self, wish: &SubscriptionFilter) -> Result<Watched, Error> {
+        let mut watched = Watched::default();
+        let is_wanted = |wanted: Option<bool>| wanted == Some(true);
+        let (tools, resources) =
+            (is_wanted(wish.tools_list_changed), is_wanted(wish.resources_list_changed));
+        watched.lists(&self.asker, self.choice, tools, resources)?;
+        for uri in wish.resource_subscriptions.iter().flatten() {
+            watched.expect(&self.asker, self.choice, uri)?;
+        }
+        Ok(watched)
+    }
+}
+
+/// A subscription as it was when it was accepted.
+#[derive(Debug)]
+pub(super) struct Accepted {
+    filter: SubscriptionFilter,
+    beats: Beats,
+    watched: Result<Watched, Error>,
+}
+
+fn is_same(one: &SubscriptionFilter, other: &SubscriptionFilter) -> bool {
+    let wanted = |filter: &SubscriptionFilter| {
+        let flags = [filter.tools_list_changed, filter.resources_list_changed];
+        flags.map(|flag| flag == Some(true))
+    };
+    let uris =
+        |filter: &SubscriptionFilter| filter.resource_subscriptions.clone().unwrap_or_default();
+    wanted(one) == wanted(other) && uris(one) == uris(other)
+}
+
+/// What is announced of what a client asks for: our own addresses, and not too many. Prompts never
+/// change.
+fn accepted(requested: &SubscriptionFilter) -> SubscriptionFilter {
+    let mut accepted = requested.clone();
+    accepted.prompts_list_changed = None;
+    if let Some(uris) = &mut accepted.resource_subscriptions {
+        uris.retain(|uri| super::uri::Address::parse(uri).is_some());
+        uris.truncate(SUBSCRIPTIONS_MAX);
+    }
+    accepted
+}

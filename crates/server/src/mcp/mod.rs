@@ -1,0 +1,93 @@
+//! MCP: one handler for both transports and both eras of the protocol (ADR 0028).
+//!
+//! `asker` says who sends requests, `calls` calls operations, `gates` passes questions on to the
+//! client's user, `waits` waits for delegations, `resources` and `prompts` read, `changes` finds out
+//! what to announce. `stdio` and `http` are the transports. No rule lives here.
+
+mod asker;
+mod calls;
+mod changes;
+pub(crate) mod fixtures;
+mod gates;
+mod handler;
+pub(crate) mod http;
+mod judge;
+mod listening;
+mod prompts;
+mod pulse;
+mod resources;
+mod stdio;
+pub mod tools;
+mod uri;
+mod waits;
+mod wire;
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+use punchlist_core::Time;
+use punchlist_ops::identity::Facts;
+use punchlist_ops::{Envelope, Ops};
+use tokio::sync::watch;
+
+use self::asker::Asker;
+use self::changes::Watched;
+use self::listening::Accepted;
+use self::pulse::Pulse;
+pub use self::stdio::Parent;
+use self::tools::Choice;
+use crate::http::limits::Place;
+
+/// A server for whoever asks.
+#[derive(Clone, Debug)]
+pub struct McpServer {
+    asker: Asker,
+    choice: Choice,
+    pulse: Pulse,
+    /// What this connection wants to hear of, where it has subscribed by a request of its own.
+    watched: Arc<Mutex<Watched>>,
+    /// Subscriptions that were accepted, and have not begun to listen.
+    accepted: Arc<Mutex<Vec<Accepted>>>,
+    /// Somebody announces changes on this connection already.
+    is_announcing: Arc<AtomicBool>,
+    /// True once the server ends.
+    stopping: Option<watch::Receiver<bool>>,
+    /// The place of a stream, for as long as it is open.
+    _place: Option<Arc<Place>>,
+}
+
+impl McpServer {
+    /// Ends when the server is to end.
+    async fn stopped(&self) {
+        match self.stopping.clone() {
+            Some(mut stopping) => drop(stopping.wait_for(|stop| *stop).await),
+            None => std::future::pending().await,
+        }
+    }
+
+    /// A server for the agent that this process was started for.
+    #[must_use]
+    pub fn new(
+        ops: Ops,
+        credentials: (Facts, Option<String>),
+        envelope: Envelope,
+        clock: fn() -> Time,
+        choice: Choice,
+    ) -> Self {
+        let ops = Arc::new(ops);
+        let pulse = Pulse::own(Arc::clone(&ops), envelope.clone());
+        let asker = Asker::process(ops, credentials, envelope, clock);
+        let (watched, is_announcing) = (Arc::default(), Arc::default());
+        let accepted = Arc::default();
+        Self {
+            asker,
+            choice,
+            pulse,
+            watched,
+            accepted,
+            is_announcing,
+            stopping: None,
+            _place: None,
+        }
+    }
+}

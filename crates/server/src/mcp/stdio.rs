@@ -1,0 +1,70 @@
+//! MCP over standard input and output, for the process that started us.
+//!
+//! Standard output carries protocol bytes only. No transaction is open while the server idles, and
+//! it ends when its input closes or its parent dies (P-14).
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::ServiceExt;
+
+use super::McpServer;
+use super::wire::Wire;
+
+impl McpServer {
+    /// Serves standard input and output until the input closes or the parent is gone.
+    pub fn serve_stdio(self, parent: Parent) -> io::Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let ops = Arc::clone(&self.asker.ops);
+        let served = runtime.block_on(async move {
+            tokio::select! {
+                served = self.serve_pipes() => served,
+                () = parent.gone() => Ok(()),
+            }
+        });
+        runtime.shutdown_timeout(Duration::from_millis(200));
+        // Database connections must not be dropped inside the runtime.
+        drop(ops);
+        served
+    }
+
+    async fn serve_pipes(self) -> io::Result<()> {
+        let (read, write) = rmcp::transport::stdio_pipes();
+        match self.serve(Wire::new(read, write)).await {
+            Ok(service) => service.waiting().await.map(|_| ()).map_err(io::Error::other),
+            // A host that closes before it says hello has simply gone.
+            Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+            Err(error) => Err(io::Error::other(error)),
+        }
+    }
+}
+
+/// The process that started us. A host that was killed closes nothing, so it is watched from the
+/// first moment on, also before it has said hello.
+#[derive(Clone, Copy, Debug)]
+pub struct Parent {
+    #[cfg(unix)]
+    id: u32,
+}
+
+impl Parent {
+    /// Whose child we are; to be asked first of all, while the answer is still true.
+    #[must_use]
+    pub fn now() -> Self {
+        Self {
+            #[cfg(unix)]
+            id: std::os::unix::process::parent_id(),
+        }
+    }
+
+    /// Ends when the parent does.
+    async fn gone(self) {
+        #[cfg(unix)]
+        while std::os::unix::process::parent_id() == self.id {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        #[cfg(not(unix))]
+        std::future::pending::<()>().await;
+    }
+}

@@ -1,0 +1,229 @@
+//! The lines of MCP over stdio: each request gets an answer, also one that cannot be read.
+//!
+//! Lines are read here and judged in `judge`; only whole messages are handed on. What is wrong is
+//! answered, and noted on standard error. A client that does not read its answers is not read from
+//! either, so what waits for it stays small.
+
+use std::collections::HashSet;
+use std::future::Future;
+use std::io::{self, Write as _};
+use std::sync::Arc;
+
+use rmcp::RoleServer;
+use rmcp::model::{ClientNotification, JsonRpcMessage, RequestId};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinSet;
+
+use super::judge::{INVALID_REQUEST, Judged, MESSAGE_MAX, judge, wrong};
+
+/// How much of a line that is too long is searched for its id.
+const HEAD_MAX: usize = 64 << 10;
+
+/// How many messages may wait to be written.
+const WAITING_MAX: usize = 64;
+
+/// Messages over a pair of streams, one line each.
+pub(crate) struct Wire<R, W> {
+    read: BufReader<R>,
+    /// What was read of the current line. Reading may be broken off and goes on here.
+    line: Vec<u8>,
+    /// The current line is too long: what comes of it is dropped.
+    is_over: bool,
+    /// The handshake has begun: before it the library takes a notification for the end.
+    has_begun: bool,
+    /// The requests that were handed on and not answered yet. The library keeps one of each id, so
+    /// the others would be carried out without an answer.
+    unanswered: HashSet<RequestId>,
+    write: Arc<Mutex<Option<W>>>,
+    /// Answers of our own on their way. A read may be broken off, a write must not be.
+    answers: JoinSet<()>,
+    /// The places of messages that wait to be written.
+    places: Arc<Semaphore>,
+}
+
+impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Wire<R, W> {
+    pub(crate) fn new(read: R, write: W) -> Self {
+        let (read, write) = (BufReader::new(read), Arc::new(Mutex::new(Some(write))));
+        let (line, is_over, has_begun, answers) = (Vec::new(), false, false, JoinSet::new());
+        let (unanswered, places) = (HashSet::new(), Arc::new(Semaphore::new(WAITING_MAX)));
+        Self { read, line, is_over, has_begun, unanswered, write, answers, places }
+    }
+
+    /// A place for a message that waits. Where there is none left, nothing is read until there is.
+    fn place(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.places).try_acquire_owned().ok()
+    }
+
+    /// Reads to the end of a line; false: there will be no more.
+    async fn next_line(&mut self) -> io::Result<bool> {
+        loop {
+            let available = self.read.fill_buf().await?;
+            if available.is_empty() {
+                return Ok(false);
+            }
+            let end = available.iter().position(|byte| *byte == b'\n');
+            let (part, used) = match end {
+                Some(end) => (&available[..end], end + 1),
+                None => (available, available.len()),
+            };
+            if self.line.len() + part.len() > MESSAGE_MAX {
+                self.is_over = true;
+            }
+            let room = if self.is_over { HEAD_MAX } else { MESSAGE_MAX };
+            let kept = room.saturating_sub(self.line.len()).min(part.len());
+            self.line.extend_from_slice(&part[..kept]);
+            self.line.truncate(room);
+            self.read.consume(used);
+            if end.is_some() {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn judge(&mut self) -> Judged {
+        let is_over = std::mem::take(&mut self.is_over);
+        let judged = judge(&self.line, is_over);
+        self.line.clear();
+        // A long message is rare: its memory is given back.
+        self.line.shrink_to(HEAD_MAX);
+        if let Judged::Message(message) = &judged {
+            let is_request = matches!(**message, JsonRpcMessage::Request(_));
+            if !self.has_begun && !is_request {
+                return Judged::Nothing;
+            }
+            self.has_begun = true;
+            if let JsonRpcMessage::Request(request) = &**message
+                && !self.unanswered.insert(request.id.clone())
+            {
+                let id = serde_json::to_value(&request.id).ok();
+                let why = "a request with this id has not been answered yet; nothing was done";
+                return wrong(id, INVALID_REQUEST, why.to_owned());
+            }
+            // What was cancelled gets no answer, so its id is free again.
+            if let JsonRpcMessage::Notification(notification) = &**message
+                && let ClientNotification::CancelledNotification(cancelled) =
+                    &notification.notification
+                && let Some(id) = &cancelled.params.request_id
+            {
+                self.unanswered.remove(id);
+            }
+        }
+        judged
+    }
+
+    fn answer(&mut self, answer: &Value) {
+        let (write, place) = (Arc::clone(&self.write), self.place());
+        let line = format!("{answer}\n");
+        self.answers.spawn(async move {
+            // A host that does not read any more has its answer coming to nobody.
+            drop(put(&write, line.as_bytes()).await);
+            drop(place);
+        });
+    }
+}
+
+impl<R, W> Transport<RoleServer> for Wire<R, W>
+where
+    R: AsyncRead + Send + Unpin,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let answered = match &item {
+            JsonRpcMessage::Response(response) => Some(&response.id),
+            JsonRpcMessage::Error(error) => error.id.as_ref(),
+            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+        };
+        if let Some(id) = answered {
+            self.unanswered.remove(id);
+        }
+        let (write, place) = (Arc::clone(&self.write), self.place());
+        async move {
+            let mut line = serde_json::to_vec(&item)?;
+            line.push(b'\n');
+            let written = put(&write, &line).await;
+            drop(place);
+            written
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            let is_open = self.places.acquire().await.is_ok();
+            if !is_open || !matches!(self.next_line().await, Ok(true)) {
+                while self.answers.join_next().await.is_some() {}
+                return None;
+            }
+            match self.judge() {
+                Judged::Message(message) => return Some(*message),
+                Judged::Nothing => {}
+                Judged::Wrong(answer, why) => {
+                    note(&why);
+                    self.answer(&answer);
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        drop(self.write.lock().await.take());
+        Ok(())
+    }
+}
+
+async fn put<W: AsyncWrite + Unpin>(write: &Mutex<Option<W>>, line: &[u8]) -> io::Result<()> {
+    let mut write = write.lock().await;
+    let write = write.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+    write.write_all(line).await?;
+    write.flush().await
+}
+
+/// One line for whoever runs the host. What the line said may hold anything.
+fn note(why: &str) {
+    let why: String = why.chars().take(200).flat_map(char::escape_debug).collect();
+    drop(writeln!(io::stderr(), "note: a message was refused: {why}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// The attack: a client repeats an id, and what it asked is done without an answer.
+    #[test]
+    fn a_repeated_id_is_refused_until_the_first_is_answered() {
+        let ping = |id: &str| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n");
+        let input = [ping("1"), ping("1"), ping("\"1\""), ping("1")].concat();
+        let (written, mut seen) = tokio::io::duplex(4_096);
+        let mut wire = Wire::new(std::io::Cursor::new(input.into_bytes()), written);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let is_request = |message| matches!(message, Some(JsonRpcMessage::Request(_)));
+            assert!(is_request(wire.receive().await));
+            // The second is refused on the way to the third, which has another id: a text.
+            assert!(is_request(wire.receive().await));
+            let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": {} });
+            let answer = serde_json::from_value(answer).unwrap();
+            wire.send(answer).await.unwrap();
+            assert!(is_request(wire.receive().await), "answered: the id is free again");
+            assert!(wire.receive().await.is_none());
+            wire.close().await.unwrap();
+            let mut text = String::new();
+            tokio::io::AsyncReadExt::read_to_string(&mut seen, &mut text).await.unwrap();
+            let lines: Vec<Value> =
+                text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            let refused: Vec<&Value> =
+                lines.iter().filter(|line| line["error"]["code"] == INVALID_REQUEST).collect();
+            assert_eq!(refused.len(), 1, "{text}");
+            assert_eq!(refused[0]["id"], 1);
+        });
+    }
+}
