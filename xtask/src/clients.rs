@@ -1,5 +1,5 @@
-//! `cargo xtask test --clients`: the clients of other makers, installed from npm into `target/clients`,
-//! and the tests that drive them against a fake model on loopback.
+//! `cargo xtask test --clients`: the clients of other makers, installed from npm and PyPI into
+//! `target/clients`, and the tests that drive them on loopback.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,16 +11,24 @@ use crate::repository;
 
 /// The packages, each with the version its recorded payloads are of, and the script that finishes its
 /// installation.
-const PACKAGES: [(&str, &str, Option<&str>); 3] = [
+const PACKAGES: [(&str, &str, Option<&str>); 6] = [
     ("@anthropic-ai/claude-code", "2.1.197", Some("install.cjs")),
     ("@openai/codex", "0.166.0", None),
     ("opencode-ai", "1.18.33", Some("postinstall.mjs")),
+    // The suite and the inspector of MCP need a newer Node than the system may have.
+    ("node", "24.21.0", None),
+    ("@modelcontextprotocol/inspector", "2.12.0", None),
+    ("@modelcontextprotocol/conformance", "0.2.0-alpha.12", None),
 ];
+
+/// Python packages, each in an environment of its own.
+const PYTHON: [(&str, &str); 2] = [("mcp", "2.3.0"), ("fastmcp", "4.1.2")];
 
 pub(crate) fn run(nextest_args: &[String]) -> Result<()> {
     let root = repository::root()?;
     let folder = root.join("target/clients");
     install(&folder)?;
+    install_python(&folder)?;
     let mut args = vec!["nextest", "run", "-p", "punchlist-cli", "--test", "clients"];
     // Each client takes a core for itself.
     args.extend(["--test-threads", "1", "--no-fail-fast"]);
@@ -44,6 +52,23 @@ fn install(folder: &Path) -> Result<()> {
         if let Some(script) = script {
             done(Command::new("node").arg(script).current_dir(&at))?;
         }
+    }
+    Ok(())
+}
+
+fn install_python(folder: &Path) -> Result<()> {
+    for (package, version) in PYTHON {
+        let home = folder.join(format!("python-{package}"));
+        let stamp = home.join("installed");
+        let wanted = format!("{package}=={version}");
+        if std::fs::read_to_string(&stamp).unwrap_or_default() == wanted {
+            continue;
+        }
+        println!("installing {wanted}");
+        done(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&home))?;
+        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+        done(Command::new(home.join("bin/python")).args(pip).arg(&wanted))?;
+        std::fs::write(stamp, wanted)?;
     }
     Ok(())
 }

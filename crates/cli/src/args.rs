@@ -15,7 +15,7 @@ use crate::commands;
 /// Help is not laid out wider than this.
 const WIDEST: usize = 100;
 
-/// Global flags that take a value; the first word is looked for behind them.
+/// Global flags that take a value; they are skipped to find the first word.
 const WITH_VALUE: [&str; 11] = [
     "--db",
     "--project",
@@ -30,7 +30,7 @@ const WITH_VALUE: [&str; 11] = [
     "--idempotency-key",
 ];
 
-/// What the global flags say.
+/// The values of the global flags.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Globals {
     pub(crate) db: Option<String>,
@@ -42,7 +42,7 @@ pub(crate) struct Globals {
     pub(crate) carry: Option<Role>,
     pub(crate) agent: Option<AgentPath>,
     pub(crate) session: Option<String>,
-    /// A session of the environment, beside an issue that is named.
+    /// A session from the environment, if an issue is named as well.
     pub(crate) implied_session: Option<String>,
     pub(crate) conversation: Option<String>,
     pub(crate) turn: Option<String>,
@@ -56,7 +56,7 @@ impl Globals {
     pub(crate) fn from_matches(matches: &ArgMatches) -> Self {
         let text = |name: &str| matches.get_one::<String>(name).cloned();
         let issue = matches.get_one::<i64>("issue").copied();
-        // An issue that is typed goes before a session of the environment, which may be any.
+        // A typed issue has priority over a session from the environment, which may be unrelated.
         let implied =
             issue.is_some() && matches.value_source("session") == Some(ValueSource::EnvVariable);
         let session = text("session");
@@ -83,8 +83,8 @@ impl Globals {
 }
 
 impl Globals {
-    /// The value of a global flag that this command takes for a field of its input, if it was
-    /// given on the command line; then it says nothing about the caller any more.
+    /// The value of a global flag that this command uses as an input field, if it was given on the
+    /// command line. Then it no longer describes the caller.
     pub(crate) fn take_for_field(&mut self, field: &str, matches: &ArgMatches) -> Option<String> {
         if matches.value_source(field) != Some(ValueSource::CommandLine) {
             return None;
@@ -99,7 +99,7 @@ impl Globals {
     }
 }
 
-/// Was `--json` given? Asked before parsing, so that a parse error is shown in the right form.
+/// Was `--json` given? Checked before parsing, so that a parse error is shown in the right form.
 pub(crate) fn asks_for_json(words: &[OsString]) -> bool {
     words.iter().skip(1).take_while(|word| *word != "--").any(|word| word == "--json")
 }
@@ -124,24 +124,24 @@ fn plain_words(words: &[OsString]) -> impl Iterator<Item = String> + '_ {
     })
 }
 
-/// The first such word: the command.
+/// The first plain word: the command.
 pub(crate) fn first_word(words: &[OsString]) -> Option<String> {
     plain_words(words).next()
 }
 
-/// The one behind it, which may be a command of two words.
+/// The second plain word. Some commands have two words.
 pub(crate) fn second_word(words: &[OsString]) -> Option<String> {
     plain_words(words).nth(1)
 }
 
-/// The tree for one first word; of a command of two words only the one that is meant, for each has
-/// a schema to be read.
+/// The command tree for one first word. Of a command of two words, only the given one is built:
+/// building each of them would read a schema.
 pub(crate) fn tree(word: Option<&str>, second: Option<&str>) -> Command {
     let root = root();
     if let Some(command) = word.and_then(|word| commands::built(word, second)) {
         return root.subcommand(command);
     }
-    // Help, or a word we do not know: every name, for the list or the suggestion.
+    // Help, or an unknown word: every name, for the list or a suggestion.
     let fixed = commands::FIXED.iter().filter_map(|name| commands::built(name, None));
     let mut words: Vec<&str> = Vec::new();
     for word in CATALOGUE.iter().filter_map(|o| o.surfaces.command.first().copied()) {

@@ -1,7 +1,7 @@
 //! Where a command runs: the store, the project, who calls, and the time.
 //!
-//! The facts come from flags, environment, streams and folders; what they prove is judged in
-//! `ops::identity`.
+//! The facts come from flags, environment, streams and folders; `ops::identity` decides what they
+//! prove.
 
 use std::env;
 use std::io::IsTerminal;
@@ -20,7 +20,7 @@ use crate::hosts::process;
 use crate::output::warn;
 use crate::{repository, settings};
 
-/// The operations on the store the flags name.
+/// The operations on the store that the flags name.
 pub(crate) fn ops(globals: &Globals) -> Result<Ops, Failure> {
     let named = globals.db.as_deref().map(str::trim).filter(|db| !db.is_empty());
     if let Some(db) = named.filter(|db| remote::is_remote(db)) {
@@ -50,7 +50,7 @@ fn over_http(db: &str) -> Result<Ops, Failure> {
     Ok(Ops::over(Box::new(store)))
 }
 
-/// The operations on a database that is reached directly; a server does not do for this.
+/// The operations on a database that is opened directly; a server cannot be used for this.
 pub(crate) fn database(globals: &Globals) -> Result<Ops, Failure> {
     let ops = ops(globals)?;
     if ops.remote().is_some() {
@@ -59,14 +59,14 @@ pub(crate) fn database(globals: &Globals) -> Result<Ops, Failure> {
     Ok(ops)
 }
 
-/// Only from the environment: a secret among the arguments is everybody's to read. One that is no
-/// text is no token either, and is not taken for none.
+/// Only from the environment: anybody can read a secret in the arguments. A value that is not UTF-8
+/// counts as an invalid token, not as a missing one.
 fn token() -> Option<String> {
     env::var_os("PUNCHLIST_TOKEN").map(|token| token.to_string_lossy().into_owned())
 }
 
-/// A URL of a kind we do not know must not be taken for a path: the file would be made under its
-/// name, or the password in it shown with the error.
+/// An unknown kind of URL must not be used as a path: a file of that name would be created, or an
+/// error would show the password in it.
 fn is_foreign_url(db: &str) -> bool {
     matches!(Target::parse(db), Target::File(_)) && db.contains("://") && !db.starts_with("sqlite:")
 }
@@ -81,7 +81,7 @@ fn terminal() -> Terminal {
     }
 }
 
-/// What this process can show for itself: what it is, and the token it brings.
+/// The credentials of this process: facts about it, and its token.
 pub(crate) fn credentials(globals: &Globals, speaks_protocol: bool) -> (Facts, Option<String>) {
     let terminal = if speaks_protocol { Terminal::None } else { terminal() };
     let facts = Facts {
@@ -96,8 +96,8 @@ pub(crate) fn credentials(globals: &Globals, speaks_protocol: bool) -> (Facts, O
     (facts, token())
 }
 
-/// A name as systems give it. Anything else could be made to look like another principal in the log,
-/// so it is left out and the log says `operator` alone.
+/// Is it a usual user name? Any other text could imitate another principal in the log, so it is
+/// left out and the log shows only `operator`.
 fn is_user_name(user: &str) -> bool {
     let fits = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '@' | '+' | '$');
     (1..=64).contains(&user.chars().count()) && user.chars().all(fits)
@@ -129,7 +129,8 @@ pub(crate) fn envelope(
                 .implied_session
                 .clone()
                 .or_else(|| env::var("CLAUDE_CODE_SESSION_ID").ok()),
-            // A person is in no host's session, and a session of the environment goes before it.
+            // A person is not in a host's session, and a session from the environment has priority
+            // over it.
             processes: match is_person || globals.implied_session.is_some() {
                 true => Vec::new(),
                 false => process::ancestors(),
@@ -151,7 +152,7 @@ pub(crate) fn envelope(
     })
 }
 
-/// The clock of this process: `PUNCHLIST_NOW` where it is set, for tests and demos.
+/// The clock of this process: `PUNCHLIST_NOW` if set, for tests and demos.
 pub(crate) fn now() -> Result<Time, Failure> {
     let Ok(text) = env::var("PUNCHLIST_NOW") else {
         return Ok(clock::now());
@@ -163,26 +164,26 @@ pub(crate) fn now() -> Result<Time, Failure> {
     Ok(now)
 }
 
-/// The same clock for a process that lives on, where a bad `PUNCHLIST_NOW` was refused before.
+/// The same clock for a long-running process, which has refused a bad `PUNCHLIST_NOW` before.
 pub(crate) fn ticking() -> Time {
     let fixed = env::var("PUNCHLIST_NOW").ok().and_then(|text| Time::parse(text.trim()));
     fixed.unwrap_or_else(clock::now)
 }
 
-/// Tells the OpenTelemetry collector that the environment names of runs; without one it is nothing.
-/// Keep it for as long as runs go on: at its end it sends what is left, for at most two seconds.
+/// Reports runs to the OpenTelemetry collector named in the environment, if there is one. Keep it
+/// while runs go on: when dropped, it sends what is left, for at most two seconds.
 pub(crate) fn telemetry() -> Telemetry {
     Telemetry::from_env(&|name| env::var(name).ok(), warn)
 }
 
-/// The project that somebody named.
+/// The project named by a flag or by the configuration.
 fn named(globals: &Globals, configured: Option<&str>) -> Option<String> {
     let name = globals.project.as_deref().map(str::trim).filter(|name| !name.is_empty());
     name.or(configured).map(str::to_owned)
 }
 
-/// The project by name, and what it is recognised by where nobody named it. A store that cannot be
-/// asked says so to whatever comes next.
+/// The project's name and, if nobody named it, the facts that identify it. If the store fails here,
+/// the next call reports the error.
 fn located(ops: &Ops, globals: &Globals, configured: Option<&str>) -> (String, Option<Place>) {
     if let Some(name) = named(globals, configured) {
         return (name, None);
@@ -192,7 +193,7 @@ fn located(ops: &Ops, globals: &Globals, configured: Option<&str>) -> (String, O
     (name.unwrap_or_else(|_| names.into_iter().next().unwrap_or_default()), Some(place))
 }
 
-/// The project's name where the store is not to be asked.
+/// The project's name, without asking the store.
 pub(crate) fn project_by_name(globals: &Globals) -> String {
     let here = || repository::place(&env::current_dir().unwrap_or_default()).1;
     named(globals, None).or_else(|| here().into_iter().next()).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The flags that say how far an agent is driven.
+//! The flags that limit how long an agent continues.
 
 use clap::{Arg, ArgMatches, builder::ValueParser};
 use punchlist_ops::config::AgentConfig;
@@ -39,7 +39,7 @@ fn flags(matches: &ArgMatches) -> DriveFlags {
     }
 }
 
-/// How far an agent is driven by these flags, this environment and what is configured about it.
+/// The settings for continuing an agent, from these flags, the environment and its configuration.
 pub(crate) fn settings(matches: &ArgMatches, agent: Option<&AgentConfig>) -> DriveSettings {
     let variable = |name: &str| std::env::var(name).ok();
     let (settings, notes) = DriveSettings::resolve(agent, flags(matches), &variable);

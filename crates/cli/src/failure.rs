@@ -1,4 +1,4 @@
-//! How a command fails: the words, the form, and the exit code.
+//! How a command fails: the message, its form, and the exit code.
 
 use std::process::ExitCode;
 
@@ -9,18 +9,18 @@ use serde_json::{Map, Value, json};
 
 use crate::output;
 
-/// How a text is given that looks like a flag.
+/// How to give a text that looks like a flag.
 const TEXT_WITH_DASH: &str =
     "a text that begins with - goes after --, or is joined to its flag: --reason='- text'";
 
-/// Why a command did not do what it was asked.
+/// Why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// An operation's error: its code has the exit code in the one error table.
+    /// An operation's error: the error table has its exit code.
     Operation(Error),
-    /// The same, with better advice than the operation can give.
+    /// An operation's error, with a better hint than the operation can give.
     Advised { error: Error, hint: String },
-    /// The same, about what a file says.
+    /// An operation's error about the content of a file.
     InFile { fault: Misplaced, file: String },
     /// Nothing was changed, for a reason outside the operations.
     Declined { code: &'static str, message: String, hint: Option<String> },
@@ -32,9 +32,9 @@ pub(crate) enum Failure {
     Unreachable { message: String, hint: String },
     /// Reading input or writing output failed.
     Io(String),
-    /// The answer has been shown, and it was a no: nothing more to say but the exit code.
+    /// The answer has been shown, and it was negative: only the exit code is left.
     Told(u8),
-    /// Whoever read our output has gone; there is nobody to tell.
+    /// The reader of our output is gone, so nothing is printed.
     Silent,
 }
 
@@ -43,7 +43,7 @@ impl Failure {
         Self::Usage { message, hint: None }
     }
 
-    /// The same in one line, where there is room for no more.
+    /// The error in one line.
     pub(crate) fn one_line(self) -> String {
         match self {
             Self::Operation(error) | Self::Advised { error, .. } => {
@@ -58,7 +58,7 @@ impl Failure {
         }
     }
 
-    /// Says it, in the form that was asked for, and gives the exit code.
+    /// Prints the error in the requested form, and returns the exit code.
     pub(crate) fn show(self, json: bool) -> ExitCode {
         let (exit, error) = match self {
             Self::Help(text) => {
@@ -126,7 +126,7 @@ fn typed(hint: &str) -> String {
     FIELDS.iter().fold(said, |said, (field, flag)| said.replace(field, flag))
 }
 
-/// The error with the place it is about before its words.
+/// The error with its position in the file before the message.
 fn in_file(fault: &Misplaced, file: &str) -> Value {
     let mut object = fault.error.to_json();
     let error = &mut object["error"];

@@ -1,8 +1,8 @@
 //! `punch`: the command line of punchlist.
 //!
-//! It parses words into an envelope and an input, hands them to `ops`, and shows what comes
-//! back. No rule and no SQL lives here. A plain command starts no async runtime and builds only
-//! the part of the command tree it needs.
+//! It parses the arguments into an envelope and an input, passes them to `ops`, and shows the
+//! answer. No rule and no SQL is here. A plain command starts no async runtime and builds only the
+//! part of the command tree it needs.
 
 mod args;
 mod caller;
@@ -25,7 +25,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let words: Vec<std::ffi::OsString> = std::env::args_os().collect();
-    // A hook has an answer for every failure, also for words that do not parse.
+    // A hook has an answer for every failure, even for arguments that cannot be parsed.
     if args::first_word(&words).as_deref() == Some("hook") && !args::asks_for_help(&words) {
         return commands::hook::main(words);
     }

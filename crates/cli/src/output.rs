@@ -18,7 +18,7 @@ pub(crate) const YELLOW: Style = AnsiColor::Yellow.on_default();
 pub(crate) const RED: Style = AnsiColor::Red.on_default();
 pub(crate) const CYAN: Style = AnsiColor::Cyan.on_default();
 
-/// Prints to standard output; colours go where they are not wanted.
+/// Prints to standard output; colours are removed where they are not wanted.
 pub(crate) fn print(text: &str) -> io::Result<()> {
     let mut out = AutoStream::auto(io::stdout().lock());
     if io::stdout().is_terminal() {
@@ -29,7 +29,7 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Prints one line of JSON, also for a person: one of many.
+/// Prints one line of JSON, even at a terminal: one of many.
 pub(crate) fn print_json_line(line: &impl Serialize) -> io::Result<()> {
     print(&format!("{}\n", escaped(&serde_json::to_string(line)?)))
 }
@@ -46,7 +46,7 @@ pub(crate) fn print_raw(bytes: &[u8]) -> io::Result<()> {
     out.flush()
 }
 
-/// Standard output as a stream of lines of JSON, for what is too long to be held.
+/// Standard output as a stream of lines of JSON, for output that is too long for memory.
 pub(crate) fn stream() -> Lines {
     let is_terminal = io::stdout().is_terminal();
     Lines { out: io::BufWriter::new(io::stdout().lock()), is_terminal, line: Vec::new() }
@@ -56,7 +56,7 @@ pub(crate) fn stream() -> Lines {
 pub(crate) struct Lines {
     out: io::BufWriter<io::StdoutLock<'static>>,
     is_terminal: bool,
-    /// What has no end yet.
+    /// The unfinished line.
     line: Vec<u8>,
 }
 
@@ -79,7 +79,8 @@ impl Write for Lines {
     }
 }
 
-/// Has whoever read our output gone? Asked while there is nothing to write, which would tell.
+/// Has the reader of our output closed it? Needed while we write nothing: a write would fail and
+/// show it.
 pub(crate) fn nobody_reads() -> bool {
     #[cfg(unix)]
     {
@@ -123,14 +124,14 @@ pub(crate) fn remark_width() -> usize {
     columns(io::stderr().is_terminal(), || terminal_size::terminal_size_of(io::stderr()))
 }
 
-/// Nothing is remarked from now on: a shell is asking, and somebody is typing.
+/// Turns remarks off: a shell asks for completions while a person types.
 pub(crate) fn be_silent() {
     SILENT.store(true, Ordering::Relaxed);
 }
 
 static SILENT: AtomicBool = AtomicBool::new(false);
 
-/// A remark on standard error; if nobody reads it, so be it.
+/// A remark on standard error; a write error is ignored.
 pub(crate) fn warn(text: &str) {
     if SILENT.load(Ordering::Relaxed) {
         return;
@@ -142,7 +143,7 @@ pub(crate) fn warn(text: &str) {
 /// An error on standard error: what happened, and what to do next.
 pub(crate) fn fail(code: &str, message: &str, hint: &str) {
     let mut err = AutoStream::auto(io::stderr().lock());
-    // A message quotes texts of others: their lines are marked, so that none passes for ours.
+    // A message quotes texts of others: their lines are marked, so that none looks like ours.
     let message = clean(message).trim_end().replace('\n', "\n│ ");
     drop(writeln!(err, "{RED}error{RED:#} [{code}]: {message}"));
     if !hint.is_empty() {
@@ -156,20 +157,20 @@ fn indent(hint: &str) -> String {
     lines.fold(first, |text, line| format!("{text}\n        {}", line.trim_start()))
 }
 
-/// Text safe for a terminal: control characters but line breaks become a visible stand-in.
+/// Text safe for a terminal: control characters except line breaks are replaced by a visible sign.
 pub(crate) fn clean(text: &str) -> String {
     text.chars().map(|c| if is_harmful(c) && c != '\n' { '\u{fffd}' } else { c }).collect()
 }
 
-/// What a terminal obeys instead of showing it: C0, DEL and C1, and what turns the direction of
-/// text or breaks a line, so that it reads other than it is.
+/// Characters that a terminal obeys instead of showing: C0, DEL and C1. Also those that change the
+/// direction of text or break a line, which make a text look different.
 fn is_harmful(c: char) -> bool {
     let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     c.is_control() || turns || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-/// JSON that is safe for a terminal: inside its strings the same characters are escaped. It reads
-/// back as the same.
+/// JSON that is safe for a terminal: inside its strings the same characters are escaped. Parsing it
+/// gives the same value.
 pub(crate) fn escaped(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {
@@ -183,7 +184,7 @@ pub(crate) fn escaped(json: &str) -> String {
     text
 }
 
-/// The last look before a terminal: nothing but text and its colours goes there, whoever wrote it.
+/// The last filter before a terminal: only text and colours pass, whatever their source.
 fn shown(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut rest = text;
@@ -210,23 +211,22 @@ fn shown(text: &str) -> String {
     safe
 }
 
-/// One line of it.
+/// The text on one line, safe for a terminal.
 pub(crate) fn line(text: &str) -> String {
     clean(&text.replace(['\n', '\t'], " "))
 }
 
-/// Is a person here to be asked, and to read the question?
+/// Is there a person at the terminal who can read and answer a question?
 pub(crate) fn is_interactive() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal()
 }
 
-/// How many columns there are: what COLUMNS says, the terminal's, or a hundred where there is
-/// none.
+/// The width in columns: from COLUMNS, else the terminal's, else 100.
 pub(crate) fn width() -> usize {
     columns(io::stdout().is_terminal(), terminal_size::terminal_size)
 }
 
-/// The same, without a limit where there is no terminal: lines go to a program whole.
+/// Like [`width`], but unlimited without a terminal: programs get whole lines.
 pub(crate) fn whole_width() -> usize {
     let is_terminal = io::stdout().is_terminal() || std::env::var_os("COLUMNS").is_some();
     if is_terminal { width() } else { usize::MAX }
@@ -246,19 +246,19 @@ fn columns(
     }
 }
 
-/// A terminal's second screen, for what is drawn over and over; given back when it is let go.
+/// A terminal's second screen, for output that is redrawn; closed on drop.
 #[derive(Debug)]
 pub(crate) struct Screen(());
 
 impl Screen {
-    /// None where there is no terminal.
+    /// `None` if there is no terminal.
     pub(crate) fn open() -> Option<Self> {
         // The second screen, and no cursor on it.
         io::stdout().is_terminal().then(|| print_raw(b"\x1b[?1049h\x1b[?25l").ok())??;
         Some(Self(()))
     }
 
-    /// Shows a text from the top. Of one that is too long the part around `here` is seen.
+    /// Shows a text from the top. If it is too long, shows the part around `here`.
     pub(crate) fn show(&self, text: &str, here: &str) -> io::Result<()> {
         let height = terminal_size::terminal_size().map_or(24, |(_, height)| usize::from(height.0));
         print_raw(b"\x1b[H\x1b[2J")?;
@@ -272,14 +272,14 @@ impl Drop for Screen {
     }
 }
 
-/// As many lines as there is room for, with the one that holds `here` in the middle.
+/// As many lines as fit, with the one that contains `here` in the middle.
 fn window(text: &str, here: &str, height: usize) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let height = height.max(1);
     let at = lines.iter().position(|line| line.contains(here)).unwrap_or(0);
     let first = at.saturating_sub(height / 2).min(lines.len().saturating_sub(height));
     let shown = &lines[first..lines.len().min(first + height)];
-    // Without a line break at the end, which would push the first line out.
+    // Without a line break at the end, which would scroll the first line away.
     shown.join("\n")
 }
 
@@ -307,9 +307,9 @@ mod tests {
         assert_eq!(window(&text, "<", 5), "4\n5\n6<\n7\n8");
     }
 
-    /// Text that turns the direction of writing shows something else than it says (CVE-2021-42574).
+    /// Text that changes the direction of writing can look like another text (CVE-2021-42574).
     #[test]
-    fn text_for_a_terminal_turns_no_direction() {
+    fn text_for_a_terminal_does_not_change_direction() {
         let bidi = "\u{61c}\u{200e}\u{200f}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\u{2069}";
         for nasty in bidi.chars().chain(('\u{7f}'..='\u{9f}').chain(['\u{2028}', '\u{2029}'])) {
             assert_eq!(clean(&format!("a{nasty}b")), "a\u{fffd}b", "{nasty:?}");
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn only_colours_pass_the_last_look() {
+    fn only_colours_pass_the_last_filter() {
         let text = format!("{RED}a{RED:#}\u{1b}[2J\u{1b}]0;x\u{7}\u{1b}[\nb\u{1b}[1;31");
         let colour = format!("{RED}a{RED:#}");
         let expected = "\u{fffd}[2J\u{fffd}]0;x\u{fffd}\u{fffd}[\nb\u{fffd}[1;31";

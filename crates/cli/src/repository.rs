@@ -1,7 +1,7 @@
-//! The repository of a folder, read from git's own files: what a project is recognised by, and which
-//! branch is checked out.
+//! The repository of a folder, read from git's own files: the facts that identify a project, and
+//! the branch that is checked out.
 //!
-//! `git` itself is asked only for what its files do not say in a line: the first commit, and the
+//! `git` itself is run only for what its files do not show directly: the first commit, and the
 //! branches that contain a commit. Nothing is written (P-16).
 
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use punchlist_ops::Place;
 use punchlist_store::outside;
 
-/// The longest file of git's that is read: a path, the name of a branch, a configuration.
+/// The size limit for git's files: a path, the name of a branch, a configuration.
 const GIT_FILE_MAX: usize = 1 << 20;
 
 fn read(path: &Path) -> Option<String> {
@@ -27,7 +27,7 @@ struct Tree {
     root: PathBuf,
     /// Its own git directory, which has its HEAD.
     git: PathBuf,
-    /// The one that all worktrees share.
+    /// The git directory that all worktrees share.
     common: PathBuf,
 }
 
@@ -36,7 +36,7 @@ impl Tree {
         let root = root(folder)?.to_owned();
         let mut git = root.join(".git");
         if git.is_file() {
-            // A worktree's or a submodule's: the file says where the directory is.
+            // In a worktree or a submodule, the file names the directory.
             let named = PathBuf::from(read(&git)?.strip_prefix("gitdir:")?.trim());
             git = if named.is_absolute() { named } else { root.join(named) };
         }
@@ -48,7 +48,7 @@ impl Tree {
         Some(Self { root, git, common })
     }
 
-    /// The folder of the main working tree; of a bare repository that of the repository.
+    /// The folder of the main working tree; for a bare repository, its own folder.
     fn main(&self) -> PathBuf {
         let is_worktree = self.git.join("commondir").exists();
         match self.common.parent() {
@@ -58,8 +58,8 @@ impl Tree {
         }
     }
 
-    /// Asks git. The repository's configuration can name commands that git runs when it fetches what
-    /// is missing, so no protocol is allowed, and the command would see nothing of our environment.
+    /// Runs git. The repository's configuration can name commands that git runs to fetch missing
+    /// objects, so no protocol is allowed, and git gets only three variables of our environment.
     fn ask(&self, words: &[&str]) -> Option<String> {
         let mut git = Command::new("git");
         git.env_clear();
@@ -74,7 +74,7 @@ impl Tree {
     }
 }
 
-/// What the project of a folder is recognised by, and what it could be called, the best name first.
+/// The facts that identify a folder's project, and its possible names, the best first.
 pub(crate) fn place(folder: &Path) -> (Place, Vec<String>) {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let Some(tree) = Tree::of(folder) else {
@@ -88,13 +88,13 @@ pub(crate) fn place(folder: &Path) -> (Place, Vec<String>) {
         Some(_) => None,
         None => tree.ask(&["rev-list", "--max-parents=0", "HEAD"]),
     };
-    // A history that was joined has several beginnings; the oldest is listed last.
+    // A merged history may have several first commits; the oldest is listed last.
     let root_commit = root_commit.and_then(|all| all.lines().last().map(str::to_owned));
     let folder = tree.common.to_string_lossy().into_owned();
     (Place { origin, root_commit, folder }, names(&real(&tree.main())))
 }
 
-/// The folder's name, then the same with more and more of what is above it in front.
+/// The folder's name, then with more and more parent folders in front.
 fn names(folder: &Path) -> Vec<String> {
     let parts: Vec<String> = folder
         .components()
@@ -132,7 +132,7 @@ fn host_and_path(url: &str) -> Option<String> {
     let (host, path) = match scheme {
         Some("file") => ("", rest),
         Some(_) => rest.split_once('/')?,
-        // git@host:path; what has no colon is a folder.
+        // git@host:path; without a colon it is a folder.
         None => match rest.split_once(':') {
             Some((host, path)) if !host.contains('/') => (host, path),
             _ => ("", rest),
@@ -144,14 +144,14 @@ fn host_and_path(url: &str) -> Option<String> {
     (!path.is_empty()).then(|| format!("{host}/{path}"))
 }
 
-/// The branch that is checked out in a folder, and whether there is none though it is a repository.
+/// The branch checked out in a folder, and whether it is a repository without one.
 pub(crate) fn branch(folder: &Path) -> (Option<String>, bool) {
     let Some(tree) = Tree::of(folder) else { return (None, false) };
     let Some(head) = read(&tree.git.join("HEAD")) else { return (None, false) };
     if let Some(branch) = head.trim().strip_prefix("ref: refs/heads/") {
         return (Some(branch.to_owned()), false);
     }
-    // The commit of exactly one branch is that branch's.
+    // If exactly one branch contains the commit, that branch is used.
     let ask = ["for-each-ref", "--contains", "HEAD", "--format=%(refname:short)", "refs/heads"];
     let found = tree.ask(&ask).unwrap_or_default();
     let mut branches = found.lines();
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_taken_gets_more_of_its_path_in_front() {
+    fn further_names_have_more_of_the_path_in_front() {
         assert_eq!(names(Path::new("/home/ada/clients/api"))[..2], ["api", "clients.api"]);
         assert_eq!(names(Path::new("/")), ["default"]);
     }

@@ -1,4 +1,4 @@
-//! The files of settings: found, read one on top of the other, and blamed by their names.
+//! The settings files: finds them, merges them, and names the file in errors.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -9,19 +9,19 @@ use punchlist_store::outside;
 use crate::caller;
 use crate::failure::Failure;
 
-/// The file of settings, beside a project's git root and in the user's config directory.
+/// The settings file, in a project's git root and in the user's config directory.
 const FILE: &str = "punchlist.toml";
 
-/// What the files say, and which there are.
+/// The merged settings, and the files they come from.
 #[derive(Debug, Default)]
 pub(crate) struct Settings {
     pub(crate) config: Config,
-    /// The user's file alone.
+    /// Only the user's file.
     user: Config,
     pub(crate) files: Vec<(Origin, PathBuf)>,
 }
 
-/// What the user's file and the project's say; the project's wins where both speak.
+/// Reads the user's file and the project's file; the project's values win.
 pub(crate) fn read() -> Result<Settings, Failure> {
     let mut settings = Settings::default();
     let user = user_file().map(|path| (Origin::User, path));
@@ -56,7 +56,7 @@ impl Settings {
     }
 }
 
-/// The user's own file, where there is a place for one.
+/// The path of the user's own file, if there is a config directory.
 pub(crate) fn user_file() -> Option<PathBuf> {
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
     absolute("XDG_CONFIG_HOME")

@@ -1,17 +1,17 @@
-//! Ending when asked: Ctrl-C and its like become a question a command asks when it is ready.
+//! Stopping on request: Ctrl-C and other signals set a flag that a command checks when it is ready.
 //!
-//! For commands that go on until they are stopped, or have something to put away. Whoever asks
-//! twice is in a hurry, and the process ends at once.
+//! For commands that run until they are stopped, or have to clean up. A second signal ends the
+//! process at once.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Who asks to stop.
+/// Who asked to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
     /// A person, by Ctrl-C.
     Person,
-    /// The machine: it shuts down, or the terminal has gone.
+    /// The machine: it shuts down, or the terminal is gone.
     Machine,
 }
 
@@ -20,13 +20,13 @@ pub(crate) enum Asked {
 pub(crate) struct Stop(Arc<(Mutex<Option<Asked>>, Condvar)>);
 
 impl Stop {
-    /// From here on signals do not end this process but are seen by this. Call it before any
+    /// From now on signals do not end this process; this value receives them. Call it before any
     /// thread is started.
     pub(crate) fn on_signals() -> Self {
         Self::on_signals_but_hangup(None)
     }
 
-    /// The same, with something else to do when the terminal has gone.
+    /// Like [`Self::on_signals`], with another action for a hangup.
     pub(crate) fn on_signals_but_hangup(hangup: Option<Box<dyn Fn() + Send>>) -> Self {
         let stop = Self::default();
         #[cfg(unix)]
@@ -64,12 +64,12 @@ impl Stop {
         self.by().is_some()
     }
 
-    /// Who asked, if anybody did.
+    /// Who asked to stop, if anybody did.
     pub(crate) fn by(&self) -> Option<Asked> {
         *self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for so long, or until somebody asks; says whether somebody did.
+    /// Waits until the timeout, or until somebody asks to stop; returns whether somebody did.
     pub(crate) fn wait(&self, timeout: Duration) -> bool {
         let asked = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.0.1.wait_timeout_while(asked, timeout, |asked| asked.is_none());

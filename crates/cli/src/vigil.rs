@@ -1,15 +1,15 @@
-//! Whether what let a long-running command start still holds: its token may be revoked meanwhile.
+//! Checks that a long-running command is still permitted: its token may be revoked meanwhile.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use punchlist_ops::{Error, Ops, Proof};
 
-/// How old an answer of the store may be. A worker asks whether to go on from many threads; what is
-/// begun after a revocation must have been asked for after it.
+/// How old an answer of the store may be. Many threads of a worker ask whether to continue; work
+/// that begins after a revocation must have been checked after it.
 const ROUND: Duration = Duration::from_millis(10);
 
-/// Asks at each round, and remembers the answer that ends the command.
+/// Asks the store in each round, and keeps the error that ends the command.
 pub(crate) struct Vigil<'o> {
     ops: &'o Ops,
     proof: Proof,
@@ -27,7 +27,7 @@ impl<'o> Vigil<'o> {
         Self { ops, proof, seen: Mutex::default() }
     }
 
-    /// Is the proof no longer good? A store that cannot be asked says nothing about that.
+    /// Is the proof no longer valid? A store that fails does not count.
     pub(crate) fn is_over(&self) -> bool {
         let mut seen = self.seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if seen.ended.is_none() && seen.asked.is_none_or(|asked| asked.elapsed() >= ROUND) {

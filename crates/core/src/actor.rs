@@ -1,4 +1,4 @@
-//! Who acts: roles, agent paths, and the actor that stands behind one command.
+//! Who acts: roles, agent paths, and the actor of a command.
 //!
 //! How an actor is proved (token, terminal, agent host) is not decided here; see `ops::identity`.
 
@@ -16,7 +16,7 @@ named! {
         Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
     )]
     pub enum Role {
-        /// The human: may do everything, and the log says so.
+        /// The human: may do everything, and all of it is logged.
         Operator = "operator",
         /// The agent that leads a mission.
         Lead = "lead",
@@ -24,7 +24,7 @@ named! {
         Owner = "owner",
         /// The agent that owns a session, a turn or a plan; also spelled supervisor.
         Root = "root" | "supervisor",
-        /// A subagent: works, proposes, and sees no list of others.
+        /// A subagent: works and proposes, and cannot see the lists of other agents.
         Worker = "worker",
         /// The scheduler and the driver: act only by policy.
         System = "system",
@@ -32,7 +32,7 @@ named! {
 }
 
 impl Role {
-    /// Is it an agent's role, and neither the person's nor the engine's own?
+    /// Is it a role for agents: neither the human's nor the engine's?
     #[must_use]
     pub const fn is_agent(self) -> bool {
         !matches!(self, Self::Operator | Self::System)
@@ -45,7 +45,7 @@ impl fmt::Display for Role {
     }
 }
 
-/// Where an agent stands in the tree of agents: `primary`, `primary.subagents.writer`.
+/// The path of an agent in the tree of agents: `primary`, `primary.subagents.writer`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub struct AgentPath(String);
@@ -59,10 +59,10 @@ impl TryFrom<String> for AgentPath {
 }
 
 impl AgentPath {
-    /// The longest path taken, in characters.
+    /// The length limit of a path, in characters.
     pub const LIMIT: usize = 200;
 
-    /// The path of the agent that stands at the top when none is named.
+    /// The top agent's path, used when no agent is named.
     #[must_use]
     pub fn primary() -> Self {
         Self("primary".to_owned())
@@ -107,14 +107,14 @@ impl fmt::Display for AgentPath {
     }
 }
 
-/// Who stands behind one command.
+/// The actor of one command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Actor {
     /// The name the log keeps, e.g. `operator:ada` or `root:primary`.
     pub principal: String,
-    /// The role the rules look at.
+    /// The role that the rules check.
     pub role: Role,
-    /// The role that was proved, where another is carried with `--as`.
+    /// The role that was proved; differs from `role` if the caller took another one with `--as`.
     pub proved: Role,
     pub agent: AgentPath,
     /// The mission this actor is tied to; a lead owns nothing outside it.
@@ -125,12 +125,12 @@ pub struct Actor {
     pub reach: Reach,
     /// A token fixes the agent. Without a token the caller may name any agent.
     pub fixed: bool,
-    /// The token or run that proves it; none: it is known by its name alone.
+    /// The token or run that proves it; `None` if it only gave a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Credential>,
 }
 
-/// What proves an agent, where it is that agent's own.
+/// A credential that belongs to the agent itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Credential {
@@ -139,7 +139,7 @@ pub enum Credential {
 }
 
 impl Actor {
-    /// An actor that carries the role it proved, tied to nothing.
+    /// An actor with the role it proved, not tied to a mission or pillar.
     #[must_use]
     pub fn new(role: Role, agent: AgentPath) -> Self {
         Self {
@@ -155,14 +155,14 @@ impl Actor {
         }
     }
 
-    /// Acts by policy alone.
+    /// The engine itself, which acts only by policy.
     #[must_use]
     pub fn system() -> Self {
         Self::new(Role::System, AgentPath::primary())
     }
 
-    /// Does the actor's token reach this agent? Agents are the project's; a narrowed token speaks for
-    /// its own. If not, what the token would need.
+    /// Does the actor's token reach this agent? Agents belong to the project; a narrowed token
+    /// reaches only its own agent and the subagents. The error names what the token would need.
     pub fn reaches_agent(&self, agent: &AgentPath) -> Result<(), String> {
         match self.reach.is_narrowed() && !agent.is_within(&self.agent) {
             true => Err(format!("agent `{agent}`")),
@@ -170,7 +170,7 @@ impl Actor {
         }
     }
 
-    /// The second name for the log: the role carried, where it is not the one proved.
+    /// The role taken with `--as`, for the log, if it differs from the proved one.
     #[must_use]
     pub fn carried(&self) -> Option<Role> {
         (self.role != self.proved).then_some(self.role)

@@ -1,4 +1,4 @@
-//! Agents: what each says of itself, who may say it, and who has gone silent.
+//! Agents: the status each reports, who may report it, and which agents are silent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -12,11 +12,11 @@ use crate::event::AgentChanged;
 use crate::named::named;
 use crate::{Actor, AgentPath, By, Decide, ListKind, Refusal, Refused, Span, Time, Todo, TodoKind};
 
-/// An agent that is busy and was not heard of for this long has gone silent.
+/// A busy agent without a heartbeat for this long counts as silent.
 pub const SILENT_AFTER: Span = Span::seconds(300);
 
 named! {
-    /// What an agent says of itself (O-23).
+    /// The status an agent reports (O-23).
     #[derive(
         Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
     )]
@@ -36,7 +36,7 @@ impl fmt::Display for AgentStatus {
     }
 }
 
-/// An agent, and what it said of itself last.
+/// An agent and its last reported status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agent {
     pub path: AgentPath,
@@ -49,7 +49,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Busy, and not heard of for too long.
+    /// Is it busy, without a heartbeat for too long?
     #[must_use]
     pub fn is_silent(&self, now: Time) -> bool {
         let seconds = i64::try_from(SILENT_AFTER.as_seconds()).unwrap_or(i64::MAX);
@@ -57,15 +57,15 @@ impl Agent {
     }
 }
 
-/// Write an agent down, or say that it is there again.
+/// Register an agent, or report that it is back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegisterAgent {
     pub agent: AgentPath,
-    /// None: as it was.
+    /// `None` keeps the old kind.
     pub kind: Option<String>,
 }
 
-/// Say how an agent is.
+/// Report the status of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetAgentStatus {
     pub agent: AgentPath,
@@ -73,8 +73,7 @@ pub struct SetAgentStatus {
     pub note: Option<String>,
 }
 
-/// The agent as it is from now on, and the event this leaves, if it says something new: a heartbeat
-/// leaves none.
+/// The new state of the agent, and an event if something changed: a heartbeat alone emits none.
 pub type Heard = (Agent, Option<AgentChanged>);
 
 impl Decide for RegisterAgent {
@@ -126,13 +125,13 @@ impl Decide for SetAgentStatus {
 }
 
 impl SetAgentStatus {
-    /// May this status claim tasks at all? Only then are they looked for.
+    /// Can this status claim tasks? The caller loads tasks only if so.
     #[must_use]
     pub const fn may_claim(&self) -> bool {
         matches!(self.status, AgentStatus::Complete)
     }
 
-    /// The claim that this status makes on a plan task, if it makes one.
+    /// The claim that this status makes on a plan task, if any.
     #[must_use]
     pub fn claim(&self, task: &Todo, actor: &Actor) -> Option<ClaimTodo> {
         let (todo_id, outcome, evidence) = (task.id, self.note.clone(), Vec::new());
@@ -140,8 +139,8 @@ impl SetAgentStatus {
         claims.then_some(ClaimTodo { todo_id, outcome, evidence, clock: None })
     }
 
-    /// Does this status claim the plan task? An agent that is complete says that its open tasks are
-    /// done. It never completes them: their reviewer accepts or returns the claim.
+    /// Does this status claim the plan task? The status `complete` says that the agent's open tasks
+    /// are done. It does not complete them: their reviewer accepts or returns the claim.
     #[must_use]
     pub fn claims(&self, task: &Todo, actor: &Actor) -> bool {
         let task_subject = Subject::Todo(ListKind::Plan, TodoKind::Step);
@@ -153,7 +152,7 @@ impl SetAgentStatus {
     }
 }
 
-/// A worker speaks for itself.
+/// A worker may report only its own status.
 fn for_oneself(agent: &AgentPath, actor: &Actor) -> Result<(), Refusal> {
     if !may(actor, Subject::Agent, Action::Register, || actor.agent == *agent) {
         return Err(Refusal::NotYourself { agent: agent.clone() });
@@ -174,16 +173,16 @@ fn heard(before: Option<&Agent>, agent: Agent) -> Heard {
     (agent, changed)
 }
 
-/// The agents of a project. Of one that is in neither nothing is known, which is no fault.
+/// The agents of a project. An agent in neither collection is unknown, which is not an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Agents {
     pub status: BTreeMap<AgentPath, AgentStatus>,
-    /// Not heard of for too long.
+    /// Agents that are silent.
     pub silent: BTreeSet<AgentPath>,
 }
 
 impl Agents {
-    /// What is known of them at this moment.
+    /// The status of the agents at this time.
     #[must_use]
     pub fn at(now: Time, agents: impl IntoIterator<Item = Agent>) -> Self {
         let mut known = Self::default();
@@ -235,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_speaks_for_itself_alone() {
+    fn a_worker_reports_only_its_own_status() {
         let known = registered(None);
         for (role, own, may) in [
             (Role::Operator, false, true),
@@ -257,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn news_leaves_a_line_and_a_heartbeat_none() {
+    fn a_change_emits_an_event_and_a_heartbeat_does_not() {
         let root = Actor::new(Role::Root, AgentPath::primary());
         let known = registered(Some("coder"));
         let say = |status, note: Option<&str>| {
@@ -278,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_one_is_silent_after_five_minutes() {
+    fn a_busy_agent_is_silent_after_five_minutes() {
         for (status, second, silent) in [
             (AgentStatus::Busy, 300, false),
             (AgentStatus::Busy, 301, true),

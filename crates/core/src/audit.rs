@@ -1,6 +1,7 @@
-//! Which completions deserve a second look: a rule that only points, and forbids nothing.
+//! Marks completions that a reviewer should look at again. It forbids nothing.
 //!
-//! Everything here may be all right; a reviewer decides. What was refused is in the log already.
+//! A marked completion may be fine; the reviewer decides. Refused completions are in the log
+//! already.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::named::named;
 use crate::{Span, Time};
 
-/// So many completions by one actor…
+/// This many completions by one actor…
 pub const BURST_COUNT: usize = 5;
 /// …within this time are a burst.
 pub const BURST_WITHIN: Span = Span::seconds(60);
@@ -19,9 +20,9 @@ named! {
         Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
     )]
     pub enum Suspicion {
-        /// Nothing was given that it rests on.
+        /// It was completed without evidence.
         NoEvidence = "no_evidence",
-        /// Whoever completed it also created or claimed it.
+        /// The actor that completed it also created or claimed it.
         OwnWork = "own_work",
         /// An agent accepted what it had claimed itself.
         SelfAccepted = "self_accepted",
@@ -30,7 +31,7 @@ named! {
     }
 }
 
-/// A completion, as far as it is judged.
+/// The facts about a completion that are judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Close<'a> {
     pub actor: &'a str,
@@ -42,7 +43,7 @@ pub struct Close<'a> {
     pub is_self_accepted: bool,
 }
 
-/// What there is to say about each of them, in their own order.
+/// The suspicions about each completion, in the same order.
 #[must_use]
 pub fn judge(closes: &[Close<'_>]) -> Vec<Vec<Suspicion>> {
     let mut said: Vec<Vec<Suspicion>> = closes
@@ -82,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_rests_on_nothing_and_what_the_maker_closed_is_pointed_at() {
+    fn completions_without_evidence_or_by_their_maker_are_marked() {
         let sound = close("lead:a", 0);
         let bare = Close { has_evidence: false, ..close("lead:a", 100) };
         let own = Close { is_maker: true, ..close("lead:a", 200) };
@@ -102,7 +103,7 @@ mod tests {
         let said = judge(&closes);
         assert_eq!(said[2], []);
         assert_eq!(said.iter().filter(|said| **said == [Burst]).count(), 5);
-        // A sixth that came later belongs to no window of five.
+        // The sixth came too late to be part of a burst.
         closes.push(close("root:a", 76));
         assert_eq!(judge(&closes)[6], []);
         closes.push(close("root:a", 75));
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn four_or_slower_are_no_burst() {
+    fn four_completions_or_slower_ones_are_not_a_burst() {
         let four: Vec<Close<'_>> = (0..4).map(|n| close("root:a", n)).collect();
         assert!(judge(&four).iter().all(Vec::is_empty));
         let slow: Vec<Close<'_>> = (0..9).map(|n| close("root:a", n * 16)).collect();

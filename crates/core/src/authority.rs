@@ -1,12 +1,12 @@
 //! The one authority table: role × subject × action × owns → verdict.
 //!
-//! Every question "may this role do that?" is answered here and nowhere else: `decide` asks it
-//! where ownership is known, the catalogue derives from it who may call an operation, and
-//! `punch authority` prints it. The cells: `Any` allowed · `Own` allowed on what one owns ·
-//! `Grant` allowed where the operator granted it · `Claim` becomes a claim · `Wish` becomes a
-//! recommendation, on what one owns · `No` denied.
+//! Every question "may this role do that?" is answered here and nowhere else: `decide` uses it once
+//! ownership is known, the catalogue derives from it who may call an operation, and `punch
+//! authority` prints it. The cells: `Any` allowed · `Own` allowed on the actor's own things ·
+//! `Grant` allowed if the operator granted it · `Claim` becomes a claim · `Wish` becomes a
+//! recommendation, on the actor's own things · `No` denied.
 //!
-//! The whole table is a golden file, walked cell by cell.
+//! A golden file holds the whole table, and a test compares every cell.
 
 mod action;
 mod ownership;
@@ -60,18 +60,18 @@ pub enum Verdict {
     Allow,
     /// The act becomes a claim that someone with authority accepts or returns.
     Claim,
-    /// Nothing changes, but the wish is kept for whoever may.
+    /// Nothing changes, but the request is kept as a recommendation for a role that may do it.
     Recommend,
     Deny(Denial),
 }
 
-/// Why not.
+/// Why it is denied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Denial {
-    /// This role never may.
+    /// This role may never do it.
     Role,
-    /// This role may, but not on what belongs to another.
+    /// This role may do it, but only to its own things.
     NotYours,
     /// There is no such act on this kind of list.
     NoSuchAct,
@@ -81,7 +81,7 @@ fn cells(subject: Subject, action: Action) -> Option<&'static [Cell; 6]> {
     rows_of(subject).iter().find(|(of, _)| *of == action).map(|(_, cells)| cells)
 }
 
-/// The table itself. `owns`: the actor owns what it acts on, or was granted the act.
+/// Looks up the table. `owns`: the actor owns the thing it acts on, or was granted the act.
 #[must_use]
 pub fn judge(role: Role, subject: Subject, action: Action, owns: bool) -> Verdict {
     let Some(cells) = cells(subject, action) else {
@@ -96,7 +96,7 @@ pub fn judge(role: Role, subject: Subject, action: Action, owns: bool) -> Verdic
     }
 }
 
-/// The table for an item of a list.
+/// Looks up the table for an item of a list.
 #[must_use]
 pub fn authority(
     role: Role,
@@ -108,7 +108,7 @@ pub fn authority(
     judge(role, Subject::Todo(list, todo), action, owns)
 }
 
-/// May this actor do this? `owns` is asked for only where the cell depends on it.
+/// May this actor do this? `owns` is called only if the cell depends on it.
 pub fn may(actor: &Actor, subject: Subject, action: Action, owns: impl FnOnce() -> bool) -> bool {
     match cells(subject, action).map(|cells| cells[actor.role as usize]) {
         Some(Cell::Any) => true,
@@ -117,26 +117,26 @@ pub fn may(actor: &Actor, subject: Subject, action: Action, owns: impl FnOnce() 
     }
 }
 
-/// May this role do this to anything of the kind, whoever owns it?
+/// May this role do this to any thing of this kind, regardless of its owner?
 #[must_use]
 pub fn may_any(role: Role, subject: Subject, action: Action) -> bool {
     judge(role, subject, action, false) == Verdict::Allow
 }
 
-/// Could this role ever do this to such a thing? The coarse check before any transaction, and
-/// tool visibility.
+/// Could this role ever do this to a thing of this kind? Used for the coarse check before a
+/// transaction, and to decide which tools a role sees.
 #[must_use]
 pub fn may_ever_on(role: Role, subject: Subject, action: Action) -> bool {
     cells(subject, action).is_some_and(|cells| cells[role as usize] != Cell::No)
 }
 
-/// The same for a list of a kind, whatever the kind of its items.
+/// Like [`may_ever_on`], for a kind of list and any kind of item.
 #[must_use]
 pub fn may_ever(role: Role, list: ListKind, action: Action) -> bool {
     TodoKind::ALL.into_iter().any(|todo| may_ever_on(role, Subject::Todo(list, todo), action))
 }
 
-/// The roles that may do this outright, for messages.
+/// The roles that may do this to any item or to their own, for messages.
 #[must_use]
 pub fn who_may(list: ListKind, todo: TodoKind, action: Action) -> Vec<Role> {
     let Some(cells) = cells(Subject::Todo(list, todo), action) else {
@@ -148,8 +148,8 @@ pub fn who_may(list: ListKind, todo: TodoKind, action: Action) -> Vec<Role> {
         .collect()
 }
 
-/// May somebody who proved one role act under another? The operator under any; root also as a
-/// worker; everybody else as what they are.
+/// May an actor that proved one role act under another? The operator may take any role, root also
+/// worker; all others keep their own.
 #[must_use]
 pub const fn may_carry(proved: Role, wanted: Role) -> bool {
     proved as usize == wanted as usize
@@ -171,7 +171,7 @@ mod tests {
         (ListKind::Pillar, TodoKind::Step),
     ];
 
-    /// Every cell, through the function and not the constants. T-21, M-40, M-43, K-32, K-47.
+    /// Reads every cell through the function, not the constants. T-21, M-40, M-43, K-32, K-47.
     #[test]
     fn the_matrix_is_as_the_golden_file_says() {
         let mut matrix = String::new();
@@ -213,7 +213,7 @@ mod tests {
         }
     }
 
-    /// What a process does for a run or a collector, and what a file may give, is nobody's own act.
+    /// Except acts of a process (for a run or a collector), and roles given by a file.
     #[test]
     fn the_operator_may_do_everything_that_is_a_persons_to_do() {
         let by_process = |subject, action| {
@@ -235,7 +235,7 @@ mod tests {
         }
     }
 
-    /// P-21: nobody below the judge may judge, however it asks.
+    /// P-21: no role below the reviewer may judge, by any action.
     #[test]
     fn no_worker_judges_and_no_maker_judges_its_own_claim() {
         for (list, todo) in KINDS {

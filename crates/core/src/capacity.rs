@@ -1,7 +1,8 @@
-//! How much a mission takes on: the active and the backlog limit, and where a new item lands.
+//! The capacity of a mission: the active and the backlog limit, and the tier a new item gets.
 //!
-//! Limits are values of the list; the counts come with the snapshot, taken in the same
-//! transaction, so that the check and the write are one step.
+//! Limits are values of the list; the counts (`Tally`) come with the snapshot, taken in the same
+//! transaction, so that the check and the write are one step. A [`Place`] here is a tier; the place
+//! that a token reaches is `reach::Place`.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +26,7 @@ impl Default for Limits {
     }
 }
 
-/// What became of a wish for a place.
+/// The result of asking for a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     Granted(Status),

@@ -19,12 +19,12 @@ named! {
         Session = "session",
         Mission = "mission",
         Pillar = "pillar",
-        /// Where the items of a pillar are handed out and reported on.
+        /// Where work on a pillar's items is delegated and reported.
         PillarTodo = "pillar-todo",
     }
 }
 
-/// The mission a chat belongs to, and the pillar where it is one of a pillar's (M-52).
+/// The mission a chat belongs to, and its pillar if it is a pillar's chat (M-52).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct About {
@@ -47,7 +47,7 @@ pub struct Conversation {
 }
 
 named! {
-    /// Who speaks, to a model.
+    /// The author's role in a model's conversation.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     pub enum Speaker {
         User = "user",
@@ -61,13 +61,13 @@ named! {
     pub enum MessageKind {
         /// Somebody wrote it.
         Text = "text",
-        /// punchlist wrote it, and says so.
+        /// punchlist wrote it, and marks it as such.
         Synthetic = "synthetic",
-        /// What came of work that was handed out: done, or failed.
+        /// The result of delegated work: done, or failed.
         Report = "report",
-        /// What came of a call of a tool.
+        /// The result of a tool call.
         Result = "result",
-        /// Stands for all that was said before it, where that does not fit any more (M-57).
+        /// Replaces all earlier messages when they no longer fit (M-57).
         Summary = "summary",
     }
 }
@@ -81,7 +81,7 @@ pub struct Message {
     pub kind: MessageKind,
     /// The principal that wrote it.
     pub author: String,
-    /// How far its author reached: an answer to it reaches no further.
+    /// The reach of its author: an answer to it has no wider reach.
     pub reach: Reach,
     pub text: String,
     /// The run that wrote it.
@@ -90,23 +90,24 @@ pub struct Message {
     pub created_at: Time,
 }
 
-/// What a message of an agent's loop carries beside its text, so that another process can go on
+/// What a message of an agent's loop holds besides its text, so that another process can continue
 /// from it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Part {
-    /// A reply of a model: what it calls, what its maker wants back unchanged, how it ended.
+    /// A reply of a model: its tool calls, the data its provider wants back unchanged, and how it
+    /// ended.
     Reply {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         calls: Vec<ToolCall>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         raw: Option<Value>,
         finish: Finish,
-        /// The newest message it answers; what came later it had not seen.
+        /// The newest message the model had seen.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seen: Option<String>,
     },
-    /// What came of one of these calls.
+    /// The result of one of these calls.
     Result { call_id: String, name: String, is_error: bool },
 }
 
@@ -121,24 +122,24 @@ pub struct ToolCall {
     pub input: String,
 }
 
-/// How every message begins that punchlist writes by itself.
+/// The beginning of every message that punchlist writes by itself.
 pub const SYNTHETIC: &str = "[synthetic · punchlist]";
 
-/// A message that punchlist writes by itself. A heading begins a line of its own.
+/// A message that punchlist writes by itself. A heading starts on its own line.
 #[must_use]
 pub fn synthetic(text: &str) -> String {
     let gap = if text.starts_with('#') { "\n\n" } else { " " };
     format!("{SYNTHETIC}{gap}{text}")
 }
 
-/// Does the actor speak to agents as a person, who they answer?
+/// Do agents treat the actor's messages as a person's, and answer them?
 #[must_use]
 pub fn instructs(actor: &Actor) -> bool {
     may_any(actor.role, Subject::Conversation, Action::Instruct)
 }
 
 impl Conversation {
-    /// Whom a person speaks to here: who plans and reviews, or who owns the pillar (F-5).
+    /// The role that a person speaks to in this chat: root, the lead, or the pillar's owner (F-5).
     #[must_use]
     pub const fn addressee(&self) -> Role {
         match self.channel {
@@ -148,13 +149,14 @@ impl Conversation {
         }
     }
 
-    /// Is this a chat of the actor's own? The operator's are all.
+    /// Is this the actor's own chat? All chats are the operator's.
     #[must_use]
     pub fn is_of(&self, actor: &Actor) -> bool {
         may(actor, Subject::Conversation, Action::View, || owns_conversation(actor, self))
     }
 
-    /// May the actor write here, and as whom? People read along while an agent works (M-55).
+    /// May the actor write here, and as which speaker? While an agent works, people may only read
+    /// (M-55).
     pub fn writes(&self, actor: &Actor, at_work: Option<&AgentPath>) -> Result<Speaker, Refusal> {
         if !self.is_of(actor) {
             return Err(Refusal::UnknownConversation { conversation: self.id.to_string() });
@@ -170,8 +172,8 @@ impl Conversation {
     }
 }
 
-/// The first message of a session that an issue was sent to: what the operator typed, and where
-/// to look (K-7).
+/// The first message of a session that was given an issue: the operator's text, and how to fetch
+/// the issue (K-7).
 #[must_use]
 pub fn first_message(number: i64, title: &str, typed: Option<&str>) -> String {
     let hint = format!(

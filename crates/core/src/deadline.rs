@@ -1,4 +1,4 @@
-//! A deadline: a date, or a moment. A date lasts until its end.
+//! A deadline: a date, or a point in time. A date is over at the end of that day.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ impl Deadline {
         Time::parse(text).map(Self::At)
     }
 
-    /// The moment it is over. A date lasts until its end, in this time zone (D-8).
+    /// When it is over. A date is over at the end of the day in this time zone (D-8).
     #[must_use]
     pub fn ends_at(self, zone: &TimeZone) -> Time {
         match self {
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_date_lasts_until_its_end_and_a_moment_is_taken_as_it_is() {
+    fn a_date_ends_with_its_day_and_a_time_is_kept_as_given() {
         // D-8
         let date = Deadline::parse("2026-02-21").unwrap();
         let berlin = TimeZone::get("Europe/Berlin").unwrap();

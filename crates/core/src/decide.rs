@@ -1,29 +1,29 @@
-//! Commands on what is no list: issues, sessions, gates, delegations, runs, missions, metrics, plans
-//! put away, and agents.
+//! Commands on everything except lists: issues, sessions, gates, delegations, runs, missions,
+//! metrics, archived plans, and agents.
 //!
-//! `Command` is the closed enum of the commands on a list: they are all decided on one kind of state,
-//! and stored in wishes. Every other aggregate has its own state, and its rules look at neighbours of
-//! other kinds, so each command says in its type what it is decided on and what comes of it. The
-//! trait is sealed: the list below is all there are (ADR 0024).
+//! `Command` is the closed enum of the commands on a list: they share one kind of state, and are
+//! stored in recommendations. Every other aggregate has its own state, and its rules depend on
+//! other aggregates, so the type of each command names its input and its output. The trait is
+//! sealed: the list below is complete (ADR 0024).
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::{Actor, Ids, Refused, Time};
 
-/// A command as data, and the rule that says yes or no to it. Pure: the same arguments give the same
-/// answer.
+/// A command as data, and the rule that accepts or refuses it. Pure: the same arguments give the
+/// same answer.
 pub trait Decide: sealed::Closed + Serialize + DeserializeOwned {
-    /// What it is decided on: the aggregate as it is, and all else that the rule depends on.
+    /// The input of the decision: the aggregate's state, and whatever else the rule depends on.
     type On<'a>;
 
-    /// What comes of it: the events, and what the caller needs besides.
+    /// The output: the events, and what else the caller needs.
     type Out;
 
     fn decide(&self, on: Self::On<'_>, by: By<'_>) -> Result<Self::Out, Refused>;
 }
 
-/// Who gives a command, and when, and the ids of what it makes.
+/// Who gives a command and when, and the ids for new things.
 #[derive(Debug)]
 pub struct By<'a> {
     pub actor: &'a Actor,
@@ -35,7 +35,7 @@ pub struct By<'a> {
 pub(crate) mod tests {
     use super::*;
 
-    /// Decides a command whose rule asks for neither the time nor ids.
+    /// Decides a command whose rule needs neither the time nor ids.
     pub(crate) fn decided<C: Decide>(
         command: &C,
         on: C::On<'_>,

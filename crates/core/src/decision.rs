@@ -1,10 +1,10 @@
-//! What comes out of `decide`: events, effects and warnings, or a refusal.
+//! The result of `decide`: events, effects and warnings, or a refusal.
 
 use crate::authority::Action;
 use crate::effect::Effect;
 use crate::{Event, Refusal, TodoId};
 
-/// A yes: what happened, what to do outside, what to tell the caller.
+/// An accepted command: its events, its effects, and warnings for the caller.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decision {
     pub events: Vec<Event>,
@@ -19,11 +19,11 @@ pub enum Warning {
     SpilledToBacklog { limit: u32 },
     /// Taken inside the soft margin.
     OverActiveLimit { limit: u32, active: u64 },
-    /// An open item says this already; it was passed over.
+    /// An open item has this text already; the new one was skipped.
     AlreadyListed { text: String },
-    /// It says nothing and stands for no item; the first item is number 1.
+    /// The entry has no text and matches no item; entries are numbered from 1.
     Blank { number: usize },
-    /// Two items exclude each other; the one that comes first stands, this one is held.
+    /// Two items exclude each other; this one is held, the other goes first.
     Conflict { title: String, with: String },
     /// The change was kept as a recommendation, nothing else changed.
     Recommended { todo_id: TodoId, action: Action },
@@ -51,11 +51,11 @@ impl std::fmt::Display for Warning {
     }
 }
 
-/// A no: the reason, and the line it leaves in the log where it leaves one.
+/// A refused command: the reason, and a log entry if there is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     pub refusal: Refusal,
-    /// A try at something grave (a denied approval) is remembered though nothing changed.
+    /// A serious attempt (such as a denied approval) is logged although nothing changed.
     pub audit: Option<Box<Event>>,
 }
 

@@ -1,8 +1,8 @@
 //! A delegation: work handed to another agent, through one durable queue.
 //!
-//! A worker sees only what was forwarded to it, and touches no list. What it thinks belongs on the
-//! checklist it proposes in its return; whoever delegated takes it in, changes it or turns it down
-//! (K-48, K-49). Who holds a delegation, and until when, is a lease and outside the fold.
+//! A worker sees only what was forwarded to it, and touches no list. It proposes checklist items in
+//! its result; the delegating agent accepts, changes or rejects them (K-48, K-49). The holder of a
+//! delegation is kept in a lease, which is not part of the fold.
 
 mod propose;
 mod report;
@@ -28,10 +28,10 @@ use crate::{
     Time, TodoId,
 };
 
-/// How often a delegation is tried: once more after a failure.
+/// How often a delegation is tried: a failure is retried once.
 pub const ATTEMPTS_MAX: i64 = 2;
 
-/// A worker that is silent for so many seconds is taken for dead.
+/// A worker that is silent for this many seconds counts as dead.
 pub const LEASE_S: i64 = 30;
 
 named! {
@@ -44,19 +44,19 @@ named! {
 }
 
 named! {
-    /// What becomes of a proposal (K-51).
+    /// How a proposal is handled (K-51).
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     pub enum Review {
-        /// It is stored without anybody looking.
+        /// It is stored without a review.
         Auto = "auto",
-        /// Whoever delegated decides.
+        /// The delegating agent decides.
         #[default]
         Review = "review",
     }
 }
 
 named! {
-    /// Where a delegation stands.
+    /// The state of a delegation.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     pub enum DelegationState {
         Queued = "queued",
@@ -83,26 +83,27 @@ pub struct Delegation {
     /// The specialist it is for.
     #[serde(rename = "type")]
     pub kind: String,
-    /// What is to be done: all that the worker gets to see.
+    /// What to do. The worker sees only this.
     pub mission: String,
     pub rationale: Option<String>,
     pub mode: Mode,
     pub state: DelegationState,
-    /// As it was when the work was handed on, so that machines with other files agree.
+    /// As configured when the work was delegated, so that machines with other configuration files
+    /// agree.
     pub review: Review,
     pub todo_id: Option<TodoId>,
     pub session_id: Option<SessionId>,
     /// Where a proposal goes.
     pub issue_id: Option<IssueId>,
-    /// The chat it is worked in, where its report lands too.
+    /// The chat where the work is done and reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation_id: Option<ConversationId>,
-    /// The run that handed it on, which is woken when it comes back.
+    /// The run that delegated it, and is resumed with the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
     pub delegated_by: String,
     pub parent_agent: AgentPath,
-    /// How far the work reaches: no further than whoever delegated it.
+    /// The reach of the work: no wider than that of the delegating agent.
     #[serde(default, skip_serializing_if = "Reach::is_default")]
     pub reach: Reach,
     /// The worker's place in the tree of agents.
@@ -128,8 +129,8 @@ pub fn apply_delegation(state: &mut Option<Delegation>, event: &Event, at: Time)
         Event::DelegationStarted(DelegationStarted { delegation_id, attempts, .. })
             if *delegation_id == delegation.id =>
         {
-            // What is over stays over. A transaction numbers its events by when it began to write, so a
-            // start can be numbered above the cancellation that came after it.
+            // A delegation that is over stays over. Events are numbered when their transaction
+            // begins to write, so a start can be folded after the cancellation that followed it.
             if !delegation.state.is_over() {
                 delegation.state = DelegationState::Running;
             }

@@ -1,12 +1,13 @@
-//! The driver: what an agent does next when it has come to an end of something.
+//! The driver: decides what an agent does next after a step has ended.
 //!
 //! One pure function serves the tool loop, the stop of our own agents, the stop hooks of others and
-//! every wake-up. It looks at facts that were read from the store a moment ago, and answers with one
-//! of three things: go on, wait for something that will wake us, stop. The checks stand in one fixed
+//! every wake-up. It gets facts that were just read from the store, and returns one of three
+//! verdicts: continue, wait for an event that resumes the run, or stop. The checks have a fixed
 //! order and the first hit wins; its reason is recorded and shown.
 //!
-//! It ends for any model: a stretch between two stops has at most fifty calls of a model, only a
-//! continuation or a person begins a new one, and continuations are counted and have to bear fruit.
+//! It ends for any model: a stretch between two stops has at most fifty model calls, only a
+//! continuation or a person begins a new stretch, and continuations are counted and must make
+//! progress.
 
 mod budget;
 mod fingerprint;
@@ -33,11 +34,11 @@ use crate::{DelegationId, GateId, Time, TodoId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Finish {
-    /// It has nothing more to say: the only end that may be followed by a continuation (S-13).
+    /// A normal end: the only one that a continuation may follow (S-13).
     EndTurn,
     ToolUse,
     MaxTokens,
-    /// The window is full.
+    /// The model's context window is full.
     Context,
     Refusal,
     PermissionDenied,
@@ -79,21 +80,21 @@ pub enum Trigger {
     Stopped(Finish),
     /// All calls of a reply have their results.
     ToolsDone,
-    /// A person spoke.
+    /// A person wrote a message.
     UserMessage,
-    /// Work that was handed on came back.
+    /// Delegated work came back.
     DelegationReturned,
     /// A person answered.
     GateAnswered,
-    /// Its time came: a pause between two continuations is over, or a cycle began.
+    /// A time was reached: a pause between two continuations is over, or a cycle began.
     Tick,
     /// An explicit pause ended.
     Resumed,
-    /// It handed work on and needs what comes back before it can go on.
+    /// It delegated work and needs the result before it can continue.
     Handed,
 }
 
-/// All that a decision rests on.
+/// All facts that a decision depends on.
 #[derive(Clone, Debug)]
 pub struct Facts<'a> {
     pub trigger: Trigger,
@@ -101,13 +102,13 @@ pub struct Facts<'a> {
     pub counters: &'a Counters,
     /// Somebody asked it to end.
     pub cancelled: bool,
-    /// Is it to go on by itself while its list is open?
+    /// Does it continue by itself while its list is open?
     pub enabled: bool,
-    /// Somebody paused it, until somebody says otherwise (P-10).
+    /// It is paused until somebody resumes it (P-10).
     pub paused: bool,
     /// A question to a person that is open.
     pub gate: Option<GateId>,
-    /// Work that will wake it when it comes back.
+    /// Delegated work whose results resume it.
     pub in_flight: &'a [DelegationId],
     /// Can this agent change its list at all?
     pub has_todo_tool: bool,
@@ -115,11 +116,11 @@ pub struct Facts<'a> {
     pub now: Time,
 }
 
-/// What is to be done.
+/// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Call the model again; where an item is named, the continuation prompt goes with it.
+    /// Call the model again; if `prompted`, with the continuation prompt for the item.
     Continue {
         todo: Option<TodoId>,
         prompted: bool,
@@ -136,11 +137,11 @@ pub enum Wait {
     Delegations(Vec<DelegationId>),
     /// The pause between two continuations.
     Cooldown(Time),
-    /// Somebody has to say that it may go on.
+    /// Somebody must resume it.
     Pause,
 }
 
-/// The decision, and the counters as they are from now on.
+/// The verdict, and the new counters.
 #[must_use]
 pub fn decide(facts: &Facts<'_>) -> (Verdict, Counters) {
     let mut counters = facts.counters.clone();
@@ -166,7 +167,7 @@ pub fn decide(facts: &Facts<'_>) -> (Verdict, Counters) {
     (verdict, counters)
 }
 
-/// The model said its last word: is there a reason to ask it to go on?
+/// The model ended its reply without a call: should it be asked to continue?
 fn after_stop(facts: &Facts<'_>, finish: Finish, counters: &mut Counters) -> Verdict {
     let Facts { budget, work, now, .. } = *facts;
     if facts.cancelled {
@@ -175,12 +176,12 @@ fn after_stop(facts: &Facts<'_>, finish: Finish, counters: &mut Counters) -> Ver
     if let Some(reason) = StopReason::of(finish) {
         return Verdict::Stop(reason);
     }
-    // Something was said while it spoke its last word: it has to hear that first.
+    // A message arrived while it wrote its last reply: it must see that first.
     if counters.has_news() {
         return within(facts, counters);
     }
-    // Switched off, an end with open items is simply told; where nothing is open there is nothing
-    // to switch off.
+    // If continuing is switched off, the run stops with open items. Without open items, the checks
+    // below find the reason.
     if !facts.enabled && work.actionable > 0 {
         return Verdict::Stop(StopReason::SwitchedOff);
     }
@@ -220,7 +221,7 @@ fn after_stop(facts: &Facts<'_>, finish: Finish, counters: &mut Counters) -> Ver
     Verdict::Continue { todo: work.next.as_ref().map(|next| next.id), prompted: true }
 }
 
-/// In the middle of a stretch, or at the beginning of one: may the model be called once more?
+/// During a stretch, or at its beginning: may the model be called once more?
 fn within(facts: &Facts<'_>, counters: &Counters) -> Verdict {
     if facts.cancelled {
         return Verdict::Stop(StopReason::Cancelled);

@@ -58,7 +58,7 @@ impl Span {
     }
 }
 
-/// In the longest unit that says it exactly.
+/// Shown in the longest unit that is exact.
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let exact = |(_, length): &(char, u64)| self.0 >= *length && self.0.is_multiple_of(*length);
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_span_is_not_taken() {
+    fn text_that_is_not_a_span_is_refused() {
         for text in [
             "",
             "s",

@@ -1,7 +1,7 @@
-//! What a decision wants done outside the transaction.
+//! Work that a decision requests outside the transaction.
 //!
-//! Effects are data: they go into the outbox in the same commit as the events, and the engine
-//! does them later, as often as it takes. They hold no rule and no channel.
+//! Effects are data: they go into the outbox in the same commit as the events, and the engine does
+//! them later, with retries. They contain no rules and no channels.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,11 +11,11 @@ use crate::{ConversationId, MetricId, Role, RunId, TodoId};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Effect {
-    /// Read a metric: it is due, or a completed item says it moved.
+    /// Read a metric: it is due, or a completed item may have changed it.
     CollectMetric { metric_id: MetricId, todo_id: Option<TodoId> },
     /// Go on with a run.
     Drive { run_id: RunId },
-    /// Somebody said something to an agent in a chat: let it answer.
+    /// Somebody wrote to an agent in a chat: let it answer.
     Answer { conversation_id: ConversationId, role: Role },
 }
 

@@ -47,7 +47,7 @@ macro_rules! events {
         pub enum Event { $($name($name)),* }
 
         impl Event {
-            /// Every type there is, by the name the log keeps.
+            /// The names of all event types, as stored in the log.
             pub const TYPES: &'static [&'static str] = &[$($wire),*];
 
             /// The name the log keeps.
@@ -68,7 +68,7 @@ macro_rules! events {
             }
         }
 
-        /// The data alone; the type stands beside it.
+        /// Only the data; the type is stored beside it.
         impl Serialize for Event {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 match self { $(Self::$name(event) => event.serialize(serializer)),* }
@@ -78,18 +78,18 @@ macro_rules! events {
 }
 
 events! {
-    /// A project came to be, on first use.
+    /// A project was created, on first use.
     ProjectOpened = "project_opened" { project_id: ProjectId, name: String, created_at: Time }
-    /// A list came to be, on first use.
+    /// A list was created, on first use.
     ListOpened = "list_opened" { list: List }
-    /// A list was put away, with all its items.
+    /// A list was archived, with all its items.
     ListArchived = "list_archived" { scope: Scope, archived_at: Time, reason: ArchiveReason }
-    /// A list that was put away is back.
+    /// An archived list was brought back.
     ListUnarchived = "list_unarchived" { scope: Scope }
-    /// The items of a list that was put away are gone for good, so many of them. The log goes on
-    /// from here as from an empty list: what it tells of before is all that is left of them.
+    /// The items of an archived list were deleted; `todos` is their number. From here on the list
+    /// is empty; only earlier log entries still describe the items.
     ListPurged = "list_purged" { scope: Scope, todos: u64, last_seq: Option<i64> }
-    /// An item came to be.
+    /// An item was created.
     TodoCreated = "todo_created" { todo: Box<Todo> }
     /// Work began.
     TodoStarted = "todo_started" {
@@ -100,7 +100,7 @@ events! {
     }
     /// Back to pending: released, or yielded to another item.
     TodoYielded = "todo_yielded" { todo_id: TodoId, reason: Option<String> }
-    /// Done, says who may say so.
+    /// Done, by an actor that may complete it.
     TodoCompleted = "todo_completed" {
         todo_id: TodoId,
         outcome: Option<String>,
@@ -112,7 +112,7 @@ events! {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         self_accepted: bool,
     }
-    /// Not to be done.
+    /// It will not be done.
     TodoCancelled = "todo_cancelled" {
         todo_id: TodoId,
         outcome: Option<String>,
@@ -131,7 +131,7 @@ events! {
     TodoRatified = "todo_ratified" { todo_id: TodoId, ratified_at: Time }
     /// A note was added.
     TodoNoted = "todo_noted" { note: Note }
-    /// The words or the place of an item changed; all of these are its new values.
+    /// The text or the place of an item changed; all fields are new values.
     TodoRevised = "todo_revised" {
         todo_id: TodoId,
         title: String,
@@ -145,11 +145,11 @@ events! {
     TodoHeld = "todo_held" { todo_id: TodoId, hold: Hold }
     /// Actionable again.
     TodoUnheld = "todo_unheld" { todo_id: TodoId }
-    /// Rests until a date; none lets it come back at once.
+    /// Deferred until a date; `None` ends the deferral.
     TodoDeferred = "todo_deferred" { todo_id: TodoId, until: Option<Time> }
-    /// Done, says the maker.
+    /// The maker claims that it is done.
     TodoClaimed = "todo_claimed" { todo_id: TodoId, claim: Claim }
-    /// Not yet, says the reviewer.
+    /// The reviewer returned the claim.
     ClaimReturned = "claim_returned" { todo_id: TodoId, feedback: String }
     /// Given to an agent, or to nobody.
     TodoAssigned = "todo_assigned" { todo_id: TodoId, assignee: Option<AgentPath> }
@@ -157,20 +157,20 @@ events! {
     TodoTaken = "todo_taken" {
         todo_id: TodoId,
         lease: Lease,
-        /// Where taking is being given it, to whom.
+        /// The assignee, if taking the item also assigns it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         assignee: Option<AgentPath>,
-        /// Where taking began the work, when.
+        /// When the work began, if taking the item also started it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         started_at: Option<Time>,
     }
-    /// It stands elsewhere in its tree now, with all below it.
+    /// It moved to another place in its tree, with all items below it.
     TodoMoved = "todo_moved" { todo_id: TodoId, parent_id: Option<TodoId>, position: i64 }
     /// It comes after these tasks now; none: it waits for nothing.
     TodoChained = "todo_chained" { todo_id: TodoId, after: Vec<TodoId> }
     /// The words beside its title changed.
     TodoDescribed = "todo_described" { todo_id: TodoId, description: String }
-    /// A token was made; its secret stands nowhere.
+    /// A token was created; its secret is not stored.
     TokenIssued = "token_issued" {
         token_id: TokenId,
         role: Role,
@@ -178,31 +178,31 @@ events! {
         reach: Reach,
         expires_at: Option<Time>,
     }
-    /// A token was taken back.
+    /// A token was revoked.
     TokenRevoked = "token_revoked" { token_id: TokenId }
-    /// How callers are told apart: `open` or `tokens`.
+    /// The identity rule of the store changed: `open` or `tokens`.
     StoreIdentitySet = "store_identity_set" { rule: String }
-    /// A backup was put in place of the store, and so many events went for it (none: it could not
-    /// be told). What the log had after the event before this one is gone.
+    /// A backup replaced the store. `lost`: number of events lost; `None` if unknown. The log
+    /// entries after the previous event are gone.
     StoreRestored = "store_restored" { file: String, lost: Option<i64> }
-    /// A wish of someone who may not do it outright, with the command that would.
+    /// A recommendation by an actor that may not do it itself, with the command that would do it.
     ChangeRecommended = "change_recommended" { todo_id: TodoId, wish: Wish }
     /// A person was asked about an item that is overdue for this deadline.
     TodoEscalated = "todo_escalated" { todo_id: TodoId, deadline: Deadline }
-    /// Out of the usual lists; the row stays.
+    /// Hidden from the usual lists; the row stays.
     TodoArchived = "todo_archived" { todo_id: TodoId, archived_at: Time }
-    /// A grave command was refused; nothing changed.
+    /// A serious command was refused; nothing changed.
     CommandRefused = "command_refused" {
         todo_id: TodoId,
         action: Action,
         refusal: Refusal,
-        /// What the caller reported: a result that came too late is kept (Q-O3).
+        /// The result that the caller reported too late, which is kept (Q-O3).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         said: Option<String>,
     }
     /// An issue was filed.
     IssueCreated = "issue_created" { issue: Box<Issue> }
-    /// An issue moved.
+    /// The status of an issue changed.
     IssueTransitioned = "issue_transitioned" {
         issue_id: IssueId,
         number: i64,
@@ -222,21 +222,21 @@ events! {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         parts: Vec<Part>,
     }
-    /// An issue was given to somebody, or to nobody.
+    /// An issue was assigned, or unassigned.
     IssueAssigned = "issue_assigned" {
         issue_id: IssueId,
         number: i64,
         assignment: Option<String>,
         revision: i64,
     }
-    /// An issue rests until a date; none lets it come back at once.
+    /// An issue was deferred until a date; `None` ends the deferral.
     IssueDeferred = "issue_deferred" {
         issue_id: IssueId,
         number: i64,
         until: Option<Time>,
         revision: i64,
     }
-    /// The operator changed what an issue says about itself: the values as they are now.
+    /// The operator changed fields of an issue: the new values.
     IssueRevised = "issue_revised" {
         issue_id: IssueId,
         number: i64,
@@ -252,9 +252,9 @@ events! {
     IssueUpdated = "issue_updated" { update: IssueUpdate }
     /// Two issues were linked.
     IssueLinked = "issue_linked" { link: Link, number: i64, to: i64 }
-    /// A link was taken back.
+    /// A link was removed.
     IssueUnlinked = "issue_unlinked" { link_id: LinkId, kind: LinkKind, number: i64, to: i64 }
-    /// Somebody who may not tried to close or reopen an issue; nothing changed.
+    /// An attempt to close or reopen an issue was refused; nothing changed.
     IssueTransitionRefused = "issue_transition_refused" {
         issue_id: IssueId,
         number: i64,
@@ -262,9 +262,9 @@ events! {
     }
     /// A session began.
     SessionStarted = "session_started" { session: Box<Session> }
-    /// A session points to an issue.
+    /// A session was bound to an issue.
     SessionBound = "session_bound" { session_id: SessionId, issue_id: IssueId, number: i64 }
-    /// A session points to no issue any more.
+    /// A session was unbound from its issue.
     SessionUnbound = "session_unbound" {
         session_id: SessionId,
         issue_id: IssueId,
@@ -273,7 +273,7 @@ events! {
     }
     /// A session is over.
     SessionEnded = "session_ended" { session_id: SessionId }
-    /// Its host went on with a session that was over.
+    /// The host continued a session that was over.
     SessionReopened = "session_reopened" { session_id: SessionId }
     /// A session that waited for its host began there.
     SessionAdopted = "session_adopted" {
@@ -293,7 +293,7 @@ events! {
     }
     /// A chat began.
     ConversationOpened = "conversation_opened" { conversation: Conversation }
-    /// Somebody wrote into a chat; the text stands beside the log.
+    /// Somebody wrote into a chat; the text is stored beside the log.
     MessagePosted = "message_posted" {
         message_id: MessageId,
         conversation_id: ConversationId,
@@ -310,15 +310,15 @@ events! {
         answered_by: String,
         revision: Option<i64>,
     }
-    /// Asked anew before anybody answered.
+    /// It was asked again before anybody answered.
     GateSuperseded = "gate_superseded" { gate_id: GateId, by: GateId }
-    /// Whoever asked has the answer now.
+    /// The asker has received the answer.
     GateCollected = "gate_collected" { gate_id: GateId }
-    /// A permission that was given always is taken back; the response says by whom.
+    /// A standing permission was revoked; the response says by whom.
     PermissionRevoked = "permission_revoked" { gate_id: GateId, response: Value }
-    /// Somebody who may not tried to answer; nothing changed.
+    /// An attempt to answer was refused; nothing changed.
     GateAnswerRefused = "gate_answer_refused" { gate_id: GateId, refusal: Refusal }
-    /// Work was handed to another agent.
+    /// Work was delegated to another agent.
     DelegationQueued = "delegation_queued" { delegation: Box<Delegation> }
     /// Somebody works on it now.
     DelegationStarted = "delegation_started" {
@@ -336,37 +336,37 @@ events! {
     DelegationFailed = "delegation_failed" {
         delegation_id: DelegationId,
         error: String,
-        /// It is queued once more.
+        /// It is queued for another attempt.
         again: bool,
     }
-    /// The work is not wanted any more.
+    /// The work was cancelled.
     DelegationCancelled = "delegation_cancelled" {
         delegation_id: DelegationId,
         reason: Option<String>,
     }
-    /// Somebody whose lease is not the current one wrote about a delegation; nothing changed.
+    /// A write without the current lease of a delegation was refused; nothing changed.
     DelegationRefused = "delegation_refused" { delegation_id: DelegationId, refusal: Refusal }
-    /// An agent came, or says something new of itself.
+    /// An agent was registered, or its status changed.
     AgentChanged = "agent_changed" {
         agent: AgentPath,
         kind: Option<String>,
         status: AgentStatus,
         note: Option<String>,
     }
-    /// A mission came to be, or follows its file again.
+    /// A mission was created, or changed to match its file.
     MissionInitialised = "mission_initialised" { mission: Box<Mission> }
-    /// A mission, or one pillar of it, rests or goes on.
+    /// A mission or one of its pillars was paused or resumed.
     MissionStandingChanged = "mission_standing_changed" {
         mission_id: MissionId,
         pillar: Option<String>,
         status: Standing,
         next_cycle_at: Option<Time>,
     }
-    /// A mission planned.
+    /// A cycle of a mission was run.
     CycleRun = "cycle_run" { mission_id: MissionId, next_cycle_at: Option<Time> }
     /// A metric was read.
     ReadingRecorded = "reading_recorded" { mission_id: MissionId, reading: Reading }
-    /// Somebody wants metrics read.
+    /// Metrics were queued to be read.
     CollectionQueued = "collection_queued" { mission_id: MissionId, metric_ids: Vec<MetricId> }
     /// A metric could not be read.
     CollectionFailed = "collection_failed" {
@@ -374,7 +374,7 @@ events! {
         metric_id: MetricId,
         error: String,
         attempt: i64,
-        /// It is not tried again before its next time.
+        /// It is not retried before its next scheduled time.
         gives_up: bool,
     }
     /// A line of a backlog was ticked: the plan that came from it is done.
@@ -385,7 +385,7 @@ events! {
     }
     /// An agent begins to answer.
     RunStarted = "run_started" { run: Box<Run> }
-    /// The process that executes it brought its own settings.
+    /// The executing process set its own settings.
     RunConfigured = "run_configured" { run_id: RunId, settings: Box<Settings> }
     /// The model was called, or a tool has its result.
     RunStepped = "run_stepped" { run_id: RunId, counters: Counters }
@@ -398,9 +398,9 @@ events! {
     }
     /// It waits.
     RunWaited = "run_waited" { run_id: RunId, waits_for: Wait, counters: Counters }
-    /// What it waited for has come.
+    /// It was resumed.
     RunWoken = "run_woken" { run_id: RunId, by: Trigger, counters: Counters }
-    /// Somebody wants it to end.
+    /// Somebody asked it to end.
     RunCancelled = "run_cancelled" { run_id: RunId, reason: String }
     /// It ended.
     RunStopped = "run_stopped" {
@@ -411,17 +411,17 @@ events! {
         code: Option<String>,
         counters: Counters,
     }
-    /// A session is not to go on by itself.
+    /// A session was paused: it does not continue by itself.
     SessionPaused = "session_paused" {
         session_id: SessionId,
         reason: Option<String>,
-        /// The role of whoever paused it; absent in logs of older versions.
+        /// The role that paused it; absent in logs of older versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<Role>,
     }
-    /// It may again.
+    /// A paused session was resumed.
     SessionResumed = "session_resumed" { session_id: SessionId }
-    /// What became of a worker's proposal.
+    /// A worker's proposal was decided.
     ProposalDecided = "proposal_decided" {
         delegation_id: DelegationId,
         decision: ProposalDecision,
@@ -440,7 +440,7 @@ mod tests {
     use crate::Ids;
 
     #[test]
-    fn an_event_comes_back_from_its_type_and_data() {
+    fn an_event_is_read_back_from_its_type_and_data() {
         let todo_id = TodoId::from(Ids::new(Time::from_micros(0), 7).ulid());
         let event =
             Event::from(TodoStarted { todo_id, started_at: Time::from_micros(1), reason: None });

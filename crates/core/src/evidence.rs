@@ -1,4 +1,4 @@
-//! What a claim rests on, by kind. The shape is checked here; whether it is true is not.
+//! The evidence of a claim, by kind. Only its format is checked here, not its truth.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 named! {
-    /// What a piece of evidence is.
+    /// The kinds of evidence.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
     pub enum EvidenceKind {
         Commit = "commit",

@@ -1,8 +1,8 @@
-//! What follows from what happened: rules that no caller asked for, as pure functions.
+//! Consequences of events: rules that apply without a request, as pure functions.
 //!
-//! `decide` says what a command does to its own aggregate. What that means for others (a chat, a run
-//! that waits, an item that is held) is said here, as a list of [`Then`]. Ops loads what a function
-//! needs, asks it, and does what it says, in the same commit as the cause.
+//! `decide` changes a command's own aggregate. Its consequences for others (a chat, a waiting run,
+//! a held item) are computed here, as a list of [`Then`]. Ops loads what a function needs, calls
+//! it, and applies the result, in the same commit as the cause.
 
 pub mod delegation;
 pub mod gate;
@@ -13,14 +13,14 @@ use crate::conversation::{MessageKind, Speaker};
 use crate::driver::Trigger;
 use crate::{Actor, Command, ConversationId, RunId, SessionId, TodoId};
 
-/// One thing that follows.
+/// One consequence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Then {
     /// A message is written into a chat, in the name of the caller.
     Post { chat: ConversationId, speaker: Speaker, kind: MessageKind, text: String },
     /// The agent that a chat addresses answers in it.
     CallUpon(ConversationId),
-    /// An item is changed. What the rules of its list refuse does not happen.
+    /// An item is changed. Nothing happens if the rules of its list refuse it.
     Change { actor: Box<Actor>, todo_id: TodoId, command: Box<Command> },
     /// A waiting run is resumed, with the news as a message.
     Wake { run: RunId, by: Trigger, news: Option<String> },
@@ -30,10 +30,10 @@ pub enum Then {
     EndRun { actor: Box<Actor>, run: RunId, reason: &'static str },
     /// The agents that work on an item are stopped.
     StopWork { todo_id: TodoId, reason: &'static str },
-    /// Work that was returned goes back to the agent of ours that did it; where there is none, the
-    /// words are said in the chat the item is worked in.
+    /// Returned work goes back to the agent of ours that did it. If there is none, the feedback is
+    /// posted in the chat where the item is worked on.
     HandBack { todo_id: TodoId, speaker: Speaker, feedback: String },
-    /// Nobody has to answer any more what is asked about an item.
+    /// The open questions about an item are closed.
     CloseQuestions { actor: Box<Actor>, todo_id: TodoId },
 }
 

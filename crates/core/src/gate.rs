@@ -1,8 +1,8 @@
-//! A gate: every pause for a person, whatever it is about. One mechanism for a checkpoint, a
-//! question, a form, a permission and an escalation.
+//! A gate: a pause until a person answers. One mechanism for a checkpoint, a question, a form, a
+//! permission and an escalation.
 //!
-//! A gate is asked once and answered once, hours later or after a restart, by whoever may. Asking
-//! again in the same words gives the standing gate, and once it is answered, its answer (P-32).
+//! A gate is asked once and answered once, perhaps hours later or after a restart. Asking again in
+//! the same words returns the open gate, or its answer once there is one (P-32).
 
 mod answer;
 pub mod form;
@@ -43,19 +43,19 @@ named! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     pub enum Purpose {
         Pause = "pause",
-        /// The criteria are met, says the agent; may it close the issue?
+        /// The agent says that the criteria are met, and asks to close the issue.
         SignOff = "sign_off",
     }
 }
 
 named! {
-    /// Where a gate stands.
+    /// The state of a gate.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     pub enum GateState {
         Open = "open",
         Resumed = "resumed",
         Refused = "refused",
-        /// Asked anew before anybody answered.
+        /// It was asked again before anybody answered.
         Superseded = "superseded",
     }
 }
@@ -84,12 +84,13 @@ pub struct Gate {
     /// The options of a question, the schema of a form, the call that permission is asked for.
     pub details: Value,
     pub asked_by: String,
-    /// How far whoever asked reaches: without a session the question is only theirs.
+    /// The asker's reach: without a session, only an asker with the same reach finds this gate
+    /// again.
     #[serde(default, skip_serializing_if = "Reach::is_default")]
     pub reach: Reach,
     pub agent: AgentPath,
     pub created_at: Time,
-    /// The issue's revision it was asked at and, once answered, holds for.
+    /// The issue's revision when it was asked; once answered, the revision the answer is valid for.
     pub revision: Option<i64>,
     /// Of a sign-off: how the issue may end; absent in sign-offs of older versions, which allow
     /// both ends.
@@ -98,13 +99,13 @@ pub struct Gate {
     pub response: Option<Value>,
     pub answered_by: Option<String>,
     pub answered_at: Option<Time>,
-    /// When whoever asked got the answer.
+    /// When the asker received the answer.
     pub collected_at: Option<Time>,
 }
 
 impl Gate {
-    /// Does it still cover the issue as it stands? A sign-off of an older version does not say what
-    /// it covers, so there any change counts.
+    /// Does it still cover the issue's current state? A sign-off of an older version does not say
+    /// what it covers, so any change counts there.
     #[must_use]
     pub fn is_current(&self, issue: &Issue) -> bool {
         match (self.end, self.revision) {
@@ -114,7 +115,8 @@ impl Gate {
         }
     }
 
-    /// What the run that asked is told of the answer. A permission is told by what the tool does.
+    /// The message with the answer for the run that asked. A permission needs none: the tool's
+    /// result shows it.
     #[must_use]
     pub fn news(&self) -> Option<String> {
         let said = match (self.kind, self.state) {

@@ -1,9 +1,9 @@
-//! Agents of other makers: which hosts there are, what their hooks report, and when a stop is
-//! allowed without asking the driver.
+//! Agents of other vendors: the known hosts, what their hooks report, and when a stop is allowed
+//! without asking the driver.
 //!
-//! Every dialect is decoded at the edge into these words. The session of a host is an ordinary
-//! session, and what it does between a prompt and a stop is an ordinary run whose model is
-//! `host:NAME`: the host executes it, and nothing here starts it (ADR 0026).
+//! The input formats of all hosts are decoded into these types before they get here. The session of
+//! a host is an ordinary session, and what it does between a prompt and a stop is an ordinary run
+//! whose model is `host:NAME`: the host executes it, and nothing here starts it (ADR 0026).
 
 mod delivery;
 
@@ -12,7 +12,7 @@ pub use delivery::{DUPLICATE_MAX_US, Delivery};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the model of a run begins with that a host executes.
+/// The prefix of the model of a run that a host executes.
 const MODEL: &str = "host:";
 
 macro_rules! words {
@@ -54,11 +54,11 @@ words! {
 words! {
     /// What a hook reports.
     Happened {
-        /// A session begins, goes on after a break, or was compacted.
+        /// A session begins, continues after a break, or was compacted.
         Start = "start",
-        /// A person spoke.
+        /// A person wrote a prompt.
         Prompt = "prompt",
-        /// The model has nothing more to say.
+        /// The model ended its turn.
         Stop = "stop",
         SubagentStart = "subagent_start",
         SubagentStop = "subagent_stop",
@@ -82,13 +82,13 @@ words! {
 }
 
 words! {
-    /// Why a hook was answered as it was, where the driver was not asked.
+    /// Why a hook was answered as it was, if the driver did not decide.
     Why {
         /// The session was told about its work.
         Injected = "injected",
         /// There is nothing to tell.
         NothingToSay = "nothing_to_say",
-        /// A person spoke, so a new turn began.
+        /// A person wrote a prompt, so a new turn began.
         TurnOpened = "turn_opened",
         /// No such session is known.
         UnknownSession = "unknown_session",
@@ -131,7 +131,7 @@ impl Host {
             Self::Claude | Self::Copilot => 7,
             Self::Cursor => 4,
             Self::Codex | Self::Opencode | Self::Gemini => crate::driver::CONTINUATIONS,
-            // Its stop hook cannot hold it.
+            // Its stop hook cannot prevent a stop.
             Self::Goose => 0,
         }
     }
@@ -147,7 +147,8 @@ impl Host {
         }
     }
 
-    /// Does one process of it have one session at a time? There a new session replaces the old.
+    /// Does each process of this host have one session at a time? Then a new session replaces the
+    /// old one.
     #[must_use]
     pub const fn has_one_session(self) -> bool {
         matches!(self, Self::Claude | Self::Gemini | Self::Copilot | Self::Goose)
@@ -177,7 +178,7 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Why this stop is allowed whatever is left to do.
+    /// Why this stop is allowed even if work is left.
     #[must_use]
     pub const fn excuse(self) -> Option<Why> {
         if self.subagent {

@@ -1,8 +1,8 @@
 //! Identities: ULID newtypes, and the source that hands out fresh ones.
 //!
 //! Ids are ULIDs inside; a model's own id is kept apart as `external_id`. Nothing here is
-//! random: whoever calls `decide` brings one random base, and `Ids` counts up from it, so that
-//! the same call gives the same ids and a batch keeps its order.
+//! random: the caller of `decide` brings one random base, and `Ids` counts up from it, so that the
+//! same call gives the same ids and a batch keeps its order.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ macro_rules! id {
         pub struct $name(Ulid);
 
         impl $name {
-            /// Reads the 26 characters of a ULID; anything else is no id of ours.
+            /// Reads the 26 characters of a ULID; `None` for any other text.
             #[must_use]
             pub fn parse(text: &str) -> Option<Self> {
                 Ulid::from_string(text).ok().map(Self)
@@ -67,7 +67,7 @@ id!(
     RunId
 );
 id!(
-    /// A project: the git root, or whatever `--project` names.
+    /// A project: the git root, or the one named with `--project`.
     ProjectId
 );
 id!(
@@ -88,7 +88,7 @@ id!(
     TokenId
 );
 id!(
-    /// A session of an agent; a host's own id for it is kept beside.
+    /// A session of an agent; the host's own id for it is stored separately.
     SessionId
 );
 id!(
@@ -112,7 +112,7 @@ id!(
     MessageId
 );
 id!(
-    /// Work handed to another agent.
+    /// Work delegated to another agent.
     DelegationId
 );
 id!(
@@ -128,11 +128,11 @@ id!(
     MetricId
 );
 id!(
-    /// A way a pillar means to get there.
+    /// A strategy of a pillar.
     StrategyId
 );
 
-/// Fresh ids for one decision: a base from outside, then plus one each.
+/// Fresh ids for one decision: a base from the caller, then counting up.
 #[derive(Clone, Debug)]
 pub struct Ids {
     next: u128,

@@ -1,10 +1,10 @@
-//! An issue: what stands in its row, and the table of who may move it where.
+//! An issue: its fields, and the table of who may move it to which status.
 //!
-//! Its checklist is not here: criteria and steps are todos of an ordinary list of the kind
-//! `issue`. Nothing about the checklist closes an issue; a move is an act of somebody who may.
+//! Its checklist is not here: criteria and steps are todos of an ordinary list of the kind `issue`.
+//! The checklist never closes an issue; an actor with the right moves it.
 //!
-//! The cells: `Root` for the operator and the root agent · `Oper` for the operator alone ·
-//! `Here` it stands there already · `No` there is no such move.
+//! The cells: `Root` for the operator and the root agent · `Oper` for the operator alone · `Here`
+//! it has that status already · `No` there is no such move.
 
 pub mod address;
 mod assign;
@@ -28,7 +28,7 @@ pub use duplicate::CloseAsDuplicate;
 pub use ledger::{CommentIssue, IssueUpdate, UpdateKind};
 pub use likeness::Likeness;
 pub use link::{Link, LinkIssues, LinkKind, Linking, UnlinkIssues, is_open_child};
-pub use transition::{Closing, TransitionIssue};
+pub use transition::{Closing, TransitionIssue, left_open};
 pub use update::{LABELS_MAX, UpdateIssue};
 
 use std::collections::BTreeMap;
@@ -62,7 +62,7 @@ const MOVES: [(IssueStatus, [Cell; 5]); 5] = [
     (S::Rejected,   [BACK, No,     No,         No,      Here]),
 ];
 
-/// May this actor do this to an issue or a session? Workers may nothing (K-47).
+/// May this actor do this to an issue or a session? Workers may do nothing (K-47).
 pub(crate) fn keeper(
     actor: &Actor,
     subject: Subject,
@@ -81,7 +81,7 @@ pub(crate) fn keeper(
 }
 
 named! {
-    /// Where an issue stands.
+    /// The status of an issue.
     #[derive(
         Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
     )]
@@ -111,23 +111,23 @@ impl fmt::Display for IssueStatus {
 /// One cell of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cell {
-    /// What the move is to the authority table.
+    /// The action that the authority table checks for this move.
     Act(Action),
     Here,
     No,
 }
 
-/// What the table says to one move of one role.
+/// The table's verdict on a move by a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MoveVerdict {
     Allow,
     /// There is such a move, but not for this role.
     Deny,
-    /// Nobody can go there from here.
+    /// No role can make this move.
     NoSuchMove,
 }
 
-/// May this role move an issue from here to there? `granted`: by a sign-off for that end.
+/// May this role move an issue from one status to another? `granted`: a sign-off allows that end.
 #[must_use]
 pub fn may_move(role: Role, from: IssueStatus, to: IssueStatus, granted: bool) -> MoveVerdict {
     let cell = |(_, cells): &(IssueStatus, [Cell; 5])| {
@@ -143,7 +143,7 @@ pub fn may_move(role: Role, from: IssueStatus, to: IssueStatus, granted: bool) -
     }
 }
 
-/// Where this role may move an issue that stands here.
+/// The statuses this role may move an issue to.
 #[must_use]
 pub fn ways(role: Role, from: IssueStatus) -> Vec<IssueStatus> {
     let allowed = |to: &IssueStatus| may_move(role, from, *to, false) == MoveVerdict::Allow;
@@ -156,12 +156,12 @@ pub fn ways(role: Role, from: IssueStatus) -> Vec<IssueStatus> {
 pub struct Issue {
     pub id: IssueId,
     pub project_id: ProjectId,
-    /// What people call it: counted per project from 1, never reused.
+    /// Its number: counted per project from 1, never reused.
     pub number: i64,
     pub title: String,
     pub body: String,
     pub status: IssueStatus,
-    /// Who is to work it: none, `primary`, `workflow:NAME` or `session:ID`.
+    /// Who should work on it: none, `primary`, `workflow:NAME` or `session:ID`.
     pub assignment: Option<String>,
     /// Grows with every change to the issue or its checklist.
     pub revision: i64,
@@ -175,35 +175,35 @@ pub struct Issue {
     pub defer_until: Option<Time>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
-    /// None: nobody has said.
+    /// `None` if nobody has set it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
-    /// The person who is responsible; who works it is the assignment (Q-K5).
+    /// The responsible person; the agent or session that works on it is the assignment (Q-K5).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignee: Option<String>,
 }
 
 named! {
-    /// What a sign-off covers: where one of these changes, the operator has not seen it.
+    /// The parts that a sign-off covers. If one of them changes, the operator has not seen it.
     #[derive(
         Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
     )]
     pub enum Part {
         Title = "title",
         Body = "body",
-        /// Which criteria there are, and what they say.
+        /// The criteria and their texts.
         Criteria = "criteria",
         Claims = "claims",
         Evidence = "evidence",
         Checks = "checks",
-        /// It was closed; once reopened, an earlier sign-off is used up.
+        /// The issue was closed. After a reopening, an earlier sign-off is no longer valid.
         Status = "status",
     }
 }
 
 impl Issue {
-    /// The parts a sign-off covers that have changed after a revision. Steps, notes, comments and
-    /// links are none of them.
+    /// The parts a sign-off covers that have changed since a revision. Steps, notes, comments and
+    /// links do not count.
     #[must_use]
     pub fn changed_since(&self, revision: i64) -> Vec<Part> {
         self.judged.iter().filter(|(_, at)| **at > revision).map(|(part, _)| *part).collect()
@@ -286,9 +286,9 @@ pub(crate) mod tests {
         }
     }
 
-    /// F-17: these five statuses. Every status × target × role, against the words of the contract:
-    /// open, triaged and in_progress lead to each other and, for the operator, to an end; from an
-    /// end only the operator leads back, to open.
+    /// F-17: these five statuses. Every status × target × role, as the contract says: open, triaged
+    /// and in_progress lead to each other and, for the operator, to an end; from an end only the
+    /// operator may go back, to open.
     #[test]
     fn every_move_is_as_the_contract_says() {
         let mut walked = 0;
@@ -324,7 +324,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_ways_out_are_those_of_the_role() {
+    fn the_listed_moves_are_those_of_the_role() {
         let open = [S::Triaged, S::InProgress];
         assert_eq!(ways(Role::Root, S::Open), open);
         assert_eq!(

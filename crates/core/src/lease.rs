@@ -1,23 +1,24 @@
-//! A lease: who holds an item, until when, and the epoch that fences a holder who wakes too late.
+//! A lease: who holds an item, until when, and the epoch that fences off a holder who returns too
+//! late.
 //!
-//! Leases stand beside the fold (ADR 0009) and are judged by the database's clock, which comes in
-//! with the command.
+//! Leases are not part of the fold (ADR 0009). They are checked by the database's clock, which the
+//! command brings.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Event, Time, Todo};
 
-/// The longest lease: a day. What takes longer sends heartbeats.
+/// The longest lease: a day. Longer work sends heartbeats.
 pub const LEASE_S_MAX: i64 = 24 * 3600;
 
-/// How long an item is held when nobody says.
+/// The default length of a lease.
 pub const LEASE_S: i64 = 900;
 
 /// A hold on an item that ends by itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Lease {
-    /// The principal that holds it; none: it was given back, and only the epoch is remembered.
+    /// The principal that holds it; `None` if it was given back, and only the epoch is kept.
     pub holder: Option<String>,
     /// Grows with every take; an older one is stale.
     pub epoch: i64,
@@ -25,22 +26,21 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// Who holds the item at this moment.
+    /// Who holds the item at this time.
     #[must_use]
     pub fn held_by(&self, clock: Time) -> Option<&str> {
         self.holder.as_deref().filter(|_| self.until > clock)
     }
 }
 
-/// Has the item left the hands of whoever held it? Settled, yielded, claimed and held items are
-/// nobody's to work on.
+/// Has the item's state ended its lease? Nobody works on settled, yielded, claimed and held items.
 #[must_use]
 pub fn ends_with(todo: &Todo) -> bool {
     todo.status != crate::Status::InProgress || todo.claim.is_some() || todo.hold.is_some()
 }
 
-/// Does this event end the lease of its item, whatever happens to the item next? A step that is
-/// given back may be in progress again at once, by policy; nobody holds it then.
+/// Does this event end the lease of its item, whatever happens to the item next? By policy a step
+/// that is given back may be started again at once, without a holder.
 #[must_use]
 pub const fn ended_by(event: &Event) -> bool {
     matches!(event, Event::TodoYielded(_))

@@ -1,4 +1,4 @@
-//! A list, the container of todos: its kind, and what it hangs on.
+//! A list, the container of todos: its kind, and what it belongs to.
 //!
 //! What a kind allows is not here but in `policy` (how it behaves) and `authority` (who may).
 
@@ -16,11 +16,11 @@ named! {
         Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
     )]
     pub enum ListKind {
-        /// One user message and all that answers it.
+        /// One user message and the work to answer it.
         Turn = "turn",
         /// A plan file on a branch: a tree of tasks.
         Plan = "plan",
-        /// What an agent keeps for one session.
+        /// An agent's list for one session.
         Session = "session",
         /// The checklist of an issue: steps and criteria.
         Issue = "issue",
@@ -35,7 +35,7 @@ impl fmt::Display for ListKind {
     }
 }
 
-/// What a list hangs on. With the project it is the list's identity to the outside.
+/// What a list belongs to. Together with the project it identifies the list.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Scope {
@@ -58,7 +58,8 @@ impl Scope {
         }
     }
 
-    /// The two keys a store looks a list up by: the outer one groups, the inner one tells apart.
+    /// The two keys that a store finds a list by: the outer key groups lists, the inner one is
+    /// unique within the group.
     #[must_use]
     pub fn keys(&self) -> (&str, &str) {
         match self {
@@ -84,7 +85,7 @@ impl Scope {
 }
 
 named! {
-    /// Why a list was put away.
+    /// Why a list was archived.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
     pub enum ArchiveReason {
         /// Somebody wants it out of view, whatever is open in it.
@@ -108,16 +109,16 @@ pub struct List {
     pub project_id: ProjectId,
     pub scope: Scope,
     pub created_at: Time,
-    /// When it was put away with all its items; the rows stay until they are purged (Q-O1).
+    /// When it was archived with all its items; the rows stay until they are purged (Q-O1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archived_at: Option<Time>,
-    /// The highest number of its items that were purged: no number comes twice.
+    /// The highest number among its purged items, so that no number is used twice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_seq: Option<i64>,
 }
 
 impl List {
-    /// A list that nothing has happened to yet.
+    /// A new list.
     #[must_use]
     pub const fn new(id: ListId, project_id: ProjectId, scope: Scope, created_at: Time) -> Self {
         Self { id, project_id, scope, created_at, archived_at: None, last_seq: None }

@@ -1,7 +1,7 @@
-//! What a pillar is measured by: a figure that should stay on one side of a target.
+//! A metric of a pillar: a figure that should stay on one side of a target.
 //!
 //! A metric is part of its mission and changes with the mission's file. Its readings are a log of
-//! their own; what they add up to (status, trend) is derived and never stored (F-18).
+//! their own; status and trend are derived from them and never stored (F-18).
 
 mod figure;
 mod judge;
@@ -21,7 +21,7 @@ use crate::named::named;
 use crate::{MetricId, Time};
 
 named! {
-    /// What kind of figure it is. Durations are kept in seconds, truth as one and zero.
+    /// What kind of figure it is. Durations are kept in seconds, booleans as one and zero.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     pub enum MetricKind {
         #[default]
@@ -63,7 +63,7 @@ impl Operator {
     }
 }
 
-/// Where a figure should go.
+/// The direction a figure should move in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -77,23 +77,23 @@ pub enum Direction {
 pub struct Target {
     pub operator: Operator,
     pub value: Figure,
-    /// Beyond the target but not beyond this is a warning, not a miss.
+    /// A figure beyond the target but not beyond this is a warning, not a miss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning_threshold: Option<Figure>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub desired_direction: Option<Direction>,
 }
 
-/// How to read a figure without asking anybody. Only the operator says so, in the mission's file.
+/// How a metric's figure is read automatically. Only the operator sets this, in the mission's file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Collect {
     pub source: Source,
-    /// Where in a JSON answer the figure stands; absent: the whole answer is the figure.
+    /// JSON pointer to the figure in a JSON answer; absent: the whole answer is the figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pointer: Option<String>,
     pub timeout_s: u64,
-    /// The folder that commands run in and files are looked for in.
+    /// The folder where commands run and files are found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
 }
@@ -104,7 +104,7 @@ pub struct Collect {
 pub enum Source {
     /// A program and its arguments; no shell.
     Command(Vec<String>),
-    /// A GET.
+    /// A URL to GET.
     Http(String),
     File(String),
 }
@@ -121,9 +121,9 @@ pub struct Metric {
     pub unit: Option<String>,
     pub target: Option<Target>,
     pub collect: Option<Collect>,
-    /// When it is collected by itself, in the time zone of the mission.
+    /// When it is collected automatically, in the time zone of the mission.
     pub cron: Option<String>,
-    /// It went out of the mission's file; its readings stay.
+    /// When it was removed from the mission's file; its readings stay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archived_at: Option<Time>,
 }

@@ -1,9 +1,8 @@
-//! A mission: what a team is after, its pillars, what they are measured by, and how much may be
-//! taken on at once.
+//! A mission: the goal of a team, its pillars, their metrics, and its capacity.
 //!
-//! A mission is one aggregate: its pillars, strategies and metrics change together, by the file the
-//! operator keeps (`spec`, `init`). The work itself stands in one list per pillar, under the same
-//! rules as every other list; capacity is a setting here and a check there (`capacity`).
+//! A mission is one aggregate: its pillars, strategies and metrics change together, according to
+//! the operator's file (`spec`, `init`). The work itself is in one list per pillar, under the same
+//! rules as every other list; capacity is set here and checked there (`capacity`).
 
 pub mod answer;
 pub mod cadence;
@@ -44,28 +43,28 @@ use crate::snapshot::Terms;
 use crate::{ConversationId, Event, MissionId, PillarId, ProjectId, StrategyId, Time, Todo};
 
 named! {
-    /// Does it go on?
+    /// Is it active?
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     pub enum Standing {
         #[default]
         Active = "active",
-        /// It rests: no cycle, no collection.
+        /// Paused: no cycle, no collection.
         Paused = "paused",
-        /// It is over; what it was stays to be read.
+        /// It is over, and can still be read.
         Archived = "archived",
     }
 }
 
-/// When a mission plans.
+/// When the cycles of a mission run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Cadence {
     pub cron: String,
-    /// An IANA name; `UTC` unless the file says otherwise.
+    /// An IANA name; default `UTC`.
     pub timezone: String,
 }
 
-/// How far a limit counts (F-1).
+/// What a limit is counted over (F-1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitScope {
@@ -74,7 +73,7 @@ pub enum LimitScope {
     Pillar,
 }
 
-/// What becomes of an overdue item that nobody started (D-6).
+/// What happens to an overdue item that nobody started (D-6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OverduePending {
@@ -92,13 +91,13 @@ pub struct Settings {
     #[serde(flatten)]
     pub limits: Limits,
     pub limit_scope: LimitScope,
-    /// Settled items leave the usual lists after so many days; 0: never (Q-M2).
+    /// Settled items leave the usual lists after this many days; 0: never (Q-M2).
     pub archive_after_days: u32,
     /// A backlog item older than this is marked stale (Q-M5).
     pub backlog_stale_days: u32,
     pub auto_cancel_stale_backlog: bool,
     pub overdue_pending: OverduePending,
-    /// May an owner promote, demote and reprioritize outright (D-2)?
+    /// May an owner promote, demote and reprioritize without the lead (D-2)?
     pub owner_may_rebalance: bool,
     /// The kinds of evidence a claim must carry (P-24).
     pub claim_evidence: Vec<EvidenceKind>,
@@ -134,7 +133,7 @@ named! {
     }
 }
 
-/// A way a pillar means to get there.
+/// A strategy of a pillar.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Strategy {
@@ -158,7 +157,7 @@ pub struct Pillar {
     pub strategies: Vec<Strategy>,
 }
 
-/// A mission, whole.
+/// A mission with its pillars.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Mission {
@@ -184,14 +183,14 @@ impl Mission {
         self.pillars.iter().find(|pillar| pillar.slug == slug)
     }
 
-    /// A metric that is still measured, with the pillar it belongs to; slugs of metrics are unique
-    /// in their mission.
+    /// The metric with this slug, if it is not archived, and its pillar. Metric slugs are unique in
+    /// a mission.
     #[must_use]
     pub fn metric(&self, slug: &str) -> Option<(&Pillar, &Metric)> {
         self.metrics().find(|(_, metric)| metric.slug == slug)
     }
 
-    /// Every metric that is still measured.
+    /// Every metric that is not archived.
     pub fn metrics(&self) -> impl Iterator<Item = (&Pillar, &Metric)> {
         self.pillars.iter().flat_map(|pillar| {
             let measured = pillar.metrics.iter().filter(|metric| metric.archived_at.is_none());
@@ -199,14 +198,14 @@ impl Mission {
         })
     }
 
-    /// Is an item of its overdue, by the dates of its time zone?
+    /// Is this item overdue, in the mission's time zone?
     #[must_use]
     pub fn is_overdue(&self, todo: &Todo, now: Time) -> bool {
         let zone = cadence::time_zone(self.timezone()).unwrap_or(TimeZone::UTC);
         todo.is_overdue(&zone, now)
     }
 
-    /// What its lists are decided under.
+    /// The terms for decisions on its lists.
     #[must_use]
     pub fn terms(&self) -> Terms {
         Terms {
@@ -215,7 +214,7 @@ impl Mission {
         }
     }
 
-    /// Whose count its limits are held against, for work in this pillar: none is the whole mission.
+    /// The pillar whose items count against the limits; `None` means the whole mission.
     #[must_use]
     pub fn counted<'a>(&self, pillar: &'a str) -> Option<&'a str> {
         match self.todo.limit_scope {
@@ -224,7 +223,7 @@ impl Mission {
         }
     }
 
-    /// What a cycle does to a list of its.
+    /// The command for a cycle's upkeep of one of its lists.
     #[must_use]
     pub fn sweep(&self) -> SweepTodos {
         SweepTodos {
@@ -236,7 +235,7 @@ impl Mission {
         }
     }
 
-    /// The metrics of these slugs; for each that is not there, its name.
+    /// The metrics with these slugs, and the slugs that are unknown.
     #[must_use]
     pub fn metrics_named(&self, slugs: &[String]) -> (Vec<&Metric>, Vec<String>) {
         let mut found: Vec<&Metric> = Vec::new();
@@ -293,9 +292,9 @@ pub fn apply_mission(state: &mut Option<Mission>, event: &Event, at: Time) -> bo
 mod tests {
     use super::*;
 
-    /// M-4: what is stored without a setting that came later reads with its default.
+    /// M-4: stored settings without a newer field are read with its default.
     #[test]
-    fn settings_that_lack_something_read_with_the_defaults() {
+    fn missing_settings_are_read_with_their_defaults() {
         let stored = r#"{"activeTodoLimit":3}"#;
         let settings: Settings = serde_json::from_str(stored).unwrap();
         let limits = Limits { active: 3, ..Limits::default() };

@@ -1,4 +1,4 @@
-//! The names of an enum, written once: what it is called in JSON, in the database and in text.
+//! The names of an enum's variants, written once: for JSON, the database and text.
 
 /// Defines an enum whose variants have names. `ALL`, `name` and `parse` follow from them, and serde
 /// reads and writes the same names. A variant may have a second spelling, which is only read.

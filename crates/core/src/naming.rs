@@ -1,7 +1,9 @@
-//! How people name things: by id, number, short id, exact text, or a part that only one has.
+//! How people name things: by id, number, short id, exact text, or a part of a text that only one
+//! thing contains.
 //!
-//! The order matters: an id always means the same, a part may come to mean another thing. Several
-//! hits are refused with the candidates. Agents give ids and exact texts (K-24).
+//! They are tried in this order, because an id always means the same thing, and a part of a text
+//! may match something else later. Several hits are refused, with the candidates. Agents give ids
+//! and exact texts (K-24).
 
 use crate::Refusal;
 use crate::text::normalised;
@@ -26,7 +28,7 @@ fn tail(id: &str, length: usize) -> &str {
     id.len().checked_sub(length).and_then(|at| id.get(at..)).unwrap_or(id)
 }
 
-/// The short form of an id among others: as many characters as it takes to tell them apart.
+/// The short form of an id among others: with as many characters as it needs to be unique.
 #[must_use]
 pub fn short_among<'i>(id: &'i str, others: &[&str]) -> &'i str {
     let is_alone = |length: &usize| {
@@ -36,7 +38,8 @@ pub fn short_among<'i>(id: &'i str, others: &[&str]) -> &'i str {
     tail(id, (SHORT..WHOLE).find(is_alone).unwrap_or(WHOLE))
 }
 
-/// The end of an id that a text may be: in capitals, at least [`SHORT`] characters of ours.
+/// Reads a text as the end of an id, in capitals: at least [`SHORT`] characters that ids consist
+/// of.
 #[must_use]
 pub fn as_short(text: &str) -> Option<String> {
     let text = text.trim();
@@ -45,15 +48,15 @@ pub fn as_short(text: &str) -> Option<String> {
     is_short.then(|| text.to_ascii_uppercase())
 }
 
-/// Something that can be meant.
+/// A thing that a name may refer to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
     pub id: String,
-    /// What it is called or says.
+    /// Its title or text.
     pub text: String,
 }
 
-/// What a short id or a text means among the candidates; none: nothing of them.
+/// Finds the candidate that a short id or a text refers to; `None` if there is no match.
 pub fn find<'c>(
     named: &str,
     candidates: &'c [Candidate],
@@ -78,7 +81,7 @@ pub fn find<'c>(
     Ok(None)
 }
 
-/// The one candidate whose id ends so; several are as good as none, and are not told of.
+/// The only candidate whose id has this end; `None` if there is none or more than one.
 #[must_use]
 pub fn find_id<'c>(named: &str, candidates: &'c [Candidate]) -> Option<&'c Candidate> {
     let end = as_short(named)?;
@@ -132,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn several_hits_are_refused_with_ids_that_tell_them_apart() {
+    fn several_hits_are_refused_with_their_unique_ids() {
         let both = vec!["A4F7Q Which port?".to_owned(), "B4F7Q Which host?".to_owned()];
         assert_eq!(meant("4F7Q"), Err(both.clone()));
         assert_eq!(meant("which"), Err(both));

@@ -1,4 +1,4 @@
-//! Plans: a markdown file becomes a tree of tasks, and the tree says where the work stands.
+//! Plans: a markdown file becomes a tree of tasks, and the tree shows the state of the work.
 //!
 //! A plan is an ordinary list of the kind `plan`; its tasks are ordinary todos with a parent.
 //! Here is what only plans have: the grammar of the file (`parse`), the tree in pre-order
@@ -7,7 +7,7 @@
 //! plan may come from (`todo_file`). What an import changes is
 //! decided in `command::ImportPlan`.
 //!
-//! Invariant: nothing here is stored. State and position are derived anew from facts each time.
+//! Invariant: nothing here is stored. State and position are derived from the facts each time.
 
 mod after;
 mod budget;
@@ -52,16 +52,16 @@ pub const LINES_MAX: usize = 100_000;
 /// How many bytes a plan file may have: 4 MiB, as much as a request.
 pub const BYTES_MAX: usize = 4 << 20;
 
-/// A plan file, read.
+/// A parsed plan file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Plan {
-    /// What stands between the two `---` at the top, as written.
+    /// The text between the two `---` at the top, as written.
     pub front_matter: Option<String>,
     pub root: Node,
 }
 
-/// A task as the file says it, with what is nested in it.
+/// A task of the file, with its nested tasks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Node {
@@ -75,7 +75,7 @@ pub struct Node {
     pub line: usize,
 }
 
-/// What a file says of a task's state.
+/// The state of a task in the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mark {

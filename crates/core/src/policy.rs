@@ -1,4 +1,5 @@
-//! The five list kinds, as data. A kind is a policy over the one mechanism, never a second one.
+//! The five list kinds, as data. Each kind is a policy of the same mechanism; there is no second
+//! mechanism.
 //!
 //! | kind      | in progress          | backlog | completes from | outcome  | next by                | addressed by |
 //! |-----------|----------------------|---------|----------------|----------|------------------------|--------------|
@@ -17,7 +18,7 @@ pub enum Wip {
     Many,
     /// A second start is refused.
     AtMostOne,
-    /// Others fall back, and the first pending step is promoted when none is in progress.
+    /// Others go back to pending, and the first pending step is started when none is in progress.
     ExactlyOneStep,
 }
 
@@ -49,7 +50,7 @@ pub struct Policy {
     pub has_backlog: bool,
     /// An item may be completed without having been started; both times are stamped.
     pub completes_from_pending: bool,
-    /// A completion or cancellation must say what came of it.
+    /// A completion or cancellation needs an outcome.
     pub outcome_required: bool,
     /// The operator may reopen a settled item.
     pub reopens: bool,
@@ -57,17 +58,17 @@ pub struct Policy {
     pub unique_texts: bool,
     /// Items may have children.
     pub nests: bool,
-    /// Being assigned is being in progress.
+    /// An assigned item is in progress.
     pub assigning_starts: bool,
     /// Items carry a store-wide number beside their id.
     pub numbered: bool,
-    /// What is in progress comes before everything else that is ready; else the selector alone
-    /// says, and what matters more may come before what was begun (D-20).
+    /// Items in progress come before all other ready ones. If false, only the selector decides, and
+    /// a more important item may come before a started one (D-20).
     pub prefers_in_progress: bool,
-    /// How many items stay in view: beyond it the oldest settled ones leave it, their rows stay
-    /// (S-24).
+    /// How many items stay in view. Beyond that, the oldest settled ones leave the view; their rows
+    /// stay (S-24).
     pub in_view_max: Option<usize>,
-    /// How many items may be open at once; also the most that one call adds.
+    /// How many items may be open at once; also the most that one call may add.
     pub open_max: Option<u64>,
 }
 

@@ -1,11 +1,11 @@
-//! How far an actor reaches: what a token was narrowed to.
+//! The reach of an actor: what its token is narrowed to.
 //!
-//! An absent part is not narrowed. Reach only takes away; what is within it is still judged by
-//! the authority table.
+//! An absent part is not narrowed. Reach only restricts; within it, the authority table still
+//! decides.
 
 use serde::{Deserialize, Serialize};
 
-/// The part of the work an actor may touch at all.
+/// The part of the work an actor may access at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Reach {
@@ -23,28 +23,28 @@ pub struct Reach {
     /// A session, by its id: its list and chat, and the issue it is bound to at the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// The token it comes from, by its id. It narrows nothing; work that is done for this reach later
-    /// (runs, delegations) ends when the token does.
+    /// The id of the token it comes from. It narrows nothing; later work with this reach (runs,
+    /// delegations) ends when the token does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
 }
 
-/// Where something lies: all that a reach can be narrowed to and that holds for it. What lies in
-/// none of them is the project's at large.
+/// The place of a thing: every part that a reach can be narrowed to and that contains the thing. A
+/// thing in none of them belongs to the project as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     pub mission: Option<String>,
-    /// Absent: the mission as a whole.
+    /// Absent: the whole mission.
     pub pillar: Option<String>,
     pub number: Option<i64>,
     pub plan_file: Option<String>,
     pub session: Option<String>,
-    /// The caller made it, and it lies nowhere else yet: a session without an issue.
+    /// The caller made it, and it has no other place yet: a session without an issue.
     pub own: bool,
 }
 
 impl Place {
-    /// The project at large.
+    /// The project as a whole.
     #[must_use]
     pub fn project() -> Self {
         Self::default()
@@ -70,7 +70,7 @@ impl Place {
         Self { plan_file: Some(file.to_owned()), ..Self::default() }
     }
 
-    /// What a token would have to reach, in words.
+    /// What a token would need to reach, in words.
     #[must_use]
     pub fn words(&self) -> String {
         match self {
@@ -87,13 +87,13 @@ impl Place {
 }
 
 impl Reach {
-    /// Is it narrowed by nothing at all?
+    /// Is it not narrowed at all?
     #[must_use]
     pub fn is_everything(&self) -> bool {
         self.project.is_none() && !self.is_narrowed()
     }
 
-    /// Is there nothing to store of it?
+    /// Is there nothing to store?
     #[must_use]
     pub fn is_default(&self) -> bool {
         *self == Self::default()
@@ -109,13 +109,13 @@ impl Reach {
             || self.session.is_some()
     }
 
-    /// The same reach, whichever token it comes from.
+    /// The same reach, without its token.
     #[must_use]
     pub fn without_token(&self) -> Self {
         Self { token: None, ..self.clone() }
     }
 
-    /// Do both reach the same, whichever tokens they come from?
+    /// Do both reach the same, regardless of their tokens?
     #[must_use]
     pub fn is_same_as(&self, other: &Self) -> bool {
         self.without_token() == other.without_token()
@@ -149,8 +149,8 @@ impl Reach {
             .map_err(|_| Place::mission(mission).words())
     }
 
-    /// Does everything that the other reaches lie within this one? A token never makes or touches
-    /// one that reaches further than itself.
+    /// Is everything that the other reaches within this one? A token never makes or changes one
+    /// with a wider reach.
     #[must_use]
     pub fn contains(&self, other: &Self) -> bool {
         let project = self.project.is_none() || self.project == other.project;
@@ -167,7 +167,7 @@ impl Reach {
             && within(&self.session, &other.session)
     }
 
-    /// The narrower of two; none where neither lies within the other.
+    /// The narrower of two; `None` if neither contains the other.
     #[must_use]
     pub fn narrower<'a>(&'a self, other: &'a Self) -> Option<&'a Self> {
         match (self.contains(other), other.contains(self)) {
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_narrowed_reach_covers_its_own_and_nothing_else() {
+    fn a_narrowed_reach_covers_only_its_own_part() {
         // P-28
         let all: Vec<String> = places().iter().map(Place::words).collect();
         let none = Reach::default();
@@ -259,10 +259,10 @@ mod tests {
         assert_eq!(Reach::default().covers_project("b"), Ok(()));
     }
 
-    /// A reach that contains another covers every place that the other covers; so no token makes a
+    /// A reach that contains another covers every place that the other covers, so no token makes a
     /// wider one.
     #[test]
-    fn what_is_contained_covers_no_more() {
+    fn a_contained_reach_covers_no_more() {
         let none = Reach::default();
         let reaches = [
             none.clone(),
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn it_says_in_words_how_far_it_reaches() {
+    fn a_reach_is_described_in_words() {
         let issue = Reach { project: text("api"), number: Some(3), ..Reach::default() };
         assert_eq!(issue.words(), "issue #3 in project `api`");
         assert_eq!(Reach::default().words(), "every project of this store");

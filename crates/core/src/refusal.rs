@@ -1,7 +1,7 @@
 //! Why a command was refused: a closed list of stable codes, each with its facts.
 //!
 //! The message (`words`) says what happened and what is true now; the hint says what to do next.
-//! How a code becomes an exit code, an HTTP status or an MCP result is the table in `ops::error`.
+//! The table in `ops::error` maps a code to an exit code, an HTTP status and an MCP result.
 
 mod hint;
 mod words;
@@ -47,29 +47,29 @@ pub enum Refusal {
         settled_at: Option<Time>,
         outcome: Option<String>,
     },
-    /// The move does not start from where the item stands.
+    /// The move does not start from the item's status.
     WrongStatus { action: Move, current: Status, expected: Vec<Status> },
     /// The authority table says no.
     NotPermitted { role: Role, action: Action, list: ListKind, todo_kind: TodoKind, denial: Denial },
     /// Only one item may be in progress, and another is.
     OneInProgress { todo_id: TodoId, title: String },
-    /// Only one item may be in progress, and the request says it of several.
+    /// Only one item may be in progress, and the request marks several.
     SeveralInProgress { titles: Vec<String> },
     /// The active tier is full.
     ActiveFull { limit: u32, active: u64 },
     /// The backlog is full.
     BacklogFull { limit: u32, backlog: u64 },
-    /// The list would have more open items than it may, or one call adds too many.
+    /// The list would have too many open items, or one call adds too many.
     ListFull { limit: u64, open: u64, added: u64 },
-    /// A completion or cancellation here must say what came of it.
+    /// A completion or cancellation needs an outcome here.
     OutcomeRequired,
-    /// The act must say why.
+    /// The act needs a reason.
     ReasonRequired { action: Action },
-    /// Another open item has this text, or the request says it twice.
+    /// Another open item has this text, or the request contains it twice.
     DuplicateText { text: String },
     /// Two items of the request have the same id.
     DuplicateId { id: String },
-    /// The item is held; it must be let go first.
+    /// The item is held; its hold must be lifted first.
     Held { title: String, reason: String },
     /// There is no claim to judge.
     NoClaim { title: String },
@@ -85,21 +85,21 @@ pub enum Refusal {
     AssignedToAnother { todo_id: TodoId, title: String, agent: AgentPath },
     /// The write named an epoch that is not the caller's current lease.
     StaleEpoch { todo_id: TodoId, epoch: i64, current: i64, holder: Option<String> },
-    /// The item rests until a date.
+    /// The item is deferred until a date.
     Deferred { title: String, until: Time },
-    /// What the operator saw is not what the yes would cover.
+    /// The sign-off would cover changes that the operator has not seen.
     ChangedSinceAsked { number: i64, changed: Vec<Part>, revision: i64 },
     /// A sign-off would accept criteria that nobody claimed.
     UnclaimedCriteria { number: i64, criteria: Vec<String> },
     /// Only the operator names the model of a run that another process executes.
     MayNotChooseModel { role: Role },
-    /// The token was narrowed to less than this.
+    /// The token does not reach this.
     OutOfReach { missing: String },
-    /// Without an operator's token nobody could set the rule back.
+    /// Without an operator's token nobody could change the rule back.
     NoOperatorToken,
     /// There is no such token.
     UnknownToken { id: String },
-    /// The new parent is not in this list, or would close a circle.
+    /// The new parent is not in this list, or would make a cycle.
     BadParent { todo_id: TodoId },
     /// Other tasks must be settled first.
     Waiting { title: String, waits_for: Vec<String> },
@@ -111,9 +111,9 @@ pub enum Refusal {
     BadPlace { title: String, why: Misplaced },
     /// No issue of this number in the project.
     UnknownIssue { number: i64 },
-    /// An open issue says the same already.
+    /// An open issue is a duplicate.
     LookAlike { number: i64, title: String, status: IssueStatus },
-    /// No move leads there from where the issue stands.
+    /// No move leads there from the issue's status.
     WrongIssueStatus {
         number: i64,
         status: IssueStatus,
@@ -126,12 +126,12 @@ pub enum Refusal {
         number: i64,
         status: IssueStatus,
         to: IssueStatus,
-        /// Where the newest sign-off stands, if one was asked for.
+        /// The state of the newest sign-off, if one was asked for.
         asked: Option<GateState>,
     },
-    /// No item says this.
+    /// No item has this text.
     NoSuchText { text: String, nearest: Vec<String>, is_empty: bool },
-    /// Several items could be meant.
+    /// Several items match.
     AmbiguousText { text: String, texts: Vec<String> },
     /// A sign-off lets the session that asked close the issue, and there is no such session.
     SignOffNeedsSession { number: i64 },
@@ -139,7 +139,7 @@ pub enum Refusal {
     Unbound,
     /// No such session in the project.
     UnknownSession { session: String },
-    /// Several live sessions of one host process, and nothing says which is meant.
+    /// One host process has several live sessions, and the call does not say which one.
     SessionAmbiguous { sessions: Vec<SessionId> },
     /// A host executes the run, so no other process does.
     HostedRun { run: RunId, model: String },
@@ -155,23 +155,23 @@ pub enum Refusal {
     HasChecklist { number: i64 },
     /// Lists of sessions are switched off.
     SessionListsOff,
-    /// A link to itself says nothing.
+    /// An issue cannot be linked to itself.
     SelfLink { number: i64 },
     /// They are linked this way already.
     AlreadyLinked { number: i64, kind: LinkKind, to: i64 },
     /// They are not linked this way.
     NotLinked { number: i64, kind: LinkKind, to: i64 },
-    /// Issues below it are open, and nobody confirmed.
+    /// Child issues are open, and nobody confirmed.
     OpenChildren { number: i64, children: Vec<i64> },
     /// Tasks below it are open: completing it would hide them.
     OpenSubtasks { todo_id: TodoId, title: String, children: Vec<String> },
     /// The issue or its checklist has changed since the caller looked.
     StaleRevision { number: i64, expected: i64, revision: i64, checklist: String },
-    /// Markdown that is no checklist, line by line.
+    /// The markdown is not a checklist; the faults by line.
     BadChecklist { faults: Vec<LineFault> },
-    /// This role asks nobody.
+    /// This role may not ask a person.
     MayNotAsk { role: Role },
-    /// This role answers no gates.
+    /// This role may not answer gates.
     MayNotAnswer { role: Role },
     /// No such gate in the project.
     UnknownGate { gate: String },
@@ -191,7 +191,7 @@ pub enum Refusal {
     BadForm { fault: String },
     /// An answer that does not fit its form.
     BadResponse { faults: Vec<String> },
-    /// This role neither hands work on nor takes it.
+    /// This role neither delegates nor takes delegated work.
     MayNotDelegate { role: Role },
     /// The name of a specialist must be one word.
     BadAgentType { name: String },
@@ -201,7 +201,7 @@ pub enum Refusal {
     DelegationOver { delegation: DelegationId, state: DelegationState },
     /// Runs are not for this role.
     MayNotRun { role: Role },
-    /// Nobody said which model answers for the agent.
+    /// No model is configured for the agent.
     NoModel { agent: String },
     /// No such run in the project.
     UnknownRun { run: String },
@@ -217,11 +217,11 @@ pub enum Refusal {
     ProposalSettled { delegation: DelegationId, decision: ProposalDecision },
     /// Another agent delegated this.
     NotYourProposal { delegator: AgentPath },
-    /// To modify is to say what goes in instead.
+    /// To modify a proposal, the new items are required.
     ItemsRequired,
-    /// The issue a proposal was meant for is not there.
+    /// The proposal has no issue to go to.
     NoChecklist,
-    /// A file that is no plan.
+    /// The file is not a plan.
     BadPlan { fault: String },
     /// No such plan in the project.
     UnknownPlan { plan_file: String, branch: String },
@@ -229,13 +229,13 @@ pub enum Refusal {
     PlanElsewhere { plan_file: String, branch: String, branches: Vec<String> },
     /// No branch is checked out, and none was named.
     NoBranch { plan_file: String },
-    /// The list was put away; nothing is done to its items.
+    /// The list is archived; its items cannot be changed.
     Archived { at: Time },
     /// Tasks are open, and nobody confirmed.
     OpenTasks { open: u64 },
-    /// What would be gone for good, and nobody confirmed.
+    /// Tasks would be deleted, and nobody confirmed.
     Unconfirmed { plans: Vec<PurgedPlan>, tasks: u64 },
-    /// No line of the backlog is the one that is meant.
+    /// No line of the backlog could be chosen.
     BadTodoLine { file: String, line: String, fault: TodoLineFault },
     /// The plan has tasks already.
     PlanExists { plan_file: String },
@@ -243,11 +243,11 @@ pub enum Refusal {
     NoTodoLine { plan_file: String },
     /// No such agent in the project.
     UnknownAgent { agent: AgentPath },
-    /// A worker speaks for itself alone.
+    /// A worker may report only its own status.
     NotYourself { agent: AgentPath },
-    /// A claim here must carry these kinds of evidence.
+    /// A claim needs these kinds of evidence here.
     EvidenceRequired { missing: Vec<EvidenceKind> },
-    /// This role sets up and runs no missions.
+    /// This role may not set up or run missions.
     MayNotLead { role: Role },
     /// No mission of this slug in the project.
     UnknownMission { slug: String, known: Vec<String> },
@@ -263,9 +263,9 @@ pub enum Refusal {
     MissionArchived { slug: String },
     /// A figure that this kind of metric cannot have.
     BadFigure { metric: String, found: String, expected: String },
-    /// Nothing says how to read this metric.
+    /// The metric has no collector.
     NoCollector { metric: String },
-    /// The agent is at work in this chat: people read along, and write when it is done.
+    /// The agent is at work in this chat: people may only read until it is done.
     AgentAtWork { conversation: ConversationId, agent: AgentPath },
     /// No such conversation in the project.
     UnknownConversation { conversation: String },

@@ -1,9 +1,9 @@
-//! A run: one execution of an agent's loop, from a message to the end of what follows from it.
+//! A run: one execution of an agent's loop, from a message to the end of the resulting work.
 //!
-//! A run is a row like any other: what it may use and has used, what it waits for, why it ended.
-//! Whoever executes it holds nothing in memory that is not written down before it is acted on, so
-//! that another process can go on where one was killed. What it is about (lists, chat, gates,
-//! delegations) stands in its own tables; here is only how far it has come.
+//! A run is an ordinary row: its limits and usage, what it waits for, why it ended. The executing
+//! process stores every step before it acts on it, so that another process can continue after a
+//! crash. Lists, chat, gates and delegations are in their own tables; the row holds only the
+//! progress.
 
 mod change;
 mod history;
@@ -35,17 +35,17 @@ use crate::{
 };
 
 named! {
-    /// Whether a run goes on.
+    /// The state of a run.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     pub enum RunState {
         Running = "running",
-        /// For an answer, for work that was handed on, or for its time.
+        /// It waits for an answer, for delegated work, or for a time.
         Waiting = "waiting",
         Ended = "ended",
     }
 }
 
-/// Who says that an item of a turn's plan is done.
+/// Who completes an item of a turn's plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Completion {
@@ -53,49 +53,49 @@ pub enum Completion {
     #[default]
     #[serde(rename = "self")]
     Own,
-    /// Whoever it was handed to, by reporting on it: the report is recorded mechanically, and the
-    /// agent that keeps the plan cannot say it (F-7).
+    /// The agent it was delegated to, by its report: the report completes the item automatically,
+    /// and the agent that keeps the plan cannot complete it (F-7).
     Verified,
 }
 
-/// How a run behaves, copied when it began, so that machines with other files agree.
+/// How a run behaves, copied when it began, so that machines with other configuration files agree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Settings {
-    /// Who answers, e.g. `anthropic:claude-sonnet-5`.
+    /// The model, e.g. `anthropic:claude-sonnet-5`.
     pub model: String,
-    /// How hard it is to think.
+    /// The reasoning effort of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
-    /// Does it go on by itself while its lists are open (S-2)?
+    /// Does it continue by itself while its lists are open (S-2)?
     pub drives: bool,
     pub budget: Budget,
     /// The longest reply, in tokens.
     pub max_tokens: u32,
-    /// The tools it may use; none: all that its role has.
+    /// The tools it may use; `None` means all tools of its role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
-    /// What it is told about itself.
+    /// Additional instructions for the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
     #[serde(default)]
     pub completion: Completion,
     /// How many messages are shown to the model (S-23).
     pub history: u32,
-    /// The words of a continuation (D-16).
+    /// The template of the continuation prompt (D-16).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continuation: Option<String>,
 }
 
-/// Whose choice the settings of a run are. An agent with a token may choose the model of a run that
-/// its own process executes, and of no other: a worker would play it with the worker's rights.
+/// Who chose the settings of a run. An agent with a token may choose the model only for a run that
+/// its own process executes, because a worker would execute it with the worker's rights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SettingsOf {
-    /// They hold, whichever process executes it.
+    /// They are fixed, for any process that executes it.
     #[default]
     Run,
-    /// The starter's, whose own process alone executes it.
+    /// The starter chose them, and only its own process executes the run.
     Starter,
     /// The configuration of the process that executes it decides.
     Executor,
@@ -116,7 +116,7 @@ pub struct Run {
     pub project_id: ProjectId,
     pub agent: AgentPath,
     pub role: Role,
-    /// The mission it leads, or whose pillar it owns.
+    /// The mission that its agent leads, or whose pillar it owns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mission: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -129,14 +129,14 @@ pub struct Run {
     /// A plan it works on, beside the lists of its turn, session and issue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Scope>,
-    /// The work it was handed.
+    /// The delegation it works on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delegation_id: Option<DelegationId>,
     pub settings: Settings,
-    /// How far it reaches: no further than whoever started it.
+    /// Its reach: no wider than its starter's.
     #[serde(default, skip_serializing_if = "Reach::is_default")]
     pub reach: Reach,
-    /// Whose choice the settings are.
+    /// Who chose the settings.
     #[serde(default, skip_serializing_if = "SettingsOf::is_run")]
     pub settings_of: SettingsOf,
     pub state: RunState,
@@ -148,7 +148,7 @@ pub struct Run {
     pub cancelled: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<StopReason>,
-    /// More about it: the words of an error.
+    /// Details, such as an error message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_detail: Option<String>,
     /// The stable code of an error.
@@ -174,7 +174,7 @@ impl Run {
         actor
     }
 
-    /// Does a host execute it? Then no worker does.
+    /// Does a host execute it? Then no worker may.
     #[must_use]
     pub fn is_hosted(&self) -> bool {
         crate::host::is_hosted(&self.settings.model)
@@ -185,7 +185,8 @@ impl Run {
         matches!(self.state, RunState::Ended)
     }
 
-    /// Did it end before the model saw all that was said to it? Who stopped it wants no answer.
+    /// Did it end before the model saw all messages? Not if somebody stopped it: then no answer is
+    /// wanted.
     #[must_use]
     pub fn owes_an_answer(&self) -> bool {
         self.is_over()

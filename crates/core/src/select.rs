@@ -1,7 +1,7 @@
 //! Which items come first, and which one is next, by the list's selector.
 //!
-//! The order here is the order everywhere: in views, in what the driver hands out, and in what
-//! is promoted when nothing is in progress.
+//! The same order is used everywhere: in views, by the driver, and when an item is started because
+//! none is in progress.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,7 @@ pub fn ordered(snapshot: &Snapshot) -> Vec<&Todo> {
         Selector::PriorityThenPosition => todos.sort_by(|a, b| by_priority(a, b)),
         Selector::PhaseThenPosition => {
             let phases = phase_ranks(&todos);
-            // Criteria come before all steps, as they stand in the checklist.
+            // Criteria come before all steps, as in the checklist.
             todos.sort_by_cached_key(|todo| {
                 let phase = phase_of(todo).and_then(|phase| phases.get(&phase)).copied();
                 (todo.kind == TodoKind::Step, phase, Place::of(todo))
@@ -36,8 +36,8 @@ pub fn ordered(snapshot: &Snapshot) -> Vec<&Todo> {
     todos
 }
 
-/// The items somebody could work on now, in order: steps that no other item hangs under. Whoever
-/// counts what is left, picks from it or asks whether to go on looks here (D-17, S-12).
+/// The items that can be worked on now, in order: actionable steps without children. Used to count
+/// what is left, to pick from it, and to decide whether to continue (D-17, S-12).
 #[must_use]
 pub fn incomplete(snapshot: &Snapshot, now: Time) -> Vec<&Todo> {
     let mut todos = ordered(snapshot);
@@ -50,7 +50,7 @@ pub fn incomplete(snapshot: &Snapshot, now: Time) -> Vec<&Todo> {
     todos
 }
 
-/// The next item to work on: the first of them, or what is in progress where the list prefers it.
+/// The next item to work on: the first of them, or the one in progress if the list prefers it.
 #[must_use]
 pub fn next(snapshot: &Snapshot, now: Time) -> Option<&Todo> {
     let Some(mut first) = First::of(snapshot) else { return next_in_order(snapshot, now) };
@@ -60,8 +60,8 @@ pub fn next(snapshot: &Snapshot, now: Time) -> Option<&Todo> {
     first.found(snapshot, now)
 }
 
-/// The first of a long list, found in one pass and without putting all of it in order: it is in no
-/// cache, and most have nothing that hangs under another.
+/// Finds the first item of a long list in one pass, without sorting it: the list does not fit the
+/// CPU cache, and most lists have no nested items.
 pub(crate) struct First<'a> {
     by: fn(&Todo, &Todo) -> Ordering,
     prefers_in_progress: bool,
@@ -70,7 +70,7 @@ pub(crate) struct First<'a> {
 }
 
 impl<'a> First<'a> {
-    /// None: this list has to be put in order for that.
+    /// `None` if this list must be sorted for that.
     pub(crate) fn of(snapshot: &Snapshot) -> Option<Self> {
         let policy = policy(snapshot.list.kind());
         let by: fn(&Todo, &Todo) -> Ordering = match policy.selector {
@@ -92,8 +92,7 @@ impl<'a> First<'a> {
         }
     }
 
-    /// The first of all that were seen; the list is looked at again only where something hangs under
-    /// that one.
+    /// The first of all items seen. The list is read again only if that item has children.
     pub(crate) fn found(self, snapshot: &'a Snapshot, now: Time) -> Option<&'a Todo> {
         if self.best.is_none_or(|best| !self.parents.contains(&best.id)) {
             return self.best;
@@ -133,7 +132,7 @@ fn age(a: &Todo, b: &Todo) -> Ordering {
     a.created_at.cmp(&b.created_at).then(a.id.cmp(&b.id))
 }
 
-/// Where an item stands among those of its phase: position, then age.
+/// The place of an item in its phase: position, then age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) position: i64,
@@ -147,14 +146,14 @@ impl Place {
     }
 }
 
-/// The phase an item is shown under, as two phases count as the same. A criterion has none.
+/// The phase an item is shown under, normalised for comparison. A criterion has none.
 pub(crate) fn phase_of(todo: &Todo) -> Option<String> {
     let phase = todo.phase.as_deref().filter(|_| todo.kind == TodoKind::Step).map(normalised);
     phase.filter(|phase| !phase.is_empty())
 }
 
-/// Phases in the order of their first items; items without one come before them all. As new
-/// items come last, that is the order in which phases appeared, until somebody moves them.
+/// Phases in the order of their first items; items without a phase come first. New items come last,
+/// so this is the order in which the phases appeared, until somebody moves items.
 fn phase_ranks(todos: &[&Todo]) -> BTreeMap<String, Place> {
     let mut ranks = BTreeMap::new();
     for todo in todos {
@@ -166,15 +165,15 @@ fn phase_ranks(todos: &[&Todo]) -> BTreeMap<String, Place> {
     ranks
 }
 
-/// Parents before children, siblings by position, each with the index of its parent in this very
-/// order. What hangs on an item that is not loaded or not in view stands at the top; a circle is
-/// cut open at its first item.
+/// Parents before children, siblings by position, each with the index of its parent in this order.
+/// An item whose parent is not loaded or not in view is at the top; a cycle is cut at its first
+/// item.
 ///
-/// Each item is looked at once and what the order rests on is copied together: the items of a
-/// long list do not fit into a cache, and asking them again and again is what takes the time.
+/// Each item is read once and its sort keys are copied into one place: the items of a long list do
+/// not fit the CPU cache, so reading them again and again would be slow.
 pub(crate) fn pre_order(snapshot: &Snapshot) -> Vec<(&Todo, Option<usize>)> {
     let in_view = |todo: &&Todo| todo.removed_at.is_none();
-    // In the order of their ids, as the map has them.
+    // In the order of their ids, as in the map.
     let todos: Vec<&Todo> = snapshot.todos.values().filter(in_view).collect();
     let ids: Vec<TodoId> = todos.iter().map(|todo| todo.id).collect();
     let row = |id: TodoId| ids.binary_search(&id).ok();
@@ -184,7 +183,7 @@ pub(crate) fn pre_order(snapshot: &Snapshot) -> Vec<(&Todo, Option<usize>)> {
         .map(|(at, todo)| (todo.parent_id.and_then(row), Place::of(todo), at))
         .collect();
     siblings.sort_unstable();
-    // Where the children of each begin; those at the top come before all others.
+    // The index of each item's first child; those at the top come first.
     let mut first_child = vec![siblings.len(); todos.len() + 1];
     for (index, (parent, ..)) in siblings.iter().enumerate().rev() {
         first_child[parent.map_or(0, |parent| parent + 1)] = index;
@@ -206,8 +205,8 @@ pub(crate) fn pre_order(snapshot: &Snapshot) -> Vec<(&Todo, Option<usize>)> {
             open.push((first_child[at + 1], Some(*at), Some(result.len())));
             result.push((todos[*at], place));
         }
-        // What is left hangs in a circle, which can only come from outside. Nobody's work is
-        // hidden for that: its first item stands at the top.
+        // The remaining items form a cycle, which can only come from outside. They are not hidden:
+        // the first item of the cycle is put at the top.
         let Some((_, _, at)) = rest.find(|(_, _, at)| !shown[*at]) else {
             return result;
         };

@@ -1,7 +1,7 @@
-//! A session: one run of an agent's attention, and the one issue it may be bound to.
+//! A session: a period of work of one agent, and the one issue it may be bound to.
 //!
-//! Binding is a pointer on the session's side. It moves, and nothing else does: no todo is
-//! changed, no issue closed, by binding, unbinding or ending (K-3, K-37).
+//! Binding is a pointer on the session's side. Binding, unbinding and ending change only this
+//! pointer: no todo is changed and no issue is closed (K-3, K-37).
 
 mod bind;
 mod end;
@@ -32,11 +32,11 @@ use crate::{
 };
 
 named! {
-    /// Whether a session goes on.
+    /// The state of a session.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     pub enum SessionState {
         Active = "active",
-        /// Waits: for a person, or until somebody lets it go on.
+        /// It waits for a person, or until somebody resumes it.
         Paused = "paused",
         Ended = "ended",
     }
@@ -56,12 +56,12 @@ pub struct Session {
     /// The host it runs in, and the host's own id for it.
     pub host: Option<String>,
     pub external_id: Option<String>,
-    /// The folder it runs in, by which a process without an id finds it.
+    /// The folder it runs in. A process without an id finds the session by it.
     pub directory: Option<String>,
-    /// The role of whoever paused it, while it is paused.
+    /// The role that paused it, while it is paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused_by: Option<Role>,
-    /// How far whoever started it reaches: without an issue it is only theirs.
+    /// The starter's reach: without an issue, only an actor with the same reach owns it.
     #[serde(default, skip_serializing_if = "Reach::is_default")]
     pub reach: Reach,
     pub started_by: String,
@@ -71,8 +71,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// Is it the actor's alone, for it has no issue yet? By the reach as well: tokens of one agent may
-    /// be narrowed to different things.
+    /// Does it belong only to this actor, because it has no issue yet? The reach must be the same
+    /// too: tokens of one agent may be narrowed to different things.
     #[must_use]
     pub fn is_only_of(&self, actor: &Actor) -> bool {
         self.bound_issue.is_none()
@@ -143,8 +143,8 @@ fn keeper(actor: &Actor, action: Action) -> Result<(), Refused> {
     issue::keeper(actor, Subject::Session, action, || true)
 }
 
-/// May the session keep a list of its own? One that works on an issue has the issue's.
-/// `issue`: what the session points to.
+/// May the session keep a list of its own? A session that works on an issue uses the issue's list
+/// . `issue`: the one the session is bound to.
 pub fn may_keep_list(session: &Session, issue: Option<&Issue>) -> Result<(), Refused> {
     going(session)?;
     match issue {
@@ -153,7 +153,7 @@ pub fn may_keep_list(session: &Session, issue: Option<&Issue>) -> Result<(), Ref
     }
 }
 
-/// A session that has not ended.
+/// Refuses a session that has ended.
 fn going(session: &Session) -> Result<(), Refused> {
     match session.ended_at {
         None => Ok(()),

@@ -1,8 +1,8 @@
-//! What a command is decided on, and the fold that moves it on.
+//! The state that a command is decided on, and the fold that updates it.
 //!
-//! A snapshot holds the list, the items the operation named (often only the open ones), and
-//! counts over the whole scope. `apply` is infallible and is the only projection there is: the
-//! store writes the rows it touched, tests and `punch doctor` fold the log with it.
+//! A snapshot holds the list, the items the operation named (often only the open ones), and counts
+//! over the whole scope. `apply` is infallible and the only projection: the store writes the rows
+//! it touched, and tests and `punch doctor` fold the log with it.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ use crate::evidence::EvidenceKind;
 use crate::todo::Note;
 use crate::{Event, Lease, List, Status, Time, Todo, TodoId};
 
-/// How many items stand where. Every status is counted, absent ones as zero (D-10).
+/// How many items have each status; zero if there are none (D-10).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tally {
@@ -50,7 +50,7 @@ impl Tally {
         self.pending + self.in_progress
     }
 
-    /// All that is not settled.
+    /// All items that are not settled.
     #[must_use]
     pub const fn open(&self) -> u64 {
         self.backlog + self.pending + self.in_progress
@@ -68,10 +68,10 @@ impl Tally {
     }
 }
 
-/// What a mission's file says about the lists of its pillars, beside the limits.
+/// Settings of a mission's file for the lists of its pillars, besides the limits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
-    /// May an owner promote, demote and reprioritize outright (D-2)?
+    /// May an owner promote, demote and reprioritize without the lead (D-2)?
     pub owner_may_rebalance: bool,
     /// The kinds of evidence a claim must carry (P-24).
     pub claim_evidence: Vec<EvidenceKind>,
@@ -81,24 +81,24 @@ pub struct Terms {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
     pub list: List,
-    /// How many items the scope may hold at once, where its kind has a capacity. A setting of
-    /// the mission, not of the list: it comes in with the snapshot and no event changes it.
+    /// How many items may be open at once, if this kind of list has a capacity. It is a setting of
+    /// the mission, not of the list: the snapshot brings it and no event changes it.
     pub limits: Option<Limits>,
     pub terms: Terms,
     /// The loaded items. An operation loads what its rules depend on.
     pub todos: BTreeMap<TodoId, Todo>,
-    /// Counts over the list, or over the mission where its limits count that far.
+    /// Counts over the list, or over the mission if its limits are for the whole mission.
     pub tally: Tally,
     /// The highest position in use, so that a new item comes last.
     pub last_position: Option<i64>,
-    /// The leases of the loaded items, as far as they were ever taken; outside the fold.
+    /// The leases of the loaded items that were ever taken; not part of the fold.
     pub leases: BTreeMap<TodoId, Lease>,
-    /// Notes added since loading; no rule looks at notes.
+    /// Notes added since loading; no rule depends on notes.
     pub notes: Vec<Note>,
 }
 
 impl Snapshot {
-    /// A list nobody has put anything into.
+    /// A list without items.
     #[must_use]
     pub const fn empty(list: List) -> Self {
         Self {
@@ -124,7 +124,7 @@ impl Snapshot {
 pub enum Touched {
     Nothing,
     List,
-    /// The list, and every row that hangs on it: they go.
+    /// The list, whose rows are all deleted.
     Purged,
     Todo(TodoId),
     /// The last note of the snapshot.
@@ -135,13 +135,13 @@ pub enum Touched {
 }
 
 impl Snapshot {
-    /// Drops the holds whose time has come, so that everybody sees the items as they are now.
+    /// Lifts the holds whose time is over, so that every caller sees the current state.
     pub fn lift_holds(&mut self, now: Time) {
         self.todos.values_mut().for_each(|todo| todo.lift_hold(now));
     }
 }
 
-/// Folds one event into the state. An item that was not loaded is left alone.
+/// Folds one event into the state. Items that were not loaded are ignored.
 pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
     match event {
         Event::ListOpened(ListOpened { list }) => {
@@ -289,12 +289,12 @@ pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
     }
 }
 
-/// What was wished for has been done.
+/// Removes the recommendations of an action that was done.
 fn granted(todo: &mut Todo, action: Action) {
     todo.wishes.retain(|wish| wish.action != action);
 }
 
-/// The new values of one item. Facts that make no sense in the new status go with it.
+/// Sets the new values of one item, and clears facts that make no sense in the new status.
 fn change(todo: &mut Todo, event: &Event) {
     match event {
         Event::TodoStarted(e) => {
@@ -311,7 +311,7 @@ fn change(todo: &mut Todo, event: &Event) {
             todo.settled_at = Some(e.settled_at);
             todo.settled_by = Some(e.settled_by.clone());
             if let Some(claim) = &mut todo.claim {
-                // Where the names are the same, the row says it already.
+                // Not needed if the names are the same: the row shows that already.
                 claim.accepted_by_maker = e.self_accepted && claim.by != e.settled_by.principal;
             }
             todo.hold = None;
@@ -343,7 +343,7 @@ fn change(todo: &mut Todo, event: &Event) {
             todo.claim = None;
             todo.settled_at = None;
             todo.settled_by = None;
-            // What is open again is to be seen.
+            // A reopened item is in view again.
             todo.removed_at = None;
         }
         Event::TodoRemoved(e) => todo.removed_at = Some(e.removed_at),
@@ -372,7 +372,7 @@ fn change(todo: &mut Todo, event: &Event) {
             granted(todo, Action::Defer);
         }
         Event::ChangeRecommended(ChangeRecommended { wish, .. }) => {
-            // Whoever wishes for the same again has changed its mind.
+            // A repeated recommendation replaces the older one.
             todo.wishes.retain(|old| !wish.repeats(old));
             todo.wishes.push(wish.clone());
         }
@@ -381,7 +381,7 @@ fn change(todo: &mut Todo, event: &Event) {
         Event::TodoClaimed(e) => todo.claim = Some(Box::new(e.claim.clone())),
         Event::ClaimReturned(_) => todo.claim = None,
         Event::TodoAssigned(e) => todo.assignee.clone_from(&e.assignee),
-        // What happened to no item.
+        // Events that change no item.
         _ => {}
     }
 }

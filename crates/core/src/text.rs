@@ -1,7 +1,7 @@
-//! The texts people and models write: trimmed, never empty, never without a limit.
+//! Texts from people and models: trimmed, not empty, and limited in length.
 //!
-//! A type here is proof that its text was cleaned: no command can hold a blank title or a
-//! ten-megabyte note. The limits stand in the JSON Schemas through the same constants.
+//! A value of these types has been checked: no command can have a blank title or a ten-megabyte
+//! note. The JSON Schemas take the limits from the same constants.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,14 +9,14 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Why a text was not taken.
+/// Why a text was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextFault {
-    /// Nothing but white space: the same as absent.
+    /// Only white space: counts as absent.
     Blank,
     /// Longer than the limit, in the unit the limit is given in.
     TooLong { limit: usize, length: usize, unit: Unit },
-    /// Holds U+0000, which no database keeps faithfully.
+    /// Contains U+0000, which databases do not store reliably.
     Nul,
 }
 
@@ -58,7 +58,7 @@ fn clean(raw: &str, limit: usize, unit: Unit) -> Result<&str, TextFault> {
     }
     let length = match unit {
         Unit::Bytes => text.len(),
-        // Counting characters of a huge text is wasted work when even its bytes fit.
+        // If even the bytes fit, the characters need not be counted.
         Unit::Characters if text.len() <= limit => text.len(),
         Unit::Characters => text.chars().count(),
     };
@@ -143,7 +143,7 @@ text!(
     Unit::Bytes
 );
 
-/// What names an item is also its content, where an item has no more than that.
+/// A title is also valid content.
 impl From<Title> for Content {
     fn from(title: Title) -> Self {
         Self(title.0)
@@ -162,7 +162,7 @@ pub fn normalised(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// An id is always a text that fits.
+/// An id always fits.
 impl From<crate::RunId> for Title {
     fn from(id: crate::RunId) -> Self {
         Self(id.to_string())
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn sameness_collapses_white_space_and_keeps_case() {
+    fn normalised_texts_collapse_white_space_and_keep_case() {
         assert_eq!(normalised("  Write \t the\n docs "), "Write the docs");
         assert_ne!(normalised("write the docs"), normalised("Write the docs"));
     }

@@ -1,13 +1,13 @@
-//! A moment, as microseconds since 1970 in UTC, shown as RFC 3339 with six decimals.
+//! A point in time, as microseconds since 1970 in UTC, shown as RFC 3339 with six decimals.
 //!
-//! There is no clock here: moments come in from outside. The fixed width makes the text sort
-//! like the number, and the SQL views print the very same form.
+//! There is no clock here: times come from the caller. The fixed width makes the text sort like the
+//! number, and the SQL views print the same form.
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A moment in UTC.
+/// A point in time, in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(i64);
 
@@ -30,13 +30,13 @@ impl Time {
         text.parse::<jiff::Timestamp>().ok().map(|t| Self(t.as_microsecond()))
     }
 
-    /// This moment and `seconds` more; saturates at the ends of time.
+    /// This time plus `seconds`; saturates.
     #[must_use]
     pub const fn plus_seconds(self, seconds: i64) -> Self {
         Self(self.0.saturating_add(seconds.saturating_mul(1_000_000)))
     }
 
-    /// This moment and so many days more.
+    /// This time plus `days`.
     #[must_use]
     pub fn plus_days(self, days: u32) -> Self {
         self.plus_seconds(i64::from(days) * 86_400)
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_text_has_a_fixed_width_and_comes_back() {
+    fn the_text_has_a_fixed_width_and_is_read_back() {
         for micros in [0, 1, 999_999, 1_763_193_600_000_000, 1_763_193_600_120_000] {
             let time = Time::from_micros(micros);
             let text = time.to_string();

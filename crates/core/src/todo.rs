@@ -1,7 +1,7 @@
-//! The one todo: its status, and the facts that stand beside the status.
+//! The todo of all lists: its status, and the facts besides the status.
 //!
-//! A claim, a hold and a deferral are facts, never more statuses. What follows from them is
-//! derived by `actionable` and never stored.
+//! A claim, a hold and a deferral are facts, not statuses. Whether an item is actionable is derived
+//! from them and never stored.
 
 mod claim;
 
@@ -22,7 +22,7 @@ use crate::named::named;
 use crate::{AgentPath, ListId, Role, Time, TodoId};
 
 named! {
-    /// Where an item stands. Which moves lead where is the table in `transition`.
+    /// The status of an item. The table in `transition` defines the moves.
     #[derive(
         Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
     )]
@@ -42,7 +42,7 @@ impl Status {
         matches!(self, Self::Completed | Self::Cancelled)
     }
 
-    /// Pending and in progress: what a drain has to empty.
+    /// Pending and in progress: the work left to do.
     #[must_use]
     pub const fn is_active(self) -> bool {
         matches!(self, Self::Pending | Self::InProgress)
@@ -81,7 +81,7 @@ named! {
 }
 
 named! {
-    /// A named priority. Whether it decides anything is the list's policy.
+    /// A named priority. The list's policy decides whether it has an effect.
     #[derive(
         Clone,
         Copy,
@@ -106,7 +106,7 @@ named! {
 }
 
 named! {
-    /// Why an open item is not actionable. It never nags.
+    /// Why an open item is not actionable. Nobody is reminded of a held item.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
     pub enum HoldKind {
         Blocked = "blocked",
@@ -123,17 +123,17 @@ pub struct Hold {
     pub reason: String,
     pub at: Time,
     pub by: String,
-    /// The item it may not be done beside, where that is the reason: a hold that its list gives and
-    /// takes back by itself (Q-S3).
+    /// The item that it conflicts with, if that is the reason: such a hold is set and lifted
+    /// automatically (Q-S3).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conflicts_with: Option<TodoId>,
-    /// When it lifts by itself; none: when somebody lets the item go.
+    /// When the hold ends by itself; `None` if somebody must lift it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
 }
 
 impl Hold {
-    /// Has its time come?
+    /// Is its time over?
     #[must_use]
     pub fn is_over(&self, now: Time) -> bool {
         self.until.is_some_and(|until| until <= now)
@@ -150,7 +150,7 @@ impl Todo {
     }
 }
 
-/// Who settled an item: a model that cancels its own plan must stay visible.
+/// Who settled an item, so that a model that cancels its own plan stays visible.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SettledBy {
@@ -158,8 +158,8 @@ pub struct SettledBy {
     pub role: Role,
 }
 
-/// A change that somebody wants who may not make it: whoever may finds it here, with the command
-/// that would make it (D-2). It goes when the change is made or the item is settled.
+/// A recommended change by an actor that may not make it, with the command that would make it
+/// (D-2). It is removed when the change is made or the item is settled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Wish {
@@ -170,7 +170,7 @@ pub struct Wish {
 }
 
 impl Wish {
-    /// Is it the same wish of the same one, so that the newer stands for both?
+    /// Does it repeat an older recommendation of the same actor, so that it replaces that one?
     #[must_use]
     pub fn repeats(&self, old: &Self) -> bool {
         let about = |wish: &Self| match &*wish.command {
@@ -180,7 +180,7 @@ impl Wish {
         (self.action, &self.by, about(self)) == (old.action, &old.by, about(old))
     }
 
-    /// Has the item the deadline or the priority now that was wished for, or another than before?
+    /// Does the item now have the recommended deadline or priority, or another one than before?
     #[must_use]
     pub fn is_met(&self, before: &Todo, after: &Todo) -> bool {
         let Command::ReviseTodo(wanted) = &*self.command else { return false };
@@ -210,16 +210,17 @@ pub struct Note {
 pub struct Todo {
     pub id: TodoId,
     pub list_id: ListId,
-    /// The store-wide number, where the list's policy gives one.
+    /// The store-wide number, if the list's policy gives one.
     pub seq: Option<i64>,
     pub parent_id: Option<TodoId>,
     pub kind: TodoKind,
     pub title: String,
-    /// Background for whoever works it: the turn list's `context`, the mission's `description`.
+    /// Background for the agent that works on it: the turn list's `context`, the mission's
+    /// `description`.
     pub description: String,
     pub justification: String,
     pub completion_criteria: String,
-    /// The specialist this is meant for; none: whoever owns the list does it (T-6).
+    /// The specialist this is meant for; `None` means the owner of the list (T-6).
     pub agent_type: Option<String>,
     pub status: Status,
     pub priority: Priority,
@@ -227,10 +228,10 @@ pub struct Todo {
     pub position: i64,
     pub phase: Option<String>,
     pub deadline: Option<Deadline>,
-    /// The agent that brought the item in.
+    /// The agent that added the item.
     pub origin_agent: AgentPath,
-    /// The id a model gave it, where the list is addressed that way; what its file calls a task
-    /// that came from a plan.
+    /// The model's own id, if the list is addressed by ids. For a task of a plan: its text in the
+    /// file.
     pub external_id: Option<String>,
     pub assignee: Option<AgentPath>,
     pub claim: Option<Box<Claim>>,
@@ -244,8 +245,8 @@ pub struct Todo {
     pub updated_at: Time,
     pub started_at: Option<Time>,
     pub settled_at: Option<Time>,
-    /// When it left the view, taken out by the operator (D-25) or because another item stands in
-    /// its place; the row stays.
+    /// When it left the view, removed by the operator (D-25) or replaced by another item; the row
+    /// stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub removed_at: Option<Time>,
     /// Other pillars it concerns; it belongs to one (Q-M3).
@@ -253,7 +254,8 @@ pub struct Todo {
     pub related_pillars: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wishes: Vec<Wish>,
-    /// The deadline a person was asked about already: once for each (M-79).
+    /// The deadline that a person was asked about already. Each deadline is asked about once
+    /// (M-79).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overdue_notified_for: Option<Deadline>,
     /// The tasks of the same plan that must be settled first.
@@ -264,17 +266,18 @@ pub struct Todo {
     pub archived_at: Option<Time>,
 }
 
-/// How an item looks at a glance (M-81).
+/// A short summary of an item (M-81).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Glance {
-    /// Its status, then what stands beside it.
+    /// Its status, then other marks.
     pub badges: Vec<String>,
-    /// Until its deadline, in days; below zero: since it. None: it has none, or is settled.
+    /// Days until its deadline; negative if it has passed. `None` if it has no deadline, or is
+    /// settled.
     pub days_left: Option<i64>,
 }
 
 impl Todo {
-    /// How it looks at a glance, in a time zone.
+    /// Its short summary, in a time zone.
     #[must_use]
     pub fn standing(&self, zone: &str, now: Time) -> Glance {
         let zone = time_zone(zone).unwrap_or(TimeZone::UTC);
@@ -299,8 +302,8 @@ impl Todo {
         Glance { badges, days_left }
     }
 
-    /// Should it have been done by now? Only what is active can be late, and what rests until a date
-    /// is not late before it (M-73, M-78, P-27).
+    /// Should it have been done by now? Only active items can be late, and a deferred item is not
+    /// late before its date (M-73, M-78, P-27).
     #[must_use]
     pub fn is_overdue(&self, zone: &TimeZone, now: Time) -> bool {
         self.status.is_active()
@@ -308,8 +311,8 @@ impl Todo {
             && self.defer_until.is_none_or(|until| until <= now)
     }
 
-    /// Has it been a candidate for more than so many days? What rests until a date is not looked
-    /// at before (Q-M5, P-27).
+    /// Has it been in the backlog for more than this many days? A deferred item is not stale before
+    /// its date (Q-M5, P-27).
     #[must_use]
     pub fn is_stale(&self, days: u32, now: Time) -> bool {
         self.status == Status::Backlog
@@ -317,20 +320,20 @@ impl Todo {
             && self.defer_until.is_none_or(|until| until <= now)
     }
 
-    /// The id its list is addressed by: the model's own, else ours.
+    /// The id that callers use for it: the model's own, else ours.
     #[must_use]
     pub fn called(&self) -> String {
         self.external_id.clone().unwrap_or_else(|| self.id.to_string())
     }
 
-    /// Drops a hold whose time has come. Nothing else has to happen for it to lift.
+    /// Lifts a hold whose time is over. No event is needed for that.
     pub fn lift_hold(&mut self, now: Time) {
         if self.hold.as_ref().is_some_and(|hold| hold.is_over(now)) {
             self.hold = None;
         }
     }
 
-    /// Can somebody work on this now? Counts, selection, the driver and reminders all ask here.
+    /// Can somebody work on this now? Counts, selection, the driver and reminders all use this.
     ///
     /// A claimed item waits for its reviewer, a held one for a reason, a deferred one for a date.
     #[must_use]

@@ -8,7 +8,7 @@
 //! | `completed`   | –       | –       | –           | –       | –           | –         | pending\* |
 //! | `cancelled`   | –       | –       | –           | –       | –           | –         | pending\* |
 //!
-//! \* only where the list's policy allows it. A dash is a refusal that changes nothing.
+//! \* only if the list's policy allows it. A dash is a refusal that changes nothing.
 
 use std::fmt;
 
@@ -46,7 +46,7 @@ impl fmt::Display for Move {
     }
 }
 
-/// Where a move leads, or nowhere.
+/// The status a move leads to, if it is allowed.
 #[must_use]
 pub const fn next(from: Status, by: Move, policy: &Policy) -> Option<Status> {
     match (from, by) {
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn settled_is_final_except_where_the_operator_may_reopen() {
+    fn a_settled_item_changes_only_if_the_operator_may_reopen_it() {
         for kind in ListKind::ALL {
             for from in [Status::Completed, Status::Cancelled] {
                 for by in Move::ALL {

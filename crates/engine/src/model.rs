@@ -4,9 +4,13 @@
 //! A call blocks its thread, ends soon after [`Cancel`], and always ends: a silent socket is a fault.
 //! Nothing here knows of todos.
 //!
+//! Here are the types of a call: request, reply and fault. How each maker writes them down is in the
+//! maker's file; which kind of fault an error response is, in `fault`.
+//!
 //! [`open`] finds the model of a name; [`Patient`] retries where that may help.
 
 mod anthropic;
+mod cancel;
 mod choose;
 mod exchange;
 mod fault;
@@ -19,42 +23,16 @@ mod scripted;
 mod shelf;
 mod sse;
 
+pub use cancel::Cancel;
 pub use choose::{Settings, open};
 pub use patient::{Patience, Patient};
 pub use scripted::Scripted;
 pub use shelf::Shelf;
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-/// A request to stop, shared between threads.
-#[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<(Mutex<bool>, Condvar)>);
-
-impl Cancel {
-    pub fn cancel(&self) {
-        let (is_cancelled, changed) = &*self.0;
-        *is_cancelled.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        changed.notify_all();
-    }
-
-    #[must_use]
-    pub fn is_cancelled(&self) -> bool {
-        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Waits until it is cancelled, or until a timeout. False: it timed out.
-    #[must_use]
-    pub fn is_cancelled_within(&self, timeout: Duration) -> bool {
-        let (is_cancelled, changed) = &*self.0;
-        let waiting = is_cancelled.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = changed.wait_timeout_while(waiting, timeout, |is_cancelled| !*is_cancelled);
-        *waited.unwrap_or_else(PoisonError::into_inner).0
-    }
-}
 
 /// A model that replies to requests.
 pub trait Model: Send + Sync {

@@ -1,5 +1,5 @@
-//! What every part of the engine needs to call operations: the envelope of the system, and which errors
-//! pass by themselves.
+//! Shared by all parts of the engine that call operations: the system's envelope, and which errors
+//! are temporary.
 
 use std::sync::Arc;
 

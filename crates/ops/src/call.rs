@@ -26,6 +26,7 @@ mod wakes;
 
 pub use drive::Scene;
 pub use missions::Counts;
+pub use plans::BRANCH as DEFAULT_BRANCH;
 pub(crate) use reach::or_unknown;
 pub(crate) use runs::NewRun;
 pub(crate) use session_lists::scope_of as scope_of_session;
@@ -180,7 +181,7 @@ impl<'a, 't> Call<'a, 't> {
         }
     }
 
-    /// The state of a list as it is now: a hold whose time has come is none.
+    /// The current state of a list: holds whose time is over are lifted.
     pub(crate) fn snapshot(&mut self, list: List, load: Load) -> Result<Snapshot, Error> {
         let mut snapshot = self.tx.snapshot(list, load)?;
         snapshot.lift_holds(self.envelope.now);

@@ -1,4 +1,5 @@
-//! Steps 2 to 7 of a change: find, parse, check access, and run in one transaction.
+//! Steps 2 to 7 of a change: check access, parse, and run in one transaction. How an input is parsed, and
+//! what is done around an operation inside its transaction, is in `request`.
 
 use std::sync::{Arc, OnceLock};
 

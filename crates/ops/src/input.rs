@@ -186,11 +186,6 @@ pub fn evidence(texts: &[String]) -> Result<Vec<Evidence>, crate::Error> {
     texts.iter().enumerate().map(read).collect()
 }
 
-/// Reads several references; null means none.
-pub fn many_named<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Reference>, D::Error> {
-    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
-}
-
 /// Reads an optional reference: absent, null and blank mean none.
 pub fn maybe_named<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Maybe<Title>, D::Error> {
     let given = Option::<Reference>::deserialize(deserializer)?;

@@ -39,6 +39,7 @@ pub mod web_fault;
 pub mod written;
 
 pub use answer::Answer;
+pub use call::DEFAULT_BRANCH;
 pub use catalogue::{CATALOGUE, Operation};
 pub use dispatch::Ops;
 pub use envelope::{Context, Envelope, Place, Proof};

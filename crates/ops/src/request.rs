@@ -29,7 +29,7 @@ pub(crate) trait Request: Send + Sync {
     fn to_json(&self) -> Result<Value, Error>;
 }
 
-/// The input of an operation that our own code made, or that was parsed.
+/// The typed input of an operation, parsed from JSON or made by our own code.
 pub(crate) struct Parsed<D: Define>(pub(crate) D::Input);
 
 impl<D: Define> Request for Parsed<D> {

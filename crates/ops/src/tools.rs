@@ -86,8 +86,8 @@ fn profile(role: Role, choice: Choice) -> Option<Profile> {
         Choice::Default => Some(match role {
             Role::Operator => Profile::Inbox,
             Role::Lead | Role::Owner => Profile::Mission,
-            Role::Root | Role::System => Profile::Issue,
-            Role::Worker => Profile::Plan,
+            Role::Root => Profile::Issue,
+            Role::Worker | Role::System => Profile::Plan,
         }),
     }
 }

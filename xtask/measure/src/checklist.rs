@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::table::{Line, Target, median, shown};
 
 /// The session the server is started for, as a host would name it.
-const SESSION: &str = "bench";
+pub(crate) const SESSION: &str = "bench";
 
 /// How many steps the measured list has: what an agent's plan has.
 const STEPS: usize = 20;
@@ -53,7 +53,7 @@ pub(crate) fn over_mcp(programs: &Path, rounds: usize) -> Result<Line> {
         ours: shown(ours),
         reference: format!("{} raw durable commit", shown(reference)),
         value: ours / reference,
-        target: Target::AtMost(2.5),
+        target: Target::AtMost(2.0),
     })
 }
 
@@ -99,7 +99,7 @@ fn round_trip(text: &str) -> Result<f64> {
 }
 
 /// `punch mcp` and a client of one line per message.
-struct Server {
+pub(crate) struct Server {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
@@ -107,7 +107,7 @@ struct Server {
 }
 
 impl Server {
-    fn start(punch: &Path, store: &Path) -> Result<Self> {
+    pub(crate) fn start(punch: &Path, store: &Path) -> Result<Self> {
         let mut child = Command::new(punch)
             .args(["mcp", "--project", "bench", "--session", SESSION, "--db"])
             .arg(store)
@@ -128,22 +128,28 @@ impl Server {
         Ok(server)
     }
 
-    fn request(&mut self, method: &str, params: &Value) -> Result<Value> {
+    pub(crate) fn request(&mut self, method: &str, params: &Value) -> Result<Value> {
         self.id += 1;
         let message =
             json!({ "jsonrpc": "2.0", "id": self.id, "method": method, "params": params });
         // One write, so that the server reads it at once.
         self.input.write_all(format!("{message}\n").as_bytes())?;
         let mut line = String::new();
-        self.output.read_line(&mut line)?;
-        let mut answer: Value = serde_json::from_str(&line)?;
-        if answer["id"] != self.id {
-            bail!("not an answer to {method}: {line}");
+        loop {
+            line.clear();
+            self.output.read_line(&mut line)?;
+            let mut answer: Value = serde_json::from_str(&line)?;
+            if answer["id"] == self.id {
+                return Ok(answer["result"].take());
+            }
+            // It may say that something has changed.
+            if answer.get("method").is_none() {
+                bail!("not an answer to {method}: {line}");
+            }
         }
-        Ok(answer["result"].take())
     }
 
-    fn call(&mut self, tool: &str, arguments: &Value) -> Result<()> {
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Result<()> {
         let params = json!({ "name": tool, "arguments": arguments });
         let result = self.request("tools/call", &params)?;
         if result["isError"] != false {
@@ -152,7 +158,15 @@ impl Server {
         Ok(())
     }
 
-    fn end(mut self) -> Result<()> {
+    /// What it holds in memory, in MiB.
+    pub(crate) fn resident(&self) -> Result<f64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kib: f64 = line.context("VmRSS")?.trim().trim_end_matches(" kB").parse()?;
+        Ok(kib / 1024.0)
+    }
+
+    pub(crate) fn end(mut self) -> Result<()> {
         drop(self.input);
         self.child.wait()?;
         Ok(())

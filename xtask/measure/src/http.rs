@@ -18,7 +18,7 @@ use crate::reads::filled;
 use crate::table::{Line, Target, median, shown};
 use crate::writers::one_by_one;
 
-const CONNECTIONS: usize = 64;
+pub(crate) const CONNECTIONS: usize = 64;
 const STREAMS: usize = 1_000;
 const EVENTS: usize = 10_000;
 
@@ -102,7 +102,7 @@ impl Connection {
         Ok(String::from_utf8(answer)?)
     }
 
-    fn create(&mut self, title: &str) -> Result<String> {
+    pub(crate) fn create(&mut self, title: &str) -> Result<String> {
         let input = json!({ "title": title, "forceNew": true }).to_string();
         self.ask("POST", "/v1/issue_create", "", &input)
     }

@@ -8,6 +8,7 @@ mod hooks;
 mod http;
 mod issues;
 mod limits;
+mod mcp;
 mod missions;
 mod pages;
 mod plans;
@@ -52,6 +53,11 @@ fn all(programs: &Path, quick: bool, only: Option<&str>) -> Result<()> {
         lines.push(checklist::over_mcp(programs, if quick { 200 } else { 1_000 })?);
         lines.push(checklist::markdown(if quick { 50 } else { 300 })?);
         lines.push(limits::longest_call()?);
+    }
+    if wanted("mcp") {
+        lines.push(mcp::start(programs, if quick { 21 } else { 101 })?);
+        lines.push(mcp::idle(programs)?);
+        lines.push(mcp::over_http(programs, if quick { 2_000 } else { 10_000 })?);
     }
     if wanted("hooks") {
         lines.extend(hooks::measure(programs, 100_000, if quick { 60 } else { 300 })?);

@@ -1,7 +1,8 @@
 //! `punch plan from-todo` and `punch plan tick`: the backlog that people keep in TODO.md.
 //!
 //! This is the only place that ever writes that file, and only for `tick`: one mark in one line,
-//! every other byte as it was, in one step. Which line that is, and who may, is decided in the core.
+//! every other byte as it was, in one step. The core decides which line that is, and who may tick
+//! it.
 
 use std::path::PathBuf;
 

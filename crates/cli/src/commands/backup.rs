@@ -114,14 +114,14 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         return Ok(());
     };
     while !stop.wait(Duration::from_secs(every.as_seconds())) {
-        // What fails now may work again next time, but a token that was revoked will not.
+        // A failure may be gone next time, but a revoked token stays revoked.
         match ops.still_admits(proof) {
             Err(error) if error.meaning().exit == 4 => return Err(error.into()),
             _ => {}
         }
         match once() {
             Ok(backed_up) => show(globals, copies::backed_up, &backed_up)?,
-            // The first one worked: what fails now may work again next time.
+            // The first backup worked, so this failure may be gone next time.
             Err(error) if error.code() == "stopped" => break,
             Err(error) => output::warn(&format!("no backup this time: {error}")),
         }
@@ -139,7 +139,7 @@ pub(crate) fn restore(globals: &Globals, matches: &ArgMatches) -> Result<(), Fai
     let stop = Stop::on_signals();
     let bar = Progress::of(globals, "Restoring", 1);
     let (overwrite, token) = (matches.get_flag("yes"), token.as_deref());
-    // The store may be damaged, so it is not asked.
+    // The store may be damaged, so it is not opened here.
     let project = &caller::project_by_name(globals);
     let wish = Restore { from, overwrite, facts, token, project, now };
     let restored = ops.restore(wish, &mut |done, total| {

@@ -66,7 +66,7 @@ pub(super) fn call(globals: &Globals, operation: &Operation, input: Value) -> Re
     show(globals, operation, &answer, envelope.now)
 }
 
-/// Shows an output that our own code has called for and perhaps changed.
+/// Shows an output that our own code requested and perhaps changed.
 pub(super) fn show_output<D: Define>(
     globals: &Globals,
     output: D::Output,
@@ -92,7 +92,7 @@ pub(super) fn show(
     Ok(())
 }
 
-/// All of standard input, as far as an input may reach.
+/// All of standard input, up to the limit of an input.
 pub(super) fn read_stdin() -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let limit = INPUT_MAX as u64 + 1;

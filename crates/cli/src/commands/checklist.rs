@@ -1,6 +1,6 @@
 //! `punch todo view|set|add|start|done|drop|note|block|unblock`: an issue's checklist, for people.
 //!
-//! Each is the operation `todo` with its action. Whose list it is say `--issue` or the session.
+//! Each is the operation `todo` with its action. `--issue` or the session selects the list.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use punchlist_core::Role;
@@ -18,7 +18,7 @@ use crate::args::Globals;
 use crate::failure::Failure;
 use crate::{caller, output, render};
 
-/// The actions, as the operation calls them, and what they do.
+/// The names of the actions, and what they do.
 const ACTIONS: [(&str, &str); 9] = [
     ("view", "Show the checklist"),
     ("set", "Replace the steps: what stays keeps its notes, what is missing is dropped"),
@@ -33,7 +33,7 @@ const ACTIONS: [(&str, &str); 9] = [
 
 const WHOSE: &str = "The checklist is that of --issue N, or of the session's issue.";
 
-/// The group `todo` with these beside what the catalogue has.
+/// The group `todo` with these actions besides those of the catalogue.
 pub(crate) fn with_actions(todo: &Command) -> Command {
     let actions = ACTIONS.iter().map(|(name, about)| action(name, about));
     let others: Vec<Command> = (ACTIONS.len()..)
@@ -161,7 +161,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     Ok(output::print(&render::checklist::changed(verb, &what, &shown, message))?)
 }
 
-/// The issue it was about, to be shown; the tool's own answer does not say which it is (K-60).
+/// The issue, to show it; the tool's own answer does not name it (K-60).
 fn target(globals: &Globals, ops: &Ops, envelope: &Envelope) -> Option<issue_show::Output> {
     let envelope = Envelope { idempotency_key: None, ..envelope.clone() };
     let number = globals.issue.or_else(|| {
@@ -171,7 +171,7 @@ fn target(globals: &Globals, ops: &Ops, envelope: &Envelope) -> Option<issue_sho
     ops.run::<IssueShow>(&envelope, issue_show::Input { number }).ok()
 }
 
-/// A person without a session is not to ask the operator, who that is.
+/// Changes the hint for the operator without a session, who cannot ask the operator.
 fn advised(error: Error, role: Role) -> Failure {
     if error.code() == "unbound" && may_any(role, Subject::Session, Action::TakeOver) {
         let hint =

@@ -46,6 +46,12 @@ pub(crate) fn answered() -> bool {
         return false;
     }
     output::be_silent();
+    std::panic::set_hook(Box::new(|_| {}));
+    // Not even a fault of ours may disturb the line.
+    std::panic::catch_unwind(answer).unwrap_or(true)
+}
+
+fn answer() -> bool {
     let here = std::env::current_dir().ok();
     let asked = CompleteEnv::with_factory(|| with_values(args::tree(None, None)))
         .var(VARIABLE)
@@ -56,19 +62,14 @@ pub(crate) fn answered() -> bool {
     asked.unwrap_or(true)
 }
 
-/// The tree, in which arguments know what is in the store.
-fn with_values(mut command: Command) -> Command {
+/// The tree, in which arguments know what is in the store. The order of arguments and commands stays.
+fn with_values(command: Command) -> Command {
     let name = command.get_name().to_owned();
-    let known: Vec<(clap::Id, Kind)> = command
-        .get_arguments()
-        .filter_map(|arg| Some((arg.get_id().clone(), kind_of(&name, arg.get_id().as_str())?)))
-        .collect();
-    for (arg, kind) in known {
-        command = command.mut_arg(arg, |arg| arg.add(completer(kind)));
-    }
-    let words: Vec<String> =
-        command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
-    words.into_iter().fold(command, |command, word| command.mut_subcommand(word, with_values))
+    let known = command.mut_args(|arg| match kind_of(&name, arg.get_id().as_str()) {
+        Some(kind) => arg.add(completer(kind)),
+        None => arg,
+    });
+    known.mut_subcommands(with_values)
 }
 
 /// What an argument names, by its id.

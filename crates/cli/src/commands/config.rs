@@ -1,5 +1,5 @@
-//! `punch config show`: what counts, and where it comes from; `punch config sample`: a file to begin
-//! with. Neither looks at a store.
+//! `punch config show`: the effective values and their sources; `punch config sample`: a file to
+//! start with. Neither opens a store.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use punchlist_ops::config::drive::{DriveSettings, Source};
@@ -13,7 +13,7 @@ use crate::output::DIM;
 use crate::settings::Settings;
 use crate::{drive, output, settings};
 
-/// The agent that is run where none is named.
+/// The default agent.
 const PRIMARY: &str = "primary";
 
 pub(crate) fn command() -> Command {
@@ -69,14 +69,14 @@ fn show(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
     Ok(output::print(&shown.words(&found, origins))?)
 }
 
-/// One value with the place it comes from.
+/// One value with its source.
 struct Line {
     key: String,
     value: Value,
     origin: String,
 }
 
-/// The tables of what counts, in the order of the file: `agents.coder` and its lines.
+/// The tables of effective values, in the order of the file: `agents.coder` and its lines.
 struct Shown(Vec<(&'static str, String, Vec<Line>)>);
 
 impl Shown {
@@ -171,7 +171,7 @@ fn lines(table: &impl Serialize, origin: &str) -> Vec<Line> {
     fields.map(|(key, value)| Line { key, value, origin: origin.to_owned() }).collect()
 }
 
-/// What counts for an agent takes the place of what its table says.
+/// Replaces the values of an agent's table with the effective ones.
 fn driven(lines: &mut Vec<Line>, drive: &DriveSettings, from: &str) {
     let tokens = drive.max_tokens.map(|tokens| ("max_tokens", json!(tokens), drive.max_tokens_by));
     let settled = [
@@ -192,7 +192,7 @@ fn driven(lines: &mut Vec<Line>, drive: &DriveSettings, from: &str) {
     }
 }
 
-/// A value as the file would say it.
+/// A value in the format of the file.
 fn toml(value: &Value) -> String {
     match value {
         Value::Array(items) => {
@@ -207,7 +207,7 @@ fn toml(value: &Value) -> String {
                 .collect();
             format!("{{ {} }}", fields.join(", "))
         }
-        // A string, a number and a switch are the same in both.
+        // Strings, numbers and booleans are the same in JSON and TOML.
         other => other.to_string(),
     }
 }

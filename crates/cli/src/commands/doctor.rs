@@ -37,7 +37,7 @@ pub(crate) fn run(globals: &Globals) -> Result<(), Failure> {
     });
     let sees_all = match admitted {
         Ok(sees_all) => sees_all,
-        // A store that cannot be read has no say in who looks at it.
+        // A store that cannot be read cannot restrict who runs this.
         Err(Error::Store(_)) => true,
         Err(error) => return Err(error.into()),
     };
@@ -54,7 +54,7 @@ pub(crate) fn run(globals: &Globals) -> Result<(), Failure> {
     if ok { Ok(()) } else { Err(Failure::Told(1)) }
 }
 
-/// Each host of this machine: what its files say, and when its hooks last fired here.
+/// Each host of this machine: the state of its files, and when its hooks last fired here.
 fn hosts(globals: &Globals, ops: &Ops, is_sound: bool) -> Result<Vec<Standing>, Failure> {
     let setup = init::setup(globals)?;
     let machine = Machine {
@@ -63,7 +63,7 @@ fn hosts(globals: &Globals, ops: &Ops, is_sound: bool) -> Result<Vec<Standing>, 
         paths: env::split_paths(&env::var_os("PATH").unwrap_or_default()).collect(),
     };
     let is_there = !matches!(ops.target(), Target::File(path) if !path.exists());
-    // A store that is not sound says nothing about hosts, and is not opened for it.
+    // A damaged store is not opened to read about hosts.
     let records = match is_sound && is_there {
         true => {
             let envelope = caller::envelope(ops, globals, false)?;

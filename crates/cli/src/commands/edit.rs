@@ -1,7 +1,7 @@
 //! `punch issue edit N`: the checklist in a person's editor, or from a file.
 //!
-//! The file is the checklist and nothing else. Whatever goes wrong after somebody has written in
-//! it, the text is kept and its place is said.
+//! The file is the checklist and nothing else. If anything fails after a person has edited it, the
+//! text is kept and its path is shown.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -61,7 +61,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let operation = find(IssueChecklistEdit::NAME)?;
     let ops = caller::ops(globals)?;
     let envelope = caller::envelope(&ops, globals, false)?;
-    // Said before anybody has written anything.
+    // Refused before the person has written anything.
     operation.access.check(envelope.actor.role, operation.name)?;
     let edit = Edit { globals, ops, envelope, number };
     if let Some(file) = matches.get_one::<PathBuf>("file") {
@@ -97,7 +97,7 @@ impl Edit<'_> {
     fn with_file(&self, file: &Path, revision: Option<i64>) -> Result<(), Failure> {
         let text = if file == Path::new("-") { call::read_stdin()? } else { read(file)? };
         if text.trim().is_empty() {
-            // More likely a command before the pipe that failed than a wish.
+            // An empty input more likely comes from a failed command before the pipe.
             let message = "the text is empty, which would remove every item".to_owned();
             let hint = "`punch call issue_checklist_edit` does it all the same".to_owned();
             return Err(Failure::Usage { message, hint: Some(hint) });
@@ -143,7 +143,7 @@ impl Edit<'_> {
                 return Err(Failure::Advised { error, hint });
             }
             complain(&error);
-            // Said before the question: whoever answers with Ctrl-C has read it.
+            // Shown before the question, so that a person who presses Ctrl-C has read it.
             output::remark(&format!("Your text is in {}.\n", draft.file().display()));
             if !prompt::yes_unless_no("Edit it again? [Y/n] ")? {
                 self.say(&format!(
@@ -155,14 +155,15 @@ impl Edit<'_> {
         }
     }
 
-    /// Can the person set it right in the text? What is newer, out of reach or out of order cannot.
+    /// Can the person fix it in the text? Not if the issue has changed or is unknown, or if the
+    /// caller may not edit it.
     fn is_mendable(&self, error: &Error) -> bool {
         let refused = matches!(error.meaning().exit, 1 | 2);
         let elsewhere = ["stale_revision", "unknown_issue", "not_permitted", "out_of_reach"];
         refused && !elsewhere.contains(&error.code()) && !self.globals.json
     }
 
-    /// An empty file is what a mishap leaves behind, too.
+    /// Asks for confirmation, because an accident may also leave an empty file.
     fn is_meant(&self) -> Result<bool, Failure> {
         let said = prompt::yes("The text is empty: take every item out of view? [y/N] ")?;
         Ok(said == Some(true))
@@ -173,7 +174,7 @@ impl Edit<'_> {
     }
 }
 
-/// Every fault in a line of its own, with its number.
+/// Prints every fault on its own line, with its line number.
 fn complain(error: &Error) {
     match error {
         Error::Refused(refusal) => match refusal.as_ref() {

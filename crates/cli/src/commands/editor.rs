@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::failure::Failure;
 
-/// A text under edit. It is deleted with this, unless it is kept.
+/// A text being edited. Its file is deleted on drop, unless it is kept.
 #[derive(Debug)]
 pub(super) struct Draft {
     folder: TempDir,
@@ -19,7 +19,7 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// A file of that name in a folder for its owner alone.
+    /// A file of that name in a folder that only its owner can read.
     pub(super) fn new(name: &str, text: &str) -> Result<Self, Failure> {
         let mut builder = tempfile::Builder::new();
         builder.prefix("punch-");
@@ -35,13 +35,13 @@ impl Draft {
         &self.file
     }
 
-    /// What stands in it now.
+    /// The current text.
     pub(super) fn text(&self) -> Result<Vec<u8>, Failure> {
         outside::read(&self.file, INPUT_MAX)
             .map_err(|error| Failure::Io(format!("{}: {error}", self.file.display())))
     }
 
-    /// Leaves the file where it is, and says where.
+    /// Keeps the file, and returns its path.
     pub(super) fn keep(self) -> String {
         drop(self.folder.keep());
         self.file.display().to_string()
@@ -63,7 +63,7 @@ struct Words {
     arguments: Vec<String>,
 }
 
-/// What VISUAL or EDITOR says, in words as a shell would read them; nothing of it runs in one.
+/// The command in VISUAL or EDITOR, split into words as a shell would; no shell runs it.
 fn command() -> Result<Words, Failure> {
     for name in ["VISUAL", "EDITOR"] {
         let Some(value) = env::var_os(name) else { continue };

@@ -1,4 +1,7 @@
 //! `punch export`: the whole store, or the portable part of a project.
+//!
+//! `ops::portable` writes the store's file. The project's is the answer of an operation, which is
+//! written to a file here.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -103,7 +106,7 @@ fn store(globals: &Globals) -> Result<(), Failure> {
     }
 }
 
-/// Standard output, and whether whoever read it has gone.
+/// Standard output, and whether its reader is gone.
 struct Reader<W> {
     out: W,
     is_gone: bool,

@@ -1,4 +1,4 @@
-//! `punch log -f` and `punch wait`: what happens, while it happens.
+//! `punch log -f` and `punch wait`: events as they happen.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use crate::render::events::Form;
 use crate::stop::Stop;
 use crate::{caller, output, render};
 
-/// How long a look ahead takes at most before it is asked whether to go on.
+/// How long to wait for events before checking whether to stop.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// `log` is the operation's own command; following is the command line's.
+/// Adds `--follow` to `log`, the operation's own command.
 pub(crate) fn with_flag(log: Command) -> Command {
     log.arg(
         Arg::new("follow")
@@ -57,10 +57,10 @@ pub(crate) fn wait_command() -> Command {
         .about("Wait until something happens in this project, and show it")
         .long_about(
             "Wait until something happens in this project, and show it.\n\n\
-             Exit code 0: it happened; 1 with the code `timeout`: it did not. The answer's \
-             `cursor` (or that of the timeout) goes into --after, so that nothing between two \
-             calls is missed; where the store was restored in between, exit code 1 with the code \
-             `reset_required` says so.",
+             Exit code 0: a matching event happened; 1 with the code `timeout`: none did in time. \
+             Pass the `cursor` of the answer or the timeout to --after, so that no event between \
+             two calls is missed. If the store was restored in between, the command exits with 1 \
+             and the code `reset_required`.",
         )
         .arg(
             Arg::new("timeout")
@@ -124,7 +124,7 @@ pub(crate) fn log(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
                 is_lost = false;
                 show(globals, form, &events)?;
             }
-            // A server that restarts is followed on; said once.
+            // If the server restarts, following continues, with one message.
             Err(error) if error.meaning().retryable => {
                 if !is_lost {
                     output::warn(&format!("{error}; trying again"));

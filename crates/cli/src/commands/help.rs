@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::output::{self, BOLD};
 use crate::render::columns::{cut, hanging};
 
-/// The commands in the order people meet them.
+/// The commands in the order people usually need them.
 const GROUPS: [(&str, &[&str]); 4] = [
     (
         "Everyday",

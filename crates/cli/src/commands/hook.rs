@@ -1,8 +1,8 @@
 //! `punch hook HOST EVENT`: a hook of an agent host comes in, its answer goes out.
 //!
-//! A host takes an exit code of 2 for "do not stop", and a hook that hangs holds the host. So
-//! whatever goes wrong here, in time or not, ends in an allowed stop, exit 0, and one line on
-//! standard error (P-11). Standard output carries the host's protocol and nothing else (P-13).
+//! For a host, exit code 2 means "do not stop", and a hook that hangs blocks the host. So any
+//! failure or timeout here ends in an allowed stop, exit code 0, and one line on standard error
+//! (P-11). Standard output carries the host's protocol and nothing else (P-13).
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -28,13 +28,13 @@ use crate::{caller, output};
 /// The longest payload that is read.
 const PAYLOAD_MAX: u64 = 32 << 20;
 
-/// How long a database on this machine may take, which others may be writing to.
+/// How long a database on this machine may take; others may be writing to it.
 const LOCAL: Duration = Duration::from_secs(4);
 
 /// How long a server may take.
 const REMOTE: Duration = Duration::from_secs(1);
 
-/// Sets the time in milliseconds, for slow machines.
+/// The variable that sets the timeout in milliseconds, for slow machines.
 const TIMEOUT: &str = "PUNCHLIST_HOOK_TIMEOUT_MS";
 
 pub(crate) fn command() -> Command {
@@ -57,9 +57,9 @@ pub(crate) fn command() -> Command {
         ))
 }
 
-/// Runs the command, whatever its words are.
+/// Runs the command for any arguments.
 pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
-    // A panic is one line of ours, not a trace.
+    // A panic prints one line of ours, not a trace.
     std::panic::set_hook(Box::new(|_| {}));
     let host = words.iter().filter_map(|word| word.to_str()).find_map(Host::parse);
     let (sender, answer) = mpsc::channel();
@@ -87,7 +87,7 @@ pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// What was decided where nothing could be.
+/// The answer if nothing could be decided.
 fn allowed(host: Option<Host>, why: &str) -> ExitCode {
     output::remark(&format!("punch hook: the stop is allowed: {}\n", output::line(why)));
     let silence = host.map_or("", |host| hosts::dialect(host).silence());
@@ -95,7 +95,7 @@ fn allowed(host: Option<Host>, why: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// How long this may take: a host that ends a session waits a second and a half at most.
+/// The timeout: a host that ends a session waits at most a second and a half.
 fn time_for(words: &[OsString]) -> Duration {
     let set = std::env::var(TIMEOUT).ok().and_then(|text| text.trim().parse().ok());
     if let Some(set) = set {
@@ -111,7 +111,7 @@ fn time_for(words: &[OsString]) -> Duration {
     if ends || text.iter().copied().chain(named.as_deref()).any(is_remote) { REMOTE } else { LOCAL }
 }
 
-/// What goes out.
+/// The answer to the host.
 struct Reply {
     text: String,
     note: Option<String>,
@@ -145,7 +145,7 @@ fn answered(words: &[OsString]) -> Result<Reply, Failure> {
 
 fn ask(ops: &Ops, globals: &Globals, mut hook: Input) -> Result<Output, Failure> {
     let mut envelope = caller::envelope(ops, globals, true)?;
-    // The payload says which session it is.
+    // The payload names the session.
     envelope.context.processes = Vec::new();
     let agent = envelope.agents.get(hook.host.name());
     let variable = |name: &str| std::env::var(name).ok();
@@ -159,7 +159,7 @@ fn ask(ops: &Ops, globals: &Globals, mut hook: Input) -> Result<Output, Failure>
     Ok(ops.run::<SessionHook>(&envelope, hook)?)
 }
 
-/// One line where a stop is allowed although something is not in order.
+/// One line if a stop is allowed although something is wrong.
 fn note(event: Happened, output: &Output) -> Option<String> {
     if !matches!(event, Happened::Stop | Happened::SubagentStop | Happened::StopFailure) {
         return None;
@@ -204,14 +204,15 @@ fn read() -> Result<Value, Failure> {
     }
 }
 
-/// The version of a host that says it in a variable, e.g. `claude-code_2-1-197_harness`.
+/// The version of a host that sets it in a variable, e.g. `claude-code_2-1-197_harness`.
 fn version_of(host: Host) -> Option<Title> {
     let agent = std::env::var("AI_AGENT").ok().filter(|_| host == Host::Claude)?;
     let version = agent.strip_prefix("claude-code_")?.split('_').next()?.replace('-', ".");
     Title::new(&version).ok()
 }
 
-/// The project is that of the folder the session began in, which may not be the one it is in now.
+/// Changes to the folder where the session began, which determines the project. The session may be
+/// in another folder now.
 fn go_to(payload: &Value) {
     let given = std::env::var("CLAUDE_PROJECT_DIR").ok();
     let field = |name: &str| payload[name].as_str().map(str::to_owned);

@@ -123,7 +123,7 @@ fn mission_todos(globals: &Globals, matches: &ArgMatches, file: &Path) -> Result
     let mission = globals.take_for_field("mission", matches);
     let read = old_missions::input(file, mission.as_deref());
     let mut input = read.map_err(|error| match error {
-        // It is not our store that is damaged or out of reach.
+        // The file has failed, not our store.
         Error::Store(error) => Failure::Io(error.detail),
         error => error.into(),
     })?;

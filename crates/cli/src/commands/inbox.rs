@@ -1,4 +1,4 @@
-//! `punch inbox`: what waits for a person, and `punch inbox answer`: what the person says.
+//! `punch inbox`: what waits for a person, and `punch inbox answer`: the person's answer.
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
@@ -42,7 +42,7 @@ pub(crate) fn command() -> Command {
             Arg::new("cursor")
                 .long("cursor")
                 .value_name("TEXT")
-                .help("The nextCursor of the page before"),
+                .help("The nextCursor of the previous page"),
         )
         .subcommand(answer_command())
 }
@@ -77,7 +77,7 @@ fn answer_command() -> Command {
             Arg::new("allow")
                 .long("allow")
                 .value_name("once|always")
-                .help("Of a tool: it may be called, this once or from now on")
+                .help("Allow the tool call, this once or from now on")
                 .value_parser(["once", "always"])
                 .conflicts_with_all(["resume", "refuse", "response", "extend", "cancel"]),
         )
@@ -85,13 +85,13 @@ fn answer_command() -> Command {
             Arg::new("extend")
                 .long("extend")
                 .value_name("DATE")
-                .help("Of an overdue todo: its new deadline")
+                .help("Give an overdue todo a new deadline")
                 .conflicts_with_all(["resume", "refuse", "response", "cancel"]),
         )
         .arg(
             Arg::new("cancel")
                 .long("cancel")
-                .help("Of an overdue todo: cancel it")
+                .help("Cancel an overdue todo")
                 .conflicts_with_all(["resume", "refuse", "response"])
                 .action(ArgAction::SetTrue),
         )
@@ -168,7 +168,7 @@ pub(super) struct Inbox<'a> {
     pub(super) globals: &'a Globals,
     ops: &'a Ops,
     pub(super) envelope: Envelope,
-    /// This very process goes on with the run that asks.
+    /// This process itself continues the run that asks.
     is_in_run: bool,
 }
 
@@ -204,7 +204,7 @@ impl Inbox<'_> {
             let hint = Some("give --resume or --refuse".to_owned());
             return Err(Failure::Usage { message, hint });
         };
-        // A switch that is off counts as given for clap's own `requires`.
+        // clap's own `requires` counts a switch that is off as given.
         if decision == GateDecision::Resume && matches.contains_id("reopen") {
             return Err(Failure::usage("--reopen goes with --refuse".to_owned()));
         }
@@ -254,7 +254,7 @@ impl Inbox<'_> {
         }
     }
 
-    /// Answers by a flag that only one kind of question takes.
+    /// Answers by a flag for one kind of question only.
     fn short(
         &self,
         kind: GateKind,
@@ -290,7 +290,7 @@ impl Inbox<'_> {
         Ok(())
     }
 
-    /// Gives an answer that a person typed; after a sign-off asks what is to follow.
+    /// Gives an answer that a person typed; after a sign-off, asks what to do next.
     pub(super) fn give_typed(&self, answer: gate_answer::Input) -> Result<(), Failure> {
         let done = self.ops.run::<GateAnswer>(&self.envelope, answer)?;
         let is_signed =
@@ -311,7 +311,7 @@ impl Inbox<'_> {
         }
     }
 
-    /// What stands around a sign-off.
+    /// The background of a sign-off.
     pub(super) fn background(&self, gate: &GateView) -> String {
         sign_off::background(self.ops, &self.envelope, gate)
     }
@@ -332,9 +332,9 @@ impl Inbox<'_> {
         }
     }
 
-    /// What a name means: an open gate or an item that waits for its reviewer before an answered
-    /// gate. What means nothing is left as it is, for the operation to refuse. Without a name, the
-    /// only one that waits; none: there is nothing to answer.
+    /// Finds what a name refers to: an open gate or an item in review, before an answered gate. An
+    /// unknown name is passed on, for the operation to refuse. Without a name, the only waiting
+    /// one; `None` if nothing waits.
     pub(super) fn meant(&self, named: Option<&str>) -> Result<Option<Meant>, Failure> {
         let envelope = Envelope { idempotency_key: None, ..self.envelope.clone() };
         let list = self.ops.run::<GateList>(&envelope, wanted_gates(Some(GateState::Open)))?;
@@ -370,7 +370,7 @@ impl Inbox<'_> {
     }
 }
 
-/// Said where there is nothing to answer.
+/// The message if there is nothing to answer.
 pub(super) const NOTHING: &str = "Nothing is waiting for you.\n";
 
 /// What a person wants to answer.
@@ -396,7 +396,7 @@ const fn wanted_gates(state: Option<GateState>) -> gate_list::Input {
     }
 }
 
-/// An answer that says nothing but yes or no.
+/// An answer of only yes or no.
 pub(super) const fn answer_to(gate_id: String, decision: GateDecision) -> gate_answer::Input {
     gate_answer::Input {
         gate_id,
@@ -417,8 +417,8 @@ fn body(text: &str) -> Result<Body, Failure> {
     Body::new(text).map_err(|fault| Failure::usage(format!("--response: {fault}")))
 }
 
-/// Words are words; only what is plainly meant as JSON is read as JSON, so that the answer `8080`
-/// to a question stays the option it names.
+/// Reads a response as JSON only if it clearly is JSON, so that the answer `8080` stays the text of
+/// an option.
 fn response(said: &str) -> Value {
     let looks_like_json = said.trim_start().starts_with(['{', '[', '"']);
     let json = looks_like_json.then(|| serde_json::from_str(said).ok()).flatten();

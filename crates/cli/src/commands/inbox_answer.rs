@@ -1,7 +1,7 @@
 //! Answering a gate at a terminal: the question is shown, and what is missing is asked for.
 //!
-//! Until the last line is given nothing has happened; an empty line or the end of the input where
-//! a decision is wanted leaves the gate open.
+//! Nothing is stored before the last line is given. An empty line or the end of the input instead
+//! of a decision leaves the gate open.
 
 use punchlist_core::gate::{GateDecision, GateKind, GateState, Purpose, form};
 use punchlist_core::mission::answer;
@@ -17,12 +17,12 @@ use crate::failure::Failure;
 use crate::output;
 use crate::render::gates::{asked_for, one, options, words};
 
-/// An answer as far as it goes, or none: the person leaves it open.
+/// An answer, or `None` if the person leaves it open.
 type Given = Result<Option<Answer>, Failure>;
 
 type Answer = gate_answer::Input;
 
-/// Asks which gate, if that is not said, and how to answer it.
+/// Asks which gate, if none is named, and how to answer it.
 pub(super) fn ask(inbox: &Inbox<'_>, named: Option<&str>) -> Result<(), Failure> {
     if let Some(named) = named
         && let Some(Meant::Review(todo)) = inbox.meant(Some(named))?
@@ -32,7 +32,7 @@ pub(super) fn ask(inbox: &Inbox<'_>, named: Option<&str>) -> Result<(), Failure>
     let Some(gate) = which(inbox, named)? else { return Ok(()) };
     let gate = match gate {
         Named::Gate(gate) if gate.state == GateState::Open => gate,
-        // It is refused: as unknown, or with who answered and when. Nothing need be asked first.
+        // The operation refuses it, as unknown or as answered, so nothing is asked first.
         Named::Gate(gate) => return inbox.give(answer_to(gate.id, GateDecision::Resume)),
         Named::Unknown(id) => return inbox.give(answer_to(id, GateDecision::Resume)),
     };
@@ -65,7 +65,7 @@ fn review(inbox: &Inbox<'_>, todo: String) -> Result<(), Failure> {
     }
 }
 
-/// What somebody named.
+/// What the person named.
 enum Named {
     Gate(Box<GateView>),
     /// An id that no gate has.
@@ -113,7 +113,7 @@ fn which(inbox: &Inbox<'_>, named: Option<&str>) -> Result<Option<Named>, Failur
     }
 }
 
-/// A checkpoint and its like: yes or no, and a word to it.
+/// A checkpoint and similar gates: yes or no, and a comment.
 fn judge(gate: &GateView) -> Given {
     let is_sign_off = gate.purpose == Some(Purpose::SignOff);
     let question = if is_sign_off { "Sign it off?" } else { "Let it go on?" };
@@ -122,7 +122,7 @@ fn judge(gate: &GateView) -> Given {
     let decision = if said { GateDecision::Resume } else { GateDecision::Refuse };
     let mut answer = answer_to(gate.id.clone(), decision);
     if said && is_sign_off {
-        // The yes is for what was shown, not for what somebody changes meanwhile.
+        // The yes covers what was shown, not later changes.
         answer.expected_revision = gate.revision;
         match unclaimed(gate) {
             0 => {}
@@ -147,7 +147,7 @@ fn judge(gate: &GateView) -> Given {
     word_to_it(answer)
 }
 
-/// How many criteria nobody has claimed.
+/// The number of unclaimed criteria.
 fn unclaimed(gate: &GateView) -> usize {
     let open = |item: &&ItemView| {
         item.claim.is_none() && matches!(item.status, ItemStatus::Pending | ItemStatus::InProgress)
@@ -155,7 +155,7 @@ fn unclaimed(gate: &GateView) -> usize {
     gate.criteria.iter().filter(open).count()
 }
 
-/// Which criteria to open again: none named means all that are claimed.
+/// Which criteria to reopen; `None` means all claimed ones.
 fn reopened(gate: &GateView) -> Result<Option<Vec<Content>>, Failure> {
     let claimed: Vec<&ItemView> =
         gate.criteria.iter().filter(|item| item.claim.is_some()).collect();
@@ -191,7 +191,7 @@ fn word_to_it(mut answer: Answer) -> Given {
     Ok(Some(answer))
 }
 
-/// A question: one of its options by number, or other words.
+/// A question: one of its options by number, or a text.
 fn reply(gate: &GateView) -> Given {
     let options = options(gate);
     let how = match options.len() {
@@ -217,7 +217,7 @@ fn advise(gate: &GateView) -> Given {
         "Extend or cancel? [extend to YYYY-MM-DD, cancel, - leaves the todo, empty asks later] ";
     loop {
         let Some(said) = prompt::ask(question)? else { return Ok(None) };
-        // A date alone can only mean one thing.
+        // A date alone means to extend to it.
         let extended = format!("extend to {said}");
         let read =
             [said.as_str(), &extended].into_iter().find(|text| answer::parse(text).is_some());
@@ -272,7 +272,7 @@ fn fill_in(gate: &GateView) -> Given {
     Ok(sent.then(|| yes(gate, response)))
 }
 
-/// Asks for a field until it fits; null: it may be left out, and was.
+/// Asks for a field until the answer fits; null if an optional field was left out.
 fn one_field(schema: &Value, name: &str, field: &Value) -> Result<Option<Value>, Failure> {
     let choices = field["enum"].as_array().map(Vec::as_slice).unwrap_or_default();
     for (n, choice) in choices.iter().enumerate() {
@@ -292,7 +292,7 @@ fn one_field(schema: &Value, name: &str, field: &Value) -> Result<Option<Value>,
     }
 }
 
-/// What was typed, as the field's type where it reads as that.
+/// The typed text, converted to the field's type if possible.
 fn read(field: &Value, said: &str) -> Value {
     let choices = field["enum"].as_array().map(Vec::as_slice).unwrap_or_default();
     if let Some(choice) = choices.iter().find(|choice| words(choice) == said) {
@@ -312,7 +312,7 @@ fn read(field: &Value, said: &str) -> Value {
     }
 }
 
-/// What is wrong with it, by the form's own rule for this field alone.
+/// What is wrong with the value, by the form's own rule for this field.
 fn fault(schema: &Value, name: &str, field: &Value, value: &Value) -> Option<String> {
     let required = if form::is_required(schema, name) { vec![name] } else { Vec::new() };
     let alone = json!({ "properties": { name: field }, "required": required });
@@ -325,7 +325,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_typed_becomes_what_the_field_wants() {
+    fn typed_text_is_converted_to_the_type_of_the_field() {
         let size = json!({ "type": "string", "enum": ["2", "1"] });
         assert_eq!(read(&size, "2"), "2", "a choice by its words comes before one by its number");
         let size = json!({ "type": "string", "enum": ["small", "large"] });

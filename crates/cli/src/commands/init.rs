@@ -1,7 +1,7 @@
-//! `punch init`: set up the agent hosts of this machine for the project, or take that back.
+//! `punch init`: set up the agent hosts of this machine for the project, or undo that.
 //!
-//! Every change is shown as a diff before it is written. What cannot be edited safely is shown with
-//! its line and left alone.
+//! Every change is shown as a diff before it is written. A file that cannot be edited safely is
+//! shown with the line at fault, and not changed.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let (is_dry, removes) = (matches.get_flag("dry-run"), matches.get_flag("remove"));
     let mut setup = setup(globals)?;
     if !is_dry && !removes {
-        // From here on there is a store, and nobody becomes its operator unasked.
+        // Creates the store now. Nobody becomes its operator without asking for it.
         let ops = caller::ops(globals)?;
         let envelope = caller::envelope(&ops, globals, false)?;
         ops.prepare(envelope.proof, envelope.now)?;
@@ -129,11 +129,11 @@ fn finish_json(
     if is_whole { Ok(()) } else { Err(Failure::Told(1)) }
 }
 
-/// The hosts that are named, else those of this machine.
+/// The named hosts, else those found on this machine.
 fn chosen(globals: &Globals, matches: &ArgMatches) -> Result<Vec<Host>, Failure> {
     let mut named: Vec<Host> =
         matches.get_many::<Host>("host").into_iter().flatten().copied().collect();
-    // The old spelling, which is a global flag.
+    // The old spelling, a global flag.
     if named.is_empty()
         && let Some(agent) = &globals.agent
     {
@@ -157,7 +157,7 @@ fn chosen(globals: &Globals, matches: &ArgMatches) -> Result<Vec<Host>, Failure>
 
 pub(super) fn setup(globals: &Globals) -> Result<Setup, Failure> {
     let ops = caller::ops(globals)?;
-    // A password does not belong into a file of the project.
+    // A password must not be written into a file of the project.
     let store = match ops.target() {
         Target::File(path) => {
             let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
@@ -183,7 +183,7 @@ fn has_password(url: &str) -> bool {
     user.is_some_and(|(user, _)| user.contains(':')) || url.contains("password=")
 }
 
-/// `punch` where the search path leads here, else this very program.
+/// `punch` if the search path finds this program, else its full path.
 fn program() -> String {
     let own = env::current_exe().ok().and_then(|path| path.canonicalize().ok());
     let paths = env::var_os("PATH").unwrap_or_default();

@@ -46,7 +46,7 @@ fn close() -> Command {
         .arg(number())
         .arg(switch("rejected", "It will not be done"))
         .arg(text("reason", "TEXT", "Why; it goes into the issue's history"))
-        .arg(switch("yes", "Close it although criteria are open"))
+        .arg(switch("yes", "Close it although issues below it are open"))
         .after_help("Example: punch issue close 3 --reason 'Shipped in 1.2'")
 }
 

@@ -1,5 +1,4 @@
-//! What agents do, one line for each thing that happens: for workers, and for whoever reads what
-//! they say.
+//! What agents do, one line for each event: the output of a worker, for people and programs.
 
 use anstyle::Style;
 use punchlist_core::Run;
@@ -12,7 +11,7 @@ use crate::output::{CYAN, DIM, GREEN, RED, YELLOW};
 use crate::render::columns::cut;
 use crate::{caller, output};
 
-/// Says it in the form that was asked for.
+/// Prints an event in the requested form.
 pub(super) fn tell(globals: &Globals, live: &Live<'_>) -> std::io::Result<()> {
     if globals.json {
         let Some(mut line) = object(live) else { return Ok(()) };
@@ -70,7 +69,7 @@ fn words(live: &Live<'_>) -> Option<(Style, &'static str, String)> {
     })
 }
 
-/// The same for programs.
+/// The event as JSON, for programs.
 fn object(live: &Live<'_>) -> Option<Value> {
     let of = |run: &Run, did: &str, more: Value| {
         let mut line =
@@ -112,18 +111,18 @@ fn object(live: &Live<'_>) -> Option<Value> {
     }
 }
 
-/// What the driver said, without the mark that it did.
+/// The driver's message, without the mark of a synthetic message.
 pub(super) fn why(said: &str) -> &str {
     said.strip_prefix(SYNTHETIC).unwrap_or(said).trim()
 }
 
-/// What says most about a call, in the order it is read.
+/// The most informative fields of a call, in order.
 const TELLING: [&str; 14] = [
     "action", "type", "items", "todos", "title", "content", "mission", "question", "reason",
     "text", "feedback", "outcome", "prompt", "status",
 ];
 
-/// What a tool is called with, in few words: what says most, or all texts of it.
+/// A short form of a tool's input: its most informative field, or all its texts.
 pub(super) fn brief(input: &Value) -> String {
     fn texts<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
         match value {
@@ -149,7 +148,7 @@ fn is_id(text: &str) -> bool {
     punchlist_core::RunId::parse(text).is_some()
 }
 
-/// The message of a refusal, or whatever a tool said.
+/// The message of a refusal, or the tool's text.
 pub(super) fn fault(text: &str) -> String {
     let error: Option<Value> = serde_json::from_str(text).ok();
     let message = error.as_ref().and_then(|error| error["error"]["message"].as_str());
@@ -161,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_is_told_in_its_texts() {
+    fn a_call_is_shown_by_its_texts() {
         let input = json!({
             "items": [{ "title": "look", "why": "so" }, { "title": "write" }], "n": 3,
             "todoId": "01JCQ0000000000000000000AB", "slug": "x",

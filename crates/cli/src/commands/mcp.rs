@@ -35,10 +35,10 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let choice = matches.get_one::<Choice>("profile").copied().unwrap_or(Choice::Default);
     let ops = caller::ops(globals)?;
     let mut envelope = caller::envelope(&ops, globals, true)?;
-    // Where nothing says which session is meant, the server has one of its own.
+    // Without a named session, the server uses one of its own.
     let id = clock::ids(envelope.now).map(|mut ids| ids.ulid().to_string());
     envelope.context.own_session = id.ok().map(|id| format!("mcp-{id}"));
-    // A store that cannot be opened is better said now than at the first call.
+    // Reports a store that cannot be opened now, not at the first call.
     if ops.remote().is_none() {
         ops.store()?;
     }

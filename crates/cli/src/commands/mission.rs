@@ -1,5 +1,5 @@
-//! `punch mission …`: the operations on missions, with the mission left out where there is only
-//! one, and what people do with a mission's file.
+//! `punch mission …`: the operations on missions, where the mission can be left out if there is
+//! only one, and the commands on a mission's file.
 
 use clap::{ArgMatches, Command};
 use punchlist_core::mission::Standing;
@@ -12,18 +12,17 @@ use crate::args::Globals;
 use crate::caller;
 use crate::failure::Failure;
 
-/// The fields that say which mission is meant.
+/// The fields that name the mission.
 const WHICH: [&str; 2] = ["mission", "missionSlug"];
 
-/// The group with its further commands; where a command takes a mission by place, it need not be
-/// said.
+/// The group with its further commands. A mission as a positional argument is optional.
 pub(super) fn with_commands(group: Command) -> Command {
     lenient("mission", group)
         .subcommands(mission_init::commands())
         .subcommand(mission_new::command())
 }
 
-/// The group of a word, in which the mission need not be said.
+/// The group of a word, in which the mission is optional.
 pub(super) fn lenient(name: &str, group: Command) -> Command {
     let words: Vec<String> =
         group.get_subcommands().map(|command| command.get_name().to_owned()).collect();
@@ -50,8 +49,8 @@ fn leave_out(group: &str, command: Command, operation: &Operation) -> Command {
     let ids: Vec<String> = operation.surfaces.positional.iter().map(|f| operation::id(f)).collect();
     command.override_usage(usage).mut_args(|arg| {
         let Some(at) = ids.iter().position(|id| arg.get_id() == id) else { return arg };
-        // What is missing is said by dispatch; clap would want the words before it.
-        // One word less moves the rest, also a figure below zero.
+        // Dispatch reports missing arguments; clap would require all before them. Leaving one out
+        // shifts the others, including negative figures.
         let arg = arg.required(false).allow_negative_numbers(true);
         if at > 0 {
             return arg;
@@ -71,7 +70,7 @@ pub(super) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     run_in("mission", globals, matches, (word, inner))
 }
 
-/// Runs a command of a group in which the mission need not be said.
+/// Runs a command of a group in which the mission is optional.
 pub(super) fn run_in(
     group: &str,
     globals: &Globals,
@@ -105,7 +104,7 @@ pub(super) fn run_in(
     call::show(&globals, operation, &answer, envelope.now)
 }
 
-/// Where one word too few was given, it is the mission that was left out.
+/// If one argument is missing, the mission was left out.
 fn make_room(places: &[&str], input: &mut Map<String, Value>) {
     let given = places.iter().take_while(|place| input.contains_key(**place)).count();
     if places.len() < 2 || given + 1 != places.len() {
@@ -118,7 +117,7 @@ fn make_room(places: &[&str], input: &mut Map<String, Value>) {
     }
 }
 
-/// The slug of the only mission that is not put away.
+/// The slug of the only mission that is not archived.
 fn only(ops: &Ops, envelope: &Envelope) -> Result<String, Failure> {
     let envelope = Envelope { idempotency_key: None, ..envelope.clone() };
     let missions = ops.run::<MissionList>(&envelope, mission_list::Input {})?.missions;
@@ -147,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_word_too_few_leaves_the_mission_out() {
+    fn a_missing_argument_means_the_mission_was_left_out() {
         let places = ["missionSlug", "todoId", "action"];
         let shifted = |given: Value| {
             let Value::Object(mut input) = given else { unreachable!() };

@@ -1,5 +1,5 @@
-//! `punch mission init FILE`: a mission of its file; `punch mission schema`: what editors want to
-//! know about such a file.
+//! `punch mission init FILE`: creates or updates a mission from its file; `punch mission schema`:
+//! the JSON Schema of such a file, for editors.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::args::Globals;
 use crate::failure::Failure;
 use crate::{caller, output};
 
-/// What the schema is written in.
+/// The dialect of the schema.
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 pub(super) fn commands() -> Vec<Command> {
@@ -54,7 +54,7 @@ pub(super) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     init(globals, &shown(file), read(file)?, file)
 }
 
-/// Makes a mission of a file's bytes.
+/// Creates or updates a mission from a file's bytes.
 pub(super) fn init(
     globals: &Globals,
     name: &str,
@@ -66,19 +66,19 @@ pub(super) fn init(
     let operation = find("mission_init")?;
     let ops = caller::ops(globals)?;
     let mut envelope = caller::envelope(&ops, globals, false)?;
-    // Whatever folder of the project this is said in, its collectors run in the same.
+    // Collectors run in the project's folder, from whichever folder this is called.
     envelope.context.directory = Some(caller::folder().to_string_lossy().into_owned());
     let called = ops.answer(operation, &envelope, read.input.clone());
     let answer = called.map_err(|error| located(read.blame(error)))?;
     call::show(globals, operation, &answer, envelope.now)
 }
 
-/// What a file is called in an error.
+/// The name of a file in an error.
 fn shown(file: &Path) -> String {
     if file == Path::new("-") { "standard input".to_owned() } else { file.display().to_string() }
 }
 
-/// As much of it as tells that it is too long.
+/// Reads the file, but not much more than the limit.
 fn read(file: &Path) -> Result<Vec<u8>, Failure> {
     let named = |error: io::Error| Failure::Io(format!("{}: {error}", file.display()));
     if file != Path::new("-") {

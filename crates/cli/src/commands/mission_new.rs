@@ -1,6 +1,6 @@
 //! `punch mission new`: asks a person for a mission, shows the file it makes, and writes it.
 //!
-//! Nothing is written before the last question, so that whoever stops in the middle leaves nothing
+//! Nothing is written before the last question, so that a person who stops early leaves nothing
 //! behind.
 
 use std::fs::File;
@@ -18,13 +18,13 @@ use crate::args::Globals;
 use crate::failure::Failure;
 use crate::output;
 
-/// What the file is called unless said.
+/// The default name of the file.
 const FILE: &str = "mission.json";
 
-/// An answer; none: the person has gone.
+/// An answer; `None` if the person stopped.
 type Said<T> = Result<Option<T>, Failure>;
 
-/// Takes an answer, or leaves with nothing.
+/// Unwraps an answer, or returns `None`.
 macro_rules! said {
     ($asked:expr) => {
         match $asked? {
@@ -34,7 +34,7 @@ macro_rules! said {
     };
 }
 
-/// When a mission plans, as people say it.
+/// Cadences as people say them.
 const CADENCES: [(&str, &str); 4] = [
     ("every Monday at 9:00", "0 9 * * 1"),
     ("every weekday at 9:00", "0 9 * * 1-5"),
@@ -163,7 +163,7 @@ fn target(said: &str) -> Result<Option<Value>, String> {
     Ok(Some(json!({ "operator": operator, "value": value })))
 }
 
-/// When it plans, and in which time zone; null: only when told to.
+/// The cadence and its time zone; `None` means only on request.
 fn when() -> Said<Option<Value>> {
     output::print("When does it plan?\n")?;
     for (n, (words, _)) in CADENCES.iter().enumerate() {
@@ -195,7 +195,7 @@ fn when() -> Said<Option<Value>> {
     Ok(Some(Some(json!({ "cron": cron, "timezone": zone }))))
 }
 
-/// Asks until the answer reads; what is wrong with one is said.
+/// Asks until the answer is valid, and shows what is wrong with it.
 fn until<T>(question: &str, read: impl Fn(&str) -> Result<T, String>) -> Said<T> {
     loop {
         let Some(said) = prompt::ask(question)? else { return Ok(None) };
@@ -206,7 +206,7 @@ fn until<T>(question: &str, read: impl Fn(&str) -> Result<T, String>) -> Said<T>
     }
 }
 
-/// A name that makes a slug of its own.
+/// A name with a slug that is not taken.
 fn name(question: &str, taken: &mut Vec<String>) -> Said<String> {
     loop {
         match said!(name_or_none(question, taken)) {
@@ -260,7 +260,8 @@ fn put(fields: &mut Map<String, Value>, name: &str, said: Option<String>) {
     fields.extend(said.map(|said| (name.to_owned(), said.into())));
 }
 
-/// Writes the file where the person wants it, whole or not at all, and over no other unasked.
+/// Writes the file where the person wants it, completely or not at all. It asks before it
+/// overwrites a file.
 fn write(text: &str) -> Said<PathBuf> {
     loop {
         let said = said!(prompt::ask(&format!("Write it to which file? [{FILE}] ")));
@@ -289,7 +290,7 @@ fn put_down(file: &Path, text: &str, replace: bool) -> std::io::Result<()> {
         }
         return written;
     }
-    // What a link leads to is written, and the link stays.
+    // Writes the target of a link, so that the link stays.
     let file = std::fs::canonicalize(file)?;
     let mut beside = tempfile::NamedTempFile::new_in(file.parent().unwrap_or(Path::new(".")))?;
     beside.write_all(text.as_bytes())?;

@@ -32,6 +32,7 @@ mod operation;
 mod plan;
 mod plan_sync;
 mod plan_watch;
+mod programs;
 mod prompt;
 mod rewrite;
 mod run;
@@ -114,7 +115,7 @@ pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
     }
 }
 
-/// Runs whatever was asked for.
+/// Runs the requested command.
 pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
     if globals.no_color {
         output::without_color();

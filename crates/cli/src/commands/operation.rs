@@ -1,8 +1,9 @@
-//! Commands made from the catalogue: an operation's words, its fields as flags or by place.
+//! Commands made from the catalogue: an operation's words, its fields as flags or positional
+//! arguments, and the input made from a command line.
 //!
-//! The help is the operation's own: the doc comments of its input. Flags carry text; what the
-//! schema calls a number, a list or a switch is read as one here, and everything else is judged
-//! where all inputs are, in dispatch.
+//! The help is the operation's own: the doc comments of its input. Flags are text; numbers, lists
+//! and booleans of the schema are converted here. Dispatch checks the rest, as for all inputs.
+//! `call` makes the call and shows its answer.
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -10,11 +11,11 @@ use punchlist_ops::schema;
 use punchlist_ops::{CATALOGUE, Operation};
 use serde_json::{Map, Value};
 
-use super::secret_file;
+use super::{call, secret_file};
 use crate::args::Globals;
 use crate::failure::Failure;
 
-/// What the commands of two words are about.
+/// The help of each group of commands.
 const GROUPS: &[(&str, &str)] = &[
     ("agent", "Register agents, and say how each is"),
     ("audit", "Look for what should not have been waved through"),
@@ -27,20 +28,20 @@ const GROUPS: &[(&str, &str)] = &[
     ("permission", "What agents may call without asking: look, and take it back"),
     ("plan", "Import, look at and put away plans; assign, split and complete their tasks"),
     ("project", "List the projects of the store"),
-    ("runs", "Look at what agents execute, and stop it"),
+    ("runs", "Show the runs of agents, and stop them"),
     ("session", "Start sessions, say which issue each works on, and see their own lists"),
     ("store", "Set the rules of the store"),
     ("todo", "Keep an issue's checklist; take, hold, claim and judge items of any list"),
-    ("token", "Make, list and take back tokens"),
+    ("token", "Create, list and revoke tokens"),
 ];
 
 /// Fields that have the name of a global flag. On a command with such a field the flag fills the
-/// field, and says nothing about the caller: `punch token new --agent coder` makes a token *for*
-/// the coder. From the environment it never does. Where the command takes such a field by place,
-/// both ways work, and the place wins.
+/// field, and does not describe the caller: `punch token new --agent coder` makes a token *for* the
+/// coder. A value from the environment never fills a field. If the command takes such a field as a
+/// positional argument, both ways work, and the positional one wins.
 const SHARED: [&str; 4] = ["agent", "session", "mission", "pillar"];
 
-/// Operations that look for the issue in the caller's context, and not in their input.
+/// Operations that take the issue from the caller's context, not from their input.
 const ABOUT_AN_ISSUE: [&str; 1] = ["session_context"];
 
 /// The operations whose command begins with this word.
@@ -88,7 +89,7 @@ fn leaf(word: &'static str, operation: &'static Operation) -> Command {
         .filter(|(field, _)| !SHARED.contains(&field.as_str()) || has_own_flag(operation, field))
         .map(|(field, schema)| {
             let mut arg = argument(field, schema).long(flag_of(operation, field));
-            // How these were spelled before; `--mission` and `--pillar` are global flags anyway.
+            // The old spelling of these flags; `--mission` and `--pillar` are global flags anyway.
             if narrows(operation, field) && matches!(field.as_str(), "number" | "planFile") {
                 arg = arg.alias(flag(field));
             }
@@ -98,7 +99,7 @@ fn leaf(word: &'static str, operation: &'static Operation) -> Command {
             if required.iter().any(|name| name == field) {
                 arg = arg.help(format!("{} (required)", schema::description(schema)));
             }
-            // What people type to every program that asks whether they are sure.
+            // The usual flag to confirm.
             if field == "confirm" { arg.visible_alias("yes") } else { arg }
         });
     let command = Command::new(word)
@@ -113,11 +114,11 @@ fn leaf(word: &'static str, operation: &'static Operation) -> Command {
     }
 }
 
-/// Commands that people cannot tell from another one, which the help shows instead: `todo block`,
+/// Commands that are easily confused with another one, which the help shows instead: `todo block`,
 /// `todo start`, `todo done`, `plan archive`.
 const HIDDEN: [&str; 5] = ["todo_hold", "todo_unhold", "todo_take", "todo_claim", "plan_finish"];
 
-/// The operation's example as somebody would type it; none where there is nothing to give.
+/// The operation's example as typed in a shell; `None` if it has no input.
 fn example(operation: &Operation) -> Option<String> {
     let input: Map<String, Value> = serde_json::from_str(operation.example).ok()?;
     let mut line = format!("Example: punch {}", operation.surfaces.command.join(" "));
@@ -164,7 +165,7 @@ fn typed(value: &Value) -> Option<String> {
     }
 }
 
-/// The type of a field; of several the first, which is how people write it.
+/// The type of a field; of several, the first, which people usually write.
 fn kind_of(schema: &Value) -> &str {
     let kind = &schema["type"];
     kind.as_str().or_else(|| kind[0].as_str()).unwrap_or("json")
@@ -193,17 +194,17 @@ pub(super) fn id(field: &str) -> String {
     format!("input.{field}")
 }
 
-/// What a field of few words may be.
+/// The allowed values of a field, if there are few.
 fn choices(schema: &Value) -> Option<String> {
     let values = schema.get("enum").and_then(Value::as_array)?;
     let names: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
     Some(names.join("|"))
 }
 
-/// By place an argument is called by its name; what it may be stands in its help.
+/// A positional argument is shown by its name; its allowed values are in its help.
 fn in_place(field: &str, schema: &Value) -> Arg {
     let arg = argument(field, schema).value_name(flag(field).replace('-', "_").to_uppercase());
-    // Several words in one place.
+    // A positional list takes several values.
     let arg = if kind_of(schema) == "array" { arg.num_args(0..) } else { arg };
     match choices(schema) {
         Some(choices) => arg.help(format!("{} [{choices}]", schema::description(schema))),
@@ -211,7 +212,7 @@ fn in_place(field: &str, schema: &Value) -> Arg {
     }
 }
 
-/// `nextCursor` is `--next-cursor`. `--project` always says where the caller is; a field of that
+/// `nextCursor` is `--next-cursor`. `--project` always names the caller's project; a field of that
 /// name gets another flag.
 fn flag(field: &str) -> String {
     if field == "project" {
@@ -226,7 +227,7 @@ fn flag(field: &str) -> String {
     })
 }
 
-/// Is this a field that says what a new token is narrowed to?
+/// Is this a field that narrows a new token?
 fn narrows(operation: &Operation, field: &str) -> bool {
     operation.name == "token_new"
         && ["project", "mission", "pillar", "number", "planFile", "session"].contains(&field)
@@ -237,13 +238,13 @@ fn has_own_flag(operation: &Operation, field: &str) -> bool {
     narrows(operation, field) || assigns(operation, field)
 }
 
-/// Is this the agent that a task is given to? `--agent` says whom the caller acts as.
+/// Is this the agent that a task is assigned to? `--agent` names the agent that the caller acts as.
 fn assigns(operation: &Operation, field: &str) -> bool {
     operation.name == "task_assign" && field == "agent"
 }
 
-/// The flag of a field. What narrows a token begins with `only`, so that no flag which says where
-/// the caller is looks as if it did.
+/// The flag of a field. Flags that narrow a token begin with `only`, so that flags about the caller
+/// cannot be mistaken for them.
 fn flag_of(operation: &Operation, field: &str) -> String {
     match field {
         "agent" if assigns(operation, field) => "to".to_owned(),
@@ -255,7 +256,7 @@ fn flag_of(operation: &Operation, field: &str) -> String {
     }
 }
 
-/// Flags that say where the caller is and would look as if they narrowed a token.
+/// Refuses flags about the caller that could be mistaken for flags that narrow the token.
 fn refuse_misleading(operation: &Operation, matches: &ArgMatches) -> Result<(), Failure> {
     for (given, right) in
         [("project", "only-project"), ("issue", "only-issue"), ("session", "only-session")]
@@ -283,10 +284,14 @@ pub(super) fn run(globals: &Globals, name: &str, matches: &ArgMatches) -> Result
     let mut globals = globals.clone();
     let mut input = input(operation, &mut globals, matches);
     name_issue(operation, &globals, &mut input)?;
-    secret_file::call(&globals, operation, input, matches)
+    match secret_file::named(matches) {
+        Some(path) => secret_file::call(&globals, operation, input, path),
+        None => call::call(&globals, operation, input),
+    }
 }
 
-/// `--issue` is obeyed or refused: it fills the field `number`, or the operation looks for it.
+/// `--issue` is used or refused, never ignored: it fills the field `number`, or the operation reads
+/// it from the context.
 fn name_issue(operation: &Operation, globals: &Globals, input: &mut Value) -> Result<(), Failure> {
     let Some(issue) = globals.issue else { return Ok(()) };
     // An item is found in the issue by its text.
@@ -311,7 +316,7 @@ fn name_issue(operation: &Operation, globals: &Globals, input: &mut Value) -> Re
     Ok(())
 }
 
-/// The input that the flags and words of a command make; a shared flag it uses up is gone from
+/// The input from a command's flags and arguments. A shared flag that fills a field is removed from
 /// the globals.
 pub(super) fn input(operation: &Operation, globals: &mut Globals, matches: &ArgMatches) -> Value {
     let schema = (operation.input_schema)();
@@ -332,8 +337,8 @@ pub(super) fn input(operation: &Operation, globals: &mut Globals, matches: &ArgM
     Value::Object(input)
 }
 
-/// One of several values: a text; or, where they are objects, an object in JSON, or the text that
-/// is all an object must have.
+/// One of several values: a text; or, for objects, an object in JSON, or the text of its only
+/// required field.
 fn item(text: &str, schema: &Value) -> Value {
     if schema["type"] != "object" {
         return text.into();
@@ -350,8 +355,8 @@ fn item(text: &str, schema: &Value) -> Value {
     }
 }
 
-/// What was given for a field, as the schema's type; what does not read stays text and is
-/// refused with it. A switch that is off was not given.
+/// The value given for a field, converted to the schema's type. A value that cannot be converted
+/// stays a string, so the operation refuses it. A switch that is off counts as not given.
 fn value(matches: &ArgMatches, field: &str, schema: &Value) -> Option<Value> {
     let kind = kind_of(schema);
     let field = &id(field);

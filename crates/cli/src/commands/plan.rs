@@ -1,4 +1,5 @@
-//! `punch plan …`: the operations on plans, with the file left out where there is only one plan.
+//! `punch plan …`: the operations on plans, where the file can be left out if there is only one
+//! plan.
 
 use clap::{ArgMatches, Command};
 use punchlist_ops::operations::plan_list::{self, PlanList};
@@ -10,10 +11,10 @@ use crate::args::Globals;
 use crate::caller;
 use crate::failure::Failure;
 
-/// Commands that look at one plan.
+/// Commands that show one plan.
 const LOOKS: [&str; 3] = ["tree", "current", "render"];
 
-/// The group, in which the file of the only plan need not be given.
+/// The group, in which the file of the only plan is optional.
 pub(super) fn lenient(group: Command) -> Command {
     LOOKS.into_iter().fold(group, |group, word| {
         if group.find_subcommand(word).is_none() {
@@ -27,7 +28,7 @@ pub(super) fn lenient(group: Command) -> Command {
     })
 }
 
-/// Is it a look at a plan, without a file?
+/// Is it a command that shows a plan, without a file?
 pub(super) fn lacks_file(matches: &ArgMatches) -> bool {
     let Some((word, inner)) = matches.subcommand() else { return false };
     LOOKS.contains(&word) && !inner.contains_id(&operation::id("planFile"))

@@ -1,7 +1,7 @@
-//! `punch plan tree --watch`: the tree of a plan, drawn anew whenever it changes.
+//! `punch plan tree --watch`: the tree of a plan, redrawn whenever it changes.
 //!
-//! It follows the log as `punch log -f` does. On a terminal the drawing has the screen for itself
-//! and gives it back at the end; elsewhere each drawing follows the last.
+//! It follows the log as `punch log -f` does. On a terminal the tree uses the second screen until
+//! the end; elsewhere each tree is printed after the last.
 
 use std::time::Duration;
 
@@ -19,10 +19,10 @@ use crate::output::{Screen, json_text};
 use crate::stop::Stop;
 use crate::{caller, output, render};
 
-/// How long a look ahead takes at most before it is asked whether to go on.
+/// How long to wait for events before checking whether to stop.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// `plan tree` is the operation's own command; watching is the command line's.
+/// Adds `--watch` to `plan tree`, the operation's own command.
 pub(crate) fn with_flag(plan: Command) -> Command {
     if plan.find_subcommand("tree").is_none() {
         return plan;
@@ -45,7 +45,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let ops = caller::ops(globals)?;
     let envelope = caller::envelope(&ops, globals, false)?;
     plan::fill_in(&ops, &envelope, &mut input)?;
-    // From before the first look on, so that nothing is missed between the two.
+    // Starts before the first read, so that no event is missed in between.
     let mut follow = Follow::after(&ops, &envelope, None)?;
     let look = || {
         let now = Envelope { now: caller::ticking(), ..envelope.clone() };
@@ -63,7 +63,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
                 is_lost = false;
                 answer.map_or(Ok(()), |answer| drawing.draw(&answer))?;
             }
-            // A server that restarts is followed on; said once.
+            // If the server restarts, following continues, with one message.
             Err(error) if error.meaning().retryable => {
                 if !is_lost {
                     drawing.say(&error);
@@ -77,13 +77,13 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     drawing.end()
 }
 
-/// Could this be seen in a tree? Tasks, and the agents that have them.
+/// Can this event change the drawn tree? The tree shows tasks and the agents that hold them.
 fn may_show(event: &EventRow) -> bool {
     let kind = &event.r#type;
     kind.starts_with("todo_") || kind.starts_with("list_") || kind == "agent_changed"
 }
 
-/// What was drawn last, and where.
+/// The last drawing, and the screen.
 struct Drawing<'g> {
     globals: &'g Globals,
     screen: Option<Screen>,
@@ -96,7 +96,7 @@ impl<'g> Drawing<'g> {
         Self { globals, screen, last: None }
     }
 
-    /// Draws the plan, if that differs from what is seen.
+    /// Draws the plan, if it differs from the last drawing.
     fn draw(&mut self, plan: &PlanView) -> Result<(), Failure> {
         let text = match self.globals.json {
             true => json_text(plan)?,
@@ -123,7 +123,7 @@ impl<'g> Drawing<'g> {
         }
     }
 
-    /// Gives the screen back, and leaves the last drawing behind.
+    /// Closes the screen, and prints the last drawing.
     fn end(mut self) -> Result<(), Failure> {
         if self.screen.take().is_some() {
             output::print(self.last.as_deref().unwrap_or_default())?;

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::stop::Stop;
 
-/// Where Ctrl-C does not end the process by itself: who sees it.
+/// Receives Ctrl-C if that does not end the process by itself.
 static STOP: OnceLock<Stop> = OnceLock::new();
 
 /// The longest answer that is read, in bytes.
@@ -18,7 +18,7 @@ pub(super) fn heed(stop: &Stop) {
     drop(STOP.set(stop.clone()));
 }
 
-/// What is typed after a question, trimmed; none when the input has ended.
+/// The text typed after a question, trimmed; `None` if the input has ended.
 pub(super) fn ask(question: &str) -> Result<Option<String>, Failure> {
     output::print(question)?;
     if !is_answered() {
@@ -44,7 +44,7 @@ fn is_answered() -> bool {
         let mut watched = [PollFd::new(input.as_fd(), PollFlags::POLLIN)];
         match poll(&mut watched, PollTimeout::from(100_u8)) {
             Ok(0) => {}
-            // Typed, ended or broken: reading tells.
+            // Something was typed, or the input ended or failed: reading shows which.
             _ => return true,
         }
     }
@@ -56,13 +56,12 @@ fn is_answered() -> bool {
     true
 }
 
-/// Yes or no; none for anything that is neither, and when the input has ended.
+/// Yes or no; `None` for any other text, and if the input has ended.
 pub(super) fn yes(question: &str) -> Result<Option<bool>, Failure> {
     Ok(ask(question)?.as_deref().and_then(read_yes))
 }
 
-/// Yes for an empty line, too; what is neither yes nor no is asked again, and an input that has
-/// ended is no.
+/// An empty line is yes. Any other text than yes or no is asked again. The end of the input is no.
 pub(super) fn yes_unless_no(question: &str) -> Result<bool, Failure> {
     loop {
         match ask(question)? {

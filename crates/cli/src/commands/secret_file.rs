@@ -1,10 +1,11 @@
-//! `punch token new --secret-file FILE`: the secret goes straight into a file for its owner alone.
+//! `punch token new --secret-file FILE`: the secret is written directly to a file that only its
+//! owner can read.
 //!
-//! The file is made before the token, so that a secret is never made that has nowhere to go.
+//! The file is created before the token, so that no secret is created that cannot be saved.
 
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches};
 use punchlist_ops::Operation;
@@ -18,7 +19,7 @@ use crate::failure::Failure;
 
 const FLAG: &str = "secret-file";
 
-/// The flag, for the one command whose answer holds a secret.
+/// The flag, for the only command whose answer contains a secret.
 pub(super) fn argument(operation: &Operation) -> Option<Arg> {
     (operation.name == "token_new").then(|| {
         Arg::new(FLAG)
@@ -29,15 +30,18 @@ pub(super) fn argument(operation: &Operation) -> Option<Arg> {
     })
 }
 
-/// Calls the operation, into a file where one is named.
+/// The file for the secret, if one is named.
+pub(super) fn named(matches: &ArgMatches) -> Option<&Path> {
+    matches.try_get_one::<PathBuf>(FLAG).ok().flatten().map(PathBuf::as_path)
+}
+
+/// Calls the operation, and writes the secret of its answer to the file.
 pub(super) fn call(
     globals: &Globals,
     operation: &Operation,
     input: Value,
-    matches: &ArgMatches,
+    path: &Path,
 ) -> Result<(), Failure> {
-    let named = matches.try_get_one::<PathBuf>(FLAG).ok().flatten();
-    let Some(path) = named else { return call::call(globals, operation, input) };
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -56,7 +60,7 @@ pub(super) fn call(
     };
     let done = made();
     if done.is_err() {
-        // Nothing was made; an empty file would look as if something had been.
+        // No token was created; an empty file would be misleading.
         drop(std::fs::remove_file(path));
     }
     done

@@ -21,7 +21,7 @@ use punchlist_server::http::{Handle, Limits, Server, Settings, StartError, TlsFi
 use serde_json::json;
 
 use super::open::browse;
-use super::worker::{end_strays, keep_our_environment};
+use super::programs;
 use crate::args::Globals;
 use crate::failure::Failure;
 use crate::stop::Stop;
@@ -68,7 +68,7 @@ pub(crate) fn command() -> Command {
         .arg(file("tls-key", "The certificate's private key, in PEM").requires("tls-cert"))
         .arg(switch(
             "insecure",
-            "Listen beyond this machine without TLS, behind a proxy that does it",
+            "Listen beyond this machine without TLS; for use behind a TLS proxy",
         ))
         .arg(
             Arg::new("public-url")
@@ -90,8 +90,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     // Before anything starts a thread.
     let running: Arc<Mutex<Option<Handle>>> = Arc::default();
     let stop = Stop::on_signals_but_hangup(Some(reload(&running)));
-    keep_our_environment();
-    end_strays();
+    programs::prepare();
     open_many_files();
     let (listen, tls) = address(matches)?;
     let public_url = matches.get_one::<String>("public-url").map(|url| origin(url)).transpose()?;
@@ -153,7 +152,7 @@ fn sign_in(
     Ok(Some(link(url, &made.code)))
 }
 
-/// Who works, and with what.
+/// What the worker inside the server needs.
 struct Crew<'a> {
     ops: &'a Ops,
     agents: &'a Arc<Roster>,
@@ -207,7 +206,7 @@ impl Crew<'_> {
     }
 }
 
-/// Only what somebody has to look after is said.
+/// Reports only what needs attention.
 fn report(done: Done) {
     if let Done::StoreTrouble { error } = done {
         output::warn(&format!("{}; trying again", output::line(&error)));
@@ -252,7 +251,7 @@ fn address(matches: &ArgMatches) -> Result<(SocketAddr, Option<TlsFiles>), Failu
     Ok((listen, tls))
 }
 
-/// Scheme, host and port of a URL, without anything behind.
+/// Scheme, host and port of a URL that has nothing else.
 fn origin(url: &str) -> Result<String, Failure> {
     let bare = url.trim().trim_end_matches('/');
     let host = bare.strip_prefix("https://").or_else(|| bare.strip_prefix("http://"));

@@ -1,5 +1,5 @@
-//! What a person sees before signing off, and what can follow: closing the issue, going on with
-//! the run.
+//! What a person sees before signing off, and what can follow: closing the issue, continuing the
+//! run.
 
 use std::process::{Command, Stdio};
 
@@ -27,8 +27,8 @@ const SHOWN: usize = 12;
 /// How many lines of an issue's body are shown.
 const BODY_LINES: usize = 8;
 
-/// What a sign-off is about beside its criteria: the issue, open steps, and what changed in the
-/// repository since the session began.
+/// The background of a sign-off besides its criteria: the issue, open steps, and what changed in
+/// the repository since the session began.
 pub(super) fn background(ops: &Ops, envelope: &Envelope, gate: &GateView) -> String {
     let envelope = Envelope { idempotency_key: None, ..envelope.clone() };
     let mut shown = String::new();
@@ -62,7 +62,7 @@ fn about_issue(issue: &issue_show::Output) -> String {
     shown
 }
 
-/// Commits and files since a time, as far as git is there to tell.
+/// Commits and files since a time, if git is available.
 fn changed(since: Time) -> String {
     let since = format!("--since={since}");
     let commits = git(&["log", &since, "--pretty=format:%h %s"]);
@@ -74,7 +74,7 @@ fn changed(since: Time) -> String {
     listed("Commits since the session began", &commits) + &listed("Files changed", &files)
 }
 
-/// The lines that git answers; none where it cannot.
+/// The output lines of git; empty if it fails.
 fn git(words: &[&str]) -> Vec<String> {
     let mut command = Command::new("git");
     command.arg("-C").arg(caller::folder()).args(words).stdin(Stdio::null());
@@ -101,7 +101,7 @@ fn listed(name: &str, lines: &[String]) -> String {
     shown
 }
 
-/// After a yes: closes the issue where the person wants that.
+/// After a yes: closes the issue if the person wants that.
 pub(super) fn close(
     globals: &Globals,
     ops: &Ops,

@@ -18,9 +18,9 @@ pub(crate) fn copy_command() -> Command {
             "Copy the store FROM into the empty store TO.\n\n\
              Each is a path or a postgres:// URL. Everything is copied, tokens and kept answers \
              included, and compared at the end by its rows and its digest. TO cannot be opened \
-             before that. A copy that was cut off goes on when it is repeated. FROM is only read; \
-             stop those who write to it first, or what they write during the copy stays behind. \
-             It is the operator's, as an export is.",
+             before that. An interrupted copy goes on when the command is repeated. FROM is only \
+             read. Stop its writers first: what they write during the copy is not copied. Only \
+             the operator may copy a store.",
         )
         .arg(place("from", "FROM", "The store to copy"))
         .arg(place("to", "TO", "The empty store to copy it into"))

@@ -11,7 +11,7 @@ use punchlist_engine::worker::JOBS;
 use punchlist_engine::{Done, Pump, Worker};
 use serde_json::{Value, json};
 
-use super::live;
+use super::{live, programs};
 use crate::args::Globals;
 use crate::failure::Failure;
 use crate::output::{DIM, GREEN, RED, YELLOW};
@@ -21,16 +21,16 @@ use crate::{caller, output, settings};
 
 pub(crate) fn command() -> Command {
     Command::new("worker")
-        .about("Run what is due and what is queued, of every project of the store, until stopped")
+        .about("Run due and queued work of all projects in the store until stopped")
         .long_about(
-            "Run what is due and what is queued, of every project of the store, until stopped.\n\n\
-             Missions plan by their cadence, metrics are read by their collectors: by their cron, \
-             when somebody asks, and when a completed todo says that they moved. A collector that \
-             fails is tried five times, then rests until its next time. Agents that punchlist.toml \
-             gives a model do the work they are handed, answer in the chats of missions and \
-             sessions, and go on with runs. Any number of workers may share a store: each thing is \
-             done by one of them. Ctrl-C ends it, and what was begun is given back.\n\nWith \
-             OTEL_EXPORTER_OTLP_ENDPOINT set, what agents do is told to that OpenTelemetry collector.",
+            "Run due and queued work of all projects in the store until stopped.\n\n\
+             Missions plan by their cadence. Metrics are read by their collectors: by their cron, \
+             on request, and when a completed todo may have changed them. A collector that fails \
+             is tried five times, then again at its next time. Agents with a model in \
+             punchlist.toml do the work delegated to them, answer in the chats of missions and \
+             sessions, and continue runs. Any number of workers may share a store: each job is \
+             done by one of them. Ctrl-C ends the worker and gives back unfinished jobs.\n\nIf \
+             OTEL_EXPORTER_OTLP_ENDPOINT is set, runs are reported to that OpenTelemetry collector.",
         )
         .arg(
             Arg::new("jobs")
@@ -51,8 +51,7 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
     // Before anything starts a thread.
     let stop = Stop::on_signals();
-    keep_our_environment();
-    end_strays();
+    programs::prepare();
     let ops = caller::database(globals)?;
     let envelope = caller::envelope(&ops, globals, false)?;
     let nobody_listens = AtomicBool::new(false);
@@ -89,8 +88,8 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     Ok(vigil.end()?)
 }
 
-/// Our environment may hold a token. What a worker starts gets none of it, and must not read it
-/// from our process either.
+/// Our environment may contain a token. Programs that a worker starts do not inherit it, and must
+/// not read it from our process either.
 pub(super) fn keep_our_environment() {
     #[cfg(target_os = "linux")]
     if let Err(error) = nix::sys::prctl::set_dumpable(false) {
@@ -98,8 +97,7 @@ pub(super) fn keep_our_environment() {
     }
 }
 
-/// Ends the programs that an earlier `punch` left when it was killed, and keeps those of this one
-/// together.
+/// Ends programs that a killed `punch` left running, and groups those of this process.
 pub(super) fn end_strays() {
     #[cfg(unix)]
     match punchlist_engine::strays::take_charge() {

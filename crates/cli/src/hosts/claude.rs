@@ -33,7 +33,7 @@ impl Dialect for Claude {
     }
 }
 
-/// The form that Codex shares.
+/// The format that Codex uses, too.
 pub(super) fn encode(event: Happened, output: &Output) -> String {
     let Some(text) = output.text.as_deref() else { return String::new() };
     let answer = match (output.answer, event) {
@@ -62,7 +62,7 @@ pub(super) const fn event_name(event: Happened) -> &'static str {
     }
 }
 
-/// The whole list, where the tool that was called writes it whole.
+/// The whole list, if the called tool writes a whole list.
 fn todos(payload: &Value) -> Vec<NativeTodo> {
     let list = payload["tool_input"]["todos"].as_array();
     list.into_iter().flatten().map(native).collect()

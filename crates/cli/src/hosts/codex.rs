@@ -1,4 +1,4 @@
-//! Codex: Claude Code's form, with a strict schema: a stop knows `decision`, `reason` and
+//! Codex: Claude Code's format, with a strict schema: a stop has only `decision`, `reason` and
 //! `systemMessage`, and text that is not JSON counts as a failed hook.
 
 use punchlist_core::host::{Happened, Host};

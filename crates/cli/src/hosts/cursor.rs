@@ -1,5 +1,5 @@
-//! Cursor: a stop is continued by a follow-up message. Runs that were aborted or failed are left
-//! alone.
+//! Cursor: a stop is continued by a follow-up message. Runs that were aborted or failed are not
+//! continued.
 
 use punchlist_core::host::{Happened, Host};
 use punchlist_ops::operations::session_hook::{Answer, Input, Output};

@@ -1,4 +1,4 @@
-//! Goose: its hooks report, and none of them can hold a stop.
+//! Goose: its hooks only report; none of them can prevent a stop.
 
 use punchlist_core::host::{Happened, Host};
 use punchlist_ops::operations::session_hook::{Input, Output};

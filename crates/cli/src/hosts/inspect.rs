@@ -1,7 +1,7 @@
-//! How each host of this machine stands: is it set up, does it trust us, do its hooks fire?
+//! The state of each host on this machine: is it set up, does it trust us, do its hooks fire?
 //!
-//! A hook that was seen to fire is the only proof. What a host's own files say about trust explains
-//! why none did.
+//! Only a hook that has fired proves that a host works. The host's own files about trust explain
+//! why none has.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ use super::install::{self, Setup};
 /// The longest file of a host's settings that is read.
 const FILE_MAX: usize = 16 << 20;
 
-/// Doubled deliveries are told for a week.
+/// Double deliveries are reported for a week.
 const DOUBLED_US: i64 = 7 * 86_400 * 1_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -118,7 +118,7 @@ impl Machine<'_> {
             .any(|target| target.remove().is_ok_and(|change| change.is_needed()))
     }
 
-    /// Are they in the user's own?
+    /// Are our hooks in the user's own files?
     fn in_home(&self, host: Host) -> bool {
         let file = match host {
             Host::Claude => ".claude/settings.json",

@@ -1,7 +1,7 @@
-//! The dialects of agent hosts: one file each decodes its hooks into our words and encodes what
-//! the host is answered.
+//! The formats of agent hosts: one file for each host decodes its hooks into our types and encodes
+//! the answers.
 //!
-//! What is answered is decided by `session_hook`; what is written into a host's files by `init`.
+//! `session_hook` decides the answers; `init` decides what is written into a host's files.
 
 mod claude;
 mod codex;
@@ -20,15 +20,15 @@ use punchlist_core::host::{Happened, Host};
 use punchlist_ops::operations::session_hook::{Input, Output};
 use serde_json::Value;
 
-/// How one host speaks.
+/// The format of one host.
 pub(crate) trait Dialect {
-    /// A hook in our words. What the payload does not say is absent.
+    /// A hook in our types. Fields that the payload lacks are absent.
     fn decode(&self, event: Happened, payload: &Value) -> Input;
 
-    /// What goes to standard output; empty: nothing.
+    /// The text for standard output; may be empty.
     fn encode(&self, event: Happened, output: &Output) -> String;
 
-    /// What goes there where the hook could not be answered.
+    /// The text for standard output if the hook could not be answered.
     fn silence(&self) -> &'static str {
         ""
     }
@@ -46,7 +46,7 @@ pub(crate) fn dialect(host: Host) -> &'static dyn Dialect {
     }
 }
 
-/// The event of a name, ours or a host's own, however it is spelled.
+/// The event with this name, ours or a host's own, in any spelling.
 pub(crate) fn event(name: &str) -> Option<Happened> {
     let plain: String =
         name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
@@ -67,7 +67,8 @@ pub(crate) fn event(name: &str) -> Option<Happened> {
     })
 }
 
-/// The host that fired a hook: files of one host are loaded by others, which say who they are.
+/// The host that fired a hook. Some hosts load the files of others, and name themselves in the
+/// payload.
 pub(crate) fn fired_by(named: Host, payload: &Value) -> Host {
     let has = |field: &str| payload.get(field).is_some();
     match named {

@@ -1,4 +1,4 @@
-//! opencode: our own plugin calls `punch hook` and reads our words back; it continues a session by
+//! opencode: our own plugin calls `punch hook` and reads our answer; it continues a session by
 //! prompting it again.
 
 use punchlist_core::host::{Happened, Host};

@@ -1,4 +1,4 @@
-//! Reading the payload of a hook: fields by any of their names, and never more than a name's length.
+//! Reading the payload of a hook: fields by any of their names, limited to the length of a title.
 
 use punchlist_core::host::{Happened, Host, Source};
 use punchlist_core::text::Title;
@@ -7,7 +7,7 @@ use punchlist_ops::operations::session_hook::Input;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// A hook with nothing but its host and its event.
+/// A hook with only its host and its event.
 pub(super) fn empty(host: Host, event: Happened) -> Input {
     Input {
         host,
@@ -36,7 +36,7 @@ pub(super) fn text<'a>(payload: &'a Value, fields: &[&str]) -> Option<&'a str> {
     fields.iter().find_map(|field| payload.get(field)?.as_str()).filter(|t| !t.trim().is_empty())
 }
 
-/// The same as a name. One that is too long, or holds what no name may, is none.
+/// Like [`text`], as a title; absent if it is too long or invalid.
 pub(super) fn name(payload: &Value, fields: &[&str]) -> Maybe<Title> {
     Maybe(text(payload, fields).and_then(|text| Title::new(text).ok()))
 }
@@ -45,7 +45,7 @@ pub(super) fn is_true(payload: &Value, fields: &[&str]) -> Option<bool> {
     fields.iter().find_map(|field| payload.get(field)?.as_bool())
 }
 
-/// Does one of these lists hold anything?
+/// Is one of these lists not empty?
 pub(super) fn any_in(payload: &Value, fields: &[&str]) -> bool {
     fields.iter().any(|field| payload[*field].as_array().is_some_and(|list| !list.is_empty()))
 }
@@ -54,7 +54,7 @@ pub(super) fn source(payload: &Value) -> Option<Source> {
     text(payload, &["source"]).and_then(Source::parse)
 }
 
-/// A digest of what the model said last, to know the same stop again.
+/// A digest of the model's last message, to recognise a repeated stop.
 pub(super) fn digest(text: Option<&str>) -> Maybe<Title> {
     let digest = text.map(|text| {
         let hash = Sha256::digest(text.as_bytes());

@@ -1,4 +1,4 @@
-//! Criteria and steps for people: a mark for each item, and under it what is worth knowing.
+//! Criteria and steps for people: a mark for each item, with its details below.
 
 use punchlist_core::{Time, TodoKind};
 use punchlist_ops::operations::{issue_show, todo};
@@ -35,7 +35,7 @@ pub(super) fn kept(output: &todo::Output) -> String {
     shown
 }
 
-/// A whole checklist, and how far it is.
+/// A whole checklist, and its progress.
 pub(crate) fn whole(shown: &issue_show::Output, now: Time) -> String {
     let (number, progress) = (shown.issue.number, line(&shown.progress));
     let items = of_issue(&shown.criteria, &shown.steps, now);
@@ -105,7 +105,7 @@ fn step(item: &ItemView, indent: &str) -> String {
     shown
 }
 
-/// A criterion, and whether somebody says it is met, on what evidence.
+/// A criterion, and its claim with the evidence, if any.
 pub(super) fn criterion(item: &ItemView, indent: &str, now: Time) -> String {
     let mut shown = step(item, indent);
     let mut add = |text: &str| shown.push_str(&under(indent, text));

@@ -45,8 +45,8 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     kept
 }
 
-/// The text in lines of at most that width, broken at spaces where there are any. A line that
-/// fits is left alone, so that what was laid out by hand stays as it is.
+/// The text in lines of at most that width, broken at spaces where there are any. A line that fits
+/// is not changed, so that manual layout is kept.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let width = width.max(8);
     let mut lines = Vec::new();
@@ -69,7 +69,7 @@ fn fill(text: &str, width: usize, lines: &mut Vec<String>) {
         if !line.is_empty() {
             line.push(' ');
         }
-        // A word that is wider than a line is broken where it must be.
+        // A word that is wider than a line is broken.
         for c in word.chars() {
             if line.width() + c.width().unwrap_or(0) > width {
                 lines.push(std::mem::take(&mut line));
@@ -80,8 +80,8 @@ fn fill(text: &str, width: usize, lines: &mut Vec<String>) {
     lines.push(line);
 }
 
-/// A text behind a lead, its further lines under its first. The lead is what the eye sees of
-/// `shown`, which may carry colours.
+/// A text after a lead, with its further lines aligned under the first. `lead` is the visible text
+/// of `shown`, which may contain colours.
 pub(crate) fn hanging(lead: &str, shown: &str, text: &str, width: usize) -> String {
     let indent = lead.width();
     let lines = wrapped(text, width.saturating_sub(indent));
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_line_up_by_what_the_eye_sees() {
+    fn columns_are_aligned_by_visible_width() {
         let rows = vec![
             vec!["a".to_owned(), "first".to_owned()],
             vec!["漢字".to_owned(), "a long second line".to_owned()],

@@ -26,7 +26,7 @@ pub(super) fn listed(output: &delegation_list::Output, now: Time) -> String {
     aligned(rows.collect(), width()) + &super::more(output.next_cursor.as_ref())
 }
 
-/// What taking answers.
+/// The answer of `delegation_take`.
 pub(super) fn taken(output: &delegation_take::Output, now: Time) -> String {
     match &output.delegation {
         None => "Nothing to take.\n".to_owned(),
@@ -36,7 +36,7 @@ pub(super) fn taken(output: &delegation_take::Output, now: Time) -> String {
     }
 }
 
-/// What deciding on a proposal answers.
+/// The answer of `proposal_decide`.
 pub(super) fn decided(output: &proposal_decide::Output, now: Time) -> String {
     let mut shown = shown(&output.delegation, now);
     for skipped in &output.skipped {
@@ -79,7 +79,7 @@ pub(super) fn shown(delegation: &DelegationView, now: Time) -> String {
     shown
 }
 
-/// What handing work on answers.
+/// The answer of `delegate`.
 pub(super) fn handed(output: &delegate::Output) -> String {
     let (id, state) = (short(&output.delegation_id), output.state.name());
     let mut shown = format!("Delegation {id} is {CYAN}{state}{CYAN:#}.\n");

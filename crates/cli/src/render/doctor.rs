@@ -1,4 +1,4 @@
-//! What the doctor found, one line per check, and what to do under those that failed.
+//! The findings of the doctor, one line per check, and what to do below those that failed.
 
 use punchlist_store::care::Report;
 
@@ -28,7 +28,7 @@ pub(crate) fn render(store: &Report) -> String {
     shown
 }
 
-/// The hosts; those that are not on this machine are not worth a line.
+/// The hosts that are on this machine.
 pub(crate) fn hosts(hosts: &[Standing]) -> String {
     let here = hosts.iter().filter(|host| host.verdict != Verdict::Absent);
     here.map(|host| {

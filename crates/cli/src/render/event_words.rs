@@ -1,7 +1,7 @@
-//! What an event is about, as far as a line can say it.
+//! The subject of an event, in one line.
 //!
-//! Most events name what they happened to by an id. Where the same page of the log tells what the
-//! id is called, the line says that instead. An event without words of its own still has its type.
+//! Most events name their subject by an id. If the same page of the log contains the name of that
+//! id, the line shows the name. An event without its own text still has its type.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::gates::words;
 
-/// What the ids of a page of the log are called.
+/// The names of the ids on a page of the log.
 #[derive(Debug, Default)]
 pub(super) struct Names(BTreeMap<String, String>);
 
@@ -54,11 +54,11 @@ impl Names {
 
     fn name(&self, id: &impl Display) -> String {
         let id = id.to_string();
-        // A whole id says nothing to a reader; its short form can be looked up.
+        // A whole id does not help a reader; its short form can be looked up.
         self.0.get(&id).cloned().unwrap_or_else(|| super::short(&id).to_owned())
     }
 
-    /// The words of one row of the log.
+    /// The text of one row of the log.
     pub(super) fn about(&self, row: &EventRow) -> String {
         match read(row) {
             Some(event) => self.said(&event),
@@ -146,7 +146,7 @@ impl Names {
         }
     }
 
-    /// What is no item: issues, sessions, chats, gates and delegations.
+    /// Events of issues, sessions, chats, gates and delegations.
     fn said_around(&self, event: &Event) -> String {
         match event {
             Event::MissionInitialised(e) => e.mission.slug.clone(),
@@ -286,7 +286,7 @@ impl Names {
         })
     }
 
-    /// What missions are measured by.
+    /// Events of metrics.
     fn said_of_metrics(&self, event: &Event) -> String {
         match event {
             Event::ReadingRecorded(e) => {
@@ -305,7 +305,7 @@ impl Names {
         }
     }
 
-    /// `session:ID` as that session is called.
+    /// The title of the session in `session:ID`.
     fn assignee(&self, to: &str) -> String {
         match to.strip_prefix("session:") {
             Some(id) => format!("session {}", self.name(&id)),
@@ -314,7 +314,7 @@ impl Names {
     }
 }
 
-/// What a list hangs on, where its keys say something to people.
+/// What a list belongs to, if its keys are useful to people.
 fn scope_words(scope: &Scope) -> String {
     match scope {
         Scope::Plan { branch, plan_file } => format!("{plan_file} on {branch}"),

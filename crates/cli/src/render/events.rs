@@ -13,11 +13,11 @@ use crate::output::{DIM, line, whole_width};
 pub(crate) struct Form {
     /// Each step of a run and each message, too.
     pub(crate) all: bool,
-    /// Times of the clock instead of how long ago.
+    /// Absolute times instead of relative ones.
     pub(crate) absolute: bool,
 }
 
-/// Events that say little to a reader and are many.
+/// Frequent events of little use to a reader.
 const NOISE: [&str; 2] = ["run_stepped", "message_posted"];
 
 pub(super) fn render(output: &Output, now: Time) -> String {

@@ -1,4 +1,4 @@
-//! Gates for people: what waits, all that is needed to judge it, and what was said.
+//! Gates for people: what waits, the facts for a decision, and the answer.
 
 use punchlist_core::Time;
 use punchlist_core::gate::{GateKind, GateState, Purpose, form};
@@ -31,7 +31,7 @@ pub(super) fn listed(output: &Output, now: Time) -> String {
     shown + &super::more(output.next_cursor.as_ref())
 }
 
-/// What its maker says is done, and what shows it.
+/// A claimed item, with its evidence.
 fn review(item: &ReviewView, now: Time) -> String {
     let claim = &item.claim;
     let evidence: Vec<String> = claim.evidence.iter().map(|one| line(&one.to_string())).collect();
@@ -94,7 +94,7 @@ pub(crate) fn options(gate: &GateView) -> &[Value] {
     gate.options.as_ref().and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
-/// What kind of pause it is, as people say it.
+/// The kind of a gate, in words.
 const fn kind(gate: &GateView) -> &'static str {
     match (gate.kind, gate.purpose) {
         (_, Some(Purpose::SignOff)) => "Sign-off",
@@ -106,7 +106,7 @@ const fn kind(gate: &GateView) -> &'static str {
     }
 }
 
-/// What a field of a form takes: `eu or us, required`.
+/// The allowed values of a form's field: `eu or us, required`.
 pub(crate) fn asked_for(schema: &Value, name: &str, field: &Value) -> String {
     let choices: Vec<String> = field["enum"].as_array().into_iter().flatten().map(words).collect();
     let mut parts = vec![match field["type"].as_str() {
@@ -133,7 +133,7 @@ pub(crate) fn asked_for(schema: &Value, name: &str, field: &Value) -> String {
     format!("{what}{}{end}", parts.join(", "))
 }
 
-/// What it is called by, and what was answered, if anything was.
+/// Its short id, and the answer if there is one.
 fn answer_of(gate: &GateView, now: Time) -> String {
     let mut shown = String::new();
     if gate.state != GateState::Open {
@@ -198,7 +198,7 @@ fn settled(gate: &GateView) -> String {
     format!("{done}\n{}", hanging("  ", "  ", &line(&gate.text), width()))
 }
 
-/// What asking answers, for the one that asks.
+/// The answer to the asker.
 pub(super) fn asked(output: &AskedView) -> String {
     let (id, state) = (short(&output.gate_id), output.state.name());
     match (output.state, &output.response) {

@@ -32,7 +32,7 @@ pub(super) fn render(output: &Output, now: Time) -> String {
 fn heading(output: &Output, now: Time) -> String {
     let last = match output.last_event_at {
         Some(time) => format!("; last change {}", relative(time, now)),
-        // A narrowed token does not see when others did something.
+        // A narrowed token does not see the events of others.
         None if !output.lists.is_empty() => String::new(),
         None => "; nothing has happened yet".to_owned(),
     };
@@ -61,7 +61,7 @@ fn is_quiet(output: &Output) -> bool {
         && output.failed.is_empty()
 }
 
-/// Each with its short id and the command that answers it.
+/// Waiting questions, each with its short id and the command to answer it.
 fn waiting(output: &Output, now: Time) -> String {
     let ids: Vec<&str> = output.waiting.iter().map(|row| row.id.as_str()).collect();
     let mut shown = String::new();
@@ -88,7 +88,7 @@ fn waiting(output: &Output, now: Time) -> String {
     shown
 }
 
-/// A line behind its id, and the command for it below.
+/// A line after its id, with its command below.
 fn entry(id: &str, said: &str, command: &str) -> String {
     let lead = format!("  {id}  ");
     let text = hanging(&lead, &format!("  {BOLD}{id}{BOLD:#}  "), said, width());
@@ -107,7 +107,7 @@ const fn kind(row: &WaitingRow) -> &'static str {
     }
 }
 
-/// Agent, item, how long and what it cost.
+/// Running runs: agent, item, duration and cost.
 fn running(runs: &[RunningRow], now: Time) -> String {
     let ids: Vec<&str> = runs.iter().map(|row| row.id.as_str()).collect();
     let rows = runs.iter().map(|run| {

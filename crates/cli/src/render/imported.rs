@@ -1,4 +1,4 @@
-//! What an import has brought in, and what it has not.
+//! What an import has added, and what it has not.
 
 use punchlist_ops::operations::{
     issue_checklist_import, mission_import, project_export, project_list,

@@ -128,9 +128,11 @@ pub(super) fn shown(output: &Output, now: Time) -> String {
 }
 
 /// The head and the checklist alone, after a change of it.
-pub(super) fn changed(output: &Output, now: Time) -> String {
-    let items = of_issue(&output.criteria, &output.steps, now);
-    format!("{}\n{items}", head(&output.issue, &output.progress, now))
+pub(super) fn changed(verb: &str, output: &Output) -> String {
+    let (number, title, progress) =
+        (output.issue.number, line(&output.issue.title), &output.progress);
+    let (lead, shown) = (format!("{verb}; "), format!("{GREEN}{verb}{GREEN:#}; "));
+    hanging(&lead, &shown, &format!("issue #{number} {title}: {progress}"), width())
 }
 
 /// What it is called, where it stands and how far it is.
@@ -258,11 +260,11 @@ mod tests {
             created_at: filed,
             updated_at: at("2026-11-15T11:57:00Z"),
             defer_until: None,
+            worker: None,
             labels: Vec::new(),
             priority: None,
             assignee: None,
             progress: None,
-            worker: None,
         };
         let table = table(&[issue()], Some(7), now);
         let lines: Vec<&str> = table.lines().collect();

@@ -1,4 +1,4 @@
-//! Metrics for people: the figure, the target, a line of blocks, and how the collection goes.
+//! Metrics for people: the figure, the target, a line of blocks, and the state of the collection.
 
 use anstyle::Style;
 use punchlist_core::Time;
@@ -55,8 +55,8 @@ pub(super) fn history(output: &Output, now: Time) -> String {
     said
 }
 
-/// Name, figure, target, status and trend: on one line, or one below the other where there is
-/// little room.
+/// Name, figure, target, status and trend: on one line, or below each other if there is little
+/// room.
 fn headline(metric: &MetricView, now: Time, width: usize) -> String {
     let current = match &metric.shown {
         Some(shown) => format!("{} {}", line(shown), ago(metric.current_at, now)),
@@ -116,12 +116,12 @@ fn bounds(figures: &[f64]) -> (f64, f64) {
     (fold(f64::min, f64::INFINITY), fold(f64::max, f64::NEG_INFINITY))
 }
 
-/// One block for each figure; figures that are all the same stand in the middle.
+/// One block for each figure; if all figures are equal, blocks of middle height.
 pub(super) fn sparkline(figures: &[f64]) -> String {
     let (low, high) = bounds(figures);
     let steps = BLOCKS.len() - 1;
     let block = |figure: &f64| {
-        // Halves first: the whole range may be beyond all numbers.
+        // Halved first, because the whole range may overflow.
         let share = (figure / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0);
         let step = if share.is_finite() { (share * steps as f64).round() } else { 3.0 };
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 7")]

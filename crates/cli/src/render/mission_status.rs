@@ -20,7 +20,7 @@ pub(crate) fn status(output: &Output, now: Time) -> String {
     board(output, now, width())
 }
 
-/// The same, so many columns wide.
+/// The dashboard with this many columns.
 fn board(output: &Output, now: Time, wide: usize) -> String {
     let mission = &output.mission;
     let mut shown = heading(mission, output.next_cycle_at, now, wide);
@@ -38,7 +38,7 @@ fn board(output: &Output, now: Time, wide: usize) -> String {
     shown
 }
 
-/// Its name, how it stands, and when it plans next.
+/// Its name, its status, and its next cycle.
 fn heading(mission: &MissionView, next: Option<Time>, now: Time, wide: usize) -> String {
     let standing = mission.status.name();
     let colour = if mission.status == Standing::Active { CYAN } else { YELLOW };
@@ -89,9 +89,9 @@ fn pillar_block(pillar: &PillarStanding, with_gauges: bool, wide: usize) -> Stri
     shown
 }
 
-/// How full, as two bars.
+/// How full the mission is, as two bars.
 fn gauges(counts: &Counts, wide: usize) -> String {
-    // As long as there is room for, with the name before and the numbers behind.
+    // As long as fits, with the name before and the numbers after.
     let cells = wide.saturating_sub(26).clamp(8, 20);
     let bar = |name: &str, count: i64, limit: u32| {
         let limit = i64::from(limit);
@@ -101,7 +101,7 @@ fn gauges(counts: &Counts, wide: usize) -> String {
         );
         let full = match limit_u {
             0 => cells,
-            // One cell as soon as there is anything; all only when it is full.
+            // At least one cell if there is anything; all cells only when it is full.
             _ if count_u == 0 => 0,
             _ => (count_u * cells / limit_u).clamp(1, cells),
         };
@@ -118,7 +118,7 @@ fn gauges(counts: &Counts, wide: usize) -> String {
     active + &bar("backlog", counts.backlog, counts.backlog_limit)
 }
 
-/// One metric as it is shown, part by part.
+/// The shown parts of one metric.
 struct Shown {
     name: String,
     parts: [String; 4],
@@ -127,7 +127,7 @@ struct Shown {
     error: Option<String>,
 }
 
-/// The metrics of a pillar: in columns where they fit, else each on two lines.
+/// The metrics of a pillar: in columns if they fit, else each on two lines.
 fn metrics(metrics: &[MetricStanding], wide: usize) -> String {
     let rows: Vec<Shown> = metrics.iter().map(metric).collect();
     let widest = |of: &dyn Fn(&Shown) -> usize| rows.iter().map(of).max().unwrap_or_default();
@@ -225,7 +225,7 @@ fn recommended(shown: &mut String, wishes: &[Recommendation], wide: usize) {
     }
 }
 
-/// What a person was asked, and how to answer.
+/// The open questions to a person, and how to answer them.
 fn escalated(shown: &mut String, questions: &[Escalation], now: Time, wide: usize) {
     if questions.is_empty() {
         return;

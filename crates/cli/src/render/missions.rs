@@ -1,4 +1,4 @@
-//! Missions: how full, how the metrics stand, what waits for whom.
+//! Missions: how full they are, the state of their metrics, and what waits for whom.
 
 use punchlist_core::{Status, Time};
 use punchlist_ops::call::Counts;
@@ -12,7 +12,7 @@ use super::columns::{aligned, hanging};
 use super::{ago, short};
 use crate::output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, clean, line, width};
 
-/// What making or updating one answers.
+/// The answer of `mission_init`.
 pub(super) fn initialised(output: &mission_init::Output) -> String {
     let slug = line(&output.mission.slug);
     if output.changes.is_empty() {
@@ -47,7 +47,7 @@ pub(super) fn listed(output: &mission_list::Output, now: Time) -> String {
     aligned(rows.collect(), width())
 }
 
-/// What pausing and resuming answer.
+/// The answer of pausing and resuming.
 pub(super) fn standing(mission: &MissionView) -> String {
     let (slug, status) = (line(&mission.slug), mission.status.name());
     let mut shown = format!("Mission {BOLD}{slug}{BOLD:#} is {status}.\n");
@@ -136,7 +136,7 @@ fn fullness(counts: &Counts) -> String {
     )
 }
 
-/// One item behind an indent.
+/// One item, indented.
 pub(super) fn todo_line(todo: &MissionTodoView, indent: &str, wide: usize) -> String {
     let (mark, colour) = match todo.status {
         _ if todo.overdue => ("!", RED),

@@ -1,7 +1,7 @@
-//! Answers for people: one file per kind of answer. Every operation has its words.
+//! Renders answers for people: one file per kind of answer.
 //!
-//! `words::WORDS` says which. A renderer takes the output type of its operation, so a field that changes
-//! its name does not compile here.
+//! `words::WORDS` lists the renderer of every operation. A renderer takes the output type of its
+//! operation, so renaming a field breaks the build here.
 
 mod authority;
 pub(crate) mod checklist;
@@ -42,8 +42,8 @@ use punchlist_ops::{Answer, Operation};
 use crate::failure::Failure;
 use crate::output::DIM;
 
-/// An operation's answer in words. An answer that an older version stored in another shape has
-/// none; it is shown as JSON.
+/// An operation's answer in words. An answer that an older version stored in another shape is shown
+/// as JSON.
 pub(crate) fn answer(operation: &Operation, answer: &Answer, now: Time) -> Result<String, Failure> {
     match words::find(operation.name).and_then(|words| words(answer, now)) {
         Some(text) => Ok(text),
@@ -51,12 +51,12 @@ pub(crate) fn answer(operation: &Operation, answer: &Answer, now: Time) -> Resul
     }
 }
 
-/// How long ago a time was, or how far ahead; nothing where there is none.
+/// How long ago a time was, or how far ahead; empty without a time.
 fn ago(at: impl Into<Option<Time>>, now: Time) -> String {
     at.into().map_or(String::new(), |at| times::relative(at, now))
 }
 
-/// How to see the next page, where there is one.
+/// How to see the next page, if there is one.
 fn more(cursor: Option<&impl Display>) -> String {
     let more = |cursor| format!("{DIM}… more: the same with --cursor {cursor}{DIM:#}\n");
     cursor.map(more).unwrap_or_default()

@@ -11,7 +11,8 @@ use super::columns::hanging;
 use super::{ago, short};
 use crate::output::{CYAN, DIM, GREEN, RED, line, width};
 
-/// What is asked: who wants to call what, with which input, and what that is.
+/// The question: which agent wants to call which tool, with which input, and how the tool is
+/// defined.
 pub(super) fn question(gate: &GateView) -> String {
     let (agent, tool) = (line(&gate.agent), tool(gate));
     let mut shown = hanging("  ", "  ", &format!("{agent} wants to call {tool}"), width());
@@ -34,11 +35,11 @@ fn tool(gate: &GateView) -> String {
     line(gate.tool.as_deref().unwrap_or_default())
 }
 
-/// A definition in one line: the command as words, and whatever else there is.
+/// A definition in one line: the command as words, then the other fields.
 fn definition(definition: &Value) -> String {
     let Some(fields) = definition.as_object() else { return String::new() };
     let words = definition["command"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    // Quoted as for a shell, which never sees them: where a word ends matters.
+    // Quoted as for a shell, to show where a word ends; no shell runs them.
     let command = words.map(quoted).collect::<Vec<_>>().join(" ");
     let others = fields.iter().filter(|(name, _)| *name != "command");
     let others = others.map(|(name, value)| format!("{name} {value}"));
@@ -74,7 +75,7 @@ pub(super) fn answered(gate: &GateView) -> String {
     }
 }
 
-/// What asking answers, for the one that asks.
+/// The answer to the asker.
 pub(super) fn asked(output: &permission_ask::Output) -> String {
     let gate = short(&output.gate_id);
     match output.permission {

@@ -12,7 +12,7 @@ use super::columns::{aligned, hanging};
 use super::marks::Mark;
 use crate::output::{self, BOLD, DIM, GREEN, clean};
 
-/// What stands behind the current task.
+/// The mark after the current task.
 pub(crate) const CURRENT: &str = "<-- current";
 
 /// Below this many columns a tree is indented by less.
@@ -34,7 +34,7 @@ fn tasks(tasks: &[TaskView], current: Option<&TaskView>) -> String {
     let current = current.map(|task| task.id.as_str());
     let mut shown = String::new();
     let mut open: Vec<(usize, &TaskView)> = tasks.iter().rev().map(|task| (0, task)).collect();
-    // A stack of its own: how deep a plan nests is not how deep a program recurses.
+    // Uses its own stack, so that a deep plan does not cause deep recursion.
     while let Some((depth, task)) = open.pop() {
         shown.push_str(&line(task, depth, current));
         open.extend(task.children.iter().rev().map(|child| (depth + 1, child)));
@@ -42,7 +42,7 @@ fn tasks(tasks: &[TaskView], current: Option<&TaskView>) -> String {
     shown
 }
 
-/// A change of one task, in one line: how far the plan is, and where the work goes on.
+/// A change of one task, in one line: the plan's progress, and the current task.
 pub(super) fn changed(verb: &str, plan: &PlanView) -> String {
     let (mut done, mut total) = (0, 0);
     let mut open: Vec<&TaskView> = plan.tasks.iter().collect();
@@ -52,10 +52,10 @@ pub(super) fn changed(verb: &str, plan: &PlanView) -> String {
         open.extend(&task.children);
     }
     let now = now(plan.current.as_ref());
-    format!("{GREEN}{verb}{GREEN:#}; {done} of {total} tasks done{now}\n")
+    did(&format!("{verb};"), &format!("{done} of {total} tasks done{now}"))
 }
 
-/// The plans of a project, and how far each is.
+/// The plans of a project, and their progress.
 pub(super) fn listed(plans: &[PlanRow], now: Time) -> String {
     if plans.is_empty() {
         return "No plans here. `punch plan import FILE` reads one.\n".to_owned();
@@ -77,7 +77,7 @@ fn number(task: &TaskView) -> String {
     task.seq.map(|seq| format!("t{seq} ")).unwrap_or_default()
 }
 
-/// A plan that was put away.
+/// An archived plan.
 pub(super) fn archived(what: &str, plan: &PlanArchived) -> String {
     let (file, branch) = (output::line(&plan.plan_file), output::line(&plan.branch));
     let (open, settled) = (plan.open, plan.settled);
@@ -87,7 +87,7 @@ pub(super) fn archived(what: &str, plan: &PlanArchived) -> String {
     )
 }
 
-/// What was deleted for good.
+/// The deleted plans.
 pub(super) fn purged(output: &plan_purge::Output) -> String {
     if output.plans.is_empty() {
         return "Nothing was archived that long ago.\n".to_owned();
@@ -100,16 +100,21 @@ pub(super) fn purged(output: &plan_purge::Output) -> String {
     output.plans.iter().map(line).collect()
 }
 
-/// What an import did, and where the work goes on.
+/// What an import did, and the current task.
 pub(super) fn imported(output: &plan_import::Output) -> String {
     let of = &output.changes;
     let (added, moved, archived, unchanged) = (of.added, of.moved, of.archived, of.unchanged);
     let back = if output.unarchived { "; it was archived and is back" } else { "" };
     let now = now(output.current.as_ref());
-    format!(
-        "{GREEN}Imported{GREEN:#}: {added} added, {moved} moved, {archived} archived, \
-         {unchanged} unchanged{back}{now}\n"
-    )
+    let told = format!(
+        "{added} added, {moved} moved, {archived} archived, {unchanged} unchanged{back}{now}"
+    );
+    did("Imported:", &told)
+}
+
+/// A word for what was done, and what came of it.
+fn did(verb: &str, told: &str) -> String {
+    hanging(&format!("{verb} "), &format!("{GREEN}{verb}{GREEN:#} "), told, output::width())
 }
 
 fn now(current: Option<&TaskView>) -> String {
@@ -119,7 +124,7 @@ fn now(current: Option<&TaskView>) -> String {
     }
 }
 
-/// Whatever the tool was asked for.
+/// The answer of the tool `plan`.
 pub(super) fn tool(output: &tool_of_plan::Output) -> String {
     if output.tasks.is_empty() && !output.markdown.is_empty() {
         return format!("{}\n", clean(&output.markdown));
@@ -127,14 +132,14 @@ pub(super) fn tool(output: &tool_of_plan::Output) -> String {
     tasks(&output.tasks, output.current.as_ref())
 }
 
-/// One task: its mark and number, its text, and who has it. What does not fit into the width goes
-/// on below the text.
+/// One task: its mark and number, its text, and its agent. A text that does not fit continues on
+/// the next line.
 fn line(task: &TaskView, depth: usize, current: Option<&str>) -> String {
     let mark = Mark::from(task.state).or_claimed(task.claimed);
     let style = if mark == Mark::Open { anstyle::Style::new() } else { mark.style() };
     let mark = mark.text();
     let width = output::width();
-    // Half of the width is for the text, however deep it hangs.
+    // At least half of the width is for the text, at any depth.
     let step = if width < NARROW { 2 } else { 4 };
     let indent = " ".repeat((depth * step).min(width / 2));
     let number = number(task);
@@ -147,7 +152,7 @@ fn line(task: &TaskView, depth: usize, current: Option<&str>) -> String {
     };
     let text = format!("{} {note}{here}", output::line(&task.content));
     let block = hanging(&lead, &shown, &text, width);
-    // Coloured where it stands in one piece, which is nearly always.
+    // Coloured if it is not broken over lines, as is nearly always the case.
     let block = replace_last(&block, &note, &format!("{DIM}{note}{DIM:#}"));
     match here.is_empty() {
         true => block,
@@ -155,7 +160,7 @@ fn line(task: &TaskView, depth: usize, current: Option<&str>) -> String {
     }
 }
 
-/// Who has a task, how it stands and why, and what it asks for.
+/// The agent of a task, its state and reason, and what it needs.
 fn note(task: &TaskView) -> String {
     let agent = task.agent.as_deref().map(|agent| format!("@{}, ", clean(agent)));
     let agent = agent.unwrap_or_default();
@@ -184,15 +189,13 @@ fn replace_last(text: &str, from: &str, to: &str) -> String {
     }
 }
 
-/// What a plan that was opened from a line of a backlog is called.
+/// The name of a plan that was opened from a line of a backlog.
 pub(super) fn opened(output: &plan_from_todo::Output) -> String {
     let (plan, file) = (output::line(&output.plan_file), output::line(&output.file));
     let number = output.line_number;
     let now = now(output.current.as_ref());
-    format!(
-        "Opened the plan {BOLD}{plan}{BOLD:#} from line {number} of {file}; no file was \
-         written{now}\n"
-    )
+    let told = format!("the plan {plan} from line {number} of {file}; no file was written{now}");
+    did("Opened", &told)
 }
 
 /// Which line was ticked.
@@ -201,7 +204,7 @@ pub(super) fn ticked(output: &plan_tick::Output) -> String {
     format!("Ticked line {} of {file}: {}\n", output.line_number, line.trim())
 }
 
-/// Which boxes are to be ticked; `punch plan sync` has its own words.
+/// The checkboxes to tick; `punch plan sync` has its own output.
 pub(super) fn to_tick(output: &plan_sync::Output) -> String {
     let line =
         |edit: &plan_sync::Edit| format!("{:>4}  {}\n", edit.line, output::line(&edit.after));
@@ -211,7 +214,7 @@ pub(super) fn to_tick(output: &plan_sync::Output) -> String {
     }
 }
 
-/// Where the work stands.
+/// The current task.
 pub(super) fn current(output: &plan_current::Output) -> String {
     let reason = match output.reason {
         Reason::UnderActive => "the first open task below one that somebody works on",
@@ -226,7 +229,7 @@ pub(super) fn current(output: &plan_current::Output) -> String {
     }
 }
 
-/// A plan as an agent gets it: text, as it is.
+/// The text of a plan, as agents get it.
 pub(super) fn rendered(text: &str) -> String {
     let text = clean(text);
     if text.is_empty() || text.ends_with('\n') { text } else { format!("{text}\n") }

@@ -8,7 +8,7 @@ use super::columns::{aligned, cut};
 use super::times::relative;
 use crate::output::{BOLD, DIM, YELLOW, line, width};
 
-/// `3 completed, 1 held`: only what there is.
+/// `3 completed, 1 held`: without zero counts.
 fn counts(counts: &Counts) -> String {
     let parts = [
         (counts.completed, Kind::Completed),

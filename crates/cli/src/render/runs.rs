@@ -1,4 +1,4 @@
-//! Runs: a table of many, a block for one, and the words for how one ended.
+//! Runs: a table of many, a block for one, and why one ended.
 
 use punchlist_core::Status;
 use punchlist_core::Time;
@@ -62,7 +62,7 @@ pub(crate) fn ended(reason: StopReason) -> &'static str {
     }
 }
 
-/// A run alone.
+/// A run without its items.
 pub(super) fn brief(run: Option<&RunView>, now: Time) -> String {
     match run {
         None => "There is nothing to answer.\n".to_owned(),
@@ -95,7 +95,7 @@ fn block<'i>(
     shown
 }
 
-/// A step that was written down.
+/// A recorded step.
 pub(super) fn stepped(state: RunState) -> String {
     format!("The run is {}.\n", state.name())
 }
@@ -109,7 +109,7 @@ pub(super) fn stopped(run: &RunView) -> String {
     }
 }
 
-/// How a run stands, in words.
+/// The state of a run, in words.
 pub(crate) fn stands(run: &RunView) -> String {
     if let Some(reason) = run.stop_reason {
         let detail = run.stop_detail.as_deref().map(|detail| format!(" ({})", line(detail)));
@@ -139,7 +139,7 @@ pub(crate) fn item_line(item: &RunItem) -> String {
     format!("{mark} {}{why}", line(&item.title))
 }
 
-/// The calls and tokens of a run, and their cost where the model has a price.
+/// The calls and tokens of a run, and their cost if the model has a price.
 pub(crate) fn used(run: &RunView) -> String {
     let count = |n: u32, one: &str| match n {
         1 => format!("1 {one}"),

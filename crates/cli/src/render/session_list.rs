@@ -1,4 +1,4 @@
-//! The list of a session for people: each item with its mark and its id, then how far it is.
+//! The list of a session for people: each item with its mark and its id, then the progress.
 
 use punchlist_core::todo::Priority;
 use punchlist_ops::views::SessionListView;

@@ -76,7 +76,7 @@ pub(super) fn sent(session: &SessionView) -> String {
     )
 }
 
-/// What an agent is to know, as it is: other programs put it before a model.
+/// The context of an agent, unchanged: other programs show it to a model.
 pub(super) fn context(output: &session_context::Output) -> String {
     match output.text.as_str() {
         "" => String::new(),
@@ -84,7 +84,7 @@ pub(super) fn context(output: &session_context::Output) -> String {
     }
 }
 
-/// What a host was answered.
+/// The answer to a host.
 pub(super) fn hook(output: &session_hook::Output) -> String {
     let (what, reason) = (output.answer.name(), output::line(&output.reason));
     match output.text.as_deref() {

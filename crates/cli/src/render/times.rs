@@ -2,13 +2,13 @@
 
 use punchlist_core::Time;
 
-/// How much time may pass between setting an end and showing it.
+/// How much time may pass between setting an end time and showing it.
 const GRACE_S: i64 = 30;
 
-/// How long ago a moment was, or how far ahead it is.
+/// How long ago a time was, or how far ahead it is.
 pub(crate) fn relative(at: Time, now: Time) -> String {
     let seconds = (now.micros() - at.micros()) / 1_000_000;
-    // What was set to end in 12 h a moment ago ends in 12 h, not in 11.
+    // An end set to 12 h just now is shown as 12 h, not as 11 h.
     let grace = if seconds <= GRACE_S - 3_600 { GRACE_S } else { 0 };
     let span = span(seconds.abs() + grace);
     match seconds {
@@ -18,7 +18,7 @@ pub(crate) fn relative(at: Time, now: Time) -> String {
     }
 }
 
-/// How long something has gone on: "3 min".
+/// How long something has lasted: "3 min".
 pub(crate) fn elapsed(since: Time, now: Time) -> String {
     span(((now.micros() - since.micros()) / 1_000_000).max(0))
 }
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_read_as_people_say_them() {
+    fn times_are_shown_as_people_say_them() {
         let now = Time::parse("2026-11-15T12:00:00Z").unwrap();
         let at = |seconds: i64| relative(now.plus_seconds(seconds), now);
         assert_eq!(at(0), "now");

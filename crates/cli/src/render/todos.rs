@@ -4,46 +4,60 @@ use punchlist_core::Time;
 use punchlist_ops::operations::todo_show;
 use punchlist_ops::views::{TakenTodo, TodoView};
 
+use super::columns::hanging;
 use super::short;
 use super::times::relative;
-use crate::output::{BOLD, DIM, GREEN, RED, YELLOW, line};
+use crate::output::{BOLD, DIM, GREEN, RED, YELLOW, line, width};
 
 /// What taking answers, in one line.
 pub(super) fn taken(output: &TakenTodo, now: Time) -> String {
     match &output.todo {
         None => "Nothing to take.\n".to_owned(),
         Some(todo) => {
-            let lease = lease(output.epoch, output.lease_until, now);
-            format!("{}; {lease}", changed("Yours:", todo, now).trim_end())
+            let lease = held_until(output.epoch, output.lease_until, now);
+            told("Yours:", &format!("{}; {lease}", what(todo, now)))
         }
     }
 }
 
-/// The end of a lease that is the caller's. Its number is what `--lease` takes.
+/// The end of a lease that is the caller's.
 pub(super) fn lease(number: Option<i64>, until: Option<Time>, now: Time) -> String {
+    told("Yours:", &held_until(number, until, now))
+}
+
+/// Until when it is held; the number is what `--lease` takes.
+fn held_until(number: Option<i64>, until: Option<Time>, now: Time) -> String {
     let (Some(number), Some(until)) = (number, until) else { return String::new() };
-    let ends = relative(until, now);
-    format!("the lease ends {ends} {DIM}(renew it with --lease {number}){DIM:#}\n")
+    format!("the lease ends {} (renew it with --lease {number})", relative(until, now))
 }
 
 /// One line about a change: what was done to which item, and what is true of it now.
 pub(super) fn changed(verb: &str, todo: &TodoView, now: Time) -> String {
-    let mut facts = Vec::new();
+    told(verb, &what(todo, now))
+}
+
+/// A line, which goes on below itself where the terminal is too narrow.
+fn told(verb: &str, text: &str) -> String {
+    hanging(&format!("{verb} "), &format!("{GREEN}{verb}{GREEN:#} "), text, width())
+}
+
+/// An item, and what is true of it.
+fn what(todo: &TodoView, now: Time) -> String {
+    let mut text = format!("{} ({})", line(&todo.title), id(todo));
+    let mut add = |fact: &str| text.push_str(&format!("; {}", line(fact)));
     if let Some(hold) = &todo.hold {
-        facts.push(format!("{}: {}", hold.kind.name().replace('_', " "), hold.reason));
+        add(&format!("{}: {}", hold.kind.name().replace('_', " "), hold.reason));
     }
     if let Some(until) = todo.defer_until {
-        facts.push(format!("deferred until {until}, {}", relative(until, now)));
+        add(&format!("deferred until {until}, {}", relative(until, now)));
     }
     if todo.claim.is_some() && !todo.status.is_settled() {
-        facts.push("waits for its reviewer".to_owned());
+        add("waits for its reviewer");
     }
     if let Some(outcome) = &todo.outcome {
-        facts.push(format!("→ {outcome}"));
+        add(&format!("→ {outcome}"));
     }
-    let facts: String = facts.iter().map(|fact| format!("; {}", line(fact))).collect();
-    let (title, id) = (line(&todo.title), id(todo));
-    format!("{GREEN}{verb}{GREEN:#} {BOLD}{title}{BOLD:#} {DIM}{id}{DIM:#}{facts}\n")
+    text
 }
 
 /// An item that was deferred, or is no longer.

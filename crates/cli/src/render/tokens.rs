@@ -1,4 +1,4 @@
-//! Tokens for people: the secret once, everything else as often as asked.
+//! Tokens for people: the secret is shown once, everything else at any time.
 
 use punchlist_core::Time;
 use punchlist_ops::operations::{store_identity, token_list, token_new};

@@ -11,14 +11,14 @@ use super::{
     todos, tokens, turn,
 };
 
-/// Words for an answer, if it is an answer of the renderer's operation.
+/// The text for an answer, if it is an answer of the renderer's operation.
 type Words = fn(&Answer, Time) -> Option<String>;
 
 pub(super) fn find(operation: &str) -> Option<Words> {
     WORDS.iter().find(|(name, _)| *name == operation).map(|(_, words)| *words)
 }
 
-/// One row for each operation: its definition, and what makes words of its output.
+/// One row for each operation: its definition, and the renderer of its output.
 macro_rules! words {
     ($($module:ident :: $operation:ident => $render:expr,)*) => {
         static WORDS: &[(&str, Words)] = &[$((
@@ -57,10 +57,10 @@ words! {
     issue_update::IssueUpdate => |output, _| issues::done("Changed", &output.issue),
     ready::ReadyOp => |output, now| issues::ready(&output.issues, now),
     issue_defer::IssueDefer => |output, now| issues::deferred(&output.issue, now),
-    issue_checklist_edit::IssueChecklistEdit => issues::changed,
+    issue_checklist_edit::IssueChecklistEdit => |output, _| issues::changed("Saved", output),
     issue_checklist_import::IssueChecklistImport => |output, _| imported::checklist(output),
-    criterion_ratify::CriterionRatify => issues::changed,
-    criterion_drop::CriterionDrop => issues::changed,
+    criterion_ratify::CriterionRatify => |output, _| issues::changed("Ratified", output),
+    criterion_drop::CriterionDrop => |output, _| issues::changed("Dropped", output),
     session_start::SessionStart => |output, now| sessions::shown(&output.session, now),
     session_bind::SessionBind => |output, _| sessions::bound("Bound", &output.session),
     session_unbind::SessionUnbind => |output, _| sessions::bound("Unbound", &output.session),
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_operation_of_the_catalogue_has_words() {
+    fn every_operation_of_the_catalogue_has_a_renderer() {
         let names: Vec<&str> = CATALOGUE.iter().map(|operation| operation.name).collect();
         for name in &names {
             assert!(find(name).is_some(), "{name} has no words for people");

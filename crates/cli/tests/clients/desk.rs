@@ -13,7 +13,16 @@ use crate::fake::Fake;
 /// Where the clients are installed; `cargo xtask test --clients` sets it.
 const FOLDER: &str = "PUNCHLIST_CLIENTS";
 
-const PUNCH: &str = env!("CARGO_BIN_EXE_punch");
+pub(crate) const PUNCH: &str = env!("CARGO_BIN_EXE_punch");
+
+/// A file that was installed.
+pub(crate) fn installed(path: &str) -> PathBuf {
+    let folder = std::env::var_os(FOLDER)
+        .unwrap_or_else(|| panic!("{FOLDER} is not set: run `cargo xtask test --clients`"));
+    let path = Path::new(&folder).join(path);
+    assert!(path.exists(), "{} is not installed", path.display());
+    path
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Client {
@@ -116,9 +125,7 @@ impl Desk {
 
     /// Runs the client with one prompt until it ends; gives all it said.
     pub(crate) fn run(&self, fake: &Fake, prompt: &str) -> String {
-        let clients = std::env::var_os(FOLDER)
-            .unwrap_or_else(|| panic!("{FOLDER} is not set: run `cargo xtask test --clients`"));
-        let program = Path::new(&clients).join("node_modules/.bin").join(self.client.name());
+        let program = installed(&format!("node_modules/.bin/{}", self.client.name()));
         let mut command = self.command(&program);
         match self.client {
             Client::Claude => {

@@ -5,6 +5,7 @@
 
 mod desk;
 mod fake;
+mod mcp;
 
 use std::sync::Mutex;
 

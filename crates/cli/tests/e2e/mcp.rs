@@ -178,8 +178,10 @@ fn the_server_says_who_it_is() {
         let info = serde_json::to_value(client.service.peer_info().unwrap()).unwrap();
         let expected = json!({ "name": "punchlist", "version": env!("CARGO_PKG_VERSION") });
         assert_eq!(info["serverInfo"], expected, "{era:?}: {info}");
-        assert_eq!(info["capabilities"], json!({ "tools": {} }), "{era:?}: {info}");
-        assert!(info["instructions"].as_str().unwrap().contains("create_todo"), "{info}");
+        let capabilities = json!({ "tools": { "listChanged": true }, "prompts": {},
+            "resources": { "listChanged": true, "subscribe": true } });
+        assert_eq!(info["capabilities"], capabilities, "{era:?}: {info}");
+        assert!(info["instructions"].as_str().unwrap().contains("checkpoint"), "{info}");
         client.end();
     }
 }

@@ -252,3 +252,29 @@ fn a_plan_lives_over_mcp(backend: Backend) {
 }
 
 on_every_lasting_store!(a_plan_lives_over_mcp);
+
+/// Only what is between the brackets changes, in one step; a file that is no longer the plan stays.
+#[test]
+fn completed_tasks_are_ticked_in_the_plans_file() {
+    let place = Place::sqlite();
+    let file = place.home().join("plan.md");
+    let text = "\u{feff}# T\r\n\r\n- [ ] build  \r\n  after: \"read\"\r\n1. [/] read\r\n- [ ] ship";
+    fs::write(&file, text).unwrap();
+    place.punch(["plan", "import", "plan.md"]).run();
+    for task in ["t3", "t2"] {
+        assert_eq!(place.punch(["plan", "complete", task]).run().exit, Some(0), "{task}");
+    }
+    let dry = place.punch(["plan", "sync", "plan.md", "--dry-run"]).run();
+    assert!(dry.stdout.contains("2 boxes in plan.md would be ticked"), "{}", dry.stdout);
+    assert_eq!(fs::read_to_string(&file).unwrap(), text);
+    let synced = place.punch(["plan", "sync"]).run();
+    assert!(synced.stdout.contains("Ticked 2 boxes in plan.md"), "{}", synced.stdout);
+    let ticked = text.replace("[ ] build", "[x] build").replace("[/] read", "[x] read");
+    assert_eq!(fs::read_to_string(&file).unwrap(), ticked);
+    let again = place.punch(["plan", "sync", "--json"]).answer();
+    assert_eq!(again["edits"], json!([]));
+    fs::write(&file, ticked.clone() + "\r\n- [ ] more\r\n").unwrap();
+    let refused = place.punch(["plan", "sync", "--json"]).refusal(1);
+    assert_eq!((&refused["code"], &refused["new"]), (&json!("plan_changed"), &json!(["more"])));
+    assert_eq!(fs::read_to_string(&file).unwrap(), ticked + "\r\n- [ ] more\r\n");
+}

@@ -149,7 +149,7 @@ fn what_is_left_is_told(backend: Backend) {
     assert!(
         ran.stderr.contains(
             "Done 1 of 3.\nLeft:\n  [/] write\n  [ ] ship\n\
-             Stopped: it is not told to go on by itself.\n"
+             Stopped: it is not set to continue by itself.\n"
         ),
         "{}",
         ran.stderr

@@ -139,12 +139,16 @@ fn criteria_are_confirmed_and_dropped_by_a_part_of_their_text() {
     let desk = Desk::new(Backend::SqliteFile);
     let criteria = ["--criteria", "It works", "--criteria", "A test covers it"];
     desk.agent(&["issue", "new", "Log in fails"]).words(criteria).said();
-    let page = desk.operator(&["criterion", "ratify", "1", "works"]).said();
+    let said = desk.operator(&["criterion", "ratify", "1", "works"]).said();
+    assert_eq!(said, "Ratified; issue #1 Log in fails: 0 of 2 closed, 0 of 2 criteria met\n");
+    let page = desk.operator(&["todo", "show", "--issue", "1"]).said();
     let proposed = "      proposed by an agent, not ratified\n";
-    let items = format!("\n\nCriteria\n  [ ] It works\n  [ ] A test covers it\n{proposed}");
-    assert!(page.ends_with(&items), "{page}");
-    let page = desk.operator(&["criterion", "drop", "1", "TEST", "--reason", "no time"]).said();
-    assert!(page.ends_with("  [ ] It works\n  [-] A test covers it\n"), "{page}");
+    let items = format!("Criteria\n  [ ] It works\n  [ ] A test covers it\n{proposed}");
+    assert!(page.contains(&items), "{page}");
+    let said = desk.operator(&["criterion", "drop", "1", "TEST", "--reason", "no time"]).said();
+    assert_eq!(said, "Dropped; issue #1 Log in fails: 1 of 2 closed, 0 of 1 criteria met\n");
+    let page = desk.operator(&["todo", "show", "--issue", "1"]).said();
+    assert!(page.contains("  [ ] It works\n  [-] A test covers it\n"), "{page}");
     let again = desk.refused(&["criterion", "ratify", "1", "works"], 1);
     assert_eq!(again.0, "already_ratified");
     let by_agent = desk.agent(&["criterion", "drop", "1", "It works", "--json"]).refusal(4);
@@ -173,9 +177,9 @@ fn delegations_are_taken_reported_and_decided() {
     );
     let taken = said(&["delegation", "take", "--types", "researcher", "--lease-s", "600"]);
     assert!(taken.starts_with("researcher  running\n  Find out why\n"), "{taken}");
-    assert!(taken.contains("  yours; the lease ends in "), "{taken}");
+    assert!(taken.contains("Yours: the lease ends in "), "{taken}");
     let longer = said(&["delegation", "heartbeat", id, "1", "--lease-s", "900"]);
-    assert!(longer.starts_with("  yours; the lease ends in "), "{longer}");
+    assert!(longer.starts_with("Yours: the lease ends in "), "{longer}");
     let proposal = r#"{"items":[{"content":"Patch the cookie","phase":"Fix"}]}"#;
     let report = ["delegation", "report", id, "1", "--result", "The cookie."];
     let report = desk.agent(&report).words(["--proposal", proposal]).said();
@@ -215,7 +219,7 @@ fn wrong_words_have_their_codes_and_change_nothing() {
         (vec!["issue", "link", "1", "child_of", "1"], 1, "self_link", "linked to itself"),
         (vec!["issue", "link", "1", "cousin_of", "1"], 2, "bad_value", "`kind` cannot be"),
         (vec!["issue", "defer", "1", "soon"], 2, "bad_value", "`until`"),
-        (vec!["criterion", "ratify", "1", "x"], 1, "no_such_text", "no task says `x`"),
+        (vec!["criterion", "ratify", "1", "x"], 1, "no_such_text", "no task has the text `x`"),
         (vec!["criterion", "ratify", "1"], 2, "usage", "<CONTENT>"),
         (vec!["session", "promote"], 2, "usage", "<TITLE>"),
         (vec!["session", "begin"], 2, "usage", "begin"),
@@ -263,8 +267,8 @@ fn the_log_says_in_words_what_happened() {
         "issue assigned       #1 to session `Fix it`\n",
         "todo started         Read\n",
         "todo claimed         It works (test:a)\n",
-        "gate opened          sign-off: done, says I\n",
-        "gate answered        `done, says I` refused: no test\n",
+        "asked                sign-off: done, says I\n",
+        "answered             `done, says I` refused: no test\n",
         "claim returned       It works: ",
         "delegation queued    coder: Mend it\n",
         "delegation started   coder by root:primary, attempt 1\n",

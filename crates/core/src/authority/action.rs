@@ -35,7 +35,7 @@ actions! {
     Demote = "demote",
     Start = "start",
     Complete = "complete",
-    /// Complete a task with all that is open below it.
+    /// Complete a task and all open tasks below it.
     CompleteWithChildren = "complete_with_children",
     Cancel = "cancel",
     Note = "note",
@@ -57,13 +57,13 @@ actions! {
     Ratify = "ratify",
     /// Rewrite the list by hand, as markdown.
     Edit = "edit",
-    /// Take in what a worker proposed.
+    /// Add a worker's proposal to the list.
     Adopt = "adopt",
-    /// What a cycle does to what is late, stale or long settled.
+    /// Handle late, stale and long settled items, in a cycle.
     Sweep = "sweep",
-    /// Put the whole list away.
+    /// Archive the whole list.
     Archive = "archive",
-    /// Delete what was put away.
+    /// Delete archived lists.
     Purge = "purge",
     /// Bring in items that another tool or a file describes.
     Import = "import",
@@ -77,9 +77,9 @@ actions! {
     Move = "move",
     /// Resolve or reject an issue.
     Close = "close",
-    /// Reject an issue because another one says the same.
+    /// Reject an issue because it duplicates another one.
     Duplicate = "close_as_duplicate",
-    /// Change what an issue says about itself.
+    /// Change an issue's title, body, labels, priority or assignee.
     Update = "update",
     Bind = "bind",
     Unbind = "unbind",
@@ -96,7 +96,7 @@ actions! {
     Revoke = "revoke",
     /// Decide on what a worker proposed.
     Decide = "decide",
-    /// Say what came of work that was handed on.
+    /// Report the result of delegated work.
     Report = "report",
     Post = "post",
     /// Write into a conversation as the user, not as an agent.
@@ -125,7 +125,7 @@ actions! {
     Restore = "restore",
     /// Start a process that executes everybody's work: a worker or a server.
     Serve = "serve",
-    /// Set the rules of the store; a store has an operator once somebody did who may.
+    /// Set the rules of the store.
     Govern = "govern",
     /// Get the role from the user's own configuration file.
     FromUserFile = "from_user_file",
@@ -134,7 +134,7 @@ actions! {
 }
 
 impl Action {
-    /// Judging somebody's work: a denied try at this leaves a line in the log.
+    /// Does the action judge somebody's work? A denied attempt at such an action is logged.
     #[must_use]
     pub const fn is_judgement(self) -> bool {
         matches!(self, Self::Complete | Self::Accept | Self::Return | Self::Reopen | Self::Ratify)

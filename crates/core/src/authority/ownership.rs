@@ -1,14 +1,15 @@
-//! Whether an actor owns what it acts on: the `own` of the table.
+//! Whether an actor owns the thing it acts on: the `own` of the table.
 
 use crate::conversation::Conversation;
 use crate::{Actor, AgentPath, Delegation, Reach, Role, Run, Scope, Snapshot, Todo};
 
-/// Does this actor own the list, or the item where one is named?
+/// Does this actor own the list, or the item if one is given?
 #[must_use]
 pub fn owns(actor: &Actor, snapshot: &Snapshot, todo: Option<&Todo>) -> bool {
     let assigned = |todo: Option<&Todo>| {
         let parent = |todo: &&Todo| todo.parent_id.and_then(|parent| snapshot.todo(parent));
-        // A circle can only come from outside; whoever goes up in one has seen all of it by then.
+        // Parents form a cycle only if the data was changed from outside. The limit ends the walk
+        // up, after it has seen every item.
         let mut above = std::iter::successors(todo, parent).take(snapshot.todos.len() + 1);
         above.any(|todo| todo.assignee.as_ref() == Some(&actor.agent))
     };
@@ -25,8 +26,8 @@ pub fn owns(actor: &Actor, snapshot: &Snapshot, todo: Option<&Todo>) -> bool {
     }
 }
 
-/// Does this actor lead the mission, or own the pillar of it? Whoever was tied to nothing leads,
-/// or owns, all that its token reaches.
+/// Does this actor lead the mission, or own this pillar of it? A lead or owner that is not tied to
+/// one leads, or owns, everything that its token reaches.
 #[must_use]
 pub fn owns_pillar(actor: &Actor, mission: &str, pillar: &str) -> bool {
     let tied = |own: &Option<String>, to: &str| own.as_deref().is_none_or(|own| own == to);
@@ -38,15 +39,15 @@ pub fn owns_pillar(actor: &Actor, mission: &str, pillar: &str) -> bool {
     }
 }
 
-/// Is this a mission of the actor's own? One that was tied to no mission has all that its token
+/// Is this the actor's own mission? An actor that is not tied to a mission owns all that its token
 /// reaches.
 #[must_use]
 pub fn owns_mission(actor: &Actor, slug: &str) -> bool {
     actor.mission.as_ref().is_none_or(|own| own == slug)
 }
 
-/// Is this a conversation of the actor's own? Those of sessions are root's, those of missions the
-/// lead's, those of pillars also the owner's.
+/// Does this actor own the conversation? Root owns those of sessions, the lead those of missions
+/// and their pillars, the owner those of its pillar.
 #[must_use]
 pub fn owns_conversation(actor: &Actor, conversation: &Conversation) -> bool {
     match (&conversation.about, actor.role) {
@@ -61,31 +62,31 @@ pub fn owns_conversation(actor: &Actor, conversation: &Conversation) -> bool {
     }
 }
 
-/// Did this actor delegate it? By its principal: another role of the same name has no say. The
-/// driver acts for the agent that delegated.
+/// Did this actor delegate it? Compared by principal: another role with the same name does not
+/// count. The driver acts for the agent that delegated.
 #[must_use]
 pub fn owns_delegation(actor: &Actor, delegation: &Delegation) -> bool {
     delegation.delegated_by == actor.principal
         || (actor.role == Role::System && delegation.parent_agent == actor.agent)
 }
 
-/// Is this the actor itself or an agent below it? Somebody whose agent no token fixed is whichever
-/// agent it says.
+/// Is this the actor itself or an agent below it? An actor without a token may name any agent as
+/// itself.
 #[must_use]
 pub fn owns_agent(actor: &Actor, agent: &AgentPath) -> bool {
     !actor.fixed || agent.is_within(&actor.agent)
 }
 
-/// Is this a run that the actor's own process may go on with? Not one of a role above its own, of
-/// another agent, or that reaches further.
+/// May the actor's own process continue this run? Not if the run has a higher role, another agent,
+/// or a wider reach.
 #[must_use]
 pub fn owns_run(actor: &Actor, run: &Run) -> bool {
     let below = matches!(run.role, Role::Root | Role::Worker);
     !actor.fixed || (below && run.agent.is_within(&actor.agent) && reaches_run(actor, run))
 }
 
-/// Does the actor reach as far as this run? That a run also reaches the session it happens in is
-/// its starter's doing.
+/// Does the actor's reach cover the run's? The run's session may differ: the run's starter gave it
+/// that session.
 #[must_use]
 pub fn reaches_run(actor: &Actor, run: &Run) -> bool {
     let session = actor.reach.session.clone();

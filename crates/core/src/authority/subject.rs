@@ -1,4 +1,4 @@
-//! What an act is done to.
+//! The things that acts are done to.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ pub enum Subject {
     Issue,
     Session,
     Gate,
-    /// Leave to call an outside tool.
+    /// Permission to call an external tool.
     Permission,
     Delegation,
     Conversation,
@@ -79,7 +79,7 @@ impl Subject {
         }
     }
 
-    /// What `own` means in its rows; nothing where no row says it.
+    /// What `own` means in its rows; `None` if no row uses it.
     #[must_use]
     pub const fn own_means(self) -> Option<&'static str> {
         match self {

@@ -1,15 +1,15 @@
-//! Accept a claim: the item is completed, on the claim's own outcome and evidence.
+//! Accept a claim: the item is completed, with the claim's outcome and evidence.
 
 use serde::{Deserialize, Serialize};
 
 use super::draft::{Draft, Leave};
 use crate::{Refusal, Refused, TodoId};
 
-/// Say that a claim holds.
+/// Accept a claim.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AcceptTodo {
     pub todo_id: TodoId,
-    /// The reviewer's words; the maker's, where absent.
+    /// The reviewer's outcome; if absent, the claim's is kept.
     pub outcome: Option<String>,
 }
 

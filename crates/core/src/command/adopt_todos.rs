@@ -1,4 +1,4 @@
-//! Adopt what a worker proposed: new items that keep its path as their origin (K-49).
+//! Adopt a worker's proposal: its items are created with the worker's path as their origin (K-49).
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::event::TodoCreated;
 use crate::text::normalised;
 use crate::{AgentPath, Refused, Warning};
 
-/// Put a worker's proposal into the list. What an open item says already is passed over.
+/// Put a worker's proposal into the list. An item with the text of an open one is skipped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdoptTodos {
     pub items: Vec<NewTodo>,

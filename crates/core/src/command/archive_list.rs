@@ -1,7 +1,7 @@
-//! Put a list away, with all its items: by hand, or because its work is over (Q-O1).
+//! Archive a list with all its items: by hand, or because its work is finished (Q-O1).
 //!
-//! Both are one act. What tells them apart is a policy of the reason: whoever says that the work is
-//! over is asked once if it is not, while putting something away says nothing about its work.
+//! Both are one command. The reason makes the difference: finishing a list with open items needs a
+//! confirmation; archiving it by hand does not.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,11 +10,11 @@ use crate::event::ListArchived;
 use crate::list::ArchiveReason;
 use crate::{Refusal, Refused, TodoKind};
 
-/// Stamp the whole list as archived. Nothing is settled and nothing is deleted by that.
+/// Mark the whole list as archived. No item is settled or deleted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArchiveList {
     pub reason: ArchiveReason,
-    /// Whoever says so knows that items are open.
+    /// Finish the list even if items are open.
     pub confirm: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Assign an item to an agent. Where assigning is starting (plans), the status follows.
+//! Assign an item to an agent. In plans, assigning an item also starts it.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,13 +6,13 @@ use super::draft::{Draft, Leave};
 use crate::event::TodoAssigned;
 use crate::{AgentPath, Refusal, Refused, Status, TodoId};
 
-/// Give an item to an agent. Giving it to whoever has it changes nothing.
+/// Give an item to an agent. Giving it to its present assignee changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AssignTodo {
     pub todo_id: TodoId,
     pub assignee: AgentPath,
-    /// The agent is registered, configured, or the caller itself: a slip of the pen must not hand
-    /// work to nobody.
+    /// The agent is registered, configured, or the caller itself. A typo must not assign work to an
+    /// agent that does not exist.
     pub is_known: bool,
 }
 

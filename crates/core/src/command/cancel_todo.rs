@@ -7,7 +7,7 @@ use crate::event::TodoCancelled;
 use crate::transition::Move;
 use crate::{Refused, TodoId};
 
-/// Say that an item will not be done.
+/// Cancel an item that will not be done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CancelTodo {
     pub todo_id: TodoId,

@@ -15,7 +15,7 @@ pub struct ClaimTodo {
     pub todo_id: TodoId,
     pub outcome: Option<String>,
     pub evidence: Vec<Evidence>,
-    /// The database's clock, by which leases are judged; none: the maker is known otherwise.
+    /// The database's clock, to check the lease; `None` skips that check.
     #[serde(default)]
     pub clock: Option<Time>,
 }
@@ -43,7 +43,7 @@ impl Draft<'_> {
     ) -> Result<(), Refused> {
         self.open(todo_id)?;
         self.unclaimed(todo_id)?;
-        // What cannot be completed from here cannot be claimed to be: nobody could accept it.
+        // An item that cannot be completed from here cannot be claimed: nobody could accept it.
         self.can(Move::Complete, todo_id)?;
         let given = |kind: &EvidenceKind| evidence.iter().any(|piece| piece.kind() == *kind);
         let wanted = &self.state.terms.claim_evidence;
@@ -57,7 +57,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// What waits for its reviewer is nobody else's to work on.
+    /// Refuses an item that waits for its reviewer: nobody may work on it.
     pub(super) fn unclaimed(&self, todo_id: TodoId) -> Result<(), Refused> {
         let todo = self.todo(todo_id)?;
         match &todo.claim {

@@ -1,4 +1,4 @@
-//! Complete an item, or, where the caller may only say so, claim it.
+//! Complete an item, or claim it if the caller may not complete it.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::evidence::Evidence;
 use crate::transition::Move;
 use crate::{MetricId, Refusal, Refused, Todo, TodoId};
 
-/// Say that an item is done. For those without the authority to say so it is a claim.
+/// Say that an item is done. From a caller without the authority this becomes a claim.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompleteTodo {
     pub todo_id: TodoId,
@@ -40,7 +40,7 @@ impl CompleteTodo {
 }
 
 impl Draft<'_> {
-    /// Where items hang under others, what is open below a completed one would be lost from view.
+    /// In a list that nests, open items below a completed one would be lost from view.
     pub(super) fn nothing_open_below(&self, todo_id: TodoId) -> Result<(), Refused> {
         if !self.policy().nests {
             return Ok(());

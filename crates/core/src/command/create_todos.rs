@@ -1,4 +1,4 @@
-//! Create items, all or none (T-12), where the capacity of the list leaves room.
+//! Create items, all or none (T-12), if the list has room.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,30 +17,30 @@ pub struct CreateTodos {
     pub items: Vec<NewTodo>,
 }
 
-/// One new item; what is absent takes the list's default.
+/// One new item; absent fields take the list's defaults.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewTodo {
-    /// A title, or the longer content of an issue's item: what the operation takes.
+    /// A title, or the longer content of an issue's item, depending on the operation.
     pub title: Content,
     pub kind: TodoKind,
     pub description: Option<Body>,
     pub justification: Option<Body>,
     pub completion_criteria: Option<Body>,
     pub agent_type: Option<Title>,
-    /// Where it wants to stand; only pending and backlog are taken.
+    /// The wanted status; only pending and backlog are accepted.
     pub status: Status,
     pub priority: Priority,
-    /// Zero comes first; none is after the last, of its siblings where it has a parent.
+    /// Zero is first; `None` puts it last, or last among its siblings if it has a parent.
     pub position: Option<i64>,
     pub phase: Option<Title>,
     pub deadline: Option<Deadline>,
     pub parent_id: Option<TodoId>,
     pub external_id: Option<String>,
-    /// The store-wide number, where the list's policy gives one.
+    /// The store-wide number, if the list's policy gives one.
     pub seq: Option<i64>,
     /// Other pillars it concerns.
     pub related_pillars: Vec<String>,
-    /// The agent that brought it in, where that is not the caller.
+    /// The agent that proposed it, if that is not the caller.
     pub origin_agent: Option<AgentPath>,
 }
 
@@ -88,16 +88,16 @@ impl Draft<'_> {
         self.new_row(item)
     }
 
-    /// The row alone, for a command that has looked at parents and texts itself.
+    /// Only builds the row, for a command that has checked parents and texts itself.
     pub(super) fn new_row(&mut self, item: &NewTodo) -> Result<Todo, Refused> {
         let status = self.place(item.status)?;
         Ok(self.row(item, status))
     }
 
-    /// The same where no limit is asked about.
+    /// Builds the row without checking limits.
     pub(super) fn row(&mut self, item: &NewTodo, status: Status) -> Todo {
         let position = item.position.unwrap_or_else(|| self.last_place(item.parent_id));
-        // Who may ratify a criterion has ratified the ones it writes down.
+        // A criterion is ratified at once if its author may ratify it.
         let list = self.state.list.kind();
         let ratified = item.kind == TodoKind::Criterion
             && authority(self.actor.role, list, item.kind, Action::Ratify, true) == Verdict::Allow;
@@ -140,7 +140,7 @@ impl Draft<'_> {
         }
     }
 
-    /// After the last: of its siblings, where it hangs under another item.
+    /// The last position, or the last among its siblings if it has a parent.
     fn last_place(&self, parent: Option<TodoId>) -> i64 {
         let last = match parent {
             None => self.state.last_position,

@@ -1,4 +1,4 @@
-//! Let an item rest until a date; it comes back by itself (P-27).
+//! Defer an item until a date; it comes back by itself (P-27).
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use super::draft::{Draft, Leave};
 use crate::event::TodoDeferred;
 use crate::{Refused, Time, TodoId};
 
-/// Rest until `until`; none wakes it now.
+/// Defer an item until `until`; `None` ends the deferral now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeferTodo {
     pub todo_id: TodoId,

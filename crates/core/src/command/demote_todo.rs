@@ -1,4 +1,4 @@
-//! Demote a pending item to the backlog, where that has room.
+//! Demote a pending item to the backlog, if that has room.
 
 use serde::{Deserialize, Serialize};
 

@@ -82,8 +82,8 @@ impl<'a> Draft<'a> {
         Ok(todo)
     }
 
-    /// Asks the authority table about the command's own action on one item. A wish is recorded
-    /// here; a denied judgement leaves its line.
+    /// Asks the authority table about the command's own action on one item. A recommendation is
+    /// recorded here, and a denied judgement is logged.
     pub(super) fn leave(&mut self, id: TodoId) -> Result<Leave, Refused> {
         let action = self.command.action();
         let todo = self.todo(id)?;
@@ -107,7 +107,7 @@ impl<'a> Draft<'a> {
             Verdict::Deny(denial) => {
                 let role = self.actor.role;
                 let refusal = Refusal::NotPermitted { role, action, list, todo_kind: kind, denial };
-                // A result that comes after a reassignment is kept.
+                // Logged, so that a result reported after a reassignment is kept.
                 if action.is_judgement() || action == Action::Claim {
                     return Err(self.logged(id, refusal));
                 }
@@ -116,7 +116,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// A refusal that leaves its line in the log.
+    /// A refusal that is logged.
     pub(super) fn logged(&self, todo_id: TodoId, refusal: Refusal) -> Refused {
         let action = self.command.action();
         let said = self.command.reported().map(str::to_owned);
@@ -143,7 +143,7 @@ impl<'a> Draft<'a> {
         Err(Refusal::NotPermitted { role, action, list, todo_kind: kind, denial }.into())
     }
 
-    /// Does the state machine allow this move from where the item stands?
+    /// Does the state machine allow this move from the item's status?
     pub(super) fn can(&self, by: Move, id: TodoId) -> Result<(), Refused> {
         let current = self.todo(id)?.status;
         if transition::next(current, by, self.policy()).is_some() {
@@ -161,7 +161,7 @@ impl<'a> Draft<'a> {
         self.start_because(id, None)
     }
 
-    /// The same with the reason that was given.
+    /// Like [`Self::start`], with a reason.
     pub(super) fn start_because(
         &mut self,
         id: TodoId,
@@ -191,7 +191,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Where exactly one step must be in progress and none is, promotes the first ready one.
+    /// If the list must have exactly one step in progress and has none, starts the first ready one.
     pub(super) fn keep_one_in_progress(&mut self) {
         if self.policy().wip != Wip::ExactlyOneStep {
             return;
@@ -227,14 +227,14 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// A list that people and agents work through holds so many open items at most. What is longer
-    /// already can be settled and made shorter, and one call never adds more than that.
+    /// Checks the limit of open items. A list that is over the limit already may shrink but not
+    /// grow, and one call never adds more items than the limit.
     pub(super) fn check_room(&self, before: &Tally) -> Result<(), Refused> {
         let Some(limit) = self.policy().open_max else { return Ok(()) };
         let is_new = |event: &&Event| matches!(event, Event::TodoCreated(_));
         let added = self.decision.events.iter().filter(is_new).count() as u64;
         let open = self.state.tally.open();
-        // A refused sign-off opens again what it must.
+        // A refused sign-off may reopen criteria over the limit.
         let grows = open > before.open() && !matches!(self.command, Command::RefuseSignOff(_));
         if added > limit || (grows && open > limit) {
             return Err(Refusal::ListFull { limit, open: before.open(), added }.into());
@@ -242,12 +242,12 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// The position behind every item.
+    /// The position after every item.
     pub(super) fn end(&self) -> i64 {
         self.state.last_position.map_or(0, |position| position.saturating_add(1))
     }
 
-    /// The outcome, where the list asks for one.
+    /// The outcome; refuses a missing one if the list requires it.
     pub(super) fn outcome(&self, given: Option<&str>) -> Result<Option<String>, Refused> {
         let given = given.map(str::trim).filter(|text| !text.is_empty());
         if given.is_none() && self.policy().outcome_required {

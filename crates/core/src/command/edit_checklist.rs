@@ -1,8 +1,8 @@
-//! Edit the checklist of an issue by hand: the rows become what the lines say (K-29).
+//! Edit the checklist of an issue by hand: the rows are changed to match the lines (K-29).
 //!
-//! An untouched line changes nothing: its row keeps id, notes, claim, hold and evidence. A
-//! changed mark goes by the moves there are, in the name of whoever edits. A row without a line
-//! goes out of view (D-25). Notes are only ever added, and naming a claimant makes no claim.
+//! An untouched line changes nothing: its row keeps id, notes, claim, hold and evidence. A changed
+//! mark is applied by the usual moves, in the editor's name. A row without a line leaves the view
+//! (D-25). Notes are only ever added. Writing a claimant's name makes no claim.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,17 +21,17 @@ use crate::todo::{Note, Todo};
 use crate::transition::Move;
 use crate::{Refusal, Refused, Status, TodoId, TodoKind};
 
-/// The whole checklist as it should be now.
+/// The whole new checklist.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EditChecklist {
     pub lines: Vec<Line>,
-    /// The notes there are, so that only new ones are added.
+    /// The existing notes, so that only new ones are added.
     pub notes: Notes,
-    /// What the lines were made from; none: nobody says.
+    /// The revision that was edited; `None` if unknown.
     pub basis: Option<Basis>,
 }
 
-/// The revision of an issue that somebody looked at, and the one it has now.
+/// The revision of an issue that the editor saw, and the current one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Basis {
     pub number: i64,
@@ -44,7 +44,7 @@ impl EditChecklist {
         for kind in TodoKind::ALL {
             draft.leave_on_list(kind, None)?;
         }
-        // Nobody's change is overwritten: whoever looked at an older text gets the newer one.
+        // No change is overwritten: an edit of an older revision is refused with the newer text.
         if let Some(Basis { number, expected, revision }) = self.basis
             && expected != revision
         {
@@ -72,7 +72,7 @@ impl EditChecklist {
 }
 
 impl Draft<'_> {
-    /// Takes the rows in view that have no line out of it; what was open is cancelled first.
+    /// Removes rows without a line from view; open ones are cancelled first.
     fn remove_left_out(&mut self, found: &[Option<TodoId>]) {
         let kept: BTreeSet<TodoId> = found.iter().copied().flatten().collect();
         let gone: Vec<(TodoId, bool)> = ordered(&self.state)
@@ -88,7 +88,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Brings a row to where its line's mark says, but for the start.
+    /// Applies a line's mark to its row, except that nothing is started yet.
     fn mark_by_hand(&mut self, line: &Line, id: TodoId) -> Result<(), Refused> {
         let todo = self.todo(id)?;
         if line.mark == Mark::InProgress && todo.kind == TodoKind::Criterion {
@@ -105,12 +105,12 @@ impl Draft<'_> {
         let (status, held, claim) = (todo.status, todo.hold.is_some(), todo.claim.clone());
         let criterion = todo.kind == TodoKind::Criterion;
         let ticked = criterion && claim.is_some();
-        // Settling lets go by itself.
+        // Settling lifts a hold by itself.
         if held && (line.mark.is_open() || (line.mark == Mark::Completed && ticked)) {
             self.emit(TodoUnheld { todo_id: id });
         }
         match (line.mark, claim) {
-            // It reads as ticked already; accepting it is the sign-off's business.
+            // A claimed criterion is shown as ticked already; only a sign-off accepts it.
             (Mark::Completed, _) if ticked => {}
             (Mark::Completed, claim) => {
                 let outcome = claim.as_ref().and_then(|claim| claim.outcome.as_deref());
@@ -157,7 +157,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// No two items may be open under the same text when all is done.
+    /// After the edit, no two open items may have the same text.
     fn check_texts(&self, lines: &[Line], found: &[Option<TodoId>]) -> Result<(), Refused> {
         let mut open = BTreeSet::new();
         for (line, id) in lines.iter().zip(found) {
@@ -173,7 +173,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Creates what is new and revises what has another place or phase; gives the row of each
+    /// Creates new items and revises those with another place or phase. Returns the row of each
     /// line.
     fn place_by_hand(
         &mut self,
@@ -221,8 +221,8 @@ impl Draft<'_> {
         in_groups(&items, self.end())
     }
 
-    /// Starts what was newly marked `[/]`. Of several it is the first, as only one can be in
-    /// progress; the one that was gives way.
+    /// Starts the first item that was newly marked `[/]`. Only one can be in progress, so the
+    /// present one goes back to pending.
     fn start_by_hand(&mut self, lines: &[Line], ids: &[TodoId]) -> Result<(), Refused> {
         for (line, id) in lines.iter().zip(ids) {
             if line.mark == Mark::InProgress && self.todo(*id)?.status != Status::InProgress {
@@ -234,7 +234,7 @@ impl Draft<'_> {
     }
 }
 
-/// The item that a line makes where it stands for none yet.
+/// The new item for a line that matches no row.
 pub(super) fn new_item(line: &Line) -> NewTodo {
     NewTodo {
         kind: line.kind,
@@ -243,7 +243,7 @@ pub(super) fn new_item(line: &Line) -> NewTodo {
     }
 }
 
-/// The notes that are not among the known ones; a note said twice counts twice.
+/// The notes that are not among the known ones; a repeated note counts twice.
 fn unknown<'a>(notes: &'a [Body], known: &[Note]) -> Vec<&'a Body> {
     let mut left: BTreeMap<String, usize> = BTreeMap::new();
     if !notes.is_empty() {

@@ -1,4 +1,4 @@
-//! Hand the open items of a list on: they go on elsewhere, as items of another list.
+//! Hand on the open items of a list: they continue as items of another list.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,10 +7,10 @@ use crate::event::TodoRemoved;
 use crate::text::Title;
 use crate::{Refused, TodoId, TodoKind};
 
-/// Settle what is open and take it out of view: it is not given up, it stands in another list now.
+/// Settle the open items and remove them from view: they are not given up, but in another list now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HandOnTodos {
-    /// Where to, in words, e.g. `issue #7`.
+    /// The other list, as text, e.g. `issue #7`.
     pub to: Title,
 }
 

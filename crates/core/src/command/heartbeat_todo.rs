@@ -1,4 +1,4 @@
-//! Keep hold of an item. The lease alone moves; nothing happened that anybody will ask about.
+//! Extend the lease on an item. Only the lease changes; no event is emitted.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub struct HeartbeatTodo {
 }
 
 impl HeartbeatTodo {
-    /// Says whether the lease may be moved on; moving it is the store's.
+    /// Decides whether the lease may be extended; the store extends it.
     pub(super) fn decide(&self, draft: &mut Draft<'_>) -> Result<(), Refused> {
         draft.open(self.todo_id)?;
         if draft.leave(self.todo_id)? == Leave::Kept {

@@ -1,4 +1,4 @@
-//! Hold an item: still open, but nobody's work until it is let go (P-1).
+//! Hold an item: it stays open, but nobody works on it until the hold is lifted (P-1).
 
 use serde::{Deserialize, Serialize};
 
@@ -8,13 +8,13 @@ use crate::text::Body;
 use crate::todo::{Hold, HoldKind};
 use crate::{Refused, Time, TodoId};
 
-/// Say why an item cannot go on. Holding it again gives it the new reason.
+/// Hold an item for a reason. Holding it again replaces the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HoldTodo {
     pub todo_id: TodoId,
     pub kind: HoldKind,
     pub reason: Body,
-    /// When it lifts by itself; none: when somebody lets the item go.
+    /// When the hold ends by itself; `None` if somebody must lift it.
     #[serde(default)]
     pub until: Option<Time>,
 }

@@ -1,9 +1,9 @@
-//! Bring in items of a mission that was kept elsewhere (M-20).
+//! Import items of a mission that was kept elsewhere (M-20).
 //!
-//! Each is known by the id it had there, so that a second import changes nothing. What was blocked
-//! there waits here: a mission has no such status. What was done there was accepted by nobody here,
-//! so it is a claim (P-22), unless the operator accepts all of it at once. Limits do not cut off
-//! work that exists (M-13): what is over them is kept, and said.
+//! Items keep their old ids, so that a second import changes nothing. Blocked items become pending:
+//! a mission has no status `blocked`. Completed items were not accepted by anybody here, so they
+//! become claims (P-22), unless the operator accepts them all at once. Limits do not cut off
+//! existing work (M-13): items over a limit are kept, with a warning.
 
 use std::collections::BTreeSet;
 
@@ -18,15 +18,15 @@ use crate::text::{Body, normalised};
 use crate::todo::Claim;
 use crate::{ListKind, Refusal, Refused, Status, Time, TodoKind, Warning};
 
-/// Put items into a pillar's list as they stood elsewhere.
+/// Put items into a pillar's list in the state they had elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportMissionTodos {
     pub items: Vec<OldTodo>,
-    /// Take what was completed there as completed.
+    /// Accept completed items as completed.
     pub accept: bool,
 }
 
-/// An item as it stood. Its `item.external_id` is the id it had.
+/// An item in its old state. Its `item.external_id` is its old id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OldTodo {
     pub item: NewTodo,
@@ -50,13 +50,14 @@ named! {
     }
 }
 
-/// What came of an item that says nothing about it.
+/// The outcome of an item that has none.
 const NO_WORDS: &str = "As it was when it was imported.";
 
 impl ImportMissionTodos {
     pub(super) fn decide(&self, draft: &mut Draft<'_>) -> Result<(), Refused> {
         let (role, list) = (draft.actor.role, draft.state.list.kind());
-        // It passes by limits and by review: what others bring in, they create one by one.
+        // An import skips limits and review, so only roles with that right may do it. Others create
+        // items one by one.
         let todo_kind = TodoKind::Step;
         if authority(role, list, todo_kind, Action::Import, true) != Verdict::Allow
             || list != ListKind::Pillar
@@ -84,12 +85,12 @@ impl Draft<'_> {
         let status = match old.status {
             OldStatus::Backlog => Status::Backlog,
             OldStatus::Pending | OldStatus::Blocked | OldStatus::Cancelled => Status::Pending,
-            // Only what was worked on can be done.
+            // Only an item in progress can be completed.
             OldStatus::InProgress | OldStatus::Completed => Status::InProgress,
         };
         let mut todo = self.row(&old.item, status);
         let id = todo.id;
-        // Nothing comes from the future, whatever the other clock said.
+        // Ignores times in the future, if the other clock was wrong.
         let past = |time: Option<Time>| time.filter(|time| *time <= self.now);
         todo.created_at = past(old.created_at).unwrap_or(self.now);
         if status == Status::InProgress {

@@ -1,15 +1,15 @@
-//! Import a plan file: the tasks become what the file says, and nobody's work is undone.
+//! Import a plan file: the tasks are changed to match the file, and no work is undone.
 //!
-//! The same file again changes nothing (O-20). New nodes become tasks, tasks that stand elsewhere
-//! are moved, and tasks the file has lost go out of view; which is which is said in
-//! `plan::pairing`. A mark settles an open task that nobody has; no mark opens a settled one.
-//! What was added by hand stays, as long as what it hangs on stays.
+//! Importing the same file again changes nothing (O-20). New nodes become tasks, tasks with another
+//! place are moved, and tasks missing from the file leave the view; `plan::pairing` decides which
+//! is which. A mark settles an open task that nobody works on; no mark reopens a settled one. A
+//! task added by hand stays as long as its parent stays.
 //!
-//! A plan that was archived comes back by the import of its file, every task as it was, and is then
-//! brought to what the file says: nothing is lost, and no second tree of one file comes to be.
+//! Importing the file of an archived plan brings the plan back with every task as it was, then
+//! changes it to match the file. So nothing is lost, and a file never has two trees.
 //!
-//! No circle can come of a move: nodes are placed in pre-order, so that the new parent of a task
-//! stands in its own final place already, and the task is not above it (O-19).
+//! A move cannot make a cycle: nodes are placed in pre-order, so the new parent of a task is in its
+//! final place already, and the task is not above it (O-19).
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ use crate::plan::pairing::{Flat, Found, Pairing, flat, pair};
 use crate::plan::{Mark, Node, Tree, in_file, named_after};
 use crate::{Refusal, Refused, Todo, TodoId, TodoKind};
 
-/// The whole plan as its file says it.
+/// The whole plan, as read from its file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportPlan {
     pub root: Node,
@@ -68,7 +68,7 @@ impl ImportPlan {
     }
 }
 
-/// The task of a node: one there is, or one that is yet to be created.
+/// The task of a node: an existing one, or one to be created.
 enum Row {
     Old(Found),
     New(Box<Todo>),
@@ -83,7 +83,7 @@ impl Row {
     }
 }
 
-/// A position for each node. Tasks that stand in order under their parent keep theirs.
+/// A position for each node. Tasks that are in order under their parent keep theirs.
 fn positions(nodes: &[Flat<'_>], rows: &[Row], pairing: &Pairing) -> Vec<i64> {
     let mut families: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
     for (index, node) in nodes.iter().enumerate() {
@@ -113,7 +113,7 @@ fn positions(nodes: &[Flat<'_>], rows: &[Row], pairing: &Pairing) -> Vec<i64> {
 fn seat(row: &Row, parent: Option<TodoId>) -> Seat {
     match row {
         Row::Old(found) => {
-            // Its position under another parent says nothing here.
+            // A position under another parent does not count here.
             let position = (found.parent_id == parent).then_some(found.position);
             Seat { position, created_at: found.created_at, id: found.id }
         }
@@ -132,7 +132,7 @@ impl Draft<'_> {
         Err(Refusal::NotPermitted { role, action, list, todo_kind, denial }.into())
     }
 
-    /// The tasks of all nodes; what is new has no place yet.
+    /// The tasks of all nodes; new ones have no place yet.
     fn rows(
         &mut self,
         nodes: &[Flat<'_>],
@@ -157,15 +157,15 @@ impl Draft<'_> {
         Ok(rows)
     }
 
-    /// Gives an open task the words the file has beside it, and the root its title. What is
-    /// settled keeps the words it was settled under.
+    /// Gives an open task its description from the file, and the root its title. A settled task
+    /// keeps its text.
     fn reword(&mut self, node: &Flat<'_>, todo_id: TodoId) -> Result<(), Refused> {
         let todo = self.todo(todo_id)?;
         if todo.status.is_settled() {
             return Ok(());
         }
         let (key, title) = (todo.external_id.as_deref(), node.node.content.as_str());
-        // A root that the file calls as ever, but somebody gave another title, keeps that.
+        // If the file's title is unchanged, the root keeps a title that somebody gave it.
         let retitled = key != Some(&*node.key) && todo.title != title;
         let revised = (node.parent.is_none() && retitled).then(|| Self::unrevised(todo));
         let description = &node.node.description;
@@ -225,7 +225,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Takes tasks out of view; what was open is cancelled first.
+    /// Removes tasks from view; open ones are cancelled first.
     fn archive(&mut self, gone: &[TodoId]) -> Result<(), Refused> {
         for id in gone {
             if !self.todo(*id)?.status.is_settled() {

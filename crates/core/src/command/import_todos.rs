@@ -1,7 +1,7 @@
 //! Import a checklist that was kept elsewhere: its lines become new items of an issue.
 //!
-//! What somebody ticked there was accepted by nobody here: `[x]` is a claim of whoever imports it,
-//! also the operator's (P-22). Nothing that is on the list already is touched.
+//! A tick there was not accepted by anybody here: `[x]` becomes a claim of the importer, even if
+//! that is the operator (P-22). Existing items are not changed.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ use crate::issue::checklist::{Line, Mark};
 use crate::text::normalised;
 use crate::{Refusal, Refused, TodoId, Warning};
 
-/// Put lines of a checklist into the list. What the list says already is passed over.
+/// Put lines of a checklist into the list. Lines that the list has already are skipped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportTodos {
     pub lines: Vec<Line>,
@@ -41,8 +41,9 @@ impl ImportTodos {
 }
 
 impl Draft<'_> {
-    /// An open item with its text is in the way of any line. A line that is over is no news either
-    /// where a settled one says the same; one that is open is work to be done again.
+    /// Is the line on the list already? Yes if an open item has its text, or if the line is done
+    /// and a settled item of its kind has its text. An open line with a settled item's text is work
+    /// to do again.
     fn says_already(&mut self, line: &Line) -> bool {
         let text = normalised(line.content.as_str());
         self.texts.saying(&self.state, &text).any(|todo| {

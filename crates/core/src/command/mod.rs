@@ -1,8 +1,8 @@
-//! What someone wants: commands as data, and `decide`, which says yes or no.
+//! Commands as data, and `decide`, which accepts or refuses them.
 //!
 //! One command, one file, with its own `decide`. Commands can be logged, replayed and generated.
-//! What they share (finding the item, asking the authority table, the one-in-progress rule)
-//! stands in `draft`.
+//! Shared checks (finding the item, asking the authority table, the one-in-progress rule) are in
+//! `draft`.
 
 mod accept_todo;
 mod adopt_todos;
@@ -85,7 +85,7 @@ use draft::Draft;
 
 macro_rules! commands {
     ($($name:ident => $action:ident),* $(,)?) => {
-        /// Every command there is.
+        /// All commands.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(tag = "command", rename_all = "snake_case")]
         pub enum Command { $($name($name)),* }
@@ -147,8 +147,8 @@ commands! {
 }
 
 impl Command {
-    /// Does it only move an item between the tiers, or up and down? A mission may leave that to its
-    /// owners; the words and the deadline of an item it may not (D-2).
+    /// Does it only move an item between tiers, or change its priority or position? A mission may
+    /// leave that to its owners, but not an item's text and deadline (D-2).
     #[must_use]
     pub const fn is_rebalancing(&self) -> bool {
         match self {
@@ -167,7 +167,7 @@ pub fn decide(
     now: Time,
     ids: &mut Ids,
 ) -> Result<Decision, Refused> {
-    // What was put away rests as it is; its file alone brings it back.
+    // An archived list cannot be changed; only importing its file brings it back.
     if let Some(at) = snapshot.list.archived_at
         && !matches!(command, Command::ImportPlan(_))
     {
@@ -176,12 +176,12 @@ pub fn decide(
     let mut draft = Draft::new(snapshot, actor, now, ids, command);
     command.decide(&mut draft)?;
     draft.check_room(&snapshot.tally)?;
-    // On every accepted command, whatever it was: time alone can make an item ready.
+    // After every accepted command, because an item may have become ready just by time.
     draft.keep_one_in_progress();
     Ok(draft.finish())
 }
 
-/// The line in the log for a try at judging an item, where the role never may.
+/// The log entry for an attempt to judge an item by a role that may never do so.
 #[must_use]
 pub fn denied_try(
     role: Role,
@@ -198,7 +198,7 @@ pub fn denied_try(
 }
 
 impl Command {
-    /// The result that its caller reports with it.
+    /// The result that the caller reports with this command.
     #[must_use]
     pub fn reported(&self) -> Option<&str> {
         match self {

@@ -51,7 +51,7 @@ impl MoveTodo {
         Ok(())
     }
 
-    /// The item it is to come before, if that is possible.
+    /// The item to move before; refused if it cannot be moved there.
     fn target<'d>(&self, draft: &'d Draft<'_>, todo: &Todo) -> Result<Option<&'d Todo>, Refused> {
         let refused = |why| Refusal::BadPlace { title: todo.title.clone(), why }.into();
         let Some(before) = self.before else { return Ok(None) };
@@ -82,7 +82,8 @@ impl MoveTodo {
         order
     }
 
-    /// A position for each item. The moved one has none yet, so that the others keep theirs.
+    /// A position for each item. The moved item is passed without one, so that the others keep
+    /// theirs.
     fn positions(&self, draft: &Draft<'_>, order: &[Todo]) -> Vec<i64> {
         let seat = |todo: &Todo| Seat {
             position: (todo.id != self.todo_id).then_some(todo.position),

@@ -1,4 +1,4 @@
-//! Promote an item from the backlog, where the active tier has room.
+//! Promote an item from the backlog, if the active tier has room.
 
 use serde::{Deserialize, Serialize};
 

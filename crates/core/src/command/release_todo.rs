@@ -1,4 +1,4 @@
-//! Give an item back: in progress becomes pending, and nobody holds it any more.
+//! Give an item back: it goes from in progress to pending, and its lease ends.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::{Refused, Time, TodoId};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReleaseTodo {
     pub todo_id: TodoId,
-    /// The lease that is given back; none: whatever it is.
+    /// The epoch of the lease to give back; `None` means the current one.
     pub epoch: Option<i64>,
     pub reason: Option<String>,
     pub clock: Time,

@@ -1,4 +1,4 @@
-//! Reopen a settled item, where the list's policy knows that, by whoever owns "done".
+//! Reopen a settled item, if the list's policy allows it. Only a role that may judge may reopen.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::event::{TodoAssigned, TodoReopened};
 use crate::transition::Move;
 use crate::{Refused, TodoId};
 
-/// Take back that an item is settled.
+/// Reopen a settled item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReopenTodo {
     pub todo_id: TodoId,
@@ -23,7 +23,7 @@ impl ReopenTodo {
         let title = draft.todo(self.todo_id)?.title.clone();
         draft.check_unique(&title)?;
         draft.emit(TodoReopened { todo_id: self.todo_id, reason: self.reason.clone() });
-        // Where an assignment says that somebody works on it: nobody does.
+        // In lists where an assignment means work in progress, clears it: nobody works on the item.
         let assigned = draft.todo(self.todo_id)?.assignee.is_some();
         if assigned && draft.policy().assigning_starts {
             draft.emit(TodoAssigned { todo_id: self.todo_id, assignee: None });

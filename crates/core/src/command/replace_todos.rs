@@ -1,14 +1,14 @@
-//! Replace the working list: what is still there keeps its row, what is new is created, and
-//! what is missing is cancelled. Criteria are never touched (K-33).
+//! Replace the working list: items that remain keep their rows, new ones are created, and missing
+//! ones are cancelled. Criteria are never touched (K-33).
 //!
 //! Rows are matched the way the list is addressed (`pairing`): by the model's own id, or by text.
-//! Where texts may come twice, items that exclude each other are told apart by `conflicts`.
+//! In lists that allow equal texts, `conflicts` finds items that exclude each other.
 //!
-//! Settled is final: no row is ever reopened here. A model that keeps ids writes its list freely
-//! all the same; it takes up again what it called done, and numbers its next list from 1 as well. So
-//! an item that says something against the settled row of its id is a *new* item under that id, and
-//! the old row leaves the view. An error would only teach the model to make up ids. What an id means
-//! stays plain: of the items in view at most one has it.
+//! Settled is final: no row is ever reopened here. But a model that sets ids itself reuses them: it
+//! resumes items it had completed, and numbers its next list from 1 again. So an item that differs
+//! from the settled row of its id becomes a *new* item under that id, and the old row leaves the
+//! view. An error would only teach the model to invent ids. An id stays unambiguous: at most one
+//! item in view has it.
 
 mod conflicts;
 mod pairing;
@@ -27,29 +27,29 @@ use crate::transition::Move;
 use crate::{Refusal, Refused, Status, TodoId, TodoKind};
 use pairing::Entry;
 
-/// The whole working list as it should be now, in order.
+/// The whole new working list, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplaceTodos {
     pub items: Vec<ListedTodo>,
 }
 
-/// One item of the new list. What it leaves out is as it was; a new one is pending, of medium
+/// One item of the new list. Absent fields stay as they were; a new item is pending, with medium
 /// priority.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListedTodo {
-    /// The model's own id, where the list is addressed by it.
+    /// The model's own id, if the list is addressed by ids.
     pub external_id: Option<String>,
-    /// An item without words that stands for no row is passed over (S-28).
+    /// An item without a title that matches no row is skipped (S-28).
     pub title: Option<Content>,
     pub phase: Option<Title>,
     pub status: Option<Status>,
     pub priority: Option<Priority>,
-    /// The id of another item that this one is not to be done beside (Q-S3).
+    /// The id of an item that must not be done at the same time (Q-S3).
     pub conflicts_with: Option<String>,
 }
 
 impl ListedTodo {
-    /// An item with nothing but its words.
+    /// An item with only a title.
     #[must_use]
     pub fn titled(title: impl Into<Content>) -> Self {
         Self { title: Some(title.into()), ..Self::default() }
@@ -61,7 +61,7 @@ impl ReplaceTodos {
         draft.leave_on_list(TodoKind::Step, None)?;
         let mut entries = draft.pair(&self.items)?;
         let conflicts = draft.conflicts(&entries)?;
-        // What has to wait for another is not in progress beside it.
+        // An item that must wait for another cannot be in progress.
         for loser in conflicts.keys() {
             if entries[*loser].status == Status::InProgress {
                 entries[*loser].status = Status::Pending;
@@ -74,7 +74,7 @@ impl ReplaceTodos {
         }
         draft.cancel_left_out(&ids);
         draft.let_go(&ids, &conflicts);
-        // What stops comes before what starts, so that the one place is free.
+        // Stops items before it starts one, because only one may be in progress.
         for starting in [false, true] {
             for (id, entry) in ids.iter().zip(&entries) {
                 if (entry.status == Status::InProgress) == starting {
@@ -89,7 +89,7 @@ impl ReplaceTodos {
 }
 
 impl Draft<'_> {
-    /// Where one item at most may be in progress, the new list says it of one at most.
+    /// If at most one item may be in progress, the new list may mark at most one.
     fn check_one_in_progress(&self, entries: &[Entry<'_>]) -> Result<(), Refused> {
         let begun = entries.iter().filter(|entry| entry.status == Status::InProgress);
         let titles: Vec<String> = begun.map(|entry| entry.title.to_string()).collect();
@@ -99,7 +99,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// The row of an entry, with its words and its place.
+    /// Creates or revises the row of an entry.
     fn put(&mut self, entry: &Entry<'_>, position: i64) -> Result<TodoId, Refused> {
         let Some(id) = entry.row else {
             let id = self.create_listed(entry, position)?;
@@ -164,7 +164,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Moves an item to the status the new list gives it, by the moves there are.
+    /// Moves an item to its status in the new list, by the usual moves.
     fn bring_to(&mut self, id: TodoId, wanted: Status) -> Result<(), Refused> {
         let todo = self.todo(id)?;
         if todo.status == wanted {
@@ -193,7 +193,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Where a list shows so many items at most, the oldest settled ones leave the view.
+    /// If the list limits the items in view, removes the oldest settled ones from view.
     fn keep_in_bounds(&mut self) {
         let Some(limit) = self.policy().in_view_max else { return };
         let in_view = |todo: &&Todo| todo.removed_at.is_none();

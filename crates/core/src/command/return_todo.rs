@@ -1,4 +1,4 @@
-//! Return a claim: only the claim goes, and the item is its maker's work again (P-4).
+//! Return a claim: only the claim is removed, and its maker works on the item again (P-4).
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::event::ClaimReturned;
 use crate::text::Body;
 use crate::{Refusal, Refused, TodoId};
 
-/// Say that a claim does not hold yet, and what is missing.
+/// Return a claim, and say what is missing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReturnTodo {
     pub todo_id: TodoId,

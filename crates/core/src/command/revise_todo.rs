@@ -1,4 +1,4 @@
-//! Change the words or the place of an open item: title, phase, priority, position, deadline.
+//! Change an open item's title, phase, priority, position or deadline.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::text::{Title, normalised};
 use crate::todo::{Priority, Todo};
 use crate::{Refused, TodoId};
 
-/// New values for an item; what is absent stays.
+/// New values for an item; absent fields stay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviseTodo {
     pub todo_id: TodoId,

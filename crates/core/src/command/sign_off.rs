@@ -1,4 +1,4 @@
-//! Sign off an issue's criteria: what was claimed is accepted, and the set is ratified (K-35).
+//! Sign off an issue's criteria: claimed ones are accepted, and all are ratified (K-35).
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::{Refused, Status, Todo, TodoKind};
 /// Accept every claimed criterion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignOff {
-    /// And those that nobody claimed.
+    /// Also accept criteria that nobody claimed.
     #[serde(default)]
     pub accept_unclaimed: bool,
 }

@@ -24,7 +24,7 @@ impl StartTodo {
         if draft.leave(self.todo_id)? == Leave::Kept {
             return Ok(());
         }
-        // Where the list starts its steps by itself, starting one that is started is no fault.
+        // A list that starts its steps by itself accepts the start of a step in progress.
         let status = draft.todo(self.todo_id)?.status;
         if draft.policy().wip == Wip::ExactlyOneStep && status == Status::InProgress {
             return Ok(());
@@ -37,7 +37,7 @@ impl StartTodo {
         }
         let unassigned = todo.assignee.is_none();
         draft.unclaimed(self.todo_id)?;
-        // Where being assigned is being in progress, whoever starts an item has it.
+        // In lists where an assignment means work in progress, starting an item assigns it.
         if unassigned && draft.policy().assigning_starts {
             let assignee = Some(draft.actor.agent.clone());
             draft.emit(TodoAssigned { todo_id: self.todo_id, assignee });

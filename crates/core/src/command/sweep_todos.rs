@@ -1,6 +1,6 @@
-//! What a cycle does to the list of one pillar: what is late is escalated once, what was never
-//! started is put back or called off, stale candidates go if the mission says so, and what has been
-//! settled for long leaves the usual lists. Nothing is deleted.
+//! The upkeep of one pillar's list in a cycle. Late items are escalated once. Late items that were
+//! never started are put back or cancelled. Stale candidates are cancelled if the mission says so.
+//! Items settled long ago are archived. Nothing is deleted.
 
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use crate::event::{TodoArchived, TodoDemoted, TodoEscalated};
 use crate::mission::{OverduePending, cadence};
 use crate::{Refused, Status, Todo, TodoId, TodoKind};
 
-/// Look after the list of a pillar.
+/// Do the upkeep of a pillar's list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SweepTodos {
     /// The time zone dates are read in.
@@ -22,10 +22,10 @@ pub struct SweepTodos {
     pub auto_cancel_stale_backlog: bool,
 }
 
-/// The reason a stale candidate is cancelled for.
+/// The reason for cancelling a stale candidate.
 const STALE: &str = "stale backlog";
 
-/// The reason an item that was never started is put back or called off for.
+/// The reason for putting back or cancelling a late item that was never started.
 const NEVER_STARTED: &str = "overdue and never started";
 
 impl SweepTodos {
@@ -65,7 +65,7 @@ impl SweepTodos {
             OverduePending::Keep => {}
             OverduePending::Cancel => draft.cancel(todo_id, reason),
             OverduePending::Demote => {
-                // A full backlog leaves it where it is; the person has been told (D-6).
+                // If the backlog is full, the item stays; the escalation has told the person (D-6).
                 let room = draft.state.limits;
                 if room.is_none_or(|limits| limits.demote(&draft.state.tally).is_ok()) {
                     draft.emit(TodoDemoted { todo_id, reason });

@@ -1,4 +1,4 @@
-//! Take an item: hold it by a lease, and start it. Of many who try at once one gets it (P-2).
+//! Take an item: lease it, and start it. If many try at once, one gets it (P-2).
 
 use serde::{Deserialize, Serialize};
 
@@ -8,12 +8,12 @@ use crate::policy::Wip;
 use crate::transition::Move;
 use crate::{Lease, Refusal, Refused, Status, Time, TodoId, TodoKind};
 
-/// Hold an item for `lease_s` seconds of the database's clock.
+/// Lease an item for `lease_s` seconds of the database's clock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TakeTodo {
     pub todo_id: TodoId,
     pub lease_s: i64,
-    /// The database's clock, by which leases are judged.
+    /// The database's clock, used to check leases.
     pub clock: Time,
 }
 
@@ -45,8 +45,8 @@ impl TakeTodo {
         let mut started_at = None;
         if begins {
             draft.can(Move::Start, self.todo_id)?;
-            // Where many work at once, taking is one thing that happened, not three; elsewhere
-            // others may have to yield first.
+            // If many items may be in progress, one event records the whole take. Otherwise another
+            // item may have to yield first, with its own event.
             if draft.policy().wip == Wip::Many {
                 started_at = Some(draft.now);
             } else {
@@ -68,7 +68,7 @@ impl Draft<'_> {
         lease.held_by(clock).map(|holder| (holder.to_owned(), lease.until))
     }
 
-    /// What another holds is refused, naming the holder.
+    /// Refuses an item that another holds, and names the holder.
     pub(super) fn not_taken_by_another(&self, id: TodoId, clock: Time) -> Result<(), Refused> {
         match self.holder(id, clock) {
             Some((holder, until)) if holder != self.actor.principal => {
@@ -93,7 +93,7 @@ impl Draft<'_> {
         Err(Refusal::AssignedToAnother { todo_id: id, title: todo.title.clone(), agent }.into())
     }
 
-    /// Neither claimed, held nor resting.
+    /// Refuses an item that is claimed, held or deferred.
     fn workable(&self, id: TodoId) -> Result<(), Refused> {
         self.unclaimed(id)?;
         let todo = self.todo(id)?;
@@ -109,7 +109,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Where only one item may be in progress, no other one may be leased.
+    /// If only one item may be in progress, refuses while another one is leased.
     fn nobody_works(&self, id: TodoId, clock: Time) -> Result<(), Refused> {
         if self.policy().wip == Wip::Many {
             return Ok(());

@@ -1,20 +1,20 @@
-//! Which items of a list say what: an index for commands that look up many texts at once, so that
-//! they take time with the length of the list and not with its square.
+//! An index of a list's items by text, for commands that look up many texts at once: it makes them
+//! linear in the length of the list, not quadratic.
 
 use std::collections::BTreeMap;
 
 use crate::text::normalised;
 use crate::{Event, Snapshot, Todo, TodoId};
 
-/// Items by their text as texts are compared. An item stays under a text that it no longer has:
-/// whoever looks checks the item.
+/// Items by normalised text. An item may still be listed under a text it no longer has, so each
+/// lookup checks the item.
 #[derive(Default)]
 pub(super) struct Texts {
     items: Option<BTreeMap<String, Vec<TodoId>>>,
 }
 
 impl Texts {
-    /// The items of a list that have a text, made into an index at the first look.
+    /// The items with this text. The first call builds the index.
     pub(super) fn saying<'s>(
         &mut self,
         state: &'s Snapshot,
@@ -33,7 +33,7 @@ impl Texts {
         todos.filter(move |todo| normalised(&todo.title) == text)
     }
 
-    /// An event may give an item its text.
+    /// Adds an item to the index when the event gives it a new text.
     pub(super) fn follow(&mut self, event: &Event) {
         let Some(items) = &mut self.items else { return };
         let (title, id) = match event {

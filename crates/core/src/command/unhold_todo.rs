@@ -1,4 +1,4 @@
-//! Let a held item go. Letting go what is not held changes nothing.
+//! Lift the hold of an item. For an item that is not held, nothing changes.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use super::draft::{Draft, Leave};
 use crate::event::TodoUnheld;
 use crate::{Refused, TodoId};
 
-/// Say that an item can go on.
+/// Lift the hold of an item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnholdTodo {
     pub todo_id: TodoId,

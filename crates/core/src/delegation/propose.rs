@@ -1,7 +1,8 @@
-//! A worker's proposal for the checklist: read from its return, and decided by who delegated.
+//! A worker's proposal for the checklist: read from its result, and decided by the delegating
+//! agent.
 //!
-//! It travels as a fenced `todo-proposal` block, in JSON or as a checklist. What cannot be read
-//! is left in the words of the return and stores nothing (Q-K4).
+//! It is a fenced `todo-proposal` block, in JSON or as a checklist. A block that cannot be read
+//! stays part of the result's text and stores nothing (Q-K4).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,7 @@ use crate::{By, Decide, Decision, Refusal, Refused, TodoKind};
 /// How many items a proposal may hold.
 const ITEMS_MAX: usize = 100;
 
-/// What a worker thinks belongs on the checklist.
+/// The items a worker proposes for the checklist.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Proposal {
@@ -45,7 +46,7 @@ impl From<ProposedItem> for NewTodo {
     }
 }
 
-/// What is said to a proposal.
+/// The decision on a proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProposalDecision {
@@ -59,7 +60,7 @@ pub enum ProposalDecision {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecideProposal {
     pub decision: ProposalDecision,
-    /// With `modify`: what goes in.
+    /// With `modify`: the items to add instead.
     pub items: Option<Vec<ProposedItem>>,
 }
 
@@ -67,7 +68,7 @@ impl Decide for DecideProposal {
     type On<'a> = &'a Delegation;
     type Out = (Decision, Vec<ProposedItem>);
 
-    /// The items to take in come back with the decision.
+    /// Returns the items to add with the decision.
     fn decide(
         &self,
         delegation: Self::On<'_>,
@@ -97,7 +98,7 @@ impl Decide for DecideProposal {
     }
 }
 
-/// The proposal in a worker's words, if there is one that can be read.
+/// The proposal in a worker's text, if there is a readable one.
 #[must_use]
 pub fn proposal_in(text: &str) -> Option<Proposal> {
     let block = fenced(text)?;
@@ -105,7 +106,7 @@ pub fn proposal_in(text: &str) -> Option<Proposal> {
     (!items.is_empty() && items.len() <= ITEMS_MAX).then_some(Proposal { items })
 }
 
-/// What stands between ```` ```todo-proposal ```` and the closing fence.
+/// The text between ```` ```todo-proposal ```` and the closing fence.
 fn fenced(text: &str) -> Option<String> {
     let mut lines = text.lines().skip_while(|line| line.trim() != "```todo-proposal");
     lines.next()?;
@@ -119,14 +120,14 @@ fn fenced(text: &str) -> Option<String> {
     None
 }
 
-/// A checklist; where its marks stand does not matter, for a worker completes nothing.
+/// Reads a checklist. Its marks are ignored, because a worker completes nothing.
 fn from_checklist(block: &str) -> Option<Vec<ProposedItem>> {
     let item =
         |line: Line| ProposedItem { content: line.content, phase: line.phase, kind: line.kind };
     Some(parse(block).ok()?.into_iter().map(item).collect())
 }
 
-/// An object with `items`, or the list alone; an item is an object, or its text alone.
+/// Reads an object with `items`, or just the list; an item is an object, or just its text.
 fn from_json(block: &str) -> Option<Vec<ProposedItem>> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -163,7 +164,7 @@ mod tests {
 
     /// K-48, Q-K4: a fenced block in JSON or as a checklist; what cannot be read proposes nothing.
     #[test]
-    fn a_proposal_is_read_from_the_words_of_a_return() {
+    fn a_proposal_is_read_from_the_text_of_a_result() {
         let (step, criterion) = (TodoKind::Step, TodoKind::Criterion);
         let fenced = |block: &str| format!("I looked.\n\n```todo-proposal\n{block}\n```\nBye.");
         let read = |block: &str| proposal_in(&fenced(block));

@@ -1,7 +1,7 @@
-//! The work itself: somebody takes it, reports on it, or it is called off.
+//! Commands on delegated work: take it, keep it, report on it, cancel it.
 //!
-//! Who works on it holds it by a lease, judged by the database's clock, which comes in with the
-//! command. A write that names another than the caller's current lease is refused and logged.
+//! The worker holds a delegation by a lease, checked by the database's clock, which the command
+//! brings. A write that does not name the caller's current lease is refused and logged.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ use crate::run::died;
 use crate::text::Body;
 use crate::{Actor, By, Decide, Decision, Lease, Refusal, Refused, Run, Time};
 
-/// Begin to work on a delegation, and hold it for so long.
+/// Begin to work on a delegation, with a lease of `lease_s` seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TakeDelegation {
     pub lease_s: i64,
@@ -26,7 +26,7 @@ pub struct TakeDelegation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuryDelegation;
 
-/// Hold it for so long from now on; 0 seconds: give it back.
+/// Extend the lease to `lease_s` seconds from now; 0 gives the work back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeartbeatDelegation {
     pub epoch: i64,
@@ -34,7 +34,7 @@ pub struct HeartbeatDelegation {
     pub clock: Time,
 }
 
-/// Say what came of it.
+/// Report the result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportDelegation {
     pub report: Report,
@@ -42,10 +42,10 @@ pub struct ReportDelegation {
     pub clock: Time,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Report {
-    /// The words of the worker, and what it proposes; a proposal may also stand in the words.
+    /// The worker's text, and its proposal; a proposal may also be inside the text.
     Done {
         result: Body,
         proposal: Option<Proposal>,
@@ -55,7 +55,7 @@ pub enum Report {
     },
 }
 
-/// Call a delegation off.
+/// Cancel a delegation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CancelDelegation {
     pub reason: Option<Body>,
@@ -65,7 +65,7 @@ impl Decide for TakeDelegation {
     type On<'a> = (&'a Delegation, Option<&'a Lease>);
     type Out = (Decision, Lease);
 
-    /// `lease`: what is remembered of whoever held it before.
+    /// `lease`: the last known lease.
     fn decide(
         &self,
         (delegation, lease): Self::On<'_>,
@@ -78,7 +78,7 @@ impl Decide for TakeDelegation {
         let started = DelegationStarted {
             delegation_id: delegation.id,
             by: actor.principal.clone(),
-            // Work that was given back is not tried again, it goes on.
+            // Continuing work that was given back is not a new attempt.
             attempts: delegation.attempts + i64::from(!was_given_back(delegation, lease)),
         };
         let epoch = lease.map_or(0, |lease| lease.epoch) + 1;
@@ -108,9 +108,9 @@ impl Decide for BuryDelegation {
     type On<'a> = (&'a Delegation, Option<&'a Lease>, Option<&'a Run>);
     type Out = Option<Decision>;
 
-    /// None: somebody may still work on it. `lease`: what is remembered of whoever held it; `run`:
-    /// the run it is worked on in, which counts the deaths without a step. Without a run every try
-    /// counts: one that fails is tried once more.
+    /// Returns `None` if somebody may still work on it. `lease`: the last known lease; `run`: its
+    /// run, which counts worker deaths since its last step. Without a run every attempt counts as a
+    /// death.
     fn decide(
         &self,
         (delegation, lease, run): Self::On<'_>,
@@ -136,14 +136,14 @@ impl Decide for ReportDelegation {
     type On<'a> = (&'a Delegation, Option<&'a Lease>);
     type Out = (Decision, Lease);
 
-    /// Gives the lease back with what came of it.
+    /// Returns the lease with the outcome.
     fn decide(
         &self,
         (delegation, lease): Self::On<'_>,
         By { actor, .. }: By<'_>,
     ) -> Result<Self::Out, Refused> {
         fence(delegation, lease, self.epoch, self.clock, actor)?;
-        // What comes too late changes nothing, but that it came is kept (F-2).
+        // A late result changes nothing, but is logged (F-2).
         over(delegation).map_err(|refused| logged(delegation, refused.refusal))?;
         let delegation_id = delegation.id;
         let event = match &self.report {
@@ -183,7 +183,7 @@ impl Decide for CancelDelegation {
 }
 
 impl Delegation {
-    /// What the run that handed it on is told, where it does not wait for it.
+    /// The message for the delegating run, if that run does not wait for the result.
     #[must_use]
     pub fn news(&self) -> String {
         let (id, kind) = (self.id, &self.kind);
@@ -198,7 +198,7 @@ impl Delegation {
         }
     }
 
-    /// What the chat it was handed out in is told of it (M-60, M-62).
+    /// The report for the chat where the work was delegated (M-60, M-62).
     #[must_use]
     pub fn report_text(&self, title: Option<&str>) -> String {
         let what = title.unwrap_or(&self.kind);
@@ -218,7 +218,7 @@ impl Delegation {
     }
 }
 
-/// Did whoever held it go silent? The caller has found that its lease is over.
+/// Did its worker die? The caller has checked that the lease is over.
 #[must_use]
 pub fn has_died(delegation: &Delegation, lease: Option<&Lease>) -> bool {
     let is_held = lease.is_some_and(|lease| lease.holder.is_some());
@@ -229,7 +229,7 @@ fn was_given_back(delegation: &Delegation, lease: Option<&Lease>) -> bool {
     delegation.state == DelegationState::Running && !has_died(delegation, lease)
 }
 
-/// Is this the holder, and is the lease it names still its?
+/// Checks that the actor is the holder and names its current lease.
 fn fence(
     delegation: &Delegation,
     lease: Option<&Lease>,
@@ -247,13 +247,13 @@ fn fence(
     Err(logged(delegation, refusal))
 }
 
-/// A refusal that leaves its line in the log.
+/// A refusal that is logged.
 fn logged(delegation: &Delegation, refusal: Refusal) -> Refused {
     let audit = DelegationRefused { delegation_id: delegation.id, refusal: refusal.clone() };
     Refused { refusal, audit: Some(Box::new(audit.into())) }
 }
 
-/// What is over stays so.
+/// Refuses a delegation that is over.
 fn over(delegation: &Delegation) -> Result<(), Refused> {
     let (DelegationState::Queued | DelegationState::Running) = delegation.state else {
         let (delegation, state) = (delegation.id, delegation.state);
@@ -295,7 +295,7 @@ mod tests {
         state.unwrap()
     }
 
-    /// F-2: a result that comes after the work was called off is refused, and its line is kept.
+    /// F-2: a result that comes after the work was cancelled is refused and logged.
     #[test]
     fn a_late_result_is_logged_and_ignored() {
         let holder = actor("a");
@@ -315,7 +315,7 @@ mod tests {
         assert!(matches!(refused.audit.as_deref(), Some(Event::DelegationRefused(_))));
     }
 
-    /// Who names the current lease, and holds it, and nobody else; the refused one leaves its line.
+    /// Only the holder may write, naming the current lease; a refusal is logged.
     #[test]
     fn only_the_holder_with_its_current_epoch_writes() {
         let delegation = queued();

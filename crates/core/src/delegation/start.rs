@@ -1,4 +1,4 @@
-//! Hand work on.
+//! Delegate work.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,9 +20,9 @@ pub struct Delegate {
     pub mode: Mode,
     pub review: Review,
     pub todo_id: Option<TodoId>,
-    /// The chat of the pillar whose item it is.
+    /// The chat of the item's pillar.
     pub conversation_id: Option<ConversationId>,
-    /// The run it is handed on in.
+    /// The delegating run.
     pub run_id: Option<RunId>,
 }
 
@@ -75,8 +75,8 @@ impl Decide for Delegate {
 }
 
 impl Delegate {
-    /// May the actor hand on an item of this list? Whoever has no business in it may not: what comes
-    /// back would be a claim in its name.
+    /// May the actor delegate an item of this list? Only if it may see the list: the result becomes
+    /// a claim in its name.
     pub fn may_concern(list: &List, actor: &Actor) -> Result<(), Refusal> {
         let (role, action, todo_kind) = (actor.role, Action::View, TodoKind::Step);
         let owned = owns(actor, &Snapshot::empty(list.clone()), None);

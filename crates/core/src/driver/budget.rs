@@ -6,36 +6,36 @@ use serde::{Deserialize, Serialize};
 use super::Work;
 use crate::{Time, TodoId};
 
-/// Calls of a model in one stretch, while there is no plan (T-25).
+/// Most model calls in one stretch without a plan (T-25).
 pub const ITERATIONS: u32 = 10;
 
-/// And with one, whatever happens (T-27).
+/// Most model calls in one stretch with a plan (T-27).
 pub const ITERATIONS_WITH_PLAN: u32 = 50;
 
-/// How often an agent is asked to go on (S-3).
+/// How often an agent is asked to continue (S-3).
 pub const CONTINUATIONS: u32 = 10;
 
-/// So many continuations without any change end it.
+/// This many continuations without any change end the run.
 pub(super) const FRUITLESS_MAX: u32 = 2;
 
-/// So many replies that call the same tools with the same words end it.
+/// This many replies with the same tool calls and inputs end the run.
 pub(super) const REPEATS_MAX: u32 = 3;
 
-/// So often an outside tool may fail on one item before the item is held.
+/// This many failures of external tools on one item, and the item is held.
 pub const FAILURES_MAX: u32 = 2;
 
-/// The limits of a run, copied from the configuration when it began. None of them is infinite, and
-/// zero means none (P-10).
+/// The limits of a run, copied from the configuration when it began. No limit is infinite; zero
+/// allows nothing (P-10).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Budget {
     pub max_continuations: u32,
     pub max_iterations: u32,
-    /// The least time between two continuations (Q-S1).
+    /// The minimum time between two continuations (Q-S1).
     pub check_interval_ms: u64,
-    /// What fits into one call of the model.
+    /// The model's context window, in tokens.
     pub window: u64,
-    /// The tokens of the whole run, in and out, where somebody set a limit.
+    /// The limit of tokens for the whole run, input and output, if one is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_total_tokens: Option<u64>,
 }
@@ -73,7 +73,7 @@ pub struct Spent {
     /// Tokens that went in.
     #[schemars(with = "i64")]
     pub input: u64,
-    /// Of these, the ones read from the maker's cache.
+    /// Input tokens read from the provider's cache.
     #[serde(default)]
     #[schemars(with = "i64")]
     pub cached: u64,
@@ -88,7 +88,7 @@ pub struct Spent {
 pub struct Counters {
     /// Calls of the model since the last continuation.
     pub iterations: u32,
-    /// How many there may be (T-26).
+    /// The limit of `iterations` (T-26).
     pub limit: u32,
     /// Calls of the model in the whole run.
     pub calls: u32,
@@ -97,7 +97,7 @@ pub struct Counters {
     pub fruitless: u32,
     /// A tool that changes something succeeded since the last continuation.
     pub mutated: bool,
-    /// The list as it was at the last continuation.
+    /// The fingerprint of the list at the last continuation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -105,30 +105,30 @@ pub struct Counters {
     pub input_tokens: u64,
     pub cached_tokens: u64,
     pub output_tokens: u64,
-    /// The size of the last call, which the next one is not smaller than.
+    /// The size of the last call. The next call is at least as large.
     pub context_tokens: u64,
-    /// What fits into one call, as the model that answers says.
+    /// The context window reported by the model in use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<u64>,
-    /// What the last reply called, and how often in a row.
+    /// The fingerprint of the last reply's calls, and how often it came in a row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_calls: Option<u64>,
     pub repeats: u32,
-    /// The item outside tools failed on, and how often.
+    /// The item that external tools failed on, and how often.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failing: Option<(TodoId, u32)>,
-    /// A call of an outside tool that has begun: whoever takes over does not begin it again.
+    /// A call of an external tool that has begun. A process that takes over does not repeat it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<String>,
     /// Successful changing calls since the list was last touched (F-15).
     pub untouched: u32,
-    /// How much was said to it since it began: by people, by work that came back, by answers.
+    /// How many messages it has received: from people, from delegated work, from answered gates.
     #[serde(default)]
     pub heard: u32,
-    /// How much of that the last reply of the model rests on.
+    /// How many of these messages the last model call had seen.
     #[serde(default)]
     pub answered: u32,
-    /// Processes that died with it in a row, since the last step that was committed.
+    /// How many processes died executing it since its last committed step.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub deaths: u32,
 }
@@ -144,8 +144,8 @@ impl Counters {
         Self { limit: budget.base(), ..Self::default() }
     }
 
-    /// A person spoke: all that was counted against the model is forgotten (S-19). What it used,
-    /// what it has under way and what it has heard stays.
+    /// A person wrote: the counters that limit the model start again (S-19). Usage, the started
+    /// call and the message counts stay.
     pub(crate) fn begin(&mut self, budget: &Budget) {
         *self = Self {
             calls: self.calls,
@@ -162,13 +162,13 @@ impl Counters {
         };
     }
 
-    /// Was something said that the model has not seen yet?
+    /// Are there messages that the model has not seen yet?
     #[must_use]
     pub const fn has_news(&self) -> bool {
         self.heard > self.answered
     }
 
-    /// The model was called, and asks for the tools of this fingerprint.
+    /// Records a model call. `calls`: the fingerprint of the tool calls in its reply.
     pub fn replied(&mut self, spent: Spent, calls: Option<u64>) {
         self.iterations = self.iterations.saturating_add(1);
         self.calls = self.calls.saturating_add(1);
@@ -182,7 +182,7 @@ impl Counters {
         self.last_calls = calls;
     }
 
-    /// Adds the tokens of one call. A maker may say any number.
+    /// Adds the tokens of one call. Saturates: a provider may report any number.
     pub(crate) const fn spent(&mut self, spent: Spent) {
         self.input_tokens = self.input_tokens.saturating_add(spent.input);
         self.cached_tokens = self.cached_tokens.saturating_add(spent.cached);
@@ -200,7 +200,8 @@ impl Counters {
         }
     }
 
-    /// An outside tool failed while this item was worked on. True: that is once too often (S-25).
+    /// Records that an external tool failed during work on this item. True: it has failed too often
+    /// (S-25).
     pub fn failed(&mut self, todo: TodoId) -> bool {
         let before = self.failing.filter(|(known, _)| *known == todo).map_or(0, |(_, n)| n);
         let failures = before.saturating_add(1);
@@ -208,7 +209,7 @@ impl Counters {
         failures >= FAILURES_MAX
     }
 
-    /// While the plan is open the stretch may go on, up to its end (T-26, T-28).
+    /// Raises the limit of the stretch while the plan has open items (T-26, T-28).
     pub(super) fn look(&mut self, work: &Work, budget: &Budget) {
         if work.actionable > 0 {
             let more = self.iterations.saturating_add(budget.base());
@@ -216,7 +217,7 @@ impl Counters {
         }
     }
 
-    /// Did the stretch that ends bear fruit? The first one does not count: nobody asked for it.
+    /// Counts a stretch without progress. The first one does not count: it was no continuation.
     pub(super) fn weigh(&mut self, work: &Work) {
         if self.continuations == 0 {
             return;
@@ -237,7 +238,7 @@ impl Counters {
         self.continued_at = Some(now);
     }
 
-    /// Nine tenths of what fits are used, or all that was granted (S-22).
+    /// Are nine tenths of the window used, or all granted tokens (S-22)?
     #[must_use]
     pub fn is_near(&self, budget: &Budget) -> bool {
         let total = self.input_tokens.saturating_add(self.output_tokens);
@@ -246,7 +247,7 @@ impl Counters {
             || budget.max_total_tokens.is_some_and(|max| total >= max)
     }
 
-    /// Until when the next continuation has to wait.
+    /// When the next continuation may come, if it must wait.
     pub(super) fn rests_until(&self, budget: &Budget, now: Time) -> Option<Time> {
         let last = self.continued_at?;
         let pause = i64::try_from(budget.check_interval_ms.saturating_mul(1_000)).ok()?;

@@ -1,8 +1,8 @@
-//! Fingerprints that are stored with a run: of its lists, and of what a reply calls.
+//! Fingerprints that are stored with a run: of its lists, and of a reply's tool calls.
 //!
-//! They are compared with those of later processes, so they must not change with the compiler: the
-//! hash is FNV-1a over bytes that are written out here. One that an older version stored is compared
-//! too; it differs once, which counts as progress, and is replaced.
+//! Later processes compare them, so they must not depend on the compiler: the hash is FNV-1a over
+//! bytes defined here. A fingerprint of an older version may differ once, which counts as progress,
+//! and is replaced.
 
 use crate::conversation::ToolCall;
 
@@ -10,7 +10,7 @@ use crate::conversation::ToolCall;
 const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 
-/// A fingerprint in the making.
+/// Computes a fingerprint.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fingerprint(u64);
 
@@ -29,7 +29,7 @@ impl Fingerprint {
         self.bytes(&number.to_le_bytes());
     }
 
-    /// Its length goes first, so that neighbours cannot be mistaken for each other.
+    /// Hashes the length first, so that the boundaries between texts count.
     fn text(&mut self, text: &str) {
         self.number(text.len() as u64);
         self.bytes(text.as_bytes());
@@ -40,7 +40,7 @@ impl Fingerprint {
     }
 }
 
-/// What a reply calls, as far as it tells one reply from another: ids are new every time. None: it
+/// The fingerprint of a reply's tool calls, without their ids, which are always new. `None` if it
 /// calls nothing.
 #[must_use]
 pub fn of_calls(calls: &[ToolCall]) -> Option<u64> {
@@ -63,7 +63,7 @@ mod tests {
         ToolCall { id: id.into(), name: name.into(), input: input.into() }
     }
 
-    /// The published test values of FNV-1a: whichever compiler made the program.
+    /// Compares with the published test values of FNV-1a.
     #[test]
     fn the_hash_is_fnv_1a() {
         for (text, hash) in [
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_told_apart_by_name_and_input_and_not_by_id() {
+    fn calls_are_compared_by_name_and_input_and_not_by_id() {
         let print = of_calls(&[call("1", "ls", "{}")]);
         assert_eq!(print, of_calls(&[call("2", "ls", "{}")]));
         assert_eq!(of_calls(&[]), None);

@@ -1,4 +1,4 @@
-//! The words the driver says: short, factual, and always with a way out.
+//! The driver's messages: short, factual, and always with a way out.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,8 @@ const QUOTED_MAX: usize = 200;
 /// How many items of a list are shown.
 const SHOWN_MAX: usize = 30;
 
-/// So many changing calls without a look at the list bring a reminder, at most twice (F-15).
+/// After this many changing calls without using the list, a reminder is added, at most twice
+/// (F-15).
 const UNTOUCHED_MAX: u32 = 12;
 const NUDGES_MAX: u32 = 2;
 
@@ -44,7 +45,7 @@ When NOT to use planning:
 - Single tool calls (web search, screenshot, etc.)
 - Casual conversation";
 
-/// What an agent can do with an item it cannot finish, as far as its tools go.
+/// What an agent's tools let it do with an item it cannot finish.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ways {
     pub hold: bool,
@@ -52,7 +53,7 @@ pub struct Ways {
 }
 
 /// The continuation: the seed's sentence (S-15, S-16), or a template with `{count}` and `{title}`
-/// (D-16), and one more that names the ways out.
+/// (D-16), and a second sentence that names the ways out.
 #[must_use]
 pub fn continuation(work: &Work, template: Option<&str>, ways: Ways) -> String {
     let text = match (&work.next, template) {
@@ -80,12 +81,12 @@ pub fn continuation(work: &Work, template: Option<&str>, ways: Ways) -> String {
     format!("{text} {way_out}")
 }
 
-/// For a model that spoke its last word while something was said to it.
+/// For a model that ended its turn while a new message arrived.
 pub const UNHEARD: &str =
     "Something was said while you answered. Take it into account, and answer that as well.";
 
-/// The lists as they stand, for before the next call (T-31, T-38). None where there is nothing to
-/// say (P-5). What is closed is said too, so that it is not done again (P-7).
+/// The current lists, shown before the next model call (T-31, T-38). `None` if there is nothing to
+/// show (P-5). Closed items are shown too, so that they are not done again (P-7).
 #[must_use]
 pub fn context(lists: &[Snapshot], counters: &Counters, now: Time) -> Option<String> {
     let mut text = String::new();
@@ -154,7 +155,7 @@ const fn named(kind: ListKind) -> &'static str {
     }
 }
 
-/// What an agent is told about itself before anything else.
+/// The system prompt: what the agent is.
 #[must_use]
 pub fn system(
     agent: &str,
@@ -190,7 +191,7 @@ pub fn system(
     text
 }
 
-/// The same between two items of a plan whose reports complete it (F-7).
+/// The system prompt between two items of a plan that is completed by reports (F-7).
 #[must_use]
 pub fn between(agent: &str) -> String {
     format!(
@@ -199,7 +200,8 @@ pub fn between(agent: &str) -> String {
     )
 }
 
-/// What is told at the end where something is left (T-32, S-20), or the agent cancelled much (P-9).
+/// The message at the end if something is left (T-32, S-20), or if the agent cancelled many items
+/// (P-9).
 #[must_use]
 pub fn incomplete(lists: &[Snapshot], reason: StopReason, budget: (u32, u32)) -> Option<String> {
     let mut text = String::new();
@@ -226,7 +228,7 @@ pub fn incomplete(lists: &[Snapshot], reason: StopReason, budget: (u32, u32)) ->
     Some(format!("Stopped: {reason}. Not done:\n{}", text.trim_end()))
 }
 
-/// Cut on a boundary of characters, in one line (F-13).
+/// The text in one line, cut between characters (F-13).
 fn quoted(text: &str) -> String {
     let mut words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if let Some((cut, _)) = words.char_indices().nth(QUOTED_MAX) {

@@ -23,7 +23,7 @@ macro_rules! reasons {
                 match self { $(Self::$name => $code),* }
             }
 
-            /// The same for people.
+            /// The reason in words, for people.
             #[must_use]
             pub const fn words(self) -> &'static str {
                 match self { $(Self::$name => $words),* }
@@ -41,9 +41,9 @@ reasons! {
     Blocked = "blocked", "what is left is held";
     /// What is left is claimed.
     AwaitingReview = "awaiting_review", "what is left waits for its reviewer";
-    /// What is left rests until a date.
-    Deferred = "deferred", "what is left rests until a date";
-    SwitchedOff = "switched_off", "it is not told to go on by itself";
+    /// What is left is deferred.
+    Deferred = "deferred", "what is left is deferred to a later date";
+    SwitchedOff = "switched_off", "it is not set to continue by itself";
     NoTodoTool = "no_todo_tool", "the agent has no tool to change its list";
     ContinuationCap = "continuation_cap", "it was asked to go on as often as allowed";
     IterationCap = "iteration_cap", "it called the model as often as allowed";
@@ -61,12 +61,12 @@ reasons! {
 }
 
 impl StopReason {
-    /// The reason that lies in the end of a reply itself; a normal end has none (S-14).
+    /// The reason given by how a reply ended; a normal end gives none (S-14).
     #[must_use]
     pub const fn of(finish: Finish) -> Option<Self> {
         match finish {
             Finish::EndTurn => None,
-            // Calls without results: only a stop in their midst looks like this.
+            // Calls without results: the run was interrupted between calls and results.
             Finish::ToolUse | Finish::Error => Some(Self::Error),
             Finish::MaxTokens => Some(Self::MaxTokens),
             Finish::Context => Some(Self::Context),
@@ -76,7 +76,7 @@ impl StopReason {
         }
     }
 
-    /// Is nothing left that its maker could do?
+    /// Is nothing left that the agent could do?
     #[must_use]
     pub const fn is_drained(self) -> bool {
         matches!(self, Self::Drained | Self::NoPlan | Self::AwaitingReview)

@@ -1,4 +1,4 @@
-//! What the lists of a run hold for it, in one look.
+//! A summary of the lists of a run.
 
 use std::collections::BTreeSet;
 
@@ -9,25 +9,25 @@ use crate::select::{self, First};
 use crate::todo::HoldKind;
 use crate::{ListKind, Snapshot, Status, Time, Todo, TodoId};
 
-/// The lists that are live for a run, as far as the driver looks at them.
+/// What the driver needs to know about the live lists of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Items somebody can work on now (S-10, D-17).
     pub actionable: usize,
-    /// The one that comes first.
+    /// The next item to work on.
     pub next: Option<Next>,
     pub held: Vec<Held>,
     /// Claimed, and waiting for their reviewer.
     pub claimed: usize,
     pub deferred: usize,
-    /// Everything that was ever on them.
+    /// All items that were ever on the lists.
     pub total: usize,
     pub settled: usize,
-    /// Changes with every item.
+    /// Changes when any item changes.
     pub fingerprint: u64,
 }
 
-/// The item that comes first.
+/// The next item to work on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Next {
     pub id: TodoId,
@@ -45,7 +45,8 @@ pub struct Held {
 }
 
 impl Work {
-    /// Looks at lists, the most urgent first: the next item is of the first that has one.
+    /// Summarises lists, the most urgent first. The next item comes from the first list that has
+    /// one.
     #[must_use]
     pub fn of<'a>(lists: impl IntoIterator<Item = &'a Snapshot>, now: Time) -> Self {
         let mut work = Self::default();
@@ -61,7 +62,7 @@ impl Work {
         let kind = list.list.kind();
         let mut loaded = 0;
         let mut above = BTreeSet::new();
-        // Each item is looked at once: those of a long list are in no cache.
+        // One pass over the items: those of a long list do not fit the CPU cache.
         let mut first = First::of(list);
         let mut marks = Vec::with_capacity(list.todos.len());
         let waiting = waiting(list);
@@ -92,7 +93,8 @@ impl Work {
         let next = first.map_or_else(|| select::next(list, now), |first| first.found(list, now));
         let next = next.or_else(|| first_ready(list, now));
         for (id, status, is_held, is_claimed) in marks {
-            // The driver marks the item it hands out: that is no progress of anybody's (Q-T1).
+            // The driver itself marks the next item as started, so that does not count as progress
+            // (Q-T1).
             let is_handed_out = matches!(kind, ListKind::Turn | ListKind::Session)
                 && next.is_some_and(|next| next.id == id);
             let status = if is_handed_out { Status::InProgress } else { status };
@@ -141,8 +143,7 @@ fn in_view(todo: &&Todo) -> bool {
     todo.removed_at.is_none()
 }
 
-/// Where nothing is left but what the selector does not hand out: the first that has no open task
-/// below it.
+/// The first open task without open tasks below it, if the selector finds none.
 fn first_ready(list: &Snapshot, now: Time) -> Option<&Todo> {
     let open = list.todos.values().filter(in_view).filter(|todo| !todo.status.is_settled());
     let above: BTreeSet<TodoId> = open.filter_map(|todo| todo.parent_id).collect();

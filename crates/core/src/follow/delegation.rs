@@ -1,4 +1,4 @@
-//! What follows from work that is handed on, comes back, fails or is called off.
+//! Consequences of work that is delegated, comes back, fails or is cancelled.
 
 use super::Then;
 use crate::authority::{Action, Subject, may_ever_on};
@@ -11,11 +11,11 @@ use crate::text::{Body, Title};
 use crate::todo::HoldKind;
 use crate::{Actor, Delegation, ListKind, Refusal, Run, Todo, TodoId};
 
-/// How much of an error is said in the reason of a hold, in characters.
+/// How much of an error is quoted in the reason of a hold, in characters.
 const REASON_MAX: usize = 300;
 
-/// Does the caller delegate in the session it is in? Sessions are root's: a lead or an owner that
-/// names one would hand work to somebody else's agent.
+/// Does the caller delegate within its own session? Sessions belong to root: a lead or an owner
+/// that names one would give work to somebody else's agent.
 pub fn in_own_session(actor: &Actor, names_one: bool) -> Result<bool, Refusal> {
     match (may_ever_on(actor.role, Subject::Session, Action::View), names_one) {
         (true, _) => Ok(true),
@@ -24,7 +24,7 @@ pub fn in_own_session(actor: &Actor, names_one: bool) -> Result<bool, Refusal> {
     }
 }
 
-/// Work was handed on: the order is posted in the chat where the agent works (M-49).
+/// Work was delegated: the order is posted in the chat where the agent works (M-49).
 #[must_use]
 pub fn handed_on(delegation: &Delegation) -> Option<Then> {
     let (speaker, kind) = (Speaker::Assistant, MessageKind::Text);
@@ -32,20 +32,20 @@ pub fn handed_on(delegation: &Delegation) -> Option<Then> {
     delegation.conversation_id.map(|chat| Then::Post { chat, speaker, kind, text })
 }
 
-/// An item is handed on again: where it was held because its delegation failed, it goes on.
+/// An item is delegated again: a hold from its failed delegation is lifted.
 #[must_use]
 pub fn tried_again(item: &Todo) -> Option<Then> {
     let is_failed = item.hold.as_deref().is_some_and(|hold| hold.kind == HoldKind::Failed);
     is_failed.then(|| Then::change(Actor::system(), item.id, UnholdTodo { todo_id: item.id }))
 }
 
-/// What is known beside a delegation that was reported on.
+/// The facts besides the delegation that was reported on.
 #[derive(Clone, Copy, Debug)]
 pub struct Reported<'a> {
     pub by: &'a Actor,
     /// The title of its item.
     pub title: Option<&'a str>,
-    /// The run that handed it on.
+    /// The run that delegated it.
     pub run: Option<&'a Run>,
     /// The kind of list its item is on.
     pub list: Option<ListKind>,
@@ -56,7 +56,7 @@ pub struct Reported<'a> {
 pub fn reported(delegation: &Delegation, on: &Reported<'_>) -> Vec<Then> {
     let mut then = Vec::new();
     if let Some(chat) = delegation.conversation_id {
-        // A report, or an error, lands in the chat the work was handed out in (M-60, M-62).
+        // A report or an error is posted in the chat where the work was delegated (M-60, M-62).
         let (speaker, kind) = (Speaker::Assistant, MessageKind::Report);
         then.push(Then::Post { chat, speaker, kind, text: delegation.report_text(on.title) });
         // The lead reads it there (M-61), unless its call waits for the result.
@@ -71,7 +71,7 @@ pub fn reported(delegation: &Delegation, on: &Reported<'_>) -> Vec<Then> {
     then
 }
 
-/// What was done in a chat waits for its reviewer, in the name of who reported it. A failure settles
+/// An item done in a chat is claimed in the reporter's name, for its reviewer. A failure settles
 /// nothing (F-8).
 fn claimed(delegation: &Delegation, by: &Actor) -> Option<Then> {
     let todo_id = delegation.todo_id.filter(|_| delegation.state == DelegationState::Returned)?;
@@ -80,8 +80,8 @@ fn claimed(delegation: &Delegation, by: &Actor) -> Option<Then> {
     Some(Then::change(actor, todo_id, ClaimTodo { todo_id, outcome, evidence, clock: None }))
 }
 
-/// An item whose delegation failed for good is held with the reason (S-25): nobody works on it any
-/// more. It is never settled by that (F-8).
+/// An item whose delegation finally failed is held with the reason (S-25): nobody works on it any
+/// more. The failure never settles it (F-8).
 fn held(delegation: &Delegation) -> Option<Then> {
     let todo_id = delegation.todo_id.filter(|_| delegation.state == DelegationState::Failed)?;
     let error = delegation.error.as_deref().unwrap_or_default();
@@ -91,7 +91,7 @@ fn held(delegation: &Delegation) -> Option<Then> {
     Some(Then::change(Actor::system(), todo_id, hold))
 }
 
-/// Where the report is what completes an item of a turn's plan, it does (F-7).
+/// Completes an item of a turn's plan, if the run is configured so that reports do (F-7).
 fn completed(delegation: &Delegation, on: &Reported<'_>) -> Option<Then> {
     let todo_id = completes(delegation)?;
     let run = on.run.filter(|run| run.settings.completion == Completion::Verified)?;
@@ -103,22 +103,22 @@ fn completed(delegation: &Delegation, on: &Reported<'_>) -> Option<Then> {
     Some(Then::change(run.actor(), todo_id, complete))
 }
 
-/// The item that a report may complete: only then are the run and the list looked at.
+/// The item that a report may complete. The caller loads the run and the list only if there is one.
 #[must_use]
 pub fn completes(delegation: &Delegation) -> Option<TodoId> {
     let is_asked = delegation.state == DelegationState::Returned && delegation.run_id.is_some();
     delegation.todo_id.filter(|_| is_asked)
 }
 
-/// The run that handed the work on is resumed with the result. A synchronous call already returns
-/// the result, so no message is needed.
+/// The delegating run is resumed with the result. A synchronous call already returns the result, so
+/// no message is needed.
 fn told(delegation: &Delegation) -> Option<Then> {
     let run = delegation.run_id.filter(|_| delegation.state.is_over())?;
     let news = (delegation.mode == Mode::Async).then(|| delegation.news());
     Some(Then::Wake { run, by: Trigger::DelegationReturned, news })
 }
 
-/// Does a proposal go in without anybody deciding on it (K-51)?
+/// Is a proposal adopted without a decision (K-51)?
 #[must_use]
 pub fn adopts_at_once(delegation: &Delegation) -> bool {
     delegation.proposal.is_some()
@@ -149,8 +149,8 @@ pub fn called_off(delegation: &Delegation, run: Option<&Run>) -> Vec<Then> {
 }
 
 /// Returned work goes back to the agent that did it in a run of ours, with the feedback (M-51). An
-/// agent with workers of its own delegates again itself. `last`: the last delegation of the item; `is_ours`: it was
-/// worked on in a run.
+/// agent with workers of its own delegates again itself. `last`: the last delegation of the item;
+/// `is_ours`: the work was done in a run.
 #[must_use]
 pub fn hand_back(
     last: Option<&Delegation>,

@@ -1,5 +1,5 @@
-//! What follows from the answer to a gate: for the checklist, for other gates, for an overdue item,
-//! and for the runs that wait.
+//! Consequences of the answer to a gate: for the checklist, other gates, an overdue item, and
+//! waiting runs.
 
 use serde_json::Value;
 
@@ -12,8 +12,8 @@ use crate::mission::answer::{self, Answer};
 use crate::text::Body;
 use crate::{Command, GateId, Refusal, Snapshot, TodoId};
 
-/// The run that asked goes on, with the answer. A question of a session keeps every run in it, so
-/// they all go on.
+/// The run that asked is resumed with the answer. A question of a session stops every run in it, so
+/// all of them are resumed.
 #[must_use]
 pub fn answered(gate: &Gate) -> Vec<Then> {
     let by = Trigger::GateAnswered;
@@ -22,8 +22,8 @@ pub fn answered(gate: &Gate) -> Vec<Then> {
     run.into_iter().chain(session).collect()
 }
 
-/// What a sign-off does to the criteria. `reopen`: those that are open again, by their texts; none:
-/// all that are claimed.
+/// What a sign-off does to the criteria. `reopen`: the texts of those to reopen; `None` means all
+/// claimed ones.
 pub fn judgement(
     answer: &AnswerGate,
     checklist: &Snapshot,
@@ -40,12 +40,12 @@ pub fn judgement(
     }
 }
 
-/// What the operator said, as words for the notes.
+/// The operator's response as text for the notes.
 fn feedback(response: Option<&Value>) -> Body {
     let said = match response {
         Some(Value::String(text)) => Body::new(text).ok(),
         Some(Value::Null) | None => None,
-        // A model or a page may answer in fields; people read them as words.
+        // An answer in fields is turned into text for people.
         Some(Value::Object(fields)) => {
             let word = |value: &Value| match value {
                 Value::String(text) => text.clone(),
@@ -61,8 +61,8 @@ fn feedback(response: Option<&Value>) -> Body {
         .unwrap_or_else(|| unreachable!("a constant text is a text"))
 }
 
-/// What an answer to an escalation does to its item. An answer that says neither is refused; to
-/// refuse the question leaves the item as it is.
+/// What an answer to an escalation does to its item. An answer that neither extends nor cancels is
+/// refused. Refusing the question leaves the item as it is.
 pub fn overdue(gate: &Gate, answer: &AnswerGate) -> Result<Option<(TodoId, Command)>, Refusal> {
     let (GateKind::Escalation, GateDecision::Resume, Some(todo_id)) =
         (gate.kind, answer.decision, gate.todo_id)

@@ -1,14 +1,14 @@
-//! What follows from a change of a pillar's items: for questions about their deadlines, for the agents
-//! that work on them, for the chats; and from the sweep of a cycle.
+//! Consequences of changes to a pillar's items: for questions about their deadlines, for the agents
+//! that work on them, and for the chats. Also the consequences of a cycle's sweep.
 
 use super::Then;
 use crate::conversation::{MessageKind, Speaker, instructs, synthetic};
 use crate::mission::{Pillar, called_off, warning};
 use crate::{Actor, ConversationId, Decision, Event, ListKind, Snapshot, Status, Todo, TodoId};
 
-/// A new deadline, or the end of the item, closes the question about its deadline. Agents that work on
-/// an item that is settled are stopped (F-2). Feedback on returned work is posted in the chat where the
-/// agents work (M-51). `list`: as it is after the change.
+/// A new deadline, or the end of the item, closes the question about its deadline. Agents that work
+/// on an item that is settled are stopped (F-2). Feedback on returned work is posted in the chat
+/// where the agents work (M-51). `list`: after the change.
 #[must_use]
 pub fn changed(list: &Snapshot, decided: &Decision, actor: &Actor) -> Vec<Then> {
     if list.list.kind() != ListKind::Pillar {
@@ -51,28 +51,28 @@ fn is_asked_about(todo: &Todo) -> bool {
         && todo.overdue_notified_for == todo.deadline
 }
 
-/// What a sweep did to a pillar's list, for the answer of the cycle and for the people.
+/// What a sweep did to a pillar's list, for the cycle's answer and for people.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Titles of what a person was asked or told about.
+    /// Titles of the items that a person was asked or told about.
     pub escalated: Vec<String>,
     pub demoted: Vec<String>,
     pub cancelled: Vec<String>,
     pub archived: i64,
-    /// What the people hear of it, in order.
+    /// What people are told, in order.
     pub told: Vec<Told>,
 }
 
-/// What the people hear of a late item.
+/// What people are told about a late item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Told {
-    /// They are asked what is to become of it.
+    /// They are asked what to do with it.
     Asked(TodoId),
     Said(Then),
 }
 
-/// What follows from a sweep. The words of an escalation tell where the item stood `before` it was
-/// put back; `after`: as it is now; `chat`: the mission's.
+/// Consequences of a sweep. `before` and `after`: the list before and after it. An escalation names
+/// the item's status before it was put back. `chat`: the mission's.
 #[must_use]
 pub fn swept(
     before: &Snapshot,

@@ -1,4 +1,4 @@
-//! What follows from the driver's word, and from tools that fail: for the lists, the chat and the next
+//! Consequences of the driver's verdict and of failing tools: for the lists, the chat and the next
 //! run.
 
 use super::Then;
@@ -10,11 +10,11 @@ use crate::text::Body;
 use crate::todo::HoldKind;
 use crate::{ListKind, Role, Run, Scope, Session, Snapshot, Status, Todo, TodoId};
 
-/// How much of an error is said in the reason of a hold, in characters.
+/// How much of an error is quoted in the reason of a hold, in characters.
 const REASON_MAX: usize = 300;
 
-/// The lists that are live for a run, the most urgent first: that of its turn, of the issue its
-/// session is bound to, of the session, of the plan it works on. A worker has none (T-21).
+/// The live lists of a run, the most urgent first: the list of its turn, of the session's
+/// issue, of the session, and of its plan. A worker has none (T-21).
 #[must_use]
 pub fn scopes(run: &Run, session: Option<&Session>) -> Vec<Scope> {
     if !may_ever(run.role, ListKind::Turn, Action::View) {
@@ -31,7 +31,7 @@ pub fn scopes(run: &Run, session: Option<&Session>) -> Vec<Scope> {
     scopes
 }
 
-/// The driver marks the item it hands out (Q-T1), where only one is in progress at a time.
+/// The driver starts the next item itself (Q-T1), in lists with one item in progress at a time.
 #[must_use]
 pub fn hand_out(work: &Work, lists: &[Snapshot], todo_id: TodoId) -> Option<StartTodo> {
     let next = work.next.as_ref().filter(|next| {
@@ -46,7 +46,7 @@ pub fn hand_out(work: &Work, lists: &[Snapshot], todo_id: TodoId) -> Option<Star
     (!under_way).then_some(StartTodo { todo_id, reason: None })
 }
 
-/// What the driver says with its verdict: how to go on, that something was said, or what is left.
+/// The driver's message with its verdict: how to continue, that a message arrived, or what is left.
 #[must_use]
 pub fn words(
     (verdict, trigger): (&Verdict, Trigger),
@@ -71,7 +71,7 @@ pub fn words(
     }
 }
 
-/// What was said while a run failed, and nobody has seen, is answered by the next one.
+/// Messages that a failed run has not seen are answered by the next run.
 #[must_use]
 pub fn unanswered(run: &Run) -> Option<Then> {
     let owes = run.owes_an_answer() && run.delegation_id.is_none();
@@ -91,8 +91,8 @@ pub const fn is_planning(chat: &Conversation) -> bool {
     matches!(chat.channel, Channel::Pillar)
 }
 
-/// An item whose tools fail is held, and others go on (S-25, D-19): the command, and what the model is
-/// told.
+/// Holds an item whose tools fail, so that others continue (S-25, D-19). Returns the command, and
+/// the message for the model.
 #[must_use]
 pub fn tools_failed(item: &Todo, error: &str) -> Option<(HoldTodo, String)> {
     let why: String = error.split_whitespace().collect::<Vec<_>>().join(" ");

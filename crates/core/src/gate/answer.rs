@@ -1,4 +1,4 @@
-//! Answer a gate. An answer counts once, whoever gives it.
+//! Answer a gate. Only the first answer counts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,14 +23,14 @@ pub enum GateDecision {
 pub struct AnswerGate {
     pub decision: GateDecision,
     pub response: Option<Value>,
-    /// The revision of the issue that the operator saw; absent: the one it was asked at.
+    /// The revision of the issue that the operator saw; absent: the revision when it was asked.
     pub expected_revision: Option<i64>,
     /// A sign-off accepts criteria that nobody claimed.
     pub accept_unclaimed: bool,
 }
 
 impl Gate {
-    /// Closes a question that nobody has to answer any more: what it was about has changed.
+    /// Closes a question that needs no answer any more, because its subject has changed.
     #[must_use]
     pub fn supersede(&self, actor: &Actor) -> Decision {
         let answered = GateAnswered {
@@ -48,7 +48,7 @@ impl Decide for AnswerGate {
     type On<'a> = (&'a Gate, Option<i64>);
     type Out = Decision;
 
-    /// `revision`: the issue's, after all that follows from the answer.
+    /// `revision`: the issue's, after all consequences of the answer.
     fn decide(
         &self,
         (gate, revision): Self::On<'_>,
@@ -76,8 +76,8 @@ impl AnswerGate {
         Self { decision, response, expected_revision: None, accept_unclaimed: false }
     }
 
-    /// May this be the answer? Looked at first, before anything that follows from it.
-    /// `issue`: what a sign-off is about, with its checklist.
+    /// Is this answer allowed? Checked first, before its consequences are applied. `issue`: what a
+    /// sign-off is about, with its checklist.
     pub fn check(
         &self,
         gate: &Gate,
@@ -86,7 +86,7 @@ impl AnswerGate {
     ) -> Result<(), Refused> {
         if !may_any(actor.role, Subject::Gate, Action::Answer) {
             let refusal = Refusal::MayNotAnswer { role: actor.role };
-            // To answer oneself is the very thing gates are against: the try stays visible.
+            // Gates exist so that agents cannot answer for people, so the attempt is logged.
             let audit = GateAnswerRefused { gate_id: gate.id, refusal: refusal.clone() };
             return Err(Refused { refusal, audit: Some(Box::new(audit.into())) });
         }
@@ -108,7 +108,7 @@ impl AnswerGate {
         if gate.kind == GateKind::Permission && self.decision == GateDecision::Resume {
             let faults = vec!["`allow` must be `once` or `always`".to_owned()];
             let allow = Allow::of(self.response.as_ref()).ok_or(Refusal::BadResponse { faults })?;
-            // What is given always holds wherever the agent works.
+            // A standing permission is valid wherever the agent works.
             if allow == Allow::Always && actor.reach.is_narrowed() {
                 return Err(Refusal::OutOfReach { missing: Place::project().words() }.into());
             }
@@ -125,13 +125,13 @@ impl AnswerGate {
         }
     }
 
-    /// A yes covers what the operator saw, and nothing that changed since.
+    /// A yes covers only what the operator saw, not later changes.
     fn check_seen(&self, gate: &Gate, issue: &Issue) -> Result<(), Refused> {
         let changed = match (self.expected_revision, gate.is_current(issue)) {
             (None, true) => return Ok(()),
             (None, false) => issue.changed_since(gate.revision.unwrap_or(0)),
             (Some(seen), _) if seen == issue.revision => return Ok(()),
-            // What a sign-off of an older version was asked for is not known part by part.
+            // A sign-off of an older version does not record which parts it covers.
             (Some(_), _) if gate.end.is_none() => Vec::new(),
             (Some(seen), _) => match issue.changed_since(seen) {
                 changed if changed.is_empty() => return Ok(()),
@@ -142,7 +142,7 @@ impl AnswerGate {
         Err(Refusal::ChangedSinceAsked { number, changed, revision }.into())
     }
 
-    /// Criteria that nobody claimed are accepted only where the operator says so.
+    /// Unclaimed criteria are accepted only if the operator says so.
     fn check_claimed(&self, issue: &Issue, checklist: &Snapshot) -> Result<(), Refused> {
         let unclaimed = checklist.todos.values().filter(|todo| {
             todo.kind == TodoKind::Criterion
@@ -157,7 +157,7 @@ impl AnswerGate {
         Err(Refusal::UnclaimedCriteria { number: issue.number, criteria }.into())
     }
 
-    /// What is kept of it: of a permission how long it holds, however it was said.
+    /// The response to store. For a permission: `once` or `always`, in one format.
     fn response(&self, gate: &Gate) -> Option<Value> {
         if gate.kind == GateKind::Permission && self.decision == GateDecision::Resume {
             return Allow::of(self.response.as_ref()).map(Allow::response);
@@ -203,8 +203,8 @@ mod tests {
         checked.err().map(|refused| refused.refusal)
     }
 
-    /// A permission that is given always holds for every run of the agent, so a token that was
-    /// narrowed to one issue gives it once at most.
+    /// A standing permission is valid for every run of the agent, so a token that is narrowed to
+    /// one issue may give permission only once.
     #[test]
     fn a_narrowed_operator_permits_nothing_always() {
         let mut gate = asked(4, None);

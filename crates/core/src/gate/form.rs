@@ -1,11 +1,11 @@
 //! Forms: a flat JSON Schema, and whether an answer fits it.
 //!
-//! Flat means: an object whose fields are texts, numbers or switches. A person answers them one
-//! by one, in a terminal as well as on a page; what cannot be asked that way is refused at once.
+//! Flat means: an object whose fields are texts, numbers or switches. A person answers them one by
+//! one, in a terminal or on a page. Any other form is refused at once.
 
 use serde_json::{Map, Value};
 
-/// The words a field may use.
+/// The keywords a field may use.
 const FIELD_WORDS: [&str; 12] = [
     "type",
     "title",
@@ -21,7 +21,7 @@ const FIELD_WORDS: [&str; 12] = [
     "examples",
 ];
 
-/// The words a form may use beside its fields.
+/// The keywords a form may use besides its fields.
 const FORM_WORDS: [&str; 6] =
     ["type", "title", "description", "properties", "required", "additionalProperties"];
 
@@ -158,7 +158,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_flat_form_is_taken_and_anything_else_is_named() {
+    fn a_flat_form_is_accepted_and_other_forms_are_refused_with_the_reason() {
         let form = json!({"type": "object", "required": ["name"], "properties": {
             "name": {"type": "string", "minLength": 2}, "age": {"type": "integer", "maximum": 9},
             "size": {"type": "string", "enum": ["s", "m"]}, "sure": {"type": "boolean"}}});

@@ -1,4 +1,4 @@
-//! Ask a person: open a gate, or find the one that asks the same already.
+//! Ask a person: open a gate, or find the one that already asks the same.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,15 +18,15 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenGate {
     pub kind: GateKind,
-    /// Of a checkpoint; none: a sign-off when every criterion is claimed, else a pause.
+    /// For a checkpoint; `None` means a sign-off if every criterion is claimed, else a pause.
     pub purpose: Option<Purpose>,
     pub text: Body,
     pub details: Value,
-    /// Of a sign-off: how the issue is to end.
+    /// For a sign-off: the status the issue should end with.
     pub end: IssueStatus,
 }
 
-/// What the question stands on.
+/// The facts that the question depends on.
 #[derive(Clone, Debug)]
 pub struct Ground<'a> {
     pub project_id: ProjectId,
@@ -36,16 +36,16 @@ pub struct Ground<'a> {
     pub checklist: Option<&'a Snapshot>,
     /// The run it is asked in.
     pub run_id: Option<RunId>,
-    /// What this asker asked before, the newest first.
+    /// The asker's earlier gates, the newest first.
     pub earlier: &'a [Gate],
 }
 
-/// What became of asking.
+/// The result of asking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// A new gate, first in the decision; it may take the place of others.
+    /// A new gate, which may supersede others.
     New { opened: Decision, superseded: Vec<(GateId, Decision)> },
-    /// It was asked before and waits.
+    /// It was asked before and is still open.
     Standing(GateId),
     /// It was asked before and has been answered.
     Answered(GateId, Decision),
@@ -68,7 +68,8 @@ impl Decide for OpenGate {
         }
         let purpose = self.purpose(ground)?;
         let revision = ground.issue.map(|issue| issue.revision);
-        // Tokens of one agent may be narrowed to different things; a session tells them apart.
+        // Tokens of one agent may have different reaches, so without a session the reach must be
+        // the same.
         let is_ours =
             |gate: &&Gate| ground.session.is_some() || gate.reach.is_same_as(&actor.reach);
         let same = |gate: &&Gate| {
@@ -80,7 +81,7 @@ impl Decide for OpenGate {
                 && gate.details == self.details
                 && (gate.end.is_none() || gate.end == Some(self.end))
         };
-        // A sign-off is about the issue as it stands: where what it covers has changed, it is
+        // A sign-off is about the issue's current state: if a covered part has changed, it is
         // another question.
         let current = |gate: &Gate| {
             gate.purpose != Some(Purpose::SignOff)
@@ -167,7 +168,7 @@ impl OpenGate {
     }
 }
 
-/// There are criteria, and each is claimed, accepted or dropped.
+/// Are there criteria, and is each of them claimed, accepted or dropped?
 fn criteria_met(checklist: &Snapshot) -> bool {
     let criterion = |todo: &&Todo| {
         todo.kind == TodoKind::Criterion

@@ -1,8 +1,9 @@
-//! Permission to call an outside tool: asked for one call, given once or always, or refused (S-31).
+//! Permission to call an external tool: asked for one call, given once or always, or refused
+//! (S-31).
 //!
-//! What is given always stands nowhere but in the gate that was answered so: for its project, its
-//! agent, its tool, and the definition of the tool that the person saw. Whoever changes what the
-//! tool does is asked again.
+//! A standing permission is stored only in its answered gate: for the project, the agent, the tool,
+//! and the definition of the tool that the person saw. If the definition changes, the person is
+//! asked again.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +25,7 @@ pub enum Allow {
 }
 
 impl Allow {
-    /// What a response says; nothing said is once.
+    /// Reads a response; an empty one means once.
     pub fn of(response: Option<&Value>) -> Option<Self> {
         let said = match response {
             None | Some(Value::Null) => return Some(Self::Once),
@@ -47,40 +48,40 @@ impl Allow {
     }
 }
 
-/// Ask whether an agent may call an outside tool.
+/// Ask whether an agent may call an external tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AskPermission {
     pub tool: Title,
-    /// Who wants to call it.
+    /// The agent that wants to call it.
     pub agent: AgentPath,
-    /// The run and the call in it: asked again, it is the same question.
+    /// The run and the call in it. They identify the question when it is asked again.
     pub run: Title,
     pub call: Title,
-    /// The input as far as it is shown, and what tells it from any other.
+    /// The input as shown to the person, and the digest of the whole input.
     pub input: Value,
     pub digest: String,
-    /// What the tool is, e.g. its command.
+    /// The definition of the tool, e.g. its command.
     pub definition: Value,
 }
 
-/// What the question stands on.
+/// The facts that the question depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct PermissionGround<'a> {
     pub project_id: ProjectId,
     pub session: Option<&'a Session>,
     pub issue: Option<&'a Issue>,
-    /// What was asked about this agent and this tool before, the newest first.
+    /// Earlier gates about this agent and this tool, the newest first.
     pub earlier: &'a [Gate],
     /// The run that wants to call it.
     pub run_id: Option<RunId>,
 }
 
-/// What became of asking.
+/// The result of asking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Permitted {
-    /// This very call was asked about, and this gate says yes, no, or nothing yet.
+    /// This gate asks about this very call; it may be answered or open.
     Said(GateId),
-    /// It was given always, by this gate.
+    /// This gate gives a standing permission.
     Standing(GateId),
     New(Decision),
 }
@@ -144,7 +145,7 @@ impl Decide for AskPermission {
 }
 
 impl AskPermission {
-    /// Does this gate ask about this very call? One whose permission was taken back does not.
+    /// Does this gate ask about this very call? A gate whose permission was revoked does not count.
     fn is_asked_by(&self, gate: &Gate) -> bool {
         let part = |name: &str| gate.details.get(name).and_then(Value::as_str);
         gate.kind == GateKind::Permission
@@ -164,7 +165,7 @@ fn is_revoked(gate: &Gate) -> bool {
 }
 
 impl Gate {
-    /// Was permission given always by it, and not taken back?
+    /// Does it give a standing permission that was not revoked?
     #[must_use]
     pub fn is_standing_permission(&self) -> bool {
         self.kind == GateKind::Permission
@@ -172,7 +173,7 @@ impl Gate {
             && Allow::of(self.response.as_ref()) == Some(Allow::Always)
     }
 
-    /// Do both ask for the same tool of the same agent, as it is defined?
+    /// Do both ask for the same agent, tool and definition?
     #[must_use]
     pub fn asks_for_the_same(&self, other: &Self) -> bool {
         self.kind == GateKind::Permission
@@ -183,19 +184,19 @@ impl Gate {
     }
 }
 
-/// The gate by which permission stands, among those about one agent and one tool, the newest first:
-/// what was said last counts, and what was given once says nothing about the next time.
+/// The gate that gives a standing permission, among the gates about one agent and one tool, the
+/// newest first. The latest answer counts; a permission given once does not count.
 #[must_use]
 pub fn standing<'g>(gates: &'g [Gate], definition: &Value) -> Option<&'g Gate> {
     let lasting = gates.iter().rev().filter(|gate| {
         gate.details.get("definition") == Some(definition)
             && (gate.is_standing_permission() || gate.state == GateState::Refused)
     });
-    // Of those answered in the same moment the newest.
+    // Of gates answered at the same time, the newest counts.
     lasting.max_by_key(|gate| gate.answered_at).filter(|gate| gate.state == GateState::Resumed)
 }
 
-/// Take a standing permission back.
+/// Revoke a standing permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RevokePermission {}
 
@@ -213,7 +214,7 @@ impl Decide for RevokePermission {
             let audit = GateAnswerRefused { gate_id: gate.id, refusal: refusal.clone() };
             return Err(Refused { refusal, audit: Some(Box::new(audit.into())) });
         }
-        // Taking back twice is no mistake; the first time counts.
+        // Revoking again is not an error and changes nothing.
         if gate.kind == GateKind::Permission && is_revoked(gate) {
             return Ok(Decision::default());
         }

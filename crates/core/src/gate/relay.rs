@@ -106,7 +106,7 @@ mod tests {
     use crate::{Actor, AgentPath, Event, Ids, Role, Time};
     use serde_json::json;
 
-    fn gate(more: Value) -> Gate {
+    fn gate(more: &Value) -> Gate {
         let mut gate = json!({
             "id": "01JCQ0000000000000000000AB", "projectId": "01JCQ0000000000000000000AA",
             "kind": "ask", "purpose": null, "state": "open", "sessionId": null, "issueId": null,
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn first_answer_counts_and_later_ones_change_nothing() {
-        let events = relayed(&gate(json!({})), Role::Root).unwrap();
+        let events = relayed(&gate(&json!({})), Role::Root).unwrap();
         let [Event::GateAnswered(answered), Event::GateCollected(_)] = events.as_slice() else {
             panic!("{events:?}")
         };
@@ -149,10 +149,10 @@ mod tests {
             ("client:primary", &Some(json!("8080")), GateState::Resumed)
         );
         let by_operator = json!({ "state": "refused", "answeredBy": "operator" });
-        let events = relayed(&gate(by_operator), Role::Root).unwrap();
+        let events = relayed(&gate(&by_operator), Role::Root).unwrap();
         assert!(matches!(events.as_slice(), [Event::GateCollected(_)]), "{events:?}");
         let over = json!({ "state": "resumed", "collectedAt": "2026-11-15T09:00:00Z" });
-        assert_eq!(relayed(&gate(over), Role::Root), Ok(Vec::new()));
+        assert_eq!(relayed(&gate(&over), Role::Root), Ok(Vec::new()));
     }
 
     /// P-21: what judges work is not answered by the client of the one who works.
@@ -160,14 +160,14 @@ mod tests {
     fn only_own_questions_and_forms_can_be_relayed() {
         for kind in ["checkpoint", "permission", "escalation"] {
             for purpose in [Value::Null, json!("pause"), json!("sign_off")] {
-                let judged = gate(json!({ "kind": kind, "purpose": purpose }));
+                let judged = gate(&json!({ "kind": kind, "purpose": purpose }));
                 for role in Role::ALL {
                     assert_eq!(relayed(&judged, role), Err("not_permitted"), "{kind} {role}");
                 }
             }
         }
         for role in [Role::Worker, Role::Owner, Role::System] {
-            assert_eq!(relayed(&gate(json!({})), role), Err("not_permitted"), "{role}");
+            assert_eq!(relayed(&gate(&json!({})), role), Err("not_permitted"), "{role}");
         }
         for other in [
             json!({ "askedBy": "root:other" }),
@@ -176,7 +176,7 @@ mod tests {
             json!({ "kind": "form" }),
             json!({ "details": { "options": ["1"] } }),
         ] {
-            assert_eq!(relayed(&gate(other.clone()), Role::Root), Err("unknown_gate"), "{other}");
+            assert_eq!(relayed(&gate(&other), Role::Root), Err("unknown_gate"), "{other}");
         }
     }
 }

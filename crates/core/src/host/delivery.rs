@@ -1,17 +1,19 @@
-//! The same stop delivered twice: hook files leak between hosts, and one stop fires several (P-12).
+//! Detects a stop that was delivered twice: a host may read another host's hook file, so one stop
+//! fires several hooks (P-12).
 //!
-//! Two deliveries of one stop say the same. A model that repeats its words says the same, too, so
-//! each stop has at most one duplicate, and a stop after a change of the lists is none.
+//! Two deliveries of one stop have the same content. So do two stops of a model that repeats
+//! itself. Therefore each stop has at most one duplicate, and a stop after a change of the lists is
+//! never a duplicate.
 
 use crate::Time;
 
-/// How far apart two deliveries may be that name no turn, in microseconds.
+/// How far apart two deliveries of a stop without a turn may be, in microseconds.
 pub const DUPLICATE_MAX_US: i64 = 2_000_000;
 
 /// The last stop of a session that was answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// What it said: the turn, whether it followed a continuation, a digest of the last words.
+    /// Its content: the turn, whether it followed a continuation, and a digest of the last message.
     pub key: String,
     pub at: Time,
     /// Was it delivered again already?
@@ -29,8 +31,8 @@ impl Delivery {
     /// Could a stop with this key be the same one again?
     #[must_use]
     pub fn is_repeated_by(&self, key: &str, now: Time) -> bool {
-        // A turn has one first stop. Those after a continuation name the same turn, so what they say
-        // decides, and a model needs time to say it again.
+        // A turn has one first stop. Stops after a continuation name the same turn, so their
+        // content and the time between them decide: a model needs time to repeat itself.
         let is_first_of_turn = !key.starts_with('\n') && key.contains("\nfalse\n");
         let apart = now.micros().saturating_sub(self.at.micros());
         !self.doubled && self.key == key && (is_first_of_turn || apart <= DUPLICATE_MAX_US)

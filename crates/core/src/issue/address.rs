@@ -1,14 +1,14 @@
 //! Items of an issue are addressed by their text; ids are never shown to an agent (K-19).
 //!
-//! An agent must give the exact text (white space collapsed, case kept). A person may be
-//! brief: other case, or a part that only one item has. Nobody is guessed for.
+//! An agent must give the exact text (white space collapsed, case kept). A person may be brief: in
+//! another case, or with a part that only one item contains. Nothing is guessed.
 
 use crate::authority::{Action, Subject, may_any};
 use crate::select::ordered;
 use crate::text::normalised;
 use crate::{Refusal, Role, Snapshot, Todo, TodoId, TodoKind};
 
-/// How many near texts a miss names.
+/// How many similar texts a refusal names.
 const NEAR_MAX: usize = 3;
 
 /// How exact a text must be.
@@ -31,12 +31,12 @@ impl Precision {
     }
 }
 
-/// The item a text means: an open one before a settled one.
+/// The item with this text: an open one before a settled one.
 pub fn find(snapshot: &Snapshot, text: &str, precision: Precision) -> Result<TodoId, Refusal> {
     of_kind(snapshot, text, precision, &TodoKind::ALL)
 }
 
-/// The same among criteria alone.
+/// Like [`find`], among criteria only.
 pub fn find_criterion(
     snapshot: &Snapshot,
     text: &str,
@@ -67,7 +67,7 @@ fn of_kind(
     for test in tests {
         let found: Vec<&Todo> = todos.iter().copied().filter(|todo| test(todo)).collect();
         let open: Vec<&Todo> = found.iter().copied().filter(|t| !t.status.is_settled()).collect();
-        // Of settled items with one text the newest speaks for them.
+        // Of several settled items with the exact text, the newest is used.
         match (open.as_slice(), found.as_slice()) {
             ([todo], _) => return Ok(todo.id),
             ([], []) => {}
@@ -94,7 +94,7 @@ fn miss(todos: &[&Todo], wanted: &str) -> Refusal {
     Refusal::NoSuchText { text: wanted.to_owned(), nearest, is_empty: todos.is_empty() }
 }
 
-/// How unlike two texts are: the words they do not share, so that it stays quick for long texts.
+/// How different two texts are: the number of words they do not share. This is fast for long texts.
 fn distance(a: &str, b: &str) -> usize {
     let words = |text: &str| -> Vec<String> {
         text.to_lowercase()

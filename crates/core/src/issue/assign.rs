@@ -1,4 +1,4 @@
-//! Say who is to work an issue. Binding a session does it (Q-K5).
+//! Set who should work on an issue. Binding a session does so (Q-K5).
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::authority::{Action, Subject};
 use crate::event::IssueAssigned;
 use crate::{By, Decide, Decision, Refused, SessionId};
 
-/// Give an issue to somebody, or to nobody.
+/// Assign an issue, or unassign it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AssignIssue {
     pub assignment: Option<String>,
@@ -33,13 +33,13 @@ impl Decide for AssignIssue {
 }
 
 impl AssignIssue {
-    /// To a session.
+    /// Assigns it to a session.
     #[must_use]
     pub fn to(session: SessionId) -> Self {
         Self { assignment: Some(format!("session:{session}")) }
     }
 
-    /// To nobody, if it is still this session's.
+    /// Unassigns it, if it is still assigned to this session.
     #[must_use]
     pub fn away_from(session: SessionId, issue: &Issue) -> Option<Self> {
         let own = Self::to(session);

@@ -1,8 +1,8 @@
 //! What an agent should know about its work at the start, after a pause or after compaction.
 //!
 //! Facts, not commands: what is open, what is closed (so that nothing is done twice, P-7), what is
-//! held and why, and what waits for a person. When it does not fit, closed steps go first, then
-//! open ones from the end; what was left out is counted.
+//! held and why, and what waits for a person. If it does not fit, closed steps are left out first,
+//! then open ones from the end, and the omitted ones are counted.
 
 use super::checklist::shown_status;
 use super::{Issue, progress};
@@ -11,10 +11,10 @@ use crate::select::ordered;
 use crate::text::normalised;
 use crate::{Snapshot, Status, Todo, TodoKind};
 
-/// How much of it there is at most, in characters, unless the caller says otherwise.
+/// The default length limit, in characters.
 pub const BUDGET: usize = 1_500;
 
-/// How much of one text is shown.
+/// The length limit of one item's text.
 const TEXT_MAX: usize = 160;
 
 /// The text for an agent whose session is bound to this issue.
@@ -51,7 +51,7 @@ pub fn render(
         Section::of("Closed steps", &closed),
     ];
     sections.retain(|section| !section.lines.is_empty());
-    // Closed steps give way first, then open ones, then criteria.
+    // Closed steps are left out first, then open ones, then criteria.
     loop {
         let text = whole(&head, &sections);
         if text.chars().count() <= budget {

@@ -1,4 +1,4 @@
-//! File an issue: the next number of the project, unless an open one looks the same.
+//! File an issue with the project's next number, unless an open one looks the same.
 
 use std::collections::BTreeMap;
 
@@ -15,17 +15,17 @@ use crate::{By, Decide, Decision, IssueId, ProjectId, Refusal, Refused};
 pub struct CreateIssue {
     pub title: Title,
     pub body: Option<Body>,
-    /// File it though an open one looks the same.
+    /// File it even if an open one looks the same.
     pub force_new: bool,
 }
 
-/// What the decision stands on: the project, locked so that nobody else counts on.
+/// The facts for the decision. The project is locked, so that nobody else takes the next number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ground {
     pub project_id: ProjectId,
     /// The highest number ever given out in the project; 0 before the first.
     pub last_number: i64,
-    /// The issues, not closed, that share a telling word with the new one.
+    /// The open issues that share a distinctive word with the new one.
     pub neighbours: Vec<Issue>,
 }
 
@@ -66,7 +66,7 @@ impl Decide for CreateIssue {
 }
 
 impl CreateIssue {
-    /// What it says, to find those that say the same.
+    /// Fingerprint used to detect duplicates.
     #[must_use]
     pub fn likeness(&self) -> Likeness {
         let body = self.body.as_ref().map(Body::as_str).unwrap_or_default();
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_number_is_given_and_all_begins_at_one() {
+    fn a_new_issue_gets_the_next_number_and_revision_one() {
         let issue = file("Log in fails", false, &[], Role::Root).unwrap();
         assert_eq!((issue.number, issue.revision, issue.status), (42, 1, IssueStatus::Open));
         assert_eq!((issue.created_by.as_str(), issue.body.as_str()), ("root:primary", ""));

@@ -1,4 +1,4 @@
-//! Let an issue rest until a date; it comes back by itself (P-27).
+//! Defer an issue until a date; it comes back by itself (P-27).
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::authority::{Action, Subject};
 use crate::event::IssueDeferred;
 use crate::{By, Decide, Decision, Refused, Time};
 
-/// Rest until a date; none: come back at once.
+/// Defer until a date; `None` ends the deferral.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeferIssue {
     pub until: Option<Time>,

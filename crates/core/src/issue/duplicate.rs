@@ -1,4 +1,5 @@
-//! Close an issue because another says the same: the link, the move and the note are one act (K-44).
+//! Close an issue as a duplicate of another: the link, the move and the note are one command
+//! (K-44).
 
 use serde::{Deserialize, Serialize};
 

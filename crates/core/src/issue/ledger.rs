@@ -1,7 +1,7 @@
 //! The ledger of an issue: comments, and the few decisions that must be seen (K-26, K-27).
 //!
-//! Notes on items and routine moves stay in the event log. What of a checklist's life is told
-//! here is decided in one place, [`follow`], from the events themselves.
+//! Notes on items and routine moves stay in the event log. [`follow`] alone decides which changes
+//! of a checklist appear here, from the events.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ use crate::{
 };
 
 named! {
-    /// Who speaks in the ledger.
+    /// The kind of a ledger line.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     pub enum UpdateKind {
         Comment = "comment",
@@ -37,7 +37,7 @@ pub struct IssueUpdate {
     pub created_at: Time,
 }
 
-/// Say something about an issue.
+/// Comment on an issue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommentIssue {
     pub text: Body,
@@ -76,8 +76,8 @@ fn line(
     IssueUpdated { update: IssueUpdate { id, issue_id, kind, author, text, created_at } }.into()
 }
 
-/// What a decided change of the checklist means for its issue: the revision grows, and what the
-/// ledger tells is told. `checklist` is the state after the change.
+/// The consequences of a checklist change for its issue: a new revision, and new lines in the
+/// ledger. `checklist` is the state after the change.
 #[must_use]
 pub fn follow(
     issue: &Issue,
@@ -88,7 +88,7 @@ pub fn follow(
     now: Time,
     ids: &mut Ids,
 ) -> Decision {
-    // A renewed lease changes nothing that anybody reads.
+    // A renewed lease changes nothing visible.
     if decided.events.iter().all(|event| matches!(event, Event::TodoTaken(_))) {
         return Decision::default();
     }
@@ -131,7 +131,7 @@ fn judged_parts(checklist: &Snapshot, decided: &Decision) -> Vec<Part> {
     parts
 }
 
-/// The lines of the ledger that a change of the checklist makes.
+/// The ledger lines for a change of the checklist.
 fn told(checklist: &Snapshot, command: &Command, decided: &Decision) -> Vec<String> {
     let criterion = |id: &TodoId| -> Option<&Todo> {
         checklist.todo(*id).filter(|todo| todo.kind == TodoKind::Criterion)
@@ -173,7 +173,7 @@ fn told(checklist: &Snapshot, command: &Command, decided: &Decision) -> Vec<Stri
             Event::TodoRatified(e) if matches!(command, Command::RatifyTodo(_)) => {
                 criterion(&e.todo_id).map(|todo| format!("Criterion ratified: {}", todo.title))
             }
-            // What is removed while open is cancelled first; that is one act.
+            // Removing an open item cancels it first; the two events make one line.
             Event::TodoCancelled(e) if !removed.contains(&e.todo_id) => {
                 criterion(&e.todo_id).map(|todo| format!("Criterion dropped: {}", todo.title))
             }
@@ -187,7 +187,7 @@ fn told(checklist: &Snapshot, command: &Command, decided: &Decision) -> Vec<Stri
     lines
 }
 
-/// How many items a decision brings in.
+/// The number of items that a decision adds, in words.
 fn new_items(decided: &Decision) -> String {
     let is_new = |event: &&Event| matches!(event, Event::TodoCreated(_));
     match decided.events.iter().filter(is_new).count() {

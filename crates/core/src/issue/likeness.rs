@@ -1,26 +1,26 @@
-//! Do two issues say the same? (P-26)
+//! Compares two issues to find duplicates (P-26).
 //!
-//! The same title up to case and punctuation, or nearly the same words. A word with a digit in it
-//! (a version, a week, a line) tells apart whatever else is the same.
+//! Duplicates have the same title except for case and punctuation, or nearly the same words. Issues
+//! that differ in a word with a digit (a version, a week, a line) are never duplicates.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::search::words;
 
-/// Fewer words than this are compared only as a whole.
+/// Texts with fewer words must be the same as a whole.
 const WORDS_MIN: usize = 3;
 
-/// Nobody reads further to tell two issues apart.
+/// Only this many words are compared.
 const WORDS_MAX: usize = 200;
 
 /// Title and body of an issue.
 type Text<'a> = (&'a str, &'a str);
 
-/// The words of an issue, read once and held against many others.
+/// The words of an issue, split once and compared with many others.
 #[derive(Clone, Debug)]
 pub struct Likeness {
-    /// As they stand in the title.
+    /// The words of the title, in order.
     title: Vec<String>,
     title_words: Vec<String>,
     all_words: Vec<String>,
@@ -35,24 +35,25 @@ impl Likeness {
         Self { title, title_words, all_words }
     }
 
-    /// The same title, or close text: four fifths of all their words are in both.
+    /// Is it a duplicate? Yes with the same title, or if four fifths of all words are in both.
     #[must_use]
     pub fn is_like(&self, other: Text<'_>) -> bool {
         let title: Vec<String> = words(other.0).collect();
         if !title.is_empty() && title == self.title {
             return true;
         }
-        // Where neither has a body the words of the titles are all there are.
+        // If neither has a body, the titles hold all the words.
         let is_all = other.1.is_empty() && self.title_words.len() == self.all_words.len();
         close(&self.title_words, &distinct(title.into_iter()))
             || !is_all && close(&self.all_words, &distinct(words(other.0).chain(words(other.1))))
     }
 
-    /// Words of which a look-alike has at least one: what a store has to look for.
+    /// Words of which every duplicate has at least one, so that the store can search for
+    /// candidates.
     ///
-    /// A number in the title is in that of every look-alike. Else, two sets that share four fifths
-    /// of their words share one of any fifth (and one more) of either. The longest are taken, as
-    /// the rarest.
+    /// A number in the title is in the title of every duplicate. Otherwise, two sets that share
+    /// four fifths of their words share at least one word of any fifth, plus one, of either set.
+    /// The longest words are taken, because they are the rarest.
     #[must_use]
     pub fn telling_words(&self) -> Vec<String> {
         let long = |word: &&String| word.chars().count();
@@ -70,7 +71,7 @@ impl Likeness {
     }
 }
 
-/// Each word once, sorted, and no more than anybody reads.
+/// Each word once, sorted, at most [`WORDS_MAX`].
 fn distinct(words: impl Iterator<Item = String>) -> Vec<String> {
     let mut distinct = BTreeSet::new();
     for word in words {
@@ -130,14 +131,14 @@ mod tests {
     }
 
     #[test]
-    fn a_number_tells_apart() {
+    fn issues_with_different_numbers_are_not_duplicates() {
         let report = |week: u8| format!("Write the weekly report of build times for week {week}");
         assert!(!alike((&report(7), ""), (&report(8), "")));
         assert!(alike((&report(7), ""), (&report(7).to_uppercase(), "")));
     }
 
     #[test]
-    fn a_look_alike_has_a_telling_word() {
+    fn a_duplicate_has_a_telling_word() {
         let body = "It shows a white page after the password was given and nothing helps";
         for (a, b) in [
             (("Fix it!", ""), ("fix it", "whatever else stands here")),

@@ -1,4 +1,4 @@
-//! Links between issues: metadata to find one's way by. They gate nothing (K-43).
+//! Links between issues: metadata for navigation. They block nothing (K-43).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use crate::named::named;
 use crate::{By, Decide, Decision, IssueId, LinkId, ProjectId, Refusal, Refused, Time};
 
 named! {
-    /// How one issue stands to another.
+    /// The relation of one issue to another.
     #[derive(
         Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
     )]
@@ -18,13 +18,13 @@ named! {
         ChildOf = "child_of",
         DuplicateOf = "duplicate_of",
         BlockedBy = "blocked_by",
-        /// The same from both sides.
+        /// Symmetric.
         RelatesTo = "relates_to",
     }
 }
 
 impl LinkKind {
-    /// How it reads from the other issue: computed, never stored (K-42).
+    /// The relation as seen from the other issue: computed, never stored (K-42).
     #[must_use]
     pub const fn inverse(self) -> &'static str {
         match self {
@@ -50,7 +50,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// Does it say the same as a link from here to there would?
+    /// Is it equal to a link of this kind between these issues?
     fn says(&self, kind: LinkKind, from: IssueId, to: IssueId) -> bool {
         let straight = (self.from_issue, self.to_issue) == (from, to);
         let turned = kind == LinkKind::RelatesTo && (self.from_issue, self.to_issue) == (to, from);
@@ -58,14 +58,14 @@ impl Link {
     }
 }
 
-/// Is an issue below this one, and open? Closing this one lists it and does not touch it (Q-K6).
-/// `outgoing`: the link is kept on this issue's side.
+/// Is the other issue an open child? Closing the parent lists its open children and does not change
+/// them (Q-K6). `outgoing`: the link is stored on this issue's side.
 #[must_use]
 pub const fn is_open_child(kind: LinkKind, outgoing: bool, status: IssueStatus) -> bool {
     matches!(kind, LinkKind::ChildOf) && !outgoing && !status.is_closed()
 }
 
-/// Two issues, and the links between them, whichever way.
+/// Two issues, and the links between them in both directions.
 #[derive(Clone, Copy, Debug)]
 pub struct Linking<'a> {
     pub from: &'a Issue,
@@ -79,7 +79,7 @@ pub struct LinkIssues {
     pub kind: LinkKind,
 }
 
-/// Take a link back.
+/// Remove a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnlinkIssues {
     pub kind: LinkKind,
@@ -117,7 +117,7 @@ impl Decide for LinkIssues {
 }
 
 impl UnlinkIssues {
-    /// The issue whose events these are: a symmetric link may be kept on the other side.
+    /// The issue that the events belong to: a symmetric link may be stored on the other side.
     #[must_use]
     pub fn keeper<'a>(self, on: Linking<'a>) -> &'a Issue {
         let is_here = |link: &Link| link.kind == self.kind && link.from_issue == on.from.id;
@@ -181,7 +181,7 @@ mod tests {
         }
     }
 
-    /// K-42: the other side's word follows from the kind.
+    /// K-42: the inverse name follows from the kind.
     #[test]
     fn inverses_are_computed() {
         let inverses = LinkKind::ALL.map(LinkKind::inverse);

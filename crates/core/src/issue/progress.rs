@@ -1,4 +1,4 @@
-//! How far a checklist is, in one line, and what an agent gave up of it (P-9).
+//! The progress of a checklist in one line, and the steps that an agent cancelled (P-9).
 
 use crate::select::ordered;
 use crate::text::normalised;
@@ -55,8 +55,8 @@ fn dropped_by_agent(todo: &Todo) -> bool {
         && todo.settled_by.as_ref().is_some_and(|by| by.role.is_agent())
 }
 
-/// What an agent gave up of its plan, in words; nothing where it gave up nothing (P-9). Of any
-/// list: a plan that was talked away must be seen wherever it stood.
+/// The steps of its plan that an agent cancelled, in words; `None` if there are none (P-9). It
+/// works for any list, so that cancelled plans are always visible.
 #[must_use]
 pub fn given_up(snapshot: &Snapshot) -> Option<String> {
     let Progress { dropped_by_agent: dropped, steps, .. } = of(snapshot);
@@ -66,8 +66,8 @@ pub fn given_up(snapshot: &Snapshot) -> Option<String> {
 /// How many removed items a notice names.
 const REMOVED_MAX: usize = 5;
 
-/// What the operator took out of view, the newest first, so that nobody brings it in again
-/// (F-16); nothing where the list is as it was.
+/// The items that the operator removed from view, the newest first, so that nobody adds them again
+/// (F-16); `None` if there are none.
 #[must_use]
 pub fn removed_notice(snapshot: &Snapshot) -> Option<String> {
     let mut removed: Vec<&Todo> =
@@ -92,7 +92,7 @@ pub fn removed_notice(snapshot: &Snapshot) -> Option<String> {
         .then(|| format!("Removed by the operator, not to be added again: {listed}."))
 }
 
-/// The same in words; nothing for an empty list.
+/// The progress in words; empty for an empty list.
 #[must_use]
 pub fn line(snapshot: &Snapshot) -> String {
     let progress = of(snapshot);

@@ -1,11 +1,11 @@
-//! The words of a text, as search and likeness see them.
+//! The words of a text, as used by search and by `likeness`.
 //!
-//! Both databases index these words and nothing else, so that they find the same: no tokenizer
-//! or dictionary of a database has a say.
+//! Both databases index these words and nothing else, so that they find the same: no tokenizer or
+//! dictionary of a database is used.
 
 use std::collections::BTreeSet;
 
-/// Longer words are cut, in the index and in a query alike: PostgreSQL takes no word of 2 KiB.
+/// Longer words are cut, in the index and in queries: PostgreSQL does not accept words of 2 KiB.
 const WORD_CHARS_MAX: usize = 64;
 
 /// The words of a text in order: runs of letters and digits of any script, in lower case.
@@ -15,15 +15,14 @@ pub fn words(text: &str) -> impl Iterator<Item = String> {
         .map(|word| word.chars().flat_map(char::to_lowercase).take(WORD_CHARS_MAX).collect())
 }
 
-/// What a store indexes of an issue: each word once, sorted, with a space between.
+/// The words of an issue that a store indexes: each once, sorted, separated by spaces.
 #[must_use]
 pub fn terms(title: &str, body: &str) -> String {
     let all: BTreeSet<String> = words(title).chain(words(body)).collect();
     all.into_iter().collect::<Vec<_>>().join(" ")
 }
 
-/// What to look for: each of these must begin a word of the issue. None: there is nothing to
-/// look for in this text.
+/// The words to search for: each must begin a word of the issue. Empty if the text has no words.
 #[must_use]
 pub fn query(text: &str) -> Vec<String> {
     let all: BTreeSet<String> = words(text).collect();

@@ -1,7 +1,8 @@
-//! Move an issue to another status. Only this does; no drained checklist and no ended session.
+//! Move an issue to another status. Only this command does; a completed checklist or an ended
+//! session does not.
 //!
-//! An agent closes an issue on one ground alone: a sign-off that the operator gave it, for the
-//! issue as it stands (D-23). With the move the revision grows, so a sign-off is good once.
+//! An agent may close an issue only with a sign-off from the operator for the issue's current state
+//! (D-23). The move raises the revision, so a sign-off is valid once.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,11 +19,11 @@ use crate::{Actor, By, Decide, Decision, Refusal, Refused, Snapshot, Status, Tod
 pub struct TransitionIssue {
     pub status: IssueStatus,
     pub reason: Option<Body>,
-    /// Whoever says so knows that issues below it are open.
+    /// Close it even if child issues are open.
     pub confirm: bool,
 }
 
-/// What stands behind a move that closes an issue.
+/// The facts for a move that closes an issue.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Closing<'a> {
     /// The session the caller is in.
@@ -35,7 +36,7 @@ pub struct Closing<'a> {
 }
 
 impl Closing<'_> {
-    /// Has the operator signed off the issue as it stands, for this session and this end?
+    /// Has the operator signed off the issue's current state, for this session and this end?
     fn is_signed_off(&self, issue: &Issue, to: IssueStatus, actor: &Actor) -> bool {
         self.sign_off.is_some_and(|gate| {
             gate.purpose == Some(Purpose::SignOff)
@@ -45,7 +46,7 @@ impl Closing<'_> {
                 && gate.end.is_none_or(|end| end == to)
                 && gate.is_current(issue)
                 && self.session.is_some_and(|session| {
-                    // An operator who unbinds, ends or pauses the session takes the yes back.
+                    // When the operator unbinds, ends or pauses the session, the sign-off is void.
                     gate.session_id == Some(session.id)
                         && session.state != SessionState::Ended
                         && session.paused_by.is_none()
@@ -71,7 +72,7 @@ impl Decide for TransitionIssue {
                 let asked = closing.sign_off.map(|gate| gate.state);
                 let refusal =
                     Refusal::IssueMoveNotPermitted { role, number, status: from, to, asked };
-                // To close or to reopen is to judge: a denied try stays visible.
+                // Closing and reopening are judgements: a denied attempt is logged.
                 let audit = (from.is_closed() || to.is_closed()).then(|| {
                     let refusal = refusal.clone();
                     Box::new(IssueTransitionRefused { issue_id: issue.id, number, refusal }.into())
@@ -84,7 +85,7 @@ impl Decide for TransitionIssue {
             }
             MoveVerdict::Allow => {
                 let closes = to.is_closed() && !from.is_closed();
-                // A person is asked once; an agent has been through a sign-off that listed them.
+                // A person must confirm; for an agent, the sign-off has listed the open children.
                 let by_right = may_any(role, Subject::Issue, Action::Close);
                 let is_asked = closes && by_right && !self.confirm;
                 if is_asked && !closing.open_children.is_empty() {
@@ -109,8 +110,25 @@ impl Decide for TransitionIssue {
     }
 }
 
-/// What the ledger says about the criteria an issue was closed against (K-27).
+/// The ledger line about the criteria an issue was closed against (K-27).
 fn told(checklist: &Snapshot) -> Option<String> {
+    let (accepted, count) = accepted(checklist);
+    (count > 0).then(|| format!("Closed against its criteria: {accepted} of {count} accepted."))
+}
+
+/// What whoever closes an issue should know about its criteria; none: all are accepted.
+#[must_use]
+pub fn left_open(checklist: &Snapshot) -> Option<String> {
+    let (accepted, count) = accepted(checklist);
+    match count - accepted {
+        0 => None,
+        1 => Some("Closed although 1 criterion is not accepted".to_owned()),
+        left => Some(format!("Closed although {left} criteria are not accepted")),
+    }
+}
+
+/// How many of the criteria are accepted, and how many there are.
+fn accepted(checklist: &Snapshot) -> (usize, usize) {
     let stands = |todo: &&Todo| {
         todo.kind == TodoKind::Criterion
             && todo.removed_at.is_none()
@@ -118,8 +136,7 @@ fn told(checklist: &Snapshot) -> Option<String> {
     };
     let criteria: Vec<&Todo> = checklist.todos.values().filter(stands).collect();
     let accepted = criteria.iter().filter(|todo| todo.status == Status::Completed).count();
-    let count = criteria.len();
-    (count > 0).then(|| format!("Closed against its criteria: {accepted} of {count} accepted."))
+    (accepted, criteria.len())
 }
 
 #[cfg(test)]
@@ -172,10 +189,10 @@ mod tests {
         }
     }
 
-    /// K-35, K-36, D-23: a resumed sign-off of the same session and issue, for the issue as it
-    /// stands, lets the agent close it; nothing less does.
+    /// K-35, K-36, D-23: only a granted sign-off of the same session and issue, for the issue's
+    /// current state, lets the agent close it.
     #[test]
-    fn an_agent_closes_on_a_sign_off_alone() {
+    fn an_agent_closes_only_with_a_sign_off() {
         let issue = issue(IssueStatus::InProgress);
         let bound = |n| Session { bound_issue: Some(issue.id), ..session(n) };
         let (session, other) = (bound(8), bound(9));
@@ -199,7 +216,7 @@ mod tests {
         reject(Some(&good), None, "ask again");
         let pause = Gate { purpose: Some(Purpose::Pause), ..good.clone() };
         reject(Some(&pause), Some(&session), "ask again");
-        // The operator took the yes back: by unbinding, pausing or ending the session.
+        // The operator made the sign-off void by unbinding, pausing or ending the session.
         let unbound = Session { bound_issue: None, ..session.clone() };
         let paused = Session { paused_by: Some(Role::Operator), ..session.clone() };
         let ended = Session { state: SessionState::Ended, ..session.clone() };
@@ -211,8 +228,8 @@ mod tests {
         }
     }
 
-    /// A granted sign-off is for the end it asked for; it outlives changes of steps, and is void
-    /// once something changes that it covers. Sign-offs of older versions name no end.
+    /// A granted sign-off is for the end it asked for. Changes of steps do not affect it; a change
+    /// of a covered part makes it void. Sign-offs of older versions name no end.
     #[test]
     fn a_sign_off_is_for_one_end_of_the_issue_as_it_was_judged() {
         let before = issue(IssueStatus::InProgress);
@@ -242,7 +259,7 @@ mod tests {
         // Another agent that names the session is not the one that asked.
         let asked_by = "root:other".to_owned();
         assert!(!attempt(&Gate { asked_by, ..granted.clone() }, &before, resolved));
-        // It was used, and the operator opened the issue again: it is not good a second time.
+        // It was used, and the operator reopened the issue: it is not valid a second time.
         let used = Issue { judged: [(Part::Status, 6)].into(), ..steps_changed };
         assert!(!attempt(&granted, &used, resolved));
     }
@@ -309,7 +326,7 @@ mod tests {
         assert_eq!(state, Some(before));
     }
 
-    /// Q-K6: closing over open children is confirmed by a person, once; nothing else is asked.
+    /// Q-K6: closing an issue with open children needs a person's confirmation; nothing else does.
     #[test]
     fn a_person_is_asked_before_open_children_are_left_behind() {
         use IssueStatus::{InProgress, Open, Rejected, Resolved, Triaged};
@@ -338,10 +355,10 @@ mod tests {
         }
     }
 
-    /// K-27: the ledger tells of the criteria an issue was closed against, and of none where it has
-    /// none that stand.
+    /// K-27: the ledger names the criteria an issue was closed against; without valid criteria it
+    /// has no such line.
     #[test]
-    fn only_criteria_that_stand_are_told_of() {
+    fn only_valid_criteria_are_counted_in_the_ledger() {
         use crate::command::{CreateTodos, NewTodo};
         use crate::text::Title;
         use crate::{List, ListId, ProjectId, Scope, apply, decide};

@@ -1,4 +1,4 @@
-//! Change what an issue says about itself: title, body, labels, priority, assignee (K-55).
+//! Change an issue's title, body, labels, priority or assignee (K-55).
 
 use super::{Issue, Part, keeper};
 use crate::authority::{Action, Subject};
@@ -15,16 +15,16 @@ pub const LABELS_MAX: usize = 20;
 pub struct UpdateIssue {
     pub title: Option<Title>,
     pub body: Option<Body>,
-    /// All labels, in the place of those there are.
+    /// All labels; they replace the present ones.
     pub labels: Option<Vec<Title>>,
     pub priority: Option<Priority>,
-    /// The inner none takes the assignee away.
+    /// An inner `None` removes the assignee.
     pub assignee: Option<Option<Title>>,
     pub expected_revision: Option<i64>,
 }
 
 impl UpdateIssue {
-    /// `checklist` is the issue's checklist now, for a caller that expected another revision.
+    /// `checklist`: the current one, shown to a caller that expected another revision.
     pub fn decide(
         &self,
         issue: &Issue,
@@ -100,9 +100,9 @@ mod tests {
         update.decide(issue, "", &Actor::new(role, AgentPath::primary()))
     }
 
-    /// K-55: the operator alone changes title and body; an earlier sign-off is void by it.
+    /// K-55: only the operator changes title and body; that makes an earlier sign-off void.
     #[test]
-    fn operator_changes_what_an_issue_says_and_nobody_else_does() {
+    fn only_the_operator_changes_title_and_body() {
         let before = issue(3);
         let update = UpdateIssue {
             title: Some(Title::new("New words").unwrap()),

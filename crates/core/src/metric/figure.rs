@@ -1,4 +1,4 @@
-//! A finite number. Nothing that is not one can be a reading, so figures can be compared.
+//! A finite number. Only finite numbers can be readings, so figures can always be compared.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct Figure(f64);
 
 impl Figure {
-    /// None for what is no finite number. There is one zero.
+    /// `None` if the value is not finite. Negative zero becomes zero.
     #[must_use]
     pub fn new(value: f64) -> Option<Self> {
         value.is_finite().then_some(Self(if value == 0.0 { 0.0 } else { value }))
@@ -42,14 +42,14 @@ impl Ord for Figure {
     }
 }
 
-/// Whole numbers without a point, others as short as they are.
+/// Whole numbers without a decimal point, others as short as possible.
 impl fmt::Display for Figure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-/// A whole number is written as one, as people expect of counts and seconds.
+/// A whole number is written without a decimal point, as people expect for counts and seconds.
 impl Serialize for Figure {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         const EXACT: f64 = 9_007_199_254_740_992.0;
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_figures_look_whole_and_come_back() {
+    fn whole_figures_are_written_as_integers_and_read_back() {
         for (value, text) in
             [(72.0, "72"), (0.5, "0.5"), (-0.0, "0"), (-3.0, "-3"), (1e17, "1e+17")]
         {

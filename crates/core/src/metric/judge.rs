@@ -1,4 +1,4 @@
-//! What readings add up to: a status against the target, and a trend (F-18).
+//! Derives a metric's status against its target, and its trend, from the readings (F-18).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use crate::named::named;
 use super::{Direction, Figure, Metric, MetricKind, Operator, Target};
 
 named! {
-    /// How a figure stands to its target.
+    /// How a figure compares with its target.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     pub enum MetricStatus {
         OnTarget = "on_target",
@@ -20,7 +20,7 @@ named! {
 }
 
 named! {
-    /// Where the readings go.
+    /// How the readings develop.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     pub enum Trend {
         Improving = "improving",
@@ -31,13 +31,13 @@ named! {
     }
 }
 
-/// How many of the newest readings a trend looks at.
+/// A trend is computed from this many of the newest readings.
 pub const TREND_READINGS: usize = 10;
 
-/// Fewer than this are no trend.
+/// Fewer readings than this have no trend.
 const TREND_MIN: usize = 3;
 
-/// A change within this share of where it began is none.
+/// A smaller change, as a share of the starting value, counts as stable.
 const TREND_BAND: f64 = 0.05;
 
 impl Target {
@@ -45,7 +45,8 @@ impl Target {
         compare(self.operator, figure, self.value)
     }
 
-    /// Where the figure should go: as it says, or as its operator does. None: towards the value.
+    /// The direction the figure should move in: as set, or as its operator implies. None: towards
+    /// the target value.
     #[must_use]
     pub const fn direction(&self) -> Option<Direction> {
         match (self.desired_direction, self.operator) {
@@ -56,8 +57,9 @@ impl Target {
         }
     }
 
-    /// Off the target, but not beyond the threshold, which itself still counts. On which side the
-    /// band lies is the operator's to say: the direction may be a hope against it.
+    /// Is the figure off the target, but not beyond the threshold? The threshold itself still
+    /// counts. The target's operator decides on which side the band is, because the desired
+    /// direction may point the other way.
     fn warns(&self, figure: Figure) -> bool {
         let Some(threshold) = self.warning_threshold else { return false };
         match self.operator {
@@ -82,7 +84,7 @@ fn compare(operator: Operator, figure: Figure, value: Figure) -> bool {
     }
 }
 
-/// How a figure stands to a target.
+/// How a figure compares with a target.
 #[must_use]
 pub fn status(target: Option<&Target>, current: Option<Figure>) -> MetricStatus {
     match (target, current) {
@@ -93,7 +95,8 @@ pub fn status(target: Option<&Target>, current: Option<Figure>) -> MetricStatus 
     }
 }
 
-/// Where the readings go, the oldest first: the mean of their first half against the second.
+/// The trend of the readings, the oldest first: compares the mean of the first half with the
+/// second.
 #[must_use]
 pub fn trend(target: Option<&Target>, readings: &[Figure]) -> Trend {
     let readings = &readings[readings.len().saturating_sub(TREND_READINGS)..];
@@ -106,7 +109,7 @@ pub fn trend(target: Option<&Target>, readings: &[Figure]) -> Trend {
     if (after - before).abs() <= before.abs() * TREND_BAND {
         return Trend::Stable;
     }
-    // By how much it has come nearer to where it should be.
+    // By how much the figure moved in the wanted direction.
     let gain = match target.direction() {
         Some(Direction::Up) => after - before,
         Some(Direction::Down) => before - after,
@@ -121,7 +124,7 @@ pub fn trend(target: Option<&Target>, readings: &[Figure]) -> Trend {
     }
 }
 
-/// Figures so large that their sum is beyond all numbers are divided first.
+/// If the sum would overflow, each figure is divided first.
 #[expect(clippy::cast_precision_loss, reason = "a handful of readings")]
 fn mean(figures: &[Figure]) -> f64 {
     let count = figures.len() as f64;
@@ -133,7 +136,7 @@ fn mean(figures: &[Figure]) -> f64 {
 }
 
 impl Metric {
-    /// A figure of this metric as people read it.
+    /// A figure of this metric, formatted for people.
     #[must_use]
     pub fn shown(&self, figure: Figure) -> String {
         let unit = self.unit.as_deref();
@@ -167,9 +170,9 @@ mod tests {
         Target { operator, value: figure(value), warning_threshold, desired_direction: None }
     }
 
-    /// F-18, M-82: on its side of the target, within the band beyond it, or past that.
+    /// F-18, M-82: the figure is on target, in the warning band, or off target.
     #[test]
-    fn a_status_is_the_side_of_the_target_and_the_band_beyond_it() {
+    fn a_status_depends_on_the_side_of_the_target_and_on_the_band() {
         use MetricStatus::{OffTarget, OnTarget, Warning};
         use Operator::{Above, AtLeast, AtMost, Below, Equal};
         #[rustfmt::skip]
@@ -195,9 +198,9 @@ mod tests {
         }
     }
 
-    /// The band lies where the operator puts it, also where the wish points the other way.
+    /// The operator decides where the band is, even if the desired direction points the other way.
     #[test]
-    fn a_wished_direction_moves_the_trend_and_not_the_band() {
+    fn a_desired_direction_changes_the_trend_and_not_the_band() {
         let below = target(Operator::Below, 60.0, Some(90.0));
         let target = Target { desired_direction: Some(Direction::Up), ..below };
         assert_eq!(status(Some(&target), Some(figure(70.0))), MetricStatus::Warning);
@@ -205,7 +208,7 @@ mod tests {
         assert_eq!(trend(Some(&target), &[10.0, 20.0, 30.0].map(figure)), Trend::Improving);
     }
 
-    /// M-82: without a reading or a target there is no telling.
+    /// M-82: without a reading or a target, status and trend are unknown.
     #[test]
     fn without_a_reading_or_a_target_both_are_unknown() {
         let target = target(Operator::Below, 60.0, None);
@@ -216,7 +219,8 @@ mod tests {
         assert_eq!(trend(Some(&target), &[]), Trend::Unknown);
     }
 
-    /// F-18: the first half against the second, three readings at least, five per cent of band.
+    /// F-18: compares the first half with the second; at least three readings; a band of five per
+    /// cent.
     #[test]
     fn a_trend_compares_the_halves_of_the_last_ten() {
         use Trend::{Degrading, Improving, Stable};
@@ -225,11 +229,11 @@ mod tests {
         let table: [(&[f64], Trend, Trend); 8] = [
             (&[100.0, 90.0, 80.0], Improving, Degrading),
             (&[80.0, 90.0, 100.0], Degrading, Improving),
-            // The band itself is still stable, on both sides.
+            // Exactly at the edge of the band is still stable, on both sides.
             (&[100.0, 105.0, 105.0], Stable, Stable),
             (&[100.0, 95.0, 95.0], Stable, Stable),
             (&[100.0, 105.1, 105.1], Degrading, Improving),
-            // From nothing, any change is one.
+            // From zero, any change counts.
             (&[0.0, 0.0, 0.1], Degrading, Improving),
             (&[0.0, 0.0, 0.0], Stable, Stable),
             (&[-100.0, -80.0, -80.0], Degrading, Improving),
@@ -239,7 +243,7 @@ mod tests {
             assert_eq!(trend(Some(&down), &readings), when_down, "{readings:?}");
             assert_eq!(trend(Some(&up), &readings), when_up, "{readings:?}");
         }
-        // Eleven: the first, however wild, is not looked at.
+        // Of eleven readings the first is ignored, whatever its value.
         let mut eleven = vec![figure(1e9)];
         eleven.extend([10.0; 10].map(figure));
         assert_eq!(trend(Some(&down), &eleven), Stable);
@@ -274,7 +278,7 @@ mod tests {
     proptest! {
         /// F-18: up and down are mirror images, and only the last ten count.
         #[test]
-        fn a_trend_turns_with_the_direction_and_forgets(
+        fn a_trend_follows_the_direction_and_ignores_old_readings(
             operator in any_operator(),
             old in prop::collection::vec(any_figure(), 0..5),
             readings in prop::collection::vec(any_figure(), 10..14),
@@ -294,7 +298,8 @@ mod tests {
             prop_assert_eq!(trend(Some(&up), &longer), trend(Some(&up), &readings));
         }
 
-        /// F-18: nearer to the target is never worse, and a band changes nothing that is on it.
+        /// F-18: a figure nearer to the target is never worse, and a band does not affect figures
+        /// on target.
         #[test]
         fn a_better_figure_never_has_a_worse_status(
             operator in any_operator(),

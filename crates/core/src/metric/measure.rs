@@ -1,5 +1,5 @@
-//! The commands on what a mission is measured by: write a reading down, ask for one, and say that
-//! one could not be had. Whoever leads the mission measures it; collectors act as the system.
+//! The commands on metrics: record a reading, ask for one, and report that a collection failed. The
+//! lead of a mission measures it; collectors act as the system.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,14 +12,14 @@ use crate::event::{CollectionFailed, CollectionQueued, ReadingRecorded};
 use crate::mission::{Mission, Pillar, Standing};
 use crate::{Actor, By, Decide, Decision, MetricId, Place, Refusal, Refused, Time};
 
-/// The source of a reading that no principal gave.
+/// The source of a reading that a collector took.
 pub const COLLECTOR: &str = "collector";
 
-/// Write a reading down.
+/// Record a reading.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordReading {
     pub metric: String,
-    /// A number, a text or a truth, as the kind of the metric reads it.
+    /// A number, a text or a boolean, read by the kind of the metric.
     pub value: Value,
     /// When it was read; absent: now.
     pub at: Option<Time>,
@@ -35,7 +35,7 @@ impl Decide for RecordReading {
         By { actor, now, .. }: By<'_>,
     ) -> Result<Self::Out, Refused> {
         let (_, metric) = measurable(mission, actor, Action::Record, &self.metric)?;
-        // A collector's own reading: who may say that it failed reads it.
+        // An actor that may report failures of collectors is the collector itself.
         let source = match may_any(actor.role, Subject::Metric, Action::Fail) {
             true => COLLECTOR.to_owned(),
             false => actor.principal.clone(),
@@ -47,10 +47,10 @@ impl Decide for RecordReading {
     }
 }
 
-/// Have metrics read by their collectors.
+/// Ask collectors to read metrics.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectMetrics {
-    /// Only this one; absent: each that has a collector and does not rest.
+    /// Only this metric; absent: each active one with a collector.
     pub metric: Option<String>,
 }
 
@@ -58,7 +58,7 @@ impl Decide for CollectMetrics {
     type On<'a> = &'a Mission;
     type Out = (Vec<Metric>, Decision);
 
-    /// What is to be read, besides the decision: in the pillars that the caller reaches.
+    /// Also returns the metrics to read: those in the pillars that the caller reaches.
     fn decide(
         &self,
         mission: Self::On<'_>,
@@ -99,14 +99,14 @@ impl Decide for CollectMetrics {
     }
 }
 
-/// Say that a collector failed.
+/// Report that a collector failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailCollection {
     pub metric: String,
     pub error: String,
-    /// Which try it was, from one.
+    /// The number of the attempt, from 1.
     pub attempt: i64,
-    /// It is not tried again before its next time.
+    /// It is not retried before its next scheduled time.
     pub gives_up: bool,
 }
 
@@ -137,7 +137,7 @@ fn may_measure(mission: &Mission, actor: &Actor, action: Action) -> Result<(), R
     Ok(())
 }
 
-/// A metric that this actor may measure; one that rests can still be asked for by name.
+/// A metric that this actor may measure; a paused one can still be asked for by name.
 fn measurable<'m>(
     mission: &'m Mission,
     actor: &Actor,

@@ -1,11 +1,11 @@
-//! When a metric is read by itself: by its cron expression, in the time zone of its mission, as
-//! long as neither the mission nor the pillar rests (M-72).
+//! When a metric is read automatically: by its cron expression, in the time zone of its mission,
+//! while both the mission and the pillar are active (M-72).
 
 use super::Metric;
 use crate::Time;
 use crate::mission::{Mission, Pillar, Standing, cadence};
 
-/// What the time of a collection depends on: if nothing of it changes, the time stays.
+/// What the time of a collection depends on: if none of it changes, the time stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule<'m> {
     cron: &'m str,
@@ -13,7 +13,7 @@ pub struct Schedule<'m> {
 }
 
 impl<'m> Schedule<'m> {
-    /// None: it is not read by itself.
+    /// `None` if it is not read automatically.
     #[must_use]
     pub fn of(mission: &'m Mission, pillar: &Pillar, metric: &'m Metric) -> Option<Self> {
         let awake = mission.status == Standing::Active && pillar.status == Standing::Active;
@@ -22,7 +22,7 @@ impl<'m> Schedule<'m> {
         Some(Self { cron, timezone: mission.timezone() })
     }
 
-    /// Its first time after this one; times that were missed meanwhile are one.
+    /// Its first time after this one; missed times are not made up.
     #[must_use]
     pub fn next(self, after: Time) -> Option<Time> {
         cadence::next(self.cron, self.timezone, after)

@@ -1,16 +1,16 @@
-//! A figure as somebody gives it: a number, a text or a truth, read by the kind of the metric.
+//! Reads a figure from a number, a text or a boolean, by the kind of the metric.
 //!
-//! Durations are kept in seconds with two decimals, truth as one and zero (F-18).
+//! Durations are kept in seconds with two decimals, booleans as one and zero (F-18).
 
 use serde_json::Value;
 
 use super::{Figure, Metric, MetricKind};
 use crate::Refusal;
 
-/// The largest count that is still counted exactly.
+/// The largest count that an `f64` holds exactly.
 const COUNT_MAX: f64 = 9_007_199_254_740_992.0;
 
-/// Each unit of time with its length in seconds; a longer name before one it begins with.
+/// Each unit of time with its length in seconds; `ms` comes before `m`, its prefix.
 const UNITS: [(&str, f64); 5] =
     [("ms", 0.001), ("d", 86_400.0), ("h", 3_600.0), ("m", 60.0), ("s", 1.0)];
 
@@ -27,7 +27,7 @@ impl MetricKind {
         }
     }
 
-    /// Reads a figure of this kind; none if it is none.
+    /// Reads a figure of this kind; `None` if it cannot be read.
     #[must_use]
     pub fn figure(self, given: &Value) -> Option<Figure> {
         match given {
@@ -72,13 +72,13 @@ impl MetricKind {
     }
 }
 
-/// Two decimals; a number too large to have any stays as it is.
+/// Rounds to two decimals; a number too large for decimals stays as it is.
 fn hundredths(seconds: f64) -> f64 {
     let rounded = (seconds * 100.0).round() / 100.0;
     if rounded.is_finite() { rounded } else { seconds }
 }
 
-/// `1m12s`: numbers with units, one after another, the longer unit first and none twice.
+/// `1m12s`: numbers with units, in falling order of the units, each at most once.
 fn seconds(text: &str) -> Option<f64> {
     let mut rest = text;
     let mut sum = 0.0;
@@ -98,7 +98,7 @@ fn seconds(text: &str) -> Option<f64> {
 }
 
 impl Metric {
-    /// Reads a figure of this metric, or says what it should have looked like.
+    /// Reads a figure of this metric; a refusal shows the expected form.
     pub fn figure(&self, given: &Value) -> Result<Figure, Refusal> {
         self.kind.figure(given).ok_or_else(|| {
             let found = match given {
@@ -118,7 +118,7 @@ mod tests {
 
     use super::*;
 
-    /// F-18: each kind takes what people and programs write for it, and nothing else.
+    /// F-18: each kind accepts what people and programs write for it, and nothing else.
     #[test]
     fn a_figure_is_read_by_its_kind() {
         use MetricKind::{Boolean, Count, Duration, Numeric, Percentage, Rating};
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_figure_says_what_one_looks_like() {
+    fn a_refused_figure_shows_the_expected_form() {
         let metric = Metric {
             id: crate::MetricId::from(crate::Ids::new(crate::Time::from_micros(0), 1).ulid()),
             slug: "build-time".into(),
@@ -178,9 +178,9 @@ mod tests {
     }
 
     proptest! {
-        /// F-18: whatever is read reads again as itself, and no text makes it fall over.
+        /// F-18: a figure that was read can be read again, and no text causes a panic.
         #[test]
-        fn any_text_is_read_or_refused_and_what_was_read_stays(
+        fn any_text_is_read_or_refused_and_a_figure_reads_back(
             kind in proptest::sample::select(MetricKind::ALL.to_vec()),
             text in prop_oneof!["\\PC{0,12}", "[0-9.dhms%-]{1,12}"],
             number in proptest::num::f64::ANY,

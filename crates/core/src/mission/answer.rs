@@ -1,7 +1,7 @@
-//! What a person answers to an escalation, in words: "extend to 2026-12-01", "cancel" (M-77).
+//! Reads a person's reply to an escalation: "extend to 2026-12-01", "cancel" (M-77).
 //!
-//! A reply in the mission chat may name the item it means, by a part of its title; it must where
-//! several are asked about. What reads as neither word is just something somebody said.
+//! A reply in the mission chat may name its item by a part of the title; it must if several items
+//! are asked about. Any other text is an ordinary message.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use crate::conversation::{About, Channel, Conversation, instructs};
 use crate::deadline::Deadline;
 use crate::gate::{AnswerGate, GateDecision};
 
-/// What is to become of an overdue item.
+/// What to do with an overdue item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     Extend(Deadline),
@@ -24,7 +24,7 @@ const CANCEL: [&str; 3] = ["cancel", "drop", "abandon"];
 /// How to write one, for refusals.
 pub const SPELLING: &str = "`extend to YYYY-MM-DD` or `cancel`";
 
-/// Reads an answer, and what else was said: the title it may name. A question is no answer.
+/// Reads an answer, and the part of a title that it may name. A question is not an answer.
 #[must_use]
 pub fn parse(text: &str) -> Option<(Answer, String)> {
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -49,8 +49,8 @@ fn date(word: &str) -> Option<Deadline> {
     Deadline::parse(word.trim_matches(|c: char| !c.is_ascii_alphanumeric() && c != '+'))
 }
 
-/// What follows the first word up to where its clause ends: a reason may stand behind it, and names
-/// nothing. None: it asks.
+/// The words after the first one, up to the end of the clause. A reason may follow, which names no
+/// title. `None` if it is a question.
 fn first_clause<'w>(first: &str, rest: &'w [&'w str]) -> Option<&'w [&'w str]> {
     const ENDS: [char; 6] = ['.', ',', ';', ':', '!', '?'];
     const JOINTS: [&str; 6] = ["because", "since", "as", "for", "and", "but"];
@@ -74,7 +74,7 @@ fn first_clause<'w>(first: &str, rest: &'w [&'w str]) -> Option<&'w [&'w str]> {
     Some(rest)
 }
 
-/// What is left without the date and the words that only hold a sentence together.
+/// The words that may name a title: without the date and common small words.
 fn named(words: &[&str]) -> String {
     const SMALL: [&str; 14] = [
         "to", "until", "till", "it", "the", "deadline", "please", "of", "this", "that", "one",
@@ -88,8 +88,8 @@ fn named(words: &[&str]) -> String {
     text.trim_matches(|c: char| !c.is_alphanumeric()).to_owned()
 }
 
-/// Which of these titles is meant: the one that holds what was said, or the only one where nothing
-/// was. Who names something else means something else: cancelled is for good.
+/// Finds the title: the only one that contains the given words, or the only one there is if no
+/// words were given. Words that fit no title are never ignored, because a cancellation is final.
 pub fn meant<'t>(said: &str, titles: &[&'t str]) -> Result<usize, Vec<&'t str>> {
     let said = said.to_lowercase();
     if said.is_empty() {
@@ -108,22 +108,22 @@ pub fn meant<'t>(said: &str, titles: &[&'t str]) -> Result<usize, Vec<&'t str>> 
     }
 }
 
-/// The mission whose escalations these words may answer: what a person says in its chat, and reads as
-/// an answer (M-77).
+/// The mission whose escalations this message may answer: a person wrote it in the mission's chat,
+/// and it reads as an answer (M-77).
 #[must_use]
 pub fn asked_in<'c>(chat: &'c Conversation, actor: &Actor, text: &str) -> Option<&'c About> {
     let may_answer = chat.channel == Channel::Mission && instructs(actor);
     chat.about.as_ref().filter(|_| may_answer && parse(text).is_some())
 }
 
-/// What a person's words mean for the items that are asked about.
+/// What a person's message means for the items that are asked about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heeded {
-    /// They are just something somebody said.
+    /// It is an ordinary message.
     Nothing,
-    /// They mean one of several; what to ask back.
+    /// It fits several items, or none; holds the question to ask back.
     Unclear(String),
-    /// They answer the question about one of them; what to say when it is done.
+    /// It answers the question about one item; `reply` is what to say when that is done.
     Answer { at: usize, answer: AnswerGate, reply: String },
 }
 
@@ -151,7 +151,7 @@ pub fn heed(text: &str, titles: &[&str]) -> Heeded {
 mod tests {
     use super::*;
 
-    /// M-77: what people write is read, and what is no answer is left alone.
+    /// M-77: answers are read as people write them, and other messages are ignored.
     #[test]
     fn answers_read_as_people_write_them() {
         let date = |text| Answer::Extend(Deadline::parse(text).unwrap());

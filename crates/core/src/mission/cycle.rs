@@ -1,12 +1,12 @@
 //! One cycle of a mission: who may run it, when it is due, and when it is due next.
 //!
-//! What a cycle does to the lists is a command like any other (`SweepTodos`); what it writes into
-//! the chats stands in `prompt`. A cycle is one transaction: of many servers one has the mission's
-//! row, and the others find it done. Cycles that were missed meanwhile are one (M-71).
+//! Its upkeep of the lists is an ordinary command (`SweepTodos`); its chat messages are in
+//! `prompt`. A cycle is one transaction: of several servers one locks the mission's row, and the
+//! others find the cycle done. Missed cycles are not made up: one cycle runs (M-71).
 
 use serde::{Deserialize, Serialize};
 
-use super::init::next_cycle;
+use super::cadence::next_cycle;
 use super::{Mission, Standing};
 use crate::authority::{Action, Subject, may};
 use crate::event::CycleRun;
@@ -15,7 +15,7 @@ use crate::{By, Decide, Decision, Refusal, Refused};
 /// Run a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunCycle {
-    /// Only if its time has come; else whether or not.
+    /// Run it only if it is due; otherwise run it in any case.
     pub if_due: bool,
 }
 
@@ -23,7 +23,7 @@ impl Decide for RunCycle {
     type On<'a> = &'a Mission;
     type Out = Option<Decision>;
 
-    /// None: it is not due, or the mission rests.
+    /// `None` if it is not due, or the mission is paused.
     fn decide(
         &self,
         mission: Self::On<'_>,

@@ -1,4 +1,4 @@
-//! Ask the person about an overdue item: a gate like any other, in the mission's own words.
+//! Ask the person about an overdue item: an ordinary gate, with the text from `prompt`.
 
 use serde::{Deserialize, Serialize};
 

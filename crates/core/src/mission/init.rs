@@ -1,10 +1,12 @@
-//! Make a mission of its file, or bring one up to its file. The same file again changes nothing.
+//! Create a mission from its file, or update it to match the file. The same file again changes
+//! nothing.
 
 use serde::{Deserialize, Serialize};
 
+use super::cadence::next_cycle;
 use super::{
     Cadence, CollectSpec, MetricSpec, Mission, MissionSpec, Pillar, PillarSpec, Settings, Standing,
-    Strategy, Template, TodoSpec, cadence,
+    Strategy, Template, TodoSpec,
 };
 use crate::authority::{Action, Subject, may_any};
 use crate::capacity::Limits;
@@ -17,23 +19,23 @@ use crate::{
     Refused, StrategyId, Time,
 };
 
-/// Make or update a mission.
+/// Create or update a mission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InitMission {
     pub spec: MissionSpec,
-    /// The folder collectors run in: the project's, where the file was read.
+    /// The folder where collectors run: the project's folder, where the file was read.
     pub directory: Option<String>,
-    /// Only what is not there yet: an import changes nothing that somebody has set.
+    /// Only create what is missing: an import does not change existing settings.
     pub only_missing: bool,
 }
 
-/// What came of it.
+/// The result of [`InitMission`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Initialised {
     pub mission: Mission,
     /// The chats that did not exist yet (M-53).
     pub conversations: Vec<Conversation>,
-    /// What changed, in words; nothing: the file says what is.
+    /// What changed, in words; empty if nothing did.
     pub changes: Vec<String>,
     pub decision: Decision,
 }
@@ -42,7 +44,7 @@ impl Decide for InitMission {
     type On<'a> = (ProjectId, Option<&'a Mission>);
     type Out = Initialised;
 
-    /// `spec` has no faults: whoever parsed it has asked.
+    /// The caller must have validated `spec`.
     fn decide(
         &self,
         (project_id, existing): Self::On<'_>,
@@ -171,7 +173,7 @@ impl Making<'_> {
         }
     }
 
-    /// Those of the file in its order, then those that went out of it, archived.
+    /// The pillars of the file in its order, then archived ones that the file no longer has.
     fn pillars(
         &mut self,
         spec: &MissionSpec,
@@ -225,7 +227,7 @@ impl Making<'_> {
                 self.conversation(Channel::PillarTodo, format!("[TODOs] {name}"), about),
             ),
         };
-        // One that had gone out of the file and is back is as good as new.
+        // A pillar that was archived and is in the file again starts like a new one.
         let kept = before.map(|pillar| pillar.status).filter(|kept| *kept != Standing::Archived);
         Pillar {
             id,
@@ -297,7 +299,7 @@ impl Making<'_> {
         })
     }
 
-    /// The same words are the same strategy.
+    /// Strategies are matched by their text.
     fn strategies(&mut self, spec: &PillarSpec, before: Option<&Pillar>) -> Vec<Strategy> {
         let mut known = before.map(|pillar| pillar.strategies.clone()).unwrap_or_default();
         let mut strategies = Vec::new();
@@ -313,12 +315,6 @@ impl Making<'_> {
         }
         strategies
     }
-}
-
-/// When the mission is due next, if it is to run by itself at all.
-pub(super) fn next_cycle(cadence: Option<&Cadence>, status: Standing, now: Time) -> Option<Time> {
-    let cadence = cadence.filter(|_| status == Standing::Active)?;
-    cadence::next(&cadence.cron, &cadence.timezone, now)
 }
 
 fn settings(spec: Option<&TodoSpec>) -> Settings {

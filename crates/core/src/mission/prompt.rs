@@ -1,7 +1,7 @@
-//! What a mission writes into its chats: the planning prompt, orders, warnings, escalations.
+//! The messages of a mission in its chats: the planning prompt, orders, warnings, escalations.
 //!
-//! The words are the mission design's own (M-49, M-66…M-68, M-76). What others wrote stands in one
-//! line each, so that no title can forge a section.
+//! The wording is that of the mission design (M-49, M-66…M-68, M-76). Texts by others are put on
+//! one line each, so that no title can fake a section.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::metric::{Figure, Metric, MetricStatus, Trend};
 use crate::text::{Body, normalised};
 use crate::{Status, Time, Todo};
 
-/// A metric and what its readings add up to.
+/// A metric with its status and trend.
 #[derive(Clone, Copy, Debug)]
 pub struct Measured<'a> {
     pub metric: &'a Metric,
@@ -27,7 +27,7 @@ pub struct Shared<'a> {
     pub owner: &'a str,
 }
 
-/// What whoever leads is told when a pillar has planned: how full the mission is, and what the
+/// The message for the lead when a pillar has planned: how full the mission is, and which items the
 /// pillar has to choose from (M-84).
 #[must_use]
 pub fn planned<'a>(
@@ -162,7 +162,7 @@ fn shared_line(shared: &Shared<'_>, now: Time) -> String {
     format!("- {title} ({status}, {priority}, {age}) (shared, owned by {owner}) [{}]", todo.id)
 }
 
-/// How long it has been there, in words.
+/// The age of an item, in words.
 fn age(todo: &Todo, now: Time) -> String {
     let seconds = (now.micros() - todo.created_at.micros()).max(0) / 1_000_000;
     match seconds / 86_400 {
@@ -172,7 +172,7 @@ fn age(todo: &Todo, now: Time) -> String {
     }
 }
 
-/// What the lead hands to the owner (M-49).
+/// The order from the lead to the owner (M-49).
 #[must_use]
 pub fn order(todo: &Todo) -> String {
     let mut text = format!("Execute this task: {}.", todo.title.trim_end_matches('.'));
@@ -186,14 +186,14 @@ pub fn order(todo: &Todo) -> String {
     text
 }
 
-/// The order for an item: what it says of itself, then the caller's words, unless they say it already.
+/// The order for an item, then the caller's text, unless that contains the order already.
 #[must_use]
 pub fn order_with(todo: &Todo, words: &Body) -> Body {
     let order = order(todo);
     if words.as_str().contains(order.as_str()) {
         return words.clone();
     }
-    // What is too long together is still said by the caller.
+    // If both together are too long, the caller's text is used alone.
     Body::new(&format!("{order}\n\n{}", words.as_str())).unwrap_or_else(|_| words.clone())
 }
 
@@ -202,13 +202,13 @@ fn sentence(text: &str) -> String {
     if text.ends_with(['.', '!', '?']) { text.to_owned() } else { format!("{text}.") }
 }
 
-/// What the person is asked about an overdue item (M-76).
+/// The question to the person about an overdue item (M-76).
 #[must_use]
 pub fn escalation(todo: &Todo) -> String {
     format!("{} Please advise: extend deadline or cancel?", overdue(todo))
 }
 
-/// What the person is told of an overdue item that the mission's own rules have cancelled.
+/// The message to the person about an overdue item that the mission's rules have cancelled.
 #[must_use]
 pub fn called_off(todo: &Todo) -> String {
     format!(
@@ -217,7 +217,7 @@ pub fn called_off(todo: &Todo) -> String {
     )
 }
 
-/// What is late, where it stands and since when.
+/// The late item, its status, and since when it is late.
 fn overdue(todo: &Todo) -> String {
     let since = match todo.status {
         Status::InProgress => todo.started_at.unwrap_or(todo.created_at),
@@ -229,7 +229,7 @@ fn overdue(todo: &Todo) -> String {
     format!("TODO overdue: {title}. Status: {} since {date}.", todo.status)
 }
 
-/// What whoever works on an overdue item is told (M-74).
+/// The warning to the agent that works on an overdue item (M-74).
 #[must_use]
 pub fn warning(todo: &Todo) -> String {
     let deadline = todo.deadline.map(|deadline| deadline.to_string()).unwrap_or_default();

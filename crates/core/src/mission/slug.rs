@@ -1,10 +1,10 @@
-//! Slugs: the short names people and agents call missions, pillars and metrics by.
+//! Slugs: the short names of missions, pillars and metrics.
 
 /// How long a slug may be.
 const LENGTH_MAX: usize = 80;
 
-/// The slug a name makes: lower case, with a hyphen for whatever is no letter or digit. None for a
-/// name that leaves nothing.
+/// The slug made from a name: lower case, with a hyphen for everything but letters and digits.
+/// `None` if nothing is left.
 #[must_use]
 pub fn slug_of(name: &str) -> Option<String> {
     let mut slug = String::new();
@@ -22,7 +22,7 @@ pub fn slug_of(name: &str) -> Option<String> {
     (!slug.is_empty()).then(|| slug.to_owned())
 }
 
-/// Is this a slug as it stands?
+/// Is this a valid slug?
 #[must_use]
 pub(super) fn is_slug(text: &str) -> bool {
     let simple = |c: char| c.is_alphanumeric() && !c.is_uppercase() || c == '-' || c == '_';

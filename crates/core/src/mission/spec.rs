@@ -1,8 +1,8 @@
-//! A mission as its file says it: `mission.json`, or the same in TOML.
+//! The file of a mission: `mission.json`, or the same in TOML.
 //!
-//! The doc comments are product text: they become the schema that editors use. What the parser
-//! cannot see by itself (slugs, crons, time zones, what a target needs) is checked here, each fault
-//! with the path of its field.
+//! The doc comments are product text: they become the schema that editors use. What the parser does
+//! not check (slugs, crons, time zones, what a target needs) is checked here; each fault has the
+//! path of its field.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -19,28 +19,28 @@ use crate::evidence::EvidenceKind;
 use crate::metric::{Direction, Figure, MetricKind, Operator};
 use crate::text::{Body, Title};
 
-/// A mission: what it is after, its pillars, and how much may be taken on at once.
+/// A mission: its goal, its pillars, and its limits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct MissionSpec {
     /// What people call it.
     pub name: Title,
-    /// What tools call it; made from the name if absent. The same slug again updates the mission.
+    /// Its name for tools; made from the name if absent. The same slug again updates the mission.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slug: Option<String>,
-    /// What it is after.
+    /// Its goal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<Body>,
-    /// active unless said; absent in an update: as it is.
+    /// Default active; absent in an update: unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<Standing>,
-    /// When it plans; absent: only when told to.
+    /// When its cycles run; absent: only on request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cadence: Option<CadenceSpec>,
     /// Limits and rules for its todos.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub todo: Option<TodoSpec>,
-    /// Its parts. One that is left out later is archived, and nothing of it is lost.
+    /// Its parts. A pillar that is left out later is archived, and nothing of it is lost.
     #[serde(default, deserialize_with = "or_none")]
     pub pillars: Vec<PillarSpec>,
 }
@@ -57,46 +57,46 @@ pub struct CadenceSpec {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct TodoSpec {
-    /// How many may be pending or in progress; 10 unless said.
+    /// How many may be pending or in progress; default 10.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_todo_limit: Option<u32>,
-    /// How many may wait in the backlog; 50 unless said.
+    /// How many may wait in the backlog; default 50.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backlog_todo_limit: Option<u32>,
-    /// How many over the active limit are still taken, with a warning; 0 unless said.
+    /// How many over the active limit are still accepted, with a warning; default 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_soft_margin: Option<u32>,
-    /// Do the limits count over the mission, or for each pillar? mission unless said.
+    /// Are the limits for the whole mission, or for each pillar? Default: mission.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit_scope: Option<LimitScope>,
-    /// Settled todos leave the usual lists after so many days; 30 unless said, 0: never.
+    /// Settled todos leave the usual lists after this many days; default 30, 0: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archive_after_days: Option<u32>,
-    /// A backlog todo older than this is marked stale; 30 unless said.
+    /// A backlog todo older than this many days is marked stale; default 30.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backlog_stale_days: Option<u32>,
-    /// Cancel stale backlog todos at the cycle; false unless said.
+    /// Cancel stale backlog todos at the cycle; default false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_cancel_stale_backlog: Option<bool>,
-    /// What becomes of an overdue todo that was never started; demote unless said.
+    /// What happens to an overdue todo that was never started; default demote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overdue_pending: Option<OverduePending>,
-    /// May an owner promote, demote and reprioritize without the lead? false unless said.
+    /// May an owner promote, demote and reprioritize without the lead? Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner_may_rebalance: Option<bool>,
-    /// The kinds of evidence a claim must carry; none unless said.
+    /// The kinds of evidence a claim must have; default none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim_evidence: Option<Vec<EvidenceKind>>,
-    /// Words for common todos, beside the built-in profiling, audit and migration-eval.
+    /// Templates for common todos, besides the built-in profiling, audit and migration-eval.
     #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Vec::is_empty")]
     pub templates: Vec<TemplateSpec>,
 }
 
-/// Words for a new todo, where its maker says nothing.
+/// Texts for a new todo, used where its creator gives none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct TemplateSpec {
-    /// What new todos call it.
+    /// The name that new todos refer to.
     pub name: Title,
     /// What needs to be done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -121,13 +121,13 @@ pub struct PillarSpec {
     /// Its goals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<Body>,
-    /// active unless said; absent in an update: as it is.
+    /// Default active; absent in an update: unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<Standing>,
     /// What it is measured by.
     #[serde(default, deserialize_with = "or_none")]
     pub metrics: Vec<MetricSpec>,
-    /// How it means to get there.
+    /// Its strategies.
     #[serde(default, deserialize_with = "or_none")]
     pub strategies: Vec<StrategySpec>,
 }
@@ -141,19 +141,19 @@ pub struct MetricSpec {
     /// Made from the name if absent; unique in the mission.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slug: Option<String>,
-    /// numeric unless said. Durations are in seconds.
+    /// Default numeric. Durations are in seconds.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<MetricKind>,
-    /// What it is counted in, e.g. s or %.
+    /// Its unit, e.g. s or %.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<Title>,
-    /// What it should be; absent: it is only watched.
+    /// The wanted value; absent: it is only watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<TargetSpec>,
     /// How to read it; absent: somebody records it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collect: Option<CollectSpec>,
-    /// When to read it; absent: when told to, and when a completed todo says it moved.
+    /// When to read it; absent: on request, and when a completed todo may have changed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cron: Option<String>,
 }
@@ -167,11 +167,11 @@ pub struct TargetSpec {
     /// The figure itself.
     #[schemars(with = "f64")]
     pub value: Figure,
-    /// Beyond the value but not beyond this is a warning.
+    /// A figure beyond the value but not beyond this is a warning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<f64>")]
     pub warning_threshold: Option<Figure>,
-    /// Where it should go; the operator says so if absent.
+    /// The direction it should move in; if absent, the operator field decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub desired_direction: Option<Direction>,
 }
@@ -186,29 +186,29 @@ pub struct CollectSpec {
     /// An address to GET.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http: Option<String>,
-    /// A file to read, looked for in the project.
+    /// A file to read, in the project's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Where in a JSON answer the figure stands, e.g. /stats/mean.
+    /// JSON pointer to the figure in a JSON answer, e.g. /stats/mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pointer: Option<String>,
-    /// How long it may take; 60s unless said, at most 1h.
+    /// How long it may take; default 60s, at most 1h.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<String>,
 }
 
-/// A way a pillar means to get there.
+/// A strategy of a pillar.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct StrategySpec {
-    /// What is to be tried.
+    /// What to try.
     pub description: Body,
-    /// active unless said.
+    /// Default active.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<StrategyStatus>,
 }
 
-/// A value that cannot be taken, and where it stands.
+/// An invalid value, and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecFault {
     /// E.g. `pillars[0].metrics[1].cron`.
@@ -220,11 +220,11 @@ pub struct SpecFault {
 /// The longest a collector may take.
 const TIMEOUT_MAX: Span = Span::hours(1);
 
-/// How many pillars, metrics of a pillar, and so on.
+/// Limit for each list of a mission: its pillars, the metrics of a pillar, and so on.
 const PARTS_MAX: usize = 500;
 
 impl MissionSpec {
-    /// The slug it has or makes.
+    /// The given slug, or the one made from the name.
     #[must_use]
     pub fn slug(&self) -> Option<String> {
         self.slug.clone().or_else(|| slug_of(self.name.as_str()))
@@ -376,14 +376,14 @@ impl Faults {
     }
 }
 
-/// A list; null is an empty one.
+/// Reads a list; null is read as an empty list.
 fn or_none<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {
     Option::<Vec<T>>::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-/// A bare cron is a cadence in UTC.
+/// A plain string is read as a cron expression in UTC.
 impl<'de> Deserialize<'de> for CadenceSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]

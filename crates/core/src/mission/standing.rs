@@ -1,8 +1,8 @@
-//! Let a mission, or one pillar of it, rest or go on.
+//! Pause or resume a mission, or one of its pillars.
 
 use serde::{Deserialize, Serialize};
 
-use super::init::next_cycle;
+use super::cadence::next_cycle;
 use super::{Mission, Standing};
 use crate::authority::{
     Action, Denial, Subject, Verdict, authority, may, owns_mission, owns_pillar,
@@ -22,7 +22,7 @@ impl Decide for SetStanding {
     type On<'a> = &'a Mission;
     type Out = Decision;
 
-    /// Says nothing new where it stands so already.
+    /// Changes nothing if it has that status already.
     fn decide(
         &self,
         mission: Self::On<'_>,
@@ -58,7 +58,7 @@ impl Decide for SetStanding {
     }
 }
 
-/// May the actor look at what stands in this pillar?
+/// May the actor see the items of this pillar?
 pub fn may_view_pillar(actor: &Actor, mission: &str, pillar: &str) -> Result<(), Refusal> {
     let (role, action, list) = (actor.role, Action::View, ListKind::Pillar);
     let todo_kind = TodoKind::Step;
@@ -72,7 +72,7 @@ pub fn may_view_pillar(actor: &Actor, mission: &str, pillar: &str) -> Result<(),
 }
 
 impl Mission {
-    /// The refusal for an actor that may not look at it as a whole.
+    /// Refuses an actor that may not view the whole mission.
     pub fn shows_itself_to(&self, actor: &Actor) -> Result<(), Refusal> {
         match self.is_seen_by(actor) {
             true => Ok(()),
@@ -80,7 +80,7 @@ impl Mission {
         }
     }
 
-    /// May this actor look at it as a whole?
+    /// May this actor view the whole mission?
     #[must_use]
     pub fn is_seen_by(&self, actor: &Actor) -> bool {
         may(actor, Subject::Mission, Action::View, || self.is_own(actor))
@@ -92,12 +92,12 @@ impl Mission {
         owns_mission(actor, &self.slug)
     }
 
-    /// The pillars that a cycle looks after: those that do not rest.
+    /// The active pillars: a cycle handles only these.
     pub fn pillars_at_work(&self) -> impl Iterator<Item = &super::Pillar> {
         self.pillars.iter().filter(|pillar| pillar.status == Standing::Active)
     }
 
-    /// The pillar of a slug, where new work may go to it.
+    /// The pillar with this slug, if it takes new work: neither it nor the mission is archived.
     pub fn takes_work(&self, slug: &str) -> Result<&super::Pillar, Refusal> {
         let pillar = self.pillar(slug).ok_or_else(|| self.unknown_pillar(slug))?;
         for (standing, slug) in [(self.status, &self.slug), (pillar.status, &pillar.slug)] {
@@ -108,7 +108,7 @@ impl Mission {
         Ok(pillar)
     }
 
-    /// The refusal for a pillar that is not there.
+    /// The refusal for an unknown pillar.
     #[must_use]
     pub fn unknown_pillar(&self, slug: &str) -> Refusal {
         let active = |pillar: &&super::Pillar| pillar.status != Standing::Archived;
@@ -120,7 +120,7 @@ impl Mission {
         }
     }
 
-    /// The refusal for a metric that is not there.
+    /// The refusal for an unknown metric.
     #[must_use]
     pub fn unknown_metric(&self, slug: &str) -> Refusal {
         let known = self.metrics().map(|(_, metric)| metric.slug.clone());

@@ -1,9 +1,9 @@
-//! Templates for common items: what a new one says where its maker said nothing (Q-M4).
+//! Templates for common items: texts for fields that the creator left out (Q-M4).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Words for a new item.
+/// Texts for a new item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Template {
@@ -16,7 +16,7 @@ pub struct Template {
     pub completion_criteria: String,
 }
 
-/// What every mission can use: name, description, justification, criteria.
+/// Templates that every mission has: name, description, justification, criteria.
 pub const BUILT_IN: [(&str, &str, &str, &str); 3] = [
     (
         "profiling",
@@ -46,8 +46,8 @@ pub const BUILT_IN: [(&str, &str, &str, &str); 3] = [
     ),
 ];
 
-/// The template of a name: the mission's own come first, then the built-in ones. Else, the names
-/// there are.
+/// Finds a template by name. The mission's own come before the built-in ones. An unknown name
+/// returns all known names.
 pub fn fill(own: &[Template], name: &str) -> Result<Template, Vec<String>> {
     if let Some(found) = own.iter().find(|template| template.name == name) {
         return Ok(found.clone());
@@ -69,7 +69,7 @@ pub fn fill(own: &[Template], name: &str) -> Result<Template, Vec<String>> {
 mod tests {
     use super::*;
 
-    /// Q-M4: built in are three, the mission's own win, and an unknown name lists what there is.
+    /// Q-M4: three are built in, the mission's own win, and an unknown name lists the known ones.
     #[test]
     fn a_template_is_found_by_name() {
         let own = Template {

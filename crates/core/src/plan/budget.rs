@@ -1,4 +1,4 @@
-//! Fits lines into a budget of characters: what matters least goes first, and is counted.
+//! Fits lines into a budget of characters: the least important are left out first, and counted.
 
 use std::cmp::Reverse;
 
@@ -8,16 +8,16 @@ use super::render::Rendered;
 pub(super) struct Entry {
     pub(super) text: String,
     pub(super) is_settled: bool,
-    /// It is settled, and so is all below it.
+    /// It and all tasks below it are settled.
     pub(super) is_settled_below: bool,
-    /// It is the current task or stands above it.
+    /// It is the current task or above it.
     pub(super) leads_there: bool,
     /// How far it is from the current task.
     pub(super) distance: usize,
 }
 
-/// The lines that fit, in their order, below a heading. The one at `current` always stays; what
-/// stands above it goes last.
+/// The lines that fit, in their order, below a heading. The one at `current` always stays; those
+/// above it are left out last.
 pub(super) fn fit(
     heading: Option<&str>,
     entries: &[Entry],
@@ -31,10 +31,10 @@ pub(super) fn fit(
         return Rendered { text: joined(heading, entries, |_| true, None), left_out: 0 };
     };
     let settled = entries.iter().filter(|entry| entry.is_settled).count();
-    // As long as the longest word of what was left out can get.
+    // Reserves room for the longest possible "left out" line.
     let mut length = whole + 1 + left_out_words(entries.len(), settled).chars().count();
     let mut order: Vec<usize> = (0..entries.len()).filter(|index| *index != current).collect();
-    // Below a task is farther than the task, so that nothing loses its parent first.
+    // A child is farther away than its parent, so a parent is never left out before its children.
     order.sort_unstable_by_key(|index| {
         let entry = &entries[*index];
         let (far, apart) = (Reverse(entry.distance), Reverse(index.abs_diff(current)));
@@ -75,7 +75,7 @@ fn joined(
     heading.into_iter().chain(lines).chain(words).collect::<Vec<_>>().join("\n")
 }
 
-/// A text of at most so many characters.
+/// The text, cut to at most `budget` characters.
 pub(super) fn cut(mut text: String, budget: Option<usize>) -> String {
     let Some(limit) = budget else {
         return text;

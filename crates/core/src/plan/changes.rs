@@ -1,4 +1,4 @@
-//! What an import changed, in numbers.
+//! Counts what an import changed.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,8 @@ use super::Node;
 use super::pairing::flat;
 use crate::{Event, TodoId};
 
-/// How many tasks came, changed their place, went out of view and stayed as they were. One that
-/// only got other words or was settled is in none of these.
+/// How many tasks were added, moved, archived and left unchanged. A task that was only reworded or
+/// settled is in none of these.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Changes {
@@ -21,7 +21,7 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Counts what the import of this tree was decided to do.
+    /// Counts the changes of an import from its events.
     #[must_use]
     pub fn of(root: &Node, events: &[Event]) -> Self {
         let mut changes = Self::default();
@@ -41,7 +41,7 @@ impl Changes {
                 Event::TodoRevised(e) => drop(touched.insert(e.todo_id)),
                 Event::TodoCompleted(e) => drop(touched.insert(e.todo_id)),
                 Event::TodoCancelled(e) => drop(touched.insert(e.todo_id)),
-                // What is open is cancelled first.
+                // An open task was cancelled first; that event is not counted.
                 Event::TodoRemoved(e) => {
                     changes.archived += 1;
                     touched.remove(&e.todo_id);

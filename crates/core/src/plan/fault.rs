@@ -1,20 +1,20 @@
-//! Why a file is no plan, with the lines that say so.
+//! Why a file is not a plan, with line numbers.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Why a plan file was not taken. Lines count from 1.
+/// Why a plan file was refused. Lines count from 1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum PlanFault {
     /// Neither a title nor a task.
     Empty,
-    /// It holds U+0000, so it is no text.
+    /// It contains U+0000, so it is not text.
     Binary {
         line: usize,
     },
-    /// It is not UTF-8, so it is no text.
+    /// It is not UTF-8, so it is not text.
     NotText {
         line: usize,
     },
@@ -30,19 +30,19 @@ pub enum PlanFault {
         line: usize,
         limit: usize,
     },
-    /// The text of a task, in characters.
+    /// The text of a task is too long; in characters.
     LongText {
         line: usize,
         length: usize,
         limit: usize,
     },
-    /// What describes a task, in bytes.
+    /// The description of a task is too long; in bytes.
     LongDescription {
         line: usize,
         length: usize,
         limit: usize,
     },
-    /// Two tasks under one parent say the same, so that nothing tells them apart.
+    /// Two tasks under one parent have the same text, so they cannot be distinguished.
     Duplicate {
         first: usize,
         line: usize,

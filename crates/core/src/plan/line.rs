@@ -1,22 +1,22 @@
-//! What one line of a plan file is, by itself: a heading, an item, a fence, a comment or text.
+//! Classifies one line of a plan file: a heading, an item, a fence, a comment or text.
 //!
-//! Nothing here knows what stood above; where a line belongs is decided in `parse`.
+//! Earlier lines are not known here; `parse` decides where a line belongs.
 
 use super::Mark;
 
-/// A tab goes on to the next multiple of this.
+/// A tab moves to the next multiple of this.
 const TAB: usize = 4;
 
-/// One line, sorted.
+/// One classified line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sort<'a> {
     Blank,
-    /// A rule across the page; it separates and says nothing.
+    /// A horizontal rule; it has no meaning.
     Rule,
     Heading(Heading<'a>),
     /// A checkbox item, or one with a number.
     Item(Item<'a>),
-    /// A plain bullet: it has a place in the list, but is no task.
+    /// A plain bullet: it is part of the list, but not a task.
     Bullet {
         indent: usize,
     },
@@ -28,7 +28,7 @@ pub(super) struct Heading<'a> {
     /// The number of its `#`.
     pub(super) level: usize,
     pub(super) text: &'a str,
-    /// What stands in its checkbox, where it has one.
+    /// The mark in its checkbox, if it has one.
     pub(super) mark: Option<Mark>,
 }
 
@@ -36,15 +36,15 @@ pub(super) struct Heading<'a> {
 pub(super) struct Item<'a> {
     /// The column of its bullet, number or bracket.
     pub(super) indent: usize,
-    /// The column of what stands in it.
+    /// The column of its content.
     pub(super) inner: usize,
     pub(super) text: &'a str,
     pub(super) mark: Mark,
-    /// A number other than one, without a checkbox: it opens no list inside a paragraph.
+    /// A number other than one, without a checkbox: it cannot start a list inside a paragraph.
     pub(super) goes_on: bool,
 }
 
-/// Sorts a line that stands in no fence and no comment.
+/// Classifies a line outside fences and comments.
 pub(super) fn sort(raw: &str) -> Sort<'_> {
     let (indent, text) = indentation(raw);
     let text = text.trim_end();
@@ -58,7 +58,7 @@ pub(super) fn sort(raw: &str) -> Sort<'_> {
         return Sort::Heading(heading);
     }
     let item = |inner, mark, text, goes_on| {
-        // A fence or a comment in an item is no text to name a task by.
+        // A fence or a comment in an item cannot be the name of a task.
         if Fence::of(text).is_some() || comment_of(text) == Some(true) {
             return Sort::Bullet { indent };
         }
@@ -83,7 +83,7 @@ pub(super) fn sort(raw: &str) -> Sort<'_> {
     Sort::Text
 }
 
-/// The columns of white space before a line, and the line behind them.
+/// The columns of white space before a line, and the rest of the line.
 pub(super) fn indentation(raw: &str) -> (usize, &str) {
     let mut column = 0;
     for (at, c) in raw.char_indices() {
@@ -96,7 +96,7 @@ pub(super) fn indentation(raw: &str) -> (usize, &str) {
     (column, "")
 }
 
-/// The line without its first columns of white space, as far as it has them.
+/// The line without up to this many columns of white space.
 pub(super) fn dedent(raw: &str, columns: usize) -> &str {
     let mut column = 0;
     for (at, c) in raw.char_indices() {
@@ -109,7 +109,7 @@ pub(super) fn dedent(raw: &str, columns: usize) -> &str {
     ""
 }
 
-/// One to six `#`, white space, and a text that some close with more of them.
+/// One to six `#`, white space, and a text, perhaps with closing `#`.
 fn heading(text: &str) -> Option<Heading<'_>> {
     let rest = text.trim_start_matches('#');
     let level = text.len() - rest.len();
@@ -129,7 +129,7 @@ fn heading(text: &str) -> Option<Heading<'_>> {
     })
 }
 
-/// Begins with Task, Step or Phase and a number, whatever emphasis stands around it.
+/// Does it begin with Task, Step or Phase and a number, with or without emphasis?
 pub(super) fn is_numbered_step(text: &str) -> bool {
     let text = text.trim_start_matches(['*', '_']);
     ["task", "step", "phase"].iter().any(|word| {
@@ -147,7 +147,7 @@ fn bullet(text: &str) -> Option<&str> {
     rest.starts_with(char::is_whitespace).then_some(rest.trim_start())
 }
 
-/// `1.` or `1)` and what follows; an empty one is no item.
+/// `1.` or `1)` and the text after it; without a text it is not an item.
 fn number(text: &str) -> Option<(&str, &str)> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     // Markdown's own limit.
@@ -159,7 +159,7 @@ fn number(text: &str) -> Option<(&str, &str)> {
     apart.then_some((&text[..digits], rest.trim_start()))
 }
 
-/// A mark in brackets and the text behind it; without a text there is nothing to do.
+/// A mark in brackets and the text after it; without a text it is not an item.
 fn checkbox(text: &str) -> Option<(Mark, &str)> {
     let (mark, rest) = text.strip_prefix('[')?.split_once(']')?;
     let mark = match mark {
@@ -209,16 +209,16 @@ pub(super) struct Fence {
 }
 
 impl Fence {
-    /// The fence a line opens, also within an item.
+    /// The fence that a line opens, perhaps within an item.
     pub(super) fn opened(raw: &str) -> Option<Self> {
         Self::of(inside(raw.trim()))
     }
 
-    /// The fence a text is.
+    /// The fence that a text begins with.
     fn of(text: &str) -> Option<Self> {
         let sign = text.bytes().next().filter(|sign| matches!(sign, b'`' | b'~'))?;
         let length = text.bytes().take_while(|byte| *byte == sign).count();
-        // A backtick behind the fence makes it code within a line.
+        // Another backtick after the fence makes it inline code.
         let inline = sign == b'`' && text[length..].contains('`');
         (length >= 3 && !inline).then_some(Self { sign, length })
     }
@@ -229,7 +229,8 @@ impl Fence {
     }
 }
 
-/// Does a comment begin with this line, also within an item, and does it go on?
+/// Does a comment begin with this line, perhaps within an item? `Some(true)` if it continues on the
+/// next line.
 pub(super) fn comment(raw: &str) -> Option<bool> {
     comment_of(inside(raw.trim()))
 }
@@ -248,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_sorted_by_what_it_begins_with() {
+    fn a_line_is_classified_by_how_it_begins() {
         for (raw, sorted) in [
             ("- [ ] a", item(0, 2, Mark::Open)),
             ("\t* [x]  a ", item(4, 6, Mark::Done)),
@@ -312,7 +313,7 @@ mod tests {
         assert_eq!(fence("  ```rust"), Some(Fence { sign: b'`', length: 3 }));
         assert_eq!(fence("- ~~~~ `x`"), Some(Fence { sign: b'~', length: 4 }));
         assert_eq!((fence("``` a ```"), fence("``")), (None, None));
-        // What an item says is its text, also where that looks like a further item with a fence.
+        // The text of an item stays text, even if it looks like another item with a fence.
         for raw in ["- [ ] - [ ] ```", "- [ ] - <!-- a"] {
             assert!(matches!(sort(raw), Sort::Item(_)), "{raw}");
         }

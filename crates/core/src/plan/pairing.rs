@@ -1,12 +1,11 @@
-//! Which task a node of a plan file stands for, and which tasks the file has no place for.
+//! Matches the nodes of a plan file with tasks, and finds the tasks that the file no longer has.
 //!
-//! A node stands for the child of its parent's task that the file calls by the same text. Where
-//! there is none, a task of that text from anywhere in the tree is meant, if the text is the only
-//! one of its kind in the file and in the tree: it was moved. The root stands for the root,
-//! whatever its title.
+//! A node matches the child of its parent's task with the same text in the file. If there is none,
+//! it matches a task with that text anywhere in the tree, if the text is unique in the file and in
+//! the tree: the task was moved. The root always matches the root.
 //!
-//! A task knows what its file calls it (`external_id`), so that one that was given other words
-//! since is still found, and one that was added by hand is not taken for one the file has lost.
+//! A task stores its text in the file (`external_id`). So a task with a changed title is still
+//! found, and a task added by hand is not mistaken for one that the file has lost.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
@@ -21,7 +20,7 @@ pub(crate) struct Flat<'a> {
     pub(crate) node: &'a Node,
     /// Its parent's index.
     pub(crate) parent: Option<usize>,
-    /// What the file calls it.
+    /// Its text in the file.
     pub(crate) key: Cow<'a, str>,
 }
 
@@ -36,7 +35,7 @@ pub(crate) fn flat(root: &Node) -> Vec<Flat<'_>> {
     nodes
 }
 
-/// A task that a node stands for, as it is now.
+/// The task that a node matches, with its current place.
 #[derive(Clone, Copy)]
 pub(crate) struct Found {
     pub(crate) id: TodoId,
@@ -46,9 +45,9 @@ pub(crate) struct Found {
 }
 
 pub(crate) struct Pairing {
-    /// For each node its task, none for a new one.
+    /// For each node its task, `None` for a new one.
     pub(crate) found: Vec<Option<Found>>,
-    /// The tasks that the file has lost and all that hangs on them, in pre-order.
+    /// The tasks that the file has lost and all tasks below them, in pre-order.
     pub(crate) gone: Vec<TodoId>,
     /// The last position in use under each parent.
     pub(crate) last: BTreeMap<Option<TodoId>, i64>,
@@ -86,13 +85,13 @@ pub(crate) fn pair(nodes: &[Flat<'_>], tree: &Tree<'_>) -> Pairing {
     }
 }
 
-/// What the file calls a task, or would.
+/// The text of a task in the file, or the text it would have there.
 fn key(todo: &Todo) -> Cow<'_, str> {
     let title = || as_one_line(&todo.title);
     todo.external_id.as_deref().map_or_else(title, Cow::Borrowed)
 }
 
-/// The text as two count as the same; most are in that form already.
+/// The text normalised for comparison; most texts are in that form already.
 fn as_one_line(text: &str) -> Cow<'_, str> {
     let mut last = ' ';
     let is_plain = text.chars().all(|c| {
@@ -106,7 +105,7 @@ fn as_one_line(text: &str) -> Cow<'_, str> {
 struct Pairs<'a> {
     tree: &'a Tree<'a>,
     taken: Vec<bool>,
-    /// Each text that is in the tree, by a number of its own.
+    /// A number for each text in the tree.
     texts: BTreeMap<Cow<'a, str>, usize>,
     /// The tasks by parent and text, in order.
     children: BTreeMap<(Option<usize>, usize), VecDeque<usize>>,
@@ -135,7 +134,7 @@ impl<'a> Pairs<'a> {
         Self { tree, taken: vec![false; tree.len()], texts, children, uses }
     }
 
-    /// The task a node stands for; `parent` is the one its parent stands for.
+    /// The task that a node matches; `parent` is its parent's task.
     fn find(&mut self, node: &Flat<'_>, parent: Option<usize>) -> Option<usize> {
         let text = self.texts.get(&node.key).copied();
         let mut child = |parent| {
@@ -150,7 +149,7 @@ impl<'a> Pairs<'a> {
         beside.or_else(|| text.and_then(|text| self.moved(text)))
     }
 
-    /// The only task of a text that is only once in the file. The root stays where it is.
+    /// The only task with a text that is only once in the file. The root is never moved.
     fn moved(&self, text: usize) -> Option<usize> {
         let (in_file, in_tree, at) = self.uses[text];
         (in_file == 1 && in_tree == 1 && !self.taken[at]).then_some(at)

@@ -1,4 +1,4 @@
-//! From a plan file to a tree of tasks.
+//! Parses a plan file into a tree of tasks.
 //!
 //! - The first H1 is the root, else the file's stem. Checkbox items, numbered items, and headings
 //!   that hold such items or begin with Task, Step or Phase and a number are tasks. They nest as
@@ -8,8 +8,8 @@
 //! - `after: "text"` in a description names a task of the file that must be settled first (`after`).
 //! - `[x]` is done, `[-]` dropped, everything else open. Emphasis stays text.
 //!
-//! Each line is looked at once and no function calls itself, so that neither time nor the stack
-//! can be used up by a hostile file.
+//! Each line is read once and no function is recursive, so that a hostile file can exhaust neither
+//! time nor the stack.
 
 use std::collections::BTreeMap;
 use std::mem::take;
@@ -30,7 +30,7 @@ pub fn text(bytes: &[u8]) -> Result<&str, PlanFault> {
     })
 }
 
-/// Reads a plan. `stem` names the root where no H1 does.
+/// Reads a plan. `stem` names the root if there is no H1.
 pub fn parse(markdown: &str, stem: &str) -> Result<Plan, PlanFault> {
     let markdown = text(markdown.as_bytes())?;
     let text = markdown.strip_prefix('\u{feff}').unwrap_or(markdown);
@@ -50,7 +50,7 @@ pub fn parse(markdown: &str, stem: &str) -> Result<Plan, PlanFault> {
     Ok(Plan { front_matter, root: reader.finish(stem)? })
 }
 
-/// What stands between two `---` at the very top, and how many lines that takes.
+/// The text between two `---` at the very top, and its number of lines.
 fn front_matter(text: &str) -> (Option<String>, usize) {
     let mut lines = text.lines();
     if lines.next().map(str::trim_end) != Some("---") {
@@ -66,30 +66,30 @@ fn front_matter(text: &str) -> (Option<String>, usize) {
         }
         kept.push_str(line);
     }
-    // It never ends, so it was a rule.
+    // Without an end it is a horizontal rule.
     (None, 0)
 }
 
-/// A task, or a heading that may yet become one.
+/// A task, or a heading that may become one.
 struct Entry<'a> {
     parent: usize,
-    /// The root is at one.
+    /// The root has level 1.
     level: usize,
     line: usize,
     text: &'a str,
     mark: Mark,
-    /// The columns that what describes it is indented by.
+    /// The indentation of its description, in columns.
     inner: usize,
-    /// How a heading is written, for one that is no task.
+    /// The heading as written, in case it is not a task.
     heading: &'a str,
     is_task: bool,
     description: String,
 }
 
-/// An item of the list that is open.
+/// An open item of a list.
 struct Open {
     indent: usize,
-    /// The task that what is nested in it belongs to: itself, or the one around a plain bullet.
+    /// The task that nested lines belong to: the item itself, or the task around a plain bullet.
     owner: usize,
 }
 
@@ -100,7 +100,7 @@ struct Reader<'a> {
     /// The headings around the current line, by their level.
     headings: Vec<(usize, usize)>,
     items: Vec<Open>,
-    /// What the next text describes.
+    /// The entry that the next text describes.
     last: usize,
     fence: Option<Fence>,
     in_comment: bool,
@@ -232,7 +232,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// A task makes tasks of all headings around it.
+    /// Marks an entry as a task, and all headings around it.
     fn is_a_task(&mut self, entry: usize) {
         let mut next = entry;
         while !self.entries[next].is_task {
@@ -253,14 +253,15 @@ impl<'a> Reader<'a> {
         tree(self.entries)
     }
 
-    /// Headings that are no task become part of what describes the task around them.
+    /// Headings that are not tasks become part of the description of the task around them.
     fn fold_headings(&mut self) {
         for index in 1..self.entries.len() {
             let entry = &mut self.entries[index];
             if entry.is_task {
                 continue;
             }
-            // What is no task has no task below it, so its parent is a task or was folded before.
+            // A heading that is not a task has no tasks below it, so its parent is a task or was
+            // folded before.
             let (heading, text, parent) =
                 (entry.heading, take(&mut entry.description), entry.parent);
             let owner =
@@ -275,7 +276,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Builds the nodes from the leaves up, so that depth costs no stack.
+/// Builds the nodes from the leaves up, without recursion.
 fn tree(entries: Vec<Entry<'_>>) -> Result<Node, PlanFault> {
     let mut nodes: Vec<Option<Node>> = Vec::with_capacity(entries.len());
     let mut parents = Vec::with_capacity(entries.len());
@@ -290,7 +291,7 @@ fn tree(entries: Vec<Entry<'_>>) -> Result<Node, PlanFault> {
         let text = normalised(entry.text);
         let content = Content::new(&text).map_err(|fault| match fault {
             TextFault::TooLong { limit, length, .. } => PlanFault::LongText { line, length, limit },
-            // A blank line is no task, and a file with a NUL was not read at all.
+            // Cannot happen: a blank line is not a task, and a file with a NUL is refused before.
             TextFault::Blank | TextFault::Nul => PlanFault::Binary { line },
         })?;
         let description = entry.description.trim().to_owned();

@@ -1,9 +1,9 @@
-//! Where the work stands: the one task that is current (D-12, D-13), and why it is this one.
+//! Finds the current task of a plan (D-12, D-13), and the reason for it.
 //!
-//! A candidate is an open task with no open task below it: an open leaf, or a parent that is
-//! ready to close. The first actionable one in pre-order under the deepest active task is current;
-//! where there is none, under the next one, and then of all. `todo_next` hands out by the same
-//! predicate. Only where nothing is actionable, the first open candidate is current.
+//! A candidate is an open task with no open task below it: an open leaf, or a parent that is ready
+//! to close. The current task is the first actionable candidate in pre-order under the deepest
+//! active task; if there is none, under the next active task, and then anywhere. `todo_next` uses
+//! the same rule. If nothing is actionable, the first open candidate is current.
 
 use std::cmp::Reverse;
 
@@ -29,15 +29,15 @@ impl Position {
     }
 }
 
-/// Why this task is current, or none.
+/// Why this task is current, or why there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// The first open leaf under the deepest task that somebody has.
+    /// The first open leaf under the deepest assigned task.
     UnderActive,
-    /// Nobody has a task; this is the first open leaf.
+    /// No task is assigned; this is the first open leaf.
     FirstOpen,
-    /// All below it is settled, and it is still open.
+    /// It is open, and all tasks below it are settled.
     ReadyToClose,
     /// Every task is completed or cancelled.
     AllSettled,
@@ -45,13 +45,13 @@ pub enum Reason {
     NoTasks,
 }
 
-/// Where the work stands.
+/// Finds the current task.
 #[must_use]
 pub fn position(tree: &Tree<'_>, now: Time) -> Position {
     let branches = tree.branches();
     let mut active: Vec<usize> =
         (0..branches.len()).filter(|index| branches[*index].is_active).collect();
-    // The first of the deepest ones comes first.
+    // The deepest come first, in pre-order.
     active.sort_by_key(|index| (Reverse(branches[*index].depth), *index));
     let is_candidate = |index: &usize| branches[*index].is_open && !branches[*index].open_below;
     let is_ready = |index: &usize| {
@@ -76,7 +76,8 @@ pub fn position(tree: &Tree<'_>, now: Time) -> Position {
     Position { current, reason }
 }
 
-/// Why a task cannot be worked on now, in a few words; none: it can, or waits for its reviewer.
+/// Why a task cannot be worked on now, in a few words; `None` if it can, or if it waits for its
+/// reviewer.
 #[must_use]
 pub fn badge(tree: &Tree<'_>, at: usize, now: Time) -> Option<String> {
     let todo = tree.branches()[at].todo;
@@ -99,7 +100,7 @@ pub(super) fn waits_for(first: &[&Todo]) -> Option<String> {
     (!names.is_empty()).then(|| format!("waits for {}", names.join(", ")))
 }
 
-/// What is open below a task, parents before children.
+/// The open tasks below a task, parents before children.
 #[must_use]
 pub fn open_below(snapshot: &Snapshot, id: TodoId) -> Vec<TodoId> {
     let tree = Tree::of(snapshot);
@@ -109,8 +110,8 @@ pub fn open_below(snapshot: &Snapshot, id: TodoId) -> Vec<TodoId> {
     branches[below].iter().filter(|branch| branch.is_open).map(|branch| branch.todo.id).collect()
 }
 
-/// The open task without children that comes first by depth, then by age, then by position: what
-/// the first design's query asks for (O-12, D-14).
+/// The open task without children that comes first by depth, then by age, then by position: the
+/// order of the original design's query (O-12, D-14).
 #[must_use]
 pub fn first_leaf_by_depth(tree: &Tree<'_>) -> Option<usize> {
     let branches = tree.branches();

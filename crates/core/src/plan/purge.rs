@@ -1,7 +1,7 @@
-//! Delete what was archived long enough ago (Q-O1, Q-O2): only when told, and only when confirmed.
+//! Delete plans that were archived long ago (Q-O1, Q-O2): only on request, and only if confirmed.
 //!
-//! It is decided on all plans at once, for whoever is asked to confirm must see them all. The rows
-//! go; the log keeps who did what and when, and a `list_purged` from which it goes on.
+//! It is decided on all plans at once, because the person who confirms must see them all. The rows
+//! are deleted; the log keeps who did what and when, and a `list_purged` event as the new start.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub struct PurgePlans {
     pub confirm: bool,
 }
 
-/// A plan that was put away and still has tasks.
+/// An archived plan that still has tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArchivedPlan {
     pub list: List,
@@ -27,7 +27,7 @@ pub struct ArchivedPlan {
     pub last_seq: Option<i64>,
 }
 
-/// What goes of one plan.
+/// What is deleted of one plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PurgedPlan {
@@ -44,7 +44,7 @@ impl fmt::Display for PurgedPlan {
     }
 }
 
-/// A list whose items go, what is said of it, and the event it leaves.
+/// A list whose items are deleted, its description, and its event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Purge {
     pub list: List,
@@ -87,7 +87,7 @@ impl Decide for PurgePlans {
 }
 
 impl PurgePlans {
-    /// A plan archived after this is too young.
+    /// Plans archived after this time are kept.
     #[must_use]
     pub fn archived_until(&self, now: Time) -> Time {
         let seconds = i64::try_from(self.older_than.as_seconds()).unwrap_or(i64::MAX);

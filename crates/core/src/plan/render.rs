@@ -1,5 +1,5 @@
-//! How a plan is told to an agent that wakes (O-24 to O-28, F-11): three forms, each within a
-//! budget of characters.
+//! A plan as text for an agent that resumes (O-24 to O-28, F-11): three forms, each within a budget
+//! of characters.
 //!
 //! ```markdown
 //! ## Current Tasks
@@ -8,8 +8,8 @@
 //! - [ ] Task 3: Add JWT middleware (pending)
 //! ```
 //!
-//! `tasks` shows the level on which work is handed out, `tree` everything, `line` the place alone.
-//! Whatever a text holds, a task is one line.
+//! `tasks` shows the level on which work is assigned, `tree` everything, `line` only the current
+//! task. A task is always one line.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ use super::tree::{Branch, Tree};
 use crate::text::normalised;
 use crate::{Agents, Scope, Snapshot, Status, Time};
 
-/// How much of a plan is told.
+/// How much of a plan is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
@@ -30,7 +30,7 @@ pub enum Form {
     Tasks,
     /// The whole tree.
     Tree,
-    /// One line: where the work stands.
+    /// One line: the current task.
     Line,
 }
 
@@ -44,8 +44,8 @@ pub struct Rendered {
 const HEADING: &str = "## Current Tasks";
 const CURRENT: &str = "  <-- current";
 
-/// Tells a plan within so many characters. What does not fit is left out, settled tasks first,
-/// then the farthest from the current one, and counted.
+/// Renders a plan within a budget of characters. Tasks that do not fit are left out and counted:
+/// settled ones first, then the farthest from the current one.
 #[must_use]
 pub fn render(
     snapshot: &Snapshot,
@@ -65,7 +65,7 @@ pub fn render(
     }
 }
 
-/// Tells a whole plan whose tree and position are known already.
+/// Renders a whole plan from its tree and position.
 #[must_use]
 pub fn render_whole(
     tree: &Tree<'_>,
@@ -168,7 +168,7 @@ impl<'a> Teller<'a> {
         line + &self.state_note(self.branch(shown), true) + &self.badge(current)
     }
 
-    /// The mark of the current task, and why nobody can work on it, where that is so.
+    /// The mark of the current task, and why nobody can work on it, if so.
     fn mark(&self, current: usize) -> String {
         format!("{CURRENT}{}", self.badge(current))
     }
@@ -191,14 +191,13 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// The task whose level is shown: the deepest one above the current that somebody has, else
-    /// the current one itself.
+    /// The task whose level is shown: the nearest assigned one above the current task, else the
+    /// current task itself.
     fn shown(&self, current: usize) -> usize {
         self.tree.above(current).find(|at| self.branch(*at).is_active).unwrap_or(current)
     }
 
-    /// Whose state stands behind it; nothing for an unassigned task among unassigned ones, which
-    /// is simply not handed out yet.
+    /// The agent and the state of a task; empty for an unassigned task among unassigned ones.
     fn state_note(&self, branch: &Branch<'_>, among_assigned: bool) -> String {
         let state = state(branch.todo, self.agents);
         match &branch.todo.assignee {
@@ -209,7 +208,7 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// As [`Self::state_note`], but an active task says what is going on in it (O-28).
+    /// Like [`Self::state_note`], but for an active task with the work going on in it (O-28).
     fn activity_note(&self, index: usize) -> String {
         let branch = self.branch(index);
         let (Some(agent), State::Active) = (&branch.todo.assignee, state(branch.todo, self.agents))
@@ -230,7 +229,7 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// A state that sounds well though the agent is silent or gone is not told as such.
+    /// A state that looks good is replaced if the agent is silent or gone.
     fn word(&self, branch: &Branch<'_>, state: State) -> &'static str {
         match (state, need(branch.todo, self.agents)) {
             (State::Active, Some(Need::Reassignment)) => "needs reassignment",
@@ -240,7 +239,7 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// For the top level and behind it for each task: is a child assigned?
+    /// Is a child assigned? First for the top level, then for each task.
     fn handed_out(&self) -> Vec<bool> {
         let mut handed_out = vec![false; self.tree.len() + 1];
         for branch in self.tree.branches() {
@@ -250,7 +249,7 @@ impl<'a> Teller<'a> {
         handed_out
     }
 
-    /// For each task how many steps it is from the current one, and whether it leads there.
+    /// For each task its distance from the current one, and whether it is above it.
     fn distances(&self, current: usize) -> (Vec<usize>, Vec<bool>) {
         let branches = self.tree.branches();
         let mut leads_there = vec![false; branches.len()];
@@ -258,7 +257,7 @@ impl<'a> Teller<'a> {
         for above in self.tree.above(current) {
             leads_there[above] = true;
         }
-        // How many of the tasks on the way to each are also on the way to the current one.
+        // For each task, how many of its ancestors are also ancestors of the current one.
         let mut shared = vec![0; branches.len()];
         let mut distances = Vec::with_capacity(branches.len());
         for (index, branch) in branches.iter().enumerate() {

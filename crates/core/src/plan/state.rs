@@ -1,4 +1,4 @@
-//! What a task's facts and its agent's status come to (O-6, O-7, O-21).
+//! The effective state of a task, from its facts and its agent's status (O-6, O-7, O-21).
 //!
 //! | settled as  | hold                           | assigned | agent   | state         |
 //! |-------------|--------------------------------|----------|---------|---------------|
@@ -39,13 +39,13 @@ impl fmt::Display for State {
     }
 }
 
-/// What an assigned task asks of whoever orchestrates.
+/// What the orchestrating agent should do about an assigned task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Need {
-    /// Its agent failed, went silent or is gone.
+    /// Its agent failed, is silent or is gone.
     Reassignment,
-    /// Its agent says it is through, but the task is open.
+    /// Its agent reports that it is complete, but the task is open.
     Completion,
 }
 
@@ -67,7 +67,7 @@ pub fn state(todo: &Todo, agents: &Agents) -> State {
     }
 }
 
-/// What the task asks for, if anything: an open one whose agent does not work on it any more.
+/// What an open task needs if its agent does not work on it any more.
 #[must_use]
 pub fn need(todo: &Todo, agents: &Agents) -> Option<Need> {
     let agent = todo.assignee.as_ref().filter(|_| !todo.status.is_settled())?;

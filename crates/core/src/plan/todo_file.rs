@@ -1,8 +1,8 @@
-//! The backlog that people keep in a file, TODO.md: its lines, one of which a plan may come from,
-//! and the one mark that may be set in it (O-1, O-2, D-15).
+//! The backlog in a file, TODO.md: its lines, the line a plan may come from, and ticking that line
+//! (O-1, O-2, D-15).
 //!
-//! The file is its author's. Nothing here changes one: a line is found, and whoever has the file
-//! ticks that line and no other byte, when told to and never on the way.
+//! The file belongs to its author. Nothing here changes it: this module finds a line, and the
+//! caller ticks that line and changes no other byte, only on request.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::command::{CreateTodos, NewTodo};
 use crate::text::{Body, Content, normalised};
 use crate::{Refusal, Snapshot, Todo};
 
-/// The file that is meant where none is named.
+/// The default file.
 pub const TODO_FILE: &str = "TODO.md";
 
 /// An item of the file: `- [ ] Add authentication`.
@@ -20,7 +20,7 @@ pub const TODO_FILE: &str = "TODO.md";
 pub struct TodoLine<'a> {
     /// The number of its line, from 1.
     pub number: usize,
-    /// The line, without what ends it.
+    /// The line, without its line ending.
     pub line: &'a str,
     pub content: &'a str,
     pub is_ticked: bool,
@@ -33,17 +33,17 @@ pub struct Origin {
     pub line: String,
 }
 
-/// Why no line of the file is the one that is meant.
+/// Why no line of the file could be chosen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TodoLineFault {
-    /// No open line is it: it is gone, or says something else now.
+    /// No open line matches: it is gone, or has another text now.
     Gone,
-    /// Several lines are it.
+    /// Several lines match.
     Ambiguous { lines: Vec<usize> },
     /// It is ticked already.
     Ticked { line: usize },
-    /// It is a line of another file.
+    /// The plan came from another file.
     Elsewhere { file: String },
 }
 
@@ -61,7 +61,7 @@ impl fmt::Display for TodoLineFault {
     }
 }
 
-/// The items of a file, ticked or not; what stands in code is text.
+/// The items of a file, ticked or not; lines in code blocks are ignored.
 #[must_use]
 pub fn todo_lines(text: &str) -> Vec<TodoLine<'_>> {
     let mut fence: Option<&str> = None;
@@ -96,7 +96,8 @@ fn item(number: usize, line: &str) -> Option<TodoLine<'_>> {
     (!content.is_empty()).then_some(TodoLine { number, line, content, is_ticked })
 }
 
-/// The open line that is meant: by its number, by its text, or by a part of it that no other has.
+/// Finds an open line: by its number, by its text, or by a part of the text that no other line
+/// contains.
 pub fn pick<'a>(text: &'a str, file: &str, wanted: &str) -> Result<TodoLine<'a>, Refusal> {
     let lines = todo_lines(text);
     let wanted_text = normalised(wanted);
@@ -122,8 +123,8 @@ pub fn pick<'a>(text: &'a str, file: &str, wanted: &str) -> Result<TodoLine<'a>,
     Err(refusal(file, wanted, fault))
 }
 
-/// The number of the very line a plan came from, to be ticked. One that says anything else, or
-/// stands there twice, is not it.
+/// The number of the exact line a plan came from, to tick it. A line with another text, or one that
+/// occurs twice, is refused.
 pub fn to_tick(text: &str, file: &str, origin: &Origin) -> Result<usize, Refusal> {
     if file != origin.file {
         let fault = TodoLineFault::Elsewhere { file: origin.file.clone() };
@@ -156,7 +157,7 @@ fn refusal(file: &str, line: &str, fault: TodoLineFault) -> Refusal {
     Refusal::BadTodoLine { file: file.to_owned(), line: line.to_owned(), fault }
 }
 
-/// What opens a plan from a line: its root task. A plan that has tasks stays as it is.
+/// The root task of a plan made from a line. A plan that has tasks already is not changed.
 pub fn opening(
     snapshot: &Snapshot,
     plan_file: &str,
@@ -167,14 +168,14 @@ pub fn opening(
     if snapshot.todos.values().any(|todo| todo.removed_at.is_none()) {
         return Err(Refusal::PlanExists { plan_file: plan_file.to_owned() });
     }
-    // As an import would call it, so that the plan's file, once it is written, finds its root.
+    // The key that an import would use, so that the plan's file later finds its root.
     let external_id = Some(normalised(content.as_str()));
     let justification = Body::new(&origin.written()).ok();
     let root = NewTodo { external_id, justification, seq: Some(seq), ..NewTodo::titled(content) };
     Ok(CreateTodos { items: vec![root] })
 }
 
-/// The name of the file that a plan from this line is expected in.
+/// The expected file name of a plan made from this line.
 #[must_use]
 pub fn plan_file_for(content: &str) -> String {
     let mut slug = String::new();
@@ -193,12 +194,12 @@ pub fn plan_file_for(content: &str) -> String {
 }
 
 impl Origin {
-    /// As it is kept: the file in one line, the line in the next.
+    /// The stored form: the file on one line, the text on the next.
     fn written(&self) -> String {
         format!("{}\n{}", self.file, self.line)
     }
 
-    /// The line a plan came from, if it came from one.
+    /// The line a plan came from, if any.
     #[must_use]
     pub fn of(root: &Todo) -> Option<Self> {
         let (file, line) = root.justification.split_once('\n')?;

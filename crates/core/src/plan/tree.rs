@@ -17,9 +17,9 @@ pub struct Branch<'a> {
     pub todo: &'a Todo,
     /// Its parent's index.
     pub parent: Option<usize>,
-    /// How many stand above it.
+    /// How many tasks are above it.
     pub depth: usize,
-    /// The index behind the last task below it.
+    /// The index after the last task below it.
     pub end: usize,
     /// Neither completed nor cancelled.
     pub is_open: bool,
@@ -72,7 +72,7 @@ impl<'a> Tree<'a> {
         self.branches.is_empty()
     }
 
-    /// Its children in order; without a task, those at the top.
+    /// Its children in order; for `None`, those at the top.
     pub fn children(&self, of: Option<usize>) -> impl Iterator<Item = usize> + '_ {
         let (first, end) = match of {
             None => (0, self.branches.len()),

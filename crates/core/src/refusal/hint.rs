@@ -51,16 +51,16 @@ impl Refusal {
                 "say in `outcome` what was done, or why it was cancelled".into()
             }
             Self::ReasonRequired { .. } => "give a `reason`".into(),
-            Self::DuplicateText { .. } => "items are told apart by their text: reword one".into(),
+            Self::DuplicateText { .. } => "items are identified by their text: reword one".into(),
             Self::DuplicateId { .. } => "give every item an id of its own, or none".into(),
             Self::Held { .. } => "unhold it first".into(),
             Self::NoClaim { .. } => "wait until its maker claims it is done".into(),
             Self::AlreadyClaimed { .. } => "its reviewer accepts or returns it".into(),
-            Self::AlreadyRatified { .. } => "there is nothing left to do about it".into(),
+            Self::AlreadyRatified { .. } => "nothing is left to do".into(),
             Self::CriterionNotStartable { .. } => "claim it with `done` when it holds".into(),
-            Self::AlreadyTaken { .. } => "take another, or wait until its lease ends".into(),
+            Self::AlreadyTaken { .. } => "take another item, or wait until its lease ends".into(),
             Self::AssignedToAnother { .. } => {
-                "take another; root or the operator can assign it anew".into()
+                "take another item; root or the operator can assign this one again".into()
             }
             Self::StaleEpoch { holder: Some(_), .. } => {
                 "stop working on it: somebody else holds it now".into()
@@ -152,7 +152,7 @@ impl Refusal {
             Self::SelfLink { .. } => "name another issue".into(),
             Self::AlreadyLinked { .. } => "there is nothing left to do".into(),
             Self::NotLinked { .. } => "issue_show shows the links there are".into(),
-            Self::OpenChildren { .. } => "give `confirm` to close it all the same".into(),
+            Self::OpenChildren { .. } => "give `confirm` to close it anyway".into(),
             Self::OpenSubtasks { .. } => {
                 "complete or cancel them first; the operator may complete all of them with \
                  --with-children"
@@ -167,17 +167,19 @@ impl Refusal {
             Self::MayNotAsk { .. } => "report back to the agent that delegated".into(),
             Self::MayNotAnswer { .. } => "gates are answered by the operator: wait".into(),
             Self::UnknownGate { .. } => "gate_list shows the gates".into(),
-            Self::AlreadyAnswered { .. } => "an answer counts once; ask anew if it is wrong".into(),
+            Self::AlreadyAnswered { .. } => {
+                "only the first answer counts; ask again if it is wrong".into()
+            }
             Self::NoPermission { .. } => "permission_list shows what is permitted".into(),
             Self::BadForm { .. } => {
                 "give a flat object of string, number, integer and boolean fields".into()
             }
             Self::BadResponse { .. } => "answer each field as the form says".into(),
-            Self::MayNotDelegate { .. } => "this is not for your role".into(),
+            Self::MayNotDelegate { .. } => "ask the operator: your role may not do this".into(),
             Self::BadAgentType { .. } => "use letters, digits, - and _".into(),
             Self::UnknownDelegation { .. } => "delegation_list shows the delegations".into(),
-            Self::DelegationOver { .. } => "delegate anew".into(),
-            Self::MayNotRun { .. } => "this is not for your role".into(),
+            Self::DelegationOver { .. } => "delegate the work again".into(),
+            Self::MayNotRun { .. } => "ask the operator: your role may not do this".into(),
             Self::NoModel { agent } => format!(
                 "name one: --model anthropic:NAME, or model = \"…\" under [agents.{agent}] in \
                  punchlist.toml"
@@ -198,9 +200,7 @@ impl Refusal {
             Self::NoBranch { .. } => "name the branch with --branch".into(),
             Self::UnknownPlan { .. } => "plan_import makes a plan of its file".into(),
             Self::Archived { .. } => "import the plan again to bring it back".into(),
-            Self::OpenTasks { .. } => {
-                "settle them, or give `confirm` to put it away all the same".into()
-            }
+            Self::OpenTasks { .. } => "settle them, or give `confirm` to archive it anyway".into(),
             Self::Unconfirmed { plans, .. } if plans.is_empty() => "there is nothing to do".into(),
             Self::Unconfirmed { .. } => {
                 "give `confirm` to remove them for good; the log keeps who did what, and when"
@@ -211,14 +211,16 @@ impl Refusal {
                 TodoLineFault::Ambiguous { .. } => {
                     "the file was not touched: name the line by its number, or change one of them"
                 }
-                TodoLineFault::Ticked { .. } => "there is nothing left to tick",
+                TodoLineFault::Ticked { .. } => "nothing is left to tick",
                 TodoLineFault::Elsewhere { .. } => "the file was not touched: name that file",
             }
             .into(),
-            Self::PlanExists { .. } => "plan_tree shows it; another planFile opens another".into(),
+            Self::PlanExists { .. } => {
+                "plan_tree shows it; give another planFile to open another plan".into()
+            }
             Self::NoTodoLine { .. } => "plan_from_todo opens a plan from a line".into(),
-            Self::UnknownAgent { .. } => "agent_register writes it down".into(),
-            Self::NotYourself { .. } => "say how you are yourself".into(),
+            Self::UnknownAgent { .. } => "register it with agent_register".into(),
+            Self::NotYourself { .. } => "report only your own status".into(),
             Self::EvidenceRequired { missing } => {
                 let kinds = names(missing.iter().map(|kind| kind.name()), " and ");
                 format!("give evidence of kind {kinds}, e.g. test:cargo test")
@@ -239,7 +241,7 @@ impl Refusal {
             | Self::UnknownTemplate { known, .. } => format!("there are: {}", known.join(", ")),
             Self::OtherMission { mission, .. } => format!("name mission `{mission}`"),
             Self::MissionArchived { .. } => {
-                "the operator takes it up again with `status` active in its file".into()
+                "the operator can resume it with `status` active in its file".into()
             }
             Self::BadFigure { expected, .. } => format!("give {expected}"),
             Self::NoCollector { .. } => {
@@ -255,7 +257,7 @@ impl Refusal {
     }
 }
 
-/// `task-3`, `#3`, `3`, a ULID: what a model writes that thinks items have ids.
+/// `task-3`, `#3`, `3`, a ULID: texts of a model that assumes items have ids.
 fn looks_like_an_id(text: &str) -> bool {
     let numbered = text.rsplit(['-', '#', ' ', '_']).next().unwrap_or_default();
     let is_number = !numbered.is_empty() && numbered.bytes().all(|byte| byte.is_ascii_digit());

@@ -7,7 +7,7 @@ use crate::authority::Denial;
 use crate::plan::fault::in_a_circle;
 use crate::{ListKind, TodoKind};
 
-/// The words of a caller, cut: an answer need not repeat a page.
+/// The caller's text, cut, so that a message does not repeat a whole page.
 fn short(text: &str) -> String {
     match text.char_indices().nth(80) {
         None => text.to_owned(),
@@ -40,9 +40,12 @@ impl fmt::Display for Refusal {
                     write!(f, "`{action}` is not available on {list} lists")
                 }
                 Denial::NotYours => {
-                    write!(f, "the role {role} may {action} only what it owns, and this is not its")
+                    write!(
+                        f,
+                        "the role {role} may {action} only its own items, and it does not own this item"
+                    )
                 }
-                // The tool of an issue's checklist never speaks of issues (K-60).
+                // The checklist tool never mentions issues (K-60).
                 Denial::Role if *todo_kind == TodoKind::Criterion => {
                     write!(f, "the role {role} may not {action} a criterion")
                 }
@@ -99,7 +102,7 @@ impl fmt::Display for Refusal {
                     None => f.write_str("held by nobody)"),
                 }
             }
-            Self::Deferred { title, until } => write!(f, "`{title}` rests until {until}"),
+            Self::Deferred { title, until } => write!(f, "`{title}` is deferred until {until}"),
             Self::ChangedSinceAsked { number, changed, revision } => {
                 let parts: Vec<&str> = changed.iter().map(|part| part.name()).collect();
                 let parts = if parts.is_empty() { "it".to_owned() } else { parts.join(", ") };
@@ -177,11 +180,16 @@ impl fmt::Display for Refusal {
                 write!(f, "the role {role} may not move issue #{number} from {status} to {to}")
             }
             Self::NoSuchText { text, is_empty: true, .. } => {
-                write!(f, "no task says `{}`; there are none", short(text))
+                write!(f, "no task has the text `{}`: the list is empty", short(text))
             }
             Self::NoSuchText { text, nearest, .. } => {
                 let near: Vec<String> = nearest.iter().map(|text| format!("`{text}`")).collect();
-                write!(f, "no task says `{}`; the nearest are {}", short(text), near.join(", "))
+                write!(
+                    f,
+                    "no task has the text `{}`; the nearest are {}",
+                    short(text),
+                    near.join(", ")
+                )
             }
             Self::AmbiguousText { text, texts } => {
                 let texts: Vec<String> = texts.iter().map(|text| format!("`{text}`")).collect();
@@ -266,12 +274,12 @@ impl fmt::Display for Refusal {
             Self::MayNotDelegate { role } => {
                 write!(f, "the role {role} may not do this to a delegation")
             }
-            Self::BadAgentType { name } => write!(f, "`{}` names no agent", short(name)),
+            Self::BadAgentType { name } => write!(f, "`{}` is not a valid agent name", short(name)),
             Self::UnknownDelegation { delegation } => {
                 write!(f, "there is no delegation `{}` in this project", short(delegation))
             }
-            Self::MayNotRun { role } => write!(f, "a {role} does not start or stop this run"),
-            Self::NoModel { agent } => write!(f, "nobody said which model answers for {agent}"),
+            Self::MayNotRun { role } => write!(f, "the role {role} may not start or stop this run"),
+            Self::NoModel { agent } => write!(f, "no model is configured for {agent}"),
             Self::UnknownRun { run } => write!(f, "there is no run {run} in this project"),
             Self::RunOver { run, reason } => write!(f, "run {run} has ended: {}", reason.words()),
             Self::StaleRun { run, epoch, current } => {
@@ -288,10 +296,10 @@ impl fmt::Display for Refusal {
                 }
             }
             Self::NoProposal { delegation } => {
-                write!(f, "delegation {delegation} proposes nothing")
+                write!(f, "delegation {delegation} has no proposal")
             }
             Self::ProposalSettled { delegation, .. } => {
-                write!(f, "the proposal of delegation {delegation} was decided on before")
+                write!(f, "the proposal of delegation {delegation} was already decided")
             }
             Self::NotYourProposal { delegator } => {
                 write!(f, "this was delegated by {delegator}, not by you")
@@ -332,7 +340,7 @@ impl fmt::Display for Refusal {
                 )
             }
             Self::BadTodoLine { file, line, fault } => {
-                write!(f, "in {file} the line `{}` cannot be taken: {fault}", short(line))
+                write!(f, "the line `{}` of {file} cannot be used: {fault}", short(line))
             }
             Self::PlanExists { plan_file } => write!(f, "the plan {plan_file} has tasks already"),
             Self::NoTodoLine { plan_file } => {
@@ -365,10 +373,13 @@ impl fmt::Display for Refusal {
                 write!(f, "metric `{metric}` cannot be `{}`", short(found))
             }
             Self::NoCollector { metric } => {
-                write!(f, "nothing says how to read metric `{metric}`")
+                write!(f, "metric `{metric}` has no collector")
             }
             Self::AgentAtWork { agent, .. } => {
-                write!(f, "{agent} is at work in this conversation; it is read-only meanwhile")
+                write!(
+                    f,
+                    "{agent} is at work in this conversation, which is read-only until it is done"
+                )
             }
             Self::UnknownConversation { conversation } => {
                 write!(f, "there is no conversation `{}` in this project", short(conversation))

@@ -1,4 +1,4 @@
-//! What moves a run on: a reply, a result, the driver's word, a wake-up, somebody's stop.
+//! Commands that advance a run: a reply, a result, the driver's verdict, a wake-up, a cancellation.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,11 +15,11 @@ use crate::{Actor, By, Decide, Decision, Event, Refusal, Refused, TodoId};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordReply {
     pub spent: Spent,
-    /// Fingerprint of what it calls; none: it calls nothing.
+    /// Fingerprint of its tool calls; `None` if it calls nothing.
     pub calls: Option<u64>,
-    /// What fits into one call of it.
+    /// The model's context window, in tokens.
     pub window: Option<u64>,
-    /// How much had been said when it was called; none: all that is known.
+    /// How many messages there were when the model was called; `None` means all known ones.
     pub heard: Option<u32>,
 }
 
@@ -28,19 +28,19 @@ pub struct RecordReply {
 pub struct RecordResult {
     /// It changed something.
     pub changed: bool,
-    /// What it changed is on the lists.
+    /// It changed a list.
     pub touched_list: bool,
-    /// An outside tool failed, while this item was worked on.
+    /// An external tool failed during work on this item.
     pub failed_on: Option<TodoId>,
 }
 
-/// An outside tool is about to be called.
+/// An external tool is about to be called.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordStart {
     pub call_id: String,
 }
 
-/// What was said before does not fit any more, and was summed up.
+/// Earlier messages no longer fit, and were summarised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordSummary {
     pub spent: Spent,
@@ -49,32 +49,32 @@ pub struct RecordSummary {
 /// Ask the driver.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriveRun {
-    /// The words of an error, where there was one.
+    /// The error message, if there was an error.
     pub detail: Option<String>,
     /// Its stable code.
     pub code: Option<String>,
 }
 
-/// What the driver said, and what it leaves.
+/// The driver's verdict, and the decision that records it.
 #[derive(Clone, Debug)]
 pub struct Driven {
     pub verdict: Verdict,
     pub decision: Decision,
 }
 
-/// Something it waits for has come.
+/// Something it waits for has happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WakeRun {
     pub by: Trigger,
-    /// Something was said with it that the model has to see.
+    /// It comes with a message that the model must see.
     pub said: bool,
 }
 
-/// A process takes a run over, with the settings that it would give it. Decided for the actor that
-/// started the process.
+/// A process takes over a run, with its own settings for it. Decided for the actor that started the
+/// process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfigureRun {
-    /// None: it has no model for the agent.
+    /// `None` if the process has no model for the agent.
     pub settings: Option<Settings>,
 }
 
@@ -82,7 +82,7 @@ pub struct ConfigureRun {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CancelRun {
     pub reason: String,
-    /// A process goes on with it, and will end it.
+    /// A process executes it, and will end it.
     pub executed: bool,
 }
 
@@ -104,7 +104,7 @@ impl Decide for RecordResult {
     type On<'a> = &'a Run;
     type Out = (Decision, Option<TodoId>);
 
-    /// Says also whether the item has failed once too often.
+    /// Also returns whether the item has failed too often.
     fn decide(&self, run: Self::On<'_>, _: By<'_>) -> Result<Self::Out, Refused> {
         going(run)?;
         let mut counters = run.counters.clone();
@@ -140,7 +140,7 @@ impl Decide for RecordSummary {
         going(run)?;
         let mut counters = run.counters.clone();
         counters.spent(self.spent);
-        // How much the next call takes is not known before it is made.
+        // The size of the next call is not known before it is made.
         (counters.context_tokens, counters.deaths) = (0, 0);
         Ok(only(RunStepped { run_id: run.id, counters }))
     }
@@ -174,7 +174,8 @@ impl Decide for DriveRun {
 }
 
 impl WakeRun {
-    /// Wakes a run with what it is told. People, and what is filed for a chat, have spoken already.
+    /// Wakes a run, perhaps with a message. For a user message or a tick, the message is in the
+    /// chat already.
     #[must_use]
     pub const fn with(by: Trigger, news: Option<&str>) -> Self {
         let said = news.is_some() || matches!(by, Trigger::UserMessage | Trigger::Tick);
@@ -186,9 +187,9 @@ impl Decide for WakeRun {
     type On<'a> = &'a Run;
     type Out = Option<Decision>;
 
-    /// What is over stays so. A run that somebody executes goes on as it does, and its driver sees
-    /// before it lies down that something was said. A person's word resets what is counted against
-    /// the model, whenever it comes (S-19).
+    /// A run that is over stays over. A run that is being executed just continues; its driver finds
+    /// the new message before it stops or waits. A person's message always resets the counters that
+    /// limit the model (S-19).
     fn decide(&self, run: Self::On<'_>, _: By<'_>) -> Result<Self::Out, Refused> {
         if run.is_over() {
             return Ok(None);
@@ -198,7 +199,7 @@ impl Decide for WakeRun {
             counters.begin(&run.settings.budget);
         }
         counters.heard = counters.heard.saturating_add(u32::from(self.said));
-        // An explicit pause outlives everything but an explicit resume (P-10).
+        // Only an explicit resume ends an explicit pause (P-10).
         let paused = run.waits_for == Some(Wait::Pause) && self.by != Trigger::Resumed;
         if run.state != RunState::Waiting || paused {
             let heard = counters != run.counters;
@@ -217,9 +218,9 @@ impl Decide for ConfigureRun {
     type On<'a> = &'a Run;
     type Out = Decision;
 
-    /// Refuses a process that would play a run beyond what whoever started it may do. Ends a run
-    /// that an agent left behind with settings of its own: nobody else plays it. One that an agent
-    /// queued is played with the settings of the process that executes it.
+    /// Refuses a process whose starter may not execute this run. Ends a run with settings that its
+    /// starter chose, if another process takes it. A run that an agent queued gets the settings of
+    /// the executing process.
     fn decide(&self, run: Self::On<'_>, By { actor, .. }: By<'_>) -> Result<Self::Out, Refused> {
         may_execute(run, actor)?;
         Ok(self.settle(run, actor))
@@ -258,7 +259,7 @@ impl Decide for CancelRun {
     type Out = Decision;
 
     fn decide(&self, run: Self::On<'_>, By { actor, .. }: By<'_>) -> Result<Self::Out, Refused> {
-        // The agent that runs, and who began it.
+        // The run's own agent and its starter may stop it.
         let own = || run.agent == actor.agent || run.started_by == actor.principal;
         if !may(actor, Subject::Run, Action::Stop, own) {
             return Err(Refusal::MayNotRun { role: actor.role }.into());
@@ -266,7 +267,7 @@ impl Decide for CancelRun {
         going(run)?;
         let (run_id, reason) = (run.id, self.reason.clone());
         let mut events = vec![RunCancelled { run_id, reason }.into()];
-        // Else nobody would.
+        // No process executes it, so nobody else would end it.
         if run.state == RunState::Waiting || !self.executed {
             let (reason, detail) = (StopReason::Cancelled, Some(self.reason.clone()));
             let counters = run.counters.clone();
@@ -276,7 +277,7 @@ impl Decide for CancelRun {
     }
 }
 
-/// May the actor that started a process go on with this run at all? Asked before it takes the run.
+/// May the actor that started a process execute this run? Checked before the process takes the run.
 pub fn may_execute(run: &Run, executor: &Actor) -> Result<(), Refused> {
     if run.is_hosted() {
         return Err(Refusal::HostedRun { run: run.id, model: run.settings.model.clone() }.into());
@@ -287,7 +288,7 @@ pub fn may_execute(run: &Run, executor: &Actor) -> Result<(), Refused> {
     Err(Refusal::MayNotRun { role: executor.role }.into())
 }
 
-/// What is over stays so.
+/// Refuses a run that is over.
 fn going(run: &Run) -> Result<(), Refused> {
     match run.stop_reason {
         None => Ok(()),

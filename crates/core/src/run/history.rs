@@ -1,30 +1,30 @@
-//! Which messages a model gets to see, of all that were ever said.
+//! Chooses the messages that are shown to a model.
 
-/// How many messages of earlier turns are shown, at most (T-31).
+/// Most messages shown of earlier turns (T-31).
 const EARLIER_MAX: usize = 10;
 
-/// How many messages are shown, at most, unless configured otherwise (S-23).
+/// Most messages shown, unless configured otherwise (S-23).
 pub const HISTORY_MAX: u32 = 50;
 
-/// A message, as far as trimming looks at it.
+/// The facts about a message that trimming needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// The message that began the turn: always shown (T-31).
     pub begins_turn: bool,
     /// Is it of an earlier turn?
     pub earlier: bool,
-    /// It calls tools; their results follow, and go where it goes (D-18).
+    /// How many tools it calls. Their results follow, and are kept or left out with it (D-18).
     pub calls: usize,
     /// It is the result of a call.
     pub result: bool,
-    /// It stands for everything before it.
+    /// It replaces everything before it.
     pub summary: bool,
 }
 
-/// The indices of the messages that are shown, in their order: from the last summary on, the newest
-/// `limit`, of earlier turns the newest ten, and always the message that began the turn and the last
-/// calls of it, however many: whoever does not see what it did does it again. A call and its results
-/// are shown together or not at all.
+/// The indices of the messages to show, in order: from the last summary on, the newest `limit`, and
+/// of earlier turns at most the newest ten. The message that began the turn and its last calls are
+/// always shown: a model that does not see its calls repeats them. A call and its results are shown
+/// together or not at all.
 #[must_use]
 pub fn trim(messages: &[Kept], limit: usize) -> Vec<usize> {
     let from = messages.iter().rposition(|message| message.summary).unwrap_or(0);
@@ -38,8 +38,8 @@ pub fn trim(messages: &[Kept], limit: usize) -> Vec<usize> {
         while start > from && messages[start].result {
             start -= 1;
         }
-        // Results whose call is not there make no sense to anybody, and what only stands before
-        // them has nothing to do with them.
+        // Results without their call are left out. A message before them without calls is a group
+        // of its own.
         let orphaned = messages[start].result;
         let alone = messages[start].calls == 0;
         let group = start..if alone { start + 1 } else { end };
@@ -53,7 +53,7 @@ pub fn trim(messages: &[Kept], limit: usize) -> Vec<usize> {
         let fits = size <= room && (!is_earlier || size <= earlier);
         if orphaned || !whole || !(pinned || fits) {
             if !pinned && !orphaned && whole {
-                // What is older than a gap is not shown, but for what must be.
+                // Nothing older than a gap is shown, except what must be.
                 room = 0;
             }
             continue;
@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(trim(&messages, 1), [0, 6, 7, 8], "what it did last is always there");
     }
 
-    /// T-31: ten messages of earlier turns, and the summary in place of what it stands for.
+    /// T-31: ten messages of earlier turns, and the summary instead of what it replaces.
     #[test]
     fn earlier_turns_are_short() {
         let mut messages = vec![OLD; 15];
@@ -107,9 +107,9 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_partner_is_left_out() {
+    fn a_call_or_a_result_without_its_partner_is_left_out() {
         assert_eq!(trim(&[RESULT, USER, calls(2), RESULT], 50), [1]);
-        // Its call was said too long ago to be among what is looked at.
+        // Its call is too old to be among the loaded messages.
         assert_eq!(trim(&[USER, RESULT, RESULT, TEXT], 50), [0, 3]);
     }
 }

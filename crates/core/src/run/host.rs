@@ -1,4 +1,4 @@
-//! A run that a host executes: what its hooks say about it, between a prompt and a stop.
+//! A run that a host executes: what its hooks report, between a prompt and a stop.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,12 +7,12 @@ use crate::driver::StopReason;
 use crate::event::RunStepped;
 use crate::{By, Decide, Decision, Refusal, Refused};
 
-/// A host says what its model did.
+/// A host reports what its model did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordHosted {
     /// A tool that changes something succeeded.
     pub changed: bool,
-    /// The model was told all that was said to the session.
+    /// The model has seen all messages to the session.
     pub told: bool,
 }
 
@@ -40,8 +40,8 @@ impl Decide for RecordHosted {
 }
 
 impl Run {
-    /// Did it end for a reason that only a person's next word lifts? A host that stops again
-    /// without one is not asked to go on again.
+    /// Did it end for a reason that only a person's next message lifts? A host that stops again
+    /// without one is not asked to continue.
     #[must_use]
     pub fn is_spent(&self) -> bool {
         matches!(

@@ -25,8 +25,8 @@ pub struct StartRun {
     pub plan: Option<Scope>,
     pub delegation_id: Option<DelegationId>,
     pub settings: Settings,
-    /// How far it reaches, where that is not as far as the caller: work that was handed on, and
-    /// answers in a chat, are for somebody else.
+    /// Its reach, if it differs from the caller's: delegated work and answers in a chat are done
+    /// for somebody else.
     pub reach: Option<Reach>,
     /// The caller named the model itself.
     pub names_model: bool,
@@ -38,8 +38,8 @@ impl Decide for StartRun {
     type On<'a> = ProjectId;
     type Out = Decision;
 
-    /// A role above root is played only where the operator, or a worker by its own configuration,
-    /// says so.
+    /// Only the operator, or a worker by its own configuration, may start a run with a role above
+    /// root.
     fn decide(
         &self,
         project_id: Self::On<'_>,
@@ -97,7 +97,7 @@ impl Decide for StartRun {
             updated_at: now,
             ended_at: None,
         };
-        // Work that was handed on is in a queue of its own already, and a host needs no worker.
+        // Delegated work is in its own queue already, and a host needs no worker.
         let effects = match self.delegation_id {
             None if !run.is_hosted() => vec![Effect::Drive { run_id: run.id }],
             _ => Vec::new(),

@@ -1,7 +1,7 @@
-//! A process takes a run: to begin it, to go on with it, or because the process before it died.
+//! A process takes a run: to begin it, to continue it, or because the previous process died.
 //!
-//! A run that kills whoever executes it would go from worker to worker for ever. Deaths are
-//! counted on the run, and every step that was committed sets the count back.
+//! A run that kills its process would be passed from worker to worker forever. So deaths are
+//! counted on the run, and every committed step resets the count.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,16 +18,16 @@ pub const DEATHS_MAX: u32 = 2;
 /// Take a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TakeRun {
-    /// The process that had it before neither finished nor gave it back.
+    /// The previous process neither finished it nor gave it back.
     pub after_death: bool,
 }
 
-/// What follows for whoever takes it.
+/// The result for the process that takes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Taken {
-    /// The run goes on. Where a death is to be remembered, the decision has an event.
+    /// The run continues. If a death must be counted, the decision has an event.
     GoesOn(Decision),
-    /// It is not tried again: the driver ends it with this detail.
+    /// It is not retried: the driver ends it with this detail.
     Ends { detail: String },
 }
 
@@ -51,7 +51,8 @@ impl Decide for TakeRun {
 }
 
 impl Run {
-    /// Only the process that has a run writes to it. `epoch`: the one it names; `current`: the run's.
+    /// Only the process that holds a run may write to it. `epoch`: the one it names; `current`: the
+    /// run's.
     pub const fn fence(&self, epoch: i64, current: i64) -> Result<(), Refusal> {
         match epoch == current {
             true => Ok(()),
@@ -60,7 +61,7 @@ impl Run {
     }
 }
 
-/// What is said of work whose workers died.
+/// The message about work whose workers died.
 #[must_use]
 pub fn died(deaths: u32) -> String {
     format!(

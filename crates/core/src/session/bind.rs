@@ -1,4 +1,4 @@
-//! Bind a session to an issue, or let go of it. One session at a time works on an issue (K-2).
+//! Bind a session to an issue, or unbind it. One session at a time works on an issue (K-2).
 
 use serde::{Deserialize, Serialize};
 
@@ -7,33 +7,33 @@ use crate::authority::{Action, Subject, may_any};
 use crate::event::{SessionBound, SessionUnbound};
 use crate::{By, Decide, Decision, Issue, Refusal, Refused};
 
-/// Point a session to an issue.
+/// Bind a session to an issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BindSession {
-    /// Take it from the session that has it; the operator's to say (D-27).
+    /// Take the issue from the session that has it; only the operator may (D-27).
     pub take_over: bool,
 }
 
-/// Let go of whatever a session points to.
+/// Unbind a session from its issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnbindSession;
 
-/// The session, the issue, and what either of them points to now.
+/// The session, the issue, and their present bindings.
 #[derive(Clone, Copy, Debug)]
 pub struct Binding<'a> {
     pub session: &'a Session,
     pub issue: &'a Issue,
-    /// The issue the session points to now.
+    /// The issue the session is bound to now.
     pub before: Option<&'a Issue>,
-    /// Another session, not ended, that points to this issue.
+    /// Another session, not ended, that is bound to this issue.
     pub holder: Option<&'a Session>,
 }
 
-/// What binding does to the two sessions it may concern.
+/// The decisions for the two sessions that a binding may affect.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bound {
     pub session: Decision,
-    /// To the session that had the issue.
+    /// For the session that had the issue.
     pub holder: Decision,
 }
 
@@ -84,7 +84,7 @@ impl Decide for UnbindSession {
     type On<'a> = (&'a Session, Option<&'a Issue>);
     type Out = Decision;
 
-    /// `issue`: what the session points to; none: there is nothing to let go of.
+    /// `issue`: the one the session is bound to; `None` means there is nothing to unbind.
     fn decide(
         &self,
         (session, issue): Self::On<'_>,
@@ -124,7 +124,7 @@ mod tests {
         Binding { session, issue, before, holder }
     }
 
-    /// D-27, K-2: a second session is refused with the holder's name; the operator takes over.
+    /// D-27, K-2: a second session is refused with the holder's name; the operator may take over.
     #[test]
     fn one_session_at_a_time_works_on_an_issue() {
         let (mine, other, issue) = (session(5), session(6), issue(7));
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(mine.unwrap().bound_issue, Some(issue.id));
     }
 
-    /// K-1: at most one issue; binding to another lets go of the first. Again changes nothing.
+    /// K-1: at most one issue; binding to another unbinds the first. Binding again changes nothing.
     #[test]
     fn binding_moves_the_one_pointer() {
         let (first, second) = (issue(1), issue(2));

@@ -1,4 +1,4 @@
-//! End a session. Its issue stays as it is (K-37); only the pointer goes.
+//! End a session. Its issue stays as it is (K-37); only the binding ends.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,12 +8,12 @@ use crate::authority::Action;
 use crate::event::SessionEnded;
 use crate::{By, Decide, Decision, Issue, Refused, Run, RunId};
 
-/// Say that a session is over.
+/// End a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndSession;
 
-/// The runs that end with their session: what waits in it would wait for ever, for nobody resumes what
-/// has ended. `own`: the run that ends it, which goes on to its own end.
+/// The runs that end with their session: otherwise they would wait forever, because nobody resumes
+/// an ended session. `own`: the run that ends the session, which continues to its own end.
 #[must_use]
 pub fn ends_with(runs: Vec<Run>, own: Option<RunId>) -> Vec<Run> {
     runs.into_iter().filter(|run| Some(run.id) != own).collect()

@@ -1,4 +1,4 @@
-//! A session in a host: it begins where one was waiting for it, or goes on where one had ended.
+//! A session in a host: it takes over a session that waits for it, or continues one that had ended.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,14 +7,14 @@ use crate::authority::Action;
 use crate::event::{SessionAdopted, SessionReopened};
 use crate::{By, Decide, Decision, Refused};
 
-/// Let a session of a host be the one that was waiting for it.
+/// Attach a host's session to the session that waits for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdoptSession {
     pub external_id: String,
     pub directory: Option<String>,
 }
 
-/// Go on with a session that had ended: its host did.
+/// Continue a session that had ended, because its host continues it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReopenSession;
 
@@ -22,7 +22,7 @@ impl Decide for AdoptSession {
     type On<'a> = &'a Session;
     type Out = Decision;
 
-    /// A session that has an id of its host already is somebody's.
+    /// A session with a host's id already belongs to a host's session.
     fn decide(
         &self,
         session: Self::On<'_>,
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_ended_goes_on_with_its_host() {
+    fn an_ended_session_continues_when_its_host_does() {
         let ended = Session {
             state: SessionState::Ended,
             ended_at: Some(Time::from_micros(3)),

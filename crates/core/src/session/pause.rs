@@ -1,4 +1,4 @@
-//! Pause a session and let it go on: an explicit pause outlives messages and restarts (P-10).
+//! Pause and resume a session: an explicit pause survives messages and restarts (P-10).
 
 use serde::{Deserialize, Serialize};
 
@@ -7,13 +7,13 @@ use crate::authority::{Action, Subject, may_any};
 use crate::event::{SessionPaused, SessionResumed};
 use crate::{Actor, By, Decide, Decision, Refused, issue};
 
-/// Keep a session from going on by itself.
+/// Pause a session, so that it does not continue by itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PauseSession {
     pub reason: Option<String>,
 }
 
-/// Let it go on.
+/// Resume a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResumeSession;
 
@@ -21,7 +21,7 @@ impl Decide for PauseSession {
     type On<'a> = &'a Session;
     type Out = Decision;
 
-    /// Pausing what is paused changes nothing, unless the operator pauses what an agent did.
+    /// Pausing a paused session changes nothing, unless the operator pauses it after an agent.
     fn decide(
         &self,
         session: Self::On<'_>,
@@ -39,7 +39,7 @@ impl Decide for PauseSession {
     }
 }
 
-/// Is the pause one that this actor may lift? Not where the operator made it and an agent asks.
+/// May this actor lift the pause? An agent may not lift the operator's pause.
 fn lifts(actor: &Actor, session: &Session) -> bool {
     !session.paused_by.is_some_and(|by| may_any(by, Subject::Session, Action::Resume))
         || may_any(actor.role, Subject::Session, Action::Resume)
@@ -84,7 +84,7 @@ mod tests {
         state.unwrap()
     }
 
-    /// P-10: whoever paused it, the operator lifts it; an agent lifts what an agent paused.
+    /// P-10: the operator lifts any pause; an agent lifts only an agent's pause.
     #[test]
     fn only_the_operator_lifts_an_operators_pause() {
         let pause = PauseSession { reason: None };
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(by_operator.paused_by, Some(Role::Operator));
         assert_eq!(decided(&pause, &by_operator, &root).unwrap(), Decision::default());
         assert_eq!(decided(&pause, &by_operator, &operator).unwrap(), Decision::default());
-        // A session that an older version paused says nothing of who did.
+        // A session paused by an older version does not record who paused it.
         let old = Session { paused_by: None, ..by_operator };
         assert!(decided(&ResumeSession, &old, &root).is_ok());
     }

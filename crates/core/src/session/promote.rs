@@ -1,4 +1,4 @@
-//! Make an issue of what a session is about, with what is open on its list as steps.
+//! Make an issue from a session, with the open items of its list as steps.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +12,8 @@ use crate::text::{Body, Content, normalised};
 use crate::todo::Hold;
 use crate::{By, Command, Decide, Issue, Refusal, Refused, Snapshot, Status, Todo, TodoKind};
 
-/// File an issue and bind the session to it. One that works on an issue already keeps it: what it
-/// found beside that is another issue, or one below.
+/// File an issue and bind the session to it. Refused if the session works on an issue already:
+/// other findings are another issue, or a child issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromoteSession;
 
@@ -21,8 +21,8 @@ impl Decide for PromoteSession {
     type On<'a> = (&'a Session, Option<&'a Issue>);
     type Out = ();
 
-    /// May it be done at all? What is filed and bound is decided by the commands for that.
-    /// `issue`: what the session points to.
+    /// Checks whether it is allowed. Other commands decide the filing and the binding. `issue`: the
+    /// one the session is bound to.
     fn decide(
         &self,
         (session, issue): Self::On<'_>,
@@ -42,13 +42,13 @@ impl Decide for PromoteSession {
 pub struct Step {
     pub item: NewTodo,
     pub is_begun: bool,
-    /// Why it cannot go on. What only waits for another item of the list needs no such word: it
-    /// comes after it.
+    /// Why it is held. An item that only waits for another item of the list needs no hold: it comes
+    /// after that item.
     pub hold: Option<Hold>,
 }
 
 impl Step {
-    /// What makes the new step on the checklist stand as the item did: held, or begun.
+    /// The command that gives the new step the item's state: held, or started.
     #[must_use]
     pub fn command(&self, checklist: &Snapshot) -> Option<Command> {
         let text = normalised(self.item.title.as_str());
@@ -67,8 +67,8 @@ impl Step {
     }
 }
 
-/// What is open, in the order in which it was to be done: a checklist is worked from the top. What
-/// the checklist says already is left out, and so is what the list says twice.
+/// The open items in the order of the list, because a checklist is worked from the top. Texts that
+/// the checklist has already, and repeated texts, are left out.
 #[must_use]
 pub fn steps(list: &Snapshot, checklist: &Snapshot) -> Vec<Step> {
     let is_open = |todo: &&Todo| !todo.status.is_settled();

@@ -1,11 +1,11 @@
-//! A claim, and whether an agent that accepts one made it itself.
+//! A claim, and whether the agent that accepts it made it itself.
 
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::Evidence;
 use crate::{Actor, AgentPath, Credential, Time};
 
-/// "I say this is done": who, when, on what evidence.
+/// A statement that an item is done: by whom, when, with which evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Claim {
@@ -13,13 +13,13 @@ pub struct Claim {
     pub at: Time,
     pub outcome: Option<String>,
     pub evidence: Vec<Evidence>,
-    /// The agent that made it; none: it was made by policy, or by an older version.
+    /// The agent that made it; `None` if it was made by policy, or by an older version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentPath>,
     /// The token or run that proved the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Credential>,
-    /// The agent that made it accepted it too, under another name.
+    /// The maker also accepted it, under another name.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub accepted_by_maker: bool,
 }
@@ -60,10 +60,10 @@ mod tests {
     use super::*;
     use crate::{Ids, Role, RunId, TokenId};
 
-    /// Issue 15: an accepter with the name, the token or the run of the maker is the maker, and so is one
-    /// that can name its agent.
+    /// Issue 15: an actor with the name, the token or the run of the maker is the maker, and so is
+    /// one that can name the maker's agent.
     #[test]
-    fn a_claim_is_the_makers_under_any_of_its_names() {
+    fn a_claim_belongs_to_its_maker_under_any_name() {
         let mut ids = Ids::new(Time::from_micros(0), 1);
         let mut token = || Some(Credential::Token(TokenId::from(ids.ulid())));
         let (one, two) = (token(), token());
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_of_an_older_version_reads() {
+    fn a_claim_of_an_older_version_is_read() {
         let old =
             r#"{"by":"root:primary","at":"2026-11-15T08:00:00Z","outcome":null,"evidence":[]}"#;
         let claim: Claim = serde_json::from_str(old).unwrap();

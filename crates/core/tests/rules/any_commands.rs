@@ -1,4 +1,4 @@
-//! Any sequence of commands, by anyone, on any kind of list, keeps every invariant; and folding
+//! Any sequence of commands, by any role, on any kind of list, keeps every invariant; and folding
 //! the events gives the state.
 
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ use crate::any_edits::{edit_of_nothing, touch};
 use crate::edit_checklist::notes;
 use crate::world::{World, actor};
 
-/// A command by numbers: which one, on which item, with which choice.
+/// A command as numbers: which one, on which item, with which choice.
 #[derive(Clone, Debug)]
 struct Try {
     role: Role,
@@ -64,7 +64,7 @@ fn listed(n: u8) -> ListedTodo {
     }
 }
 
-/// A few items in some nesting, with some marks; now and then one that says a thing twice.
+/// A few nested items with marks; sometimes two items have the same text.
 fn plan_file(t: &Try) -> String {
     let n = usize::from(t.choice);
     let line = |k: usize| {
@@ -156,8 +156,8 @@ fn counted(state: &Snapshot) -> Tally {
     tally
 }
 
-/// A hand may give a settled item of an issue another place, or take it out of view, and so may
-/// the import of a plan. A session's item leaves the view when its id goes over to a new one.
+/// An edit by hand may move a settled item of an issue or remove it from view, and so may the
+/// import of a plan. A session's item leaves the view when a new item takes its id.
 fn moved(todo: &Todo, now: &Todo) -> Todo {
     Todo {
         position: now.position,
@@ -204,7 +204,7 @@ fn check(before: &Snapshot, after: &Snapshot, now: Time) {
         assert!(!todo.status.is_settled() || now == same || reopened, "settled is final");
         assert_eq!((now.created_at, now.id), (todo.created_at, todo.id));
     }
-    // O-19: whatever is in view hangs on the root of a tree, never in a circle.
+    // O-19: every item in view is below a root, never in a cycle.
     let in_view = after.todos.values().filter(|todo| todo.removed_at.is_none()).count();
     assert_eq!(ordered(after).len(), in_view);
     for todo in after.todos.values() {

@@ -1,4 +1,4 @@
-//! Any edit by hand: the list becomes what was written, whatever was changed.
+//! After any edit by hand, the list matches what was written.
 
 use proptest::prelude::*;
 use punchlist_core::command::EditChecklist;
@@ -10,7 +10,7 @@ use punchlist_core::{Decision, Ids, Role, Snapshot, Time, TodoKind, decide};
 use crate::edit_checklist::{notes, shown, world};
 use crate::world::actor;
 
-/// Changes one thing, as a hand might.
+/// Changes one thing, as a person might.
 pub(crate) fn touch(lines: &mut Vec<Line>, which: usize, choice: u8) {
     let content = Content::new(&format!("item {}", choice % 8)).unwrap();
     let fresh = |kind| Line {
@@ -49,7 +49,7 @@ pub(crate) fn touch(lines: &mut Vec<Line>, which: usize, choice: u8) {
     }
 }
 
-/// An edit that changes nothing, decided on this state.
+/// An edit that changes nothing, based on this state.
 pub(crate) fn edit_of_nothing(state: &Snapshot, now: Time) -> Decision {
     let notes = notes(state);
     let lines = parse(&markdown(state, &notes)).unwrap();
@@ -57,7 +57,7 @@ pub(crate) fn edit_of_nothing(state: &Snapshot, now: Time) -> Decision {
     decide(state, &command, &actor(Role::Operator), now, &mut Ids::new(now, 9)).unwrap()
 }
 
-/// What a list shows: all but who is in progress, which is the list's own rule.
+/// What a list shows, except which item is in progress: the list decides that itself.
 fn faces<'a>(
     lines: impl IntoIterator<Item = &'a Line>,
 ) -> Vec<(TodoKind, Option<String>, Mark, String)> {
@@ -69,7 +69,8 @@ fn faces<'a>(
     lines.into_iter().map(face).collect()
 }
 
-/// The lines in the order a list has: criteria, steps without a phase, phases as they come.
+/// The lines in the order a list has: criteria, steps without a phase, phases in order of
+/// appearance.
 fn in_list_order(lines: &[Line]) -> Vec<&Line> {
     let mut sections = vec![(TodoKind::Criterion, None), (TodoKind::Step, None)];
     for line in lines {
@@ -85,10 +86,10 @@ fn in_list_order(lines: &[Line]) -> Vec<&Line> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// K-29, K-30: after any edits the list reads as it was written, with one step in progress;
-    /// and reading that back changes nothing.
+    /// K-29, K-30: after any edits the list reads as it was written, with one step in progress; and
+    /// reading it back changes nothing.
     #[test]
-    fn the_list_becomes_what_was_written(
+    fn the_list_matches_what_was_written(
         edits in prop::collection::vec(
             prop::collection::vec((0..12usize, any::<u8>()), 1..5), 1..8,
         )

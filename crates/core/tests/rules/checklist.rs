@@ -1,5 +1,5 @@
-//! The checklist as markdown: what is written reads back, what cannot be read is told by line,
-//! and no text passes for anything but text.
+//! The checklist as markdown: what was written is read back, faults are reported by line, and texts
+//! are never read as markup.
 
 use proptest::prelude::*;
 use punchlist_core::TodoKind;
@@ -9,7 +9,7 @@ use punchlist_core::issue::checklist::{
 use punchlist_core::text::{Body, Content, Title, normalised};
 use punchlist_core::todo::HoldKind;
 
-/// What could be taken for structure, in pieces that can also join to it.
+/// Texts that look like markup, or become markup when joined.
 const HOSTILE: [&str; 34] = [
     "- [x] ",
     "- [ ] a",
@@ -89,7 +89,7 @@ fn line() -> impl Strategy<Value = Option<Line>> {
     )
 }
 
-/// Any list that can be: its open texts differ.
+/// Any valid list: its open texts differ.
 fn list() -> impl Strategy<Value = Vec<Line>> {
     prop::collection::vec(line(), 0..12).prop_map(|lines| {
         let mut open = std::collections::BTreeSet::new();
@@ -99,7 +99,7 @@ fn list() -> impl Strategy<Value = Vec<Line>> {
     })
 }
 
-/// A line as it comes back: on one line, and wherever it stands.
+/// A line as it is read back: on one line, ignoring its line number.
 fn canonical(line: &Line) -> Line {
     Line {
         at: 0,
@@ -125,17 +125,17 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// K-28: render→parse→render is the identity, and parsing gives back kinds, phases, order,
-    /// marks, texts and notes. F-16: with them exactly the claims and holds there were, whatever
-    /// the texts hold.
+    /// marks, texts and notes. F-16: and exactly the claims and holds that were written, for any
+    /// texts.
     #[test]
-    fn what_is_written_reads_back(list in list()) {
+    fn what_was_written_is_read_back(list in list()) {
         let markdown = render(&list);
         let again = read(&markdown);
         prop_assert_eq!(&again, &list.iter().map(canonical).collect::<Vec<_>>());
         prop_assert_eq!(render(&again), markdown);
     }
 
-    /// K-28: nothing makes the reader stumble, and what it takes it takes the same again.
+    /// K-28: no text causes a panic, and an accepted text is read the same way again.
     #[test]
     fn any_text_is_read_or_refused(text in prop_oneof![text(), prop::collection::vec(
         (prop::sample::select(vec!["", "- [ ] ", "- \\[x\\] ", "# ", "  - note: ", "    ", "* [!] "]), text()),
@@ -211,7 +211,7 @@ fn the_form_is_as_documented() {
     assert_eq!(parse(markdown), Ok(lines));
 }
 
-/// K-28: steps without a phase need a heading only where another stands above them.
+/// K-28: steps without a phase need a heading only if another heading is above them.
 #[test]
 fn steps_alone_have_no_heading() {
     let lines = vec![step(1, Mark::Pending, "a"), step(2, Mark::Completed, "b")];
@@ -220,9 +220,9 @@ fn steps_alone_have_no_heading() {
     assert_eq!((render(&[]), parse("")), (String::new(), Ok(vec![])));
 }
 
-/// F-16: what other tools and other hands write is taken.
+/// F-16: the formats of other tools and people are accepted.
 #[test]
-fn other_spellings_are_taken() {
+fn other_spellings_are_accepted() {
     let markdown = "\u{feff}* [X] a\r\n+ [>] b\r\n- [~] c\r\n\r\n- [] d\r\n- \\[x\\] e\\_f\r\n\
                     -\t[ x ]  g   h \r\n- [!] i <!--blocker:key-->\r\n###### Deep\r\n- [ ] j --> k\r\n\
                     \t* Note: n\\\r\n\tm";
@@ -245,9 +245,9 @@ fn other_spellings_are_taken() {
     assert_eq!(parse(markdown), Ok(expected));
 }
 
-/// F-16: an unknown mark and whatever else cannot be read is told with its line, all at once.
+/// F-16: unknown marks and all other faults are reported with their lines, all at once.
 #[test]
-fn every_fault_is_told_with_its_line() {
+fn every_fault_is_reported_with_its_line() {
     let long = "x".repeat(2_001);
     let markdown = format!(
         "  - note: orphan\n- [?] a\n- [ ]\n- [ ] {long}\nprose\n- bullet\n- [x](link)\n#tag\n#\n\
@@ -300,7 +300,7 @@ fn every_fault_is_told_with_its_line() {
 }
 
 #[test]
-fn the_whole_has_a_limit() {
+fn the_length_of_a_checklist_is_limited() {
     let most = "\n".repeat(MARKDOWN_LIMIT);
     assert_eq!(parse(&most), Ok(vec![]));
     let what = "the markdown has 1048577 bytes; the limit is 1048576".to_owned();

@@ -1,4 +1,4 @@
-//! What single commands do, kind by kind, where a table cannot say it.
+//! The effects of single commands by kind of list, where a table does not show them.
 
 use punchlist_core::authority::{Action, Denial};
 use punchlist_core::command::{
@@ -49,7 +49,7 @@ fn a_turn_item_completed_without_a_start_gets_both_times_and_needs_an_outcome() 
 }
 
 #[test]
-fn a_turn_list_has_one_item_in_progress_and_knows_no_backlog() {
+fn a_turn_list_has_one_item_in_progress_and_no_backlog() {
     // T-2, T-34
     let mut world = World::new(ListKind::Turn);
     let ids = world.create(&["a", "b"]);
@@ -66,7 +66,7 @@ fn a_turn_list_has_one_item_in_progress_and_knows_no_backlog() {
 }
 
 #[test]
-fn positions_go_on_after_the_last_also_in_a_second_batch() {
+fn positions_continue_after_the_last_in_a_second_batch_too() {
     // T-5, T-11, F-9
     let mut world = World::new(ListKind::Turn);
     world.create(&["a", "b"]);
@@ -83,7 +83,7 @@ fn positions_go_on_after_the_last_also_in_a_second_batch() {
 }
 
 #[test]
-fn priority_and_position_are_two_things_and_the_kind_says_which_counts() {
+fn the_kind_of_list_decides_whether_priority_or_position_counts() {
     // X-2, S-11
     for (kind, expected) in [
         (ListKind::Turn, ["low first", "high second"]),
@@ -123,7 +123,7 @@ fn an_issue_keeps_exactly_one_step_in_progress() {
     assert_eq!(status(&world), [Pending, InProgress, Completed]);
 }
 
-/// A deferred step comes back by the passing of time; whatever is done next, it is taken up.
+/// A deferred step comes back when its time is over; the next command, whatever it is, starts it.
 #[test]
 fn a_step_that_became_ready_by_itself_is_promoted_with_the_next_command() {
     // K-20, P-27
@@ -212,7 +212,7 @@ fn a_pillar_spills_then_refuses_and_only_the_lead_completes() {
 }
 
 #[test]
-fn an_owners_wish_is_kept_and_changes_nothing() {
+fn an_owners_recommendation_is_kept_and_changes_nothing() {
     let mut world = World::new(ListKind::Pillar);
     let mut item = titled("later");
     item.status = Status::Backlog;
@@ -237,15 +237,15 @@ fn an_owners_wish_is_kept_and_changes_nothing() {
     stranger.pillar = Some("another".into());
     let refusal = world.run(&stranger, wish).unwrap_err().refusal;
     assert!(matches!(refusal, Refusal::NotPermitted { denial: Denial::NotYours, .. }));
-    // The lead makes it so with one call, and the wish is gone.
+    // The lead makes the change with one call, and the recommendation is gone.
     world.run(&actor(Role::Lead), PromoteTodo { todo_id: id, reason: None }).unwrap();
     let todo = &world.state.todos[&id];
     assert_eq!((todo.status, &todo.wishes[..]), (Status::Pending, &[][..]));
 }
 
-/// D-2: where the mission says so, an owner rebalances outright; starting stays the lead's.
+/// D-2: if the mission allows it, an owner rebalances directly; only the lead starts items.
 #[test]
-fn an_owner_rebalances_where_the_mission_lets_it() {
+fn an_owner_rebalances_if_the_mission_allows_it() {
     let mut world = World::new(ListKind::Pillar);
     world.state.terms.owner_may_rebalance = true;
     let id = world.create(&["now"])[0];
@@ -258,9 +258,9 @@ fn an_owner_rebalances_where_the_mission_lets_it() {
     assert_eq!(decision.warnings, [Warning::Recommended { todo_id: id, action: Action::Start }]);
 }
 
-/// P-24: where the mission asks for a kind of evidence, a claim without it is refused.
+/// P-24: if the mission requires a kind of evidence, a claim without it is refused.
 #[test]
-fn a_claim_carries_the_evidence_that_is_asked_for() {
+fn a_claim_without_the_required_evidence_is_refused() {
     let mut world = World::new(ListKind::Pillar);
     world.state.terms.claim_evidence = vec![EvidenceKind::Test, EvidenceKind::Commit];
     let todo_id = world.create(&["now"])[0];
@@ -330,7 +330,7 @@ fn replacing_keeps_rows_of_the_same_text_and_cancels_what_is_left_out() {
     assert_eq!(titles(&world), expected);
 }
 
-/// A new item comes last: among its siblings where it hangs under another, else in the list.
+/// A new item comes last: among its siblings if it has a parent, else in the list.
 #[test]
 fn a_new_item_comes_after_its_siblings() {
     let mut world = World::new(ListKind::Plan);
@@ -354,7 +354,7 @@ fn a_new_item_comes_after_its_siblings() {
     }
 }
 
-/// Words that people read: the article fits every kind of list.
+/// For people to read: the article is right for every kind of list.
 #[test]
 fn a_refusal_names_every_kind_of_list_in_english() {
     use punchlist_core::authority::{Action, Denial};

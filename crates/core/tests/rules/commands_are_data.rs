@@ -1,4 +1,4 @@
-//! Commands are data: each can be written down and read back, and is then the same.
+//! Commands are data: each can be serialised and read back unchanged.
 
 use std::fmt::Debug;
 
@@ -38,7 +38,7 @@ fn same<C: Decide + Debug + PartialEq>(command: &C) {
 }
 
 #[test]
-fn a_command_that_is_written_down_reads_back_the_same() {
+fn a_serialised_command_is_read_back_unchanged() {
     let (title, body) = (Title::new("a").unwrap(), Body::new("b").unwrap());
     let (at, agent) = (Time::from_micros(7), AgentPath::primary());
     let (some, spent) = (|| Some("x".to_owned()), Spent { input: 1, cached: 2, output: 3 });

@@ -1,4 +1,4 @@
-//! Edges that no other test stood on, each shown by a mutant that lived (`cargo xtask mutants`).
+//! Edge cases that no other test covers, each found by a surviving mutant (`cargo xtask mutants`).
 
 use punchlist_core::authority::{Cell, Subject, owns_delegation, rows_of};
 use punchlist_core::command::{AssignTodo, TakeTodo};
@@ -21,10 +21,10 @@ use serde_json::{Value, json};
 use crate::plan_world::plan_world;
 use crate::world::{World, actor, decided};
 
-/// Something hangs under the first item: the one that comes next is then a step that is ready, and
-/// neither a settled one nor a criterion.
+/// If the first item has children, the next item is an actionable step, neither a settled one nor a
+/// criterion.
 #[test]
-fn the_next_below_another_is_a_step_that_is_ready() {
+fn the_next_item_below_another_is_an_actionable_step() {
     let mut world = World::new(ListKind::Turn);
     let ids = world.create(&["parent", "settled", "criterion", "child", "later"]);
     let todos = &mut world.state.todos;
@@ -46,10 +46,10 @@ fn taken(world: &mut World, role: Role, todo_id: punchlist_core::TodoId) -> Opti
     assignees.next_back().unwrap()
 }
 
-/// Taking assigns where being assigned is being at work, and there only what was not assigned to
-/// the taker already.
+/// Taking assigns an item in lists where an assignment means work in progress, and only if it is
+/// not assigned to the taker already.
 #[test]
-fn taking_assigns_where_the_list_says_so_and_once() {
+fn taking_assigns_once_and_only_by_the_lists_policy() {
     let mut issue = World::new(ListKind::Issue);
     let step = issue.create(&["a step"])[0];
     assert_eq!(taken(&mut issue, Role::Root, step), None);
@@ -85,10 +85,10 @@ fn proposed() -> Delegation {
     Delegation { proposal: Some(Proposal { items: vec![item] }), ..made.unwrap() }
 }
 
-/// The principal that delegated decides, here root:primary; the operator and the system decide for
-/// anybody, a worker for nobody.
+/// The delegating principal decides, here root:primary. The operator and the system may decide for
+/// it, a worker may not.
 #[test]
-fn a_proposal_is_decided_by_whom_it_is_for() {
+fn a_proposal_is_decided_by_the_delegating_principal() {
     let delegation = proposed();
     let command = DecideProposal { decision: ProposalDecision::Accept, items: None };
     let other = AgentPath::parse("other").unwrap();
@@ -138,9 +138,9 @@ fn gate(kind: GateKind) -> Gate {
     }
 }
 
-/// A permission that is given keeps how long it holds; every other answer is kept as it was said.
+/// A given permission stores how long it is valid; every other answer is stored as given.
 #[test]
-fn what_is_kept_of_an_answer() {
+fn only_a_permission_changes_the_stored_answer() {
     use GateDecision::{Refuse, Resume};
     let cases: [(GateKind, GateDecision, Option<Value>, Option<Value>); 7] = [
         (GateKind::Permission, Resume, None, Some(json!({ "allow": "once" }))),
@@ -161,9 +161,9 @@ fn what_is_kept_of_an_answer() {
     }
 }
 
-/// The bounds of a field belong to it.
+/// The bounds of a field are valid values.
 #[test]
-fn a_form_takes_what_lies_on_its_bounds() {
+fn a_form_accepts_values_on_its_bounds() {
     let form = json!({ "properties": {
         "n": { "type": "number", "minimum": 2, "maximum": 5 },
         "s": { "type": "string", "minLength": 2, "maxLength": 3 } } });
@@ -181,7 +181,7 @@ fn a_form_takes_what_lies_on_its_bounds() {
     assert!(says("s", json!("a")).is_err() && says("s", json!("abcd")).is_err());
 }
 
-/// The root task of a plan from a line has all that an import looks for.
+/// The root task of a plan from a line has all that an import needs.
 #[test]
 fn a_plan_from_a_line_has_its_name_its_reason_and_its_number() {
     let world = plan_world();
@@ -195,9 +195,9 @@ fn a_plan_from_a_line_has_its_name_its_reason_and_its_number() {
     assert!(reason.contains("TODO.md") && reason.contains("Add  it"), "{reason}");
 }
 
-/// Words that are stored read back as what they were written for, and nothing else does.
+/// Stored names are read back as their variants, and other texts are not.
 #[test]
-fn stored_words_read_back() {
+fn stored_names_are_read_back() {
     use punchlist_core::command::OldStatus;
     use punchlist_core::delegation::DelegationState;
     for status in OldStatus::ALL {
@@ -220,7 +220,7 @@ fn stored_words_read_back() {
     assert_eq!((DelegationState::parse("x"), GateKind::parse("x")), (None, None));
 }
 
-/// What happened to another delegation or run changes nothing here.
+/// Events of another delegation or run change nothing here.
 #[test]
 fn an_event_of_another_aggregate_changes_nothing() {
     use punchlist_core::driver::{Budget, StopReason, Trigger, Wait};
@@ -299,7 +299,7 @@ fn a_lease_ends_with_each_reason_alone() {
     assert_eq!(Lease { holder: None, ..lease }.held_by(Time::from_micros(9)), None);
 }
 
-/// Each event of a gate changes that gate alone.
+/// Each event of a gate changes only that gate.
 #[test]
 fn an_event_of_another_gate_changes_nothing() {
     use punchlist_core::event::{GateAnswered, GateCollected, GateSuperseded, PermissionRevoked};
@@ -329,9 +329,9 @@ fn an_event_of_another_gate_changes_nothing() {
     }
 }
 
-/// What stands beside a new task in the file comes in with it.
+/// A new task gets its description from the file.
 #[test]
-fn a_new_task_has_the_words_beside_it() {
+fn a_new_task_has_its_description() {
     use punchlist_core::command::ImportPlan;
     use punchlist_core::plan::parse;
     let mut world = World::new(ListKind::Plan);
@@ -351,9 +351,9 @@ fn giving_back_ends_a_lease_and_starting_does_not() {
     assert!(!lease::ended_by(&Event::TodoStarted(started)));
 }
 
-/// Who delegated is known by its principal; only the driver is known by its agent's name.
+/// The delegating actor is identified by its principal; only the driver is identified by its agent.
 #[test]
-fn a_delegation_belongs_to_who_made_it() {
+fn a_delegation_belongs_to_its_delegating_principal() {
     let delegation = proposed();
     let maker = Actor::new(Role::Root, AgentPath::primary());
     assert!(owns_delegation(&maker, &delegation));
@@ -366,9 +366,9 @@ fn a_delegation_belongs_to_who_made_it() {
     assert!(!owns_delegation(&lead, &delegation), "another role of the same name");
 }
 
-/// The words for `own` are there for each subject that has such a row, and for no other.
+/// Exactly the subjects with a row of `own` have a text for it.
 #[test]
-fn own_has_words_where_a_row_says_own() {
+fn subjects_with_a_row_of_own_have_a_text_for_it() {
     for subject in Subject::ALL {
         let mut cells = rows_of(subject).iter().flat_map(|(_, cells)| cells);
         let depends = cells.any(|cell| matches!(cell, Cell::Own | Cell::Grant | Cell::Wish));

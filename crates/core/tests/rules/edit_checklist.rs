@@ -1,5 +1,5 @@
-//! The checklist edited by hand: what each change of a line does to its row, and what an
-//! untouched line keeps.
+//! The checklist edited by hand: what each change of a line does to its row, and what an unchanged
+//! line keeps.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ fn body(text: &str) -> Body {
     Body::new(text).unwrap()
 }
 
-/// The row of a text; the newest where there are several.
+/// The row with a text; the newest if there are several.
 fn id(world: &World, text: &str) -> TodoId {
     let same = |todo: &&Todo| todo.title == text;
     world.state.todos.values().rfind(same).map(|todo| todo.id).unwrap()
@@ -112,7 +112,7 @@ fn others(world: &World, touched: &[&str]) -> Vec<Todo> {
     world.state.todos.values().filter(left).cloned().collect()
 }
 
-/// What happened, by name and row.
+/// The events, by name and row.
 fn names(world: &World, decision: &Decision) -> Vec<String> {
     decision
         .events
@@ -127,9 +127,9 @@ fn names(world: &World, decision: &Decision) -> Vec<String> {
         .collect()
 }
 
-/// K-28, D-25: the form of a real list, and that an edit of nothing is nothing at all.
+/// K-28, D-25: the markdown of a real list; an edit without changes emits no event.
 #[test]
-fn an_untouched_list_gives_no_event() {
+fn an_unchanged_list_emits_no_event() {
     let mut world = world();
     assert_eq!(shown(&world), SHOWN);
     let before = world.state.clone();
@@ -139,8 +139,8 @@ fn an_untouched_list_gives_no_event() {
     assert_eq!(world.state, before);
 }
 
-/// K-29: each change of one line, what happens by it, and that nothing happens to other rows.
-/// K-30: of the marks in progress one is left, or the next step takes its place.
+/// K-29: each change of one line and its events; other rows do not change. K-30: one step stays in
+/// progress, or the next one is started.
 #[test]
 fn a_changed_mark_is_a_move_by_the_operator() {
     let cases: [(&str, &str, &str, &[&str]); 20] = [
@@ -193,7 +193,7 @@ fn a_changed_mark_is_a_move_by_the_operator() {
     }
 }
 
-/// K-29: what the moves of a hand say, to the last value.
+/// K-29: the full values of the events of an edit by hand.
 #[test]
 fn the_log_says_who_did_it_by_hand() {
     let mut world = world();
@@ -219,7 +219,7 @@ fn the_log_says_who_did_it_by_hand() {
     assert_eq!(row(&world, "fast").claim, None);
 }
 
-/// K-29: a claimed step that is ticked is completed on its maker's words and evidence.
+/// K-29: a claimed step that is ticked is completed with its maker's outcome and evidence.
 #[test]
 fn a_claim_of_a_step_is_accepted_by_a_tick_and_returned_by_a_start() {
     for (mark, expected) in [
@@ -244,9 +244,9 @@ fn a_claim_of_a_step_is_accepted_by_a_tick_and_returned_by_a_start() {
     }
 }
 
-/// F-16: a comment names, it does not make: no claim comes of it, nor goes with it.
+/// F-16: a comment neither makes nor removes a claim.
 #[test]
-fn a_forged_claim_makes_none() {
+fn a_forged_claim_comment_makes_no_claim() {
     let mut world = world();
     let forged = SHOWN
         .replace("[ ] works", "[ ] works <!-- claimed by operator:ada -->")
@@ -260,9 +260,9 @@ fn a_forged_claim_makes_none() {
     assert_eq!((new.status, &new.claim), (Status::Completed, &None));
 }
 
-/// D-25: a row whose line is gone is out of view, cancelled if it was open, and stays a row.
+/// D-25: a row without a line leaves the view, is cancelled if it was open, and is not deleted.
 #[test]
-fn a_line_taken_out_takes_its_row_out_of_view() {
+fn a_removed_line_removes_its_row_from_view() {
     let mut world = world();
     let before = others(&world, &["code", "plan", "works"]);
     let changed =
@@ -288,7 +288,7 @@ fn a_line_taken_out_takes_its_row_out_of_view() {
         (Status::Cancelled, Some("removed by hand"), Some(world.now))
     );
     assert_eq!(row(&world, "plan").status, Status::Completed);
-    // The same text later is another item; the old one comes back only by being reopened.
+    // The same text added later is another item; the old one comes back only if it is reopened.
     let old = id(&world, "code");
     edit(&mut world, &format!("{changed}- [ ] code\n")).unwrap();
     assert_ne!(id(&world, "code"), old);
@@ -297,9 +297,9 @@ fn a_line_taken_out_takes_its_row_out_of_view() {
     assert_eq!(row(&world, "plan").removed_at, None);
 }
 
-/// K-29: an emptied text takes everything out of view.
+/// K-29: an empty text removes everything from view.
 #[test]
-fn nothing_left_is_an_empty_list() {
+fn an_empty_text_makes_an_empty_list() {
     let mut world = world();
     edit(&mut world, "").unwrap();
     assert_eq!(shown(&world), "");
@@ -307,7 +307,7 @@ fn nothing_left_is_an_empty_list() {
     assert_eq!(world.state.todos.len(), 7);
 }
 
-/// K-29: new lines are new rows where they stand, ratified if they are criteria; K-30.
+/// K-29: new lines become new rows in their place, ratified if they are criteria; K-30.
 #[test]
 fn new_lines_are_created_in_their_place() {
     let mut world = world();
@@ -331,7 +331,7 @@ fn new_lines_are_created_in_their_place() {
     assert_eq!(asked, expected);
 }
 
-/// K-29: what is moved is revised, and as little else as can be.
+/// K-29: moved items are revised, and as few others as possible.
 #[test]
 fn moved_lines_are_revised_and_their_neighbours_are_not() {
     let two = |a: &str, b: &str| {
@@ -354,7 +354,7 @@ fn moved_lines_are_revised_and_their_neighbours_are_not() {
     }
 }
 
-/// K-29: phases stand where their headings were put.
+/// K-29: phases are in the order of their headings.
 #[test]
 fn phases_can_change_places() {
     let mut world = World::new(ListKind::Issue);
@@ -371,7 +371,7 @@ fn phases_can_change_places() {
     }
 }
 
-/// K-29: notes are added, never taken away, and one that is known is not added again.
+/// K-29: notes are added, never removed, and a known one is not added again.
 #[test]
 fn only_new_notes_are_added() {
     let mut world = world();
@@ -385,9 +385,9 @@ fn only_new_notes_are_added() {
     assert_eq!(world.state.notes.len(), 3);
 }
 
-/// K-29: a settled text may come again; each line finds the row that reads like it.
+/// K-29: a settled text may come again; each line finds the row that is rendered like it.
 #[test]
-fn of_the_same_text_an_untouched_line_finds_its_own() {
+fn an_unchanged_line_finds_its_own_row_among_equal_texts() {
     let mut world = World::new(ListKind::Issue);
     edit(&mut world, "- [x] a\n- [/] a\n- [-] a\n\n# P\n- [x] a\n").unwrap();
     let ids = |world: &World| -> Vec<TodoId> {
@@ -399,16 +399,16 @@ fn of_the_same_text_an_untouched_line_finds_its_own() {
     assert_eq!(ids(&world), first[1..]);
     edit(&mut world, "- [x] a\n- [-] a\n\n# P\n- [x] a\n").unwrap();
     assert_eq!(ids(&world), first[1..]);
-    // Moved into another phase they are still told apart by their marks.
+    // Moved into another phase, they are still distinguished by their marks.
     edit(&mut world, "- [ ] b\n- [x] b\n").unwrap();
     let pair = ids(&world);
     edit(&mut world, "# P\n- [x] b\n- [/] b\n").unwrap();
     assert_eq!(ids(&world), [pair[1], pair[0]]);
 }
 
-/// K-29, D-26: what cannot be is refused whole, by whatever way the lines came.
+/// K-29, D-26: an invalid edit is refused as a whole, whatever its source.
 #[test]
-fn an_edit_is_refused_whole() {
+fn an_invalid_edit_is_refused_as_a_whole() {
     let mut world = world();
     let before = world.state.clone();
     let lines = |text: &str| parse(text).unwrap();
@@ -433,7 +433,7 @@ fn an_edit_is_refused_whole() {
     }
 }
 
-/// Nobody's change is overwritten: an edit of an older text is refused, with the newer one.
+/// No change is overwritten: an edit of an older text is refused, with the newer text.
 #[test]
 fn an_edit_of_an_older_revision_is_refused_with_the_newer_text() {
     for (expected, revision, is_taken) in [(3, 3, true), (2, 3, false), (4, 3, false)] {

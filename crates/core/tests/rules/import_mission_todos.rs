@@ -1,4 +1,4 @@
-//! Items of a mission that was kept elsewhere: what each becomes, once.
+//! Importing items of a mission that was kept elsewhere: what each becomes.
 
 use punchlist_core::command::{ImportMissionTodos, NewTodo, OldStatus, OldTodo};
 use punchlist_core::select::ordered;
@@ -35,10 +35,10 @@ fn statuses(world: &World) -> Vec<(&str, Status, bool)> {
     shown
 }
 
-/// M-20, P-22: `blocked` is pending, without a hold; what was completed is a claim; the old times
-/// stay.
+/// M-20, P-22: `blocked` becomes pending, without a hold; a completed item becomes a claim; the old
+/// times stay.
 #[test]
-fn every_old_status_has_its_place() {
+fn every_old_status_is_mapped() {
     let mut world = World::new(ListKind::Pillar);
     world.ok(Role::Operator, all(false));
     let expected = [
@@ -58,18 +58,18 @@ fn every_old_status_has_its_place() {
     assert_eq!(working.started_at, begun);
 }
 
-/// M-20: a second time is harmless, whatever became of the items meanwhile.
+/// M-20: a second import changes nothing, whatever happened to the items meanwhile.
 #[test]
-fn what_was_imported_before_is_passed_over() {
+fn items_imported_before_are_skipped() {
     let mut world = World::new(ListKind::Pillar);
     world.ok(Role::Operator, all(false));
     let again = world.ok(Role::Operator, all(true));
     assert_eq!((again.events.len(), again.warnings.len()), (0, 6));
 }
 
-/// M-13: limits cut nothing off that exists elsewhere; the world takes three, and one over.
+/// M-13: limits do not cut off existing work; the limit here is three, with a margin of one.
 #[test]
-fn limits_do_not_cut_off_what_exists() {
+fn limits_do_not_cut_off_existing_work() {
     let mut world = World::new(ListKind::Pillar);
     let mut items = Vec::new();
     for n in 0..9 {
@@ -81,7 +81,7 @@ fn limits_do_not_cut_off_what_exists() {
     assert_eq!(world.state.tally.active(), 9);
 }
 
-/// P-22: a claim becomes a completion at once only where the operator says so, who alone imports.
+/// P-22: only the operator imports, and only with its consent claims are accepted at once.
 #[test]
 fn only_the_operator_imports_and_may_accept() {
     let mut world = World::new(ListKind::Pillar);

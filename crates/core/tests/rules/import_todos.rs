@@ -1,4 +1,4 @@
-//! A checklist from elsewhere: what each line becomes, and what stays as it was.
+//! Importing a checklist: what each line becomes, and what does not change.
 
 use punchlist_core::command::{AcceptTodo, ImportTodos};
 use punchlist_core::issue::checklist::parse;
@@ -35,8 +35,8 @@ const ELSEWHERE: &str = "\
 - [!] ask <!-- blocked: nobody is in -->
 ";
 
-/// P-22: what is ticked elsewhere is a claim of whoever imports it, be it the operator; nothing
-/// is completed.
+/// P-22: an item ticked elsewhere becomes a claim of the importer, even of the operator; nothing is
+/// completed.
 #[test]
 fn an_imported_done_is_a_claim() {
     for role in [Role::Operator, Role::Root] {
@@ -55,7 +55,7 @@ fn an_imported_done_is_a_claim() {
         let expected = [
             ("it is small", Status::Pending, Some(me.as_str())),
             ("it is kind", Status::Pending, None),
-            // Exactly one step is in progress, as always, and the first that is ready.
+            // Exactly one step is in progress, as always: the first ready one.
             ("begin", Status::InProgress, None),
             ("measure", Status::Pending, Some(me.as_str())),
             ("guess", Status::Cancelled, None),
@@ -71,10 +71,10 @@ fn an_imported_done_is_a_claim() {
     }
 }
 
-/// What is on the list is not touched: open texts are passed over, and named; what is over is no
-/// news; and what was settled may be work again.
+/// Existing items are not changed: open texts are skipped with a warning, done lines with a settled
+/// item are skipped, and an open line with a settled item is new work.
 #[test]
-fn only_what_is_new_goes_in() {
+fn only_new_lines_are_imported() {
     let mut world = world();
     let before = shown(&world);
     let again = import(&mut world, Role::Root, &before);
@@ -89,7 +89,7 @@ fn only_what_is_new_goes_in() {
 }
 
 #[test]
-fn a_text_that_is_ticked_twice_comes_once() {
+fn a_text_that_is_ticked_twice_is_imported_once() {
     let mut world = World::new(ListKind::Issue);
     let decision = import(&mut world, Role::Root, "- [x] a\n- [x] a\n- [-] b\n- [-] b\n");
     assert_eq!(skipped(&decision), ["a", "b"]);

@@ -1,4 +1,4 @@
-//! The life of an issue's checklist: steps and criteria, claims, sign-off, what the ledger tells.
+//! The life of an issue's checklist: steps and criteria, claims, sign-off, ledger lines.
 
 use punchlist_core::command::{
     AdoptTodos, CancelTodo, CompleteTodo, CreateTodos, NewTodo, NoteTodo, RatifyTodo,
@@ -52,7 +52,8 @@ fn done(state: &Snapshot, text: &str) -> CompleteTodo {
     CompleteTodo { todo_id, outcome, evidence: vec![], metrics_impacted: vec![] }
 }
 
-/// K-15, K-16, K-20: one step in progress; starting another yields; done promotes the first.
+/// K-15, K-16, K-20: one step is in progress; starting another puts it back; `done` starts the
+/// first pending one.
 #[test]
 fn exactly_one_step_is_in_progress() {
     let mut world = World::new(ListKind::Issue);
@@ -71,8 +72,8 @@ fn exactly_one_step_is_in_progress() {
     assert!(world.state.todo(id(&world.state, "c")).unwrap().settled_at.is_some());
 }
 
-/// K-13, K-17, K-33, D-22: `set` keeps the rows of unchanged texts, abandons what is missing, and
-/// never touches criteria; what is done stays done.
+/// K-13, K-17, K-33, D-22: `set` keeps the rows of unchanged texts, cancels missing ones, and never
+/// changes criteria; done items stay done.
 #[test]
 fn set_keeps_rows_and_never_touches_criteria() {
     let mut world = World::new(ListKind::Issue);
@@ -90,7 +91,7 @@ fn set_keeps_rows_and_never_touches_criteria() {
     assert_eq!(world.state.todo(id(&world.state, "c")).unwrap().status, Status::Cancelled);
     assert_eq!(world.state.todo(criterion.id), Some(&criterion));
     assert_eq!(world.state.todos.len(), 5);
-    // What was given up comes back as a new item.
+    // A cancelled text comes back as a new item.
     let abandoned = id(&world.state, "c");
     world.ok(Role::Root, set(&["c"]));
     assert_ne!(id(&world.state, "c"), abandoned);
@@ -98,8 +99,8 @@ fn set_keeps_rows_and_never_touches_criteria() {
     assert_eq!(twice, Refusal::DuplicateText { text: "x".into() });
 }
 
-/// K-31, K-32, D-26, P-21: steps are the agent's; on a criterion its `done` is a claim, and it can
-/// neither start, drop nor ratify one.
+/// K-31, K-32, D-26, P-21: steps belong to the agent; on a criterion its `done` is a claim, and it
+/// can neither start, drop nor ratify one.
 #[test]
 fn an_agent_claims_a_criterion_and_no_more() {
     let mut world = World::new(ListKind::Issue);
@@ -127,8 +128,8 @@ fn an_agent_claims_a_criterion_and_no_more() {
     assert_eq!(again.code(), "already_ratified");
 }
 
-/// K-35: sign-off accepts what was claimed and ratifies the set. K-39: refused, what was named is
-/// open again with a note, and nothing else.
+/// K-35: a sign-off accepts the claimed criteria and ratifies all. K-39: a refusal reopens only the
+/// named ones, with a note.
 #[test]
 fn a_sign_off_judges_the_criteria() {
     let mut world = World::new(ListKind::Issue);
@@ -156,7 +157,7 @@ fn a_sign_off_judges_the_criteria() {
     assert_eq!((small.status, small.ratified_at.is_some()), (Status::Completed, true));
     let open = world.state.todo(fast).unwrap();
     assert_eq!((open.status, open.ratified_at.is_some()), (Status::Pending, true));
-    // What was accepted before can be opened again, too.
+    // Criteria accepted before can be reopened, too.
     let todo_ids = Some(vec![id(&world.state, "small")]);
     world.ok(Role::Operator, RefuseSignOff { todo_ids, feedback: body("it grew") });
     assert_eq!(world.state.todo(id(&world.state, "small")).unwrap().status, Status::Pending);
@@ -165,7 +166,7 @@ fn a_sign_off_judges_the_criteria() {
     assert_eq!(world.refused(Role::Operator, nothing).code(), "no_claim");
 }
 
-/// K-49, K-52, D-22: what is adopted keeps the worker's path; what is listed already is passed over.
+/// K-49, K-52, D-22: adopted items keep the worker's path; listed texts are skipped.
 #[test]
 fn a_workers_proposal_keeps_its_origin() {
     let mut world = World::new(ListKind::Issue);
@@ -202,7 +203,7 @@ fn issue() -> Issue {
     }
 }
 
-/// The ledger lines a change makes, and the revision it leads to.
+/// The ledger lines of a change, and the new revision.
 fn told(world: &mut World, role: Role, command: impl Into<Command>) -> (Vec<String>, Option<i64>) {
     let (command, issue) = (command.into(), issue());
     let decided: Decision = world.ok(role, command.clone());
@@ -224,7 +225,7 @@ fn told(world: &mut World, role: Role, command: impl Into<Command>) -> (Vec<Stri
 /// K-26, K-27: routine moves and notes write no line; a claim, a single ratification, a drop, an
 /// approved sublist and a refused sign-off write one each. Every change raises the revision.
 #[test]
-fn the_ledger_tells_decisions_and_no_churn() {
+fn the_ledger_records_decisions_and_not_routine_moves() {
     let mut world = World::new(ListKind::Issue);
     let quiet = (Vec::<String>::new(), Some(8));
     assert_eq!(told(&mut world, Role::Root, items(TodoKind::Step, &["a", "b"])), quiet);
@@ -258,7 +259,7 @@ fn the_ledger_tells_decisions_and_no_churn() {
     assert_eq!(told(&mut world, Role::Root, adopt), one(approved));
 }
 
-/// K-19, K-24: an agent gives the exact text; a person may be brief; nobody is guessed for.
+/// K-19, K-24: an agent gives the exact text; a person may be brief; nothing is guessed.
 #[test]
 fn items_are_addressed_by_their_text() {
     let mut world = World::new(ListKind::Issue);
@@ -282,9 +283,9 @@ fn items_are_addressed_by_their_text() {
     assert!(refusal.to_string().contains("there are none"), "{refusal}");
 }
 
-/// P-9: an agent that gives most of its plan up is seen doing it; a person's drop is none of its.
+/// P-9: it is visible if an agent cancels most of its plan; a person's cancellations do not count.
 #[test]
-fn giving_up_is_visible() {
+fn steps_cancelled_by_an_agent_are_visible() {
     let mut world = World::new(ListKind::Issue);
     world.ok(Role::Root, items(TodoKind::Step, &["a", "b", "c", "d", "e"]));
     for (role, text) in
@@ -296,8 +297,8 @@ fn giving_up_is_visible() {
     assert_eq!(progress::line(&world.state), "4 of 5 closed, 3 of 5 cancelled by the agent");
 }
 
-/// P-7, P-1: the injection states what is closed as well as what is open, and what is held and
-/// why; it keeps to its budget and counts what it leaves out.
+/// P-7, P-1: the context shows closed and open items, and what is held and why; it keeps its budget
+/// and counts the omitted ones.
 #[test]
 fn the_context_states_open_and_closed_within_its_budget() {
     let mut world = World::new(ListKind::Issue);
@@ -382,8 +383,8 @@ fn opened(asked: Asked) -> Gate {
     gate.unwrap()
 }
 
-/// K-34: a checkpoint is a sign-off once every criterion is claimed, else a pause. P-32: asked
-/// again it is the same gate; answered, its answer comes once; a changed issue is a new question.
+/// K-34: a checkpoint is a sign-off once every criterion is claimed, else a pause. P-32: asking
+/// again finds the same gate; its answer is delivered once; a changed issue is a new question.
 #[test]
 fn a_checkpoint_is_asked_once_and_answered_once() {
     let mut world = World::new(ListKind::Issue);
@@ -409,7 +410,8 @@ fn a_checkpoint_is_asked_once_and_answered_once() {
     assert!(matches!(again(&answered, &issue), Asked::Answered(id, _) if id == gate.id));
     let collected = Gate { collected_at: Some(Time::from_micros(6)), ..answered.clone() };
     assert!(matches!(again(&collected, &issue), Asked::New { .. }));
-    // Steps changed: the question is the same. A claim changed: it is another one.
+    // After a change of steps the question is the same. After a change of a claim it is another
+    // one.
     let stepped = Issue { revision: 8, ..issue };
     assert_eq!(again(&gate, &stepped), Asked::Standing(gate.id));
     let changed = Issue { judged: [(Part::Claims, 8)].into(), ..stepped };

@@ -1,4 +1,4 @@
-//! How long a list may become: issues and sessions have a limit, and what is longer is not lost.
+//! The length limit of the lists of issues and sessions. Longer lists from before lose nothing.
 
 use punchlist_core::command::{
     CancelTodo, Command, CompleteTodo, CreateTodos, EditChecklist, ImportTodos, ListedTodo,
@@ -34,7 +34,7 @@ fn full(open: u64, added: u64) -> Refusal {
     Refusal::ListFull { limit: OPEN_MAX, open, added }
 }
 
-/// A list with so many open items, as one from before there was a limit.
+/// A list with this many open items, as if from before the limit.
 fn with(kind: ListKind, count: usize) -> World {
     let mut world = World::new(kind);
     for start in (0..count).step_by(LIMIT) {
@@ -42,7 +42,7 @@ fn with(kind: ListKind, count: usize) -> World {
         part.ok(Role::Root, CreateTodos { items: titles(start..count.min(start + LIMIT)) });
         for (event, at) in &part.log {
             let mut event = event.clone();
-            // Every world makes the same ids.
+            // Each world generates the same ids.
             if let punchlist_core::Event::TodoCreated(created) = &mut event {
                 created.todo.position += i64::try_from(start).unwrap();
                 let seed = u128::try_from(created.todo.position).unwrap() << 64;
@@ -82,12 +82,12 @@ fn every_way_to_add_stops_at_the_limit() {
     let mut session = World::new(ListKind::Session);
     assert_eq!(session.refused(Role::Root, listed(0..LIMIT + 1)), full(0, OPEN_MAX + 1));
     session.ok(Role::Root, listed(0..LIMIT));
-    // As many others: these come, those go.
+    // The same number of other items replaces them.
     session.ok(Role::Root, listed(LIMIT..2 * LIMIT));
     assert_eq!(session.state.tally.open(), OPEN_MAX);
 }
 
-/// What is settled at once is not open, but one call still adds no more than the limit.
+/// Items settled at once are not open, but one call still adds no more than the limit.
 #[test]
 fn one_call_adds_no_more_than_the_limit_whatever_it_settles() {
     let mut world = World::new(ListKind::Issue);
@@ -98,7 +98,7 @@ fn one_call_adds_no_more_than_the_limit_whatever_it_settles() {
     assert_eq!(world.state.tally.total(), 2 * OPEN_MAX);
 }
 
-/// A list from before the limit is worked off like any other; it only does not grow.
+/// A list from before the limit can be worked off like any other; it only cannot grow.
 #[test]
 fn a_longer_list_can_be_settled_and_shortened_but_not_extended() {
     let count = LIMIT + 500;
@@ -114,7 +114,7 @@ fn a_longer_list_can_be_settled_and_shortened_but_not_extended() {
         world.ok(Role::Root, CancelTodo { todo_id: ids[1], outcome: None });
         assert_eq!(world.state.tally.open(), open - 2);
         assert_eq!(world.refused(Role::Root, one()), full(open - 2, 1));
-        // Shorter than it was, if still too long.
+        // Shorter than before, but still too long.
         world.ok(Role::Root, listed(0..LIMIT + 100));
         assert!(world.state.tally.open() < open - 2);
         if kind == ListKind::Issue {
@@ -134,15 +134,15 @@ fn other_lists_have_no_such_limit() {
     }
 }
 
-/// Look-ups by text go through an index: ten times the lines take not much more than ten times as
-/// long, where a hundred times would show a square. What is found stays the same.
+/// Look-ups by text use an index: ten times the lines take about ten times as long, not a hundred
+/// times. The results do not change.
 #[test]
-fn what_is_listed_already_is_found_among_many() {
+fn listed_texts_are_found_quickly_in_long_lists() {
     let mut world = World::new(ListKind::Issue);
     world.ok(Role::Operator, import(&lines(" ", 0..LIMIT)));
     let again = world.ok(Role::Operator, import(&lines(" ", 0..LIMIT)));
     assert_eq!((again.events.len(), again.warnings.len()), (0, LIMIT));
-    // Under its new text an item is found, under its old one no more.
+    // An item is found by its new text, and no longer by its old one.
     let first = world.state.todos.values().find(|todo| todo.title == "item 1").unwrap().id;
     world.ok(Role::Root, CancelTodo { todo_id: first, outcome: None });
     let back = world.ok(Role::Operator, import("- [ ] item 1\n- [ ] item  2\n"));

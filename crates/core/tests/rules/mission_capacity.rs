@@ -1,5 +1,4 @@
-//! How much a mission takes on: any commands on several pillars that share its limits never take
-//! it above them.
+//! The capacity of a mission: no commands on several pillars that share its limits exceed them.
 
 use proptest::prelude::*;
 use punchlist_core::capacity::Limits;
@@ -26,8 +25,8 @@ fn sum<'a>(lists: impl Iterator<Item = &'a Snapshot>) -> Tally {
     tally
 }
 
-/// The pillars of one mission. Each list is decided on with the counts its limits are held against,
-/// as a call brings them.
+/// The pillars of one mission. Each decision gets the counts that the limits apply to, as in a real
+/// call.
 struct Pillars {
     mission: Mission,
     lists: Vec<World>,
@@ -41,7 +40,7 @@ impl Pillars {
         Self { mission, lists }
     }
 
-    /// What the limits count, for work in this pillar.
+    /// The counts that the limits apply to, for this pillar.
     fn counted(&self, pillar: usize) -> Tally {
         match self.mission.counted("this one") {
             None => sum(self.lists.iter().map(|list| &list.state)),
@@ -86,14 +85,15 @@ fn complete(todo_id: TodoId) -> CompleteTodo {
     CompleteTodo { todo_id, outcome: why(), evidence: vec![], metrics_impacted: vec![] }
 }
 
-/// M-2, M-3, M-5, M-7, M-8, M-9, D-3: ten and fifty, over all pillars; then the backlog; then no more.
+/// M-2, M-3, M-5, M-7, M-8, M-9, D-3: ten active, fifty in the backlog, over all pillars; then new
+/// items are refused.
 #[test]
 fn a_full_mission_spills_and_then_refuses() {
     let mut pillars = Pillars::new(Settings::default().limits, LimitScope::Mission);
     for n in 0..10 {
         assert_eq!(pillars.create(n % 2, Status::Pending), Ok(vec![]));
     }
-    // Two pillars with five each: none of them is at ten, and the mission is.
+    // Two pillars with five each: neither has ten, but the mission has.
     let spilled = pillars.create(2, Status::Pending).unwrap();
     assert_eq!(
         spilled.iter().map(Warning::to_string).collect::<Vec<_>>(),
@@ -113,10 +113,10 @@ fn a_full_mission_spills_and_then_refuses() {
     assert_eq!(pillars.stands(), (10, 50));
 }
 
-/// M-1, M-6, M-10, M-11, M-28, M-29: each move takes from one tier what it gives to the other, and
-/// what is settled counts nowhere.
+/// M-1, M-6, M-10, M-11, M-28, M-29: each move frees a place in one tier and takes one in the
+/// other; settled items do not count.
 #[test]
-fn each_move_frees_what_it_leaves_and_fills_what_it_enters() {
+fn each_move_frees_a_place_in_one_tier_and_takes_one_in_the_other() {
     let mut pillars = Pillars::new(limits(2, 2, 0), LimitScope::Mission);
     for _ in 0..2 {
         pillars.create(0, Status::Pending).unwrap();
@@ -148,7 +148,7 @@ fn each_move_frees_what_it_leaves_and_fills_what_it_enters() {
     assert_eq!(pillars.stands(), (0, 1));
 }
 
-/// Q-M1: with a margin of two it warns at ten and refuses at twelve, and promoting obeys the same.
+/// Q-M1: with a margin of two it warns at ten and refuses at twelve, for promotions too.
 #[test]
 fn the_margin_warns_first() {
     let mut pillars = Pillars::new(limits(10, 50, 2), LimitScope::Mission);
@@ -169,9 +169,9 @@ fn the_margin_warns_first() {
     assert_eq!(pillars.stands(), (12, 2));
 }
 
-/// F-1: counted for each pillar, one that is full leaves the others their room.
+/// F-1: if limits are for each pillar, a full pillar does not affect the others.
 #[test]
-fn limits_may_be_those_of_a_pillar() {
+fn limits_can_be_per_pillar() {
     let mut pillars = Pillars::new(limits(1, 1, 0), LimitScope::Pillar);
     for pillar in 0..3 {
         assert_eq!(pillars.create(pillar, Status::Pending), Ok(vec![]));
@@ -184,9 +184,9 @@ fn limits_may_be_those_of_a_pillar() {
     assert_eq!(pillars.stands(), (3, 3));
 }
 
-/// M-13: a limit below what is there touches nothing, and lets nothing more in.
+/// M-13: a limit below the present count changes no items, and blocks new ones.
 #[test]
-fn a_lowered_limit_only_blocks_what_is_new() {
+fn a_lowered_limit_only_blocks_new_items() {
     let mut pillars = Pillars::new(limits(3, 3, 0), LimitScope::Mission);
     for _ in 0..3 {
         pillars.create(0, Status::Pending).unwrap();
@@ -203,14 +203,14 @@ fn a_lowered_limit_only_blocks_what_is_new() {
     assert!(pillars.run(1, Role::Lead, promote).is_err());
     let demote = DemoteTodo { todo_id: own[0], reason: why() };
     assert!(pillars.run(0, Role::Lead, demote).is_err());
-    // What is there goes on.
+    // Existing items continue.
     pillars.run(0, Role::Lead, StartTodo { todo_id: own[0], reason: why() }).unwrap();
     pillars.run(0, Role::Lead, complete(own[0])).unwrap();
     assert_eq!(pillars.stands(), (2, 3));
     assert!(pillars.create(2, Status::Pending).is_err(), "still two of one");
 }
 
-/// What is tried: on which pillar, by whom, what, on which item; or another limit.
+/// One attempt: the pillar, the actor, the command and the item; or a new limit.
 type Try = (usize, usize, u8, usize);
 
 fn command(list: &World, (_, _, what, which): Try) -> Option<Command> {
@@ -244,8 +244,8 @@ fn command(list: &World, (_, _, what, which): Try) -> Option<Command> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// M-12, M-13, F-1, Q-M1: whoever does whatever where, with limits that change under way, a tier
-    /// only ever grows up to its limit.
+    /// M-12, M-13, F-1, Q-M1: for any commands by any actors, with changing limits, a tier never
+    /// grows above its limit.
     #[test]
     fn capacity_holds_under_any_interleaving(
         per_pillar in any::<bool>(),

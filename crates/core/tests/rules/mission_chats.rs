@@ -1,4 +1,4 @@
-//! Whose chat it is, who writes in it, and whom a person speaks to there.
+//! Who owns a chat, who writes in it, and which agent a person speaks to there.
 
 use punchlist_core::conversation::{About, Channel, Conversation, Speaker};
 use punchlist_core::{Actor, AgentPath, ConversationId, Ids, Refusal, Role};
@@ -23,9 +23,9 @@ fn chat(channel: Channel) -> Conversation {
     }
 }
 
-/// F-5: what a person writes in the chat of the todos is for the lead, who hands them out.
+/// F-5: a person's message in the chat of the todos is for the lead, who delegates them.
 #[test]
-fn a_person_speaks_to_who_can_act_on_it() {
+fn a_person_speaks_to_the_agent_that_can_act_on_it() {
     for (channel, addressee) in [
         (Channel::Session, Role::Root),
         (Channel::Mission, Role::Lead),
@@ -36,9 +36,10 @@ fn a_person_speaks_to_who_can_act_on_it() {
     }
 }
 
-/// A lead has the chats of its mission, an owner those of its pillar, and nobody those of others.
+/// A lead owns the chats of its mission, an owner those of its pillar, and no agent those of
+/// others.
 #[test]
-fn everybody_has_only_the_chats_of_its_own() {
+fn every_agent_has_only_its_own_chats() {
     let elsewhere = |role, mission: &str, pillar: &str| Actor {
         mission: Some(mission.into()),
         pillar: Some(pillar.into()),
@@ -65,8 +66,8 @@ fn everybody_has_only_the_chats_of_its_own() {
     assert_eq!(Role::ALL.map(own), [true, false, false, true, false, true]);
 }
 
-/// M-55: a person reads along while somebody works there and writes when nobody does; the agents go
-/// on writing.
+/// M-55: a person may only read while an agent works there, and may write otherwise; agents may
+/// always write.
 #[test]
 fn a_person_waits_until_the_agent_is_idle() {
     let chat = chat(Channel::PillarTodo);

@@ -1,4 +1,4 @@
-//! When a mission plans: due once, however long nobody looked, and not while it rests.
+//! When the cycles of a mission run: once if due, however late, and not while it is paused.
 
 use punchlist_core::mission::{Cadence, RunCycle, SetStanding, Standing, apply_mission};
 use punchlist_core::{Actor, Mission, Refusal, Role, Time};
@@ -17,7 +17,7 @@ fn weekly() -> Mission {
     Mission { cadence: Some(cadence), next_cycle_at, ..mission() }
 }
 
-/// Runs one if it is due; says whether it ran.
+/// Runs a cycle if it is due; returns whether it ran.
 fn tick(mission: &mut Mission, now: Time) -> bool {
     let cycle = decided(&RunCycle { if_due: true }, mission, &actor(Role::System), now).unwrap();
     let Some(decision) = cycle else { return false };
@@ -27,9 +27,9 @@ fn tick(mission: &mut Mission, now: Time) -> bool {
     true
 }
 
-/// M-71, F-4: it fires when its time has come, once, and moves on; cycles that were missed are one.
+/// M-71, F-4: a due cycle runs once, and the next time is set; missed cycles run once together.
 #[test]
-fn a_due_cycle_fires_once_and_moves_on() {
+fn a_due_cycle_runs_once_and_sets_the_next_time() {
     let mut mission = weekly();
     assert!(!tick(&mut mission, at("2026-11-16T07:59:59Z")), "not yet");
     let due = at("2026-11-16T08:00:00Z");
@@ -37,16 +37,16 @@ fn a_due_cycle_fires_once_and_moves_on() {
     assert_eq!(mission.last_cycle_at, Some(due));
     assert_eq!(mission.next_cycle_at, Some(at("2026-11-23T08:00:00Z")));
     assert!(!tick(&mut mission, due), "whoever comes second finds it done");
-    // Nobody looked for five weeks: one cycle, and the next is ahead.
+    // No check for five weeks: one cycle runs, and the next is in the future.
     let late = at("2026-12-23T12:00:00Z");
     assert!(tick(&mut mission, late));
     assert_eq!(mission.next_cycle_at, Some(at("2026-12-28T08:00:00Z")));
     assert!(!tick(&mut mission, late));
 }
 
-/// M-72: what rests or is over does not cycle, not even when it is told to.
+/// M-72: a paused or archived mission runs no cycle, not even on request.
 #[test]
-fn what_rests_does_not_cycle() {
+fn a_paused_mission_runs_no_cycle() {
     for status in [Standing::Paused, Standing::Archived] {
         let mission = Mission { status, ..weekly() };
         for if_due in [true, false] {
@@ -55,7 +55,7 @@ fn what_rests_does_not_cycle() {
             assert_eq!(cycle, Ok(None), "{status:?}");
         }
     }
-    // It goes on with the next moment ahead, not with those it rested through.
+    // After a resume the next cycle is in the future; the missed ones are skipped.
     let operator = actor(Role::Operator);
     let set = |mission: &Mission, status, now| {
         let command = SetStanding { pillar: None, status };
@@ -74,7 +74,7 @@ fn what_rests_does_not_cycle() {
     assert!(matches!(refused, Refusal::MissionArchived { .. }));
 }
 
-/// Told to, it runs before its time, and one without a cadence as well; then it is due as before.
+/// On request a cycle runs early, or without a cadence; the next due time does not change.
 #[test]
 fn a_cycle_may_be_run_by_hand() {
     let early = now();
@@ -90,8 +90,8 @@ fn a_cycle_may_be_run_by_hand() {
     );
 }
 
-/// Who runs a cycle, or lets a mission rest: the operator and its own lead, and for a cycle the
-/// scheduler.
+/// Only the operator and the mission's lead run a cycle or pause a mission; the scheduler may run a
+/// cycle, too.
 #[test]
 fn others_do_not_run_a_mission() {
     let elsewhere = Actor { mission: Some("another".into()), ..actor(Role::Lead) };

@@ -1,4 +1,4 @@
-//! A mission is made of its file and brought up to it: what is added, what is put away, what stays.
+//! A mission is created from its file and updated to match it: what is added, archived and kept.
 
 use punchlist_core::conversation::{About, Channel};
 use punchlist_core::mission::{
@@ -37,7 +37,7 @@ fn init(file: impl Into<Value>, existing: Option<&Mission>) -> Initialised {
     init_at(file.into(), existing, now().plus_seconds(if existing.is_some() { 60 } else { 0 }))
 }
 
-/// A mission as the others of these tests use it: `outer`, with the pillar `inner` and another.
+/// The mission that these tests use: `outer`, with the pillar `inner` and another.
 pub(crate) fn mission() -> Mission {
     let file =
         json!({ "name": "outer", "pillars": [{ "name": "inner" }, { "name": "Onboarding" }] });
@@ -58,9 +58,9 @@ fn file() -> Value {
     })
 }
 
-/// M-52, M-53: three kinds of chats, one of each, with what they are about; made with what is new.
+/// M-52, M-53: three kinds of chats, with what they belong to; created together with new parts.
 #[test]
-fn chats_come_with_what_is_new_and_only_once() {
+fn chats_are_created_once_with_new_parts() {
     let made = init(file(), None);
     let Mission { id, pillars, conversation_id, .. } = &made.mission;
     let about = |pillar: Option<usize>| {
@@ -101,7 +101,7 @@ fn chats_come_with_what_is_new_and_only_once() {
     assert_eq!(titles, ["Docs", "[TODOs] Docs"]);
 }
 
-/// M-53: the same file again is no change at all: no event, no new time.
+/// M-53: the same file again changes nothing: no event, no new time.
 #[test]
 fn the_same_file_again_changes_nothing() {
     let made = init(file(), None);
@@ -111,9 +111,10 @@ fn the_same_file_again_changes_nothing() {
     assert_eq!(again.mission, made.mission);
 }
 
-/// What goes out of the file is put away with all it has; what comes back is the same as before.
+/// A part removed from the file is archived with all it has; a part that returns is the same as
+/// before.
 #[test]
-fn what_leaves_the_file_is_archived_and_what_returns_is_the_same() {
+fn a_removed_part_is_archived_and_a_returned_one_is_the_same() {
     let made = init(file(), None).mission;
     let mut less = file();
     less["pillars"] = json!([{
@@ -143,9 +144,9 @@ fn what_leaves_the_file_is_archived_and_what_returns_is_the_same() {
     assert_eq!(takes(&back, "onboarding"), Ok("onboarding".to_owned()));
 }
 
-/// A paused mission or pillar stays so unless the file says otherwise, and its cadence with it.
+/// A paused mission or pillar stays paused unless the file sets a status, and so does its cadence.
 #[test]
-fn a_file_that_is_silent_on_it_keeps_how_a_mission_stands() {
+fn a_file_without_a_status_keeps_the_status_of_a_mission() {
     let mut state = Some(init(file(), None).mission);
     assert_eq!(state.as_ref().unwrap().next_cycle_at, Time::parse("2026-11-16T09:00:00Z"));
     for pillar in [None, Some("onboarding".to_owned())] {
@@ -166,9 +167,9 @@ fn a_file_that_is_silent_on_it_keeps_how_a_mission_stands() {
     assert_eq!(resumed.next_cycle_at, Time::parse("2026-11-16T09:00:00Z"));
 }
 
-/// M-2, M-3, M-4: the limits of a file with no `todo`, an empty one, and one that says something.
+/// M-2, M-3, M-4: the limits of a file without `todo`, with an empty one, and with settings.
 #[test]
-fn what_the_todo_block_does_not_say_is_as_usual() {
+fn missing_settings_of_the_todo_block_have_defaults() {
     let with = |todo: Value| init(json!({ "name": "m", "todo": todo }), None).mission.todo;
     let usual = init(json!({ "name": "m" }), None).mission.todo;
     assert_eq!(usual, Settings::default());
@@ -189,7 +190,7 @@ fn what_the_todo_block_does_not_say_is_as_usual() {
     assert_eq!((&stored["activeTodoLimit"], &stored["backlogTodoLimit"]), (&json!(5), &json!(50)));
 }
 
-/// Only the operator says what a mission is.
+/// Only the operator creates and changes missions.
 #[test]
 fn nobody_else_makes_or_changes_a_mission() {
     for role in Role::ALL {

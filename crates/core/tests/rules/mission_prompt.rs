@@ -1,4 +1,4 @@
-//! The planning prompt, word by word: what an owner is shown at a cycle.
+//! The planning prompt, word by word: what an owner sees at a cycle.
 
 use punchlist_core::command::{ClaimTodo, CreateTodos, DeferTodo, NewTodo, StartTodo};
 use punchlist_core::deadline::Deadline;
@@ -66,10 +66,10 @@ fn without_ids(text: &str) -> String {
     text.lines().map(cut).collect::<Vec<_>>().join("\n")
 }
 
-/// M-66, M-67, M-68, Q-M3, Q-M5: the sections in their order, each line with what it must tell;
-/// what another pillar shares, what is stale, and what waits for review are marked.
+/// M-66, M-67, M-68, Q-M3, Q-M5: the sections in their order, each line with its facts; items of
+/// other pillars, stale items and items in review are marked.
 #[test]
-fn the_planning_prompt_says_where_a_pillar_stands() {
+fn the_planning_prompt_shows_the_state_of_a_pillar() {
     let mission = mission();
     let pillar = &mission.pillars[0];
     let figure = |value| Figure::new(value);
@@ -132,7 +132,7 @@ fn the_planning_prompt_says_where_a_pillar_stands() {
     insta::assert_snapshot!("planning_of_a_bare_pillar", without_ids(&text));
 }
 
-/// No title makes a line of its own, and so none can pass for a section or an instruction.
+/// No title makes a new line, so none can look like a section or an instruction.
 #[test]
 fn a_title_stays_in_its_line() {
     let mission = mission();
@@ -160,9 +160,9 @@ fn a_title_stays_in_its_line() {
     assert_eq!(text.lines().filter(|line| line.starts_with("1. ")).count(), 1);
 }
 
-/// M-49: the design's words, and nothing that is not there.
+/// M-49: the wording of the design, without sections that are empty.
 #[test]
-fn the_order_is_the_designs() {
+fn the_order_is_worded_as_in_the_design() {
     let mut world = World::new(ListKind::Pillar);
     let full = NewTodo {
         description: Body::new("Run webpack --profile").ok(),

@@ -1,4 +1,4 @@
-//! Moving items by hand: the order that was asked for, and nothing else.
+//! Moving items by hand: only the requested order changes.
 
 use proptest::prelude::*;
 use punchlist_core::command::{CompleteTodo, CreateTodos, MoveTodo, NewTodo, ReplaceTodos};
@@ -51,7 +51,7 @@ fn moved(text: &str, before: Option<&str>) -> (Vec<String>, usize) {
     (order(&world), decision.events.len())
 }
 
-/// K-29: the item alone is changed, and it joins the phase it is put into.
+/// K-29: only the item is changed, and it joins the phase it is moved to.
 #[test]
 fn an_item_is_moved_before_another_or_to_the_end_of_its_phase() {
     let head = ["fast", "small", "read", "ask"];
@@ -95,14 +95,14 @@ fn an_item_cannot_be_moved_where_it_does_not_belong() {
     world.ok(Role::Operator, complete);
     let refused = world.refused(Role::Operator, MoveTodo { todo_id: read, before: Some(plan) });
     assert_eq!(refused.code(), "already_settled");
-    // A settled item is still a place.
+    // A settled item is a valid target.
     world.ok(Role::Operator, MoveTodo { todo_id: plan, before: Some(read) });
     assert_eq!(order(&world)[2..4], ["plan", "read"]);
 }
 
 /// Criteria belong to the operator; an agent orders its own steps. Other lists have their own order.
 #[test]
-fn moving_is_for_those_who_keep_the_list() {
+fn only_roles_that_keep_the_list_move_items() {
     let mut world = checklist();
     let (fast, small) = (id(&world, "fast"), id(&world, "small"));
     let command = MoveTodo { todo_id: small, before: Some(fast) };
@@ -123,9 +123,9 @@ fn moving_is_for_those_who_keep_the_list() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Any moves give the order that the same moves give on paper, in a checklist and in a session.
+    /// Any moves give the same order as in a simple model, in a checklist and in a session.
     #[test]
-    fn any_moves_give_the_order_that_was_asked_for(
+    fn any_moves_give_the_requested_order(
         issue: bool,
         moves in prop::collection::vec((0..8usize, prop::option::of(0..8usize)), 1..30),
     ) {

@@ -1,4 +1,4 @@
-//! Plans put away, brought back and purged: who may, when, and what is left.
+//! Archiving, restoring and purging plans: who may, when, and what is left.
 
 use punchlist_core::command::{ArchiveList, ImportPlan};
 use punchlist_core::event::{ListArchived, ListPurged, ListUnarchived};
@@ -18,9 +18,9 @@ fn archived() -> World {
     world
 }
 
-/// Q-O1: one act, two reasons. Whoever says that the work is over is told what is open, once.
+/// Q-O1: one command, two reasons. Finishing a plan with open tasks must be confirmed.
 #[test]
-fn a_plan_is_put_away_by_hand_at_any_time_and_finished_when_all_is_settled() {
+fn a_plan_is_archived_by_hand_at_any_time_and_finished_when_all_is_settled() {
     for (settled, command, open) in [
         (&[][..], BY_HAND, None),
         (&["a"][..], BY_HAND, None),
@@ -47,7 +47,7 @@ fn a_plan_is_put_away_by_hand_at_any_time_and_finished_when_all_is_settled() {
 }
 
 #[test]
-fn who_keeps_the_plan_puts_it_away_and_nobody_else() {
+fn only_roles_that_keep_the_plan_archive_it() {
     for role in Role::ALL {
         let mut world = grown(MARKDOWN);
         let may = [Role::Operator, Role::Root].contains(&role);
@@ -56,7 +56,7 @@ fn who_keeps_the_plan_puts_it_away_and_nobody_else() {
 }
 
 #[test]
-fn nothing_is_done_to_a_plan_that_was_put_away() {
+fn an_archived_plan_cannot_be_changed() {
     let mut world = archived();
     let at = world.state.list.archived_at.unwrap();
     let refusal = Refusal::Archived { at };
@@ -67,9 +67,9 @@ fn nothing_is_done_to_a_plan_that_was_put_away() {
     assert_eq!(world.refused(Role::Operator, command), refusal);
 }
 
-/// Importing its file brings a plan back as it was, then to what the file says: no second tree.
+/// Importing its file restores a plan as it was, then changes it to match the file: no second tree.
 #[test]
-fn the_file_brings_a_plan_back_with_all_that_was_done() {
+fn importing_the_file_restores_a_plan_with_all_its_work() {
     let mut world = grown(MARKDOWN);
     assign(&mut world, "a", "backend");
     complete(&mut world, "a");
@@ -82,10 +82,10 @@ fn the_file_brings_a_plan_back_with_all_that_was_done() {
     assert_eq!((world.state.list.archived_at, &world.state.todos), (None, &before));
 }
 
-/// Q-O1, Q-O2: only what is old enough goes, only for the operator, and only when confirmed; the
-/// refusal says what would go.
+/// Q-O1, Q-O2: only old plans are purged, only by the operator, and only if confirmed; the refusal
+/// lists what would be deleted.
 #[test]
-fn a_purge_is_the_operators_and_names_what_would_go() {
+fn only_the_operator_purges_and_the_refusal_lists_what_would_be_deleted() {
     let (young, mut old) = (archived(), archived());
     old.state.list.archived_at = Some(young.now.plus_seconds(-86_400));
     let plan = |world: &World| {
@@ -114,7 +114,7 @@ fn a_purge_is_the_operators_and_names_what_would_go() {
     assert_eq!(decided(&now, &all, &operator, young.now).unwrap().len(), 2);
 }
 
-/// From the baseline on the log gives an empty list, that remembers the highest number it had.
+/// After the purge event the log gives an empty list that remembers its highest number.
 #[test]
 fn a_purged_list_is_empty_and_remembers_its_last_number() {
     let mut world = archived();

@@ -1,4 +1,4 @@
-//! Importing plan files: what comes, what moves, what goes, and that nobody's work is undone.
+//! Importing plan files: what is added, moved and archived, and that no work is undone.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ fn tree_of(markdown: &str) -> Node {
     parse(markdown, "stem").unwrap().root
 }
 
-/// Imports as the orchestrator does, with the next number there is.
+/// Imports as the orchestrator does, with the next free number.
 fn import(world: &mut World, markdown: &str) -> (Changes, Decision) {
     let root = tree_of(markdown);
     let last = world.state.todos.values().filter_map(|todo| todo.seq).max();
@@ -119,7 +119,8 @@ fn the_same_file_again_changes_nothing() {
     nothing(&mut world, &WORKED_EXAMPLE.replace("- [", "* [").replace("    ", "\t"));
 }
 
-/// O-20: new tasks come, moved ones move, lost ones go out of view, and the rest is not touched.
+/// O-20: new tasks are added, moved ones move, missing ones leave the view, and the rest does not
+/// change.
 #[test]
 fn an_edited_file_adds_moves_and_archives() {
     let mut world = imported("# T\n1. a\n2. b\n   1. b1\n   2. b2\n3. c\n4. d\n");
@@ -139,14 +140,14 @@ fn an_edited_file_adds_moves_and_archives() {
     let gone = world.state.todos.values().find(|todo| todo.title == "c").unwrap();
     assert_eq!(gone.outcome.as_deref(), Some("no longer in the plan"));
     assert_eq!((gone.status, gone.removed_at), (Status::Cancelled, Some(world.now)));
-    // What comes back is new: out of view is for good.
+    // A text that returns is a new task: a removed task stays removed.
     let (counted, _) = import(&mut world, "# T\n1. d\n2. a\n3. new\n4. b\n   1. b2\n5. c\n");
     assert_eq!(counted, changes(1, 0, 0, 6));
 }
 
-/// A completed task that the file lost goes out of view as it is.
+/// A completed task that the file lost leaves the view unchanged.
 #[test]
-fn what_was_done_is_archived_as_done() {
+fn completed_tasks_are_archived_as_completed() {
     let mut world = imported("# T\n1. a\n2. b\n");
     complete(&mut world, "a");
     let (_, decision) = import(&mut world, "# T\n1. b\n");
@@ -155,7 +156,7 @@ fn what_was_done_is_archived_as_done() {
     assert_eq!(done.status, Status::Completed);
 }
 
-/// A text that is the only one of its kind is moved to its new parent, with its subtree.
+/// A task with a unique text is moved to its new parent, with its subtree.
 #[test]
 fn a_task_moves_to_another_parent_with_its_subtree() {
     let mut world = imported("# T\n1. a\n   1. x\n      1. y\n2. b\n");
@@ -167,15 +168,16 @@ fn a_task_moves_to_another_parent_with_its_subtree() {
     assert_eq!(world.state.todos[&moved].assignee, Some(agent("backend")));
 }
 
-/// A text that is there twice says nothing about where it came from: gone there, new here.
+/// A text that occurs twice cannot be followed: it is removed at the old place and created at the
+/// new one.
 #[test]
-fn a_common_text_under_another_parent_is_gone_there_and_new_here() {
+fn a_repeated_text_under_another_parent_is_a_new_task() {
     let mut world = imported("# T\n1. a\n   1. test\n2. b\n   1. test\n3. c\n");
     let (counted, _) = import(&mut world, "# T\n1. a\n   1. test\n2. b\n3. c\n   1. test\n");
     assert_eq!(counted, changes(1, 0, 1, 5));
 }
 
-/// O-19: a parent and its child change places, and no circle comes of it.
+/// O-19: a parent and its child change places without a cycle.
 #[test]
 fn a_tree_turned_upside_down_is_a_tree() {
     let mut world = imported("# T\n1. a\n   1. b\n      1. c\n");
@@ -184,9 +186,9 @@ fn a_tree_turned_upside_down_is_a_tree() {
     assert_eq!(outline(&world), "[ ] T #1\n  [ ] c #4\n    [ ] b #3\n      [ ] a #2\n");
 }
 
-/// What an agent added below its task is not the file's to lose, until the task itself goes.
+/// Subtasks that an agent added stay until their parent leaves the file.
 #[test]
-fn what_was_added_by_hand_stays_with_its_parent() {
+fn tasks_added_by_hand_stay_with_their_parent() {
     let mut world = imported("# T\n1. a\n   1. a1\n2. b\n");
     assign(&mut world, "a", "primary.subagents.w");
     let parent = Some(id(&world, "a"));
@@ -200,7 +202,7 @@ fn what_was_added_by_hand_stays_with_its_parent() {
     assert_eq!(outline(&world), "[ ] T #1\n  [ ] b #4\n");
 }
 
-/// O-7: a mark settles what nobody has, and never opens what is settled.
+/// O-7: a mark settles a task that nobody works on, and never reopens a settled one.
 #[test]
 fn a_mark_settles_and_never_opens() {
     let mut world = imported("# T\n1. [x] a\n2. [-] b\n3. c\n4. d\n5. e\n");
@@ -215,7 +217,7 @@ fn a_mark_settles_and_never_opens() {
 }
 
 #[test]
-fn the_root_is_the_root_under_any_title_and_words_follow_the_file() {
+fn the_root_keeps_its_identity_and_descriptions_follow_the_file() {
     let mut world = imported("# T\nOld words.\n1. a\n2. [x] b\n");
     let (counted, decision) =
         import(&mut world, "# U\nNew words.\n1. a\n   more\n2. [x] b\n   late\n");
@@ -229,9 +231,9 @@ fn the_root_is_the_root_under_any_title_and_words_follow_the_file() {
     nothing(&mut world, "# U\nNew words.\n1. a\n   more\n2. [x] b\n   late\n");
 }
 
-/// O-18, X-12: importing is for whoever keeps the plan, and there is no plan in another list.
+/// O-18, X-12: only roles that keep the plan import it, and other lists hold no plan.
 #[test]
-fn a_worker_does_not_import_and_no_other_list_takes_a_plan() {
+fn a_worker_does_not_import_and_other_lists_hold_no_plan() {
     let command = || ImportPlan { root: tree_of("# T\n1. a\n"), next_seq: 1 };
     let refusal = |role, list, denial| Refusal::NotPermitted {
         role,
@@ -256,7 +258,7 @@ fn a_worker_does_not_import_and_no_other_list_takes_a_plan() {
     }
 }
 
-/// O-17, O-18, O-19, X-12: an agent breaks down its own task, at any depth, and nothing else.
+/// O-17, O-18, O-19, X-12: an agent splits only its own task, at any depth.
 #[test]
 fn a_worker_adds_subtasks_below_its_own_task_only() {
     let mut world = imported("# T\n1. mine\n   1. part\n2. other\n   1. theirs\n");
@@ -286,7 +288,7 @@ fn a_worker_adds_subtasks_below_its_own_task_only() {
     let parent = Some(id(&world, "two"));
     let refused = add(&mut world, Role::Worker, parent, "late").unwrap_err();
     assert_eq!(refused.code(), "already_settled");
-    // With the task its subtasks go to another.
+    // When the task is reassigned, so are its subtasks.
     assign(&mut world, "mine", "backend");
     let parent = Some(id(&world, "part"));
     assert_eq!(add(&mut world, Role::Worker, parent, "no"), Err(not_yours));
@@ -300,7 +302,7 @@ fn any_file() -> impl Strategy<Value = String> {
         for (indent, name, mark) in lines {
             let mark = [" ", " ", " ", " ", "x", "-"][mark];
             let line = format!("{}- [{mark}] t{name}\n", "  ".repeat(indent));
-            // One that says the same as a sibling is left out.
+            // A node with a sibling's text is left out.
             if parse(&(text.clone() + &line), "stem").is_ok() {
                 text.push_str(&line);
             }
@@ -321,10 +323,10 @@ fn texts(node: &Node) -> Vec<(usize, String)> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 800, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// O-14, O-19, O-20: after any import the tasks in view are the file's, and importing it again
-    /// does nothing; who was settled stays so, numbers are never given twice, counts add up.
+    /// O-14, O-19, O-20: after any import the tasks in view are those of the file, and importing it
+    /// again changes nothing; settled tasks stay settled, numbers are unique, and counts add up.
     #[test]
-    fn any_file_after_any_other_is_taken_over(files in prop::collection::vec(any_file(), 1..5), hand in 0..9u8) {
+    fn any_file_can_be_imported_after_any_other(files in prop::collection::vec(any_file(), 1..5), hand in 0..9u8) {
         let mut world = plan_world();
         let first = world.state.clone();
         for file in &files {

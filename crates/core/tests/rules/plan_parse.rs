@@ -1,4 +1,4 @@
-//! Plan files: what is a task, what describes one, what is refused, and that any text is safe.
+//! Plan files: what is a task, what is a description, what is refused, and that any text is safe.
 
 use proptest::prelude::*;
 use punchlist_core::plan::{LEVELS_MAX, LINES_MAX, Mark, Node, Plan, PlanFault, parse};
@@ -21,7 +21,7 @@ pub(crate) const WORKED_EXAMPLE: &str = "\
 - [ ] Finish branch
 ";
 
-/// A tree in short: mark and text, indented by level, with what describes it behind a bar.
+/// A short form of a tree: mark and text, indented by level, with the description after a bar.
 fn outline(node: &Node) -> String {
     let mut text = String::new();
     let mut open = vec![(0, node)];
@@ -95,9 +95,9 @@ fn headings_numbers_tabs_and_bare_brackets_nest_the_same_way() {
     }
 }
 
-/// O-14: a heading is a task where tasks stand below it, or where its name says so.
+/// O-14: a heading is a task if it has tasks below it, or if its name says so.
 #[test]
-fn a_heading_is_a_task_where_it_holds_one_or_says_so() {
+fn a_heading_is_a_task_if_it_holds_one_or_is_named_as_one() {
     let markdown = "\
 # Feature
 Why we do it.
@@ -177,7 +177,7 @@ fn a_plain_bullet_has_its_place_in_the_list() {
 }
 
 #[test]
-fn the_first_title_is_the_root_wherever_it_stands() {
+fn the_first_title_is_the_root_wherever_it_is() {
     let expected = "[ ] T\n  [ ] a\n  [ ] U\n    [ ] b\n";
     assert_eq!(read("- [ ] a\n# T\n# U\n- [ ] b\n"), expected);
     assert_eq!(read("# Only a title #\n"), "[ ] Only a title\n");
@@ -186,7 +186,7 @@ fn the_first_title_is_the_root_wherever_it_stands() {
 }
 
 #[test]
-fn front_matter_is_kept_and_an_open_one_is_a_rule() {
+fn front_matter_is_kept_and_unclosed_front_matter_is_a_rule() {
     let plan = parse("---\nowner: ada\n\ntags: [x]\n---\n# T\n", "stem").unwrap();
     assert_eq!(plan.front_matter.as_deref(), Some("owner: ada\n\ntags: [x]"));
     assert_eq!((plan.root.line, plan.root.content.as_str()), (6, "T"));
@@ -195,9 +195,9 @@ fn front_matter_is_kept_and_an_open_one_is_a_rule() {
     assert_eq!(parse("---\n---\n# T", "stem").unwrap().front_matter.as_deref(), Some(""));
 }
 
-/// O-20: siblings are told apart by their text, so two of the same are refused by line.
+/// O-20: siblings are identified by their text, so equal texts are refused, with their lines.
 #[test]
-fn siblings_that_say_the_same_are_refused_and_cousins_are_not() {
+fn equal_siblings_are_refused_and_equal_cousins_are_not() {
     let markdown = "# T\n- [ ] a  b\n- [ ] c\n- [x] a b\n";
     let text = "a b".to_owned();
     assert_eq!(fault(markdown), PlanFault::Duplicate { first: 2, line: 4, text });
@@ -206,7 +206,7 @@ fn siblings_that_say_the_same_are_refused_and_cousins_are_not() {
 }
 
 #[test]
-fn what_is_no_plan_is_refused_with_its_line() {
+fn an_invalid_plan_is_refused_with_its_line() {
     for nothing in ["", " \n\n", "Just words.\n\n- a bullet\n\n## A heading\n", "```\n- [ ] a\n"] {
         assert_eq!(fault(nothing), PlanFault::Empty, "{nothing:?}");
     }
@@ -227,21 +227,21 @@ fn ladder(levels: usize) -> String {
     (1..levels).map(|level| format!("{}- [ ] a\n", "  ".repeat(level - 1))).collect()
 }
 
-/// O-19: any depth up to the limit, and such a tree survives being a command's data.
+/// O-19: any depth up to the limit is accepted, and such a tree can be serialised in a command.
 #[test]
-fn fifty_levels_are_taken_and_one_more_is_not() {
+fn fifty_levels_are_accepted_and_one_more_is_refused() {
     let root = parse(&ladder(LEVELS_MAX), "stem").unwrap().root;
     assert_eq!(outline(&root).lines().count(), LEVELS_MAX);
     let text = serde_json::to_string(&root).unwrap();
     assert_eq!(serde_json::from_str::<Node>(&text).unwrap(), root);
     let (line, limit) = (LEVELS_MAX, LEVELS_MAX);
     assert_eq!(fault(&ladder(LEVELS_MAX + 1)), PlanFault::TooDeep { line, limit });
-    // Bullets that are no tasks are not counted, however deep they go.
+    // Bullets that are not tasks do not count, however deep they are.
     let bullets: String = (0..200).map(|level| format!("{}- a\n", "  ".repeat(level))).collect();
     assert_eq!(read(&(bullets + "# T")).lines().count(), 1);
 }
 
-/// What could be taken for structure, in pieces that can also join to it.
+/// Texts that look like markup, or become markup when joined.
 const PIECES: [&str; 36] = [
     "- [ ] ",
     "- [x] ",
@@ -290,7 +290,7 @@ fn any_plan() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
 }
 
-/// Every task once, with the line it stands on.
+/// Every task once, with its line.
 fn tasks(root: &Node) -> Vec<&Node> {
     let (mut found, mut open) = (Vec::new(), vec![root]);
     while let Some(node) = open.pop() {
@@ -300,7 +300,7 @@ fn tasks(root: &Node) -> Vec<&Node> {
     found
 }
 
-/// The plan that says this tree.
+/// The plan file of this tree.
 fn written(root: &Node) -> String {
     let mut text = String::new();
     let mut open: Vec<(usize, &Node)> = vec![(0, root)];
@@ -330,7 +330,8 @@ fn bare(mut root: Node) -> Node {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// O-14: any text is read or refused; lines rise, siblings differ, nothing is deeper than told.
+    /// O-14: any text is read or refused; line numbers rise, siblings differ, and the depth limit
+    /// is kept.
     #[test]
     fn any_text_is_read_or_refused(markdown in any_plan()) {
         if let Ok(plan) = parse(&markdown, "stem") {
@@ -350,7 +351,7 @@ proptest! {
         let _ = parse(&markdown, &markdown);
     }
 
-    /// O-14: what a tree says, written plainly, is read back as that tree.
+    /// O-14: a tree written in the plain format is read back as that tree.
     #[test]
     fn a_tree_written_plainly_reads_back(markdown in any_plan()) {
         if let Ok(plan) = parse(&markdown, "stem") {

@@ -1,4 +1,4 @@
-//! What a plan's tasks come to, and where the work stands.
+//! The states of a plan's tasks, and the current task.
 
 use punchlist_core::agent::SetAgentStatus;
 use punchlist_core::command::{ClaimTodo, CompleteTodo, DeferTodo, HoldTodo, ReopenTodo};
@@ -14,7 +14,7 @@ use crate::plan_world::{
 };
 use crate::world::{World, actor};
 
-/// The text of the current task, and why it is.
+/// The text of the current task, and the reason.
 fn here(world: &World) -> (Option<String>, Reason) {
     let tree = Tree::of(&world.state);
     let position = position(&tree, world.now);
@@ -39,7 +39,7 @@ fn backend(status: AgentStatus) -> Agents {
 /// O-12, D-12, O-27: the worked example marks the spec review, four levels down, though leaves
 /// above it are open; the query by depth finds those.
 #[test]
-fn the_worked_example_stands_at_the_spec_review() {
+fn the_current_task_of_the_worked_example_is_the_spec_review() {
     let world = worked_example();
     assert_eq!(here(&world), at("Spec review", Reason::UnderActive));
     assert_eq!(by_depth(&world).as_deref(), Some("Brainstorm design"));
@@ -60,7 +60,8 @@ fn without_an_active_task_the_first_open_leaf_is_current() {
     assert_eq!(here(&world), at("c", Reason::UnderActive));
 }
 
-/// D-13: a parent becomes current when all below it is settled; nothing rolls up by itself.
+/// D-13: a parent becomes current when all tasks below it are settled; it is not settled
+/// automatically.
 #[test]
 fn a_parent_is_ready_to_close_when_no_open_leaf_is_left_below_it() {
     let mut world = grown("# T\n1. a\n   1. b\n   2. c\n2. d\n");
@@ -72,23 +73,23 @@ fn a_parent_is_ready_to_close_when_no_open_leaf_is_left_below_it() {
     assert_eq!(here(&world), at("d", Reason::FirstOpen));
     complete(&mut world, "d");
     assert_eq!(here(&world), at("T", Reason::ReadyToClose));
-    // By depth a parent is never found.
+    // The query by depth never finds a parent.
     assert_eq!(by_depth(&world), None);
     complete(&mut world, "T");
     assert_eq!(here(&world), (None, Reason::AllSettled));
 }
 
-/// O-13: nothing current is an answer, not an error.
+/// O-13: a plan without a current task is not an error.
 #[test]
 fn an_empty_plan_has_nothing_current() {
     let world = plan_world();
     assert_eq!((here(&world), by_depth(&world)), ((None, Reason::NoTasks), None));
 }
 
-/// An open task below a settled one is still to be done.
+/// An open task below a settled one still has to be done.
 #[test]
-fn what_is_open_below_a_settled_task_is_found() {
-    // Only a file says so: completing it would be refused.
+fn an_open_task_below_a_settled_one_is_found() {
+    // Only a file can do that: completing the task would be refused.
     let world = grown("# T\n- [x] a\n  - [ ] b\n- [ ] c\n");
     assert_eq!(here(&world), at("b", Reason::FirstOpen));
 }
@@ -135,7 +136,7 @@ fn the_state_follows_from_assignment_completion_hold_and_agent() {
     assert_eq!(states(&silent), expected(State::Active, Some(Need::Reassignment)));
 }
 
-/// O-21: an agent that is complete claims its own open tasks, and no status completes any.
+/// O-21: the status complete claims the agent's own open tasks, and no status completes any.
 #[test]
 fn only_the_status_complete_claims_and_only_open_tasks_of_that_agent() {
     let mut world = grown("# T\n1. open\n2. claimed\n3. done\n4. other\n5. free\n");
@@ -167,10 +168,10 @@ fn only_the_status_complete_claims_and_only_open_tasks_of_that_agent() {
     }
 }
 
-/// O-19: a circle can only come from an edit by hand. Nothing loops, and nothing is hidden: the
-/// circle is cut open at its first task, which stands at the top.
+/// O-19: a cycle can only come from an edit by hand. Nothing loops, and nothing is hidden: the
+/// cycle is cut at its first task, which is put at the top.
 #[test]
-fn a_circle_is_cut_open_and_everything_is_shown() {
+fn a_cycle_is_cut_and_everything_is_shown() {
     let mut world = grown("# T\n1. a\n   1. b\n      1. c\n2. d\n");
     let (first, last, alone) = (id(&world, "a"), id(&world, "c"), id(&world, "d"));
     world.state.todos.get_mut(&first).unwrap().parent_id = Some(last);
@@ -181,7 +182,7 @@ fn a_circle_is_cut_open_and_everything_is_shown() {
     assert_eq!(shown, [("T", 0), ("b", 0), ("c", 1), ("a", 2), ("d", 0)]);
     assert_eq!(here(&world).0.as_deref(), Some("T"));
     assert_eq!(by_depth(&world).as_deref(), Some("T"));
-    // Whoever has none of it owns none of it, however long one goes round.
+    // An agent without a task in the cycle owns none of it, and the check ends.
     let worker = crate::world::actor(Role::Worker);
     let todo = world.state.todo(first);
     assert!(!punchlist_core::authority::owns(&worker, &world.state, todo));
@@ -189,10 +190,10 @@ fn a_circle_is_cut_open_and_everything_is_shown() {
     assert!(punchlist_core::authority::owns(&worker, &world.state, world.state.todo(first)));
 }
 
-/// D-14: the tasks of one import have one `created_at`; their position tells them apart, not the
-/// order in which they came to be.
+/// D-14: the tasks of one import have the same `created_at`; they are ordered by position, not by
+/// creation.
 #[test]
-fn a_position_breaks_the_tie_of_one_moment() {
+fn position_orders_tasks_created_at_the_same_time() {
     let mut world = plan_world();
     let mut import = |markdown: &str| {
         let root = punchlist_core::plan::parse(markdown, "stem").unwrap().root;
@@ -207,8 +208,8 @@ fn a_position_breaks_the_tie_of_one_moment() {
     assert_eq!(import("# T\n- [ ] b\n- [ ] c\n- [ ] a\n"), ("b".into(), "b".into()));
 }
 
-/// D-12: held and deferred tasks are passed over, also where somebody has them; only where nothing
-/// is actionable the first open one is current, and says why.
+/// D-12: held and deferred tasks are skipped, even if assigned; only if nothing is actionable, the
+/// first open one is current, with the reason.
 #[test]
 fn held_and_deferred_tasks_are_not_current_while_another_can_be_worked_on() {
     let mut world = grown("# T\n1. a\n   1. b\n   2. c\n2. d\n");
@@ -251,7 +252,7 @@ fn a_task_with_open_tasks_below_it_is_not_completed() {
     complete(&mut world, "b");
     cancel(&mut world, "c");
     world.ok(Role::Root, command);
-    // Settled by mistake: root takes it back, and nobody has it then.
+    // Settled by mistake: root reopens it, and it is unassigned then.
     world.ok(Role::Root, ReopenTodo { todo_id, reason: Some("by mistake".into()) });
     let a = &world.state.todos[&todo_id];
     assert_eq!((a.status, &a.assignee), (Status::Pending, &None));

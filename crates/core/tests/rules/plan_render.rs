@@ -1,4 +1,4 @@
-//! A plan as it is told to an agent that wakes.
+//! A plan as text for an agent that resumes.
 
 use proptest::prelude::*;
 use punchlist_core::plan::{Form, Rendered, render};
@@ -27,7 +27,7 @@ fn backend(status: AgentStatus) -> Agents {
 
 /// O-24, O-28: the design's expected output, character for character.
 #[test]
-fn the_worked_example_is_told_as_the_design_shows_it() {
+fn the_worked_example_is_rendered_as_in_the_design() {
     let expected = "\
 ## Current Tasks
 - [x] Task 1: Add user model (@backend, completed)
@@ -61,7 +61,7 @@ fn the_worked_example_as_a_tree_is_the_designs_tree() {
 
 /// F-11: a normal wake needs one line.
 #[test]
-fn the_line_says_where_the_work_stands() {
+fn the_line_names_the_current_task() {
     let mut world = worked_example();
     assert_eq!(
         told(&world, &nobody_known(), Form::Line),
@@ -81,7 +81,7 @@ fn the_line_says_where_the_work_stands() {
     assert_eq!(told(&world, &nobody_known(), Form::Line), line);
 }
 
-/// O-13: nothing current is told as such.
+/// O-13: a plan without a current task says so.
 #[test]
 fn a_settled_plan_and_an_empty_one_have_nothing_current() {
     let mut world = grown("# T\n1. a\n");
@@ -96,9 +96,9 @@ fn a_settled_plan_and_an_empty_one_have_nothing_current() {
     assert_eq!(empty, "nothing is current, there are no tasks");
 }
 
-/// O-21, O-24, O-28: what stands behind the task in work, by what its agent says.
+/// O-21, O-24, O-28: the note after an active task, by its agent's status.
 #[test]
-fn the_agents_status_is_told_where_no_step_is() {
+fn the_agents_status_is_shown_for_a_task_without_steps() {
     let mut world = grown("# T\n1. a\n2. b\n");
     assign(&mut world, "a", "backend");
     let word = |world: &World, agents: &Agents| {
@@ -119,7 +119,7 @@ fn the_agents_status_is_told_where_no_step_is() {
     ] {
         assert_eq!(word(&world, &backend(status)), expected);
     }
-    // Above the leaf nobody has a task: the level is the leaf's own.
+    // No task above the leaf is assigned: the leaf's own level is shown.
     let text = told(&world, &backend(AgentStatus::Busy), Form::Tasks);
     assert_eq!(text.lines().last(), Some("- [ ] b (pending)"));
 }
@@ -130,7 +130,7 @@ fn a_budget_drops_settled_tasks_first_then_the_farthest_and_counts_them() {
     let whole = told(&world, &nobody_known(), Form::Tree);
     let all = within(&world, Form::Tree, whole.chars().count());
     assert_eq!(all, Rendered { text: whole.clone(), left_out: 0 });
-    // The settled ones go before all others, and no more than needed.
+    // Settled ones are left out first, and no more than needed.
     let text = whole.replace("        [x] Task 1: Add user model (@backend, completed)\n", "")
         + "\n(1 task left out, 1 of them settled)";
     let budget = whole.chars().count() - 1;
@@ -165,7 +165,7 @@ fn a_budget_drops_settled_tasks_first_then_the_farthest_and_counts_them() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// O-24: no budget is exceeded, what is left out is counted, and the current line stays.
+    /// O-24: no budget is exceeded, omitted tasks are counted, and the current line stays.
     #[test]
     fn any_budget_is_kept(budget in 0usize..700, active in 0usize..12, parts in 1usize..40) {
         let steps: String = (0..parts)

@@ -1,4 +1,4 @@
-//! The backlog in a file: its lines, the one a plan comes from, and the one that is ticked.
+//! The backlog in a file: its lines, the line a plan comes from, and ticking it.
 
 use punchlist_core::Refusal;
 use punchlist_core::authority::{Action, may_ever};
@@ -27,9 +27,9 @@ fn origin(line: &str) -> Origin {
     Origin { file: "TODO.md".to_owned(), line: line.to_owned() }
 }
 
-/// O-1: items are lines with a box; what is in code, or has none, is not.
+/// O-1: items are lines with a checkbox; lines in code and lines without a checkbox are not items.
 #[test]
-fn the_lines_of_a_backlog_are_its_boxes() {
+fn the_lines_of_a_backlog_are_its_checkboxes() {
     let lines: Vec<(usize, &str, bool)> = todo_lines(BACKLOG)
         .iter()
         .map(|line| (line.number, line.content, line.is_ticked))
@@ -46,7 +46,7 @@ fn the_lines_of_a_backlog_are_its_boxes() {
     );
 }
 
-/// O-2: a line is picked by number, by text or by a part that no other open line has.
+/// O-2: a line is chosen by number, by text or by a part that no other open line contains.
 #[test]
 fn a_line_is_picked_by_number_text_or_part() {
     for wanted in ["2", "Add authentication", "  Add   authentication ", "AUTHENT"] {
@@ -60,7 +60,7 @@ fn a_line_is_picked_by_number_text_or_part() {
     assert_eq!(pick(BACKLOG, "TODO.md", "12").unwrap().number, 12);
 }
 
-/// D-15: exactly the line that is remembered is ticked; gone, changed, twice or ticked it is not.
+/// D-15: exactly the remembered line is ticked; not if it is gone, changed, repeated or ticked.
 #[test]
 fn only_the_very_line_is_ticked() {
     assert_eq!(to_tick(BACKLOG, "TODO.md", &origin("- [ ] Add authentication")), Ok(2));
@@ -84,7 +84,8 @@ fn only_the_very_line_is_ticked() {
     );
 }
 
-/// O-2: the line is the root task and remembered there; the plan's file, imported later, finds it.
+/// O-2: the line becomes the root task, which remembers it; the plan's file, imported later, finds
+/// it.
 #[test]
 fn a_plan_from_a_line_remembers_it() {
     let mut world = plan_world();

@@ -61,7 +61,7 @@ pub(crate) fn grown(markdown: &str) -> World {
     for (todo_id, mark) in settle {
         match mark {
             Mark::Open => {}
-            // As a file says it: also where something below it is open.
+            // As a file does it: even if tasks below it are open.
             Mark::Done => {
                 let settled_by = SettledBy { principal: "root:primary".into(), role: Role::Root };
                 let (started_at, settled_at) = (world.now, world.now);
@@ -83,8 +83,8 @@ pub(crate) fn grown(markdown: &str) -> World {
     world
 }
 
-/// The worked example as it stands in the design: the backend agent has done the first task and
-/// works on the second.
+/// The worked example of the design: the backend agent has done the first task and works on the
+/// second.
 pub(crate) fn worked_example() -> World {
     let mut world = grown(&WORKED_EXAMPLE.replace("[x] Task 1", "[ ] Task 1"));
     assign(&mut world, "Task 1: Add user model", "backend");

@@ -1,4 +1,4 @@
-//! A run is limited to what whoever started it, and whoever executes it, may do.
+//! A run may do only what its starter and its executor may do.
 
 use punchlist_core::driver::Budget;
 use punchlist_core::run::{ConfigureRun, SettingsOf, StartRun};
@@ -42,7 +42,8 @@ fn started(command: &StartRun, by: &Actor) -> Result<Run, &'static str> {
     }
 }
 
-/// Who starts a run as whom: with a token as oneself or below, without one as any agent up to root.
+/// Who may start a run as which agent: with a token as itself or below, without one as any agent up
+/// to root.
 #[test]
 fn a_run_is_started_as_oneself_or_below() {
     for (role, own, fixed, agent, as_role, allowed) in [
@@ -70,9 +71,9 @@ fn a_run_is_started_as_oneself_or_below() {
     assert_eq!(run.actor().reach, narrow.reach);
 }
 
-/// Whose the settings of a run are, and who may name its model.
+/// Who chooses the settings of a run, and who may name its model.
 #[test]
-fn a_model_is_chosen_for_ones_own_process() {
+fn an_agent_chooses_the_model_only_for_its_own_process() {
     for (role, fixed, names_model, held, expected) in [
         (Role::Root, true, false, false, Ok(SettingsOf::Executor)),
         (Role::Root, true, false, true, Ok(SettingsOf::Starter)),
@@ -90,9 +91,9 @@ fn a_model_is_chosen_for_ones_own_process() {
     }
 }
 
-/// Who goes on with a run, and what becomes of one that was left behind.
+/// Who may continue a run, and what happens to an abandoned one.
 #[test]
-fn a_run_is_played_by_those_who_may() {
+fn only_actors_that_may_execute_a_run_continue_it() {
     let base = Run { started_by: "root:coder".to_owned(), ..run(Budget::default()) };
     let coder = AgentPath::parse("coder").unwrap();
     let narrow = Reach { number: Some(1), ..Reach::default() };

@@ -1,4 +1,5 @@
-//! Session lists: whole-list replace by a model's own ids, what comes next, and what was given up.
+//! Session lists: replacing the whole list by a model's own ids, the next item, and cancelled
+//! items.
 
 use proptest::prelude::*;
 use punchlist_core::command::{
@@ -49,7 +50,7 @@ fn in_view(state: &Snapshot) -> Vec<&Todo> {
     todos
 }
 
-/// Id, words, status and whether it is held, in list order.
+/// Id, title, status and whether it is held, in list order.
 fn shown(state: &Snapshot) -> Vec<(String, String, Status, bool)> {
     let one = |todo: &Todo| (todo.called(), todo.title.clone(), todo.status, todo.hold.is_some());
     in_view(state).into_iter().map(one).collect()
@@ -60,7 +61,7 @@ fn row(id: &str, text: &str, status: Status) -> (String, String, Status, bool) {
 }
 
 #[test]
-fn the_same_id_is_the_same_row_and_what_is_left_out_is_cancelled_by_whom() {
+fn the_same_id_is_the_same_row_and_left_out_items_are_cancelled_by_the_writer() {
     // S-9, X-9, X-10, F-15
     let mut world = World::new(ListKind::Session);
     let first = [ranked("1", "a", High), stated("2", "b", InProgress), item("3", "c")];
@@ -68,7 +69,7 @@ fn the_same_id_is_the_same_row_and_what_is_left_out_is_cancelled_by_whom() {
     let rows = [row("1", "a", Pending), row("2", "b", InProgress), row("3", "c", Pending)];
     assert_eq!(shown(&world.state), rows);
     let before: Vec<_> = in_view(&world.state).iter().map(|todo| todo.id).collect();
-    // Other words, another place, another status; the priority is not said again.
+    // Another title, place and status; the priority is not repeated.
     write(&mut world, &[stated("2", "b", Completed), stated("1", "a, better", InProgress)]);
     let todos = in_view(&world.state);
     let (a, b, c) = (&world.state.todos[&before[0]], &world.state.todos[&before[1]], todos[2]);
@@ -77,17 +78,17 @@ fn the_same_id_is_the_same_row_and_what_is_left_out_is_cancelled_by_whom() {
     let by = c.settled_by.as_ref().unwrap();
     assert_eq!((by.role, by.principal.as_str()), (Role::Root, "root:primary"));
     assert_eq!(c.outcome.as_deref(), Some("left out of the new list"));
-    // What was completed need not be said again, and is not cancelled for that.
+    // Completed items need not be repeated, and are not cancelled for that.
     write(&mut world, &[item("1", "a, better")]);
     assert_eq!(world.state.todos[&before[1]].status, Completed);
     assert_eq!(world.state.todos.len(), 3);
-    // The same list once more is no news.
+    // The same list again changes nothing.
     assert_eq!(write(&mut world, &[item("1", "a, better")]), Decision::default());
 }
 
 #[test]
-fn settled_is_final_and_its_id_goes_over_to_a_new_row() {
-    // of the items in view one at most has an id, whatever a model does with it.
+fn a_settled_row_is_final_and_a_new_row_takes_its_id() {
+    // at most one item in view has an id, whatever a model does with it.
     let said = ["none", "pending", "in_progress", "completed", "cancelled"];
     for settled in [Completed, Cancelled] {
         for (n, said) in said.into_iter().enumerate() {
@@ -109,7 +110,7 @@ fn settled_is_final_and_its_id_goes_over_to_a_new_row() {
 }
 
 #[test]
-fn items_without_an_id_are_matched_by_their_words_and_get_an_id() {
+fn items_without_an_id_are_matched_by_title_and_get_an_id() {
     //
     let mut world = World::new(ListKind::Session);
     let plain = |text: &str| ListedTodo::titled(content(text));
@@ -122,7 +123,7 @@ fn items_without_an_id_are_matched_by_their_words_and_get_an_id() {
     write(&mut world, &[plain("b"), done]);
     let a = &world.state.todos[&ids[0]];
     assert_eq!((a.status, world.state.todos.len()), (Completed, 2));
-    // The id that was given names the row; an item with an id goes before one without.
+    // A given id names the row; an item with an id is matched before one without.
     let own = ids[1].to_string();
     write(&mut world, &[plain("b"), stated(&own, "b, too", InProgress)]);
     assert_eq!(world.state.todos[&ids[1]].status, InProgress);
@@ -137,10 +138,10 @@ fn at_most_one_is_in_progress_and_the_refusal_names_both() {
     let titles = vec!["a".to_owned(), "c".to_owned()];
     assert_eq!(refused(&mut world, &two), Refusal::SeveralInProgress { titles });
     write(&mut world, &[stated("1", "a", InProgress), item("2", "b")]);
-    // What says nothing stays in progress, and counts.
+    // An item without a status stays in progress, and counts.
     let refusal = refused(&mut world, &[item("1", "a"), stated("2", "b", InProgress)]);
     assert_eq!(refusal.code(), "one_in_progress");
-    // The place is given up in the same list, also by leaving out.
+    // The same list can free the place, also by leaving the item out.
     write(&mut world, &[stated("2", "b", InProgress), stated("1", "a", Pending)]);
     write(&mut world, &[stated("1", "a", InProgress)]);
     let rows = [row("1", "a", InProgress), row("2", "b", Cancelled)];
@@ -150,14 +151,14 @@ fn at_most_one_is_in_progress_and_the_refusal_names_both() {
 }
 
 #[test]
-fn items_that_say_nothing_are_passed_over_and_only_those_make_an_empty_list() {
+fn blank_items_are_skipped_and_a_list_of_only_blank_items_is_empty() {
     // S-28, S-29
     let mut world = World::new(ListKind::Session);
     let blank = |id: &str| ListedTodo { title: None, ..item(id, "x") };
     let decision = write(&mut world, &[blank("1"), item("2", "b"), ListedTodo::default()]);
     assert_eq!(decision.warnings, [Warning::Blank { number: 1 }, Warning::Blank { number: 3 }]);
     assert_eq!(shown(&world.state), [row("2", "b", Pending)]);
-    // A known id without words keeps its words.
+    // A known id without a title keeps its title.
     write(&mut world, &[ListedTodo { status: Some(InProgress), ..blank("2") }]);
     assert_eq!(shown(&world.state), [row("2", "b", InProgress)]);
     let mut world = World::new(ListKind::Session);
@@ -168,7 +169,7 @@ fn items_that_say_nothing_are_passed_over_and_only_those_make_an_empty_list() {
 }
 
 #[test]
-fn of_items_that_conflict_the_higher_then_the_earlier_stands_and_the_other_is_held() {
+fn of_conflicting_items_the_higher_then_the_earlier_wins_and_the_other_is_held() {
     // S-30, Q-S3
     let against = |id: &str, text: &str, other: &str| ListedTodo {
         conflicts_with: Some(other.to_owned()),
@@ -182,9 +183,9 @@ fn of_items_that_conflict_the_higher_then_the_earlier_stands_and_the_other_is_he
         (vec![item("1", "a"), against("2", "b", "1")], vec!["2"]),
         (vec![against("1", "a", "2"), high("2", "b")], vec!["1"]),
         (vec![against("1", "a", "1")], vec![]),
-        // What is settled is in nobody's way.
+        // A settled item conflicts with nothing.
         (vec![stated("1", "a", Completed), item("2", "a")], vec![]),
-        // Who loses is in nobody's way either.
+        // A loser conflicts with no further item.
         (vec![high("1", "a"), against("2", "b", "1"), against("3", "c", "2")], vec!["2"]),
         (vec![stated("1", "a", InProgress), high("2", "a")], vec!["1"]),
     ] {
@@ -203,7 +204,7 @@ fn of_items_that_conflict_the_higher_then_the_earlier_stands_and_the_other_is_he
     let mut world = World::new(ListKind::Session);
     let refusal = refused(&mut world, &[against("1", "a", "9")]);
     assert_eq!(refusal.code(), "unknown_todo");
-    // The message names both; the hold goes with the conflict.
+    // The message names both; the hold ends with the conflict.
     let decision = write(&mut world, &[item("1", "a"), against("2", "b", "1")]);
     assert_eq!(
         decision.warnings[0].to_string(),
@@ -220,7 +221,7 @@ fn of_items_that_conflict_the_higher_then_the_earlier_stands_and_the_other_is_he
 }
 
 #[test]
-fn a_hold_somebody_gave_stays_and_what_is_held_is_not_started() {
+fn a_hold_set_by_somebody_stays_and_a_held_item_is_not_started() {
     // D-19, Q-S3
     let mut world = World::new(ListKind::Session);
     write(&mut world, &[item("1", "a"), item("2", "b")]);
@@ -232,14 +233,14 @@ fn a_hold_somebody_gave_stays_and_what_is_held_is_not_started() {
     let holds: Vec<_> =
         in_view(&world.state).iter().map(|t| t.hold.as_ref().map(|hold| hold.kind)).collect();
     assert_eq!(holds, [Some(HoldKind::Failed), Some(HoldKind::Blocked)]);
-    // Open, but nobody's work; still to be finished by saying so.
+    // Open, but not actionable; it can still be completed.
     assert_eq!(next(&world.state, world.now), None);
     write(&mut world, &[stated("1", "a", Completed), item("2", "a")]);
     assert_eq!(next(&world.state, world.now).map(|todo| todo.called()).as_deref(), Some("2"));
 }
 
 #[test]
-fn what_comes_next_goes_by_priority_and_then_by_the_order_of_the_list() {
+fn the_next_item_is_chosen_by_priority_and_then_by_list_order() {
     // S-10, S-11, D-20: a high pending item comes before a medium one in progress.
     for (items, expected) in [
         (vec![ranked("1", "a", Low), ranked("2", "b", Medium), ranked("3", "c", High)], "321"),
@@ -260,7 +261,7 @@ fn what_comes_next_goes_by_priority_and_then_by_the_order_of_the_list() {
 }
 
 #[test]
-fn elsewhere_what_is_in_progress_comes_first() {
+fn in_other_lists_the_item_in_progress_comes_first() {
     // D-20
     for kind in [ListKind::Turn, ListKind::Issue] {
         let mut world = World::new(kind);
@@ -271,12 +272,12 @@ fn elsewhere_what_is_in_progress_comes_first() {
 }
 
 #[test]
-fn what_leaves_nothing_to_do_is_nothing_to_any_question() {
-    // D-17: counts, the next one and the reason to stop all ask the same predicate.
+fn counts_selection_and_driver_agree_that_nothing_is_left() {
+    // D-17: counts, the next item and the reason to stop all use the same predicate.
     let mut world = World::new(ListKind::Session);
     write(&mut world, &[item("1", "a"), item("2", "a"), item("3", "c")]);
     let todo = in_view(&world.state)[2].id;
-    // A row without words can only come from outside; it is nobody's work.
+    // A row without a title can only come from outside; it is not actionable.
     world.state.todos.get_mut(&todo).unwrap().title = "  ".to_owned();
     let found: Vec<String> =
         incomplete(&world.state, world.now).iter().map(|todo| todo.called()).collect();
@@ -284,7 +285,7 @@ fn what_leaves_nothing_to_do_is_nothing_to_any_question() {
 }
 
 #[test]
-fn a_list_shows_so_many_items_at_most_and_loses_no_row() {
+fn a_list_limits_the_items_in_view_and_loses_no_row() {
     // S-24
     let mut world = World::new(ListKind::Session);
     for round in 0..12 {
@@ -299,7 +300,7 @@ fn a_list_shows_so_many_items_at_most_and_loses_no_row() {
 }
 
 #[test]
-fn a_plan_that_an_agent_talked_away_is_seen() {
+fn items_cancelled_by_an_agent_are_visible() {
     // P-9, F-15: the agent's own cancellations count, a person's do not.
     let (mine, yours) = (Role::Root, Role::Operator);
     let cases = [
@@ -319,7 +320,7 @@ fn a_plan_that_an_agent_talked_away_is_seen() {
             assert_eq!(progress::given_up(&world.state).as_deref(), *expected, "{kind}");
         }
     }
-    // Leaving out is cancelling; what comes back under its id was not given up.
+    // Leaving an item out cancels it; an item that comes back under its id was not given up.
     let mut world = World::new(ListKind::Session);
     write(&mut world, &[item("1", "a"), item("2", "b"), item("3", "c")]);
     write(&mut world, &[item("3", "c")]);
@@ -329,7 +330,7 @@ fn a_plan_that_an_agent_talked_away_is_seen() {
 }
 
 #[test]
-fn handing_on_leaves_what_is_settled_and_gives_up_nothing() {
+fn handing_on_keeps_settled_items_and_cancels_nothing() {
     //
     let mut world = World::new(ListKind::Session);
     let begun = ListedTodo { status: Some(InProgress), ..ranked("2", "b", Low) };
@@ -388,7 +389,7 @@ fn any_item() -> impl Strategy<Value = ListedTodo> {
     )
 }
 
-/// Something that happens to the list beside the writes of its model.
+/// Something that happens to the list besides the model's writes.
 fn any_between() -> impl Strategy<Value = Option<(usize, bool)>> {
     proptest::option::weighted(0.3, (0..6usize, any::<bool>()))
 }
@@ -396,7 +397,7 @@ fn any_between() -> impl Strategy<Value = Option<(usize, bool)>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// S-9, S-11, S-28, Q-S3, X-4, X-9: whatever a model writes, in whatever order.
+    /// S-9, S-11, S-28, Q-S3, X-4, X-9: for any writes of a model, in any order.
     #[test]
     fn any_lists_keep_the_invariants(
         rounds in proptest::collection::vec((proptest::collection::vec(any_item(), 0..7), any_between()), 1..14)
@@ -407,7 +408,7 @@ proptest! {
                 && let Some(todo_id) = world.state.todos.keys().nth(which).copied()
             {
                 let reason = Body::new("no key").unwrap();
-                // A refusal is fine; the state must hold either way.
+                // A refusal is fine; the invariants must be kept either way.
                 let _ = if starts {
                     world.run(&actor(Role::Root), StartTodo { todo_id, reason: None })
                 } else {
@@ -444,8 +445,8 @@ proptest! {
 }
 
 #[test]
-fn a_session_list_has_rows_of_its_own_ids_only_where_it_is_addressed_by_them() {
-    // An issue's list is addressed by text: ids of a model are kept out of the matching.
+fn a_models_ids_are_matched_only_in_lists_addressed_by_them() {
+    // An issue's list is addressed by text: a model's ids are ignored for matching.
     let mut world = World::new(ListKind::Issue);
     world.ok(Role::Root, CreateTodos { items: vec![NewTodo::titled(content("a"))] });
     write(&mut world, &[item("1", "b"), item("2", "a")]);

@@ -11,7 +11,7 @@ use punchlist_core::{Event, ListKind, Role, Status, Time, TodoId};
 
 use crate::world::{World, actor};
 
-/// Three of four active, and a past deadline for whom it is said.
+/// Three of four are active, with a past deadline where given.
 fn late() -> Deadline {
     Deadline::parse("2026-11-14").unwrap()
 }
@@ -35,7 +35,7 @@ fn new(world: &mut World, status: Status, deadline: Option<Deadline>) -> TodoId 
     }
 }
 
-/// What a cycle did, by the names the log keeps.
+/// What a cycle did, as event names.
 fn swept(world: &mut World, sweep: &SweepTodos) -> Vec<(&'static str, TodoId)> {
     let decision = world.ok(Role::System, sweep.clone());
     let told = |event: &Event| match event {
@@ -52,10 +52,10 @@ fn day(world: &mut World, text: &str) {
     world.now = Time::parse(text).unwrap();
 }
 
-/// M-73, M-75, D-6: what was never started is put back, called off or kept, and told of in any case;
-/// what is in progress is only told of.
+/// M-73, M-75, D-6: a late item that was never started is put back, cancelled or kept, and always
+/// escalated; one in progress is only escalated.
 #[test]
-fn overdue_items_go_where_the_mission_says() {
+fn overdue_items_are_handled_as_the_mission_says() {
     for (overdue_pending, then, status) in [
         (OverduePending::Demote, Some("demoted"), Status::Backlog),
         (OverduePending::Cancel, Some("cancelled"), Status::Cancelled),
@@ -80,8 +80,8 @@ fn overdue_items_go_where_the_mission_says() {
     }
 }
 
-/// M-79, D-5: told once for each deadline, however often a cycle runs; a new one that passes is told
-/// of again.
+/// M-79, D-5: escalated once for each deadline, however often a cycle runs; a new deadline that
+/// passes is escalated again.
 #[test]
 fn a_person_is_asked_once_for_each_deadline() {
     let mut world = World::new(ListKind::Pillar);
@@ -106,9 +106,9 @@ fn a_person_is_asked_once_for_each_deadline() {
     assert_eq!(swept(&mut world, &sweep()), [("escalated", id)]);
 }
 
-/// D-8, M-23: a date lasts until its end where the mission is; a moment is a moment.
+/// D-8, M-23: a date ends with its day in the mission's time zone; a time is used as given.
 #[test]
-fn a_date_lasts_until_its_end() {
+fn a_date_ends_with_its_day() {
     for (deadline, timezone, last, first) in [
         ("2026-11-20", "UTC", "2026-11-20T23:59:50Z", "2026-11-21T00:00:00Z"),
         ("2026-11-20", "Europe/Berlin", "2026-11-20T22:59:50Z", "2026-11-20T23:00:00Z"),
@@ -125,7 +125,7 @@ fn a_date_lasts_until_its_end() {
     }
 }
 
-/// M-78, P-27: neither a candidate nor what rests until a date is late, nor what is settled.
+/// M-78, P-27: backlog, deferred and settled items are never late.
 #[test]
 fn what_is_not_active_is_not_overdue() {
     let mut world = World::new(ListKind::Pillar);
@@ -141,16 +141,16 @@ fn what_is_not_active_is_not_overdue() {
     assert_eq!(back, [("escalated", resting), ("demoted", resting)], "it is back");
 }
 
-/// D-6: a full backlog keeps it where it is; the person is told all the same, once.
+/// D-6: if the backlog is full, the item stays; the person is still asked, once.
 #[test]
-fn a_full_backlog_keeps_what_is_late() {
+fn a_late_item_stays_if_the_backlog_is_full() {
     let mut world = World::new(ListKind::Pillar);
     new(&mut world, Status::Backlog, None);
     let (first, second) = (
         new(&mut world, Status::Pending, Some(late())),
         new(&mut world, Status::Pending, Some(late())),
     );
-    // Two places, one of them taken: the second that is late finds none.
+    // Two places, one of them taken: there is none for the second late item.
     assert_eq!(
         swept(&mut world, &sweep()),
         [("escalated", first), ("demoted", first), ("escalated", second)]
@@ -159,9 +159,10 @@ fn a_full_backlog_keeps_what_is_late() {
     assert_eq!(swept(&mut world, &sweep()), []);
 }
 
-/// Q-M5: stale candidates go only where the mission says so, for that reason, and not while they rest.
+/// Q-M5: stale backlog items are cancelled only if the mission says so, with that reason, and not
+/// while they are deferred.
 #[test]
-fn stale_candidates_go_only_where_they_should() {
+fn stale_backlog_items_are_cancelled_only_if_the_mission_says_so() {
     let mut world = World::new(ListKind::Pillar);
     let old = new(&mut world, Status::Backlog, None);
     let resting = new(&mut world, Status::Backlog, None);
@@ -180,9 +181,9 @@ fn stale_candidates_go_only_where_they_should() {
     assert_eq!(world.state.todos[&active].status, Status::Pending);
 }
 
-/// Q-M2: what has been settled for long leaves the usual lists once; zero days: never.
+/// Q-M2: items settled long ago are archived once; zero days: never.
 #[test]
-fn what_is_long_settled_is_put_away() {
+fn items_settled_long_ago_are_archived() {
     let mut world = World::new(ListKind::Pillar);
     let (done, dropped) =
         (new(&mut world, Status::Pending, None), new(&mut world, Status::Pending, None));
@@ -202,9 +203,9 @@ fn what_is_long_settled_is_put_away() {
     assert_eq!(swept(&mut world, &sweep()), []);
 }
 
-/// M-74, M-76: the words of the design, with where it stands and since when.
+/// M-74, M-76: the wording of the design, with the item's status and since when it is late.
 #[test]
-fn the_words_tell_where_an_item_stands_and_since_when() {
+fn an_escalation_names_the_status_and_since_when() {
     let mut world = World::new(ListKind::Pillar);
     let id = new(&mut world, Status::Pending, Some(late()));
     assert_eq!(
@@ -224,7 +225,7 @@ fn the_words_tell_where_an_item_stands_and_since_when() {
     assert!(told.contains("extended") && told.contains("cancelled"), "{told}");
 }
 
-/// A cycle is the scheduler's, the operator's and the lead's; and what waits for review stays (P-32).
+/// Only the scheduler, the operator and the lead sweep; and items in review stay (P-32).
 #[test]
 fn others_do_not_sweep() {
     for role in Role::ALL {

@@ -1,4 +1,4 @@
-//! What an owner wants and may not do: kept for the lead, who does it with the ordinary command.
+//! An owner's recommendations: kept for the lead, who makes the change with the ordinary command.
 
 use punchlist_core::command::{
     CancelTodo, Command, DemoteTodo, PromoteTodo, ReviseTodo, StartTodo,
@@ -23,7 +23,7 @@ fn reprioritize(todo_id: TodoId) -> Command {
     revise(todo_id, None, Some(Priority::High))
 }
 
-/// What is wished for an item.
+/// The recommendations on an item.
 fn wishes(world: &World, id: TodoId) -> Vec<Command> {
     world.state.todos[&id].wishes.iter().map(|wish| Command::clone(&wish.command)).collect()
 }
@@ -33,9 +33,10 @@ fn recommended(world: &mut World, command: &Command) -> bool {
     decision.warnings.iter().any(|warning| matches!(warning, Warning::Recommended { .. }))
 }
 
-/// D-2, M-40: all but cancelling is only wished for, changes nothing, and goes when it is done.
+/// D-2, M-40: everything but cancelling is only recommended, changes nothing, and is removed when
+/// done.
 #[test]
-fn a_wish_is_kept_until_it_is_granted() {
+fn a_recommendation_is_kept_until_it_is_done() {
     let mut world = World::new(ListKind::Pillar);
     let id = world.create(&["item"])[0];
     let reason = Some("because".to_owned());
@@ -50,7 +51,7 @@ fn a_wish_is_kept_until_it_is_granted() {
         assert_eq!(after, before, "nothing else changed");
     }
     assert_eq!(wishes(&world, id), all, "one does not push another out");
-    // Said again, it is one wish still.
+    // A repeated recommendation still counts once.
     assert!(recommended(&mut world, &extend(id)));
     assert_eq!(wishes(&world, id).len(), 4);
     world.ok(Role::Lead, reprioritize(id));
@@ -62,10 +63,10 @@ fn a_wish_is_kept_until_it_is_granted() {
     assert_eq!(wishes(&world, id), [], "what is settled has no wishes");
 }
 
-/// D-2: where the mission leaves it to its owners, they move items between the tiers and up and
-/// down outright. To start and to extend stays the lead's.
+/// D-2: if the mission allows it, owners move items between tiers and reorder them directly. Only
+/// the lead starts and extends.
 #[test]
-fn an_owner_rebalances_where_it_may() {
+fn an_owner_rebalances_its_own_pillar_if_allowed() {
     let mut world = World::new(ListKind::Pillar);
     let id = world.create(&["item"])[0];
     world.state.terms.owner_may_rebalance = true;
@@ -82,7 +83,7 @@ fn an_owner_rebalances_where_it_may() {
     }
     assert_eq!(world.state.todos[&id].priority, Priority::High);
     assert_eq!(world.state.todos[&id].deadline, None);
-    // Its own pillar, that is.
+    // Only in its own pillar.
     let mut elsewhere = actor(Role::Owner);
     elsewhere.pillar = Some("another".into());
     assert!(world.run(&elsewhere, reprioritize(id)).is_err());

@@ -8,7 +8,7 @@ use punchlist_core::{
     Refused, Role, Scope, Snapshot, Time, TodoId, apply, decide,
 };
 
-/// One list and everything that happened to it.
+/// One list and all its events.
 pub(crate) struct World {
     pub(crate) state: Snapshot,
     pub(crate) log: Vec<(Event, Time)>,
@@ -50,17 +50,17 @@ impl World {
         Ok(decision)
     }
 
-    /// A command that must be taken.
+    /// Runs a command that must be accepted.
     pub(crate) fn ok(&mut self, role: Role, command: impl Into<Command>) -> Decision {
         self.run(&actor(role), command).unwrap()
     }
 
-    /// A command that must be refused: why.
+    /// Runs a command that must be refused; returns the refusal.
     pub(crate) fn refused(&mut self, role: Role, command: impl Into<Command>) -> Refusal {
         self.run(&actor(role), command).unwrap_err().refusal
     }
 
-    /// Creates items as the operator and gives their ids in order.
+    /// Creates items as the operator and returns their ids in order.
     pub(crate) fn create(&mut self, titles: &[&str]) -> Vec<TodoId> {
         let items = titles.iter().map(|t| NewTodo::titled(Title::new(t).unwrap())).collect();
         let decision = self.run(&actor(Role::Operator), CreateTodos { items }).unwrap();
@@ -75,7 +75,7 @@ impl World {
     }
 }
 
-/// Decides a command on what is no list.
+/// Decides a command on an aggregate other than a list.
 pub(crate) fn decided<C: Decide>(
     command: &C,
     on: C::On<'_>,
@@ -85,7 +85,7 @@ pub(crate) fn decided<C: Decide>(
     command.decide(on, By { actor, now, ids: &mut Ids::new(now, 1) })
 }
 
-/// The same for what the driver or a policy decides at no particular time.
+/// Decides a command whose rule needs neither time nor ids.
 pub(crate) fn by_policy<C: Decide>(command: &C, on: C::On<'_>) -> Result<C::Out, Refused> {
     decided(command, on, &actor(Role::System), Time::from_micros(0))
 }

@@ -1,4 +1,4 @@
-//! Faults: the kind of an error response, and its message.
+//! Making faults: the kind of an error response, and its message. The types are in `model`.
 //!
 //! A message made here says what the server did (`answered 529: Overloaded`); the caller adds the server's
 //! name. A message never holds a key.

@@ -1,5 +1,7 @@
 //! The checklist of an issue: found through the session or a person's word, and what a change of
 //! it means for the issue.
+//!
+//! Also, for lists of every kind, `notes`, and `lock_owner`: the one order in which rows are locked.
 
 use punchlist_core::command::Command;
 use punchlist_core::issue::checklist::{Notes, markdown};

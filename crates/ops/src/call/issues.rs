@@ -1,4 +1,6 @@
-//! The calls on issues: found by number, filed and moved as the core decides.
+//! The calls on issues: found by number; filed, changed, linked and closed as the core decides.
+//!
+//! Their checklists are in `checklist`.
 
 use punchlist_core::issue::{
     CloseAsDuplicate, Closing, CommentIssue, CreateIssue, DeferIssue, Ground, LinkIssues, LinkKind,

@@ -19,7 +19,7 @@ use crate::plan_file::below_root;
 use crate::views::PlanArchived;
 
 /// The branch of whoever stands in no git folder and names none.
-const BRANCH: &str = "main";
+pub const BRANCH: &str = "main";
 
 impl Call<'_, '_> {
     /// The scope of a plan file, on the branch that is named, else on the caller's.

@@ -98,15 +98,7 @@ impl Call<'_, '_> {
         };
         let unknown = || Error::from(Refusal::UnknownConversation { conversation: named.clone() });
         self.conversation(&named)?;
-        self.session_of_chat(id)?.map(Some).ok_or_else(unknown)
-    }
-
-    /// The session a chat is of.
-    pub(crate) fn session_of_chat(
-        &mut self,
-        conversation: ConversationId,
-    ) -> Result<Option<Session>, Error> {
-        Ok(self.tx.session_of_conversation(conversation)?)
+        self.tx.session_of_conversation(id)?.map(Some).ok_or_else(unknown)
     }
 
     /// A chat of its own, for work that is handed on outside any.

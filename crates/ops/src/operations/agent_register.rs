@@ -31,7 +31,8 @@ impl Define for AgentRegister {
     const NAME: &'static str = "agent_register";
     const ACCESS: Access = Access::On(Subject::Agent, Action::Register);
     const EFFECT: Effect = Effect::Write;
-    const SURFACES: Surfaces = Surfaces { command: &["agent", "register"], ..Surfaces::CALL };
+    const SURFACES: Surfaces =
+        Surfaces { command: &["agent", "register"], positional: &["agent"], ..Surfaces::CALL };
     const EXAMPLE: &'static str = r#"{"agent":"primary.subagents.backend","type":"backend"}"#;
 
     type Input = Input;

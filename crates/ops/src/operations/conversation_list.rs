@@ -31,7 +31,7 @@ pub struct Input {
     /// Only this session's chats, by its id or its host's id.
     #[serde(default)]
     pub session: Maybe<Title>,
-    /// Page size, from 1; absent: 50, capped at 1,000.
+    /// Page size; default is 50, the maximum is 1,000.
     #[serde(default)]
     pub limit: Limit,
     /// nextCursor of the previous page.

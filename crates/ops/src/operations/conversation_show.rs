@@ -28,7 +28,7 @@ pub struct Input {
     /// The newest of them instead of the oldest, in the same order.
     #[serde(default)]
     pub newest: Option<bool>,
-    /// Page size, from 1; absent: 50, capped at 1,000.
+    /// Page size; default is 50, the maximum is 1,000.
     #[serde(default)]
     pub limit: Limit,
 }

@@ -28,7 +28,7 @@ pub struct Input {
     #[serde(default, deserialize_with = "crate::input::maybe_named")]
     #[schemars(with = "crate::input::Reference")]
     pub todo_id: Maybe<Title>,
-    /// Page size, from 1; absent: 50, capped at 1,000.
+    /// Page size; default is 50, the maximum is 1,000.
     #[serde(default)]
     pub limit: Limit,
     /// nextCursor of the previous page.

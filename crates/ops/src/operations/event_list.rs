@@ -30,7 +30,7 @@ pub struct Input {
     /// Say also what the items, issues, sessions and runs of the events are called.
     #[serde(default)]
     pub names: Option<bool>,
-    /// Page size, from 1; absent: 50, capped at 1,000.
+    /// Page size; default is 50, the maximum is 1,000.
     #[serde(default)]
     pub limit: Limit,
     /// Whose events; absent: the project's (workers see only their own).

@@ -38,7 +38,7 @@ pub struct Input {
     /// Only those of this person.
     #[serde(default)]
     pub assignee: Maybe<Title>,
-    /// Page size, from 1; absent: 50, capped at 1,000.
+    /// Page size; default is 50, the maximum is 1,000.
     #[serde(default)]
     pub limit: Limit,
     /// nextCursor of the previous page.

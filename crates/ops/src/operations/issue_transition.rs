@@ -2,7 +2,7 @@
 
 use punchlist_core::IssueStatus;
 use punchlist_core::authority::{Action, Subject};
-use punchlist_core::issue::TransitionIssue;
+use punchlist_core::issue::{TransitionIssue, left_open};
 use punchlist_core::text::Body;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -72,10 +72,15 @@ impl Define for IssueTransition {
         let numbers: Vec<i64> = children.iter().map(|child| child.number).collect();
         let command = TransitionIssue { status, reason, confirm };
         let issue = call.transition_issue(issue, &command, &numbers)?;
-        let warning = (!children.is_empty()).then(|| {
+        let mut warnings = Vec::new();
+        if !children.is_empty() {
             let numbers: Vec<String> = numbers.iter().map(|number| format!("#{number}")).collect();
-            format!("Closed with open children: {}", numbers.join(", "))
-        });
+            warnings.push(format!("Closed with open children: {}", numbers.join(", ")));
+        }
+        if issue.status == IssueStatus::Resolved {
+            warnings.extend(call.checklist(&issue)?.as_ref().and_then(left_open));
+        }
+        let warning = (!warnings.is_empty()).then(|| warnings.join(". "));
         let open_children = children.into_iter().map(IssueRef::from).collect();
         Ok(Output { issue: issue.into(), open_children, warning })
     }

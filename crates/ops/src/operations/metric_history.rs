@@ -22,7 +22,7 @@ pub struct Input {
     pub mission: Title,
     /// The metric's slug.
     pub metric: Title,
-    /// Most readings, from 1; absent: 50, capped at 1,000.
+    /// Number of readings; default 50, at most 1,000.
     #[serde(default)]
     pub limit: Limit,
     /// nextCursor of the previous page.

@@ -115,7 +115,7 @@ fn answer(call: &mut Call<'_, '_>, name: &str, named: &str) -> Result<Output, Er
         held: false,
     };
     let session = match role {
-        Role::Root => call.session_of_chat(conversation.id)?,
+        Role::Root => call.tx().session_of_conversation(conversation.id)?,
         _ => None,
     };
     let run = call.start_run(conversation.id, last.id.to_string(), session.as_ref(), new)?;

@@ -21,7 +21,7 @@ pub struct Input {
     /// Only sessions in this state; absent: all.
     #[serde(default)]
     pub state: Option<SessionState>,
-    /// Page size, from 1; absent: 50, capped at 1,000.
+    /// Page size; default is 50, the maximum is 1,000.
     #[serde(default)]
     pub limit: Limit,
     /// nextCursor of the previous page.

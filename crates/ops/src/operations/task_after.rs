@@ -20,8 +20,8 @@ pub struct Input {
     /// Its id, or its number.
     pub task_id: Reference,
     /// The tasks that must be settled first, by id or number; absent or empty: it waits for nothing.
-    #[serde(default, deserialize_with = "crate::input::many_named")]
-    #[schemars(default, length(max = 100))]
+    #[serde(default)]
+    #[schemars(length(max = 100))]
     pub after: Vec<Reference>,
 }
 

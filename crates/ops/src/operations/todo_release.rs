@@ -19,7 +19,8 @@ use crate::views::OneTodo;
 pub struct Input {
     /// Its id, or its number if it has one.
     pub todo_id: Reference,
-    /// The number of the lease that you got when you took it; absent: release any holder's lease, if you may.
+    /// The number of the lease that you got when you took it; absent: release any holder's lease, if
+    /// you may.
     #[serde(default)]
     pub epoch: Option<i64>,
     /// Why.

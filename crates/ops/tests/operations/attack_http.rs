@@ -1,19 +1,23 @@
 //! The attacks of `attack` over HTTP: real tokens, a real server, and the client that remote stores
-//! use. The answers are held to the same table.
+//! use, or messages to `/mcp`. The answers are held to the same table.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::sync::Arc;
 
 use punchlist_core::{Ids, Reach, Role, Time, TokenId};
-use punchlist_ops::catalogue::{CATALOGUE, Effect};
-use punchlist_ops::{Envelope, Ops, clock};
+use punchlist_ops::catalogue::{CATALOGUE, Effect, Operation};
+use punchlist_ops::remote::RemoteContext;
+use punchlist_ops::{Envelope, Error, Ops, clock};
 use punchlist_server::http::{Limits, Server, Settings};
 use punchlist_server::remote::{Address, RemoteStore};
 use punchlist_store::Options;
 use punchlist_store::rows::tokens::Token;
 use punchlist_testkit::{Backend, World};
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::attack::{changes, elsewhere, fault, outsider};
+use crate::attack::{Answer, changes, elsewhere, fault, outsider};
 use crate::every_operation::{caller, working_input};
 
 /// A token in the store, for whoever an envelope is about; gives its id and its secret.
@@ -42,8 +46,61 @@ fn fixed() -> Time {
     Time::parse("2026-11-15T08:00:00Z").unwrap()
 }
 
+/// How a call reaches the server: its address, the token, the envelope, the operation, the input.
+type Way = fn(&str, String, &Envelope, &'static Operation, &Value) -> Answer;
+
+/// As a command line with a remote store calls.
+fn by_remote(
+    url: &str,
+    secret: String,
+    envelope: &Envelope,
+    operation: &'static Operation,
+    input: &Value,
+) -> Answer {
+    let client = RemoteStore::new(&Address::parse(url).unwrap(), Some(secret), None).unwrap();
+    Ops::over(Box::new(client)).call(operation, envelope, input.clone())
+}
+
+/// As a host of agents calls. A tool is called by its name, whether it is listed or not.
+fn by_mcp(
+    url: &str,
+    secret: String,
+    envelope: &Envelope,
+    operation: &'static Operation,
+    input: &Value,
+) -> Answer {
+    let address = url.trim_start_matches("http://");
+    let context = RemoteContext::of(envelope).to_header().unwrap();
+    let params = json!({ "name": operation.name, "arguments": input });
+    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let body = message.to_string();
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\nConnection: close\r\n\
+         Authorization: Bearer {secret}\r\nPunchlist-Context: {context}\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut socket = TcpStream::connect(address).unwrap();
+    socket.write_all(request.as_bytes()).unwrap();
+    let mut reply = String::new();
+    socket.read_to_string(&mut reply).unwrap();
+    let (_, text) = reply.split_once("\r\n\r\n").unwrap();
+    let mut said: Value = serde_json::from_str(text).unwrap_or_else(|_| panic!("{reply}"));
+    if said.get("jsonrpc").is_none() {
+        return Err(Error::from_problem(said).unwrap());
+    }
+    let mut output = said["result"]["structuredContent"].take();
+    if said["result"]["isError"] == false {
+        return Ok(output);
+    }
+    let mut error = output["error"].take();
+    error["detail"] = error["message"].take();
+    Err(Error::from_problem(error).unwrap_or_else(|| panic!("{reply}")))
+}
+
 /// Every operation, role and reach, each with its own token, over one server.
-fn no_token_gets_around_the_table_over_http(backend: Backend, reaches: usize) {
+fn no_token_gets_around_the_table(backend: Backend, reaches: usize, way: Way) {
     let mut faults = Vec::new();
     for operation in CATALOGUE {
         let world = World::new(backend);
@@ -60,7 +117,7 @@ fn no_token_gets_around_the_table_over_http(backend: Backend, reaches: usize) {
             fixtures: false,
         };
         let server = Server::bind(ops, settings).unwrap();
-        let (address, handle) = (Address::parse(&server.url()).unwrap(), server.handle());
+        let (url, handle) = (server.url(), server.handle());
         let running = std::thread::spawn(move || server.run());
         let mut number = clock::now().micros().unsigned_abs().into();
         for role in Role::ALL {
@@ -72,9 +129,7 @@ fn no_token_gets_around_the_table_over_http(backend: Backend, reaches: usize) {
                 }
                 number += 1;
                 let (id, secret) = token_for(&world, &envelope, number);
-                let client = RemoteStore::new(&address, Some(secret), None).unwrap();
-                let remote = Ops::over(Box::new(client));
-                let answer = remote.call(operation, &envelope, input.clone());
+                let answer = way(&url, secret, &envelope, operation, &input);
                 // A token sees itself, which is there in this world.
                 if operation.effect != Effect::Pure && operation.name != "token_list" {
                     faults.extend(fault(operation, role, &reach, &answer));
@@ -94,19 +149,34 @@ fn no_token_gets_around_the_table_over_http(backend: Backend, reaches: usize) {
 }
 
 mod sqlite {
+    use punchlist_testkit::Backend::SqliteFile;
+
+    use super::{by_mcp, by_remote, no_token_gets_around_the_table};
+
     #[test]
     fn no_token_gets_around_the_table_over_http() {
-        super::no_token_gets_around_the_table_over_http(
-            punchlist_testkit::Backend::SqliteFile,
-            usize::MAX,
-        );
+        no_token_gets_around_the_table(SqliteFile, usize::MAX, by_remote);
+    }
+
+    #[test]
+    fn no_token_gets_around_the_table_over_mcp() {
+        no_token_gets_around_the_table(SqliteFile, usize::MAX, by_mcp);
     }
 }
 
+/// What a reach covers is decided above the database; one of them shows that it is asked.
 mod postgres {
-    /// What a reach covers is decided above the database; one of them shows that it is asked.
+    use punchlist_testkit::Backend::Postgres;
+
+    use super::{by_mcp, by_remote, no_token_gets_around_the_table};
+
     #[test]
     fn no_token_gets_around_the_table_over_http() {
-        super::no_token_gets_around_the_table_over_http(punchlist_testkit::Backend::Postgres, 1);
+        no_token_gets_around_the_table(Postgres, 1, by_remote);
+    }
+
+    #[test]
+    fn no_token_gets_around_the_table_over_mcp() {
+        no_token_gets_around_the_table(Postgres, 1, by_mcp);
     }
 }

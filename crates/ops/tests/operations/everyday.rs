@@ -217,7 +217,29 @@ fn items_of_a_sessions_list_are_moved(backend: Backend) {
     assert_eq!(order(), "123");
 }
 
+/// A resolved issue whose criteria were not accepted says so, whoever closed it; a rejected one has
+/// none to meet.
+fn closing_against_the_criteria_is_told(backend: Backend) {
+    let world = World::new(backend);
+    let operator = world.envelope(Role::Operator);
+    let new = |criteria: &[&str]| {
+        let new = json!({ "title": "x", "criteria": criteria, "forceNew": true });
+        world.call_in(&operator, "issue_create", new).unwrap()["issue"]["number"].clone()
+    };
+    for (criteria, status, said) in [
+        (&["a"][..], "resolved", json!("Closed although 1 criterion is not accepted")),
+        (&["a", "b"], "resolved", json!("Closed although 2 criteria are not accepted")),
+        (&["a"], "rejected", Value::Null),
+        (&[], "resolved", Value::Null),
+    ] {
+        let close = json!({ "number": new(criteria), "status": status, "reason": "done" });
+        let closed = world.call_in(&operator, "issue_transition", close).unwrap();
+        assert_eq!(closed["warning"], said, "{criteria:?} {status}");
+    }
+}
+
 on_every_store!(
+    closing_against_the_criteria_is_told,
     items_of_a_checklist_are_moved,
     items_of_a_sessions_list_are_moved,
     operator_changes_an_issue,

@@ -1,5 +1,8 @@
-//! What no request may do, whoever sends it: come under a foreign name, from another site's page,
-//! or through a proxy without saying who asks. Also the number that every request gets.
+//! Around every request, before anybody asks who sends it: headers that are too long, a foreign
+//! `Host` and a page of another site are refused, and every response gets the request's number.
+//!
+//! Not here: who the sender is, and whether it may come through a proxy without a token (`caller`);
+//! how often it may ask (`limits`).
 
 use std::net::{IpAddr, SocketAddr};
 

@@ -1,4 +1,4 @@
-//! HTTP: the catalogue as an API, the log as event streams, and what watches over the server.
+//! HTTP: the catalogue as an API, the log as event streams, and the health and metrics routes.
 //!
 //! `serve` has the socket, `guard` and `limits` refuse what must not come in, `caller` says who
 //! asks, `api` calls the operation. Pages (`crate::pages`) and MCP (`mcp::http`) are further routes

@@ -193,6 +193,8 @@ async fn elicit(
                 drop(handle.cancel(Some("the call was cancelled".to_owned())).await);
                 return Ok(call.complete(output));
             }
+            // Nobody is there to be asked; the question is in the inbox.
+            () = call.server.stopped() => return Ok(call.complete(output)),
             () = beats.next(PATIENCE) => {
                 let now = call.make().await?;
                 if open_gate(&now).as_ref() != Some(&gate) {

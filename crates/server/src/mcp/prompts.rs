@@ -50,7 +50,7 @@ pub(crate) async fn prompt(
     if issue.is_some() {
         envelope.context.issue = issue;
     }
-    let state = asker.run(envelope, move |ops, envelope| state(ops, envelope)).await;
+    let state = asker.run(envelope, state).await;
     let state = match state {
         Ok(state) => state,
         // Without a session there is nothing to tell. An issue that was named must be there.

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use punchlist_core::Role;
 use punchlist_ops::catalogue::find;
-use punchlist_ops::{Envelope, Error, Ops};
+use punchlist_ops::{DEFAULT_BRANCH, Envelope, Error, Ops};
 use rmcp::ErrorData;
 use rmcp::model::{
     CacheScope, ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource,
@@ -233,8 +233,8 @@ impl Listing<'_> {
             if kinds.contains(&"plan") {
                 resources.extend(self.rows("plan_list", "plans", json!({}))?.iter().map(|plan| {
                     let (file, branch) = (text(plan, "planFile"), text(plan, "branch"));
-                    let is_here =
-                        self.envelope.context.branch.as_deref().unwrap_or_default() == branch;
+                    let here = self.envelope.context.branch.as_deref();
+                    let is_here = here.unwrap_or(DEFAULT_BRANCH) == branch;
                     let title = format!("plan {file}");
                     let branch = (!is_here).then_some(branch);
                     self.resource(Thing::Plan { file, branch }, &title, MARKDOWN)

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::ServiceExt;
+use tokio::sync::watch;
 
 use super::McpServer;
 use super::wire::Wire;
@@ -29,9 +30,11 @@ impl McpServer {
         served
     }
 
-    async fn serve_pipes(self) -> io::Result<()> {
+    async fn serve_pipes(mut self) -> io::Result<()> {
         let (read, write) = rmcp::transport::stdio_pipes();
-        match self.serve(Wire::new(read, write)).await {
+        let (end, ending) = watch::channel(false);
+        self.stopping = Some(ending);
+        match self.serve(Wire::new(read, write, end)).await {
             Ok(service) => service.waiting().await.map(|_| ()).map_err(io::Error::other),
             // A host that closes before it says hello has simply gone.
             Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),

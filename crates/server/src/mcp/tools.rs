@@ -1,6 +1,7 @@
 //! Operations as tools of the protocol. Which of them a role sees is decided in `ops::tools`.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use punchlist_ops::catalogue::{Effect, Operation};
 pub use punchlist_ops::tools::{Choice, listed};
@@ -8,9 +9,17 @@ use punchlist_ops::tools::{DESTRUCTIVE, IDEMPOTENT};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
+/// The tools that were listed before: making their schemas takes longer than a call.
+static MADE: Mutex<BTreeMap<&str, Tool>> = Mutex::new(BTreeMap::new());
+
 /// An operation in the words of the protocol.
 #[must_use]
 pub fn tool(operation: &Operation) -> Tool {
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    made.entry(operation.name).or_insert_with(|| make(operation)).clone()
+}
+
+fn make(operation: &Operation) -> Tool {
     let (description, input) = punchlist_ops::tools::shown(operation);
     let read_only = operation.effect != Effect::Write;
     let annotations = ToolAnnotations::new()
@@ -38,6 +47,11 @@ fn or_refusal(mut schema: JsonObject) -> JsonObject {
     if let Value::Object(properties) = schema.entry("properties").or_insert_with(|| json!({})) {
         // The protocol's own schema wants an object for each property, also where anything goes.
         properties.values_mut().filter(|any| any.is_boolean()).for_each(|any| *any = json!({}));
+        let error = match properties.remove("error") {
+            // The answer has a field of this name, too.
+            Some(own) => json!({ "anyOf": [own, error] }),
+            None => error,
+        };
         properties.insert("error".into(), error);
     }
     let either = json!([{ "required": required }, { "required": ["error"] }]);

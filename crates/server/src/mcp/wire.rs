@@ -8,14 +8,15 @@ use std::collections::HashSet;
 use std::future::Future;
 use std::io::{self, Write as _};
 use std::sync::Arc;
+use std::time::Duration;
 
 use rmcp::RoleServer;
-use rmcp::model::{ClientNotification, JsonRpcMessage, RequestId};
+use rmcp::model::{JsonRpcMessage, RequestId};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
-use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::judge::{INVALID_REQUEST, Judged, MESSAGE_MAX, judge, wrong};
@@ -25,6 +26,11 @@ const HEAD_MAX: usize = 64 << 10;
 
 /// How many messages may wait to be written.
 const WAITING_MAX: usize = 64;
+
+/// How many requests may be in progress before the next is read, and how long it is put off. Some of
+/// them may wait for a message that is still to be read.
+const BUSY_MAX: usize = 32;
+const PUT_OFF: Duration = Duration::from_millis(500);
 
 /// Messages over a pair of streams, one line each.
 pub(crate) struct Wire<R, W> {
@@ -36,21 +42,24 @@ pub(crate) struct Wire<R, W> {
     /// The handshake has begun: before it the library takes a notification for the end.
     has_begun: bool,
     /// The requests that were handed on and not answered yet. The library keeps one of each id, so
-    /// the others would be carried out without an answer.
+    /// the others would be carried out without an answer. One that was cancelled is never answered,
+    /// and an id may not come again.
     unanswered: HashSet<RequestId>,
     write: Arc<Mutex<Option<W>>>,
     /// Answers of our own on their way. A read may be broken off, a write must not be.
     answers: JoinSet<()>,
     /// The places of messages that wait to be written.
     places: Arc<Semaphore>,
+    /// Says that there will be no more.
+    end: watch::Sender<bool>,
 }
 
 impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Wire<R, W> {
-    pub(crate) fn new(read: R, write: W) -> Self {
+    pub(crate) fn new(read: R, write: W, end: watch::Sender<bool>) -> Self {
         let (read, write) = (BufReader::new(read), Arc::new(Mutex::new(Some(write))));
         let (line, is_over, has_begun, answers) = (Vec::new(), false, false, JoinSet::new());
         let (unanswered, places) = (HashSet::new(), Arc::new(Semaphore::new(WAITING_MAX)));
-        Self { read, line, is_over, has_begun, unanswered, write, answers, places }
+        Self { read, line, is_over, has_begun, unanswered, write, answers, places, end }
     }
 
     /// A place for a message that waits. Where there is none left, nothing is read until there is.
@@ -103,14 +112,6 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Wire<R
                 let why = "a request with this id has not been answered yet; nothing was done";
                 return wrong(id, INVALID_REQUEST, why.to_owned());
             }
-            // What was cancelled gets no answer, so its id is free again.
-            if let JsonRpcMessage::Notification(notification) = &**message
-                && let ClientNotification::CancelledNotification(cancelled) =
-                    &notification.notification
-                && let Some(id) = &cancelled.params.request_id
-            {
-                self.unanswered.remove(id);
-            }
         }
         judged
     }
@@ -157,8 +158,13 @@ where
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
+            if self.unanswered.len() >= BUSY_MAX {
+                tokio::time::sleep(PUT_OFF).await;
+            }
             let is_open = self.places.acquire().await.is_ok();
             if !is_open || !matches!(self.next_line().await, Ok(true)) {
+                // Who waits for something else need not go on.
+                self.end.send_replace(true);
                 while self.answers.join_next().await.is_some() {}
                 return None;
             }
@@ -203,7 +209,8 @@ mod tests {
         let ping = |id: &str| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n");
         let input = [ping("1"), ping("1"), ping("\"1\""), ping("1")].concat();
         let (written, mut seen) = tokio::io::duplex(4_096);
-        let mut wire = Wire::new(std::io::Cursor::new(input.into_bytes()), written);
+        let end = watch::Sender::new(false);
+        let mut wire = Wire::new(std::io::Cursor::new(input.into_bytes()), written, end);
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
             let is_request = |message| matches!(message, Some(JsonRpcMessage::Request(_)));

@@ -2,7 +2,8 @@
 //!
 //! The library is written for an async runtime but does not need one: it only uses this type. A read
 //! blocks only when the caller allows it ([`Control::wait`]), so one thread sends, waits and continues.
-//! `frames` checks every message before the library sees it.
+//! `frames` checks every message before the library sees it. A socket comes here connected (`reach`) and
+//! encrypted (`tls`).
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;

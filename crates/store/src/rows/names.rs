@@ -1,15 +1,15 @@
-//! What people may call the things of a project that have no number: the newest of each kind, with
-//! their ids and words.
+//! Candidates for a name a person typed: the newest things of each kind that has no numbers, with
+//! their ids and texts.
 
 use punchlist_core::ProjectId;
 use punchlist_core::naming::Candidate;
 
 use crate::{Error, Tx, sql};
 
-/// How many of a kind are looked at, the newest first.
+/// How many of each kind are searched, the newest first.
 const NEWEST: i64 = 1000;
 
-/// A kind of thing that is named by its id or its words.
+/// A kind of thing that is named by its id or its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Named {
     Gate,

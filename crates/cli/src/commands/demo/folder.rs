@@ -16,7 +16,7 @@ const FILES: [(&str, &str); 6] = [
     ("ONBOARDING.md", include_str!("../../demo/ONBOARDING.md")),
 ];
 
-/// How many modules there are; each stands in the list three times, once in other letters.
+/// How many modules there are; each is in the list three times, once in another case.
 pub(super) const MODULES: usize = 40;
 
 /// The folder; it stays when the demo is over.
@@ -48,7 +48,7 @@ impl Folder {
 
     /// The configuration, with the scripts where they are.
     pub(super) fn config(&self) -> String {
-        // As it stands between quotes in TOML.
+        // Escaped for a TOML string.
         let folder = self.0.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");
         CONFIG.replace("{folder}", &folder)
     }

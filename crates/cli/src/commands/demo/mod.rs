@@ -1,9 +1,8 @@
-//! `punch demo`: the main job, with no key and no set-up.
+//! `punch demo`: shows the main use, without a key and without set-up.
 //!
 //! A mission with two pillars whose figures are read by real programs; a lead, an owner and a coder
-//! whose models play scripts. Everything goes through the worker, the queue and the operations that
-//! a real one goes through; nothing is staged. At the end what must have come of it is looked up in
-//! the store.
+//! whose models play scripts. Everything goes through the real worker, queue and operations;
+//! nothing is faked. At the end the expected results are checked in the store.
 
 mod folder;
 mod open_house;
@@ -158,7 +157,7 @@ impl Demo<'_> {
         Ok(())
     }
 
-    /// What a worker does with it: all that is due, and what comes of that.
+    /// Does what a worker does: all due work, and the work that results from it.
     fn work(&self, teller: &Teller<'_>) -> Result<(), Failure> {
         let models = Shelf::default();
         let folder = self.folder.path().to_owned();
@@ -170,7 +169,7 @@ impl Demo<'_> {
             models: &models,
             outside: &tools,
             pump: Pump::default(),
-            // One after another, so that it is the same every time.
+            // One job at a time, so that every demo is the same.
             jobs: 1,
             clock: &clock::now,
             is_stopped: &|| self.stop.asked(),
@@ -180,7 +179,7 @@ impl Demo<'_> {
         Ok(worker.once()?)
     }
 
-    /// Is what was shown what came of it?
+    /// Checks that the store has the results that were shown.
     fn check(&self, is_sound: bool) -> Result<(), Failure> {
         let todos = self.call::<MissionTodoList>(input(json!({ "missionSlug": MISSION }))?)?;
         let statuses: Vec<Status> = todos.todos.iter().map(|todo| todo.status).collect();
@@ -202,7 +201,7 @@ impl Demo<'_> {
     }
 }
 
-/// A short input, written as its users would.
+/// A short input, written as JSON.
 fn input<T: DeserializeOwned>(fields: Value) -> Result<T, Failure> {
     Ok(serde_json::from_value(fields).map_err(io::Error::from)?)
 }

@@ -26,10 +26,10 @@ use crate::output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 use crate::render::columns::hanging;
 use crate::render::runs::grouped;
 
-/// How long a line stands alone on a terminal, for somebody who reads.
+/// Pause after each line on a terminal, so that a person can read along.
 const PAUSE: Duration = Duration::from_millis(350);
 
-/// The column behind the seconds.
+/// The indentation of lines without seconds.
 const INDENT: &str = "       ";
 
 pub(super) struct Teller<'a> {
@@ -56,7 +56,7 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// A happening, for programs.
+    /// Prints an event as JSON, for programs.
     fn happening(&self, what: &str, more: Value) {
         if !self.json {
             return;
@@ -65,7 +65,7 @@ impl<'a> Teller<'a> {
         if let (Some(line), Value::Object(more)) = (line.as_object_mut(), more) {
             line.extend(more);
         }
-        // Who reads may be gone; then nobody misses it.
+        // If the reader is gone, the line is dropped.
         drop(output::print(&format!("{line}\n")));
     }
 

@@ -1,4 +1,4 @@
-//! The end of a run, or as far as it came: what was done, what is left, what it took.
+//! The summary of a run that ended or paused: what was done, what is left, what it used.
 
 use std::fmt::Write as _;
 
@@ -17,11 +17,11 @@ use crate::render::columns::hanging;
 use crate::render::runs::{item_line, used};
 use crate::render::short;
 
-/// What `run_show` says of it.
+/// The run as `run_show` returns it.
 #[derive(Debug)]
 pub(super) struct End(Output);
 
-/// The flags that said who answers, for whoever wants to go on.
+/// The flags that chose the agent and the model, repeated in the command that continues the run.
 #[derive(Debug, Default)]
 pub(super) struct Flags {
     pub(super) agent: Option<String>,
@@ -57,7 +57,7 @@ impl End {
         self.wait().into_iter().flat_map(|wait| &wait.delegation_ids)
     }
 
-    /// Why it ended, or what it waits for; none: it was left as it is.
+    /// Why it ended, or what it waits for; `None` if neither.
     fn reason(&self) -> Option<StopReason> {
         self.run().stop_reason.or_else(|| match self.waits_for() {
             "gate" => Some(StopReason::GateOpen),
@@ -67,7 +67,7 @@ impl End {
         })
     }
 
-    /// Says it in the form that was asked for; work that is left is a failure.
+    /// Prints the summary in the requested form; remaining work is a failure.
     pub(super) fn show(&self, globals: &Globals, flags: &Flags) -> Result<(), Failure> {
         if globals.json {
             output::print_json(&self.object())?;
@@ -113,7 +113,7 @@ impl End {
         Some(Fault { code, message: self.run().stop_detail.as_deref().unwrap_or(words) })
     }
 
-    /// What was done, what is left and why, what it took (S-20, S-37).
+    /// What was done, what is left and why, what it used (S-20, S-37).
     fn summary(&self) -> String {
         let (done, left) = (&self.0.done, &self.0.left);
         let total = done.len() + left.len();
@@ -124,7 +124,7 @@ impl End {
             let cancelled = done.iter().filter(is_cancelled).count();
             let _ = write!(text, "{BOLD}Done {} of {total}{BOLD:#}", done.len() - cancelled);
             if cancelled > 0 {
-                // Who cancels most of its plan is seen (P-9).
+                // Shows that the agent cancelled most of its plan (P-9).
                 let _ = write!(text, "; {cancelled} of {total} cancelled by the agent");
             }
             text.push_str(".\n");
@@ -166,7 +166,7 @@ impl End {
         format!("Stopped: {words}{detail}.")
     }
 
-    /// What the person can do now, where something is left.
+    /// What the person can do now, if something is left.
     fn next_step(&self, flags: &Flags) -> String {
         let id = short(&self.run().id);
         let session = self.run().session_id.as_deref().map(short).unwrap_or_default();
@@ -213,7 +213,7 @@ struct Object<'a> {
     error: Option<Fault<'a>>,
 }
 
-/// The tokens of a run, and what they cost where the model has a price.
+/// The tokens of a run, and their cost if the model has a price.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Usage {

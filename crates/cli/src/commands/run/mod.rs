@@ -1,9 +1,8 @@
-//! `punch run "PROMPT"`: an agent answers, in this very process, until its lists are drained or
-//! there is a reason to stop.
+//! `punch run "PROMPT"`: an agent answers, in this process, until its lists are done or there is a
+//! reason to stop.
 //!
-//! The run is taken from the outbox by lease like any other, so a worker or `--resume` goes on with
-//! it where this process is killed. What it hands on is done here too, where an agent is configured
-//! for it.
+//! The run is taken from the outbox by lease like any other, so a worker or `--resume` continues it
+//! if this process is killed. Delegated work is done here too, if an agent is configured for it.
 
 mod end;
 mod view;
@@ -33,7 +32,7 @@ use punchlist_ops::views::run::RunView;
 use punchlist_ops::{Envelope, Error, Ops};
 use serde_json::{Map, Value, json};
 
-use super::{call, inbox, prompt, worker};
+use super::{call, inbox, programs, prompt};
 use crate::args::Globals;
 use crate::failure::Failure;
 use crate::stop::{Asked, Stop};
@@ -41,13 +40,13 @@ use crate::{caller, output, settings};
 use end::{End, Flags};
 use view::View;
 
-/// How long the run stays ours after this process died; then others may go on with it.
+/// How long the run stays ours after this process died; then others may continue it.
 const LEASE_S: i64 = 10;
 
-/// How often a store that failed is asked again.
+/// How often a failed store call is retried.
 const TRIES_MAX: u32 = 5;
 
-/// How often it is looked whether somebody wants to stop.
+/// How often to check for a stop request.
 const LOOK: Duration = Duration::from_millis(200);
 
 pub(crate) fn command() -> Command {
@@ -116,7 +115,7 @@ pub(crate) fn command() -> Command {
         )
 }
 
-/// Goes on with a run, as `punch run --resume` does.
+/// Continues a run, as `punch run --resume` does.
 pub(super) fn resume(globals: &Globals, id: &str) -> Result<(), Failure> {
     let words = ["punch", "run", "--resume", id];
     let matches = crate::args::tree(Some("run"), None).try_get_matches_from(words)?;
@@ -130,11 +129,11 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     // Before anything starts a thread.
     let stop = Stop::on_signals();
     let mut globals = globals.clone();
-    // `--agent` is the old spelling of `--with`: it says who answers here, not who asks.
+    // `--agent` is the old spelling of `--with`: here it names the agent that answers, not the
+    // caller.
     let old = globals.take_for_field("agent", matches);
     let agent = matches.get_one::<String>("with").cloned().or(old);
-    worker::keep_our_environment();
-    worker::end_strays();
+    programs::prepare();
     let config = settings::read()?.config;
     let ops = caller::database(&globals)?;
     let envelope = caller::envelope(&ops, &globals, false)?;
@@ -192,7 +191,7 @@ fn input(
     Ok(Value::Object(input))
 }
 
-/// What a flag says, else the environment; what neither says is the file's to say (S-2…S-6).
+/// The value of a flag, else of the environment; otherwise the file decides (S-2…S-6).
 fn driven(
     matches: &ArgMatches,
     agent: Option<&str>,
@@ -200,7 +199,7 @@ fn driven(
 ) -> (Option<bool>, Option<i64>) {
     let flags = DriveFlags {
         auto_complete_todos: matches.get_one::<bool>("auto-complete-todos").copied(),
-        // A number that is none is the operation's to refuse.
+        // The operation refuses an invalid number.
         max_todo_continuations: None,
     };
     let agent = config.agents.get(agent.unwrap_or("primary"));
@@ -214,8 +213,8 @@ fn driven(
     (drives, flag.or_else(|| most.map(i64::from)))
 }
 
-/// Is there a model that can be asked at all? Refused before anything is written: a run that cannot
-/// begin leaves no session behind.
+/// Checks that there is a usable model before anything is written, so that a run that cannot begin
+/// leaves no session behind.
 fn can_answer(
     envelope: &Envelope,
     agent: Option<&str>,
@@ -235,7 +234,7 @@ fn can_answer(
     }
 }
 
-/// The run that is to go on.
+/// The run to continue.
 fn known(ops: &Ops, envelope: &Envelope, named: &str) -> Result<RunId, Failure> {
     let shown = ops.answer(find(RunShow::NAME)?, envelope, json!({ "run": named }))?;
     id_of(&shown.into_output::<run_show::Output>()?.run)
@@ -246,7 +245,7 @@ fn id_of(run: &RunView) -> Result<RunId, Failure> {
         .ok_or_else(|| Error::Internal { detail: "a run without an id".to_owned() }.into())
 }
 
-/// A run in the hands of this command.
+/// A run that this command executes.
 struct Turn<'a> {
     globals: &'a Globals,
     ops: &'a Ops,
@@ -258,7 +257,7 @@ struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// Goes on until it ends, or waits for something that nobody here can do.
+    /// Executes it until it ends, or waits for something that this process cannot do.
     fn execute(&self) -> Result<End, Failure> {
         let over = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -275,7 +274,8 @@ impl Turn<'_> {
         })
     }
 
-    /// Ctrl-C ends the run itself; a machine that goes down leaves it to whoever comes next.
+    /// Ctrl-C ends the run itself; at a shutdown of the machine the run is left for the next
+    /// process.
     fn heed_stop(&self) {
         if self.stop.by() != Some(Asked::Person) {
             return;
@@ -306,7 +306,7 @@ impl Turn<'_> {
             is_stopped: &is_stopped,
             observer: &observer,
         };
-        // Before anything of it is taken: what is refused later would leave the run to nobody.
+        // Checked before the run is taken: a later refusal would leave the run without a process.
         self.ops.may_execute(self.envelope, self.id)?;
         let report = |_| {};
         let collector = Collector {
@@ -335,7 +335,7 @@ impl Turn<'_> {
                 RunState::Ended => false,
                 _ if self.stop.by() == Some(Asked::Machine) => false,
                 RunState::Waiting => match end.waits_for() {
-                    // Somebody pressed Ctrl-C in the moment between two steps.
+                    // Ctrl-C was pressed between two steps.
                     _ if self.stop.asked() => true,
                     "gate" => self.ask_here(&end)?,
                     "delegations" => {
@@ -349,7 +349,7 @@ impl Turn<'_> {
             if !going {
                 return Ok(end);
             }
-            // Another process has it, or is about to wake it.
+            // Another process holds it, or is about to wake it.
             if self.others_have_it(&end)? {
                 watch.wait(LOOK).map_err(Error::from)?;
             }
@@ -376,7 +376,7 @@ impl Turn<'_> {
         Ok(true)
     }
 
-    /// Does somebody work on what it waits for?
+    /// Does another process work on what it waits for?
     fn others_work_on(&self, end: &End) -> Result<bool, Failure> {
         for id in end.delegations() {
             let input = delegation_show::Input { delegation_id: id.clone() };
@@ -388,7 +388,7 @@ impl Turn<'_> {
         Ok(false)
     }
 
-    /// Asks the person who sits here; false: nobody does, or they leave it open.
+    /// Asks the person at this terminal; false if there is none, or if they leave it open.
     fn ask_here(&self, end: &End) -> Result<bool, Failure> {
         let role = self.envelope.actor.role;
         let may_answer = may_any(role, Subject::Gate, Action::Answer);
@@ -405,7 +405,7 @@ impl Turn<'_> {
             ..self.envelope.clone()
         };
         inbox::answer_here(self.globals, self.ops, envelope, gate)?;
-        // Answered, it does not wait any more.
+        // Once answered, the run no longer waits for this gate.
         Ok(self.look()?.gate() != Some(gate))
     }
 }

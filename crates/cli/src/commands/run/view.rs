@@ -1,7 +1,8 @@
-//! A run while it goes on: its words on standard output, everything else on standard error.
+//! Shows a run while it is executed: the model's text on standard output, everything else on
+//! standard error.
 //!
-//! On a terminal the plan stands at the bottom as a checklist with a bar, and is drawn anew with
-//! each change; anywhere else each change is a line.
+//! On a terminal the plan is at the bottom as a checklist with a bar, and is redrawn with each
+//! change; elsewhere each change is a line.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -25,7 +26,7 @@ const BAR_MAX: usize = 24;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// Nothing is said while it goes on.
+    /// Nothing is shown during the run.
     Silent,
     /// One line for each change.
     Lines,
@@ -46,10 +47,10 @@ pub(super) struct View<'a> {
 struct Seen {
     /// How many lines are drawn at the bottom.
     drawn: usize,
-    /// Words of the model stand there without a line break behind them.
+    /// The model's last text has no line break after it yet.
     is_open: bool,
     items: Vec<RunItem>,
-    /// What is said only once.
+    /// Remarks that were made already.
     said: Vec<String>,
 }
 
@@ -69,7 +70,7 @@ impl<'a> View<'a> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says who answers, and whether it goes on by itself (S-26).
+    /// Shows the model, and whether the agent continues by itself (S-26).
     pub(super) fn announce(&self) {
         let envelope = self.envelope_now();
         let Ok(look) = self.ops.look_at_run(&envelope, self.id, 1, None) else { return };
@@ -98,7 +99,7 @@ impl<'a> View<'a> {
         self.line(&format!("{DIM}{}{DIM:#}", self.fit(text)));
     }
 
-    /// What happens, as it happens.
+    /// Shows an event of the run as it happens.
     pub(super) fn observe(&self, live: &Live<'_>) {
         if self.form == Form::Silent {
             return;
@@ -148,14 +149,14 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Each continuation and its reason (S-26).
+    /// Shows each continuation and its reason (S-26).
     fn continues(&self, run: &Run, said: &str) {
         let why = live::why(said);
         let (n, most) = (run.counters.continuations + 1, run.settings.budget.max_continuations);
         self.passage(&format!("↻ continuation {n} of {most}: {why}"), YELLOW);
     }
 
-    /// What is to be read whole, in as many lines as it takes.
+    /// Prints a text in full, in as many lines as needed.
     fn passage(&self, text: &str, style: anstyle::Style) {
         let width = output::remark_width().saturating_sub(1);
         let lines = hanging("  ", "", &output::line(text), width);
@@ -167,7 +168,7 @@ impl<'a> View<'a> {
         run.id == self.id
     }
 
-    /// One short line about a step; another's run says whose it is.
+    /// One short line about a step; for another agent's run, with its name.
     fn step(&self, run: &Run, words: &str, style: anstyle::Style) {
         let words = match self.is_own(run) {
             true => words.to_owned(),
@@ -197,7 +198,7 @@ impl<'a> View<'a> {
     fn text(&self, text: &str) {
         let mut seen = self.seen();
         seen.erase();
-        // Who reads may be gone; the work goes on.
+        // The reader may be gone; the run continues.
         drop(output::print(&output::clean(&text.replace('\t', "    "))));
         seen.is_open = !text.ends_with('\n');
     }
@@ -208,7 +209,7 @@ impl<'a> View<'a> {
         self.draw(&mut seen);
     }
 
-    /// Looks at the lists again and shows what changed.
+    /// Reads the lists again and shows what changed.
     fn refresh(&self) {
         let input = run_show::Input { run: self.id.into() };
         let Ok(shown) = self.ops.run::<RunShow>(&self.envelope_now(), input) else { return };
@@ -256,7 +257,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Takes the drawn plan away, for what comes next.
+    /// Removes the drawn plan, for the next output.
     pub(super) fn close(&self) {
         self.seen().make_room();
     }

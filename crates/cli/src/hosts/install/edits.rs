@@ -1,4 +1,4 @@
-//! An edit of one file, and what comes of it.
+//! An edit of one file, and its result.
 
 use std::path::PathBuf;
 
@@ -10,18 +10,18 @@ use super::{json, toml};
 /// The longest file of settings that is edited.
 const FILE_MAX: usize = 4 << 20;
 
-/// The lines between which our part of a text stands.
+/// The lines around our part of a text.
 const BEGIN: &str = "<!-- punchlist:begin -->";
 const END: &str = "<!-- punchlist:end -->";
 
 /// What we put into a file.
 #[derive(Clone, Debug)]
 pub(super) enum Edit {
-    /// A property of a JSON file, at a path; it is ours alone.
+    /// A property of a JSON file, at a path; it belongs only to us.
     Property { path: Vec<&'static str>, value: Value },
-    /// An element of an array of a JSON file, known by these words.
+    /// An element of an array of a JSON file, recognised by these words.
     Element { path: Vec<&'static str>, value: Value, words: [&'static str; 2] },
-    /// A property that others may have set already, and that stays when ours goes.
+    /// A property that others may have set already, and that stays when our edits are removed.
     Default { path: Vec<&'static str>, value: Value },
     /// A table of a TOML file.
     Table { path: [&'static str; 2], value: Value },
@@ -38,7 +38,7 @@ pub(crate) struct Target {
     pub(super) edits: Vec<Edit>,
 }
 
-/// A file that changes. None: it is not there.
+/// A file that changes; `None` if it does not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Change {
     pub(crate) path: PathBuf,
@@ -52,7 +52,7 @@ impl Change {
     }
 }
 
-/// A file that is left alone, and why.
+/// A file that is not changed, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) path: PathBuf,
@@ -64,7 +64,7 @@ impl Target {
         Self { path, edits }
     }
 
-    /// Does it hold hooks, and not only a server or words for the model?
+    /// Does it contain hooks, and not only a server or instructions for the model?
     pub(crate) fn has_hooks(&self) -> bool {
         self.edits.iter().any(|edit| match edit {
             Edit::Element { .. } => true,
@@ -104,7 +104,7 @@ impl Target {
         Ok(Change { path: self.path.clone(), before, after })
     }
 
-    /// The file without them.
+    /// The file without our edits.
     pub(crate) fn remove(&self) -> Result<Change, Fault> {
         let before = self.read()?;
         let Some(text) = &before else {
@@ -122,7 +122,7 @@ impl Target {
             };
             after = edited.map_err(|message| self.fault(message))?;
         }
-        // A file that holds nothing more was ours.
+        // A file that is empty now was ours.
         let is_empty = matches!(after.split_whitespace().collect::<String>().as_str(), "" | "{}");
         let after = (!is_empty || after == *text).then_some(after);
         Ok(Change { path: self.path.clone(), before, after })
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_block_is_added_once_and_taken_out_again() {
+    fn a_block_is_added_once_and_removed_again() {
         for text in ["", "# Rules\n\nBe kind.\n"] {
             let with = with_block(text, "ours");
             assert_eq!(with_block(&with, "ours"), with);

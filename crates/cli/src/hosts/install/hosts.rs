@@ -1,4 +1,4 @@
-//! Which files of which host get what.
+//! The files of each host, and what is written into them.
 
 use std::path::{Path, PathBuf};
 
@@ -29,13 +29,13 @@ pub(crate) struct Setup {
     /// `punch` and the flags that every call of it gets: the store and the project.
     pub(crate) program: String,
     pub(crate) flags: Vec<String>,
-    /// The same for a host that hands its servers no variables: every flag that a variable or the
-    /// folder would have said.
+    /// The flags for a host that passes no variables to its servers: every value that a variable or
+    /// the folder would have given.
     pub(crate) every_flag: Vec<String>,
 }
 
 impl Setup {
-    /// The project by the name that the store knows it by.
+    /// Sets the project's name, as the store knows it, in the flags.
     pub(crate) fn set_project(&mut self, name: String) {
         if let Some(known) = self.every_flag.last_mut() {
             *known = name;
@@ -72,7 +72,7 @@ pub(crate) fn plan(host: Host, setup: &Setup) -> Vec<Target> {
     targets
 }
 
-/// The words by which we know our own hooks.
+/// The words that identify our own hooks.
 const fn ours(host: Host) -> [&'static str; 2] {
     ["hook", host.name()]
 }
@@ -124,7 +124,7 @@ fn claude(setup: &Setup) -> Vec<Target> {
 }
 
 fn codex(setup: &Setup) -> Vec<Target> {
-    // Codex hands its servers few variables, so the flags say where the store is.
+    // Codex passes few variables to its servers, so the flags name the store.
     let setup = &Setup { flags: setup.every_flag.clone(), ..setup.clone() };
     let events = [
         ("SessionStart", "session-start", SECONDS),
@@ -277,7 +277,7 @@ fn goose(setup: &Setup) -> Vec<Target> {
     ]
 }
 
-/// Is the host on this machine? Its program is found, or it has left its folder.
+/// Is the host on this machine? Yes if its program or its folder is found.
 pub(crate) fn is_installed(host: Host, home: Option<&Path>, paths: &[PathBuf]) -> bool {
     let (programs, folder): (&[&str], &str) = match host {
         Host::Claude => (&["claude"], ".claude"),

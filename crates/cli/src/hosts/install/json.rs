@@ -1,4 +1,4 @@
-//! Edits of JSON files that people write, too: comments, order and formatting stay as they are.
+//! Edits of JSON files that people also edit: comments, order and formatting stay as they are.
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
@@ -18,7 +18,7 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, St
     Ok(finished(&root))
 }
 
-/// The same where nothing is set yet.
+/// Sets a property at a path, if it is not set yet.
 pub(super) fn set_default(text: &str, path: &[&str], value: &Value) -> Result<String, String> {
     let root = parse(text)?;
     match object_at(&root, above(path))?.get(last(path)) {
@@ -27,7 +27,7 @@ pub(super) fn set_default(text: &str, path: &[&str], value: &Value) -> Result<St
     }
 }
 
-/// Takes a property out, and what holds nothing without it.
+/// Removes a property, and objects that are empty without it.
 pub(super) fn unset(text: &str, path: &[&str]) -> Result<String, String> {
     let root = parse(text)?;
     let Some(parent) = known_at(&root, above(path)) else { return Ok(text.to_owned()) };
@@ -37,7 +37,7 @@ pub(super) fn unset(text: &str, path: &[&str]) -> Result<String, String> {
     Ok(finished(&root))
 }
 
-/// Puts an element into the array at a path, once: one that holds these words is replaced.
+/// Puts an element into the array at a path, once: an element with these words is replaced.
 pub(super) fn put(
     text: &str,
     path: &[&str],
@@ -62,7 +62,7 @@ pub(super) fn put(
     Ok(finished(&root))
 }
 
-/// Takes the elements with these words out of the array at a path.
+/// Removes the elements with these words from the array at a path.
 pub(super) fn take(text: &str, path: &[&str], words: [&str; 2]) -> Result<String, String> {
     let root = parse(text)?;
     let array = known_at(&root, above(path)).and_then(|parent| parent.array_value(last(path)));
@@ -90,7 +90,7 @@ fn parse(text: &str) -> Result<CstRootNode, String> {
     })
 }
 
-/// The object at a path, made where it is not there.
+/// The object at a path, created if missing.
 fn object_at(root: &CstRootNode, path: &[&str]) -> Result<CstObject, String> {
     let Some(mut object) = root.object_value_or_create() else {
         return Err("the file holds no object".to_owned());
@@ -110,7 +110,7 @@ fn known_at(root: &CstRootNode, path: &[&str]) -> Option<CstObject> {
     path.iter().try_fold(root.object_value()?, |object, name| object.object_value(name))
 }
 
-/// Takes objects out that are empty, the deepest first.
+/// Removes empty objects, the deepest first.
 fn prune(root: &CstRootNode, path: &[&str]) {
     for depth in (1..=path.len()).rev() {
         let is_empty = known_at(root, &path[..depth]).is_some_and(|o| o.properties().is_empty());
@@ -138,7 +138,7 @@ fn last<'a>(path: &[&'a str]) -> &'a str {
     path.last().copied().unwrap_or_default()
 }
 
-/// What a node says, without its comments.
+/// The value of a node, without its comments.
 fn plain(node: &CstNode) -> Option<Value> {
     let parsed = jsonc_parser::parse_to_serde_value(&node.to_string(), &ParseOptions::default());
     parsed.ok()
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_made_for_us_goes_with_us() {
+    fn objects_made_for_our_edits_are_removed_with_them() {
         let made = set("", &["mcpServers", "punchlist"], &json!({ "command": "punch" })).unwrap();
         let expected = json!({ "mcpServers": { "punchlist": { "command": "punch" } } });
         assert_eq!(plain_text(&made), expected);

@@ -1,7 +1,7 @@
-//! What a file was before we edited it, so that `--remove` gives back its very bytes.
+//! Keeps each file as it was before we edited it, so that `--remove` restores its exact bytes.
 //!
-//! Each edited file has an entry in the user's data folder, which is its backup, too. A file that
-//! was changed by others since is edited instead, and keeps what they did.
+//! Each edited file has an entry in the user's data folder, which is also its backup. If others
+//! changed the file since, only our edits are removed, and their changes stay.
 
 use std::fs;
 use std::io::{Result, Write};
@@ -51,7 +51,7 @@ impl Ledger {
         serde_json::from_str(&text).ok()
     }
 
-    /// The file as it was, where it is still as we left it.
+    /// The original file, if nobody changed it after us.
     pub(crate) fn restored(&self, change: Change) -> Change {
         match self.entry(&change.path) {
             Some(entry) if entry.after == change.before => Change { after: entry.before, ..change },
@@ -59,7 +59,7 @@ impl Ledger {
         }
     }
 
-    /// Writes a change. What was there is kept first, so that nothing is lost half-way.
+    /// Writes a change. The original is saved first, so that an interruption loses nothing.
     pub(crate) fn install(&self, change: &Change) -> Result<()> {
         let before = match self.entry(&change.path) {
             Some(entry) if entry.after == change.before => entry.before,
@@ -87,7 +87,8 @@ fn apply(change: &Change) -> Result<()> {
         }
         None => {
             fs::remove_file(&change.path)?;
-            // Folders that were made for it are empty now; others are not, and stay.
+            // Removes empty folders that were made for the file; other folders are not empty and
+            // stay.
             for folder in change.path.ancestors().skip(1).take(4) {
                 let name = folder.file_name().unwrap_or_default().to_string_lossy();
                 let is_ours = name.starts_with('.') || FOLDERS.contains(&name.as_ref());
@@ -100,7 +101,7 @@ fn apply(change: &Change) -> Result<()> {
     }
 }
 
-/// Replaces a file whole, or not at all. A link stays a link.
+/// Replaces a file completely, or not at all. A link stays a link.
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = path.parent().unwrap_or(Path::new("."));

@@ -1,4 +1,4 @@
-//! Edits of TOML files that people write, too: comments, order and formatting stay as they are.
+//! Edits of TOML files that people also edit: comments, order and formatting stay as they are.
 
 use serde_json::Value;
 use toml_edit::{Array, DocumentMut, Item, Table, value};
@@ -23,7 +23,7 @@ pub(super) fn set(text: &str, path: [&str; 2], content: &Value) -> Result<String
     Ok(document.to_string())
 }
 
-/// Takes it out, and the outer table where nothing else is in it.
+/// Removes it, and the outer table if that is empty then.
 pub(super) fn unset(text: &str, path: [&str; 2]) -> Result<String, String> {
     let mut document = parse(text)?;
     let [outer, inner] = path;

@@ -1,6 +1,6 @@
-//! Items of one list that exclude each other: two that say the same, or one that names another
-//! (Q-S3). The one of higher priority stands, then the earlier one; the other is held, with the
-//! reason, until the list says otherwise. Nothing is guessed.
+//! Items of one list that exclude each other: two with the same text, or one that names another
+//! (Q-S3). The one with the higher priority wins, then the earlier one. The other is held, with the
+//! reason, until a new list ends the conflict.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,14 +11,14 @@ use crate::text::normalised;
 use crate::todo::{Hold, HoldKind};
 use crate::{Refusal, Refused, Todo, TodoId, Warning};
 
-/// Who has to wait for whom, by their places in the new list.
+/// Loser to winner, by their places in the new list.
 type Conflicts = BTreeMap<usize, usize>;
 
-/// A word, and the first winner it leads to: its order among the open items, and its place.
+/// A text or id, and its first winner: the winner's order among the open items, and its place.
 type Known<'a> = BTreeMap<&'a str, (usize, usize)>;
 
 impl Draft<'_> {
-    /// Finds the losers. Where texts are unique there is nothing to find.
+    /// Finds the losers. A list with unique texts has none.
     pub(super) fn conflicts(&self, entries: &[Entry<'_>]) -> Result<Conflicts, Refused> {
         let mut losers = Conflicts::new();
         if self.policy().unique_texts {
@@ -29,7 +29,7 @@ impl Draft<'_> {
             (0..entries.len()).filter(|n| !entries[*n].status.is_settled()).collect();
         open.sort_by_key(|n| (entries[*n].priority, *n));
         let texts: Vec<String> = entries.iter().map(|e| normalised(e.title.as_str())).collect();
-        // The first winner with each text, with each id, and that names each id; by their order.
+        // The first winner by text, by own id, and by the id it names.
         let (mut saying, mut called, mut naming) = (Known::new(), Known::new(), Known::new());
         for (order, n) in open.into_iter().enumerate() {
             let (id, names) = (&entries[n].called, &entries[n].item.conflicts_with);
@@ -53,7 +53,7 @@ impl Draft<'_> {
         Ok(losers)
     }
 
-    /// What an item says it conflicts with must be an item.
+    /// Refuses an unknown id in `conflicts_with`.
     fn check_named(&self, entries: &[Entry<'_>]) -> Result<(), Refused> {
         if entries.iter().all(|entry| entry.item.conflicts_with.is_none()) {
             return Ok(());
@@ -67,7 +67,7 @@ impl Draft<'_> {
         Err(Refusal::UnknownTodo { todo_id: id.clone(), list }.into())
     }
 
-    /// Lets go what waited for another item and need not any more.
+    /// Lifts the holds of items that need not wait for another any more.
     pub(super) fn let_go(&mut self, ids: &[TodoId], conflicts: &Conflicts) {
         for (n, todo_id) in ids.iter().enumerate() {
             let waited = self.waits_for(*todo_id);
@@ -78,7 +78,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Holds what has to wait, and says so. A hold that somebody gave for a reason of their own stays.
+    /// Holds the losers, with a warning. A hold that somebody set for another reason stays.
     pub(super) fn hold_losers(
         &mut self,
         ids: &[TodoId],

@@ -1,4 +1,4 @@
-//! Which row each item of a new list stands for.
+//! Matches the items of a new list with existing rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,14 +9,14 @@ use crate::text::{Content, normalised};
 use crate::todo::{Priority, Todo};
 use crate::{Refusal, Refused, Status, TodoId, TodoKind, Warning};
 
-/// An item of the new list, as it should stand.
+/// An item of the new list, with its final values.
 pub(super) struct Entry<'a> {
     pub item: &'a ListedTodo,
-    /// The row that goes on; none: it is new.
+    /// The row it continues; `None` if it is new.
     pub row: Option<TodoId>,
-    /// The settled row whose id goes over to the new one.
+    /// The settled row whose id the new item takes over.
     pub replaces: Option<TodoId>,
-    /// The id it can be named by; a new one may have none yet.
+    /// The id others can name it by; a new item may have none yet.
     pub called: Option<String>,
     pub title: Content,
     pub priority: Priority,
@@ -24,8 +24,8 @@ pub(super) struct Entry<'a> {
 }
 
 impl Draft<'_> {
-    /// Finds the rows, those named by an id first: an item without one never takes the row of one
-    /// that has it.
+    /// Finds the rows, first by id: so an item without an id never takes a row that another item
+    /// names by id.
     pub(super) fn pair<'a>(&mut self, items: &'a [ListedTodo]) -> Result<Vec<Entry<'a>>, Refused> {
         self.check_told_apart(items)?;
         let called = self.rows_by_id();
@@ -45,7 +45,7 @@ impl Draft<'_> {
         Ok(entries)
     }
 
-    /// No two items have the same id, nor the same text where texts tell items apart.
+    /// Refuses two items with the same id, or with the same text if items are identified by text.
     fn check_told_apart(&self, items: &[ListedTodo]) -> Result<(), Refused> {
         let mut ids = BTreeSet::new();
         let mut texts = BTreeSet::new();
@@ -63,7 +63,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// The rows in view by their ids, open or settled; none where items have no ids of their own.
+    /// The rows in view by their ids, open or settled; empty if the list is not addressed by ids.
     fn rows_by_id(&self) -> BTreeMap<String, TodoId> {
         let mut rows = BTreeMap::new();
         if self.policy().address == Address::ExternalId {
@@ -75,7 +75,7 @@ impl Draft<'_> {
     }
 
     /// The row in view that has the text of an item without an id: an open one, else a settled one
-    /// that the item says nothing against.
+    /// that the item leaves as it is.
     fn row_saying(&mut self, item: &ListedTodo, taken: &BTreeSet<TodoId>) -> Option<TodoId> {
         if self.policy().address == Address::ExternalId && item.external_id.is_some() {
             return None;
@@ -92,7 +92,7 @@ impl Draft<'_> {
     }
 }
 
-/// The item as it should stand; none where nobody says what it is about.
+/// The item with its final values; `None` if it has neither a title nor a row.
 fn entry<'a>(item: &'a ListedTodo, found: Option<&Todo>) -> Option<Entry<'a>> {
     let words = || found.and_then(|todo| Content::new(&todo.title).ok());
     let title = item.title.clone().or_else(words)?;
@@ -106,8 +106,8 @@ fn entry<'a>(item: &'a ListedTodo, found: Option<&Todo>) -> Option<Entry<'a>> {
     Some(Entry { item, row, replaces, called, title, priority, status })
 }
 
-/// Does the item leave a settled row as it is? What was completed need not be said again; what was
-/// cancelled comes back, unless it is said that it is cancelled.
+/// Does the item leave a settled row as it is? A completed row stays if no status is given. A
+/// cancelled row stays only if the item says `cancelled`; otherwise it is a new item.
 fn stays(item: &ListedTodo, todo: &Todo) -> bool {
     let same = |title: &Content| normalised(title.as_str()) == normalised(&todo.title);
     item.title.as_ref().is_none_or(same) && item.status.unwrap_or(Status::Completed) == todo.status

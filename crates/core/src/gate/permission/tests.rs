@@ -1,4 +1,4 @@
-//! Permission, cell by cell: who asks, what stands, what is taken back.
+//! Tests of permissions: who may ask, which ones are standing, and revoking them.
 
 use ulid::Ulid;
 
@@ -71,9 +71,9 @@ fn a_response_says_once_or_always_and_nothing_else() {
     }
 }
 
-/// What was said last counts; what was given once says nothing, nor does an open question.
+/// The latest answer counts; a permission given once and an open question do not count.
 #[test]
-fn a_permission_stands_until_a_later_no() {
+fn a_standing_permission_is_valid_until_a_later_no() {
     let resumed = |n, response, minute| gate(n, GateState::Resumed, response, minute);
     let refused = |n, minute| gate(n, GateState::Refused, Value::Null, minute);
     let open = |n| gate(n, GateState::Open, Value::Null, 0);
@@ -153,7 +153,7 @@ fn the_same_call_is_the_same_question() {
         let asked = ask(Role::System, "runner", "coder", &[gate]).unwrap();
         assert!(matches!(asked, Permitted::New(_)), "{field}");
     }
-    // Given always meanwhile, it is not waited for any more.
+    // A standing permission given meanwhile ends the wait.
     let gates = [gate(1, GateState::Open, Value::Null, 0), {
         let mut other = gate(2, GateState::Resumed, always(), 1);
         other.details["call"] = json!("c2");
@@ -164,7 +164,7 @@ fn the_same_call_is_the_same_question() {
 }
 
 #[test]
-fn only_the_operator_takes_back_and_only_what_stands() {
+fn only_the_operator_revokes_and_only_standing_permissions() {
     let revoke = |gate: &Gate, role| {
         let actor = Actor::new(role, AgentPath::primary());
         {

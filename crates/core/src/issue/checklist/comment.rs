@@ -1,7 +1,7 @@
-//! What stands behind an item's mark: its text, then who claimed it and why it is held.
+//! The part of a line after an item's mark: its text, then who claimed it and why it is held.
 //!
-//! `<!-- claimed by root:primary -->` and `<!-- blocked: waiting for the key -->`. What a comment
-//! says is not yet true: nobody becomes a claimant by being named in one.
+//! `<!-- claimed by root:primary -->` and `<!-- blocked: waiting for the key -->`. A comment has no
+//! effect by itself: naming a claimant in one makes no claim.
 
 use super::HeldFor;
 use super::escape::{find, unescape};

@@ -1,10 +1,10 @@
-//! How a text stands in the markdown so that it cannot be read as anything but text.
+//! Escapes texts for the markdown, so that they cannot be read as markup.
 //!
-//! A backslash before ASCII punctuation is markdown's own escape: `\<` is a `<` that opens
-//! nothing. A text gets one before `<!--` and before the end of `-->` and `--!>`, and every
-//! backslash is doubled. So a comment that is not escaped was never in a text.
+//! A backslash before ASCII punctuation is markdown's own escape: `\<` is a `<` that opens nothing.
+//! A text gets a backslash before `<!--` and before the end of `-->` and `--!>`, and every
+//! backslash is doubled. So an unescaped comment never comes from a text.
 
-/// Makes a comment open and close inside a text harmless.
+/// Makes the signs that open and close a comment harmless inside a text.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {
@@ -18,8 +18,8 @@ pub(super) fn escape(text: &str) -> String {
     escaped
 }
 
-/// The inverse of [`escape`]. A backslash before anything but punctuation is itself, so that
-/// nobody has to double those of `C:\new` by hand.
+/// The inverse of [`escape`]. A backslash before anything but punctuation stays a backslash, so
+/// that nobody has to double those of `C:\new` by hand.
 pub(super) fn unescape(raw: &str) -> String {
     let mut text = String::with_capacity(raw.len());
     let mut chars = raw.chars().peekable();
@@ -32,7 +32,7 @@ pub(super) fn unescape(raw: &str) -> String {
     text
 }
 
-/// Where `sign` stands first without being escaped.
+/// The first position of `sign` that is not escaped.
 pub(super) fn find(raw: &str, sign: &str) -> Option<usize> {
     let (bytes, mut at) = (raw.as_bytes(), 0);
     while at < bytes.len() {
@@ -49,9 +49,9 @@ pub(super) fn find(raw: &str, sign: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// F-16: no comment opens or closes in an escaped text, and the text comes back.
+    /// F-16: no comment opens or closes in an escaped text, and unescaping gives the text again.
     #[test]
-    fn an_escaped_text_holds_no_comment_and_comes_back() {
+    fn an_escaped_text_holds_no_comment_and_is_restored() {
         for (text, escaped) in [
             ("plain -> <b> C# [x]", "plain -> <b> C# [x]"),
             ("<!-- a -->", "\\<!-- a --\\>"),

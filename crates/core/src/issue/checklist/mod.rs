@@ -13,17 +13,17 @@
 //! - [!] build it <!-- blocked: waiting for the key -->
 //! ```
 //!
-//! - `# Criteria` is reserved and comes first; steps without a phase come next, under the equally
-//!   reserved `# Steps` where something stands above them; then one heading for each phase. A
-//!   phase that is called like a reserved one (in any case) is written `# \Criteria`.
+//! - `# Criteria` is reserved and comes first; steps without a phase come next, under the heading
+//!   `# Steps`, also reserved, if anything is above them; then one heading for each phase. A phase
+//!   with a reserved name (in upper or lower case) is written `# \Criteria`.
 //! - `[ ]` pending · `[/]` in progress · `[x]` completed, or a criterion that is claimed · `[-]`
 //!   abandoned · `[!]` held.
 //! - One item is one line: its white space is collapsed. A note keeps its lines: each but the last
 //!   ends in a backslash (markdown's hard break), and the next is indented by four.
-//! - Texts cannot be read as anything else: `escape`.
+//! - Texts are escaped, so that none is read as markup: `escape`.
 //!
-//! Invariant (K-28): reading what was written gives the same lines, and writing those the same
-//! text, whatever the texts hold. What an edit changes is decided in `command::EditChecklist`.
+//! Invariant (K-28): reading what was written gives the same lines, and writing those lines gives
+//! the same text, for any item texts. What an edit changes is decided in `command::EditChecklist`.
 
 mod comment;
 mod escape;
@@ -56,28 +56,28 @@ fn is_reserved(name: &str) -> bool {
     name.eq_ignore_ascii_case(CRITERIA) || name.eq_ignore_ascii_case(STEPS)
 }
 
-/// The notes of the items, in the order they were written; without an entry there are none.
+/// The notes of the items, in the order they were written; an item without an entry has none.
 pub type Notes = BTreeMap<TodoId, Vec<Note>>;
 
-/// One item as the markdown says it.
+/// One item of the markdown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
     /// The number of its line, from 1.
     pub at: usize,
     pub kind: TodoKind,
-    /// Always none for a criterion.
+    /// Always `None` for a criterion.
     pub phase: Option<Title>,
     pub mark: Mark,
     pub content: Content,
     pub notes: Vec<Body>,
-    /// Who is said to have claimed it. Saying so makes no claim.
+    /// The claimant named in the comment. Naming one makes no claim.
     pub claimed_by: Option<String>,
-    /// Why it is held; it counts where the mark is [`Mark::Held`].
+    /// Why it is held; used only if the mark is [`Mark::Held`].
     pub hold: Option<HeldFor>,
 }
 
 impl Line {
-    /// The phase it is shown under, in the form in which two phases count as the same.
+    /// The phase it is shown under, normalised for comparison.
     pub(crate) fn shown_phase(&self) -> Option<String> {
         let phase = self.phase.as_ref().filter(|_| self.kind == TodoKind::Step);
         phase.map(Title::as_str).map(normalised)
@@ -91,7 +91,7 @@ pub struct HeldFor {
     pub reason: Body,
 }
 
-/// What stands in the brackets.
+/// The mark in the brackets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mark {
@@ -106,7 +106,7 @@ impl Mark {
     pub const ALL: [Self; 5] =
         [Self::Pending, Self::InProgress, Self::Completed, Self::Abandoned, Self::Held];
 
-    /// How an item is marked.
+    /// The mark of an item.
     #[must_use]
     pub const fn of(todo: &Todo) -> Self {
         if todo.hold.is_some() && !todo.status.is_settled() {
@@ -138,7 +138,7 @@ impl Mark {
     }
 }
 
-/// Why a line could not be taken.
+/// Why a line could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineFault {
     /// Its number, from 1.
@@ -152,7 +152,8 @@ impl fmt::Display for LineFault {
     }
 }
 
-/// How an item reads: a claimed criterion as completed, though it stays open until sign-off.
+/// The status an item is shown with: a claimed criterion is shown as completed, although it is open
+/// until sign-off.
 #[must_use]
 pub const fn shown_status(todo: &Todo) -> Status {
     match (todo.kind, todo.status) {

@@ -1,7 +1,8 @@
-//! Which item a line of an edited checklist stands for.
+//! Matches the lines of an edited checklist with items.
 //!
-//! By kind and text. Of several with the same text (a settled one may come again) a line takes
-//! the one that reads exactly like it, so that an untouched line always finds its own.
+//! Lines are matched by kind and text. If several items have the same text (a settled one may come
+//! again), a line takes the one that is rendered exactly like it, so that an unchanged line always
+//! finds its own item.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,8 +11,8 @@ use crate::select::phase_of;
 use crate::text::normalised;
 use crate::{Todo, TodoId, TodoKind};
 
-/// For each line its item, none for a new one. Each item is taken at most once, in order; where
-/// nothing tells them apart, open ones before settled ones.
+/// For each line its item, `None` for a new one. Each item is taken at most once, in order. If
+/// items look the same, open ones come before settled ones.
 pub(crate) fn pair(lines: &[Line], todos: &[&Todo]) -> Vec<Option<TodoId>> {
     let lines: Vec<Face> = lines.iter().map(Face::of_line).collect();
     let mut todos: Vec<&Todo> = todos.to_vec();
@@ -24,7 +25,7 @@ pub(crate) fn pair(lines: &[Line], todos: &[&Todo]) -> Vec<Option<TodoId>> {
     pairs.of_line.into_iter().map(|row| row.map(|row| todos[row].id)).collect()
 }
 
-/// How an item reads.
+/// How an item is rendered.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Face {
     kind: TodoKind,
@@ -62,7 +63,7 @@ struct Pairs {
 }
 
 impl Pairs {
-    /// Pairs what is left over and has the same key.
+    /// Pairs unmatched lines and items with the same key.
     fn add<'a, K: Ord>(
         &mut self,
         lines: &'a [Face],

@@ -1,8 +1,9 @@
-//! From markdown to lines, with every fault of every line; nothing in the text is passed over.
+//! Parses markdown into lines, and reports every fault of every line; nothing in the text is
+//! ignored.
 //!
-//! Taken besides what we write ourselves: CRLF, `*` and `+` bullets, `[X]`, `[>]`, `[~]`, `[]`,
-//! escaped brackets, headings of any level, `blocker` for `blocked`. A comment may only close an
-//! item's line: a lone one, or one over several lines, would hide what stands in it from readers.
+//! Accepted besides the format we write: CRLF, `*` and `+` bullets, `[X]`, `[>]`, `[~]`, `[]`,
+//! escaped brackets, headings of any level, `blocker` for `blocked`. A comment is allowed only at
+//! the end of an item's line: alone or over several lines, it would hide text from readers.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ use super::{CRITERIA, Line, LineFault, MARKDOWN_LIMIT, Mark, STEPS, is_reserved}
 use crate::TodoKind;
 use crate::text::{Body, Title, normalised};
 
-/// Reads a checklist. All faults are told at once, in the order of their lines.
+/// Reads a checklist. Reports all faults at once, in the order of their lines.
 pub fn parse(markdown: &str) -> Result<Vec<Line>, Vec<LineFault>> {
     if markdown.len() > MARKDOWN_LIMIT {
         let what =
@@ -33,25 +34,25 @@ struct Reader {
     phase: Option<Title>,
     lines: Vec<Line>,
     faults: Vec<LineFault>,
-    /// Where each open text was first.
+    /// The first line of each open text.
     open: BTreeMap<String, usize>,
     above: Above,
     /// A note whose last line ended in a backslash.
     unfinished: Option<Unfinished>,
 }
 
-/// What a note would belong to.
+/// What a note at this point would belong to.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Above {
     #[default]
     Nothing,
     Item,
-    /// An item with a fault, which has been told.
+    /// An item with a fault that is already reported.
     Faulty,
 }
 
 struct Unfinished {
-    /// None when one of its lines had a fault.
+    /// `None` if one of its lines had a fault.
     text: Option<String>,
     at: usize,
     last_at: usize,
@@ -87,7 +88,7 @@ impl Reader {
         if self.faults.is_empty() {
             return Ok(self.lines);
         }
-        // What is wrong with a long note is known only at its end.
+        // Faults of a note are found at its end, so they may be out of order.
         self.faults.sort_by_key(|fault| fault.line);
         Err(self.faults)
     }
@@ -165,7 +166,7 @@ impl Reader {
         self.add(Unfinished { last_at: at, ..note }, raw);
     }
 
-    /// Adds a line to a note. One that ends in a single backslash has another after it.
+    /// Adds a line to a note. A line that ends in a single backslash continues on the next line.
     fn add(&mut self, mut note: Unfinished, raw: &str) {
         let backslashes = raw.len() - raw.trim_end_matches('\\').len();
         let more = backslashes % 2 == 1;
@@ -200,7 +201,7 @@ impl Reader {
     }
 }
 
-/// The name behind one to six `#`.
+/// The name after one to six `#`.
 fn heading(text: &str) -> Option<&str> {
     let name = text.trim_start_matches('#');
     let level = text.len() - name.len();
@@ -213,7 +214,7 @@ fn bullet(text: &str) -> Option<&str> {
     rest.starts_with(char::is_whitespace).then_some(rest.trim_start())
 }
 
-/// What stands in the brackets of an item, and what stands behind them.
+/// The text in the brackets of an item, and the text after them.
 fn item(text: &str) -> Option<(&str, &str)> {
     let rest = bullet(text)?;
     let rest = rest.strip_prefix("\\[").or(rest.strip_prefix('['))?;
@@ -241,7 +242,7 @@ fn read_mark(mark: &str) -> Result<Mark, String> {
     })
 }
 
-/// A text that has no comment.
+/// Reads a text that must not contain a comment.
 fn plain(raw: &str) -> Result<String, String> {
     match find(raw, "<!--") {
         Some(_) => Err("a comment may only stand at the end of an item; write `\\<!--`".to_owned()),

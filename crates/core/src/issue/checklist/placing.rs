@@ -1,15 +1,15 @@
-//! Positions under which items stand in a wanted order, with few changes.
+//! Computes positions that put items into a wanted order, with few changes.
 //!
-//! Items that already stand in order keep their positions (the longest rising run of them does);
-//! the others move in between. Equal positions are told apart by age, so that a new item needs
-//! no gap. Phases stand in the order of their first items, see `select`.
+//! Items that are in order already keep their positions (the longest rising subsequence does); the
+//! others move in between. Items at equal positions are ordered by age, so that a new item needs no
+//! gap. Phases are in the order of their first items, see `select`.
 
 use std::collections::BTreeMap;
 
 use crate::select::Place;
 use crate::{Time, TodoId, TodoKind};
 
-/// An item that needs a position: where it stands now, none for a new one, and its age.
+/// An item that needs a position: its current position (`None` for a new one) and its age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Seat {
     pub(crate) position: Option<i64>,
@@ -23,12 +23,12 @@ impl Seat {
     }
 }
 
-/// Positions for items of one phase in this order. What comes last is put at `end` or after.
+/// Positions for items of one phase in this order. The last items are put at `end` or after.
 pub(crate) fn in_order(seats: &[Seat], end: i64) -> Vec<i64> {
     let places: Vec<Option<Place>> =
         seats.iter().map(|seat| seat.position.map(|position| seat.at(position))).collect();
     let keeps = longest_rising(&places);
-    // The first place that is kept, behind each seat.
+    // For each seat, the next kept place after it.
     let mut after = vec![None; seats.len()];
     let mut next = None;
     for index in (0..seats.len()).rev() {
@@ -38,7 +38,7 @@ pub(crate) fn in_order(seats: &[Seat], end: i64) -> Vec<i64> {
     let mut last: Option<Place> = None;
     let mut positions = Vec::with_capacity(seats.len());
     for (index, seat) in seats.iter().enumerate() {
-        // What was to stay is pushed on where there was no room before it.
+        // An item that should keep its place moves on if there was no room before it.
         let kept = places[index].filter(|place| keeps[index] && last < Some(*place));
         let place = kept.unwrap_or_else(|| seat.at(between(*seat, last, after[index], end)));
         positions.push(place.position);
@@ -60,10 +60,10 @@ fn between(seat: Seat, last: Option<Place>, next: Option<Place>, end: i64) -> i6
     }
 }
 
-/// What an item is put in order among: the criteria, the steps without a phase, or one phase.
+/// The items that are ordered together: the criteria, the steps without a phase, or one phase.
 pub(crate) type Group = (TodoKind, Option<String>);
 
-/// A position for each item of a checklist, under which its groups and phases have this order.
+/// A position for each item of a checklist, so that its groups and phases have this order.
 pub(crate) fn in_groups(items: &[(Group, Seat)], end: i64) -> Vec<i64> {
     let (mut criteria, mut bare, mut phased) = (Vec::new(), Vec::new(), Vec::new());
     let mut phases = BTreeMap::new();
@@ -91,7 +91,7 @@ pub(crate) fn in_groups(items: &[(Group, Seat)], end: i64) -> Vec<i64> {
     positions
 }
 
-/// Positions for items of several phases, phase by phase, so that the phases stand in this order.
+/// Positions for items of several phases, so that the phases are in this order.
 fn in_phases(phases: &[Vec<Seat>], end: i64) -> Vec<Vec<i64>> {
     let mut placed: Vec<Vec<i64>> = phases.iter().map(|seats| in_order(seats, end)).collect();
     let firsts: Vec<Seat> = phases
@@ -116,9 +116,9 @@ fn in_phases(phases: &[Vec<Seat>], end: i64) -> Vec<Vec<i64>> {
     placed
 }
 
-/// Which places belong to a longest rising run.
+/// Which places belong to a longest rising subsequence.
 fn longest_rising(places: &[Option<Place>]) -> Vec<bool> {
-    // The end of the best run of each length so far, and what stands before each in its run.
+    // The end of the best subsequence of each length so far, and the predecessor of each place.
     let mut ends: Vec<(Place, usize)> = Vec::new();
     let mut before: Vec<Option<usize>> = vec![None; places.len()];
     for (index, place) in places.iter().enumerate() {

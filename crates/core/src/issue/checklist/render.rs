@@ -1,5 +1,4 @@
-//! From items to markdown. Whatever a text holds, an item is one line and a note cannot leave
-//! its item.
+//! Renders items as markdown. For any text, an item is one line and a note stays within its item.
 
 use std::fmt::Write;
 
@@ -10,7 +9,7 @@ use crate::text::{Body, normalised};
 use crate::todo::HoldKind;
 use crate::{Snapshot, Todo, TodoKind};
 
-/// The whole checklist of an issue as it is now; nothing for an issue without items.
+/// The current checklist of an issue; empty for an issue without items.
 #[must_use]
 pub fn markdown(snapshot: &Snapshot, notes: &Notes) -> String {
     let (criteria, steps): (Vec<&Todo>, Vec<&Todo>) =
@@ -18,13 +17,13 @@ pub fn markdown(snapshot: &Snapshot, notes: &Notes) -> String {
     written(criteria.into_iter().chain(steps).map(|todo| Entry::of(todo, notes)))
 }
 
-/// The markdown that says these lines, in their order.
+/// The markdown of these lines, in their order.
 #[must_use]
 pub fn render(lines: &[Line]) -> String {
     written(lines.iter().map(Entry::from))
 }
 
-/// One item, however it came.
+/// One item, from a line or from a todo.
 struct Entry<'a> {
     kind: TodoKind,
     phase: Option<String>,
@@ -45,7 +44,7 @@ impl<'a> Entry<'a> {
             mark: Mark::of(todo),
             content: &todo.title,
             notes: notes.filter(|note| !note.is_empty()).collect(),
-            // An accepted claim has nothing more to say.
+            // An accepted claim is not shown.
             claimed_by: todo.claim.as_deref().filter(|_| open).map(|claim| claim.by.as_str()),
             hold: todo.hold.as_deref().map(|hold| (hold.kind, hold.reason.as_str())),
         }
@@ -68,7 +67,7 @@ impl<'a> From<&'a Line> for Entry<'a> {
 
 fn written<'a>(entries: impl Iterator<Item = Entry<'a>>) -> String {
     let mut text = String::new();
-    // Without any heading items are steps without a phase.
+    // Items before the first heading are steps without a phase.
     let mut section = (TodoKind::Step, None);
     for entry in entries {
         let here = (entry.kind, entry.phase.clone());

@@ -1,5 +1,4 @@
-//! Any model on any list: whatever it does, the run ends within its budget, and no rule is broken on
-//! the way.
+//! Any model on any list: the run ends within its budget, and no rule is broken.
 
 use proptest::prelude::*;
 use punchlist_core::driver::{
@@ -12,11 +11,11 @@ use super::case::{delegation, gate, hold, run, with};
 use super::work::{CHANGES, any_list};
 use crate::world::by_policy;
 
-/// Something a model does when it is called, or somebody else does beside it.
+/// Something a model does when it is called, or somebody else does meanwhile.
 #[derive(Clone, Copy, Debug)]
 enum Act {
     End,
-    /// Calls a tool with these words: changes something or not.
+    /// Calls a tool with this input, which changes something or not.
     Call {
         words: u8,
         changed: bool,
@@ -26,7 +25,7 @@ enum Act {
         item: usize,
         change: usize,
     },
-    /// An outside tool fails on the next item.
+    /// An external tool fails on the next item.
     Fail,
     Ask,
     HandOn,
@@ -34,7 +33,7 @@ enum Act {
     Finish(usize),
     /// Somebody pauses it while it works, and resumes it later.
     Pause,
-    /// Says as many tokens as it likes.
+    /// Reports any number of tokens.
     Tokens(u64),
 }
 
@@ -53,7 +52,7 @@ fn any_act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// A run, its list and what is open around it.
+/// A run, its list, and its open gates and delegations.
 struct Play {
     run: Run,
     list: Snapshot,
@@ -62,7 +61,7 @@ struct Play {
     handed: bool,
     paused: bool,
     has_tool: bool,
-    /// Calls of the model since a person last spoke.
+    /// Model calls since a person's last message.
     calls: u32,
 }
 
@@ -100,7 +99,7 @@ impl Play {
         driven.verdict
     }
 
-    /// The model acts; gives what happened.
+    /// The model acts; returns what happened.
     fn act(&mut self, act: Act) -> Trigger {
         let (calls, spent) = match act {
             Act::End | Act::Finish(_) | Act::Pause => (None, Spent::default()),
@@ -148,7 +147,7 @@ impl Play {
         if matches!(act, Act::Await) { Trigger::Handed } else { Trigger::ToolsDone }
     }
 
-    /// What it waits for comes.
+    /// What it waits for happens.
     fn come(&mut self, wait: &Wait) -> Trigger {
         let (by, said) = match wait {
             Wait::Gate(_) => {
@@ -174,7 +173,7 @@ impl Play {
     }
 }
 
-/// Nothing that was counted falls, but by a continuation, a person, or a new look.
+/// Counters fall only by rule: a continuation restarts the iterations.
 fn falls_only_by_rule(before: &Counters, after: &Counters, event: &Event) {
     assert!(after.calls >= before.calls, "{event:?}");
     assert!(
@@ -188,7 +187,7 @@ fn falls_only_by_rule(before: &Counters, after: &Counters, event: &Event) {
     assert!(after.limit <= 50 && after.continuations <= before.continuations + 1);
 }
 
-/// What holds for any decision at all.
+/// What is true for every decision.
 fn breaks_no_rule(facts: &Facts<'_>) {
     let (verdict, counters) = driver::decide(facts);
     let Verdict::Continue { todo, prompted } = verdict else { return };
@@ -222,7 +221,7 @@ fn any_trigger() -> impl Strategy<Value = Trigger> {
 }
 
 prop_compose! {
-    /// Counters as no run has them, among those that one has.
+    /// Any counters, including ones that no run can have.
     fn any_counters()(
         small in prop::array::uniform8(0..60_u32),
         large in prop::array::uniform6(any::<u64>()),
@@ -255,8 +254,8 @@ prop_compose! {
 }
 
 proptest! {
-    /// S-13, F-14: the driver answers whatever it is asked, in the same words for the same facts,
-    /// and breaks no rule.
+    /// S-13, F-14: the driver decides any facts, always the same way for the same facts, and breaks
+    /// no rule.
     #[test]
     fn the_driver_is_total(
         trigger in any_trigger(),
@@ -291,7 +290,7 @@ proptest! {
     }
 
     /// S-35, T-27, X-13, P-10: any model, on any list, ends within (continuations + 1) × 50 calls,
-    /// whatever is asked, handed on, paused or changed meanwhile.
+    /// whatever is asked, delegated, paused or changed meanwhile.
     #[test]
     fn any_model_ends_within_its_budget(
         acts in prop::collection::vec(any_act(), 1..30),
@@ -341,9 +340,9 @@ proptest! {
     }
 }
 
-/// S-29, S-35: the models that make loops elsewhere.
+/// S-29, S-35: models that loop in other systems.
 #[test]
-fn known_loopers_end_early() {
+fn models_known_to_loop_end_early() {
     let play = |act: Act| {
         let run = run(Budget::default());
         let (now, list) = (run.created_at, any_list(&[(0, 9), (0, 9)]));

@@ -1,4 +1,4 @@
-//! Budgets: how often a model is called and asked to go on, as tables.
+//! Budgets: how often a model is called and asked to continue, as tables.
 
 use punchlist_core::driver::{
     Budget, CONTINUATIONS, Counters, Finish, ITERATIONS, ITERATIONS_WITH_PLAN, Spent, StopReason,
@@ -9,8 +9,8 @@ use super::case::{Case, list, settle, with};
 
 const STOPPED: Trigger = Trigger::Stopped(Finish::EndTurn);
 
-/// A model that calls another tool each time, on a list that is open for so many calls: how often is
-/// it called?
+/// How often is a model called that calls another tool each time, if its list is open for this many
+/// calls?
 fn calls_made(budget: Budget, open_for: u32) -> (u32, Verdict) {
     let mut case = Case { counters: Counters::new(&budget), budget, ..Case::new() };
     let open = case.work.clone();
@@ -26,7 +26,7 @@ fn calls_made(budget: Budget, open_for: u32) -> (u32, Verdict) {
     (case.counters.calls, verdict)
 }
 
-/// T-25…T-28: ten calls, ten more from wherever the list was last open, never more than fifty.
+/// T-25…T-28: ten calls, then ten more after the list was last open, never more than fifty.
 #[test]
 fn t_25_the_loop_is_as_long_as_the_plan_needs() {
     assert_eq!((ITERATIONS, ITERATIONS_WITH_PLAN, CONTINUATIONS), (10, 50, 10));
@@ -48,9 +48,9 @@ fn t_25_the_loop_is_as_long_as_the_plan_needs() {
     }
 }
 
-/// T-27, P-10: a larger limit is no larger, a smaller one is smaller, and zero is none.
+/// T-27, P-10: a limit above the maximum has no effect, a smaller one has, and zero allows nothing.
 #[test]
-fn limits_are_finite_and_zero_is_none() {
+fn limits_are_finite_and_zero_allows_nothing() {
     for (max, without, with) in [(0, 0, 0), (3, 3, 3), (20, 10, 20), (u32::MAX, 10, 50)] {
         let budget = Budget { max_iterations: max, ..Budget::default() };
         assert_eq!(calls_made(budget.clone(), 0).0, without, "{max}");
@@ -58,7 +58,7 @@ fn limits_are_finite_and_zero_is_none() {
     }
 }
 
-/// T-29: a plan of five, each looked up, done and completed, fits.
+/// T-29: a plan of five items fits, with three calls for each.
 #[test]
 fn t_29_a_plan_of_five_runs_to_its_end() {
     let mut case = Case::after(Trigger::UserMessage);
@@ -83,7 +83,7 @@ fn t_29_a_plan_of_five_runs_to_its_end() {
     assert_eq!((case.counters.calls, case.counters.continuations), (17, 0));
 }
 
-/// P-10, S-20: zero continuations are none, and at the maximum it ends with that as the reason.
+/// P-10, S-20: zero allows no continuation; at the maximum the run ends with that reason.
 #[test]
 fn continuations_are_counted() {
     for max in [0, 1, 10] {
@@ -99,8 +99,8 @@ fn continuations_are_counted() {
     }
 }
 
-/// F-14: two continuations in a row that change nothing end it; any change of an item, and any tool
-/// that changed something, is progress.
+/// F-14: two continuations in a row without a change end the run. Any change of an item, and any
+/// tool that changed something, is progress.
 #[test]
 fn f_14_two_fruitless_continuations_are_enough() {
     let continued =
@@ -124,9 +124,9 @@ fn f_14_two_fruitless_continuations_are_enough() {
     assert!(continued(&mut case), "somebody else changed the list");
 }
 
-/// Q-T1, F-14: the mark of the driver itself on the item it hands out is no progress.
+/// Q-T1, F-14: it is not progress when the driver starts the next item itself.
 #[test]
-fn the_drivers_own_mark_is_no_progress() {
+fn a_start_by_the_driver_itself_is_not_progress() {
     let mut items = list(&["write", "read"]);
     let mut case = Case { work: Work::of(&[items.clone()], Case::new().now), ..Case::new() };
     assert!(matches!(case.step(STOPPED), Verdict::Continue { prompted: true, .. }));
@@ -135,16 +135,16 @@ fn the_drivers_own_mark_is_no_progress() {
     assert!(matches!(case.step(STOPPED), Verdict::Continue { prompted: true, .. }));
     assert_eq!(case.counters.fruitless, 1);
     assert_eq!(case.step(STOPPED), Verdict::Stop(StopReason::NoProgress));
-    // Another item in its place is one.
+    // Another next item is progress.
     with(&mut items, 0, |todo| todo.status = punchlist_core::Status::Pending);
     with(&mut items, 1, |todo| todo.status = punchlist_core::Status::InProgress);
     let changed = Work::of(&[items], case.now);
     assert_ne!(changed.fingerprint, case.work.fingerprint);
 }
 
-/// Q-S1: the pause stands between two continuations, not before the first, and zero is none.
+/// Q-S1: the pause is between two continuations, not before the first; zero means no pause.
 #[test]
-fn q_s1_a_pause_stands_between_two_continuations() {
+fn q_s1_there_is_a_pause_between_two_continuations() {
     let budget = Budget { check_interval_ms: 5_000, ..Budget::default() };
     let mut case = Case { budget, ..Case::new() };
     let begun = case.now;
@@ -153,7 +153,7 @@ fn q_s1_a_pause_stands_between_two_continuations() {
     let until = begun.plus_seconds(5);
     assert_eq!(case.step(STOPPED), Verdict::Wait(Wait::Cooldown(until)));
     assert_eq!((case.counters.continuations, case.counters.fruitless), (1, 1));
-    // Too early once more: it is the same stop, which is weighed once.
+    // Too early again: it is the same stop, which is counted once.
     case.now = begun.plus_seconds(4);
     assert_eq!(case.step(Trigger::Tick), Verdict::Wait(Wait::Cooldown(until)));
     case.now = until;
@@ -163,12 +163,12 @@ fn q_s1_a_pause_stands_between_two_continuations() {
     case.counters.changed(false);
     assert!(matches!(case.step(STOPPED), Verdict::Continue { prompted: true, .. }));
     case.counters.changed(false);
-    // A pause longer than time itself is none that could end.
+    // A pause that would overflow the clock must not panic.
     case.budget.check_interval_ms = u64::MAX;
     let _ = case.step(STOPPED);
 }
 
-/// S-22: nine tenths of the window that the model has, or all tokens that were granted.
+/// S-22: nine tenths of the model's window are used, or all granted tokens.
 #[test]
 fn s_22_a_nearly_full_window_ends_it() {
     let guarded = |used: u64, window: Option<u64>, granted: Option<u64>, total: u64| {
@@ -190,9 +190,9 @@ fn s_22_a_nearly_full_window_ends_it() {
     assert!(guarded(u64::MAX, None, None, u64::MAX), "any number, however large");
 }
 
-/// Three replies in a row that call the same with the same words end it, and no other three.
+/// Three replies in a row with the same calls and inputs end the run; other replies do not.
 #[test]
-fn who_repeats_itself_is_let_go() {
+fn a_model_that_repeats_itself_is_stopped() {
     let mut case = Case::after(Trigger::ToolsDone);
     for (calls, goes_on) in [(1, true), (1, true), (2, true), (2, true), (2, false)] {
         case.counters.replied(Spent::default(), Some(calls));

@@ -1,4 +1,4 @@
-//! One decision to be made, as a value that a test changes where it matters.
+//! The facts of one decision, as a value that a test changes as needed.
 
 use punchlist_core::driver::{self, Budget, Counters, Facts, Finish, Trigger, Verdict, Work};
 use punchlist_core::run::{Completion, Run, RunState, Settings};
@@ -10,7 +10,7 @@ use punchlist_core::{
 
 use crate::world::World;
 
-/// All that a decision rests on.
+/// All facts that a decision depends on.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) trigger: Trigger,
@@ -27,7 +27,7 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// The model ended its reply, one item is open, and nothing stands in the way.
+    /// The model ended its reply, one item is open, and nothing prevents a continuation.
     pub(crate) fn new() -> Self {
         let now = Time::parse("2026-11-15T09:00:00Z").unwrap();
         let budget = Budget::default();
@@ -86,7 +86,7 @@ pub(crate) fn list(titles: &[&str]) -> Snapshot {
     world.state
 }
 
-/// Changes an item behind the back of all rules.
+/// Changes an item directly, without the rules.
 pub(crate) fn with(list: &mut Snapshot, index: usize, change: impl FnOnce(&mut Todo)) {
     let todo = list.todos.values_mut().nth(index).unwrap();
     change(todo);

@@ -1,4 +1,4 @@
-//! Workers that die: what the next one finds, as a table.
+//! Workers that die: how the next one continues, as a table.
 
 use punchlist_core::delegation::{
     BuryDelegation, Delegate, Delegation, DelegationState, HeartbeatDelegation, Mode, Review,
@@ -25,11 +25,11 @@ fn run(deaths: u32, state: RunState) -> Run {
     run
 }
 
-/// What taking a run after a death, or without one, leaves: the new count, or its end.
+/// The result of taking a run, after a death or not: the new count, or the end of the run.
 #[test]
 fn a_run_ends_after_two_deaths_in_a_row() {
     use RunState::{Ended, Running, Waiting};
-    // Deaths before, state, did somebody die, deaths after; none: it ends.
+    // Deaths before, state, did the process die, deaths after (`None`: the run ends).
     let table = [
         (0, Running, false, Some(0)),
         (1, Running, false, Some(1)),
@@ -63,10 +63,10 @@ fn folded(run: Run, decision: &Decision) -> Run {
     state.unwrap()
 }
 
-/// Whatever was committed between two deaths, they were not in a row. What the driver or a person
-/// says is no step of the worker.
+/// A committed step between two deaths resets the count. A message from the driver or a person is
+/// not a step.
 #[test]
-fn a_committed_step_sets_the_count_back() {
+fn a_committed_step_resets_the_count() {
     let before = || run(1, RunState::Running);
     let spent = Spent::default();
     let reply = RecordReply { spent, calls: None, window: None, heard: None };
@@ -88,9 +88,9 @@ fn a_committed_step_sets_the_count_back() {
     );
 }
 
-/// Counters from before deaths were counted read as they did, and none are written as they were.
+/// Counters of older versions, without deaths, are read; a count of zero is not written.
 #[test]
-fn no_deaths_leave_no_trace() {
+fn a_count_of_zero_deaths_is_not_stored() {
     let counters = Counters::new(&Budget::default());
     let text = serde_json::to_string(&counters).unwrap();
     assert!(!text.contains("deaths"), "{text}");
@@ -129,7 +129,7 @@ fn lease(is_held: bool) -> Lease {
 #[test]
 fn a_delegation_fails_after_two_deaths_in_a_row() {
     use DelegationState::{Queued, Running};
-    // State, attempts, held when the lease ended, deaths its run has counted, does it fail?
+    // State, attempts, was it held when the lease ended, deaths counted by its run, does it fail?
     let table = [
         (Queued, 1, false, None, false),
         (Running, 1, true, None, false),
@@ -137,7 +137,7 @@ fn a_delegation_fails_after_two_deaths_in_a_row() {
         (Running, 2, false, None, false),
         (Running, 1, true, Some(0), false),
         (Running, 1, true, Some(1), true),
-        // The run went on between the deaths.
+        // The run made a step between the deaths.
         (Running, 5, true, Some(0), false),
         (Running, 5, false, Some(1), false),
     ];
@@ -152,7 +152,7 @@ fn a_delegation_fails_after_two_deaths_in_a_row() {
         let [Event::DelegationFailed(failed)] = &*decision.events else { panic!("{case}") };
         assert!(!failed.again && failed.error.starts_with(WORKER_DIED), "{failed:?}");
     }
-    // The second try of a run that has ended counts as one without a run.
+    // If the run has ended, the attempts count, as without a run.
     let ended = run(0, RunState::Ended);
     let running = delegation(Running, 2);
     assert!(
@@ -161,9 +161,9 @@ fn a_delegation_fails_after_two_deaths_in_a_row() {
     assert!(by_policy(&BuryDelegation, (&running, None, None)).unwrap().is_none());
 }
 
-/// Given back is not failed: the next worker goes on, and it does not count as a try.
+/// Work that was given back has not failed: the next worker continues it without a new attempt.
 #[test]
-fn work_that_was_given_back_is_the_same_try() {
+fn continuing_work_that_was_given_back_is_not_a_new_attempt() {
     let (held, back) = (lease(true), lease(false));
     let running = delegation(DelegationState::Running, 1);
     let take = TakeDelegation { lease_s: 30, clock: CLOCK };

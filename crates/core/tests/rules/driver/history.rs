@@ -1,4 +1,4 @@
-//! Which messages a model gets to see: any history is cut without tearing anything apart.
+//! The messages shown to a model: any history is cut without separating calls from results.
 
 use proptest::prelude::*;
 use punchlist_core::run::{Kept, trim};
@@ -20,7 +20,7 @@ fn any_history() -> impl Strategy<Value = Vec<Kept>> {
         1 => Just(vec![Kept { result: true, ..TEXT }]),
     ];
     (prop::collection::vec(group, 0..40), any::<prop::sample::Index>()).prop_map(|(groups, at)| {
-        // The turn begins between two groups; what stands before it is of earlier turns.
+        // The turn begins between two groups; messages before it belong to earlier turns.
         let begins = at.index(groups.len() + 1);
         let mut history = Vec::new();
         for (index, mut group) in groups.into_iter().enumerate() {
@@ -41,7 +41,7 @@ proptest! {
     /// D-18, S-23, T-31: for any history and any limit, a call is shown with all its results or not
     /// at all, no result without its call, the user's message always, and not more than asked for.
     #[test]
-    fn d_18_nothing_is_torn_apart(history in any_history(), limit in 0..60_usize) {
+    fn d_18_calls_and_results_are_not_separated(history in any_history(), limit in 0..60_usize) {
         let shown = trim(&history, limit);
         prop_assert!(shown.is_sorted_by(|a, b| a < b), "in order, each once: {shown:?}");
         let begins = history.iter().position(|kept| kept.begins_turn).unwrap();
@@ -75,7 +75,7 @@ proptest! {
         prop_assert!(earlier <= 10 + 1, "ten of earlier turns, and a summary: {earlier}");
     }
 
-    /// S-23: what is left out is older than what is shown, but for what is always shown.
+    /// S-23: omitted messages are older than the shown ones, except those that are always shown.
     #[test]
     fn the_newest_are_shown(history in any_history(), limit in 1..60_usize) {
         let shown = trim(&history, limit);

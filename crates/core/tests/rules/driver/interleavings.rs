@@ -1,8 +1,8 @@
 //! Every interleaving of stops, tools, gates, wake-ups, messages, pauses and crashes in a small
-//! world: none loses a continuation, none goes on for ever.
+//! world: none loses a continuation, and none runs forever.
 //!
-//! The search is exhaustive. What processes do by themselves must lead somewhere (those steps form
-//! no circle), and where they end the run is over or waits for something that is truly open.
+//! The search is exhaustive. The steps of the processes must form no cycle, and where they end, the
+//! run is over or waits for something that is really open.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -16,15 +16,15 @@ use super::small_world::{Behaviour, Key, Outside, Script, Tool, World};
 
 const NOTHING: Outside = Outside { messages: 0, pauses: 0, cancels: 0, crashes: 0, expiries: 0 };
 
-/// Where a world stands in the search.
+/// The state of a world in the search.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mark {
-    /// What follows from it by itself is being looked at.
+    /// Its successors are being searched.
     Entered,
     Left,
 }
 
-/// A world, and what led to it.
+/// A world, and the steps that led to it.
 struct Node {
     world: World,
     path: Path,
@@ -53,7 +53,7 @@ impl Path {
     }
 }
 
-/// Searches all that follows from a world; gives how many worlds there are.
+/// Searches all successors of a world; returns the number of worlds.
 fn search(start: Run, outside: Outside, behaviours: &[Behaviour]) -> usize {
     let now = start.created_at;
     let mut settled = list(&["write"]);
@@ -61,7 +61,7 @@ fn search(start: Run, outside: Outside, behaviours: &[Behaviour]) -> usize {
     let (open, drained) = (Work::of(&[list(&["write"])], now), Work::of(&[settled], now));
     let script = Script { behaviours, open: &open, drained: &drained };
     let mut marks: HashMap<Key, Mark> = HashMap::new();
-    // What may happen or not is looked at later: it is no part of what goes on by itself.
+    // Optional steps are searched later: they are not part of what processes do by themselves.
     let mut later = vec![Node { world: World::new(start, outside), path: Path(None) }];
     while let Some(root) = later.pop() {
         let key = root.world.key();
@@ -93,7 +93,7 @@ fn search(start: Run, outside: Outside, behaviours: &[Behaviour]) -> usize {
     marks.len()
 }
 
-/// What follows from a world by itself; what may happen besides goes to `later`.
+/// The successors by the processes' own steps; optional steps go to `later`.
 fn expand(script: &Script<'_>, node: Node, later: &mut Vec<Node>) -> Vec<Node> {
     let Node { world, path } = node;
     let on = |(name, world): (String, World)| Node { world, path: path.and(name) };
@@ -118,7 +118,7 @@ const PLAIN: [Behaviour; 3] =
     [Behaviour::End, Behaviour::Call(Tool::Look), Behaviour::Call(Tool::Complete)];
 
 /// S-21, S-35: stops and continuations, with a process that dies anywhere and a lease that ends too
-/// early: no continuation is lost, none is made twice.
+/// early: no continuation is lost or made twice.
 #[test]
 fn a_crash_anywhere_loses_no_continuation() {
     let outside = Outside { crashes: 2, expiries: 1, ..NOTHING };
@@ -126,28 +126,28 @@ fn a_crash_anywhere_loses_no_continuation() {
     assert!(worlds > 1_000, "{worlds}");
 }
 
-/// S-31: a question that is answered at any moment, also while the process is about to lie down.
+/// S-31: a question answered at any time, even while the process is about to suspend the run.
 #[test]
-fn a_gate_answered_at_any_moment_wakes_the_run() {
+fn a_gate_answered_at_any_time_wakes_the_run() {
     let asks = [Behaviour::End, Behaviour::Call(Tool::Ask), Behaviour::Call(Tool::Permit)];
     let outside = Outside { crashes: 1, expiries: 1, ..NOTHING };
     let worlds = search(small(1, 3), outside, &asks);
     assert!(worlds > 1_000, "{worlds}");
 }
 
-/// T-30, X-15: work that comes back at any moment, waited for or not.
+/// T-30, X-15: delegated work that comes back at any time, waited for or not.
 #[test]
-fn work_that_returns_at_any_moment_is_heard() {
+fn work_that_returns_at_any_time_is_seen() {
     let hands = [Behaviour::End, Behaviour::Call(Tool::HandOn), Behaviour::Call(Tool::Await)];
     let outside = Outside { crashes: 1, expiries: 1, ..NOTHING };
     let worlds = search(small(1, 3), outside, &hands);
     assert!(worlds > 1_000, "{worlds}");
 }
 
-/// S-19: what a person says at any moment is seen by a call of the model, or answered by a run of
-/// its own.
+/// S-19: a person's message at any time is seen by a model call of this run, or answered by the
+/// next run.
 #[test]
-fn a_message_at_any_moment_is_heard() {
+fn a_message_at_any_time_is_seen() {
     let behaviours = [Behaviour::End, Behaviour::Fail, Behaviour::Call(Tool::Complete)];
     let outside = Outside { messages: 2, crashes: 1, ..NOTHING };
     let worlds = search(small(1, 2), outside, &behaviours);
@@ -156,25 +156,25 @@ fn a_message_at_any_moment_is_heard() {
 
 /// P-10, S-27: pauses, messages and stops, in any order.
 #[test]
-fn pauses_and_stops_at_any_moment() {
+fn pauses_and_stops_at_any_time() {
     let outside = Outside { messages: 1, pauses: 2, cancels: 1, crashes: 1, ..NOTHING };
     let behaviours = [Behaviour::End, Behaviour::Call(Tool::Ask), Behaviour::Call(Tool::Complete)];
     let worlds = search(small(1, 2), outside, &behaviours);
     assert!(worlds > 1_000, "{worlds}");
 }
 
-/// S-27, F-2: a stop while work is handed on.
+/// S-27, F-2: a stop while delegated work is open.
 #[test]
-fn a_stop_at_any_moment_ends_it() {
+fn a_stop_at_any_time_ends_the_run() {
     let hands = [Behaviour::End, Behaviour::Call(Tool::HandOn), Behaviour::Call(Tool::Await)];
     let outside = Outside { cancels: 1, crashes: 1, expiries: 1, ..NOTHING };
     let worlds = search(small(1, 2), outside, &hands);
     assert!(worlds > 1_000, "{worlds}");
 }
 
-/// Q-S1: the pause between two continuations outlives its process.
+/// Q-S1: the pause between two continuations survives its process.
 #[test]
-fn a_crash_while_it_rests_loses_nothing() {
+fn a_crash_during_a_pause_loses_nothing() {
     let budget = Budget { max_continuations: 2, max_iterations: 2, ..Budget::default() };
     let resting = run(Budget { check_interval_ms: 5_000, ..budget });
     let outside = Outside { crashes: 2, messages: 1, cancels: 1, ..NOTHING };
@@ -182,10 +182,10 @@ fn a_crash_while_it_rests_loses_nothing() {
     assert!(worlds > 1_000, "{worlds}");
 }
 
-/// The same for work that was handed on: its place in the queue is the delegation itself, which is
-/// left alone while its run waits. Such a run has no list, so it never rests.
+/// A run of delegated work survives crashes, too. Its queue entry is the delegation itself, which
+/// nobody takes while the run waits. Such a run has no list, so it has no pauses.
 #[test]
-fn a_delegated_run_goes_on_as_well() {
+fn a_delegated_run_survives_crashes_too() {
     let mut delegated = small(1, 2);
     delegated.delegation_id = Some(delegation());
     let behaviours = [Behaviour::End, Behaviour::Call(Tool::Permit), Behaviour::Call(Tool::Await)];

@@ -1,4 +1,4 @@
-//! The driver: its order of checks, its budgets, its words, any model, every interleaving.
+//! The driver: the order of its checks, its budgets, its messages, any model, every interleaving.
 
 mod any_model;
 mod budgets;

@@ -1,4 +1,4 @@
-//! The order of checks, cell by cell: of any two conditions the one that is asked first wins.
+//! The order of checks: of any two conditions, the one that is checked first wins.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -7,10 +7,10 @@ use punchlist_core::driver::{Finish, StopReason, Trigger, Verdict, Wait, Work};
 
 use super::case::{Case, claim, delegation, gate, hold, list, settle, with};
 
-/// What may stand in the way, by name.
+/// A condition that prevents a continuation, by name.
 type Condition = (&'static str, fn(&mut Case));
 
-/// After the model's last word, in the order of the design.
+/// The checks after the model's last reply, in the order of the design.
 const AT_A_STOP: [Condition; 13] = [
     ("cancelled", |case| case.cancelled = true),
     ("refused to go on", |case| case.trigger = Trigger::Stopped(Finish::Refusal)),
@@ -28,7 +28,7 @@ const AT_A_STOP: [Condition; 13] = [
     ("iterations used up", |case| case.counters.iterations = 50),
     ("window full", |case| case.counters.context_tokens = case.budget.window),
     ("no fruit", |case| {
-        // One more without any change than is let go.
+        // One more fruitless continuation than is allowed.
         (case.counters.fruitless, case.counters.seen) = (1, Some(case.work.fingerprint));
         case.counters.continuations = case.counters.continuations.max(2);
     }),
@@ -38,7 +38,7 @@ const AT_A_STOP: [Condition; 13] = [
     }),
 ];
 
-/// In the middle of a stretch.
+/// The checks during a stretch.
 const WITHIN: [Condition; 7] = [
     ("cancelled", |case| case.cancelled = true),
     ("paused", |case| case.paused = true),
@@ -64,7 +64,7 @@ fn words(verdict: &Verdict) -> String {
 
 fn case_with(start: &Case, conditions: &[Condition]) -> String {
     let mut case = start.clone();
-    // From the last to the first: what one of them sets up does not undo another.
+    // From the last to the first, so that one setup does not undo another.
     conditions.iter().rev().for_each(|(_, apply)| apply(&mut case));
     words(&case.verdict())
 }
@@ -90,7 +90,7 @@ fn at_a_stop_the_earlier_check_wins() {
         let alone = case_with(&start, &[*first]);
         for second in &AT_A_STOP[index + 1..] {
             let both = case_with(&start, &[*first, *second]);
-            // Both look at whether there is something to do, so they say nothing where there is not.
+            // Both apply only if there is something to do.
             let is_moot = matches!(first.0, "switched off" | "no todo tool")
                 && second.0 == "nothing actionable";
             let expected = if is_moot { "stop: blocked" } else { &alone };
@@ -99,7 +99,7 @@ fn at_a_stop_the_earlier_check_wins() {
     }
 }
 
-/// the same in the middle of a stretch; whoever is woken looks first, too.
+/// during a stretch too, and after a wake-up.
 #[test]
 fn within_a_stretch_the_earlier_check_wins() {
     insta::assert_snapshot!("within", table(&Case::after(Trigger::ToolsDone), &WITHIN));
@@ -122,7 +122,7 @@ fn within_a_stretch_the_earlier_check_wins() {
     }
 }
 
-/// S-14: nothing but a normal end is followed by a continuation, whatever is open.
+/// S-14: only a normal end is followed by a continuation, whatever is open.
 #[test]
 fn s_14_only_a_normal_end_is_followed_by_a_continuation() {
     for finish in Finish::ALL {
@@ -143,9 +143,9 @@ fn s_14_only_a_normal_end_is_followed_by_a_continuation() {
     }
 }
 
-/// P-1, P-4, S-29: what is left says why there is nothing to do.
+/// P-1, P-4, S-29: the remaining items are the reason why there is nothing to do.
 #[test]
-fn what_is_left_is_the_reason() {
+fn the_remaining_items_are_the_reason() {
     let now = Case::new().now;
     let rests = |titles: &[&str], changes: &[fn(&mut punchlist_core::Todo)]| {
         let mut list = list(titles);
@@ -169,8 +169,8 @@ fn what_is_left_is_the_reason() {
     assert_eq!(rests(&["a", "b"], &[settle, blank]), stop(StopReason::Drained));
 }
 
-/// Every reason the driver can give is given by some cell; the other three are its waits, in the
-/// words of a caller that does not wait.
+/// Every reason of the driver occurs in some cell; the other three are its waits, as reported to a
+/// caller that does not wait.
 #[test]
 fn every_reason_is_reachable() {
     let mut reached = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! The words of the driver, in every state: goldens.
+//! Goldens of the driver's messages in every state.
 
 use std::fmt::Write as _;
 
@@ -33,7 +33,7 @@ fn every_sort() -> Snapshot {
     list
 }
 
-/// S-15, S-16, D-16: the seed's sentences, or a template, and the ways out that there are.
+/// S-15, S-16, D-16: the seed's sentences, or a template, and the available ways out.
 #[test]
 fn s_15_the_continuation_in_every_state() {
     let open = Work::of(&[list(&["write the report", "send it"])], now());
@@ -86,7 +86,7 @@ fn f_13_a_title_is_cut_between_characters() {
 
 /// T-31, T-38, P-7: what is open with the next one marked, what is held and why, and what is closed.
 #[test]
-fn t_31_the_lists_as_they_stand() {
+fn t_31_the_context_shows_the_current_lists() {
     let text = context(&[every_sort()], &Counters::default(), now()).unwrap();
     let mut ids: Vec<String> = every_sort().todos.keys().map(ToString::to_string).collect();
     ids.sort();
@@ -97,9 +97,9 @@ fn t_31_the_lists_as_they_stand() {
     insta::assert_snapshot!("context", plain);
 }
 
-/// P-5: where there is nothing to say, nothing is said; a long list is cut short.
+/// P-5: without content there is no message; a long list is cut short.
 #[test]
-fn nothing_is_said_where_there_is_nothing_to_say() {
+fn there_is_no_message_without_content() {
     let counters = Counters::default();
     assert_eq!(context(&[], &counters, now()), None);
     assert_eq!(context(&[list(&[])], &counters, now()), None);
@@ -110,7 +110,7 @@ fn nothing_is_said_where_there_is_nothing_to_say() {
     assert!(text.ends_with("- … and 70 more"), "{text}");
 }
 
-/// F-15: after twelve changes without a look at the list it is reminded, twice at most.
+/// F-15: after twelve changes without using the list the agent is reminded, at most twice.
 #[test]
 fn f_15_it_is_reminded_of_its_list_twice() {
     let list = list(&["write"]);
@@ -123,7 +123,7 @@ fn f_15_it_is_reminded_of_its_list_twice() {
     assert_eq!(when, [12, 24]);
 }
 
-/// T-23, T-24: the section stands where the tool is, and nowhere else.
+/// T-23, T-24: the section is shown only to agents with the tool.
 #[test]
 fn t_24_the_section_on_planning_goes_with_the_tool() {
     let section = planning_section(&["create_todo"]).unwrap();
@@ -136,15 +136,15 @@ fn t_24_the_section_on_planning_goes_with_the_tool() {
     assert!(!without.contains("Task Planning"));
 }
 
-/// What each role is told about itself.
+/// The system prompt of each role.
 #[test]
-fn every_role_is_told_what_it_is() {
+fn every_role_has_its_system_prompt() {
     let roles = [Role::Root, Role::Lead, Role::Owner, Role::Worker];
     let told = roles.map(|role| system("ada", role, Some(" Be brief. "), &["ask"]));
     insta::assert_snapshot!("system", told.join("\n---\n"));
 }
 
-/// T-32, S-20: the end names what is left and why; the limit where that is the reason.
+/// T-32, S-20: the final message names what is left and why, and the limit if that is the reason.
 #[test]
 fn t_32_the_end_names_what_is_left() {
     let mut told = String::new();

@@ -1,6 +1,6 @@
-//! A world small enough to be searched whole: one run, one item, at most one gate and one piece of
-//! work handed on, processes that may die, and a person. What is one commit in `ops` is one step
-//! here, and what is read outside a commit is a step of its own; the rules are the real ones.
+//! A world small enough for an exhaustive search: one run, one item, at most one gate and one
+//! delegation, processes that may die, and a person. One commit in `ops` is one step here, and a
+//! read outside a commit is a step of its own; the rules are the real ones.
 
 use punchlist_core::driver::{Facts, Finish, Spent, StopReason, Trigger, Verdict, Wait, Work};
 use punchlist_core::effect::Effect;
@@ -12,7 +12,7 @@ use punchlist_core::{Actor, AgentPath, Decision, Event, Role, Time};
 use super::case::{delegation, gate};
 use crate::world::{by_policy, decided};
 
-/// What the model may call.
+/// The tools the model may call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Tool {
     /// Changes nothing.
@@ -23,9 +23,9 @@ pub(crate) enum Tool {
     Ask,
     /// Needs the person's permission: it has no result before that.
     Permit,
-    /// Hands work on and goes on.
+    /// Delegates work and continues.
     HandOn,
-    /// Hands work on and has no result before it is back.
+    /// Delegates work, and has no result before that comes back.
     Await,
 }
 
@@ -44,22 +44,22 @@ pub(crate) enum Place {
     Begin,
     Look,
     Drive(Trigger),
-    /// The driver says that the model is to be called.
+    /// The driver decided to call the model.
     Ask,
-    /// It is being called, with all that had been said by then.
+    /// The model is being called, with all messages so far.
     Calling {
         heard: u32,
     },
     Execute(Tool),
     Result(Tool),
     Rest,
-    /// Puts its work away.
+    /// Gives up its queue entry.
     Finish,
-    /// The run is somebody else's now.
+    /// Another process has the run now.
     Lost,
 }
 
-/// Something that goes on with the run, and holds an entry of the queue for it.
+/// A process that executes the run, and holds a queue entry for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Process {
     pub(crate) place: Place,
@@ -98,7 +98,7 @@ pub(crate) enum Handed {
     Over,
 }
 
-/// How often what comes from outside may still happen.
+/// How often events from outside may still happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Outside {
     pub(crate) messages: u8,
@@ -121,10 +121,10 @@ pub(crate) struct World {
     pub(crate) drained: bool,
     pub(crate) outside: Outside,
     pub(crate) now: Time,
-    /// A later run answers what this one did not.
+    /// A later run answers messages that this one did not.
     pub(crate) answer_queued: bool,
-    // What follows is only watched, and decides nothing.
-    /// Something was said that no call of the model has seen.
+    // The fields below are only for checks, and decide nothing.
+    /// There is a message that no model call has seen.
     pub(crate) unseen: bool,
     /// The last stop has not been continued yet.
     fresh_stop: bool,
@@ -134,23 +134,25 @@ pub(crate) struct World {
     pub(crate) fault: Option<&'static str>,
 }
 
-/// All that tells one world from another.
+/// The key that distinguishes worlds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     run: (&'static str, u8, Option<StopReason>, bool),
     used: [u32; 9],
     times: (Time, Option<Time>),
-    /// Entries that nobody holds, and that the dead hold: one is like another.
+    /// How many entries are free, and how many are held by dead processes: they are
+    /// interchangeable.
     free: usize,
     orphaned: usize,
-    /// Where each stands, and whether its entry is still its own; one is like another.
+    /// The state of each process, and whether it still holds its entry: processes are
+    /// interchangeable.
     processes: Vec<(Place, bool)>,
     around: (Chat, Asked, Handed, Outside),
     flags: [bool; 5],
     effects: u8,
 }
 
-/// What may be looked at in a small world: what the model does, and what comes from outside.
+/// The script of a small world: what the model may do, and its list when open and when settled.
 pub(crate) struct Script<'a> {
     pub(crate) behaviours: &'a [Behaviour],
     pub(crate) open: &'a Work,
@@ -216,7 +218,7 @@ impl World {
         }
     }
 
-    /// Does somebody hold it who is dead?
+    /// Is its holder dead?
     fn is_orphaned(&self, index: usize) -> bool {
         let entry = &self.queue[index];
         let is_holder = |p: &Process| p.entry == index && p.lease == entry.lease;
@@ -242,10 +244,10 @@ impl World {
         }
     }
 
-    /// Somebody or something wakes the run, and says something or does not.
+    /// Something wakes the run, with or without a message.
     fn wake(&mut self, by: Trigger, said: bool) {
         if self.run.is_over() {
-            // Whoever speaks is answered by the next run.
+            // The next run answers this message.
             self.answer_queued |= by == Trigger::UserMessage;
             return;
         }
@@ -290,7 +292,7 @@ impl World {
         }
     }
 
-    /// The next of what is stored, as the runner reads it.
+    /// The next step of a process, from what is stored, as in the runner.
     fn next(&self) -> Place {
         if matches!(self.run.waits_for, Some(Wait::Cooldown(_))) {
             return Place::Rest;
@@ -304,8 +306,8 @@ impl World {
         }
     }
 
-    /// Makes a call; what its effect is happens once, however often it is made. `None`: it has no
-    /// result yet, and this is what to ask the driver.
+    /// Makes a call; its effect happens once, however often it is made. Without a result yet, it
+    /// returns the question for the driver.
     fn call(&mut self, tool: Tool) -> Result<(), Trigger> {
         let first = self.effects == 0;
         self.effects = 1;
@@ -330,16 +332,17 @@ impl World {
         }
     }
 
-    /// One step of a process; more than one world where the model may do more than one thing.
+    /// One step of a process; several worlds if the model may do several things.
     fn step(&self, script: &Script<'_>, at: usize) -> Vec<Self> {
         let mut world = self.clone();
         let process = world.processes[at];
         let run_over = world.run.is_over();
         world.processes[at].place = match process.place {
-            // Only who holds its entry takes the run.
+            // Only a process that holds its entry takes the run.
             Place::TakeOver if world.queue[process.entry].lease != process.lease => Place::Lost,
             Place::TakeOver => {
-                // Whatever others are about to do, they will find that the run is not theirs.
+                // Whatever other processes are about to do, they will find that they have lost the
+                // run.
                 for other in &mut world.processes {
                     if !matches!(other.place, Place::TakeOver | Place::Finish) {
                         other.place = Place::Lost;
@@ -401,7 +404,8 @@ impl World {
         self.chat.called.is_some() && !self.chat.has_result
     }
 
-    /// The model has answered: its words, and the driver's where they were its last, in one commit.
+    /// The model has replied: its reply, and after a last reply the driver's verdict, in one
+    /// commit.
     fn reply(&self, script: &Script<'_>, at: usize, heard: u32) -> Vec<Self> {
         let mut worlds = Vec::new();
         if self.run.cancelled.is_some() || self.run.is_over() {
@@ -439,9 +443,9 @@ impl World {
         worlds
     }
 
-    /// A process ends, and its entry with it, unless somebody else holds that by now. Who lost the
-    /// run lost it to somebody with an entry of its own. Work of a delegation is over with its run,
-    /// and free again until then.
+    /// A process ends and gives up its entry, unless another process holds that by now. A process
+    /// that lost the run lost it to one with its own entry. A delegation ends with its run, and is
+    /// free again until then.
     fn put_away(mut self, at: usize) -> Self {
         let process = self.processes.remove(at);
         let is_over = self.run.is_over();
@@ -459,7 +463,7 @@ impl World {
         self
     }
 
-    /// What processes do by themselves, sooner or later.
+    /// The steps that processes will take by themselves.
     pub(crate) fn goes_on(&self, script: &Script<'_>) -> Vec<(String, Self)> {
         let mut worlds = Vec::new();
         for at in 0..self.processes.len() {
@@ -492,7 +496,7 @@ impl World {
         self.processes.push(Process { place: Place::TakeOver, entry: index, lease });
     }
 
-    /// What may happen or not.
+    /// Optional steps.
     pub(crate) fn may_happen(&self) -> Vec<(String, Self)> {
         let mut worlds = Vec::new();
         let mut add = |name: &str, change: &dyn Fn(&mut Self)| {
@@ -559,7 +563,7 @@ impl World {
         worlds
     }
 
-    /// Nothing goes on by itself: is that as it should be?
+    /// No process has a step left: is that correct?
     pub(crate) fn is_at_rest(&self) -> Result<(), &'static str> {
         match (&self.run.state, &self.run.waits_for) {
             (RunState::Running, _) => Err("it is running, and nobody will go on with it"),

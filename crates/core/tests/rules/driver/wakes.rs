@@ -1,4 +1,4 @@
-//! What wakes a run, and what that does to what was counted.
+//! What wakes a run, and how that changes the counters.
 
 use punchlist_core::driver::{
     Budget, Counters, Finish, Spent, StopReason, Trigger, Verdict, Wait, Work,
@@ -58,8 +58,7 @@ fn folded(run: &Run, decision: &Decision) -> Run {
     state.unwrap()
 }
 
-/// S-19: a person's word resets what is counted against the model and keeps what it used; nothing
-/// else does.
+/// S-19: only a person's message resets the counters that limit the model; usage is kept.
 #[test]
 fn s_19_only_a_person_resets_the_counters() {
     for by in WAKERS {
@@ -89,9 +88,9 @@ fn s_19_only_a_person_resets_the_counters() {
     }
 }
 
-/// Who waits is woken, and filed for whoever goes on with it; who is executed or over is not.
+/// A waiting run is woken and queued for a worker; a run that is executed or over is not.
 #[test]
-fn a_wake_up_is_filed_once() {
+fn a_wake_up_is_queued_once() {
     for by in WAKERS {
         for wait in [
             Wait::Gate(gate()),
@@ -114,7 +113,7 @@ fn a_wake_up_is_filed_once() {
         let mut over = waiting(Wait::Pause);
         (over.state, over.stop_reason) = (RunState::Ended, Some(StopReason::Drained));
         assert_eq!(by_policy(&WakeRun { by, said: true }, &over).unwrap(), None);
-        // Work that was handed on has its place in the queue of delegations.
+        // Delegated work is in the queue of delegations already.
         let mut delegated = waiting(Wait::Gate(gate()));
         delegated.delegation_id = Some(delegation());
         assert_eq!(
@@ -124,9 +123,9 @@ fn a_wake_up_is_filed_once() {
     }
 }
 
-/// P-10: an explicit pause outlives everything but an explicit resume; what was said is not lost.
+/// P-10: only an explicit resume ends an explicit pause; messages are not lost meanwhile.
 #[test]
-fn p_10_a_pause_ends_by_a_resume_alone() {
+fn p_10_only_a_resume_ends_a_pause() {
     for by in WAKERS {
         let run = waiting(Wait::Pause);
         let decision = by_policy(&WakeRun { by, said: true }, &run).unwrap().unwrap();
@@ -139,10 +138,10 @@ fn p_10_a_pause_ends_by_a_resume_alone() {
     }
 }
 
-/// S-19, S-31: what was said while the model spoke its last word is heard first; that is no
-/// continuation, and counts as none.
+/// S-19, S-31: a message that arrives during the model's last reply is shown first; that is not a
+/// continuation, and does not count as one.
 #[test]
-fn what_was_said_meanwhile_is_heard_first() {
+fn a_message_during_the_last_reply_is_shown_first() {
     let mut case = Case::after(Trigger::Stopped(Finish::EndTurn));
     case.counters.heard = 1;
     for (enabled, work) in
@@ -167,9 +166,9 @@ fn what_was_said_meanwhile_is_heard_first() {
     assert_eq!(failed, Verdict::Stop(StopReason::Error));
 }
 
-/// A reply answers what had been said when the model was called, and no more.
+/// A reply answers only the messages that existed when the model was called.
 #[test]
-fn a_reply_answers_what_it_was_called_with() {
+fn a_reply_answers_the_messages_it_was_called_with() {
     let mut run = run(Budget::default());
     run.counters.heard = 3;
     for (heard, has_news) in [(Some(3), false), (Some(2), true), (None, false)] {
@@ -186,7 +185,8 @@ fn a_reply_answers_what_it_was_called_with() {
     }
 }
 
-/// S-21, S-27, F-2: a stop ends what nobody executes at once, and is left to whoever does.
+/// S-21, S-27, F-2: a stop ends a run at once if no process executes it; otherwise that process
+/// ends it.
 #[test]
 fn a_stop_ends_a_run() {
     let operator = Actor::new(Role::Operator, AgentPath::primary());

@@ -1,4 +1,4 @@
-//! What the lists hold for the driver.
+//! The driver's summary of its lists.
 
 use proptest::prelude::*;
 use punchlist_core::driver::Work;
@@ -7,7 +7,7 @@ use punchlist_core::{ListKind, Snapshot, Status, Time, Todo, select};
 use super::case::{claim, hold, list, settle, with};
 use crate::world::World;
 
-/// Something an item can be, beside pending.
+/// A state of an item, besides pending.
 pub(crate) const CHANGES: [fn(&mut Todo); 9] = [
     |_| {},
     |todo| todo.status = Status::InProgress,
@@ -29,17 +29,17 @@ pub(crate) fn any_list(items: &[(usize, usize)]) -> Snapshot {
     for (index, (change, parent)) in items.iter().enumerate() {
         with(&mut snapshot, index, |todo| {
             CHANGES[change % CHANGES.len()](todo);
-            // Only ever below an earlier one.
+            // Parents are always earlier items.
             todo.parent_id = ids[..index].get(*parent).copied();
         });
     }
     snapshot
 }
 
-/// S-11, D-20: high before medium before low, the list's order inside; but what a turn has begun
-/// comes first.
+/// S-11, D-20: high before medium before low, then the list's order; but an item that a turn has
+/// started comes first.
 #[test]
-fn the_next_item_is_the_selectors() {
+fn the_selector_chooses_the_next_item() {
     let mut world = World::new(ListKind::Session);
     world.create(&["low", "medium", "high", "high too"]);
     let priorities = ["low", "medium", "high", "high"];
@@ -55,7 +55,7 @@ fn the_next_item_is_the_selectors() {
     assert_eq!(next(&world.state), "medium");
 }
 
-/// the first list that has something gives the next item; all of them count.
+/// the first list with actionable items gives the next item; all lists are counted.
 #[test]
 fn x_7_the_most_urgent_list_comes_first() {
     let (turn, session) = (list(&["a"]), list(&["b", "c"]));
@@ -70,10 +70,10 @@ fn x_7_the_most_urgent_list_comes_first() {
 }
 
 proptest! {
-    /// P-1, P-4, S-10, S-28, D-17: whatever a list holds, what is held, claimed, deferred, blank or
-    /// above open items is not counted, and the next item is one that is.
+    /// P-1, P-4, S-10, S-28, D-17: in any list, items that are held, claimed, deferred, blank or
+    /// above open items are not counted, and the next item is one of the counted.
     #[test]
-    fn only_what_can_be_worked_on_counts(
+    fn only_actionable_items_count(
         items in prop::collection::vec((0..CHANGES.len(), 0..8_usize), 0..12),
     ) {
         let list = any_list(&items);
@@ -101,9 +101,9 @@ proptest! {
         prop_assert!(select::ordered(&list).len() == list.todos.len());
     }
 
-    /// F-14: any change of an item changes the fingerprint, but for the driver's own mark.
+    /// F-14: any change of an item changes the fingerprint, except a start by the driver itself.
     #[test]
-    fn every_change_of_an_item_shows(
+    fn every_change_of_an_item_changes_the_fingerprint(
         items in prop::collection::vec((0..CHANGES.len(), 0..8_usize), 1..8),
         at in 0..8_usize,
         change in 0..7_usize,

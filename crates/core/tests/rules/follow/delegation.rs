@@ -1,4 +1,4 @@
-//! Work that is handed on, comes back, fails or is called off.
+//! Work that is delegated, comes back, fails or is cancelled.
 
 use punchlist_core::command::{ClaimTodo, CompleteTodo, HoldTodo, UnholdTodo};
 use punchlist_core::conversation::{MessageKind, Speaker};
@@ -37,7 +37,7 @@ fn worker() -> Actor {
     Actor::new(Role::Worker, AgentPath::parse("lead.subagents.coder").unwrap())
 }
 
-/// Work that was handed on about nothing in particular.
+/// Delegated work without an item.
 fn queued() -> Delegation {
     let order = Delegate {
         kind: Title::new("coder").unwrap(),
@@ -80,8 +80,8 @@ fn wake(news: Option<String>) -> Then {
     Then::Wake { run: caller(), by: Trigger::DelegationReturned, news }
 }
 
-/// M-60 to M-62, S-25, F-7, F-8: a report lands in its chat and is claimed for the reviewer, a failure
-/// holds the item, and the run that handed the work on is resumed.
+/// M-60 to M-62, S-25, F-7, F-8: a report is posted in its chat and the item is claimed, a failure
+/// holds the item, and the delegating run is resumed.
 #[test]
 fn what_follows_from_a_report() {
     let (todo_id, evidence) = (item(), Vec::new());
@@ -177,8 +177,7 @@ fn what_follows_from_a_report() {
     }
 }
 
-/// An item that is held because its work failed goes on when it is handed on again; any other hold
-/// stays.
+/// A hold from failed work is lifted when the item is delegated again; any other hold stays.
 #[test]
 fn a_new_order_lifts_a_failure_and_no_other_hold() {
     let mut todo = list(&["a"]).todos.into_values().next().unwrap();
@@ -195,9 +194,10 @@ fn a_new_order_lifts_a_failure_and_no_other_hold() {
     assert_eq!(follow::handed_on(&chatted), Some(order));
 }
 
-/// F-2: what is called off ends its run and tells who waits; what is over stays as it is.
+/// F-2: cancelling work ends its run and resumes the run that waits; work that is over does not
+/// change.
 #[test]
-fn what_follows_from_calling_off() {
+fn what_follows_from_a_cancellation() {
     let called = Delegation { state: DelegationState::Cancelled, ..queued() };
     let waited = Delegation { run_id: Some(caller()), ..called.clone() };
     let going = run(Budget::default());
@@ -249,9 +249,9 @@ fn returned_work_goes_back_to_the_agent_that_did_it() {
     assert_eq!(follow::hand_back(Some(&done), true, item(), " "), None, "nothing was said");
 }
 
-/// K-51: only where the policy says so, and there is a checklist for it.
+/// K-51: only if the policy says so, and if there is a checklist.
 #[test]
-fn a_proposal_goes_in_at_once_only_by_policy() {
+fn a_proposal_is_adopted_at_once_only_by_policy() {
     let issue_id = Some(IssueId::from(Ids::new(NOW, 9).ulid()));
     let proposal = Some(Proposal { items: Vec::new() });
     let auto = Delegation { review: Review::Auto, issue_id, proposal, ..came_back() };
@@ -265,9 +265,9 @@ fn a_proposal_goes_in_at_once_only_by_policy() {
     }
 }
 
-/// Sessions are root's and the operator's; who has none may not name one.
+/// Sessions belong to root and the operator; other roles may not name one.
 #[test]
-fn only_who_has_sessions_delegates_in_one() {
+fn only_roles_with_sessions_delegate_in_one() {
     for role in Role::ALL {
         let actor = Actor::new(role, AgentPath::primary());
         let has_one = matches!(role, Role::Operator | Role::Root);

@@ -31,9 +31,9 @@ fn answer(decision: GateDecision, response: Value) -> AnswerGate {
     AnswerGate::plain(decision, Some(response))
 }
 
-/// The run that asked goes on with the answer, and so does every run of its session.
+/// The run that asked is resumed with the answer, and so is every run of its session.
 #[test]
-fn an_answer_wakes_who_waits_for_it() {
+fn an_answer_wakes_the_runs_that_wait_for_it() {
     let mut ids = Ids::new(Time::from_micros(0), 3);
     let (run, session) = (RunId::from(ids.ulid()), SessionId::from(ids.ulid()));
     let by = Trigger::GateAnswered;
@@ -50,7 +50,7 @@ fn an_answer_wakes_who_waits_for_it() {
     }
 }
 
-/// S-31: what is given always answers the open questions about the same call, and nothing else.
+/// S-31: a standing permission answers the open questions about the same call, and no others.
 #[test]
 fn a_standing_permission_answers_the_same_question() {
     let (same, mut other, mut closed) = (gate(2), gate(3), gate(4));
@@ -66,7 +66,7 @@ fn a_standing_permission_answers_the_same_question() {
     assert_eq!(follow::answers_too(&given("once"), &others), vec![]);
 }
 
-/// M-77: an answer extends or cancels the item; to refuse the question leaves it alone.
+/// M-77: an answer extends or cancels the item; refusing the question does not change it.
 #[test]
 fn an_answer_to_an_escalation_changes_its_item() {
     let todo_id = TodoId::from(Ids::new(Time::from_micros(0), 9).ulid());
@@ -97,7 +97,7 @@ fn an_answer_to_an_escalation_changes_its_item() {
     }
 }
 
-/// A sign-off accepts; its refusal opens the criteria that are named, or all, with the words.
+/// A sign-off accepts the criteria; its refusal reopens the named ones, or all, with the feedback.
 #[test]
 fn a_sign_off_judges_the_criteria() {
     let mut world = World::new(ListKind::Issue);

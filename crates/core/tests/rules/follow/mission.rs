@@ -30,8 +30,8 @@ fn cancelled(todo_id: TodoId, by: &Actor) -> TodoCancelled {
     TodoCancelled { todo_id, outcome: None, settled_at: Time::from_micros(9), settled_by }
 }
 
-/// F-2, M-51, M-74: work on what is settled stops, a question stays open as long as its deadline is
-/// the same, and returned work goes back with the feedback.
+/// F-2, M-51, M-74: work on a settled item stops, a question stays open while its deadline is the
+/// same, and returned work goes back with the feedback.
 #[test]
 fn what_follows_from_a_change_of_an_item() {
     let mut world = World::new(ListKind::Pillar);
@@ -91,7 +91,7 @@ fn what_follows_from_a_change_of_an_item() {
     assert_eq!(follow::changed(&plan.state, &only(cancelled(id, &lead)), &lead), vec![]);
 }
 
-/// M-74, M-76: people are asked about what is late, told about what was cancelled for it, in order.
+/// M-74, M-76: people are asked about late items, and told about those cancelled for it, in order.
 #[test]
 fn what_follows_from_a_sweep() {
     let mut world = World::new(ListKind::Pillar);
@@ -122,7 +122,7 @@ fn what_follows_from_a_sweep() {
 
 /// An agent that works on a late item is warned; nobody else is.
 #[test]
-fn only_who_works_on_a_late_item_is_warned() {
+fn only_the_agent_on_a_late_item_is_warned() {
     let (mission, mut world) = (mission(), World::new(ListKind::Pillar));
     let id = world.create(&["late"])[0];
     let (chat, pillar) = (mission.conversation_id, &mission.pillars[0]);

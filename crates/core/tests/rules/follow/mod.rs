@@ -1,4 +1,4 @@
-//! What follows from what happened, as tables.
+//! Consequences of events, as tables.
 
 mod delegation;
 mod gate;

@@ -1,4 +1,4 @@
-//! The driver's word, and tools that fail.
+//! The driver's verdict, and failing tools.
 
 use punchlist_core::command::{HoldTodo, StartTodo};
 use punchlist_core::driver::{self, Budget, Finish, StopReason, Trigger, Verdict, Ways, Work};
@@ -12,9 +12,9 @@ use punchlist_core::{DelegationId, Ids, ListKind, Role, Scope, Status, Time};
 use crate::driver::case::{list, run, with};
 use crate::world::World;
 
-/// Q-T1: the item that is handed out is started, where one at a time is in progress and none is.
+/// Q-T1: the next item is started, in lists with one item in progress at a time, if none is.
 #[test]
-fn the_item_that_is_handed_out_is_started() {
+fn the_driver_starts_the_next_item() {
     let now = Time::from_micros(9);
     let turn = list(&["a", "b"]);
     let first = *turn.todos.keys().next().unwrap();
@@ -35,7 +35,7 @@ fn the_item_that_is_handed_out_is_started() {
 }
 
 #[test]
-fn the_driver_says_how_to_go_on_or_what_is_left() {
+fn the_driver_says_how_to_continue_or_what_is_left() {
     let (lists, run, ways) = ([list(&["a"])], run(Budget::default()), Ways::default());
     let work = Work::of(&lists, Time::from_micros(9));
     let stopped = Trigger::Stopped(Finish::EndTurn);
@@ -55,9 +55,9 @@ fn the_driver_says_how_to_go_on_or_what_is_left() {
     }
 }
 
-/// What nobody has seen is answered by the next run of the chat, unless it was somebody's order.
+/// Unseen messages are answered by the next run of the chat, unless the run was delegated work.
 #[test]
-fn what_was_not_heard_is_answered_by_the_next_run() {
+fn unseen_messages_are_answered_by_the_next_run() {
     let mut ended = run(Budget::default());
     assert_eq!(follow::unanswered(&ended), None);
     (ended.state, ended.stop_reason) = (RunState::Ended, Some(StopReason::Error));
@@ -86,7 +86,7 @@ fn a_run_has_its_turn_then_its_plan() {
     assert_eq!(follow::owned_pillar(&run), Some(("m", "p")));
 }
 
-/// S-25: the reason is the error on one line, cut, and the model is asked to go on.
+/// S-25: the reason is the error on one line, cut, and the model is asked to continue.
 #[test]
 fn an_item_whose_tools_fail_is_held() {
     let lists = list(&["a"]);

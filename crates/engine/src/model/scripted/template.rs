@@ -31,7 +31,7 @@ enum Piece {
     Place(Place),
 }
 
-/// A text with places in it.
+/// A text with `{{placeholders}}`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Template(Vec<Piece>);
 

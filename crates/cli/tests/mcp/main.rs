@@ -1,0 +1,25 @@
+//! The tests of MCP in full: both transports, both eras, the real binary.
+//!
+//! `talk` is a client that sends exactly what it is told. What real clients of other makers do is in
+//! the tests of the clients.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot set itself up should stop"
+)]
+
+mod callers;
+mod gates;
+mod noise;
+mod reading;
+#[expect(dead_code, reason = "shared with the tests of the server, which use all of it")]
+#[path = "../http/serving.rs"]
+mod serving;
+mod subscribing;
+#[expect(dead_code, reason = "shared with the end-to-end tests, which use all of it")]
+#[path = "../e2e/support.rs"]
+mod support;
+mod talk;
+mod tools;
+mod waiting;

@@ -1,0 +1,240 @@
+//! Bad input: every request gets an answer, over both transports, and the server goes on.
+
+use std::io::Write;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::serving::Served;
+use crate::support::Place;
+use crate::talk::{Era, Pipes, Talk};
+
+/// A generator of numbers that gives the same ones every time.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % u64::try_from(sides).unwrap()).unwrap()
+    }
+
+    fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
+        &of[self.roll(of.len())]
+    }
+
+    /// Any JSON, not too deep.
+    fn value(&mut self, depth: usize) -> Value {
+        match self.roll(if depth == 0 { 6 } else { 8 }) {
+            0 => Value::Null,
+            1 => json!(self.roll(2) == 0),
+            2 => json!(i64::MIN),
+            3 => json!(1.5e300),
+            4 => json!("\u{0}\u{202e}'; DROP TABLE events; --"),
+            5 => json!("x".repeat(self.roll(5_000))),
+            6 => (0..self.roll(4)).map(|_| self.value(depth - 1)).collect(),
+            _ => {
+                let names = ["name", "arguments", "uri", "_meta", "cursor", "action", "id", "x"];
+                let fields = (0..self.roll(4))
+                    .map(|_| ((*self.pick(&names)).to_owned(), self.value(depth - 1)));
+                Value::Object(fields.collect())
+            }
+        }
+    }
+
+    /// A request that is wrong in some way, or right by chance.
+    fn request(&mut self, id: i64) -> Value {
+        let methods = [
+            "initialize",
+            "server/discover",
+            "ping",
+            "tools/list",
+            "tools/call",
+            "resources/list",
+            "resources/read",
+            "resources/templates/list",
+            "resources/subscribe",
+            "resources/unsubscribe",
+            "prompts/list",
+            "prompts/get",
+            "completion/complete",
+            "logging/setLevel",
+            "tasks/get",
+            "no/such/method",
+            "",
+            "tools/call",
+        ];
+        let tools = ["todo", "issue", "checkpoint", "form", "plan", "todo_write", "nothing"];
+        let mut params = self.value(3);
+        if self.roll(2) == 0 && !params.is_object() {
+            params = json!({});
+        }
+        if let Value::Object(fields) = &mut params {
+            if self.roll(2) == 0 {
+                fields.insert("name".to_owned(), json!(self.pick(&tools)));
+                fields.insert("arguments".to_owned(), self.value(3));
+            }
+            if self.roll(3) == 0 {
+                fields.insert("uri".to_owned(), json!("punchlist://test/issue/1"));
+            }
+            if self.roll(3) == 0 {
+                let version = *self.pick(&["2026-07-28", "2025-11-25", "2099-01-01", ""]);
+                let meta = json!({ "io.modelcontextprotocol/protocolVersion": version,
+                    "io.modelcontextprotocol/clientCapabilities": self.value(1) });
+                fields.insert("_meta".to_owned(), meta);
+            }
+        }
+        let method = *self.pick(&methods);
+        json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
+    }
+}
+
+/// 1,000 messages with fuzzed contents, each of them answered under its id.
+#[test]
+fn a_thousand_fuzzed_messages_are_each_answered_over_stdio() {
+    let place = Place::sqlite();
+    let mut talk = Talk::stdio(&place, Era::Handshake, &[]);
+    let mut dice = Dice(0x5EED_0000_0001);
+    for id in 1_000..2_000 {
+        let request = dice.request(id);
+        talk.pipes().send(&request);
+        let answer = loop {
+            let message = talk.pipes().receive();
+            if message.get("method").is_none() {
+                break message;
+            }
+        };
+        assert_eq!(answer["id"], id, "{request} got {answer}");
+        let kinds = ["result", "error"].map(|kind| answer.get(kind).is_some());
+        assert!(kinds[0] != kinds[1], "{request} got {answer}");
+    }
+    assert_eq!(talk.request("ping", &json!({}))["result"], json!({}));
+    assert_eq!(talk.end(), Some(0));
+}
+
+#[test]
+fn a_thousand_fuzzed_messages_are_each_answered_over_http() {
+    let place = Place::sqlite();
+    let served = Served::with(&place, &["--listen", "127.0.0.1:0", "--rate", "0"]);
+    let mut dice = Dice(0x5EED_0000_0002);
+    for id in 0..1_000 {
+        let request = dice.request(id);
+        let version = *dice.pick(&["2025-11-25", "2026-07-28", "2025-03-26", "2099-01-01", "?"]);
+        let headers = [
+            ("Accept", "application/json, text/event-stream"),
+            ("MCP-Protocol-Version", version),
+            ("Punchlist-Project", "test"),
+        ];
+        let reply = served.ask("POST", "/mcp", &headers, &request.to_string());
+        assert!((200..500).contains(&reply.status), "{request}: {reply:?}");
+        assert!(!reply.body.is_empty(), "{request}: {reply:?}");
+    }
+    assert_eq!(served.get("/healthz").status, 200);
+}
+
+/// What is not a message at all is answered over HTTP with its status and a JSON-RPC error.
+#[test]
+fn what_is_no_message_is_answered_over_http() {
+    let place = Place::sqlite();
+    let served = Served::start(&place);
+    let accept = [("Accept", "application/json, text/event-stream")];
+    let post = |body: &str| served.ask("POST", "/mcp", &accept, body);
+    for (body, code, id) in [
+        ("this is no JSON", -32_700, Value::Null),
+        ("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":", -32_700, json!(7)),
+        ("[1,2]", -32_600, Value::Null),
+        ("null", -32_600, Value::Null),
+        ("{\"jsonrpc\":\"2.0\",\"id\":7}", -32_600, json!(7)),
+        ("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\"}", -32_602, json!(7)),
+        (
+            "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"resources/read\",\"params\":{}}",
+            -32_602,
+            json!(7),
+        ),
+    ] {
+        let reply = post(body);
+        let answer = reply.json();
+        assert_eq!((reply.status, &answer["error"]["code"]), (400, &json!(code)), "{body}");
+        assert_eq!(answer["id"], id, "{body}: {answer}");
+    }
+    for method in ["GET", "DELETE", "PUT"] {
+        assert_eq!(served.ask(method, "/mcp", &accept, "").status, 405, "{method}");
+    }
+    let long = format!("{{\"id\":7,\"x\":\"{}\"}}", "x".repeat(9 << 20));
+    assert_eq!(post(&long).refusal(), (413, "input_too_large".to_owned()));
+    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }).to_string();
+    let plain = [("Content-Type", "text/plain"), accept[0]];
+    assert_eq!(served.ask("POST", "/mcp", &plain, &ping).status, 415);
+    assert_eq!(served.ask("POST", "/mcp", &[("Accept", "text/html")], &ping).status, 406);
+    assert_eq!(post(&ping).json()["result"], json!({}));
+    let response = json!({ "jsonrpc": "2.0", "id": 1, "result": {} }).to_string();
+    assert_eq!(post(&response).status, 400);
+    let unknown = json!({ "jsonrpc": "2.0", "method": "notifications/unknown" }).to_string();
+    assert_eq!(post(&unknown).status, 202);
+}
+
+/// Requests before the handshake are answered, and the handshake is still possible.
+#[test]
+fn requests_before_initialize_are_answered() {
+    let place = Place::sqlite();
+    let mut pipes = Pipes::start(&place.punch(["mcp"]));
+    for (id, method) in
+        ["tools/list", "resources/list", "no/such/method", "ping"].into_iter().enumerate()
+    {
+        pipes.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method }));
+        assert_eq!(pipes.receive()["id"], id, "{method}");
+    }
+    let params = json!({ "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": { "name": "test", "version": "0" } });
+    pipes.send(&json!({ "jsonrpc": "2.0", "id": 9, "method": "initialize", "params": params }));
+    assert_eq!(pipes.receive()["result"]["protocolVersion"], "2025-06-18");
+}
+
+/// A client that sends and never reads: it is not read from any more, and what waits for it does not
+/// grow. Once it reads, every request is answered.
+#[test]
+fn a_client_that_never_reads_fills_no_memory() {
+    let place = Place::sqlite();
+    let mut child = place.punch(["mcp"]).spawn();
+    let (mut stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let pid = child.id();
+    let count = 600_u64;
+    let (sent, is_sent) = std::sync::mpsc::channel();
+    let writer = std::thread::spawn(move || {
+        let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": { "name": "test", "version": "0" } });
+        let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
+        writeln!(stdin, "{hello}").unwrap();
+        for id in 1..=count {
+            // Long enough that the pipe alone does not take them all.
+            let params = json!({ "_meta": { "filling": "x".repeat(2_000) } });
+            let list =
+                json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list", "params": params });
+            if writeln!(stdin, "{list}").is_err() {
+                return;
+            }
+            let _ = sent.send(id);
+        }
+    });
+    // The writer is stuck: nobody takes what it sends.
+    let mut taken = 0;
+    while let Ok(id) = is_sent.recv_timeout(Duration::from_secs(2)) {
+        taken = id;
+    }
+    assert!(taken < count, "everything was read, though no answer was");
+    if let Ok(status) = std::fs::read_to_string(format!("/proc/{pid}/status")) {
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+        let kib: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+        assert!(kib < 200 << 10, "{kib} KiB");
+    }
+    let answers = std::io::BufRead::lines(std::io::BufReader::new(stdout));
+    let mut answered: Vec<u64> = answers
+        .map_while(Result::ok)
+        .map(|line| serde_json::from_str::<Value>(&line).unwrap()["id"].as_u64().unwrap())
+        .collect();
+    writer.join().unwrap();
+    answered.sort_unstable();
+    assert_eq!(answered, (0..=count).collect::<Vec<_>>());
+    assert!(child.wait().unwrap().success());
+}

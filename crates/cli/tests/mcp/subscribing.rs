@@ -1,0 +1,181 @@
+//! Changes that a client hears of: of resources, of lists, over both transports and in both eras.
+
+use std::time::Duration;
+
+use punchlist_testkit::Backend;
+use serde_json::{Value, json};
+
+use crate::serving::{Served, token};
+use crate::support::Place;
+use crate::talk::{Era, Talk, operate};
+
+const ISSUE: &str = "punchlist://test/issue/1";
+
+fn with_issue(backend: Backend) -> (Place, String) {
+    let place = Place::new(backend);
+    let operator = place.operator();
+    operate(&place, &operator, "issue_create", &json!({ "title": "Watched" }));
+    operate(&place, &operator, "issue_create", &json!({ "title": "Not looked at" }));
+    (place, operator)
+}
+
+fn comment(place: &Place, operator: &str, number: i64) {
+    let input = json!({ "number": number, "text": "Something happened" });
+    operate(place, operator, "issue_comment", &input);
+}
+
+fn filter(uris: &[&str]) -> Value {
+    json!({ "notifications": { "toolsListChanged": true, "resourceSubscriptions": uris } })
+}
+
+/// By a request of its own, until it is taken back.
+fn a_connection_hears_of_what_it_subscribed_to(backend: Backend) {
+    let (place, operator) = with_issue(backend);
+    let mut talk = Talk::stdio(&place, Era::Handshake, &[]);
+    talk.request("resources/subscribe", &json!({ "uri": ISSUE }));
+    comment(&place, &operator, 1);
+    let heard = talk.hear("notifications/resources/updated");
+    assert_eq!(heard["params"]["uri"], ISSUE);
+    talk.request("resources/unsubscribe", &json!({ "uri": ISSUE }));
+    talk.request("resources/subscribe", &json!({ "uri": "punchlist://test/issue/2" }));
+    comment(&place, &operator, 1);
+    comment(&place, &operator, 2);
+    let heard = talk.hear("notifications/resources/updated");
+    assert_eq!(heard["params"]["uri"], "punchlist://test/issue/2", "{heard}");
+    let unknown = json!({ "uri": "punchlist://test/issue/99" });
+    let answer = talk.request("resources/subscribe", &unknown);
+    assert_eq!(answer["error"]["code"], -32_002, "{answer}");
+    assert_eq!(talk.end(), Some(0));
+}
+
+#[test]
+fn a_connection_hears_of_what_it_subscribed_to_on_sqlite() {
+    a_connection_hears_of_what_it_subscribed_to(Backend::SqliteFile);
+}
+
+#[test]
+fn a_connection_hears_of_what_it_subscribed_to_on_postgres() {
+    a_connection_hears_of_what_it_subscribed_to(Backend::Postgres);
+}
+
+#[test]
+fn a_listener_hears_of_what_it_asked_for_over_stdio() {
+    let (place, operator) = with_issue(Backend::SqliteFile);
+    let mut talk = Talk::stdio(&place, Era::Stateless, &[]);
+    let listen = talk.message("subscriptions/listen", &filter(&[ISSUE]));
+    let id = listen["id"].clone();
+    talk.pipes().send(&listen);
+    let accepted = talk.hear("notifications/subscriptions/acknowledged");
+    let tag = "io.modelcontextprotocol/subscriptionId";
+    assert_eq!(accepted["params"]["_meta"][tag], id, "{accepted}");
+    comment(&place, &operator, 1);
+    let heard = talk.hear("notifications/resources/updated");
+    assert_eq!((&heard["params"]["uri"], &heard["params"]["_meta"][tag]), (&json!(ISSUE), &id));
+    // The same connection answers meanwhile.
+    assert_eq!(talk.tool("issue", &json!({ "action": "list" }))["isError"], false);
+    assert_eq!(talk.end(), Some(0));
+}
+
+/// Over HTTP; the change is made on another replica. The stream ends with the server.
+fn a_listener_hears_of_what_it_asked_for_over_http(backend: Backend) {
+    let (place, operator) = with_issue(backend);
+    let (served, other) = (Served::start(&place), Served::start(&place));
+    let mut talk = Talk::http(&served, Era::Stateless, &[("Punchlist-Project", "test")]);
+    let listen = talk.message("subscriptions/listen", &filter(&[ISSUE]));
+    let mut stream = talk.open(&listen);
+    assert_eq!((stream.status, stream.kind.as_str()), (200, "text/event-stream"));
+    let accepted = stream.next().unwrap();
+    assert_eq!(accepted["method"], "notifications/subscriptions/acknowledged", "{accepted}");
+    other.post_as(&operator, "issue_comment", &json!({ "number": 1, "text": "Here" })).answer();
+    let heard = stream.next().unwrap();
+    assert_eq!(heard["method"], "notifications/resources/updated", "{heard}");
+    assert_eq!(heard["params"]["uri"], ISSUE);
+    served.signal(nix::sys::signal::Signal::SIGTERM);
+    let last = stream.next().unwrap();
+    assert_eq!(last["id"], listen["id"], "a proper end: {last}");
+    assert!(stream.next().is_none());
+}
+
+#[test]
+fn a_listener_hears_of_what_it_asked_for_over_http_on_sqlite() {
+    a_listener_hears_of_what_it_asked_for_over_http(Backend::SqliteFile);
+}
+
+#[test]
+fn a_listener_hears_of_what_it_asked_for_over_http_on_postgres() {
+    a_listener_hears_of_what_it_asked_for_over_http(Backend::Postgres);
+}
+
+/// The attack: a token that was revoked goes on listening; one that was narrowed listens elsewhere.
+#[test]
+fn an_attack_by_a_listener_without_rights_hears_nothing() {
+    let (place, operator) = with_issue(Backend::SqliteFile);
+    let served = Served::start(&place);
+    let secret = token(
+        &place,
+        &operator,
+        &["--role", "root", "--only-issue", "2", "--only-project", "test"],
+    );
+    let bearer = format!("Bearer {secret}");
+    let headers = [("Authorization", bearer.as_str()), ("Punchlist-Project", "test")];
+    let mut talk = Talk::http(&served, Era::Stateless, &headers);
+    let both = filter(&[ISSUE, "punchlist://test/issue/2"]);
+    let mut stream = talk.listen(&both);
+    assert_eq!(stream.next().unwrap()["method"], "notifications/subscriptions/acknowledged");
+    comment(&place, &operator, 1);
+    comment(&place, &operator, 2);
+    assert_eq!(stream.next().unwrap()["params"]["uri"], "punchlist://test/issue/2");
+    let tokens = operate(&place, &operator, "token_list", &json!({}));
+    let tokens = tokens["tokens"].as_array().unwrap();
+    let id = &tokens.iter().find(|token| token["role"] == "root").unwrap()["id"];
+    operate(&place, &operator, "token_revoke", &json!({ "id": id }));
+    comment(&place, &operator, 2);
+    while let Some(message) = stream.next() {
+        assert!(message.get("result").is_some(), "after the end of its token: {message}");
+    }
+}
+
+/// The list of tools follows who the caller is and what its session is bound to.
+#[test]
+fn the_tools_are_announced_when_the_binding_changes() {
+    let (place, operator) = with_issue(Backend::SqliteFile);
+    let started = operate(&place, &operator, "session_start", &json!({ "title": "Work" }));
+    let session = started["session"]["id"].as_str().unwrap().to_owned();
+    let bind = json!({ "session": session, "number": 1 });
+    let mut connected = Talk::stdio(&place, Era::Handshake, &["--session", &session]);
+    // The list is watched once it has been looked at.
+    connected.request("resources/subscribe", &json!({ "uri": ISSUE }));
+    comment(&place, &operator, 1);
+    connected.hear("notifications/resources/updated");
+    let mut listening = Talk::stdio(&place, Era::Stateless, &["--session", &session]);
+    let listen = listening.message("subscriptions/listen", &filter(&[]));
+    listening.pipes().send(&listen);
+    listening.hear("notifications/subscriptions/acknowledged");
+    operate(&place, &operator, "session_bind", &bind);
+    connected.hear("notifications/tools/list_changed");
+    listening.hear("notifications/tools/list_changed");
+    connected.end();
+    listening.end();
+}
+
+/// What a subscriber does not ask for is not sent to it.
+#[test]
+fn a_listener_hears_of_nothing_else() {
+    let (place, operator) = with_issue(Backend::SqliteFile);
+    let mut talk = Talk::stdio(&place, Era::Stateless, &[]);
+    let wish = json!({ "notifications": { "resourceSubscriptions": [ISSUE, "file:///x"] } });
+    let listen = talk.message("subscriptions/listen", &wish);
+    talk.pipes().send(&listen);
+    let accepted = talk.hear("notifications/subscriptions/acknowledged");
+    let subscribed = &accepted["params"]["notifications"]["resourceSubscriptions"];
+    assert_eq!(*subscribed, json!([ISSUE]), "{accepted}");
+    operate(&place, &operator, "issue_create", &json!({ "title": "A third one" }));
+    comment(&place, &operator, 2);
+    comment(&place, &operator, 1);
+    let heard = talk.hear("notifications/resources/updated");
+    assert_eq!(heard["params"]["uri"], ISSUE, "{heard}");
+    assert!(talk.heard.is_empty(), "{:?}", talk.heard);
+    let quiet = talk.pipes().receive_within(Duration::from_millis(50));
+    assert_eq!(quiet, None);
+    talk.end();
+}

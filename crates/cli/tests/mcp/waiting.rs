@@ -1,0 +1,107 @@
+//! Calls that take long: a delegation is waited for, told of, let go, and found again.
+
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::serving::Served;
+use crate::support::Place;
+use crate::talk::{ERAS, Era, PATIENCE, Talk};
+
+fn work() -> Value {
+    json!({ "type": "coder", "mission": "Write the parser" })
+}
+
+/// Takes the delegation, as a worker of another process.
+fn take(place: &Place) -> Value {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let taken = place.punch(["call", "delegation_take", "{}", "--json"]).answer();
+        if !taken["delegation"].is_null() {
+            return taken;
+        }
+        assert!(Instant::now() < deadline, "nothing to take");
+    }
+}
+
+fn report(place: &Place, taken: &Value) {
+    let input = json!({ "delegationId": taken["delegation"]["id"], "epoch": taken["epoch"],
+        "result": "It is written." });
+    place.punch(["call", "delegation_report", &input.to_string(), "--json"]).answer();
+}
+
+/// The call waits for the end of the work, and says that it goes on.
+#[test]
+fn a_delegation_is_waited_for() {
+    for era in ERAS {
+        let place = Place::sqlite();
+        let served = Served::start(&place);
+        let over_http = Talk::http(&served, era, &[("Punchlist-Project", "test")]);
+        for mut talk in [Talk::stdio(&place, era, &[]), over_http] {
+            let params = json!({ "name": "delegate", "arguments": work(),
+                "_meta": { "progressToken": "p1" } });
+            let answer = std::thread::scope(|scope| {
+                let worker = scope.spawn(|| report(&place, &take(&place)));
+                let answer = talk.request("tools/call", &params);
+                worker.join().unwrap();
+                answer
+            });
+            let output = &answer["result"]["structuredContent"];
+            assert_eq!(output["state"], "returned", "{era:?}: {answer}");
+            assert_eq!(output["result"], "It is written.");
+            let told = talk.heard.iter().filter(|m| m["method"] == "notifications/progress");
+            let told: Vec<f64> = told.map(|m| m["params"]["progress"].as_f64().unwrap()).collect();
+            assert!(!told.is_empty() && told.is_sorted(), "{told:?}");
+            talk.end();
+        }
+    }
+}
+
+/// Nobody takes it: the call says so soon, and how to find it.
+#[test]
+fn a_delegation_that_nobody_takes_is_not_waited_for() {
+    let place = Place::sqlite();
+    let mut talk = Talk::stdio(&place, Era::Handshake, &[]);
+    let result = talk.tool("delegate", &work());
+    assert_eq!(result["structuredContent"]["state"], "queued", "{result}");
+    let text = result["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("delegation_show"), "{text}");
+    let quick = json!({ "type": "coder", "mission": "Another thing", "async": true });
+    assert_eq!(talk.call("delegate", &quick)["mode"], "async");
+    talk.end();
+}
+
+/// The host cancels the call, or goes: the delegation goes on, and a new connection finds it.
+#[test]
+fn a_delegation_outlives_its_connection() {
+    let place = Place::sqlite();
+    let mut talk = Talk::stdio(&place, Era::Handshake, &[]);
+    let message = talk.message(
+        "tools/call",
+        &json!({ "name": "delegate", "arguments": work(), "_meta": { "progressToken": 1 } }),
+    );
+    talk.pipes().send(&message);
+    talk.hear("notifications/progress");
+    let taken = take(&place);
+    let cancel = json!({ "requestId": message["id"], "reason": "no time" });
+    talk.notify("notifications/cancelled", &cancel);
+    // A cancelled request gets no answer, and its id must not come again.
+    let again = json!({ "jsonrpc": "2.0", "id": message["id"], "method": "ping" });
+    talk.pipes().send(&again);
+    let answer = loop {
+        let message = talk.pipes().receive();
+        if message.get("method").is_none() {
+            break message;
+        }
+    };
+    assert_eq!(answer["id"], message["id"], "{answer}");
+    assert_eq!(answer["error"]["code"], -32_600, "{answer}");
+    assert_eq!(talk.request("ping", &json!({}))["result"], json!({}));
+    assert_eq!(talk.end(), Some(0));
+    report(&place, &taken);
+    let mut later = Talk::stdio(&place, Era::Stateless, &[]);
+    let input = json!({ "delegationId": taken["delegation"]["id"] });
+    let shown = later.call("delegation_show", &input);
+    assert_eq!(shown["delegation"]["result"], "It is written.", "{shown}");
+    later.end();
+}
