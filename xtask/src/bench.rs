@@ -6,7 +6,7 @@
 use anyhow::Result;
 
 use crate::postgres::{TestServer, URL_VARIABLE};
-use crate::{process, repository};
+use crate::{browser, debian, process, repository};
 
 pub(crate) fn run(args: &[String]) -> Result<()> {
     let root = repository::root()?;
@@ -22,19 +22,14 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     process::run(&mut std::process::Command::new("sync"), "sync")?;
     let mut measure = process::bound(programs.join("measure"));
     measure.arg("all").arg(&programs).args(args).env(URL_VARIABLE, server.url());
+    browser::to_measure(&root, &programs.join("punch"), &mut measure)?;
     process::run(&mut measure, "measure")
 }
 
 /// What we are measured against comes from Debian's packages, where it is not there yet.
 fn install(program: &str, package: &str) -> Result<()> {
-    let there = process::succeeds(std::process::Command::new(program).arg("--version"));
-    if there {
+    if process::succeeds(std::process::Command::new(program).arg("--version")) {
         return Ok(());
     }
-    for args in [&["update"][..], &["install", "-y", "--no-install-recommends", package]] {
-        let mut command = std::process::Command::new("apt-get");
-        command.args(args).env("DEBIAN_FRONTEND", "noninteractive");
-        process::run(&mut command, &format!("apt-get {}", args.join(" ")))?;
-    }
-    Ok(())
+    debian::install(&[package])
 }

@@ -10,7 +10,9 @@
 )]
 
 mod bench;
+mod browser;
 mod clients;
+mod debian;
 mod goldens;
 mod ledger;
 mod licences;
@@ -40,7 +42,9 @@ cargo xtask COMMAND
                            which requirements no test names; with arguments, exit 1 if one is missing
   bench [--quick] [--only PART]
                            measure, as ratios against references of the same run, with targets; parts:
-                           process issues checklist hooks plans missions runs writers reads http takers
+                           process issues checklist hooks plans missions runs writers reads http pages takers
+  screenshots              pictures of every page, in three widths and both themes, in target/screenshots
+                           and those of the README in docs/pictures
   mutants [--sample N] [--seed S] [--only TEXT]
                            change the core's rules one at a time: do its tests notice?
   with-postgres CMD…       run CMD with PUNCHLIST_TEST_POSTGRES set to a throwaway server
@@ -72,6 +76,7 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
         "tidy" => tidy::run(rest)?,
         "ledger" => ledger::run(rest)?,
         "bench" => bench::run(rest)?,
+        "screenshots" => browser::screenshots(rest)?,
         "mutants" => mutants::run(rest)?,
         "with-postgres" => return postgres::run_with(rest),
         "help" | "--help" | "-h" => print!("{HELP}"),

@@ -64,8 +64,13 @@ impl Served {
     fn start(punch: &Path, store: &str, home: &Path) -> Result<Self> {
         let command = |words: &[&str]| {
             let mut command = bound(punch);
-            command.args(words).args(["--json", "--project", "demo", "--db", store]);
-            command.env("HOME", home).env_remove("PUNCHLIST_TOKEN").stdin(Stdio::null());
+            command.args(words).args(["--json", "--db", store]);
+            // Not a flag: `token new` takes it for an attempt to narrow the token.
+            command
+                .env("PUNCHLIST_PROJECT", "demo")
+                .env("HOME", home)
+                .env_remove("PUNCHLIST_TOKEN")
+                .stdin(Stdio::null());
             command.current_dir(home).stderr(Stdio::null());
             command
         };
@@ -75,6 +80,7 @@ impl Served {
         let token = made["token"].as_str().context("a token")?.to_owned();
         let mut serve =
             command(&["serve", "--listen", "127.0.0.1:0", "--jobs", "0", "--rate", "0"]);
+        serve.args(["--project", "demo"]);
         serve.env("PUNCHLIST_TOKEN", &token).stdout(Stdio::piped());
         let mut child = serve.spawn()?;
         let mut line = String::new();

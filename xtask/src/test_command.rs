@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::postgres::{Commits, TestServer, URL_VARIABLE};
 use crate::process::{cargo, run_cargo, succeeds};
-use crate::{clients, goldens, ledger, licences, openapi, repository, tidy};
+use crate::{browser, clients, goldens, ledger, licences, openapi, repository, tidy};
 
 struct Step {
     name: &'static str,
@@ -21,15 +21,21 @@ struct Step {
 struct Session {
     root: PathBuf,
     nextest_args: Vec<String>,
+    pages_args: Vec<String>,
     server: Option<TestServer>,
 }
 
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 12] = [
     Step { name: "postgres", about: "a PostgreSQL server for nextest", run: postgres },
     Step { name: "fmt", about: "cargo fmt --check", run: fmt },
     Step { name: "clippy", about: "cargo clippy, warnings denied", run: clippy },
     Step { name: "tidy", about: "cargo xtask tidy", run: |session| tidy::check(&session.root) },
     Step { name: "nextest", about: "all tests, on SQLite and on PostgreSQL", run: nextest },
+    Step {
+        name: PAGES_STEP,
+        about: "the pages in Chromium",
+        run: |session| browser::test(&session.root, &session.pages_args),
+    },
     Step { name: "openapi", about: "the server against its OpenAPI document", run: openapi },
     Step { name: "doctest", about: "the examples in the documentation", run: doctest },
     Step { name: "doc", about: "rustdoc, warnings denied", run: doc },
@@ -50,6 +56,9 @@ const STEPS: [Step; 11] = [
 const SERVER_STEP: &str = "postgres";
 const SERVER_USER_STEP: &str = "nextest";
 const SERVER_USERS: [&str; 2] = [SERVER_USER_STEP, "openapi"];
+
+/// Takes what follows `--` when it runs without nextest.
+const PAGES_STEP: &str = "pages";
 
 /// Steps that run only when `--only` names them. The fuzzing of the HTTP API takes minutes and needs
 /// Python packages.
@@ -77,7 +86,11 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         Request::Clients { nextest_args } => return clients::run(&nextest_args),
         Request::Run { steps, nextest_args } => (steps, nextest_args),
     };
-    let mut session = Session { root: repository::root()?, nextest_args, server: None };
+    let is_for_nextest = steps.contains(&SERVER_USER_STEP);
+    let (nextest_args, pages_args) =
+        if is_for_nextest { (nextest_args, Vec::new()) } else { (Vec::new(), nextest_args) };
+    let root = repository::root()?;
+    let mut session = Session { root, nextest_args, pages_args, server: None };
     let mut times = Vec::new();
     let result = run_steps(&steps, &mut session, &mut times);
     drop(session);
@@ -136,8 +149,11 @@ fn parse(args: &[String]) -> Result<Request> {
     if steps.is_empty() {
         bail!("{SERVER_STEP} alone does nothing: it serves {SERVER_USER_STEP}");
     }
-    if !nextest_args.is_empty() && !steps.contains(&SERVER_USER_STEP) {
-        bail!("what follows -- goes to {SERVER_USER_STEP}, which --only leaves out");
+    let takes_args = |name| [SERVER_USER_STEP, PAGES_STEP].contains(name);
+    if !nextest_args.is_empty() && !steps.iter().any(takes_args) {
+        bail!(
+            "what follows -- goes to {SERVER_USER_STEP}, or else to {PAGES_STEP}; --only leaves out both"
+        );
     }
     Ok(Request::Run { steps, nextest_args })
 }
@@ -161,12 +177,15 @@ fn run_steps(
 }
 
 fn print_help() {
-    println!("cargo xtask test [--only STEP[,STEP]] [-- NEXTEST_ARGS…]");
+    println!("cargo xtask test [--only STEP[,STEP]] [-- ARGS…]");
     println!("cargo xtask test --clients [-- NEXTEST_ARGS…]\n\nSteps, in order:");
     for step in &STEPS {
         println!("  {:<9} {}", step.name, step.about);
     }
     println!("\nThe {SERVER_STEP} step runs only when {SERVER_USER_STEP} does.");
+    println!(
+        "ARGS go to {SERVER_USER_STEP}; without it, to {PAGES_STEP} as parts of names of test files."
+    );
 }
 
 fn print_table(times: &[(&str, Duration)]) {
@@ -274,6 +293,7 @@ mod tests {
         let nextest_args = ["-p", "xtask", "--help"].map(str::to_owned).to_vec();
         assert_eq!(request, Request::Run { steps: vec!["postgres", "nextest"], nextest_args });
         assert!(parsed(&["--only", "fmt", "--", "lease"]).is_err());
+        assert!(parsed(&["--only", "pages", "--", "hostile"]).is_ok());
     }
 
     #[test]

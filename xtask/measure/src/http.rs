@@ -70,7 +70,7 @@ impl Drop for Served {
 
 /// A connection that is kept.
 pub(crate) struct Connection {
-    reader: BufReader<TcpStream>,
+    pub(crate) reader: BufReader<TcpStream>,
 }
 
 impl Connection {

@@ -10,6 +10,7 @@ mod issues;
 mod limits;
 mod mcp;
 mod missions;
+mod pages;
 mod plans;
 mod process;
 mod reads;
@@ -87,6 +88,11 @@ fn all(programs: &Path, quick: bool, only: Option<&str>) -> Result<()> {
         lines.push(http::large_store(programs, large, if quick { 100 } else { 400 })?);
         lines.extend(http::streams(programs)?);
         lines.push(http::remote(programs, if quick { 60 } else { 200 })?);
+    }
+    if wanted("pages") {
+        let large = if quick { 20_000 } else { 1_000_000 };
+        lines.extend(pages::measure(programs, large, if quick { 40 } else { 200 })?);
+        lines.push(pages::latency()?);
     }
     if wanted("takers") {
         lines.push(takers::next_of(if quick { 100_000 } else { 1_000_000 })?);

@@ -121,7 +121,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         output::without_color();
     }
     match matches.subcommand() {
-        Some(("demo", _)) => demo::run(globals),
+        Some(("demo", matches)) => demo::run(globals, matches),
         Some(("init", matches)) => init::run(globals, matches),
         Some(("inbox", matches)) => inbox::run(globals, matches),
         Some(("issue", matches)) if let Some(("edit", matches)) = matches.subcommand() => {

@@ -224,7 +224,7 @@ fn tell_ready(globals: &Globals, url: &str, sign_in: Option<&str>) -> Result<(),
     Ok(output::print(&format!("Serving at {url}{pages}\n"))?)
 }
 
-fn cannot_start(listen: SocketAddr, error: StartError) -> Failure {
+pub(super) fn cannot_start(listen: SocketAddr, error: StartError) -> Failure {
     match error {
         StartError::Store(error) => error.into(),
         StartError::Tls(why) => Failure::usage(format!("the certificate cannot be used: {why}")),

@@ -570,3 +570,32 @@ on_both!(
     what_is_handed_on_is_done_here,
     a_worker_executes_runs,
 );
+
+/// With `--serve` the demo's world stays open: a server answers, and agents go on until Ctrl-C.
+#[test]
+fn the_demo_stays_open_until_it_is_asked_to_end() {
+    let place = Place::sqlite();
+    let demo = place.bare(["demo", "--serve", "--json"]).env("TMPDIR", place.home());
+    let running = Running::start(&demo);
+    let until = |wanted: &dyn Fn(&Value) -> bool| {
+        std::iter::repeat_with(|| running.event()).find(wanted).unwrap()
+    };
+    let serving = until(&|event| event["happened"] == "serving");
+    let address = serving["url"].as_str().unwrap().strip_prefix("http://").unwrap();
+    let healthy = || {
+        let mut socket = std::net::TcpStream::connect(address).unwrap();
+        socket.write_all(b"GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).unwrap();
+        answer.starts_with("HTTP/1.0 200")
+    };
+    assert!(healthy(), "also while the story is told");
+    until(&|event| event["happened"] == "closed");
+    let at_work = until(&|event| event["happened"] == "tool_called");
+    assert_eq!(at_work["agent"], "builder");
+    assert!(healthy());
+    assert_eq!(running.interrupt(), Some(0));
+    let store = serving["store"].as_str().unwrap();
+    let look = place.bare(["doctor", "--json", "--db", store, "--project", "demo"]);
+    assert_eq!(look.answer()["store"]["ok"], true);
+}

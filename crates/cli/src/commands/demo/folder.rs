@@ -17,7 +17,7 @@ const FILES: [(&str, &str); 6] = [
 ];
 
 /// How many modules there are; each is in the list three times, once in another case.
-const MODULES: usize = 40;
+pub(super) const MODULES: usize = 40;
 
 /// The folder; it stays when the demo is over.
 #[derive(Debug)]
@@ -33,6 +33,13 @@ impl Folder {
         std::fs::write(folder.0.join("punchlist.toml"), folder.config())?;
         std::fs::write(folder.0.join("build.list"), build_list())?;
         Ok(folder)
+    }
+
+    /// Another script, beside the others; returns it as a model's name.
+    pub(super) fn script(&self, name: &str, text: &str) -> std::io::Result<String> {
+        let path = self.0.join(format!("{name}.toml"));
+        std::fs::write(&path, text)?;
+        Ok(format!("scripted:{}", path.display()))
     }
 
     pub(super) fn path(&self) -> &Path {

@@ -5,12 +5,14 @@
 //! nothing is faked. At the end the expected results are checked in the store.
 
 mod folder;
+mod open_house;
 mod teller;
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
-use clap::Command;
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use punchlist_core::driver::StopReason;
 use punchlist_core::{Actor, AgentPath, Role, Status};
 use punchlist_engine::agent::ConfiguredTools;
@@ -51,11 +53,20 @@ pub(crate) fn command() -> Command {
              play scripts, all else is real: the store, the queue, the programs that read the \
              figures, the tools that change a file. It takes a few seconds, uses no network and a \
              store of its own, which it names and leaves for you to look at. With --json each \
-             happening is a line.",
+             happening is a line.\n\n\
+             With --serve the same world is open in your browser until Ctrl-C. After the story agents \
+             go on with issues, and you sign them off, refuse them and answer their questions.",
         )
+        .arg(
+            Arg::new("serve")
+                .long("serve")
+                .help("Stay open in the browser until Ctrl-C, with agents at work")
+                .action(ArgAction::SetTrue),
+        )
+        .after_help("Example: punch demo --serve")
 }
 
-pub(crate) fn run(globals: &Globals) -> Result<(), Failure> {
+pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
     // Before anything starts a thread.
     let stop = Stop::on_signals();
     let folder = Folder::make()?;
@@ -63,23 +74,19 @@ pub(crate) fn run(globals: &Globals) -> Result<(), Failure> {
         .read(&folder.config(), Origin::User, folder.path())
         .map_err(|fault| Failure::InFile { fault, file: "punchlist.toml".to_owned() })?;
     let store = folder.path().join("demo.db");
-    let ops = Ops::new(Target::File(store.clone()), Options::default());
+    let ops = Arc::new(Ops::new(Target::File(store.clone()), Options::default()));
     let demo = Demo { ops: &ops, config: &config, folder: &folder, stop: &stop };
     let teller = Teller::new(globals, &ops, demo.envelope());
     teller.opens(folder.path());
-    demo.play(&teller)?;
-    if stop.asked() {
-        teller.broken_off(&store);
-        return Err(Failure::Told(130));
+    let story = || demo.tell(&teller, &store);
+    if !matches.get_flag("serve") {
+        return story();
     }
-    let sound = ops.examine().ok;
-    demo.check(sound)?;
-    teller.closes(folder.path(), &store);
-    Ok(())
+    open_house::hold(&demo, &teller, &store, story)
 }
 
 struct Demo<'a> {
-    ops: &'a Ops,
+    ops: &'a Arc<Ops>,
     config: &'a Config,
     folder: &'a Folder,
     stop: &'a Stop,
@@ -90,7 +97,8 @@ impl Demo<'_> {
     fn envelope(&self) -> Envelope {
         Envelope {
             actor: Actor::new(Role::Operator, AgentPath::primary()),
-            proof: Proof::Nothing,
+            // The store is this process's own, and so is who decides in it.
+            proof: Proof::Terminal,
             project: PROJECT.to_owned(),
             context: Context {
                 directory: Some(self.folder.path().to_string_lossy().into_owned()),
@@ -104,6 +112,19 @@ impl Demo<'_> {
 
     fn call<D: Define>(&self, input: D::Input) -> Result<D::Output, Failure> {
         Ok(self.ops.run::<D>(&self.envelope(), input)?)
+    }
+
+    /// The whole story, and whether it came out as it was told.
+    fn tell(&self, teller: &Teller<'_>, store: &Path) -> Result<(), Failure> {
+        self.play(teller)?;
+        if self.stop.asked() {
+            teller.broken_off(store);
+            return Err(Failure::Told(130));
+        }
+        let sound = self.ops.examine().ok;
+        self.check(sound)?;
+        teller.closes(self.folder.path(), store);
+        Ok(())
     }
 
     fn play(&self, teller: &Teller<'_>) -> Result<(), Failure> {

@@ -242,4 +242,27 @@ impl<'a> Teller<'a> {
             super::PROJECT
         ));
     }
+
+    /// Where to look, before there is anything to see.
+    pub(super) fn invites(&self, url: &str, sign_in: &str, store: &Path) {
+        let shown = store.display().to_string();
+        self.happening("serving", json!({ "url": url, "signIn": sign_in, "store": shown }));
+        self.print("\nOpen this link in your browser. It works once, for five minutes:\n");
+        // A link is copied whole, so it is not broken into lines.
+        self.print(&format!("  {BOLD}{sign_in}{BOLD:#}\n"));
+    }
+
+    pub(super) fn stays_open(&self) {
+        self.happening("open", json!({}));
+        self.chapter(
+            "Now it is your turn: agents go on, and their questions are on the first page",
+        );
+        self.paragraph("Ctrl-C ends it.");
+    }
+
+    pub(super) fn ends(&self, store: &Path) {
+        let shown = store.display().to_string();
+        self.happening("ended", json!({ "store": shown }));
+        self.paragraph(&format!("Ended. Everything is in {shown}"));
+    }
 }

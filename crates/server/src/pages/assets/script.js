@@ -49,10 +49,13 @@
       // The reader's own doing.
       if (name === "open" && old.nodeName === "DETAILS") continue;
       if (name === "class" && old.classList.contains("is-changed")) continue;
+      // The first card is larger; one that is being filled in does not grow.
+      if (name === "class" && old.matches(".gate") && isBusy(old)) continue;
       if (!next.hasAttribute(name)) old.removeAttribute(name);
     }
     for (const { name, value } of [...next.attributes]) {
       if (name === "open" && old.nodeName === "DETAILS" && isForced === false) continue;
+      if (name === "class" && old.matches(".gate") && isBusy(old)) continue;
       if (name === "value" && isField(old) && old.type !== "hidden" && isTyped(old)) continue;
       if (old.getAttribute(name) !== value) old.setAttribute(name, value);
     }
@@ -395,6 +398,8 @@
       form.dataset.sent = "";
       const taken = take(text);
       delete form.dataset.sent;
+      const menu = button && button.closest("details.menu");
+      if (menu) menu.open = false;
       if (taken) arrive(isGet ? hash : focus, !answer.ok);
     } catch {
       form.dataset.plain = "";
@@ -502,9 +507,12 @@
         else if (project) location.assign(`/p/${encodeURIComponent(project)}/issues?open=new-issue#new-issue`);
       },
       Enter: () => {
-        const link = on?.matches("[data-item], .gate-title, .brief-title") && on.querySelector("a");
+        if (!on?.matches("[data-item], .gate-title, .brief-title")) return false;
+        const link = on.querySelector("a");
+        const fold = on.closest("details.folded");
         if (link) link.click();
-        return Boolean(link);
+        else if (fold) fold.open = !fold.open;
+        return Boolean(link || fold);
       },
     }[event.key];
     if (!does) return;

@@ -30,11 +30,12 @@ pub(super) fn folded(visit: &Visit, item: &Item) -> Markup {
             summary {
                 span.kind { (icon.draw()) (kind) }
                 span.brief {
-                    h2.brief-title id=(item.anchor()) tabindex="-1" { (title(visit, item)) }
+                    h2.brief-title id=(item.anchor()) tabindex="-1" { (title(visit, item, false)) }
                     span.meta { (about(visit, item)) }
                 }
                 (Icon::Right.draw())
             }
+            (place(item))
             (body(visit, item, false, false))
         }
     }
@@ -48,7 +49,7 @@ fn head(visit: &Visit, item: &Item) -> Markup {
             span.kind { (icon.draw()) (kind) }
             span.meta { (about(visit, item)) }
         }
-        h2.gate-title id=(item.anchor()) tabindex="-1" { (title(visit, item)) }
+        h2.gate-title id=(item.anchor()) tabindex="-1" { (title(visit, item, true)) }
     }
 }
 
@@ -85,13 +86,27 @@ fn about(visit: &Visit, item: &Item) -> Markup {
     }
 }
 
-fn title(visit: &Visit, item: &Item) -> Markup {
-    let issue = |number: i64, title: &str| {
-        html! {
-            a href=(words::address(&item.project, &format!("/issues/{number}"))) {
-                span.issue-number { "#" (number) } " " (title)
+/// Where a card that unfolds leads: its summary is a button, and holds no link.
+fn place(item: &Item) -> Markup {
+    let to = |below: String| words::address(&item.project, &below);
+    match &item.matter {
+        Matter::Gate(gate) => html! {
+            @if let (Some(Purpose::SignOff), Some(number)) = (gate.purpose, gate.number) {
+                p.gate-place { a href=(to(format!("/issues/{number}"))) { "Look at #" (number) } }
             }
-        }
+        },
+        Matter::Review(review) => html! {
+            p.gate-place { a href=(to(format!("/todos/{}", review.todo_id))) { "Look at the todo" } }
+        },
+        Matter::Proposal(_) => html! {},
+    }
+}
+
+fn title(visit: &Visit, item: &Item, is_link: bool) -> Markup {
+    let issue = |number: i64, title: &str| {
+        let words = html! { span.issue-number { "#" (number) } " " (title) };
+        let to = words::address(&item.project, &format!("/issues/{number}"));
+        html! { @if is_link { a href=(to) { (words) } } @else { (words) } }
     };
     match &item.matter {
         Matter::Gate(gate) => match (gate.kind, gate.purpose, gate.number, &gate.issue_title) {
@@ -103,7 +118,7 @@ fn title(visit: &Visit, item: &Item) -> Markup {
         },
         Matter::Review(review) => {
             let to = words::address(&item.project, &format!("/todos/{}", review.todo_id));
-            html! { a href=(to) { (review.title) } }
+            html! { @if is_link { a href=(to) { (review.title) } } @else { (review.title) } }
         }
         Matter::Proposal(proposal) => proposal::title(visit, proposal),
     }

@@ -45,7 +45,7 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
     };
     let (title, bar) = ("Issues".to_owned(), "Issues".to_owned());
     let back = Some(visit.at(""));
-    Ok(Shown { title, bar, back, section: Section::Issues, actions: html! {}, body })
+    Ok(Shown { title, bar, back, section: Section::Issues, actions, body })
 }
 
 pub(crate) fn act(visit: &Visit, form: &Form) -> Result<Done, Error> {

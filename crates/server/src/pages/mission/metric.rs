@@ -112,7 +112,7 @@ pub(super) fn draw(visit: &Visit, mission: &str, measured: &Measured) -> Markup 
     html! {
         article.card.metric id=(format!("metric-{}", metric.slug)) {
             header.metric-head {
-                h4 { (metric.name) }
+                h3 { (metric.name) }
                 span.verdict { (state.mark) " " (state.shown()) }
             }
             @match metric.current {

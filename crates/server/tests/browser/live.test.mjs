@@ -1,0 +1,83 @@
+// A page that is open follows what happens, and never takes from the reader what they are doing.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { eventTimes, live, median } from './latency.mjs';
+import { permission, question, signOffGate } from './scene.mjs';
+import { startWorld } from './world.mjs';
+
+test('an event is on an open page within 250 ms, half of the time at least', async (t) => {
+  const world = await startWorld(t);
+  const times = await eventTimes(world, 15);
+  t.diagnostic(`an event is on an open page after ${median(times).toFixed(0)} ms (median of ${times.length}; slowest ${times.at(-1).toFixed(0)} ms)`);
+  assert.ok(median(times) <= 250, times.join(' '));
+});
+
+test('what is typed, focused, selected, open and scrolled stays while the page changes', async (t) => {
+  const world = await startWorld(t);
+  const signOff = await signOffGate(world, { title: 'Refunds need two', criteria: ['It waits'], reason: 'Done.' });
+  const asked = await question(world, 'Which port?', undefined);
+  for (let index = 0; index < 8; index += 1) await question(world, `Filler ${index}?`, undefined);
+  const allowed = await permission(world, 'deploy', ['./deploy.sh']);
+  const visitor = await world.visitor();
+  await live(visitor);
+  const card = await visitor.unfold(asked.gateId);
+  await visitor.unfold(allowed.gateId);
+  const field = card.getByLabel('Answer').first();
+  await field.fill('Half an answer');
+  await field.evaluate((element) => element.setSelectionRange(5, 7));
+  await visitor.page.evaluate(() => window.scrollTo(0, 300));
+  const before = await state(visitor, asked.gateId, allowed.gateId);
+  await world.operator('gate_answer', { gateId: signOff.gateId, decision: 'refuse', response: 'Not yet.' });
+  await question(world, 'One more?', undefined);
+  await visitor.page.waitForFunction(() => document.title === '(10) punchlist' || document.title === '(11) punchlist');
+  await visitor.page.waitForFunction(() => document.body.innerText.includes('One more?') || /\d+ changes?: show/.test(document.body.innerText));
+  assert.deepEqual(await state(visitor, asked.gateId, allowed.gateId), before);
+  visitor.assertClean();
+});
+
+/** What must not change under the reader. */
+function state(visitor, typed, open) {
+  return visitor.page.evaluate(
+    ([typedId, openId]) => {
+      const field = document.activeElement;
+      const unfolded = document.querySelector(`.gate[data-key="${openId}"]`);
+      return {
+        focus: field.id,
+        inside: Boolean(field.closest(`[data-key="${typedId}"]`)),
+        value: field.value,
+        selection: [field.selectionStart, field.selectionEnd],
+        open: unfolded.localName !== 'details' || unfolded.open,
+        // Where it is seen, not how far the page is scrolled: what is above may grow.
+        top: Math.round(field.getBoundingClientRect().top),
+      };
+    },
+    [typed, open],
+  );
+}
+
+test('a page that has lost the server says so, and follows again when it is back', async (t) => {
+  const world = await startWorld(t);
+  await question(world, 'The first?', undefined);
+  const visitor = await world.visitor();
+  await live(visitor);
+  const port = new URL(world.url).port;
+  await world.stopServer();
+  await visitor.page.locator('[data-live]:visible', { hasText: /Reconnecting|Not live/ }).first().waitFor({ timeout: 20_000 });
+  await world.serve(['--listen', `127.0.0.1:${port}`]);
+  await question(world, 'After the restart?', undefined);
+  await visitor.page.waitForFunction(() => document.body.innerText.includes('After the restart?'), undefined, { timeout: 30_000 });
+  await live(visitor);
+});
+
+test('without JavaScript a reload shows the same', async (t) => {
+  const world = await startWorld(t);
+  await question(world, 'The first?', undefined);
+  const plain = await world.visitor({ js: false });
+  const alive = await world.visitor();
+  await live(alive);
+  await question(world, 'The second?', undefined);
+  await alive.page.waitForFunction(() => document.body.innerText.includes('The second?'));
+  await plain.page.reload();
+  await plain.sees('The second?');
+  assert.equal(await plain.page.title(), await alive.page.title());
+});
