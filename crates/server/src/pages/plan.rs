@@ -203,10 +203,11 @@ fn node(tree: &Tree<'_>, task: &TaskView, depth: usize) -> Markup {
         };
     }
     let tally = Tally::of(task);
-    let is_above = tree.path.iter().any(|above| above.id == task.id);
+    // A task whose subtasks are done may itself be the current one.
+    let is_current = tree.path.last().is_some_and(|current| current.id == task.id);
+    let is_above = !is_current && tree.path.iter().any(|above| above.id == task.id);
     let mark = match task.state {
         State::Completed | State::Cancelled | State::Blocked | State::Failed => state(task).mark,
-        _ if tally.is_finished() && tally.total > 0 => marks::completed(),
         _ if tally.is_begun() => marks::in_progress(),
         _ => marks::pending(Shape::Round),
     };
@@ -214,7 +215,7 @@ fn node(tree: &Tree<'_>, task: &TaskView, depth: usize) -> Markup {
         details.branch id=(format!("task-{}", task.id)) open[is_above || (tally.is_begun() && !tally.is_finished())] {
             summary {
                 (parts::chevron()) (mark)
-                span.task-title { (task.content) }
+                span.task-title { (task.content) @if is_current { " " span.current-tag { "Current" } } }
                 span.task-agent { (task.agent.as_deref().unwrap_or_default()) }
                 span.progress-of {
                     span.words { (tally.completed) " of " (tally.total) }
