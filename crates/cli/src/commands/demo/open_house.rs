@@ -111,6 +111,7 @@ fn bind(demo: &Demo<'_>) -> Result<Server, Failure> {
         agents: Arc::clone(&demo.config.agents),
         clock: clock::now,
         limits: Limits::default(),
+        fixtures: false,
     };
     Server::bind(Arc::clone(demo.ops), settings).map_err(|error| cannot_start(listen, error))
 }

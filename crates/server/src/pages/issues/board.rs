@@ -33,7 +33,9 @@ pub(super) fn draw(visit: &Visit, filter: &Filter, waits: &Waits) -> Result<Mark
         columns.push((status, page));
     }
     let rejected = issues_in(visit, IssueStatus::Rejected);
+    let is_empty = columns.iter().all(|(_, page)| page.issues.is_empty());
     Ok(html! {
+        @if is_empty { (super::list::nothing(filter)) }
         div.board tabindex="0" role="region" aria-label="Board" {
             @for (status, page) in &columns {
                 @let state = marks::of_issue(*status);

@@ -129,7 +129,7 @@ fn row(visit: &Visit, issue: &IssueView, waits: &Waits) -> Markup {
     }
 }
 
-fn nothing(filter: &Filter) -> Markup {
+pub(super) fn nothing(filter: &Filter) -> Markup {
     if filter.is_narrow() || filter.status.is_some() || filter.is_waiting {
         return parts::empty("No issue fits", "Change or remove a filter to see more.", "");
     }
