@@ -4,8 +4,8 @@
 //! is what only plans have: the grammar of the file (`parse`), the tree in pre-order (`tree`), the
 //! state of a task from its facts and its agent's status (`state`), the current task (`position`),
 //! which tasks wait for others (`after`), the text for an agent that resumes (`render`), the ticks
-//! that a file lacks (`sync`), and the line of a backlog that a plan may come from (`todo_file`). `command::ImportPlan` decides what an
-//! import changes.
+//! that a file lacks (`sync`), and the line of a backlog that a plan may come from (`todo_file`).
+//! `command::ImportPlan` decides what an import changes.
 //!
 //! Invariant: nothing here is stored. State and position are derived from the facts each time.
 

@@ -167,7 +167,8 @@ fn mission_shows_charts_and_capacity_and_a_claim_is_decided_on_it() {
 #[test]
 fn plan_shows_its_tree_and_the_current_task() {
     let (place, operator) = world();
-    let markdown = "# New checkout\n\n## Foundation\n- [x] Draw\n\n## Payment\n- [x] Choose\n- [ ] Ask <b>\n- [ ] Test\n";
+    let markdown = "# New checkout\n\n## Foundation\n- [x] Draw\n\n\
+        ## Payment\n- [x] Choose\n- [ ] Ask <b>\n- [ ] Test\n";
     let input = json!({ "planFile": "docs/a plan.md", "markdown": markdown, "branch": "checkout" });
     call(&place, &operator, "plan_import", &input);
     let served = Served::start(&place);

@@ -126,7 +126,9 @@ impl Names<'_> {
     }
 
     fn issue(&self, verb: &'static str, number: i64, more: &str, said: Option<String>) -> Said {
-        let object = html! { (self.linked(&format!("/issues/{number}"), &format!("#{number}"))) @if !more.is_empty() { " " (more) } };
+        let object = html! {
+            (self.linked(&format!("/issues/{number}"), &format!("#{number}"))) @if !more.is_empty() { " " (more) }
+        };
         let about = vec![number.to_string(), more.to_owned()];
         Said { kind: Kind::Issues, icon: Icon::Issues, verb, many: "issues", object, said, about }
     }
@@ -170,8 +172,8 @@ impl Names<'_> {
         object: String,
         said: Option<String>,
     ) -> Said {
-        let about = vec![object.clone()];
-        Said { kind, icon, verb, many: "times", object: html! { (object) }, said, about }
+        let shown = html! { (object) };
+        Said { kind, icon, verb, many: "times", object: shown, said, about: vec![object] }
     }
 }
 
@@ -294,7 +296,9 @@ fn of_issue(with: &Names<'_>, event: &Event) -> Option<Said> {
         }
         Event::SessionStarted(e) => {
             let mut said = with.session("started", &e.session.id, None);
-            said.object = html! { "the session “" (with.linked(&format!("/sessions/{}", e.session.id), &e.session.title)) "”" };
+            said.object = html! {
+                "the session “" (with.linked(&format!("/sessions/{}", e.session.id), &e.session.title)) "”"
+            };
             said
         }
         Event::SessionEnded(e) => with.session("ended", &e.session_id, None),
@@ -369,7 +373,9 @@ fn of_other(with: &Names<'_>, event: &Event) -> Option<Said> {
         Event::MissionInitialised(e) => {
             let mut said =
                 with.plain(Kind::Missions, Icon::Missions, "set up", e.mission.name.clone(), None);
-            said.object = html! { "the mission " (with.linked(&format!("/missions/{}", e.mission.slug), &e.mission.name)) };
+            said.object = html! {
+                "the mission " (with.linked(&format!("/missions/{}", e.mission.slug), &e.mission.name))
+            };
             said
         }
         Event::MissionStandingChanged(e) => {

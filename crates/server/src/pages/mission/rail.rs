@@ -80,7 +80,9 @@ fn strategies(shown: &Output) -> Markup {
                         li {
                             @match strategy.status {
                                 StrategyStatus::Active => (strategy.description),
-                                StrategyStatus::Abandoned => { span.dropped { (strategy.description) } " " span.hint { "Dropped." } }
+                                StrategyStatus::Abandoned => {
+                                    span.dropped { (strategy.description) } " " span.hint { "Dropped." }
+                                }
                                 StrategyStatus::Completed => { (strategy.description) " " span.hint { "Completed." } }
                                 StrategyStatus::Paused => { (strategy.description) " " span.hint { "Paused." } }
                                 StrategyStatus::Planned => { (strategy.description) " " span.hint { "Planned." } }
