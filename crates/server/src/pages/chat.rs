@@ -49,11 +49,13 @@ pub(crate) fn draw(visit: &Visit, messages: &[MessageView], around: &Around<'_>)
     let mut results = BTreeMap::new();
     for message in messages {
         if let Some(of) = &message.result_of {
-            results.insert(of.call_id.as_str(), message);
+            results.insert(key(message, &of.call_id), message);
         }
     }
-    let called: BTreeSet<&str> =
-        messages.iter().flat_map(|one| &one.calls).map(|call| call.id.as_str()).collect();
+    let called: BTreeSet<Key<'_>> = messages
+        .iter()
+        .flat_map(|one| one.calls.iter().map(move |call| key(one, &call.id)))
+        .collect();
     let counts = continuations(messages, around);
     let mut before: Option<&MessageView> = None;
     html! {
@@ -64,7 +66,7 @@ pub(crate) fn draw(visit: &Visit, messages: &[MessageView], around: &Around<'_>)
                     MessageKind::Summary => (summary(message)),
                     MessageKind::Result => {
                         // The line of its call shows it, where that is on the page.
-                        @if !message.result_of.as_ref().is_some_and(|of| called.contains(of.call_id.as_str())) {
+                        @if !message.result_of.as_ref().is_some_and(|of| called.contains(&key(message, &of.call_id))) {
                             (lone_result(visit, message))
                         }
                     }
@@ -77,6 +79,13 @@ pub(crate) fn draw(visit: &Visit, messages: &[MessageView], around: &Around<'_>)
             }
         }
     }
+}
+
+/// A call of a run. Models of different runs may give the same ids.
+type Key<'a> = (&'a str, &'a str);
+
+fn key<'a>(message: &'a MessageView, call: &'a str) -> Key<'a> {
+    (message.run_id.as_deref().unwrap_or_default(), call)
 }
 
 /// Does a message go on where the one before it ended, so that its author need not be named again?
@@ -94,7 +103,7 @@ fn said(
     message: &MessageView,
     follows: bool,
     around: &Around<'_>,
-    results: &BTreeMap<&str, &MessageView>,
+    results: &BTreeMap<Key<'_>, &MessageView>,
 ) -> Markup {
     let is_mine = message.role == Speaker::User && message.author.starts_with(PERSON);
     let class = if is_mine { "message mine" } else { "message" };
@@ -112,7 +121,7 @@ fn said(
             @if !message.calls.is_empty() {
                 div.calls {
                     @for call in &message.calls {
-                        (tool(visit, message.created_at, call, results.get(call.id.as_str()).copied(), is_over))
+                        (tool(visit, message.created_at, call, results.get(&key(message, &call.id)).copied(), is_over))
                     }
                 }
             }

@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 use punchlist_core::IssueStatus;
+use punchlist_core::driver::StopReason;
 use punchlist_core::run::RunState;
 use punchlist_core::session::SessionState;
 use punchlist_ops::views::SessionView;
@@ -104,12 +105,21 @@ fn state(visit: &Visit, at: &At<'_>) -> Markup {
     }
 }
 
+/// How a run ended: only one that left nothing has a tick.
+pub(super) fn ended(run: &RunView) -> Markup {
+    match run.stop_reason {
+        Some(reason) if reason.is_drained() => marks::completed(),
+        Some(StopReason::Error) => marks::failed(),
+        _ => marks::cancelled(),
+    }
+}
+
 /// What a run does now.
 pub(super) fn on_run(visit: &Visit, run: &RunView, item: Option<&str>) -> Markup {
     let since = punchlist_core::Time::parse(&run.created_at);
     html! {
         @match (run.state, run.waits_for.as_ref()) {
-            (RunState::Ended, _) => { (marks::completed()) span { (super::stop_sentence(run)) } }
+            (RunState::Ended, _) => { (ended(run)) span { (super::stop_sentence(run)) } }
             (RunState::Waiting, wait) => {
                 (marks::held())
                 span {

@@ -15,8 +15,8 @@ pub(super) fn continuation(runs: &[RunView]) -> Markup {
     html! {
         section.rail-part id="continuation" {
             (parts::section_head("continuation-title", "Automatic continuation", &html! {
-                span class=(if run.drives { "word beside green" } else { "word beside grey" }) {
-                    @if run.drives { "On" } @else { "Off" }
+                span.beside {
+                    @if run.drives { span.word.green { "On" } } @else { span.word.grey { "Off" } }
                 }
             }, &html! {}))
             p.hint {
@@ -85,7 +85,7 @@ pub(super) fn runs(visit: &Visit, runs: &[RunView]) -> Markup {
                             @match run.state {
                                 RunState::Running => (marks::in_progress()),
                                 RunState::Waiting => (marks::held()),
-                                RunState::Ended => (marks::completed()),
+                                RunState::Ended => (super::head::ended(run)),
                             }
                             a href=(visit.at(&format!("/runs/{}", words::encoded(&run.id)))) { (run.agent) }
                             @if let Some(at) = Time::parse(&run.created_at) {

@@ -109,7 +109,7 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
                             @match run.state {
                                 RunState::Running => { (marks::in_progress()) " running" }
                                 RunState::Waiting => { (marks::held()) " waiting" }
-                                RunState::Ended => { (marks::completed()) " ended" }
+                                RunState::Ended => { (head::ended(run)) " ended" }
                             }
                         }
                         @if let Some(at) = Time::parse(&run.created_at) {
