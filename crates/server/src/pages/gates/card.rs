@@ -30,7 +30,7 @@ pub(super) fn folded(visit: &Visit, item: &Item) -> Markup {
             summary {
                 span.kind { (icon.draw()) (kind) }
                 span.brief {
-                    h2.brief-title id=(item.anchor()) tabindex="-1" { (title(visit, item)) }
+                    h2.brief-title id=(item.anchor()) tabindex="-1" { (title(item)) }
                     span.meta { (about(visit, item)) }
                 }
                 (Icon::Right.draw())
@@ -48,7 +48,7 @@ fn head(visit: &Visit, item: &Item) -> Markup {
             span.kind { (icon.draw()) (kind) }
             span.meta { (about(visit, item)) }
         }
-        h2.gate-title id=(item.anchor()) tabindex="-1" { (title(visit, item)) }
+        h2.gate-title id=(item.anchor()) tabindex="-1" { (title(item)) }
     }
 }
 
@@ -85,7 +85,7 @@ fn about(visit: &Visit, item: &Item) -> Markup {
     }
 }
 
-fn title(visit: &Visit, item: &Item) -> Markup {
+fn title(item: &Item) -> Markup {
     let issue = |number: i64, title: &str| {
         html! {
             a href=(words::address(&item.project, &format!("/issues/{number}"))) {
@@ -105,7 +105,7 @@ fn title(visit: &Visit, item: &Item) -> Markup {
             let to = words::address(&item.project, &format!("/todos/{}", review.todo_id));
             html! { a href=(to) { (review.title) } }
         }
-        Matter::Proposal(proposal) => proposal::title(visit, proposal),
+        Matter::Proposal(proposal) => proposal::title(proposal),
     }
 }
 

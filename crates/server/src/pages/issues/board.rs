@@ -37,15 +37,19 @@ pub(super) fn draw(visit: &Visit, filter: &Filter, waits: &Waits) -> Result<Mark
         div.board tabindex="0" role="region" aria-label="Board" {
             @for (status, page) in &columns {
                 @let state = marks::of_issue(*status);
-                @let total = if filter.is_narrow() { page.issues.len() } else { usize::try_from(issues_in(visit, *status)).unwrap_or(0) };
+                @let all = usize::try_from(issues_in(visit, *status)).unwrap_or(0);
+                @let total = if filter.is_narrow() { page.issues.len() } else { all };
                 section.column aria-labelledby=(format!("column-{}", status.name())) {
-                    h2 id=(format!("column-{}", status.name())) { (state.mark) (state.word) " " span.number { (total) } }
+                    h2 id=(format!("column-{}", status.name())) {
+                        (state.mark) (state.word) " " span.number { (total) }
+                    }
                     ul.cards data-rows="" id=(format!("cards-{}", status.name())) {
                         @for issue in &page.issues { (card(visit, issue, waits)) }
                     }
                     @if page.issues.is_empty() { p.hint { "None" } }
                     @if page.next_cursor.is_some() {
-                        p.more-of { a href=(visit.here(&[("view", None), ("status", Some(status.name()))])) { "Show more" } }
+                        @let to = visit.here(&[("view", None), ("status", Some(status.name()))]);
+                        p.more-of { a href=(to) { "Show more" } }
                     }
                 }
             }
@@ -73,7 +77,7 @@ fn card(visit: &Visit, issue: &IssueView, waits: &Waits) -> Markup {
             p { (parts::met(issue.progress.as_ref())) }
             @if waiting || held > 0 {
                 p.card-waits {
-                    (waiting_words(visit, waits, issue.number))
+                    (waiting_words(waits, issue.number))
                     @if held > 0 { span.word.amber { (marks::held()) (held) " held" } }
                 }
             }
@@ -92,7 +96,8 @@ fn mover(visit: &Visit, issue: &IssueView) -> Markup {
                 @for to in ways {
                     @let word = marks::of_issue(to).word;
                     @if to.is_closed() {
-                        a href=(visit.at(&format!("/issues/{}?open=close-{}#close", issue.number, to.name()))) { (word) "…" }
+                        @let close = format!("/issues/{}?open=close-{}#close", issue.number, to.name());
+                        a href=(visit.at(&close)) { (word) "…" }
                     } @else {
                         (forms::row(visit, &format!("{key}-{}", to.name()), "move", &html! {
                             input type="hidden" name="number" value=(issue.number);
