@@ -120,7 +120,7 @@ fn title(visit: &Visit, item: &Item, is_link: bool) -> Markup {
             let to = words::address(&item.project, &format!("/todos/{}", review.todo_id));
             html! { @if is_link { a href=(to) { (review.title) } } @else { (review.title) } }
         }
-        Matter::Proposal(proposal) => proposal::title(visit, proposal),
+        Matter::Proposal(proposal) => proposal::title(proposal),
     }
 }
 

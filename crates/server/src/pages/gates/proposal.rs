@@ -21,7 +21,7 @@ fn items(proposal: &ProposalView) -> &[ProposedItem] {
         .unwrap_or_default()
 }
 
-pub(super) fn title(_: &Visit, proposal: &ProposalView) -> Markup {
+pub(super) fn title(proposal: &ProposalView) -> Markup {
     let count = |wanted: TodoKind| {
         let of_kind = items(proposal).iter().filter(|item| item.kind == wanted);
         i64::try_from(of_kind.count()).unwrap_or(0)

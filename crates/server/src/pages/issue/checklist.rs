@@ -108,7 +108,7 @@ pub(super) fn steps(visit: &Visit, shown: &Output) -> Markup {
                         @let named = { phase = item.phase.as_deref(); phase };
                         @if let Some(name) = named { li.phase { h3 { (name) } } }
                     }
-                    (row(visit, item, false, (steps.get(n.wrapping_sub(1)), steps.get(n + 1), steps.get(n + 2))))
+                    (row(visit, item, false, near(steps, *n)))
                 }
                 @if steps.is_empty() {
                     li.row.hint { "No steps yet. The agent that works on it writes its plan here." }
@@ -136,6 +136,10 @@ fn adder(visit: &Visit, key: &str, action: &str, label: &str) -> Markup {
 /// The rows before and after, for moving.
 pub(super) type Near<'a> = (Option<&'a ItemView>, Option<&'a ItemView>, Option<&'a ItemView>);
 
+fn near(items: &[ItemView], n: usize) -> Near<'_> {
+    (items.get(n.wrapping_sub(1)), items.get(n + 1), items.get(n + 2))
+}
+
 fn row(visit: &Visit, item: &ItemView, is_criterion: bool, near: Near<'_>) -> Markup {
     let deferred = item.defer_until.filter(|until| *until > visit.now());
     let until = deferred.map(|until| words::date(until, visit.now()));
@@ -152,10 +156,10 @@ fn row(visit: &Visit, item: &ItemView, is_criterion: bool, near: Near<'_>) -> Ma
     html! {
         li class=(class) id=(anchor) tabindex="-1" {
             (visit.notice_at(&anchor))
-            (mark(visit, item, is_criterion, &state, is_open))
+            (mark(item, is_criterion, &state, is_open))
             div.row-text {
                 p.content { (item.content) }
-                (below(visit, item))
+                (below(visit, item, is_criterion))
                 (menu::opened(visit, item, is_criterion))
             }
             (state.shown())
@@ -168,14 +172,7 @@ fn row(visit: &Visit, item: &ItemView, is_criterion: bool, near: Near<'_>) -> Ma
 }
 
 /// The mark; of an open step it is the button that completes it.
-fn mark(
-    visit: &Visit,
-    item: &ItemView,
-    is_criterion: bool,
-    state: &State,
-    is_open: bool,
-) -> Markup {
-    let _ = visit;
+fn mark(item: &ItemView, is_criterion: bool, state: &State, is_open: bool) -> Markup {
     html! {
         @if is_open && !is_criterion {
             button.tick type="submit" form=(LIST) name="do" value=(format!("done {}", item.id)) title="Complete it" {
@@ -186,7 +183,7 @@ fn mark(
 }
 
 /// Evidence, reasons and notes.
-fn below(visit: &Visit, item: &ItemView) -> Markup {
+fn below(visit: &Visit, item: &ItemView, is_criterion: bool) -> Markup {
     let now = visit.now();
     html! {
         div.below {
@@ -200,7 +197,7 @@ fn below(visit: &Visit, item: &ItemView) -> Markup {
                 span { (visit.name(&claim.by)) ", " (words::ago(claim.at, now)) }
             }
             @if let Some(at) = item.accepted_at { span { "accepted " (words::ago(at, now)) } }
-            @if item.ratified_at.is_none() && item.claim.is_none() && item.accepted_at.is_none() && is_proposed(item) {
+            @if is_proposed(item, is_criterion) {
                 span { "Suggested by " (item.origin_agent) ". Signing off also ratifies it." }
             }
             @for note in &item.notes { span { "note: " (note) } }
@@ -208,14 +205,12 @@ fn below(visit: &Visit, item: &ItemView) -> Markup {
     }
 }
 
-/// Only criteria are proposed, and those are shown without a phase by their origin.
-fn is_proposed(item: &ItemView) -> bool {
-    item.phase.is_none()
-        && item.status == ItemStatus::Pending
-        && item.origin_agent != "operator"
-        && item.completed_at.is_none()
-        && item.hold.is_none()
+/// Is it a criterion that an agent suggested, and nobody decided on?
+fn is_proposed(item: &ItemView, is_criterion: bool) -> bool {
+    is_criterion
         && item.ratified_at.is_none()
+        && item.claim.is_none()
+        && item.status == ItemStatus::Pending
 }
 
 /// The buttons where a decision is open.
@@ -230,16 +225,12 @@ fn decisions(visit: &Visit, item: &ItemView, is_criterion: bool) -> Markup {
     let is_claimed = item.claim.is_some()
         && item.accepted_at.is_none()
         && (is_criterion || matches!(item.status, ItemStatus::Pending | ItemStatus::InProgress));
-    let is_proposed = is_criterion
-        && item.ratified_at.is_none()
-        && item.claim.is_none()
-        && item.status == ItemStatus::Pending;
     let back = format!("return-{}", item.id);
     html! {
         @if is_claimed && item.status != ItemStatus::Abandoned {
             (button("Accept", "accept"))
             @if !visit.is_open(&back) { (forms::opener(visit, &back, "Return", None, "")) }
-        } @else if is_proposed {
+        } @else if is_proposed(item, is_criterion) {
             (button("Ratify", "ratify"))
             (button("Drop", "drop"))
         }

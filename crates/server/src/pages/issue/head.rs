@@ -209,7 +209,10 @@ fn close(visit: &Visit, shown: &Output, end: IssueStatus) -> Markup {
             (forms::form(visit, &key, "close", &html! {
                 input type="hidden" name="status" value=(end.name());
                 (forms::refusal(visit, &key))
-                (forms::field(visit, &key, &Field { name: "reason", label: "Reason", lines: 2, ..Field::default() }))
+                (forms::field(visit, &key, &Field {
+                    name: "reason", label: "Reason", lines: 2,
+                    ..Field::default()
+                }))
                 (forms::save_or_cancel(&key, word))
             }))
             (forms::cancelling(visit, &key, "top"))

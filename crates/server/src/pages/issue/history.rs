@@ -89,6 +89,7 @@ fn line(visit: &Visit, entry: &Entry<'_>) -> Markup {
             }
         },
         Entry::SignOff(sign_off) => html! {
+            @let by = sign_off.by.as_deref().map_or_else(|| "Somebody".to_owned(), |by| visit.name(by));
             li id=(format!("gate-{}", sign_off.gate_id)) {
                 (marks::completed())
                 div.entry-text {

@@ -22,6 +22,7 @@ pub(super) fn draw(visit: &Visit, item: &ItemView, is_criterion: bool, near: Nea
             button.menu-item type="submit" form=(LIST) name="do" value=(action) { (label) }
         }
     };
+    let id = |item: Option<&ItemView>| item.map_or_else(String::new, |one| one.id.clone());
     let is_deferred = item.defer_until.is_some_and(|until| until > visit.now());
     html! {
         details.menu.row-menu id=(format!("menu-{}", item.id)) {

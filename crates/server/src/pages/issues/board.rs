@@ -82,7 +82,7 @@ fn card(visit: &Visit, issue: &IssueView, waits: &Waits) -> Markup {
             p { (parts::met(issue.progress.as_ref())) }
             @if waiting || held > 0 {
                 p.card-waits {
-                    (waiting_words(visit, waits, issue.number))
+                    (waiting_words(waits, issue.number))
                     @if held > 0 { span.word.amber { (marks::held()) (held) " held" } }
                 }
             }

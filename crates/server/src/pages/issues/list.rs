@@ -43,7 +43,7 @@ pub(super) fn draw(visit: &Visit, filter: &Filter, waits: &Waits) -> Result<Mark
     let far = far(visit, filter, waits, &mine);
     Ok(html! {
         @if !mine.is_empty() || !far.0.is_empty() {
-            (group(visit, "waiting", "Waiting for you", waits.len(), &html! {
+            (group("waiting", "Waiting for you", waits.len(), &html! {
                 @for issue in &mine { (row(visit, issue, waits)) }
                 (far)
             }))
@@ -52,7 +52,7 @@ pub(super) fn draw(visit: &Visit, filter: &Filter, waits: &Waits) -> Result<Mark
             @if !issues.is_empty() {
                 @let state = marks::of_issue(*status);
                 @let count = if filter.is_narrow() { issues.len() } else { count(visit, *status, &mine) };
-                (group(visit, status.name(), &state.word, count, &html! {
+                (group(status.name(), &state.word, count, &html! {
                     @for issue in issues { (row(visit, issue, waits)) }
                 }))
                 @if *has_more && filter.status.is_none() {
@@ -98,13 +98,13 @@ fn far(visit: &Visit, filter: &Filter, waits: &Waits, mine: &[IssueView]) -> Mar
                 a.issue-link data-item="" href=(visit.at(&format!("/issues/{number}"))) {
                     span.issue-number { "#" (number) } " " span.issue-title { (title.unwrap_or("An issue")) }
                 }
-                span.row-waits { (waiting_words(visit, waits, *number)) }
+                span.row-waits { (waiting_words(waits, *number)) }
             }
         }
     }
 }
 
-fn group(_: &Visit, id: &str, name: &str, count: usize, rows: &Markup) -> Markup {
+fn group(id: &str, name: &str, count: usize, rows: &Markup) -> Markup {
     html! {
         section.group id=(format!("group-{id}")) aria-labelledby=(format!("group-{id}-name")) {
             h2 id=(format!("group-{id}-name")) { (name) " " span.number { (count) } }
@@ -125,7 +125,7 @@ fn row(visit: &Visit, issue: &IssueView, waits: &Waits) -> Markup {
                 span.issue-number { "#" (issue.number) } " " span.issue-title { (issue.title) }
             }
             span.row-waits {
-                (waiting_words(visit, waits, issue.number))
+                (waiting_words(waits, issue.number))
                 @if held > 0 { span.word.amber { (marks::held()) (held) " held" } }
                 @if let Some(until) = deferred { span.hint { "deferred until " (words::until(until, visit.now())) } }
             }

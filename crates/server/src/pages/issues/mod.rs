@@ -108,8 +108,7 @@ fn title(text: Option<&str>) -> Option<Title> {
 }
 
 /// What waits about an issue: its kind, with a drawing.
-fn waiting_words(visit: &Visit, waits: &Waits, number: i64) -> Markup {
-    let _ = visit;
+fn waiting_words(waits: &Waits, number: i64) -> Markup {
     html! {
         @for item in waits.get(&number).into_iter().flatten() {
             @let (kind, icon) = item.kind();
