@@ -240,13 +240,35 @@
     return end ? end.getBoundingClientRect().top < innerHeight : false;
   };
 
+  // Something was said below what is being read.
+  const lastSaid = () => document.querySelector("#chat > :last-child");
+  const offerEnd = (isWanted) => {
+    const old = document.querySelector("[data-to-end]");
+    if (!isWanted || old) {
+      if (!isWanted && old) old.remove();
+      return;
+    }
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "button to-end";
+    button.textContent = "New messages";
+    button.dataset.toEnd = "";
+    button.dataset.mine = "";
+    button.addEventListener("click", () => {
+      document.querySelector("[data-end]")?.scrollIntoView({ block: "end" });
+      button.remove();
+    });
+    document.getElementById("chat").after(button);
+  };
+  addEventListener("scroll", () => atEnd() && offerEnd(false), { passive: true });
+
   const take = (text) => {
     const next = new DOMParser().parseFromString(text, "text/html");
     if (!next.body.dataset.seq) {
       location.reload();
       return false;
     }
-    const follows = atEnd();
+    const [follows, said] = [atEnd(), keyOf(lastSaid() || body)];
     if (isForced) for (const told of document.querySelectorAll("[data-mine]")) told.remove();
     heldBack = 0;
     body.dataset.seq = next.body.dataset.seq;
@@ -263,6 +285,7 @@
     times();
     const end = document.querySelector("[data-end]");
     if (end && follows) end.scrollIntoView({ block: "end" });
+    else if (end && lastSaid() && keyOf(lastSaid()) !== said) offerEnd(true);
     return true;
   };
 
