@@ -1,9 +1,9 @@
 //! The texts of prompts that a person starts an agent with: go on, review, hand over, plan.
 //!
-//! They are short and say what is so. What a prompt is filled with (the state of an issue, a goal) is
-//! read elsewhere and given here.
+//! They are short and factual. The caller reads what a prompt is filled with (the state of an
+//! issue, a goal).
 
-/// A prompt, and what it is called with.
+/// A prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Briefing {
     pub name: &'static str,

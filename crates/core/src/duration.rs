@@ -17,10 +17,10 @@ impl Span {
     /// How to write one, for help and refusals.
     pub const SPELLING: &'static str = "a number and a unit, e.g. 90s, 15m, 12h or 7d";
 
-    /// The same for a JSON Schema. Longer numbers are taken too, up to the limit.
+    /// The pattern for a JSON Schema. Longer numbers are accepted too, up to the limit.
     pub const PATTERN: &'static str = "^[0-9]{1,4}[smhd]$";
 
-    /// The longest that is taken: a hundred years. Nobody waits longer, and sums stay small.
+    /// The longest accepted span: a hundred years. It keeps sums of spans small.
     pub const LIMIT: Self = Self::days(36_500);
 
     #[must_use]

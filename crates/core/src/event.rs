@@ -166,9 +166,9 @@ events! {
     }
     /// It moved to another place in its tree, with all items below it.
     TodoMoved = "todo_moved" { todo_id: TodoId, parent_id: Option<TodoId>, position: i64 }
-    /// It comes after these tasks now; none: it waits for nothing.
+    /// It comes after these tasks now; if empty, it waits for nothing.
     TodoChained = "todo_chained" { todo_id: TodoId, after: Vec<TodoId> }
-    /// The words beside its title changed.
+    /// Its description changed.
     TodoDescribed = "todo_described" { todo_id: TodoId, description: String }
     /// A token was created; its secret is not stored.
     TokenIssued = "token_issued" {
@@ -180,6 +180,8 @@ events! {
     }
     /// A token was revoked.
     TokenRevoked = "token_revoked" { token_id: TokenId }
+    /// A link was made that signs a browser in, until this time.
+    SignInLinkMade = "sign_in_link_made" { expires_at: Time }
     /// The identity rule of the store changed: `open` or `tokens`.
     StoreIdentitySet = "store_identity_set" { rule: String }
     /// A backup replaced the store. `lost`: number of events lost; `None` if unknown. The log

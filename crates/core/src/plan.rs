@@ -1,11 +1,11 @@
 //! Plans: a markdown file becomes a tree of tasks, and the tree shows the state of the work.
 //!
-//! A plan is an ordinary list of the kind `plan`; its tasks are ordinary todos with a parent.
-//! Here is what only plans have: the grammar of the file (`parse`), the tree in pre-order
-//! (`tree`), what a task's facts and its agent's status come to (`state`), where the work stands
-//! (`position`), which tasks wait for others (`after`), how that is told to an agent that wakes (`render`) and the line of a backlog that a
-//! plan may come from (`todo_file`). What an import changes is
-//! decided in `command::ImportPlan`.
+//! A plan is an ordinary list of the kind `plan`; its tasks are ordinary todos with a parent. Here
+//! is what only plans have: the grammar of the file (`parse`), the tree in pre-order (`tree`), the
+//! state of a task from its facts and its agent's status (`state`), the current task (`position`),
+//! which tasks wait for others (`after`), the text for an agent that resumes (`render`), the ticks
+//! that a file lacks (`sync`), and the line of a backlog that a plan may come from (`todo_file`).
+//! `command::ImportPlan` decides what an import changes.
 //!
 //! Invariant: nothing here is stored. State and position are derived from the facts each time.
 

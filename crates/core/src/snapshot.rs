@@ -12,8 +12,8 @@ use crate::authority::Action;
 use crate::capacity::Limits;
 use crate::event::{
     ChangeRecommended, ClaimReturned, CommandRefused, ListArchived, ListOpened, ListPurged,
-    ListUnarchived, ProjectOpened, TodoArchived, TodoAssigned, TodoCancelled, TodoChained,
-    TodoClaimed, TodoCompleted, TodoCreated, TodoDeferred, TodoDemoted, TodoDescribed,
+    ListUnarchived, ProjectOpened, SignInLinkMade, TodoArchived, TodoAssigned, TodoCancelled,
+    TodoChained, TodoClaimed, TodoCompleted, TodoCreated, TodoDeferred, TodoDemoted, TodoDescribed,
     TodoEscalated, TodoHeld, TodoMoved, TodoNoted, TodoPromoted, TodoRatified, TodoRemoved,
     TodoReopened, TodoRevised, TodoStarted, TodoTaken, TodoUnheld, TodoYielded, TokenIssued,
     TokenRevoked,
@@ -198,6 +198,7 @@ pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
         | Event::StoreIdentitySet(_)
         | Event::TokenIssued(TokenIssued { .. })
         | Event::TokenRevoked(TokenRevoked { .. })
+        | Event::SignInLinkMade(SignInLinkMade { .. })
         | Event::StoreRestored(_)
         | Event::CommandRefused(CommandRefused { .. })
         // Issues, sessions, gates, delegations and missions are aggregates of their own.

@@ -88,27 +88,6 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     Ok(vigil.end()?)
 }
 
-/// Our environment may contain a token. Programs that a worker starts do not inherit it, and must
-/// not read it from our process either.
-pub(super) fn keep_our_environment() {
-    #[cfg(target_os = "linux")]
-    if let Err(error) = nix::sys::prctl::set_dumpable(false) {
-        output::warn(&format!("collectors may be able to read our environment: {error}"));
-    }
-}
-
-/// Ends programs that a killed `punch` left running, and groups those of this process.
-pub(super) fn end_strays() {
-    #[cfg(unix)]
-    match punchlist_engine::strays::take_charge() {
-        0 => {}
-        1 => output::warn("ended 1 program that an earlier punch had left running"),
-        left => {
-            output::warn(&format!("ended {left} programs that an earlier punch had left running"));
-        }
-    }
-}
-
 fn tell(globals: &Globals, done: &Done) -> std::io::Result<()> {
     if globals.json {
         let mut line = serde_json::to_value(done).unwrap_or_else(|_| json!({}));

@@ -129,6 +129,7 @@ impl Names {
                 None => e.role.to_string(),
             },
             Event::TokenRevoked(e) => e.token_id.to_string(),
+            Event::SignInLinkMade(e) => format!("until {}", e.expires_at),
             Event::StoreIdentitySet(e) => e.rule.clone(),
             Event::StoreRestored(e) => match e.lost {
                 Some(0) => format!("from {}", e.file),

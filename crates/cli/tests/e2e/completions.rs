@@ -14,10 +14,10 @@ fn every_shell_gets_a_script_that_asks_punch_and_no_store_is_made() {
         assert!(ran.stdout.contains("PUNCH_COMPLETE"), "{shell}: {}", ran.stdout);
     }
     // The words of the tree, with nothing in the store.
-    let words = asked(place.bare(["--", "punch", "iss"]).env("PUNCH_COMPLETE", "fish"));
+    let words = asked(&place.bare(["--", "punch", "iss"]).env("PUNCH_COMPLETE", "fish"));
     assert!(words.starts_with("issue\t"), "{words}");
     let values =
-        asked(place.bare(["--", "punch", "issue", "show", ""]).env("PUNCH_COMPLETE", "fish"));
+        asked(&place.bare(["--", "punch", "issue", "show", ""]).env("PUNCH_COMPLETE", "fish"));
     assert!(!values.contains(char::is_numeric), "{values}");
     assert!(!place.home().join("data").exists());
     let error = place.bare(["completions", "tcsh", "--json"]).refusal(2);
@@ -26,7 +26,7 @@ fn every_shell_gets_a_script_that_asks_punch_and_no_store_is_made() {
 }
 
 /// What a shell is told; never an error.
-fn asked(punch: crate::support::Punch) -> String {
+fn asked(punch: &crate::support::Punch) -> String {
     let ran = punch.run();
     assert_eq!((ran.exit, ran.remarks().as_str()), (Some(0), ""));
     ran.stdout
@@ -36,16 +36,22 @@ fn asked(punch: crate::support::Punch) -> String {
 #[test]
 fn a_shell_is_told_what_is_in_the_store() {
     let place = Place::sqlite();
-    place.punch(["issue", "new", "Checkout fails", "--criteria", "A test covers it"]).run();
-    place.punch(["agent", "register", "coder"]).run();
+    assert_eq!(
+        place
+            .punch(["issue", "new", "Checkout fails", "--criteria", "A test covers it"])
+            .run()
+            .exit,
+        Some(0)
+    );
+    assert_eq!(place.punch(["agent", "register", "coder"]).run().exit, Some(0));
     std::fs::write(place.home().join("plan.md"), "# T\n- [ ] build\n- [x] old\n").unwrap();
-    place.punch(["plan", "import", "plan.md"]).run();
+    assert_eq!(place.punch(["plan", "import", "plan.md"]).run().exit, Some(0));
     let db = place.db();
     let offered = |words: &[&str]| {
         let words = ["--", "punch", "--db", &db, "--project", "test"]
             .into_iter()
             .chain(words.iter().copied());
-        asked(place.bare(words).env("PUNCH_COMPLETE", "fish"))
+        asked(&place.bare(words).env("PUNCH_COMPLETE", "fish"))
     };
     assert!(offered(&["issue", "show", ""]).contains("1\tCheckout fails"));
     assert!(offered(&["todo", "done", "--issue", "1", ""]).contains("#1 A test covers it"));
@@ -56,8 +62,8 @@ fn a_shell_is_told_what_is_in_the_store() {
     // Whatever is wrong, nothing is said.
     let broken =
         place.bare(["--", "punch", "--db", "postgres://nowhere.invalid/x", "issue", "show", ""]);
-    assert!(!asked(broken.env("PUNCH_COMPLETE", "fish")).contains('\t'));
-    assert_eq!(asked(place.bare(["--", "punch", ""]).env("PUNCH_COMPLETE", "no-shell")), "");
+    assert_eq!(asked(&broken.env("PUNCH_COMPLETE", "fish")).trim(), "--help\tPrint help");
+    assert_eq!(asked(&place.bare(["--", "punch", ""]).env("PUNCH_COMPLETE", "no-shell")), "");
 }
 
 #[test]

@@ -260,7 +260,7 @@ fn completed_tasks_are_ticked_in_the_plans_file() {
     let file = place.home().join("plan.md");
     let text = "\u{feff}# T\r\n\r\n- [ ] build  \r\n  after: \"read\"\r\n1. [/] read\r\n- [ ] ship";
     fs::write(&file, text).unwrap();
-    place.punch(["plan", "import", "plan.md"]).run();
+    assert_eq!(place.punch(["plan", "import", "plan.md"]).run().exit, Some(0));
     for task in ["t3", "t2"] {
         assert_eq!(place.punch(["plan", "complete", task]).run().exit, Some(0), "{task}");
     }

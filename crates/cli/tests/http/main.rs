@@ -11,6 +11,7 @@
 mod browser;
 mod pages;
 mod pages_decide;
+mod pages_work;
 mod protection;
 mod remote;
 mod serving;

@@ -1,4 +1,4 @@
-//! Say which tasks of a plan must be settled before another one. A circle is refused.
+//! Set which tasks of a plan must be settled before another one. A cycle is refused.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::event::TodoChained;
 use crate::plan::{Tree, circle};
 use crate::{Refusal, Refused, Todo, TodoId};
 
-/// The task comes after these and no others; none: it waits for nothing.
+/// The task comes after exactly these; if empty, it waits for nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChainTodo {
     pub todo_id: TodoId,
@@ -35,7 +35,7 @@ impl ChainTodo {
 }
 
 impl Draft<'_> {
-    /// Sets what a task comes after, unless it is so already.
+    /// Sets what a task comes after, if that is a change.
     pub(super) fn chain(&mut self, todo_id: TodoId, mut after: Vec<TodoId>) -> Result<(), Refused> {
         after.sort_unstable();
         after.dedup();
@@ -45,7 +45,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// No task waits for itself.
+    /// Refuses a cycle: no task may wait for itself.
     pub(super) fn no_circle(&self) -> Result<(), Refused> {
         if self.state.todos.values().all(|todo| todo.after.is_empty()) {
             return Ok(());
@@ -65,7 +65,7 @@ impl Draft<'_> {
         Err(Refusal::AfterItself { tasks }.into())
     }
 
-    /// The task waits for nothing, and neither does a task above it.
+    /// Refuses a task that waits for another, itself or through a task above it.
     pub(super) fn not_waiting(&self, id: TodoId) -> Result<(), Refused> {
         let mut next = Some(self.todo(id)?);
         let mut seen = 0;
@@ -82,7 +82,7 @@ impl Draft<'_> {
     }
 }
 
-/// A task as people name it.
+/// The name of a task for people.
 fn called(todo: &Todo) -> String {
     match todo.seq {
         Some(seq) => format!("t{seq} {}", todo.title),

@@ -42,7 +42,8 @@ impl ImportPlan {
         let rows = draft.rows(&nodes, &pairing, self.next_seq)?;
         let positions = positions(&nodes, &rows, &pairing);
         let ids: Vec<TodoId> = rows.iter().map(Row::id).collect();
-        // What the last import's file said, before the new words replace it.
+        // The dependencies of the last imported file, read before the new description replaces
+        // them.
         let written: Vec<bool> = ids.iter().map(|id| draft.comes_after_by_file(*id)).collect();
         for ((node, row), position) in nodes.iter().zip(rows).zip(positions) {
             let parent_id = node.parent.map(|parent| ids[parent]);
@@ -185,8 +186,8 @@ impl Draft<'_> {
         self.state.todo(id).is_some_and(|todo| !named_after(&todo.description).is_empty())
     }
 
-    /// Makes open tasks wait as the file says. A task of which the file never said anything keeps
-    /// what it was given by hand.
+    /// Makes open tasks wait as the file says. A task without dependencies in the old and the new
+    /// file keeps those set by hand.
     fn chain_by_file(
         &mut self,
         nodes: &[Flat<'_>],

@@ -106,7 +106,7 @@ impl Work {
         let above = above.iter().filter_map(|id| list.todos.get(id)).filter(in_view);
         let is_counted = |todo: &&Todo| todo.is_actionable(now) && !waiting.contains(&todo.id);
         self.actionable -= above.filter(is_counted).count();
-        // What was not loaded is settled, and so is its tally.
+        // Items that were not loaded are settled, and counted in the tally.
         let settled = list.tally.completed + list.tally.cancelled;
         let further = usize::try_from(settled).unwrap_or(usize::MAX).saturating_sub(loaded);
         self.total = self.total.saturating_add(further);

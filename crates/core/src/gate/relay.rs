@@ -1,7 +1,7 @@
-//! Pass on what the user of a client answered to a question that was asked through that client.
+//! Relay the answer of a client's user to a question that was asked through that client.
 //!
-//! A client may answer for its user without asking, so this is for questions and forms alone. What
-//! judges the agent's work (sign-offs, permissions, escalations) is never answered this way.
+//! A client may answer without asking its user, so this is only for questions and forms. Gates that
+//! judge the agent's work (sign-offs, permissions, escalations) are never answered this way.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use crate::authority::{Action, Subject, may_any};
 use crate::event::{GateAnswerRefused, GateAnswered, GateCollected};
 use crate::{By, Decide, Decision, Refusal, Refused, SessionId};
 
-/// What the user of a client said.
+/// The answer of a client's user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClientAnswer {
@@ -22,7 +22,7 @@ pub struct ClientAnswer {
     pub response: Option<Value>,
 }
 
-/// Pass it on.
+/// Relay an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RelayAnswer {
     /// The question, as it is asked again.
@@ -37,7 +37,7 @@ impl Decide for RelayAnswer {
     type On<'a> = Ground<'a>;
     type Out = Decision;
 
-    /// The first answer counts. Where somebody was faster, the caller gets that answer.
+    /// The first answer counts. If somebody else answered first, the caller gets that answer.
     fn decide(
         &self,
         (gate, session, revision): Self::On<'_>,
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(relayed(&gate(&over), Role::Root), Ok(Vec::new()));
     }
 
-    /// P-21: what judges work is not answered by the client of the one who works.
+    /// P-21: a gate that judges work is not answered by the client of the working agent.
     #[test]
     fn only_own_questions_and_forms_can_be_relayed() {
         for kind in ["checkpoint", "permission", "escalation"] {

@@ -116,7 +116,7 @@ fn told(checklist: &Snapshot) -> Option<String> {
     (count > 0).then(|| format!("Closed against its criteria: {accepted} of {count} accepted."))
 }
 
-/// What whoever closes an issue should know about its criteria; none: all are accepted.
+/// A remark about open criteria for the person who closes an issue; `None` if all are accepted.
 #[must_use]
 pub fn left_open(checklist: &Snapshot) -> Option<String> {
     let (accepted, count) = accepted(checklist);
@@ -127,7 +127,7 @@ pub fn left_open(checklist: &Snapshot) -> Option<String> {
     }
 }
 
-/// How many of the criteria are accepted, and how many there are.
+/// The number of accepted criteria, and of all criteria.
 fn accepted(checklist: &Snapshot) -> (usize, usize) {
     let stands = |todo: &&Todo| {
         todo.kind == TodoKind::Criterion

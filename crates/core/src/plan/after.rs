@@ -14,7 +14,7 @@ use super::{Node, PlanFault};
 use crate::text::normalised;
 use crate::{Snapshot, Todo, TodoId};
 
-/// The texts of the tasks that a task's description says it comes after.
+/// The texts of the tasks that a task comes after, from its description.
 #[must_use]
 pub fn named(description: &str) -> Vec<String> {
     let (mut fence, mut in_comment): (Option<Fence>, bool) = (None, false);
@@ -32,7 +32,7 @@ pub fn named(description: &str) -> Vec<String> {
     texts
 }
 
-/// `after: "a", "b"`; none: the line says something else.
+/// Reads `after: "a", "b"`; `None` for any other line.
 fn quoted(raw: &str) -> Option<Vec<String>> {
     let text = raw.trim();
     let text = text.strip_prefix("- ").or_else(|| text.strip_prefix("* ")).unwrap_or(text);
@@ -82,7 +82,7 @@ pub(crate) fn in_file(nodes: &[Flat<'_>]) -> Result<Vec<Vec<usize>>, PlanFault> 
     Ok(found)
 }
 
-/// Does the file say of every task clearly what it comes after?
+/// Checks that every `after` in the file names exactly one task, without a cycle.
 pub(super) fn check(root: &Node) -> Result<(), PlanFault> {
     let nodes = flat(root);
     let after = in_file(&nodes)?;
@@ -93,10 +93,10 @@ pub(super) fn check(root: &Node) -> Result<(), PlanFault> {
     Err(PlanFault::AfterItself { line, tasks })
 }
 
-/// Tasks that wait for each other in a circle, in the order in which they wait.
+/// Tasks that wait for each other in a cycle, in the order in which they wait.
 ///
-/// Each task is a beginning and an end. What must happen first is taken away until nothing is left,
-/// or only what waits for itself; no function calls itself, however long the chain is.
+/// Each task is two nodes: its beginning and its end. Nodes without predecessors are removed until
+/// none is left, or only a cycle. Nothing is recursive, so long chains are safe.
 pub(crate) fn circle(parents: &[Option<usize>], after: &[Vec<usize>]) -> Option<Vec<usize>> {
     if after.iter().all(Vec::is_empty) {
         return None;
@@ -131,7 +131,7 @@ pub(crate) fn circle(parents: &[Option<usize>], after: &[Vec<usize>]) -> Option<
     }
     let stuck = |at: &usize| waits[*at] > 0;
     let mut way: Vec<usize> = vec![(0..2 * count).find(stuck)?];
-    // Something stuck waits for something stuck, so this walk comes back to where it was.
+    // A remaining node waits for another remaining node, so this walk returns to a visited one.
     while let Some(at) = way.last().and_then(|at| before[*at].iter().copied().find(stuck)) {
         if let Some(from) = way.iter().position(|seen| *seen == at) {
             let mut tasks: Vec<usize> = way[from..].iter().map(|at| at % count).collect();

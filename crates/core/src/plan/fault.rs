@@ -53,7 +53,7 @@ pub enum PlanFault {
         line: usize,
         text: String,
     },
-    /// Several tasks of the file say this.
+    /// Several tasks of the file have this text.
     AmbiguousAfter {
         line: usize,
         text: String,

@@ -172,7 +172,7 @@ fn checkbox(text: &str) -> Option<(Mark, &str)> {
     apart.then_some((mark, rest.trim()))
 }
 
-/// What is between the brackets of a task's box, as a range of bytes; none: it has no box.
+/// The content of a task's checkbox, as a range of bytes; `None` without a checkbox.
 pub(super) fn inside_box(raw: &str) -> Option<std::ops::Range<usize>> {
     let text = raw.trim_start();
     let hashes = text.trim_start_matches('#');
@@ -186,7 +186,7 @@ pub(super) fn inside_box(raw: &str) -> Option<std::ops::Range<usize>> {
     Some(open..raw[open..].find(']')? + open)
 }
 
-/// What stands behind a bullet or a number, and behind a mark.
+/// The text after a bullet or a number, and after a mark.
 fn inside(text: &str) -> &str {
     let rest = bullet(text).or_else(|| number(text).map(|(_, rest)| rest)).unwrap_or(text);
     checkbox(rest).map_or(rest, |(_, text)| text)

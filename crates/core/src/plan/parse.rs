@@ -4,7 +4,7 @@
 //!   that hold such items or begin with Task, Step or Phase and a number are tasks. They nest as
 //!   written; an item nests in the one above it from two columns on, a tab counts four.
 //! - Paragraphs and plain bullets describe the task above them, code fences and comments too. A
-//!   heading that is no task describes the task it stands under, with all its text.
+//!   heading that is not a task belongs to the description of the task above it, with all its text.
 //! - `after: "text"` in a description names a task of the file that must be settled first (`after`).
 //! - `[x]` is done, `[-]` dropped, everything else open. Emphasis stays text.
 //!

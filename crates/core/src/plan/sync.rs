@@ -1,14 +1,14 @@
-//! Writes what was completed back into the plan's file: which boxes are to be ticked.
+//! Finds the checkboxes to tick in the plan's file for completed tasks.
 //!
-//! A tick is only ever added. A task that was opened again keeps the tick somebody may have made in the
-//! file and not imported yet. Nothing else of a line changes.
+//! Ticks are only ever added. A reopened task keeps its tick, because somebody may have made it in
+//! the file and not imported it yet. Nothing else of a line changes.
 
 use super::line;
 use super::pairing::{flat, pair};
 use super::{Mark, Node, Tree};
 use crate::{Refusal, Snapshot, Status};
 
-/// A line of the file whose box is to be ticked.
+/// A line of the file to tick.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tick {
     /// The number of the line, from 1.
@@ -17,7 +17,7 @@ pub struct Tick {
     pub after: String,
 }
 
-/// What to change in a file, and which completed tasks have no box there.
+/// What to change in a file, and which completed tasks have no checkbox there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ticks {
     pub ticks: Vec<Tick>,

@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 use punchlist_core::command::ImportPlan;
-use punchlist_core::plan::{Mark, Node, Ticks, parse, to_sync};
+use punchlist_core::plan::{Mark, Node, Ticks, open_below, parse, to_sync};
 use punchlist_core::{Refusal, Role};
 
-use crate::plan_world::{cancel, complete, plan_world};
+use crate::plan_world::{cancel, complete, id, plan_world};
 use crate::world::World;
 
 fn imported(file: &str) -> World {
@@ -33,12 +33,18 @@ fn written(world: &World, file: &str) -> String {
 
 #[test]
 fn every_kind_of_box_is_ticked_and_nothing_else_changes() {
-    let file = "\u{feff}# T\r\n## [ ] Phase 1\r\n - [/] a  \r\n\t1) [] b [ ] c\r\n* [!] d\r\n[ ] e\r\n3. f [ ]\r\n- [-] g\r\n";
+    let file = concat!(
+        "\u{feff}# T\r\n## [ ] Phase 1\r\n - [/] a  \r\n\t1) [] b [ ] c\r\n",
+        "* [!] d\r\n[ ] e\r\n3. f [ ]\r\n- [-] g\r\n"
+    );
     let mut world = imported(file);
     for task in ["b [ ] c", "a", "d", "e", "f [ ]", "Phase 1"] {
         complete(&mut world, task);
     }
-    let expected = "\u{feff}# T\r\n## [x] Phase 1\r\n - [x] a  \r\n\t1) [x] b [ ] c\r\n* [x] d\r\n[x] e\r\n3. f [ ]\r\n- [-] g\r\n";
+    let expected = concat!(
+        "\u{feff}# T\r\n## [x] Phase 1\r\n - [x] a  \r\n\t1) [x] b [ ] c\r\n",
+        "* [x] d\r\n[x] e\r\n3. f [ ]\r\n- [-] g\r\n"
+    );
     assert_eq!(written(&world, file), expected);
     assert_eq!(sync(&world, file).unwrap().without_box, [7]);
     assert_eq!(sync(&world, expected).unwrap().ticks, []);
@@ -84,7 +90,7 @@ proptest! {
         let mut world = imported(&file);
         for at in (0..levels.len()).rev() {
             let title = format!("item {at} [ ]");
-            let is_free = punchlist_core::plan::open_below(&world.state, crate::plan_world::id(&world, &title)).is_empty();
+            let is_free = open_below(&world.state, id(&world, &title)).is_empty();
             if done & (1 << at) != 0 && is_free {
                 complete(&mut world, &title);
             }
@@ -94,7 +100,7 @@ proptest! {
         let mut found = Vec::new();
         texts(&parse(&after, "stem").unwrap().root, &mut found);
         for (text, mark) in found.into_iter().skip(1) {
-            let todo = &world.state.todos[&crate::plan_world::id(&world, &text)];
+            let todo = &world.state.todos[&id(&world, &text)];
             prop_assert_eq!(mark == Mark::Done, todo.status.is_settled(), "{}", text);
         }
         prop_assert_eq!(sync(&world, &after).unwrap().ticks, vec![]);

@@ -28,7 +28,7 @@ pub struct Input {
     /// How many at most, from 1; absent: 50, more than 1,000 is cut to 1,000.
     #[serde(default)]
     pub limit: Limit,
-    /// The nextCursor of the page before.
+    /// The nextCursor of the previous page.
     #[serde(default)]
     pub cursor: Maybe<Title>,
 }

@@ -2,6 +2,7 @@
 
 use punchlist_core::Time;
 use punchlist_core::authority::{Action, Subject};
+use punchlist_core::event::SignInLinkMade;
 use punchlist_store::rows::sign_ins::SignIn;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::sign_in::{LINK_S, may_sign_in, new_link};
-use crate::{Envelope, Error, Proof};
+use crate::sign_in::{LINK_S, new_link};
+use crate::{Error, Proof};
 
 /// How many servers are named.
 const SERVERS_MAX: i64 = 10;
@@ -52,23 +53,12 @@ impl Define for SignInLink {
     type Input = Input;
     type Output = Output;
 
-    fn check(envelope: &Envelope, _: &Input) -> Result<(), Error> {
-        match may_sign_in(&envelope.actor, envelope.proof) {
-            true => Ok(()),
-            false => Err(Error::OperationNotPermitted {
-                operation: Self::NAME,
-                role: envelope.actor.role,
-            }),
-        }
-    }
-
     fn run(call: &mut Call<'_, '_>, _: &Input) -> Result<Output, Error> {
         let envelope = call.envelope();
         let ends_at = match envelope.proof {
             Proof::Token(id) => call.tx().token(id)?.and_then(|token| token.expires_at),
             _ => None,
         };
-        call.ensure_project()?;
         let created_at = call.tx().clock()?;
         let sign_in = SignIn {
             created_by: envelope.actor.principal.clone(),
@@ -79,8 +69,10 @@ impl Define for SignInLink {
             used_at: None,
         };
         let code = new_link(call.tx(), &sign_in)?;
+        let expires_at = created_at.plus_seconds(LINK_S);
+        call.log("store", SignInLinkMade { expires_at })?;
         let servers = call.tx().servers(SERVERS_MAX)?;
         let urls = servers.iter().map(|server| link(server, &code)).collect();
-        Ok(Output { code, urls, expires_at: created_at.plus_seconds(LINK_S) })
+        Ok(Output { code, urls, expires_at })
     }
 }

@@ -19,6 +19,9 @@ const HARMLESS: &[(&str, Shows)] = &[
     ("project_export", Shows::NothingOfTheStore),
     // The name of the project it is in.
     ("project_list", Shows::ItsOwn),
+    ("overview", Shows::ItsOwn),
+    // A link for a browser that reaches no further than its caller.
+    ("sign_in_link", Shows::ItsOwn),
     ("plan_list", Shows::EmptyLists),
     ("status", Shows::EmptyLists),
     ("event_list", Shows::EmptyLists),

@@ -47,24 +47,25 @@ fn fixed() -> Time {
 }
 
 /// How a call reaches the server: its address, the token, the envelope, the operation, the input.
-type Way = fn(&str, String, &Envelope, &'static Operation, &Value) -> Answer;
+type Way = fn(&str, &str, &Envelope, &'static Operation, &Value) -> Answer;
 
 /// As a command line with a remote store calls.
 fn by_remote(
     url: &str,
-    secret: String,
+    secret: &str,
     envelope: &Envelope,
     operation: &'static Operation,
     input: &Value,
 ) -> Answer {
-    let client = RemoteStore::new(&Address::parse(url).unwrap(), Some(secret), None).unwrap();
+    let client =
+        RemoteStore::new(&Address::parse(url).unwrap(), Some(secret.to_owned()), None).unwrap();
     Ops::over(Box::new(client)).call(operation, envelope, input.clone())
 }
 
 /// As a host of agents calls. A tool is called by its name, whether it is listed or not.
 fn by_mcp(
     url: &str,
-    secret: String,
+    secret: &str,
     envelope: &Envelope,
     operation: &'static Operation,
     input: &Value,
@@ -129,7 +130,7 @@ fn no_token_gets_around_the_table(backend: Backend, reaches: usize, way: Way) {
                 }
                 number += 1;
                 let (id, secret) = token_for(&world, &envelope, number);
-                let answer = way(&url, secret, &envelope, operation, &input);
+                let answer = way(&url, &secret, &envelope, operation, &input);
                 // A token sees itself, which is there in this world.
                 if operation.effect != Effect::Pure && operation.name != "token_list" {
                     faults.extend(fault(operation, role, &reach, &answer));

@@ -97,7 +97,8 @@ impl Known<'_> {
 
     fn heartbeat(&self) -> Option<Time> {
         let runs = self.runs.iter().filter_map(|run| Time::parse(&run.updated_at));
-        self.agent.map(|agent| agent.heartbeat_at).into_iter().chain(runs).max()
+        let failed = self.failed.map(|failed| failed.at);
+        self.agent.map(|agent| agent.heartbeat_at).into_iter().chain(runs).chain(failed).max()
     }
 }
 
@@ -207,7 +208,9 @@ fn table(visit: &Visit, id: &str, name: &str, rows: &[(&str, &Known<'_>)]) -> Ma
                 table.card.agents {
                     thead { tr {
                         th scope="col" { "Agent" } th scope="col" { "Works on" } th scope="col" { "Since" }
-                        th scope="col" { "Lease until" } th scope="col" { "Heartbeat" } th.figures scope="col" { "Cost" }
+                        th scope="col" { "Lease until" } th scope="col" { "Heartbeat" } th.figures scope="col" {
+                            "Cost"
+                        }
                     } }
                     tbody data-rows="end" { @for (agent, one) in rows.iter().take(SHOWN) { (row(visit, agent, one)) } }
                 }
@@ -230,7 +233,9 @@ fn row(visit: &Visit, agent: &str, one: &Known<'_>) -> Markup {
             }
             td data-label="Works on" { (works_on(visit, one)) }
             td data-label="Since" { @if let Some(at) = one.since() { (words::since(at, now)) } @else { "–" } }
-            td data-label="Lease until" { @if let Some(lease) = one.leases.first() { (words::clock(lease.lease_until)) } @else { "–" } }
+            td data-label="Lease until" {
+                @if let Some(lease) = one.leases.first() { (words::clock(lease.lease_until)) } @else { "–" }
+            }
             td data-label="Heartbeat" { @if let Some(at) = one.heartbeat() { (words::ago(at, now)) } @else { "–" } }
             td.figures data-label="Cost" { @if has_cost { (words::dollars(cost)) } @else { "–" } }
         }
@@ -264,7 +269,10 @@ fn works_on(visit: &Visit, one: &Known<'_>) -> Markup {
                 }
             }
         }
-        @if one.leases.is_empty() && one.runs.is_empty() && one.failed.is_none() && one.agent.is_none_or(|agent| agent.note.is_none()) { "–" }
+        @if one.leases.is_empty() && one.runs.is_empty()
+            && one.failed.is_none() && one.agent.is_none_or(|agent| agent.note.is_none()) {
+            "–"
+        }
     }
 }
 
@@ -289,8 +297,12 @@ fn resting(visit: &Visit, rows: &[(&str, &Known<'_>)]) -> Markup {
                             div {
                                 p.content { (agent) }
                                 p.below {
-                                    @if let Some(kind) = one.agent.and_then(|agent| agent.kind.as_deref()) { span { (kind) } }
-                                    @if let Some(at) = one.heartbeat() { span { "heard " (words::ago(at, visit.now())) } }
+                                    @if let Some(kind) = one.agent.and_then(|agent| agent.kind.as_deref()) {
+                                        span { (kind) }
+                                    }
+                                    @if let Some(at) = one.heartbeat() {
+                                        span { "heard " (words::ago(at, visit.now())) }
+                                    }
                                 }
                             }
                             (state.shown())
@@ -308,15 +320,25 @@ fn delegated(visit: &Visit, all: &[DelegationView]) -> Markup {
     html! {
         @if !all.is_empty() {
             section aria-labelledby="delegations-title" {
-                (parts::section_head("delegations-title", "Delegations", &html! { span.beside { (all.len()) } }, &html! {}))
+                (parts::section_head(
+                    "delegations-title",
+                    "Delegations",
+                    &html! { span.beside { (all.len()) } },
+                    &html! {},
+                ))
                 ul.criteria.card {
                     @for one in all.iter().take(SHOWN) {
                         li.row id=(format!("delegation-{}", one.id)) {
-                            @if one.state == DelegationState::Running { (marks::in_progress()) } @else { (marks::pending(Shape::Round)) }
+                            @if one.state == DelegationState::Running { (marks::in_progress()) } @else {
+                                (marks::pending(Shape::Round))
+                            }
                             div {
                                 p.content {
                                     @match &one.todo_id {
-                                        Some(todo) => a href=(visit.at(&format!("/todos/{}", words::encoded(todo)))) { (short(&one.mission)) },
+                                        Some(todo) => a href=(visit.at(&format!("/todos/{}", words::encoded(todo)))) {
+                                            (short(&one.mission))
+                                        }
+                                        ,
                                         None => (short(&one.mission)),
                                     }
                                 }
@@ -326,7 +348,9 @@ fn delegated(visit: &Visit, all: &[DelegationView]) -> Markup {
                                     @if one.attempts > 1 { span { "attempt " (one.attempts) } }
                                 }
                             }
-                            @if one.state == DelegationState::Running { span.word.accent { "running" } } @else { span.word.grey { "queued" } }
+                            @if one.state == DelegationState::Running { span.word.accent { "running" } } @else {
+                                span.word.grey { "queued" }
+                            }
                         }
                     }
                 }

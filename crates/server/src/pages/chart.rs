@@ -176,7 +176,9 @@ impl Chart<'_> {
         };
         html! {
             span.key {
-                svg.key-line viewBox="0 0 16 8" width="16" height="8" aria-hidden="true" { line.target x1="0" y1="4" x2="16" y2="4" {} }
+                svg.key-line viewBox="0 0 16 8" width="16" height="8" aria-hidden="true" {
+                    line.target x1="0" y1="4" x2="16" y2="4" {}
+                }
                 "Target: " (of) " " ((self.unit)(target.value.get()))
             }
             @if let Some(warning) = target.warning_threshold {

@@ -201,13 +201,6 @@ pub(crate) fn submit(label: &str, class: &str) -> Markup {
     html! { button type="submit" class=(format!("button {class}")) { (label) } }
 }
 
-/// A button of a form that says itself what is done.
-pub(crate) fn doing(label: &str, action: &str, class: &str) -> Markup {
-    html! {
-        button type="submit" name="do" value=(action) class=(format!("button {class}")) { (label) }
-    }
-}
-
 /// A button that unfolds a part of the page in place, also without a script.
 pub(crate) fn opener(
     visit: &Visit,

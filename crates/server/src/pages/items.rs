@@ -91,7 +91,9 @@ pub(crate) fn steps(visit: &Visit, steps: &[Step]) -> Markup {
                 @if !steps.is_empty() { span.beside { (closed) " of " (steps.len()) " closed" } }
             }, &html! {}))
             @if steps.is_empty() { p.hint { "No list yet." } }
-            @if first > 0 { p.hint { (words::count(i64::try_from(first).unwrap_or(0), "step", "steps")) " before these." } }
+            @if first > 0 {
+                p.hint { (words::count(i64::try_from(first).unwrap_or(0), "step", "steps")) " before these." }
+            }
             ul.steps {
                 @for step in steps.iter().skip(first).take(STEPS_MAX) {
                     li id=(format!("step-{}", step.id)) class=(if step.is_current { "step current" } else { "step" }) {

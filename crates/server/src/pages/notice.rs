@@ -41,10 +41,6 @@ impl Notice {
         Self { tone: Tone::Done, text: text.into(), link, undo, at }
     }
 
-    pub(crate) fn refused(text: impl Into<String>) -> Self {
-        Self { tone: Tone::Refused, ..Self::done(text) }
-    }
-
     pub(crate) fn at(self, spot: &str) -> Self {
         Self { at: spot.to_owned(), ..self }
     }

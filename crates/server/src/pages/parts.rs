@@ -80,7 +80,7 @@ pub(crate) fn segments(items: &[Segment]) -> Markup {
 
 /// A bar of a whole: so much of it, and so much that is only claimed.
 pub(crate) fn bar(done: usize, claimed: usize, of: usize, colour: &str) -> Markup {
-    let part = |n: usize| if of == 0 { 0 } else { (n * 1_000 / of).min(1_000) };
+    let part = |n: usize| (n * 1_000).checked_div(of).unwrap_or_default().min(1_000);
     html! {
         svg class=(format!("bar-of {colour}")) viewBox="0 0 1000 8" preserveAspectRatio="none"
             aria-hidden="true" {

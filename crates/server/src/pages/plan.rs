@@ -149,7 +149,8 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
             sub: html! {
                 p {
                     span.mono { (file) } @if let Some(branch) = branch { " on branch " span.mono { (branch) } } ". "
-                    (tally.completed) " of " (words::count(i64::try_from(tally.total).unwrap_or(0), "task", "tasks")) " completed."
+                    (tally.completed) " of "
+                    (words::count(i64::try_from(tally.total).unwrap_or(0), "task", "tasks")) " completed."
                     @if let Some(at) = plan.archived_at { " Archived " (words::ago(at, visit.now())) "." }
                 }
             },
@@ -158,7 +159,11 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
         div.columns {
             div.main-col {
                 @if tasks.is_empty() {
-                    (parts::empty("No tasks yet", "A plan is a markdown file with tasks.", &format!("punch plan import {file}")))
+                    (parts::empty(
+                        "No tasks yet",
+                        "A plan is a markdown file with tasks.",
+                        &format!("punch plan import {file}"),
+                    ))
                 } @else {
                     div.card.tree id="tree" { @for task in tasks { (node(&tree, task, 0)) } }
                     @if tree.left.get() == 0 { p.hint { "Only the first " (TASKS_MAX) " tasks are shown." } }
@@ -203,7 +208,9 @@ fn node(tree: &Tree<'_>, task: &TaskView, depth: usize) -> Markup {
         };
     }
     let tally = Tally::of(task);
-    let is_above = tree.path.iter().any(|above| above.id == task.id);
+    // A task whose subtasks are done may itself be the current one.
+    let is_current = tree.path.last().is_some_and(|current| current.id == task.id);
+    let is_above = !is_current && tree.path.iter().any(|above| above.id == task.id);
     let mark = match task.state {
         State::Completed | State::Cancelled | State::Blocked | State::Failed => state(task).mark,
         _ if tally.is_begun() => marks::in_progress(),
@@ -213,7 +220,7 @@ fn node(tree: &Tree<'_>, task: &TaskView, depth: usize) -> Markup {
         details.branch id=(format!("task-{}", task.id)) open[is_above || (tally.is_begun() && !tally.is_finished())] {
             summary {
                 (parts::chevron()) (mark)
-                span.task-title { (task.content) }
+                span.task-title { (task.content) @if is_current { " " span.current-tag { "Current" } } }
                 span.task-agent { (task.agent.as_deref().unwrap_or_default()) }
                 span.progress-of {
                     span.words { (tally.completed) " of " (tally.total) }
@@ -258,16 +265,22 @@ fn leaf(tree: &Tree<'_>, task: &TaskView) -> Markup {
                     @if let Some(until) = deferred { span { "deferred until " (words::until(until, visit.now())) } }
                     @match task.needs {
                         Some(Need::Reassignment) => span.amber { "Its agent failed or is gone: it needs another one." },
-                        Some(Need::Completion) => span.amber { "Its agent says that it is through: complete it or reopen it." },
+                        Some(Need::Completion) => span.amber {
+                            "Its agent says that it is through: complete it or reopen it."
+                        }
+                        ,
                         None => {},
                     }
                     @if let Some(lease) = tree.leases.get(task.id.as_str()) {
                         span { "Lease until " (words::clock(lease.lease_until)) }
                     }
-                    @if let Some(at) = task.agent.as_deref().filter(|_| task.state == State::Active).and_then(|agent| tree.heartbeats.get(agent)) {
+                    @if let Some(at) = task.agent.as_deref().filter(|_| task.state == State::Active)
+                        .and_then(|agent| tree.heartbeats.get(agent)) {
                         span { "last heartbeat " (words::ago(*at, visit.now())) }
                     }
-                    @if let Some(outcome) = task.outcome.as_deref().filter(|_| task.state == State::Cancelled) { span { (outcome) } }
+                    @if let Some(outcome) = task.outcome.as_deref().filter(|_| task.state == State::Cancelled) {
+                        span { (outcome) }
+                    }
                 }
             }
             span.task-agent { (task.agent.as_deref().unwrap_or_default()) }
@@ -303,14 +316,18 @@ fn rail(visit: &Visit, tree: &Tree<'_>, tasks: &[TaskView], tally: Tally) -> Mar
         aside.rail aria-label="About this plan" {
             section.rail-part id="position" {
                 (parts::section_head("position-title", "Current position", &html! {}, &html! {}))
-                @for task in tree.path.iter().skip(usize::from(above > 0)).take(above.saturating_sub(1)) { p.hint { (task.content) } }
+                @for task in tree.path.iter().skip(usize::from(above > 0)).take(above.saturating_sub(1)) {
+                    p.hint { (task.content) }
+                }
                 @match tree.path.last() {
                     Some(current) => {
                         p.rail-title { a href=(format!("#task-{}", current.id)) { (current.content) } }
                         p.hint {
                             @let lease = tree.leases.get(current.id.as_str());
                             @match (&current.agent, lease.and_then(|lease| lease.started_at)) {
-                                (Some(agent), Some(at)) => { (agent) " has worked on it for " (words::since(at, visit.now())) "." }
+                                (Some(agent), Some(at)) => {
+                                    (agent) " has worked on it for " (words::since(at, visit.now())) "."
+                                }
                                 (Some(agent), None) => { "Assigned to " (agent) "." }
                                 (None, _) => "Nobody works on it yet.",
                             }
@@ -320,16 +337,25 @@ fn rail(visit: &Visit, tree: &Tree<'_>, tasks: &[TaskView], tally: Tally) -> Mar
                 }
             }
             section.rail-part id="agents" {
-                (parts::section_head("agents-title", "Agents", &html! { @if busy > 0 { span.beside { (busy) " busy" } } }, &html! {}))
+                (parts::section_head(
+                    "agents-title",
+                    "Agents",
+                    &html! { @if busy > 0 { span.beside { (busy) " busy" } } },
+                    &html! {},
+                ))
                 @if by_agent.is_empty() { p.hint { "No task is assigned." } }
                 @for (agent, (all, done, is_busy, is_held)) in by_agent.iter().take(agents::SHOWN) {
                     article.rail-row id=(format!("agent-{agent}")) {
                         p.rail-head {
-                            @if *is_busy { (marks::in_progress()) } @else if *is_held { (marks::held()) } @else { (marks::pending(Shape::Round)) }
+                            @if *is_busy { (marks::in_progress()) } @else if *is_held { (marks::held()) } @else {
+                                (marks::pending(Shape::Round))
+                            }
                             b { (agent) }
                             @if *is_held && !*is_busy { span.when { span.amber { "held" } } }
                         }
-                        p.hint { (words::count(i64::try_from(*all).unwrap_or(0), "task", "tasks")) ", " (done) " completed" }
+                        p.hint {
+                            (words::count(i64::try_from(*all).unwrap_or(0), "task", "tasks")) ", " (done) " completed"
+                        }
                     }
                 }
             }

@@ -61,7 +61,11 @@ fn row(visit: &Visit, plan: &PlanRow) -> Markup {
             @else { (marks::pending(marks::Shape::Round)) }
             div {
                 p.content { a.mono href=(address(visit, &plan.plan_file, Some(&plan.branch))) { (plan.plan_file) } }
-                p.below { span { "on branch " span.mono { (plan.branch) } } span { "imported " (words::ago(plan.created_at, visit.now())) } }
+                p.below {
+                    span { "on branch " span.mono { (plan.branch) } } span {
+                        "imported " (words::ago(plan.created_at, visit.now()))
+                    }
+                }
             }
             span.progress-of {
                 span.words { (plan.completed) " of " (total) }

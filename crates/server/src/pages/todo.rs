@@ -135,7 +135,11 @@ fn why(shown: &Output) -> Markup {
         (part("why-title", "Why", &todo.justification))
         (part("what-title", "What", &todo.description))
         (part("criterion-title", "Completion criterion", &todo.completion_criteria))
-        (part("outcome-title", if todo.status == Status::Cancelled { "Why it was cancelled" } else { "Outcome" }, outcome))
+        (part(
+            "outcome-title",
+            if todo.status == Status::Cancelled { "Why it was cancelled" } else { "Outcome" },
+            outcome,
+        ))
         @if !todo.evidence.is_empty() {
             section aria-labelledby="evidence-title" {
                 h2 id="evidence-title" { "Evidence" }
@@ -167,7 +171,8 @@ fn execution(visit: &Visit, shown: &Output) -> Markup {
             (parts::section_head("execution-title", "Execution chat", &html! {}, &html! {}))
             (visit.notice_at("execution-title"))
             @if hidden > 0 {
-                p.earlier { (words::count(i64::try_from(hidden).unwrap_or(0), "earlier message", "earlier messages")) ". "
+                p.earlier {
+                    (words::count(i64::try_from(hidden).unwrap_or(0), "earlier message", "earlier messages")) ". "
                     a href=(visit.here(&[("chat", Some("all"))])) { "Show all" } }
             }
             @if all.is_empty() { p.hint { "No agent has worked on it yet." } }
@@ -179,7 +184,9 @@ fn execution(visit: &Visit, shown: &Output) -> Markup {
                 })),
                 (None, Some(_)) => (forms::form(visit, POST, "post", &html! {
                     (forms::field(visit, POST, &Field {
-                        name: "text", label: "Message", hint: "The agent reads this at its next turn.", lines: 3, ..Field::default()
+                        name: "text", label: "Message",
+                            hint: "The agent reads this at its next turn.",
+                            lines: 3, ..Field::default()
                     }))
                     (forms::refusal(visit, POST))
                     (forms::submit("Post", ""))
@@ -200,7 +207,9 @@ fn history(visit: &Visit, shown: &Output) -> Markup {
         entries.push((at, Icon::Play, html! { p { "It was started" } }));
     }
     for note in &shown.notes {
-        let words = html! { p { b { (visit.name(&note.author)) } " noted" } div.comment.md { (markdown::render(&note.text)) } };
+        let words = html! {
+            p { b { (visit.name(&note.author)) } " noted" } div.comment.md { (markdown::render(&note.text)) }
+        };
         entries.push((note.at, Icon::Note, words));
     }
     for one in &shown.delegations {
@@ -210,7 +219,9 @@ fn history(visit: &Visit, shown: &Output) -> Markup {
         if let Some(at) = one.finished_at {
             let what = match one.state {
                 DelegationState::Failed => {
-                    html! { p { b { (one.agent) } " failed" } @if let Some(error) = &one.error { div.comment { (error) } } }
+                    html! {
+                        p { b { (one.agent) } " failed" } @if let Some(error) = &one.error { div.comment { (error) } }
+                    }
                 }
                 DelegationState::Cancelled => html! { p { b { (one.agent) } " was stopped" } },
                 _ => html! { p { b { (one.agent) } " returned it" } },
@@ -219,7 +230,12 @@ fn history(visit: &Visit, shown: &Output) -> Markup {
         }
     }
     for late in &shown.late_reports {
-        let words = html! { p { b { (visit.name(&late.by)) } " reported after it had gone to another agent; this did not count" } div.comment { (late.outcome) } };
+        let words = html! {
+            p { b { (visit.name(&late.by)) } " reported after it had gone to another agent; this did not count" }
+            div.comment {
+                (late.outcome)
+            }
+        };
         entries.push((late.at, Icon::Note, words));
     }
     if let Some(claim) = &todo.claim {

@@ -206,14 +206,6 @@ impl Visit {
         }
     }
 
-    pub(crate) fn principal(&self) -> &str {
-        &self.envelope.actor.principal
-    }
-
-    pub(crate) const fn proof(&self) -> Proof {
-        self.envelope.proof
-    }
-
     /// Runs an operation in the page's project.
     pub(crate) fn run<D: Define>(&self, input: D::Input) -> Result<D::Output, Error> {
         self.state.ops.run::<D>(&self.envelope, input)

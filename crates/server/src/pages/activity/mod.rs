@@ -85,9 +85,15 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
         div.narrow.main-col {
             (filters(visit, &wanted))
             @if found.is_empty() && !is_filtered {
-                (parts::empty("Nothing has happened yet", "What agents and people do here is listed, newest first.", "punch issue new \"Checkout fails\""))
+                (parts::empty(
+                    "Nothing has happened yet",
+                    "What agents and people do here is listed, newest first.",
+                    "punch issue new \"Checkout fails\"",
+                ))
             } @else if found.is_empty() {
-                p.hint { "Nothing that fits these filters" @if earlier.is_some() { " in the newest part of the log" } "." }
+                p.hint {
+                    "Nothing that fits these filters" @if earlier.is_some() { " in the newest part of the log" } "."
+                }
             }
             @for of_day in found.chunk_by(|a, b| day(a) == day(b)) {
                 @if let Some(first) = of_day.first() {
@@ -100,7 +106,9 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
             @if let Some(before) = earlier {
                 p.earlier { a href=(visit.here(&[("before", Some(&before.to_string()))])) { "Show earlier" } }
             }
-            @if visit.query("before").is_some() { p.earlier { a href=(visit.here(&[("before", None)])) { "Show the newest" } } }
+            @if visit.query("before").is_some() {
+                p.earlier { a href=(visit.here(&[("before", None)])) { "Show the newest" } }
+            }
         }
     };
     let (title, bar) = ("Activity".to_owned(), "Activity".to_owned());
@@ -119,7 +127,8 @@ fn filters(visit: &Visit, wanted: &Wanted<'_>) -> Markup {
         form.activity-filters method="get" action=(visit.path()) {
             div.filter {
                 label for="activity-agent" { "Agent or person" }
-                input id="activity-agent" name="agent" type="search" value=(wanted.agent.unwrap_or_default()) data-find="";
+                input id="activity-agent" name="agent" type="search"
+                    value=(wanted.agent.unwrap_or_default()) data-find="";
             }
             div.filter {
                 label for="activity-kind" { "Kind" }
@@ -135,7 +144,9 @@ fn filters(visit: &Visit, wanted: &Wanted<'_>) -> Markup {
                 input id="activity-item" name="item" type="search" value=(wanted.item.unwrap_or_default());
             }
             button type="submit" class="button" { "Show" }
-            @if wanted.agent.is_some() || wanted.kind.is_some() || wanted.item.is_some() { a.button.quiet href=(visit.path()) { "Show all" } }
+            @if wanted.agent.is_some() || wanted.kind.is_some() || wanted.item.is_some() {
+                a.button.quiet href=(visit.path()) { "Show all" }
+            }
         }
     }
 }
@@ -150,7 +161,10 @@ fn entry(visit: &Visit, alike: &[Sentence]) -> Markup {
         li id=(format!("event-{}", first.seq)) {
             (first.icon.draw())
             details.alike {
-                summary { b { (visit.name(&first.actor)) } " " (first.verb) " " (alike.len()) " " (first.many) (parts::chevron()) }
+                summary {
+                    b { (visit.name(&first.actor)) }
+                    " " (first.verb) " " (alike.len()) " " (first.many) (parts::chevron())
+                }
                 ul { @for one in alike { li { (line(visit, one)) } } }
             }
             (when(visit, first.at))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 use punchlist_core::gate::GateState;
 use punchlist_core::mission::Standing;
-use punchlist_core::{Event, Time};
+use punchlist_core::{Event, SessionId, Time};
 use punchlist_ops::operations::event_list::EventRow;
 
 use crate::pages::icons::Icon;
@@ -126,7 +126,9 @@ impl Names<'_> {
     }
 
     fn issue(&self, verb: &'static str, number: i64, more: &str, said: Option<String>) -> Said {
-        let object = html! { (self.linked(&format!("/issues/{number}"), &format!("#{number}"))) @if !more.is_empty() { " " (more) } };
+        let object = html! {
+            (self.linked(&format!("/issues/{number}"), &format!("#{number}"))) @if !more.is_empty() { " " (more) }
+        };
         let about = vec![number.to_string(), more.to_owned()];
         Said { kind: Kind::Issues, icon: Icon::Issues, verb, many: "issues", object, said, about }
     }
@@ -170,8 +172,8 @@ impl Names<'_> {
         object: String,
         said: Option<String>,
     ) -> Said {
-        let about = vec![object.clone()];
-        Said { kind, icon, verb, many: "times", object: html! { (object) }, said, about }
+        let shown = html! { (object) };
+        Said { kind, icon, verb, many: "times", object: shown, said, about: vec![object] }
     }
 }
 
@@ -270,10 +272,14 @@ fn of_issue(with: &Names<'_>, event: &Event) -> Option<Said> {
             let word = marks::of_issue(e.status).word.to_lowercase();
             with.issue("moved", e.number, &format!("to {word}"), e.reason.clone())
         }
-        Event::IssueAssigned(e) => {
-            let to = e.assignment.as_deref().map_or("nobody", words::name);
-            with.issue("gave", e.number, &format!("to {to}"), None)
-        }
+        Event::IssueAssigned(e) => match e.assignment.as_deref() {
+            None => with.issue("took", e.number, "from its session", None),
+            // A session, by its id.
+            Some(to) if SessionId::parse(to).is_some() => {
+                with.issue("gave", e.number, "to a session", None)
+            }
+            Some(to) => with.issue("gave", e.number, &format!("to {}", words::name(to)), None),
+        },
         Event::IssueDeferred(e) => with.issue(
             "deferred",
             e.number,
@@ -290,7 +296,9 @@ fn of_issue(with: &Names<'_>, event: &Event) -> Option<Said> {
         }
         Event::SessionStarted(e) => {
             let mut said = with.session("started", &e.session.id, None);
-            said.object = html! { "the session “" (with.linked(&format!("/sessions/{}", e.session.id), &e.session.title)) "”" };
+            said.object = html! {
+                "the session “" (with.linked(&format!("/sessions/{}", e.session.id), &e.session.title)) "”"
+            };
             said
         }
         Event::SessionEnded(e) => with.session("ended", &e.session_id, None),
@@ -365,7 +373,9 @@ fn of_other(with: &Names<'_>, event: &Event) -> Option<Said> {
         Event::MissionInitialised(e) => {
             let mut said =
                 with.plain(Kind::Missions, Icon::Missions, "set up", e.mission.name.clone(), None);
-            said.object = html! { "the mission " (with.linked(&format!("/missions/{}", e.mission.slug), &e.mission.name)) };
+            said.object = html! {
+                "the mission " (with.linked(&format!("/missions/{}", e.mission.slug), &e.mission.name))
+            };
             said
         }
         Event::MissionStandingChanged(e) => {
@@ -387,13 +397,11 @@ fn of_other(with: &Names<'_>, event: &Event) -> Option<Said> {
             "a cycle of a mission".to_owned(),
             None,
         ),
-        Event::ReadingRecorded(e) => with.plain(
-            Kind::Missions,
-            Icon::Activity,
-            "read",
-            format!("a metric: {}", e.reading.value),
-            None,
-        ),
+        Event::ReadingRecorded(e) => {
+            let what = format!("a metric: {}", e.reading.value);
+            let said = with.plain(Kind::Missions, Icon::Activity, "read", what, None);
+            Said { many: "metrics", ..said }
+        }
         Event::CollectionFailed(e) => with.plain(
             Kind::Missions,
             Icon::Escalation,

@@ -240,27 +240,21 @@
     return end ? end.getBoundingClientRect().top < innerHeight : false;
   };
 
-  // Something was said below what is being read.
-  const lastSaid = () => document.querySelector("#chat > :last-child");
-  const offerEnd = (isWanted) => {
-    const old = document.querySelector("[data-to-end]");
-    if (!isWanted || old) {
-      if (!isWanted && old) old.remove();
-      return;
-    }
+  // A chat that is read further up says that it goes on.
+  const lastSaid = () => document.querySelector("#chat > :last-child")?.id;
+  const announce = (end) => {
+    if (document.querySelector(".new-messages")) return;
     const button = document.createElement("button");
     button.type = "button";
-    button.className = "button to-end";
+    button.className = "button new-messages";
     button.textContent = "New messages";
-    button.dataset.toEnd = "";
-    button.dataset.mine = "";
     button.addEventListener("click", () => {
-      document.querySelector("[data-end]")?.scrollIntoView({ block: "end" });
+      end.scrollIntoView({ block: "end" });
       button.remove();
     });
-    document.getElementById("chat").after(button);
+    addEventListener("scroll", () => atEnd() && button.remove(), { passive: true });
+    body.append(button);
   };
-  addEventListener("scroll", () => atEnd() && offerEnd(false), { passive: true });
 
   const take = (text) => {
     const next = new DOMParser().parseFromString(text, "text/html");
@@ -268,7 +262,8 @@
       location.reload();
       return false;
     }
-    const [follows, said] = [atEnd(), keyOf(lastSaid() || body)];
+    const follows = atEnd();
+    const said = lastSaid();
     if (isForced) for (const told of document.querySelectorAll("[data-mine]")) told.remove();
     heldBack = 0;
     body.dataset.seq = next.body.dataset.seq;
@@ -285,7 +280,7 @@
     times();
     const end = document.querySelector("[data-end]");
     if (end && follows) end.scrollIntoView({ block: "end" });
-    else if (end && lastSaid() && keyOf(lastSaid()) !== said) offerEnd(true);
+    if (end && !follows && said && lastSaid() !== said) announce(end);
     return true;
   };
 

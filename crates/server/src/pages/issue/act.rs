@@ -118,7 +118,7 @@ fn link(visit: &Visit, number: i64, form: &Form) -> Result<Done, Error> {
     let kind = form.text("kind");
     let is_new = form.action() == "link";
     let operation = if is_new { "issue_link" } else { "issue_unlink" };
-    visit.post(operation, json!({ "number": number, "kind": kind, "to": to.clone() }))?;
+    visit.post(operation, json!({ "number": number, "kind": kind, "to": to }))?;
     let fields = [("kind", kind), ("to", form.text("to"))];
     let notice = match is_new {
         true => Notice::done("Linked.").undo("unlink", &fields),

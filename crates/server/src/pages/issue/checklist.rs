@@ -44,7 +44,12 @@ pub(super) fn criteria(visit: &Visit, shown: &Output) -> Markup {
             (forms::of_buttons(visit, LIST, &html! {}))
             ul.card.checklist data-rows="" id="criteria-rows" {
                 @for (n, item) in shown.criteria.iter().enumerate() {
-                    (row(visit, item, true, (shown.criteria.get(n.wrapping_sub(1)), shown.criteria.get(n + 1), shown.criteria.get(n + 2))))
+                    (row(
+                        visit,
+                        item,
+                        true,
+                        (shown.criteria.get(n.wrapping_sub(1)), shown.criteria.get(n + 1), shown.criteria.get(n + 2)),
+                    ))
                 }
                 @if shown.criteria.is_empty() {
                     li.row.hint { "No criteria yet. They say what must be true when it is done." }
@@ -217,7 +222,9 @@ fn is_proposed(item: &ItemView) -> bool {
 fn decisions(visit: &Visit, item: &ItemView, is_criterion: bool) -> Markup {
     let button = |label: &str, action: &str| {
         html! {
-            button type="submit" form=(LIST) name="do" value=(format!("{action} {}", item.id)) class="button" { (label) }
+            button type="submit" form=(LIST) name="do" value=(format!("{action} {}", item.id)) class="button" {
+                (label)
+            }
         }
     };
     let is_claimed = item.claim.is_some()

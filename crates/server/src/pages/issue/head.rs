@@ -117,10 +117,28 @@ fn details(visit: &Visit, issue: &IssueView) -> Markup {
             (forms::form(visit, DETAILS, "update", &html! {
                 input type="hidden" name="revision" value=(issue.revision);
                 (forms::refusal(visit, DETAILS))
-                (forms::field(visit, DETAILS, &Field { name: "title", label: "Title", value: &issue.title, ..Field::default() }))
-                (forms::field(visit, DETAILS, &Field { name: "body", label: "Description", value: &issue.body, lines: 6, ..Field::default() }))
-                (forms::field(visit, DETAILS, &Field { name: "labels", label: "Labels", hint: "Separated by commas.", value: &labels, ..Field::default() }))
-                (forms::field(visit, DETAILS, &Field { name: "assignee", label: "Assignee", value: issue.assignee.as_deref().unwrap_or_default(), ..Field::default() }))
+                (forms::field(
+                    visit,
+                    DETAILS,
+                    &Field { name: "title", label: "Title", value: &issue.title, ..Field::default() },
+                ))
+                (forms::field(
+                    visit,
+                    DETAILS,
+                    &Field { name: "body", label: "Description", value: &issue.body, lines: 6, ..Field::default() },
+                ))
+                (forms::field(
+                    visit,
+                    DETAILS,
+                    &Field { name: "labels", label: "Labels",
+                        hint: "Separated by commas.", value: &labels, ..Field::default() },
+                ))
+                (forms::field(
+                    visit,
+                    DETAILS,
+                    &Field { name: "assignee", label: "Assignee",
+                        value: issue.assignee.as_deref().unwrap_or_default(), ..Field::default() },
+                ))
                 div.field {
                     label for="details-priority" { "Priority" }
                     select id="details-priority" name="priority" {
@@ -170,14 +188,21 @@ fn close(visit: &Visit, shown: &Output, end: IssueStatus) -> Markup {
         section.card.padded {
             h2 { (word) " #" (shown.issue.number) }
             @if !unmet.is_empty() {
-                p { (words::count(i64::try_from(unmet.len()).unwrap_or(0), "criterion is", "criteria are")) " not accepted:" }
+                p {
+                    (words::count(i64::try_from(unmet.len()).unwrap_or(0), "criterion is", "criteria are"))
+                    " not accepted:"
+                }
                 ul.unmet { @for item in &unmet { li { (marks::of_item(item, true, None).mark) " " (item.content) } } }
             }
             @if !shown.open_children.is_empty() {
                 p { "Open below it:" }
                 ul.unmet {
                     @for child in &shown.open_children {
-                        li { a href=(visit.at(&format!("/issues/{}", child.number))) { "#" (child.number) " " (child.title) } }
+                        li {
+                            a href=(visit.at(&format!("/issues/{}", child.number))) {
+                                "#" (child.number) " " (child.title)
+                            }
+                        }
                     }
                 }
             }

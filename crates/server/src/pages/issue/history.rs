@@ -57,7 +57,11 @@ pub(super) fn draw(visit: &Visit, shown: &Output) -> Markup {
             div id=(format!("{COMMENT}-box")) {
                 (visit.notice_at("history-title"))
                 (forms::form(visit, COMMENT, "comment", &html! {
-                    (forms::field(visit, COMMENT, &Field { name: "text", label: "Comment", lines: 3, ..Field::default() }))
+                    (forms::field(
+                        visit,
+                        COMMENT,
+                        &Field { name: "text", label: "Comment", lines: 3, ..Field::default() },
+                    ))
                     (forms::refusal(visit, COMMENT))
                     (forms::submit("Comment", ""))
                 }))
@@ -88,7 +92,10 @@ fn line(visit: &Visit, entry: &Entry<'_>) -> Markup {
             li id=(format!("gate-{}", sign_off.gate_id)) {
                 (marks::completed())
                 div.entry-text {
-                    p { b { (sign_off.by.as_deref().map_or_else(|| "Somebody".to_owned(), |by| visit.name(by))) } " signed it off" }
+                    p {
+                        b { (sign_off.by.as_deref().map_or_else(|| "Somebody".to_owned(), |by| visit.name(by))) }
+                        " signed it off"
+                    }
                     @if let Some(said) = sign_off.response.as_ref().filter(|said| !said.is_null()) {
                         div.comment { (gates::plain(said)) }
                     }

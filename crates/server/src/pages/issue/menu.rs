@@ -28,20 +28,31 @@ pub(super) fn draw(visit: &Visit, item: &ItemView, is_criterion: bool, near: Nea
             summary.dots { (Icon::Dots.draw()) span.hidden { "More for “" (item.content) "”" } }
             div.menu-list {
                 @if let Some(before) = before.filter(|_| is_open) {
-                    (now("Move up", format!("move {} {} {}", item.id, before.id, after.map_or("", |one| one.id.as_str()))))
+                    (now(
+                        "Move up",
+                        format!("move {} {} {}", item.id, before.id, after.map_or("", |one| one.id.as_str())),
+                    ))
                 }
                 @if after.is_some() && is_open {
-                    (now("Move down", format!("move {} {} {}", item.id, behind.map_or("-", |one| one.id.as_str()), after.map_or("", |one| one.id.as_str()))))
+                    (now(
+                        "Move down",
+                        format!("move {} {} {}", item.id, behind.map_or("-", |one| one.id.as_str()),
+                            after.map_or("", |one| one.id.as_str())),
+                    ))
                 }
                 @if is_open {
-                    @if !is_criterion && item.status == ItemStatus::Pending { (now("Start", format!("start {}", item.id))) }
+                    @if !is_criterion && item.status == ItemStatus::Pending {
+                        (now("Start", format!("start {}", item.id)))
+                    }
                     @if item.hold.is_some() { (now("Lift the hold", format!("unhold {}", item.id))) }
                     @else { a href=(to("hold")) { "Hold…" } }
                     @if is_deferred { (now("No longer deferred", format!("undefer {}", item.id))) }
                     @else { a href=(to("defer")) { "Defer…" } }
                 }
                 a href=(to("note")) { "Note…" }
-                @if is_open || (is_criterion && item.status != ItemStatus::Abandoned) { a href=(to("drop")) { "Drop…" } }
+                @if is_open || (is_criterion && item.status != ItemStatus::Abandoned) {
+                    a href=(to("drop")) { "Drop…" }
+                }
             }
         }
     }

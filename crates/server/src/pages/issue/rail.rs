@@ -49,7 +49,9 @@ fn sessions(visit: &Visit, all: &[SessionView]) -> Markup {
                         span.hidden { ", " (one.state.name()) }
                         span.when { (words::ago(one.updated_at, visit.now())) }
                     }
-                    p.rail-title { a href=(visit.at(&format!("/sessions/{}", words::encoded(&one.id)))) { (one.title) } }
+                    p.rail-title {
+                        a href=(visit.at(&format!("/sessions/{}", words::encoded(&one.id)))) { (one.title) }
+                    }
                     @if let Some(host) = &one.host { p.hint { (host) } }
                 }
             }
@@ -75,7 +77,9 @@ fn links(visit: &Visit, shown: &Output) -> Markup {
                             (forms::row(visit, &format!("unlink-{}-{}", link.kind, link.number), "unlink", &html! {
                                 input type="hidden" name="kind" value=(kind.name());
                                 input type="hidden" name="to" value=(link.number);
-                                button type="submit" class="link" { "Remove" span.hidden { " the link to #" (link.number) } }
+                                button type="submit" class="link" {
+                                    "Remove" span.hidden { " the link to #" (link.number) }
+                                }
                             }))
                         }
                     }
@@ -93,7 +97,11 @@ fn links(visit: &Visit, shown: &Output) -> Markup {
                             }
                         }
                     }
-                    (forms::field(visit, LINK, &Field { name: "to", label: "Issue", hint: "Its number, for example 12.", ..Field::default() }))
+                    (forms::field(
+                        visit,
+                        LINK,
+                        &Field { name: "to", label: "Issue", hint: "Its number, for example 12.", ..Field::default() },
+                    ))
                     (forms::refusal(visit, LINK))
                     (forms::save_or_cancel(LINK, "Save"))
                 }))
@@ -137,7 +145,9 @@ fn details(visit: &Visit, shown: &Output) -> Markup {
                 @if let Some(by) = issue.worker.as_ref().or(issue.assignment.as_ref()) {
                     dt { "Worked on by" } dd { (visit.name(by)) }
                 }
-                dt { "Filed" } dd { (words::until(issue.created_at, visit.now())) " by " (visit.name(&issue.created_by)) }
+                dt { "Filed" } dd {
+                    (words::until(issue.created_at, visit.now())) " by " (visit.name(&issue.created_by))
+                }
                 dt { "Revision" } dd { (issue.revision) }
             }
         }

@@ -39,15 +39,22 @@ pub(super) fn draw(visit: &Visit, filter: &Filter, waits: &Waits) -> Result<Mark
         div.board tabindex="0" role="region" aria-label="Board" {
             @for (status, page) in &columns {
                 @let state = marks::of_issue(*status);
-                @let total = if filter.is_narrow() { page.issues.len() } else { usize::try_from(issues_in(visit, *status)).unwrap_or(0) };
+                @let total = if filter.is_narrow() { page.issues.len() } else {
+                    usize::try_from(issues_in(visit, *status)).unwrap_or(0)
+                }
+                ;
                 section.column aria-labelledby=(format!("column-{}", status.name())) {
-                    h2 id=(format!("column-{}", status.name())) { (state.mark) (state.word) " " span.number { (total) } }
+                    h2 id=(format!("column-{}", status.name())) {
+                        (state.mark) (state.word) " " span.number { (total) }
+                    }
                     ul.cards data-rows="" id=(format!("cards-{}", status.name())) {
                         @for issue in &page.issues { (card(visit, issue, waits)) }
                     }
                     @if page.issues.is_empty() { p.hint { "None" } }
                     @if page.next_cursor.is_some() {
-                        p.more-of { a href=(visit.here(&[("view", None), ("status", Some(status.name()))])) { "Show more" } }
+                        p.more-of {
+                            a href=(visit.here(&[("view", None), ("status", Some(status.name()))])) { "Show more" }
+                        }
                     }
                 }
             }
@@ -94,7 +101,9 @@ fn mover(visit: &Visit, issue: &IssueView) -> Markup {
                 @for to in ways {
                     @let word = marks::of_issue(to).word;
                     @if to.is_closed() {
-                        a href=(visit.at(&format!("/issues/{}?open=close-{}#close", issue.number, to.name()))) { (word) "…" }
+                        a href=(visit.at(&format!("/issues/{}?open=close-{}#close", issue.number, to.name()))) {
+                            (word) "…"
+                        }
                     } @else {
                         (forms::row(visit, &format!("{key}-{}", to.name()), "move", &html! {
                             input type="hidden" name="number" value=(issue.number);

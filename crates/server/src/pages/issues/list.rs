@@ -56,12 +56,20 @@ pub(super) fn draw(visit: &Visit, filter: &Filter, waits: &Waits) -> Result<Mark
                     @for issue in issues { (row(visit, issue, waits)) }
                 }))
                 @if *has_more && filter.status.is_none() {
-                    p.more-of { a href=(visit.here(&[("status", Some(status.name()))])) { "Show all " (state.word.to_lowercase()) } }
+                    p.more-of {
+                        a href=(visit.here(&[("status", Some(status.name()))])) {
+                            "Show all " (state.word.to_lowercase())
+                        }
+                    }
                 }
             }
         }
         @if let (Some(next), Some(_)) = (next, filter.status) {
-            p.more-of { a href=(format!("{}&cursor={next}", visit.here(&[("status", filter.status.map(IssueStatus::name))]))) { "Show older ones" } }
+            p.more-of {
+                a href=(format!("{}&cursor={next}", visit.here(&[("status", filter.status.map(IssueStatus::name))]))) {
+                    "Show older ones"
+                }
+            }
         }
     })
 }

@@ -117,7 +117,9 @@ pub(super) fn draw(visit: &Visit, mission: &str, measured: &Measured) -> Markup 
             }
             @match metric.current {
                 Some(current) => {
-                    p.figure-line { span.figure { (unit(current.get())) } " " span.hint { (change(measured, visit.now())) } }
+                    p.figure-line {
+                        span.figure { (unit(current.get())) } " " span.hint { (change(measured, visit.now())) }
+                    }
                     (chart.draw(visit.now()))
                 }
                 None => {

@@ -66,7 +66,11 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
                 (gauges(visit, &shown))
                 (review(visit, &shown))
                 @if shown.pillars.is_empty() {
-                    (parts::empty("No pillars yet", "Pillars with metrics come from the mission's file.", &format!("punch mission init --file missions/{}.json", mission.slug)))
+                    (parts::empty(
+                        "No pillars yet",
+                        "Pillars with metrics come from the mission's file.",
+                        &format!("punch mission init --file missions/{}.json", mission.slug),
+                    ))
                 }
                 @for (pillar, metrics) in &charts { (pillar::draw(visit, &shown, pillar, metrics)) }
             }
@@ -90,7 +94,9 @@ fn standing(visit: &Visit, shown: &Output) -> Markup {
     html! {
         (missions::standing(shown.mission.status).word) ". "
         @match (shown.mission.status, shown.next_cycle_at) {
-            (Standing::Active, Some(at)) if at > now => { "The next cycle starts on " (words::until(at, now)) ", in " (words::span(now, at)) "." }
+            (Standing::Active, Some(at)) if at > now => {
+                "The next cycle starts on " (words::until(at, now)) ", in " (words::span(now, at)) "."
+            }
             (Standing::Active, Some(_)) => "The next cycle is due.",
             (Standing::Active, None) => "It has no cadence: a cycle is started by hand.",
             (Standing::Paused, _) => "No cycle starts and no metric is read until you resume it.",
@@ -122,7 +128,9 @@ fn gauges(visit: &Visit, shown: &Output) -> Markup {
             div.gauge {
                 p.gauge-name { "Overdue" }
                 p class=(if late > 0 { "figure red" } else { "figure" }) { (late) }
-                p.hint { @if let Some(days) = worst.filter(|days| *days < 0) { "by " (words::count(-days, "day", "days")) } }
+                p.hint {
+                    @if let Some(days) = worst.filter(|days| *days < 0) { "by " (words::count(-days, "day", "days")) }
+                }
             }
         }
         @for escalation in &shown.escalations {

@@ -42,7 +42,10 @@ pub(super) fn draw(
         section.pillar id=(key) aria-labelledby=(format!("{key}-title")) {
             header.section-head {
                 h2.pillar-title id=(format!("{key}-title")) tabindex="-1" { (pillar.name) }
-                span.beside { (words::grouped(pillar.counts.active)) " active, " (words::grouped(pillar.counts.backlog)) " in backlog" }
+                span.beside {
+                    (words::grouped(pillar.counts.active)) " active, "
+                    (words::grouped(pillar.counts.backlog)) " in backlog"
+                }
                 @if state.word != "Active" { span.beside { (state.mark) " " (state.shown()) } }
             }
             (visit.notice_at(&format!("{key}-title")))
@@ -57,11 +60,20 @@ pub(super) fn draw(
                 ul.criteria.card { @for todo in active.iter().take(shown_active) { (row(visit, todo)) } }
             }
             @if shown_active < active.len() {
-                (forms::opener(visit, &key, &format!("Show {} more active", active.len() - shown_active), None, "quiet"))
+                (forms::opener(
+                    visit,
+                    &key,
+                    &format!("Show {} more active", active.len() - shown_active),
+                    None,
+                    "quiet",
+                ))
             }
             @if !backlog.is_empty() {
                 details.backlog id=(format!("{key}-backlog")) {
-                    summary { (parts::chevron()) "Show " (words::grouped(i64::try_from(backlog.len()).unwrap_or(0))) " in backlog" }
+                    summary {
+                        (parts::chevron()) "Show "
+                        (words::grouped(i64::try_from(backlog.len()).unwrap_or(0))) " in backlog"
+                    }
                     ul.criteria.card { @for todo in backlog.iter().take(BACKLOG) { (row(visit, todo)) } }
                     @if backlog.len() > BACKLOG { p.hint { "The oldest " (BACKLOG) " are shown." } }
                 }
@@ -89,7 +101,9 @@ fn row(visit: &Visit, todo: &MissionTodoView) -> Markup {
                     @if let Some(agent) = &todo.assigned_agent {
                         span {
                             (agent)
-                            @if let Some(at) = todo.started_at.filter(|_| todo.status == Status::InProgress) { ", for " (words::since(at, now)) }
+                            @if let Some(at) = todo.started_at.filter(|_| todo.status == Status::InProgress) {
+                                ", for " (words::since(at, now))
+                            }
                         }
                     }
                     @if let Some(days) = items::days_left(todo.deadline, now) { (items::due(days, todo.overdue)) }

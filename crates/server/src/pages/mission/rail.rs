@@ -30,7 +30,7 @@ fn pillars(visit: &Visit, shown: &Output) -> Markup {
                 @let state = verdict(worst(pillar));
                 @let met = pillar.metrics.iter().filter(|metric| metric.status == MetricStatus::OnTarget).count();
                 article.rail-row id=(format!("rail-{}", pillar.slug)) {
-                    p.rail-head {
+                    div.rail-head {
                         (state.mark) span.hidden { (state.word) ": " }
                         span.rail-title { a href=(format!("#pillar-{}", pillar.slug)) { (pillar.name) } }
                         span.when { (toggle(visit, shown, &pillar.slug, pillar.status)) }
@@ -80,7 +80,9 @@ fn strategies(shown: &Output) -> Markup {
                         li {
                             @match strategy.status {
                                 StrategyStatus::Active => (strategy.description),
-                                StrategyStatus::Abandoned => { span.dropped { (strategy.description) } " " span.hint { "Dropped." } }
+                                StrategyStatus::Abandoned => {
+                                    span.dropped { (strategy.description) } " " span.hint { "Dropped." }
+                                }
                                 StrategyStatus::Completed => { (strategy.description) " " span.hint { "Completed." } }
                                 StrategyStatus::Paused => { (strategy.description) " " span.hint { "Paused." } }
                                 StrategyStatus::Planned => { (strategy.description) " " span.hint { "Planned." } }

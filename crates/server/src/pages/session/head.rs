@@ -79,11 +79,15 @@ fn state(visit: &Visit, at: &At<'_>) -> Markup {
     let now = visit.now();
     let current = at.steps.iter().find(|step| step.is_current);
     if at.session.paused_by.is_some() {
-        return html! { (marks::held()) span { b { "Paused." } " " (at.agent()) " does not continue until you resume it." } };
+        return html! {
+            (marks::held()) span { b { "Paused." } " " (at.agent()) " does not continue until you resume it." }
+        };
     }
     match (at.session.state, at.open_run()) {
         (SessionState::Ended, _) => html! {
-            (marks::completed()) span { "Ended " @if let Some(ended) = at.session.ended_at { (words::ago(ended, now)) } "." }
+            (marks::completed()) span {
+                "Ended " @if let Some(ended) = at.session.ended_at { (words::ago(ended, now)) } "."
+            }
         },
         (_, Some(run)) => on_run(visit, run, current.map(|step| step.title.as_str())),
         (SessionState::Paused, None) => html! {

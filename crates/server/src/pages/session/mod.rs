@@ -78,12 +78,15 @@ fn runs_of(visit: &Visit, session: &str) -> Result<Vec<RunView>, Error> {
     Ok(visit.run::<RunList>(input)?.runs)
 }
 
+/// The title of an issue, and its status.
+type Named = (String, IssueStatus);
+
 /// The steps of the issue that a session works on, or of its newest run.
 fn steps(
     visit: &Visit,
     session: &SessionView,
     runs: &[RunView],
-) -> Result<(Vec<Step>, Option<(String, IssueStatus)>), Error> {
+) -> Result<(Vec<Step>, Option<Named>), Error> {
     if let Some(number) = session.bound_issue {
         let shown = visit.run::<IssueShow>(issue_show::Input { number })?;
         let status = (shown.issue.title.clone(), shown.issue.status);
@@ -107,7 +110,10 @@ fn steps(
         if !steps.is_empty() {
             return Ok((steps, Some(status)));
         }
-        return Ok((of_run(visit, runs)?, Some(status)));
+        // The lists of a run have the criteria too, which are the operator's.
+        let mut steps = of_run(visit, runs)?;
+        steps.retain(|step| shown.criteria.iter().all(|item| item.id != step.id));
+        return Ok((steps, Some(status)));
     }
     Ok((of_run(visit, runs)?, None))
 }
@@ -165,7 +171,9 @@ fn conversation(visit: &Visit, page: &Page, runs: &[RunView]) -> Markup {
             h2.hidden id="chat-title" { "Conversation" }
             @if let Some(first) = page.messages.first().filter(|_| page.has_earlier) {
                 p.earlier id="earlier" {
-                    a href=(format!("{}?{}", visit.path(), words::pair("before", &first.id))) { "Show earlier messages" }
+                    a href=(format!("{}?{}", visit.path(), words::pair("before", &first.id))) {
+                        "Show earlier messages"
+                    }
                 }
             }
             @if page.messages.is_empty() { p.hint { "Nothing was said yet." } }

@@ -15,7 +15,7 @@ pub(super) fn continuation(runs: &[RunView]) -> Markup {
     html! {
         section.rail-part id="continuation" {
             (parts::section_head("continuation-title", "Automatic continuation", &html! {
-                span.word.beside-end class=(if run.drives { "green" } else { "grey" }) {
+                span class=(if run.drives { "word beside green" } else { "word beside grey" }) {
                     @if run.drives { "On" } @else { "Off" }
                 }
             }, &html! {}))

@@ -112,8 +112,12 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
                                 RunState::Ended => { (marks::completed()) " ended" }
                             }
                         }
-                        @if let Some(at) = Time::parse(&run.created_at) { dt { "Started" } dd { (words::ago(at, visit.now())) " by " (visit.name(&run.started_by)) } }
-                        @if let Some(at) = run.ended_at.as_deref().and_then(Time::parse) { dt { "Ended" } dd { (words::ago(at, visit.now())) } }
+                        @if let Some(at) = Time::parse(&run.created_at) {
+                            dt { "Started" } dd { (words::ago(at, visit.now())) " by " (visit.name(&run.started_by)) }
+                        }
+                        @if let Some(at) = run.ended_at.as_deref().and_then(Time::parse) {
+                            dt { "Ended" } dd { (words::ago(at, visit.now())) }
+                        }
                     }
                 }
             }
