@@ -30,7 +30,7 @@ pub(super) fn folded(visit: &Visit, item: &Item) -> Markup {
             summary {
                 span.kind { (icon.draw()) (kind) }
                 span.brief {
-                    h2.brief-title id=(item.anchor()) tabindex="-1" { (title(visit, item, false)) }
+                    h2.brief-title id=(item.anchor()) tabindex="-1" { (title(item, false)) }
                     span.meta { (about(visit, item)) }
                 }
                 (Icon::Right.draw())
@@ -49,7 +49,7 @@ fn head(visit: &Visit, item: &Item) -> Markup {
             span.kind { (icon.draw()) (kind) }
             span.meta { (about(visit, item)) }
         }
-        h2.gate-title id=(item.anchor()) tabindex="-1" { (title(visit, item, true)) }
+        h2.gate-title id=(item.anchor()) tabindex="-1" { (title(item, true)) }
     }
 }
 
@@ -102,7 +102,7 @@ fn place(item: &Item) -> Markup {
     }
 }
 
-fn title(visit: &Visit, item: &Item, is_link: bool) -> Markup {
+fn title(item: &Item, is_link: bool) -> Markup {
     let issue = |number: i64, title: &str| {
         let words = html! { span.issue-number { "#" (number) } " " (title) };
         let to = words::address(&item.project, &format!("/issues/{number}"));

@@ -94,7 +94,7 @@ fn line(visit: &Visit, entry: &Entry<'_>) -> Markup {
                 (marks::completed())
                 div.entry-text {
                     p {
-                        b { (sign_off.by.as_deref().map_or_else(|| "Somebody".to_owned(), |by| visit.name(by))) }
+                        b { (by) }
                         " signed it off"
                     }
                     @if let Some(said) = sign_off.response.as_ref().filter(|said| !said.is_null()) {

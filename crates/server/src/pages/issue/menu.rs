@@ -23,23 +23,17 @@ pub(super) fn draw(visit: &Visit, item: &ItemView, is_criterion: bool, near: Nea
         }
     };
     let id = |item: Option<&ItemView>| item.map_or_else(String::new, |one| one.id.clone());
+    let behind = behind.map_or("-", |one| one.id.as_str());
     let is_deferred = item.defer_until.is_some_and(|until| until > visit.now());
     html! {
         details.menu.row-menu id=(format!("menu-{}", item.id)) {
             summary.dots { (Icon::Dots.draw()) span.hidden { "More for “" (item.content) "”" } }
             div.menu-list {
                 @if let Some(before) = before.filter(|_| is_open) {
-                    (now(
-                        "Move up",
-                        format!("move {} {} {}", item.id, before.id, after.map_or("", |one| one.id.as_str())),
-                    ))
+                    (now("Move up", format!("move {} {} {}", item.id, before.id, id(after))))
                 }
                 @if after.is_some() && is_open {
-                    (now(
-                        "Move down",
-                        format!("move {} {} {}", item.id, behind.map_or("-", |one| one.id.as_str()),
-                            after.map_or("", |one| one.id.as_str())),
-                    ))
+                    (now("Move down", format!("move {} {behind} {}", item.id, id(after))))
                 }
                 @if is_open {
                     @if !is_criterion && item.status == ItemStatus::Pending {

@@ -41,8 +41,7 @@ pub(super) fn draw(visit: &Visit, filter: &Filter, waits: &Waits) -> Result<Mark
                 @let state = marks::of_issue(*status);
                 @let total = if filter.is_narrow() { page.issues.len() } else {
                     usize::try_from(issues_in(visit, *status)).unwrap_or(0)
-                }
-                ;
+                };
                 section.column aria-labelledby=(format!("column-{}", status.name())) {
                     h2 id=(format!("column-{}", status.name())) {
                         (state.mark) (state.word) " " span.number { (total) }
