@@ -1,7 +1,7 @@
 //! What an import has added, and what it has not.
 
 use punchlist_ops::operations::{
-    issue_checklist_import, mission_import, project_export, project_list,
+    issue_checklist_import, mission_import, overview, project_export, project_list,
 };
 
 use super::columns::hanging;
@@ -74,6 +74,19 @@ pub(super) fn projects(output: &project_list::Output) -> String {
     match output.projects.is_empty() {
         true => "There are no projects in this store yet.\n".to_owned(),
         false => output.projects.iter().map(line).collect(),
+    }
+}
+
+/// What waits for a person, one line for each project.
+pub(super) fn waiting(output: &overview::Output) -> String {
+    let row = |row: &overview::ProjectCount| {
+        let here = if row.current { " (this one)" } else { "" };
+        let decisions = if row.waiting == 1 { "decision waits" } else { "decisions wait" };
+        format!("{}{here}: {} {decisions}\n", line(&row.name), row.waiting)
+    };
+    match output.projects.is_empty() {
+        true => "There are no projects in this store yet.\n".to_owned(),
+        false => output.projects.iter().map(row).collect(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tokens for people: the secret is shown once, everything else at any time.
 
 use punchlist_core::Time;
-use punchlist_ops::operations::{store_identity, token_list, token_new};
+use punchlist_ops::operations::{sign_in_link, store_identity, token_list, token_new};
 use punchlist_ops::token::IdentityRule;
 
 use super::columns::aligned;
@@ -22,6 +22,17 @@ pub(super) fn made(output: &token_new::Output, now: Time) -> String {
          {DIM}The secret is not shown again. Give it as PUNCHLIST_TOKEN. \
          Take it back with: punch token revoke {id}{DIM:#}\n"
     )
+}
+
+/// A link that signs a browser in.
+pub(super) fn link(output: &sign_in_link::Output, now: Time) -> String {
+    match output.urls.first() {
+        None => "No server runs on this store. `punch serve --open` starts one.\n".to_owned(),
+        Some(url) => {
+            let ends = relative(output.expires_at, now);
+            format!("{}\n{DIM}The link works once and ends {ends}.{DIM:#}\n", line(url))
+        }
+    }
 }
 
 pub(super) fn listed(output: &token_list::Output, now: Time) -> String {

@@ -112,6 +112,8 @@ words! {
     mission_cycle::MissionCycle => missions::cycled,
     project_export::ProjectExport => |output, _| imported::portable(output),
     project_list::ProjectList => |output, _| imported::projects(output),
+    overview::Overview => |output, _| imported::waiting(output),
+    sign_in_link::SignInLink => tokens::link,
     plan::PlanTool => |output, _| plans::tool(output),
     plan_import::PlanImport => |output, _| plans::imported(output),
     plan_from_todo::PlanFromTodo => |output, _| plans::opened(output),

@@ -39,7 +39,7 @@ fn an_issue_lives_over_its_commands(backend: Backend) {
     let found = place.punch(["issue", "list", "--text", "WHITE log", "--json"]).answer();
     let mut listed = moved["issue"].clone();
     listed["progress"] =
-        json!({ "criteria": 2, "met": 0, "claimed": 0, "steps": 0, "stepsClosed": 0 });
+        json!({ "criteria": 2, "met": 0, "claimed": 0, "steps": 0, "stepsClosed": 0, "held": 0 });
     assert_eq!(found, json!({ "issues": [listed] }));
     let none = ["issue", "list", "--status", "open", "--json"];
     assert_eq!(place.punch(none).answer(), json!({ "issues": [] }));

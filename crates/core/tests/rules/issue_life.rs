@@ -280,7 +280,7 @@ fn items_are_addressed_by_their_text() {
     assert_eq!(brief("deploy").unwrap_err().code(), "no_such_text");
     let empty = World::new(ListKind::Issue);
     let refusal = find(&empty.state, "x", Precision::Exact).unwrap_err();
-    assert!(refusal.to_string().contains("there are none"), "{refusal}");
+    assert!(refusal.to_string().contains("the list is empty"), "{refusal}");
 }
 
 /// P-9: it is visible if an agent cancels most of its plan; a person's cancellations do not count.

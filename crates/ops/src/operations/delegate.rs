@@ -19,7 +19,7 @@ pub struct Input {
     /// The specialist, e.g. coder.
     #[serde(rename = "type")]
     pub kind: Title,
-    /// The work, with everything the specialist needs to know.
+    /// The work, with all the specialist needs to know.
     pub mission: Body,
     /// Why.
     #[serde(default)]

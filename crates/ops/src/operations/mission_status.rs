@@ -15,13 +15,13 @@ use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::views::mission::{MetricStanding, Recommendation, StrategyView, strategies};
 use crate::views::{MissionTodoView, MissionView};
 
-/// Show the state of a mission: counts, metrics, todos to review, overdue todos.
+/// Show a mission: counts, metrics, reviews, overdue todos.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// Its slug.
     pub mission: String,
-    /// Also its open todos and its last cycles.
+    /// Also open todos and cycles.
     #[serde(default)]
     pub open: Option<bool>,
 }

@@ -15,7 +15,7 @@ use crate::call::{Call, Counts};
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::views::MissionTodoView;
 
-/// Complete a todo in progress, after review. Metrics it may have changed are measured again.
+/// Complete a todo in progress, after review. Metrics it changed are measured again.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {

@@ -10,7 +10,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::Reference;
+use crate::input::{Reference, count};
 use crate::views::PlanView;
 
 /// Make a task wait for other tasks of its plan. They replace what it waited for before.
@@ -20,7 +20,7 @@ pub struct Input {
     /// Its id, or its number.
     pub task_id: Reference,
     /// The tasks that must be settled first, by id or number; absent or empty: it waits for nothing.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count::<0, 100, _, _>")]
     #[schemars(length(max = 100))]
     pub after: Vec<Reference>,
 }

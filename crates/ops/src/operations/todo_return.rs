@@ -13,7 +13,7 @@ use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::input::Reference;
 use crate::views::OneTodo;
 
-/// Return a claimed todo with what is missing. The agent it was delegated to continues with it.
+/// Return a claimed todo; say what is missing. Its agent continues.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {

@@ -86,7 +86,8 @@ fn listed_issues_say_how_far_they_are(backend: Backend) {
         world.call_in(&root, "todo", input).unwrap();
     }
     let listed = world.call("issue_list", json!({})).unwrap();
-    let expected = json!({ "criteria": 3, "met": 0, "claimed": 1, "steps": 1, "stepsClosed": 1 });
+    let expected =
+        json!({ "criteria": 3, "met": 0, "claimed": 1, "steps": 1, "stepsClosed": 1, "held": 0 });
     assert_eq!(listed["issues"][0]["progress"], expected);
     let shown = world.call("issue_show", json!({ "number": number })).unwrap();
     assert_eq!(shown["progress"], "2 of 4 closed, 0 of 3 criteria met, 1 claimed");
