@@ -29,7 +29,8 @@ impl Tx<'_> {
         )
     }
 
-    /// The items of a project that are held now, those whose lease ends first.
+    /// The items of a project that are held now, those whose lease ends first. CROSS JOIN makes
+    /// SQLite begin with the leases: they are few, and a project may have a million items.
     pub fn leased(
         &mut self,
         project: ProjectId,
@@ -40,9 +41,10 @@ impl Tx<'_> {
         self.query(
             sql!(
                 "SELECT t.id, t.title, t.started_at, e.holder, e.epoch, e.lease_until \
-                 FROM leases AS e JOIN todos AS t ON t.id = e.todo_id \
-                 JOIN lists AS l ON l.id = t.list_id WHERE e.lease_until > $2 \
-                 AND e.lease_until < $4 AND e.holder IS NOT NULL AND l.project_id = $1 ORDER BY e.lease_until LIMIT $3"
+                 FROM leases AS e CROSS JOIN todos AS t CROSS JOIN lists AS l \
+                 WHERE t.id = e.todo_id AND l.id = t.list_id AND l.project_id = $1 \
+                 AND e.lease_until > $2 AND e.lease_until < $4 AND e.holder IS NOT NULL \
+                 ORDER BY e.lease_until LIMIT $3"
             ),
             &[(&project).into(), now.micros().into(), limit.into(), i64::MAX.into()],
             |row| {

@@ -18,9 +18,9 @@ use super::{parts, words};
 use sentence::{Kind, Sentence};
 
 /// How many events are read at a time, how often at most, and how many sentences are shown.
-const EVENTS: i64 = 300;
-const READS: usize = 4;
-const SENTENCES: usize = 100;
+const EVENTS: i64 = 100;
+const READS: usize = 12;
+const SENTENCES: usize = 50;
 
 /// So many like entries in a row are folded.
 const FOLDED: usize = 3;
