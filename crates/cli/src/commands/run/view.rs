@@ -79,7 +79,7 @@ impl<'a> View<'a> {
             let most = settings.budget.max_continuations;
             format!("auto mode: it goes on by itself while its list is open, at most {most} times")
         } else {
-            "auto mode is off: it stops when it stops (--until-done)".to_owned()
+            "auto mode is off: it may stop with items left (--until-done)".to_owned()
         };
         self.passage(&format!("{agent} · {} · {how}", settings.model), DIM);
         self.refresh();
