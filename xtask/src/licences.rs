@@ -10,7 +10,7 @@ use spdx::{Expression, Licensee, ParseMode};
 
 use crate::process;
 
-const ALLOWED: [&str; 14] = [
+const ALLOWED: [&str; 15] = [
     "MIT",
     "Apache-2.0",
     "Apache-2.0 WITH LLVM-exception",
@@ -19,6 +19,8 @@ const ALLOWED: [&str; 14] = [
     "ISC",
     "Zlib",
     "Unicode-3.0",
+    // The same terms in their older form: the tables of the markdown renderer.
+    "Unicode-DFS-2016",
     "0BSD",
     "CC0-1.0",
     "MIT-0",
