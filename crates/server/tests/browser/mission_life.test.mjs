@@ -34,7 +34,7 @@ for (const way of WAYS) {
     await visitor.button('Return', card).click();
     await visitor.page.getByLabel('What is missing?').locator('visible=true').first().fill('Measure it on three machines.');
     await visitor.button('Return').locator('visible=true').last().click();
-    await visitor.page.waitForLoadState();
+    await visitor.sees('Returned.');
     const returned = (await todosOf(world)).find((todo) => todo.id === todos[0].id);
     assert.equal(returned.status, 'in_progress');
     const again = { todoId: todos[0].id, outcome: 'It takes 58 s on three machines.', evidence: ['note:three machines'] };

@@ -11,8 +11,8 @@ mod rail;
 use maud::html;
 use punchlist_core::gate::GateState;
 use punchlist_ops::Error;
-use punchlist_ops::explain::Fault;
 use punchlist_ops::operations::issue_show::{self, IssueShow};
+use punchlist_ops::web_fault::WebFault;
 
 use super::frame::{Section, Shown};
 use super::gates;
@@ -24,10 +24,8 @@ pub(crate) use act::act;
 /// The number in the path.
 fn number(visit: &Visit) -> Result<i64, Error> {
     let text = visit.part("number");
-    text.parse().ok().filter(|number| *number > 0).ok_or_else(|| {
-        let (path, found) = ("number".to_owned(), format!("`{text}`"));
-        Fault::BadValue { path, found, expected: "the number of an issue".to_owned() }.into()
-    })
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| WebFault::UnknownPath { path: visit.path().to_owned() }.into())
 }
 
 pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
