@@ -140,7 +140,7 @@ fn latest(migrations: &[Migration]) -> i64 {
     migrations.last().map_or(0, |migration| migration.version)
 }
 
-/// While a store is copied into, its version has a minus: whoever else opens it keeps off.
+/// While a store is copied into, its version is negative, so that other processes refuse to open it.
 pub(crate) fn compare(version: i64, migrations: &[Migration]) -> Found {
     if version < 0 {
         return Found::Unfinished;

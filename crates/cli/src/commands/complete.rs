@@ -148,7 +148,7 @@ fn short(values: Vec<(String, String)>) -> Vec<(String, String)> {
     values.into_iter().map(|(id, text)| (end(&id), text)).collect()
 }
 
-/// Reads of the store, for whoever types.
+/// Reads of the store, with the rights of the person who types.
 struct Look {
     ops: punchlist_ops::Ops,
     envelope: punchlist_ops::Envelope,

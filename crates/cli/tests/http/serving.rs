@@ -1,4 +1,4 @@
-//! A `punch serve` for a test, and a small HTTP client that sends exactly what it is told.
+//! A `punch serve` for a test, and a small HTTP client that sends exact bytes.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};

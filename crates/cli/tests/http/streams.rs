@@ -74,7 +74,7 @@ fn bad_cursors_and_filters_are_refused(backend: Backend) {
     assert_eq!(served.post("events", &json!({})).refusal().0, 405);
 }
 
-/// P-29: a cursor that the log does not go on from is told, and the stream goes on from the end.
+/// P-29: a cursor that the log no longer has gets `reset_required`; the stream continues at the end.
 fn lost_cursor_gets_reset_required(backend: Backend) {
     let place = Place::new(backend);
     let served = Served::start(&place);

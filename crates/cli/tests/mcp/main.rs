@@ -1,6 +1,6 @@
 //! The tests of MCP in full: both transports, both eras, the real binary.
 //!
-//! `talk` is a client that sends exactly what it is told. What real clients of other makers do is in
+//! `talk` is a client that sends messages unchanged. What real clients of other makers do is in
 //! the tests of the clients.
 
 #![expect(

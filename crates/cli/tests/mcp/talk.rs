@@ -1,4 +1,4 @@
-//! A client of MCP that sends exactly what it is told, over either transport and in either era.
+//! A client of MCP that sends messages unchanged, over either transport and in either era.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

@@ -75,7 +75,7 @@ impl Call<'_, '_> {
         Ok(())
     }
 
-    /// Asks the person in the mission's chat and in the inbox, and warns whoever works on it.
+    /// Asks the person in the mission's chat and in the inbox, and warns the agent that works on it.
     fn escalate(
         &mut self,
         mission: &Mission,

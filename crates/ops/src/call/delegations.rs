@@ -93,7 +93,7 @@ impl Call<'_, '_> {
         }
     }
 
-    /// Stops whoever works on an item that is not to be done any more.
+    /// Stops the agent that works on an item which is no longer wanted.
     pub(super) fn stop_work_on(
         &mut self,
         project: ProjectId,
@@ -107,7 +107,7 @@ impl Call<'_, '_> {
         Ok(())
     }
 
-    /// Calls a delegation off by policy, for whoever delegated it; one that is over stays as it is.
+    /// Calls a delegation off by policy, in the name of its delegator; one that is over stays as it is.
     pub(super) fn call_off(
         &mut self,
         project: ProjectId,
@@ -199,7 +199,7 @@ impl Call<'_, '_> {
         Ok(Some((delegation, lease)))
     }
 
-    /// Whoever worked on a delegation died. None: that was once too often, and it has failed; its
+    /// The worker of a delegation died. None: that was once too often, and it has failed; its
     /// run has ended, and its item is held.
     fn after_death_of_worker(
         &mut self,

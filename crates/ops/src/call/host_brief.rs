@@ -1,4 +1,4 @@
-//! What a host's model is told about its work: facts, and only where there are some (P-5, P-7).
+//! The text that a host's model gets about its work: facts, and only if there are any (P-5, P-7).
 
 use punchlist_core::command::{ClaimTodo, HoldTodo, ListedTodo, ReplaceTodos};
 use punchlist_core::conversation::{MessageKind, Speaker};
@@ -19,7 +19,7 @@ use crate::Error;
 use crate::operations::session_hook::{Input, NativeTodo};
 use crate::operations::todo_write::{WrittenPriority, WrittenStatus};
 
-/// How many open gates, plans and messages are told.
+/// How many open gates, plans and messages it names.
 const GATES_MAX: i64 = 20;
 const PLANS_MAX: usize = 3;
 const MESSAGES_MAX: i64 = 10;
@@ -161,7 +161,7 @@ impl Call<'_, '_> {
         Ok((!lines.is_empty()).then(|| lines.join("\n")))
     }
 
-    /// A subagent keeps no list; it is told what its parent works on.
+    /// A subagent keeps no list; its text says what its parent works on.
     pub(super) fn brief_subagent(&mut self, session: &Session) -> Result<Option<String>, Error> {
         let Some(issue) = self.bound_issue(session, Lock::No)? else { return Ok(None) };
         let (number, title) = (issue.number, &issue.title);

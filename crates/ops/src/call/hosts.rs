@@ -168,7 +168,7 @@ impl Call<'_, '_> {
         Ok(Some((self.start_session(new)?, false)))
     }
 
-    /// A host goes on with a session that had ended: it is open again, and bound to its last issue
+    /// A host resumes a session that had ended: it is open again, and bound to its last issue
     /// where nobody else has taken that.
     fn reopen_session(&mut self, session: Session) -> Result<Session, Error> {
         if session.state != SessionState::Ended {

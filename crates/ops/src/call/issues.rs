@@ -34,7 +34,7 @@ impl Call<'_, '_> {
         }
     }
 
-    /// Two issues to change. They are locked in the order of their numbers, whoever names them how.
+    /// Two issues to change. They are always locked in the order of their numbers.
     pub(crate) fn two_issues(&mut self, one: i64, other: i64) -> Result<(Issue, Issue), Error> {
         self.issue(one.min(other), Lock::Row)?;
         Ok((self.issue(one, Lock::Row)?, self.issue(other, Lock::Row)?))
@@ -44,7 +44,7 @@ impl Call<'_, '_> {
     pub fn create_issue(&mut self, command: &CreateIssue) -> Result<Issue, Error> {
         self.reach_project()?;
         let project_id = self.ensure_project()?;
-        // The lock comes first: whoever files at the same time is seen below, or waits.
+        // The lock comes first: an issue filed at the same time is seen below, or its caller waits.
         let last_number = self.tx.lock_last_issue(project_id)?;
         let neighbours = if command.force_new {
             Vec::new()

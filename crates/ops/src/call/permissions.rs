@@ -21,7 +21,7 @@ impl Call<'_, '_> {
         command: &AskPermission,
     ) -> Result<(Gate, bool), Error> {
         let project_id = self.ensure_project()?;
-        // Whoever asks the same at the same time waits, and then finds it asked.
+        // A second caller with the same question waits here, and then finds it asked.
         self.tx.lock_last_issue(project_id)?;
         let session = self.session(Lock::Row)?;
         let issue = match &session {
@@ -53,7 +53,7 @@ impl Call<'_, '_> {
         }
     }
 
-    /// What was given always answers whoever waits for the same.
+    /// A permission that was given always also answers the open questions it covers.
     pub(super) fn follow_permission(&mut self, gate: &Gate) -> Result<(), Error> {
         if !gate.is_standing_permission() {
             return Ok(());

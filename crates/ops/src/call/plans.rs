@@ -18,7 +18,7 @@ use crate::Error;
 use crate::plan_file::below_root;
 use crate::views::PlanArchived;
 
-/// The branch of whoever stands in no git folder and names none.
+/// The branch of a caller that is in no git folder and names no branch.
 pub const BRANCH: &str = "main";
 
 impl Call<'_, '_> {

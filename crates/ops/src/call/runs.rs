@@ -1,4 +1,4 @@
-//! The calls on runs: begun, and moved on by whoever executes them.
+//! The calls on runs: beginning one, and each step of the process that executes it.
 //!
 //! All that a process did is written here before it acts on it. The run's row is locked before
 //! anything that it is about, so that a wake-up is seen either by the process that is about to lie

@@ -19,7 +19,7 @@ use super::{Call, host_id};
 use crate::Error;
 use crate::catalogue::{Effect, find};
 
-/// What a new session is told about itself.
+/// The first message of a new session: what it works on.
 #[derive(Clone, Debug)]
 pub(crate) struct NewSession {
     pub title: Title,

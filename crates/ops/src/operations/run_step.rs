@@ -184,7 +184,7 @@ pub(crate) fn record(
 ) -> Result<Output, Error> {
     let (mut verdict, mut said, mut scene, mut held) = (None, None, None, None);
     for step in steps {
-        // A reply and an outside tool act for whoever started the run.
+        // A reply and an outside tool act for the principal that started the run.
         if matches!(step, Step::Reply(_) | Step::Start(_)) {
             holds(call.tx(), &run.reach)?;
         }

@@ -73,7 +73,7 @@ pub(crate) async fn show(State(state): State<Shared>, request: Request) -> Respo
     }
 }
 
-/// The figures are about all projects: whoever may not see them all sees none.
+/// The figures are about all projects: a caller that may not see all of them sees none.
 fn may_look(state: &Server, envelope: &Envelope) -> Result<(), Error> {
     state.ops.admits(envelope.proof)?;
     let actor = &envelope.actor;

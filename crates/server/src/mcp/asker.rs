@@ -132,7 +132,7 @@ impl Asker {
         envelope
     }
 
-    /// Runs a job of the store under an envelope, as whoever the caller is now.
+    /// Runs a job of the store under an envelope with the caller's present rights.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         mut envelope: Envelope,

@@ -142,7 +142,7 @@ impl Watched {
     }
 }
 
-/// One look at the store, as whoever the caller is now.
+/// One look at the store, with the caller's present rights.
 struct Look<'a> {
     asker: &'a Asker,
     choice: Choice,

@@ -38,7 +38,7 @@ pub use self::stdio::Parent;
 use self::tools::Choice;
 use crate::http::limits::Place;
 
-/// A server for whoever asks.
+/// A server for one caller.
 #[derive(Clone, Debug)]
 pub struct McpServer {
     asker: Asker,

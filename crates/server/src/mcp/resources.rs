@@ -209,7 +209,7 @@ pub(crate) async fn listed(
     Ok(result.with_ttl_ms(0).with_cache_scope(CacheScope::Private))
 }
 
-/// The first page, for whoever the envelope says.
+/// The first page, as the caller of the envelope sees it.
 pub(crate) fn first_page(ops: &Ops, envelope: &Envelope) -> Result<Vec<Resource>, Error> {
     Ok(Listing { ops, envelope }.page(None)?.0)
 }

@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 
 use super::calls::{Call, answered};
 
-/// How long nobody need take it before the caller is told.
+/// How long a delegation may wait for a worker before the caller gets a message.
 const QUEUED_MAX: Duration = Duration::from_secs(2);
 /// How long a call waits for one that runs. A host that hears of progress is patient.
 const RUNNING_MAX: Duration = Duration::from_secs(50);
 const RUNNING_MAX_WITH_PROGRESS: Duration = Duration::from_secs(600);
-/// How often progress is told.
+/// How often progress is reported.
 const TOLD: Duration = Duration::from_secs(5);
 
 /// Did the call begin something that it should wait for?
@@ -45,7 +45,7 @@ pub(crate) async fn delegation(call: &Call<'_>, begun: CallToolResult) -> CallTo
     loop {
         match now(call, &output).await {
             Ok(state) => output = state,
-            // The store is away; the delegation is not lost.
+            // The store cannot be reached now; the delegation goes on.
             Err(_) if start.elapsed() < running_max => {}
             Err(_) => return begun,
         }

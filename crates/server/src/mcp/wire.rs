@@ -192,7 +192,7 @@ async fn put<W: AsyncWrite + Unpin>(write: &Mutex<Option<W>>, line: &[u8]) -> io
     write.flush().await
 }
 
-/// One line for whoever runs the host. What the line said may hold anything.
+/// One line for the person who runs the host. What the line said may hold anything.
 fn note(why: &str) {
     let why: String = why.chars().take(200).flat_map(char::escape_debug).collect();
     drop(writeln!(io::stderr(), "note: a message was refused: {why}"));

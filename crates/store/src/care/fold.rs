@@ -238,7 +238,7 @@ impl Fold {
         for (id, key) in places::keys(folded) {
             match stored.get(&id) {
                 Some(Some(found)) if *found == key => {}
-                // A row that is missing altogether is told of elsewhere.
+                // A missing row is reported elsewhere.
                 None => {}
                 Some(found) => {
                     let found = found.as_deref().unwrap_or("nothing");

@@ -130,7 +130,7 @@ pub fn sweep(target: &Path, store: &Path) {
         let is_ours = whole == target || parse(whole, &store).is_some();
         let is_number = !process.is_empty() && process.bytes().all(|b| b.is_ascii_digit());
         if is_ours && is_number && !Path::new("/proc").join(process).exists() {
-            // Whoever else sweeps at the same time may have been faster.
+            // Another process may have removed it already.
             drop(std::fs::remove_file(entry.path()));
         }
     }

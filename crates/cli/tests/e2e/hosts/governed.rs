@@ -236,7 +236,7 @@ fn a_failure_of_the_model_holds_the_item_for_a_while() {
     assert_eq!(later["items"][0]["hold"], Value::Null, "{later}");
 }
 
-/// A session that ended lets go of its issue, and gets it back when its host goes on with it.
+/// A session that ends is unbound from its issue, and bound again when its host resumes it.
 #[test]
 fn a_session_that_goes_on_is_bound_again() {
     each(|place| {
