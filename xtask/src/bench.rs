@@ -9,6 +9,10 @@ use crate::postgres::{TestServer, URL_VARIABLE};
 use crate::{browser, debian, process, repository};
 
 pub(crate) fn run(args: &[String]) -> Result<()> {
+    if args.iter().any(|arg| matches!(arg.as_str(), "--help" | "-h")) {
+        print!("{}", crate::HELP);
+        return Ok(());
+    }
     let root = repository::root()?;
     let build = ["build", "--release", "--package", "punchlist-cli", "--package", "measure"];
     process::run_cargo(&root, &build, &[])?;

@@ -40,9 +40,10 @@ cargo xtask COMMAND
   tidy                     lint the repository's files
   ledger [ID|RANGE|PREFIX…] [--json]
                            which requirements no test names; with arguments, exit 1 if one is missing
-  bench [--quick] [--only PART]
-                           measure, as ratios against references of the same run, with targets; parts:
-                           process issues checklist hooks plans missions runs writers reads http pages takers
+  bench [--quick] [--only PART[,PART]]
+                           measure, as ratios against references of the same run, with targets;
+                           parts: process issues checklist mcp hooks plans missions runs writers reads
+                           http pages takers
   screenshots              pictures of every page, in three widths and both themes, in target/screenshots
                            and those of the README in docs/pictures
   mutants [--sample N] [--seed S] [--only TEXT]

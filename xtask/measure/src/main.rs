@@ -23,87 +23,146 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+use crate::table::Line;
+
 fn main() -> Result<()> {
     let mut args = std::env::args().skip(1);
     match args.next().as_deref() {
         Some("rss") => process::peak_of(&args.collect::<Vec<_>>()),
         Some("continuations") => runs::continue_a_thousand_times(),
         Some("all") => {
-            let folder =
-                args.next().context("usage: measure all FOLDER [--quick] [--only NAME]")?;
-            let rest: Vec<String> = args.collect();
-            let only = rest.iter().position(|word| word == "--only").map(|at| at + 1);
-            let only = only.map(|at| rest.get(at).cloned().unwrap_or_default());
-            all(&PathBuf::from(folder), rest.iter().any(|word| word == "--quick"), only.as_deref())
+            let programs =
+                PathBuf::from(args.next().context("run this through `cargo xtask bench`")?);
+            let (is_quick, chosen) = parse(args)?;
+            all(&Bench { programs: &programs, is_quick }, &chosen)
         }
         _ => bail!("run this through `cargo xtask bench`"),
     }
 }
 
-fn all(programs: &Path, quick: bool, only: Option<&str>) -> Result<()> {
-    let wanted = |name: &str| only.is_none_or(|only| only == name);
-    let mut lines = Vec::new();
-    if wanted("process") {
-        lines.extend(process::measure(programs, if quick { 60 } else { 300 })?);
+/// What a part is measured with.
+struct Bench<'a> {
+    /// The folder of the programs that were built.
+    programs: &'a Path,
+    is_quick: bool,
+}
+
+impl Bench<'_> {
+    /// The first if it is to be quick.
+    fn either<T>(&self, quick: T, whole: T) -> T {
+        if self.is_quick { quick } else { whole }
     }
-    if wanted("issues") {
-        lines.extend(issues::measure(programs, if quick { 60 } else { 300 })?);
-    }
-    if wanted("checklist") {
-        lines.push(checklist::over_mcp(programs, if quick { 200 } else { 1_000 })?);
-        lines.push(checklist::markdown(if quick { 50 } else { 300 })?);
-        lines.push(limits::longest_call()?);
-    }
-    if wanted("mcp") {
-        lines.push(mcp::start(programs, if quick { 21 } else { 101 })?);
-        lines.push(mcp::idle(programs)?);
-        lines.push(mcp::over_http(programs, if quick { 2_000 } else { 10_000 })?);
-    }
-    if wanted("hooks") {
-        lines.extend(hooks::measure(programs, 100_000, if quick { 60 } else { 300 })?);
-    }
-    if wanted("plans") {
-        lines.extend(plans::growth(if quick { 7 } else { 15 })?);
-        lines.extend(plans::position(if quick { 60 } else { 300 })?);
-    }
-    if wanted("missions") {
-        lines.push(missions::at_the_limit(if quick { 2_000 } else { 8_000 })?);
-        lines.push(missions::cycles(if quick { 5 } else { 11 })?);
-    }
-    if wanted("runs") {
-        lines.push(runs::iteration(if quick { 5 } else { 15 })?);
-        lines.push(runs::continuations()?);
-        lines.push(runs::crowd()?);
-        lines.push(runs::decisions(if quick { 50 } else { 300 }));
-    }
-    if wanted("writers") {
-        lines.push(writers::measure(if quick { 4_000 } else { 20_000 })?);
-    }
-    if wanted("reads") {
-        lines.extend(reads::measure(if quick { 100_000 } else { 1_000_000 })?);
-    }
-    if wanted("http") {
-        lines.push(http::crowd(programs, if quick { 4_000 } else { 20_000 })?);
-        let large = if quick { 100_000 } else { 1_000_000 };
-        lines.push(http::large_store(programs, large, if quick { 100 } else { 400 })?);
-        lines.extend(http::streams(programs)?);
-        lines.push(http::remote(programs, if quick { 60 } else { 200 })?);
-    }
-    if wanted("pages") {
-        let large = if quick { 20_000 } else { 1_000_000 };
-        lines.extend(pages::measure(programs, large, if quick { 40 } else { 200 })?);
+}
+
+type Measure = fn(&Bench<'_>) -> Result<Vec<Line>>;
+
+/// The parts, in the order they are measured.
+const PARTS: [(&str, Measure); 13] = [
+    ("process", |b| process::measure(b.programs, b.either(60, 300))),
+    ("issues", |b| issues::measure(b.programs, b.either(60, 300))),
+    ("checklist", |b| {
+        Ok(vec![
+            checklist::over_mcp(b.programs, b.either(200, 1_000))?,
+            checklist::markdown(b.either(50, 300))?,
+            limits::longest_call()?,
+        ])
+    }),
+    ("mcp", |b| {
+        Ok(vec![
+            mcp::start(b.programs, b.either(21, 101))?,
+            mcp::idle(b.programs)?,
+            mcp::over_http(b.programs, b.either(2_000, 10_000))?,
+        ])
+    }),
+    ("hooks", |b| hooks::measure(b.programs, 100_000, b.either(60, 300))),
+    ("plans", |b| {
+        let mut lines = plans::growth(b.either(7, 15))?;
+        lines.extend(plans::position(b.either(60, 300))?);
+        Ok(lines)
+    }),
+    ("missions", |b| {
+        Ok(vec![
+            missions::at_the_limit(b.either(2_000, 8_000))?,
+            missions::cycles(b.either(5, 11))?,
+        ])
+    }),
+    ("runs", |b| {
+        Ok(vec![
+            runs::iteration(b.either(5, 15))?,
+            runs::continuations()?,
+            runs::crowd()?,
+            runs::decisions(b.either(50, 300)),
+        ])
+    }),
+    ("writers", |b| Ok(vec![writers::measure(b.either(4_000, 20_000))?])),
+    ("reads", |b| reads::measure(b.either(100_000, 1_000_000))),
+    ("http", |b| {
+        let large = b.either(100_000, 1_000_000);
+        let mut lines = vec![
+            http::crowd(b.programs, b.either(4_000, 20_000))?,
+            http::large_store(b.programs, large, b.either(100, 400))?,
+        ];
+        lines.extend(http::streams(b.programs)?);
+        lines.push(http::remote(b.programs, b.either(60, 200))?);
+        Ok(lines)
+    }),
+    ("pages", |b| {
+        let mut lines = pages::measure(b.programs, b.either(20_000, 1_000_000), b.either(40, 200))?;
         lines.push(pages::latency()?);
-    }
-    if wanted("takers") {
-        lines.push(takers::next_of(if quick { 100_000 } else { 1_000_000 })?);
+        Ok(lines)
+    }),
+    ("takers", |b| {
+        let mut lines = vec![takers::next_of(b.either(100_000, 1_000_000))?];
         for sslmode in ["disable", "require"] {
-            lines.push(takers::on_postgres(if quick { 5 } else { 11 }, sslmode)?);
+            lines.push(takers::on_postgres(b.either(5, 11), sslmode)?);
+        }
+        Ok(lines)
+    }),
+];
+
+/// Whether to be quick, and which parts.
+fn parse(mut args: impl Iterator<Item = String>) -> Result<(bool, Vec<Measure>)> {
+    let (mut is_quick, mut chosen) = (false, Vec::new());
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--quick" => is_quick = true,
+            "--only" => {
+                let names = args.next().context("--only takes the name of a part")?;
+                for name in names.split(',') {
+                    let Some((_, part)) = PARTS.iter().find(|(known, _)| *known == name) else {
+                        bail!("there is no part {name:?}; `cargo xtask help` lists them");
+                    };
+                    chosen.push(*part);
+                }
+            }
+            other => bail!("unknown argument {other:?}; `cargo xtask help` shows what there is"),
         }
     }
-    print!("{}", table::render(&lines));
-    let missed = lines.iter().filter(|line| !line.holds()).count();
+    if chosen.is_empty() {
+        chosen = PARTS.iter().map(|(_, measure)| *measure).collect();
+    }
+    Ok((is_quick, chosen))
+}
+
+/// Measures, and shows each part when it is done. A part that fails does not keep the others back.
+fn all(bench: &Bench<'_>, chosen: &[Measure]) -> Result<()> {
+    print!("{}", table::HEAD);
+    let (mut measured, mut missed, mut failed) = (0, 0, Vec::new());
+    for measure in chosen {
+        match measure(bench) {
+            Ok(lines) => {
+                lines.iter().for_each(|line| print!("{}", table::row(line)));
+                measured += lines.len();
+                missed += lines.iter().filter(|line| !line.holds()).count();
+            }
+            Err(error) => failed.push(format!("{error:#}")),
+        }
+    }
+    if !failed.is_empty() {
+        bail!("not measured: {}", failed.join("; "));
+    }
     if missed > 0 {
-        bail!("{missed} of {} targets missed", lines.len());
+        bail!("{missed} of {measured} targets missed");
     }
     Ok(())
 }

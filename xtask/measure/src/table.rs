@@ -25,22 +25,17 @@ impl Line {
     }
 }
 
-pub(crate) fn render(lines: &[Line]) -> String {
-    let mut text = String::from(
-        "| measured | ours | reference | ratio or value | target | |\n|---|---|---|---|---|---|\n",
-    );
-    for line in lines {
-        let target = match line.target {
-            Target::AtMost(limit) => format!("≤ {limit}"),
-            Target::AtLeast(limit) => format!("≥ {limit}"),
-        };
-        let verdict = if line.holds() { "holds" } else { "MISSED" };
-        text.push_str(&format!(
-            "| {} | {} | {} | {:.2} | {target} | {verdict} |\n",
-            line.what, line.ours, line.reference, line.value
-        ));
-    }
-    text
+pub(crate) const HEAD: &str =
+    "| measured | ours | reference | ratio or value | target | |\n|---|---|---|---|---|---|\n";
+
+pub(crate) fn row(line: &Line) -> String {
+    let target = match line.target {
+        Target::AtMost(limit) => format!("≤ {limit}"),
+        Target::AtLeast(limit) => format!("≥ {limit}"),
+    };
+    let verdict = if line.holds() { "holds" } else { "MISSED" };
+    let Line { what, ours, reference, value, .. } = line;
+    format!("| {what} | {ours} | {reference} | {value:.2} | {target} | {verdict} |\n")
 }
 
 /// The middle of some durations, in microseconds.
