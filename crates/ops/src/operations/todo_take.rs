@@ -19,9 +19,11 @@ use crate::views::TakenTodo;
 pub struct Input {
     /// Its id, or its number if it has one.
     pub todo_id: Reference,
-    /// Seconds; absent: 900, at most a day.
     #[serde(default, deserialize_with = "range::<1, LEASE_S_MAX, _>")]
-    #[schemars(range(min = 1, max = 86_400))]
+    #[schemars(
+        description = format!("Seconds; absent: {LEASE_S}, at most a day."),
+        range(min = 1, max = LEASE_S_MAX)
+    )]
     pub lease_s: Option<i64>,
 }
 
