@@ -64,7 +64,7 @@ pub(crate) fn parse<D: Define>(
         Ok(parsed) => Ok(Box::new(Parsed::<D>(parsed))),
         Err(error) => {
             let (path, detail) = (error.path().to_string(), error.inner().to_string());
-            Err(explain(&schema, input).unwrap_or_else(|| misspelt(input, path, detail)).into())
+            Err(explain(&schema, input, "").unwrap_or_else(|| misspelt(input, path, detail)).into())
         }
     }
 }

@@ -128,18 +128,6 @@ impl Call<'_, '_> {
         }
     }
 
-    /// The limits and terms of a pillar's list, from its mission, and what the limits count.
-    pub(super) fn bring_terms(&mut self, snapshot: &mut Snapshot) -> Result<(), Error> {
-        let Scope::Pillar { mission: slug, pillar } = &snapshot.list.scope else { return Ok(()) };
-        let project = snapshot.list.project_id;
-        let Some(mission) = self.tx.mission_head(project, slug, Lock::No)? else { return Ok(()) };
-        let counted = mission.counted(pillar);
-        snapshot.tally = self.tx.open_tally(project, slug, counted)?;
-        snapshot.limits = Some(mission.todo.limits);
-        snapshot.terms = mission.terms();
-        Ok(())
-    }
-
     /// May this role see missions at large? Step 3 has asked the table; here it is asked for which.
     pub(crate) fn sees_mission(&self, mission: &Mission) -> Result<(), Error> {
         Ok(mission.shows_itself_to(&self.envelope.actor)?)

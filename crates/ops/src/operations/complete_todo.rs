@@ -66,7 +66,7 @@ impl Define for CompleteTodo {
     }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        let turn = call.turn()?;
+        let turn = turn(call.envelope())?;
         let unknown = || {
             let (todo_id, list) = (input.todo_id.clone(), Some(ListKind::Turn));
             Error::from(Refusal::UnknownTodo { todo_id, list })

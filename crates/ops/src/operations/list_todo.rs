@@ -86,7 +86,7 @@ impl Define for ListTodo {
     }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        let turn = call.turn()?;
+        let turn = turn(call.envelope())?;
         let load = match input.status {
             None | Some(Filter::Pending | Filter::InProgress) => Load::Open,
             Some(Filter::Completed | Filter::Cancelled | Filter::All) => Load::All,

@@ -67,6 +67,7 @@ impl PlanView {
         let tree = Tree::of(snapshot);
         let place = plan::position(&tree, now);
         let current = place.current.map(|at| one(&tree, at, &agents));
+        // For models, and the same at any width. For people the tasks are drawn to their terminal.
         let markdown = plan::render_whole(&tree, place, &agents, &snapshot.list.scope, now);
         let (tasks, archived_at) = (nested(&tree, &agents), snapshot.list.archived_at);
         Ok(Self { tasks, current, markdown, archived_at })

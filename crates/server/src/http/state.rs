@@ -4,9 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::Request;
 use axum::middleware::from_fn_with_state;
-use axum::response::Response;
 use axum::routing::any;
 use punchlist_core::Time;
 use punchlist_ops::config::Roster;
@@ -60,14 +58,6 @@ pub(crate) async fn blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(job).await.unwrap_or_else(panicked)
 }
 
-/// What is at no path: a page for a browser, a problem for a program.
-async fn unknown(
-    axum::extract::State(state): axum::extract::State<Shared>,
-    request: Request,
-) -> Response {
-    pages::unknown(state, request).await
-}
-
 pub(crate) fn router(state: &Shared) -> Router {
     Router::new()
         .route("/healthz", any(health::alive))
@@ -80,7 +70,7 @@ pub(crate) fn router(state: &Shared) -> Router {
         .route("/remote/caller", any(api::remote_caller))
         .route("/remote/project", any(api::remote_project))
         .merge(pages::routes())
-        .fallback(unknown)
+        .fallback(pages::unknown)
         .layer(CompressionLayer::new())
         .layer(from_fn_with_state(Arc::clone(state), guard::around))
         .with_state(Arc::clone(state))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::RequestExt;
 use axum::body::Body;
-use axum::extract::{RawPathParams, Request};
+use axum::extract::{RawPathParams, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
@@ -170,7 +170,7 @@ pub(crate) async fn answer(state: Shared, to: &'static Page, request: Request) -
 }
 
 /// The page for a path that is none.
-pub(crate) async fn unknown(state: Shared, request: Request) -> Response {
+pub(crate) async fn unknown(State(state): State<Shared>, request: Request) -> Response {
     let path = request.uri().path().to_owned();
     let is_program = ["/v1", "/mcp", "/remote"].iter().any(|start| path.starts_with(start));
     let accepts = request.headers().get(header::ACCEPT).and_then(|accepts| accepts.to_str().ok());
