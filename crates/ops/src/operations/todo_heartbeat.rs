@@ -41,7 +41,7 @@ impl Define for TodoHeartbeat {
         command: &["todo", "heartbeat"],
         positional: &["todoId", "epoch"],
     };
-    const EXAMPLE: &'static str = r#"{"todoId":"01JCQ0000000000000000000AB","epoch":1}"#;
+    const EXAMPLE: &'static str = r#"{"todoId":"t2","epoch":1}"#;
 
     type Input = Input;
     type Output = TakenTodo;

@@ -92,7 +92,7 @@ impl Define for TodoShow {
     const EFFECT: Effect = Effect::Read;
     const SURFACES: Surfaces =
         Surfaces { profiles: &[], command: &["todo", "show"], positional: &["todoId"] };
-    const EXAMPLE: &'static str = r#"{"todoId":"01JCQ0000000000000000000AB"}"#;
+    const EXAMPLE: &'static str = r#"{"todoId":"t2"}"#;
 
     type Input = Input;
     type Output = Output;

@@ -36,7 +36,7 @@ impl Define for TodoTake {
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces =
         Surfaces { profiles: &[], command: &["todo", "take"], positional: &["todoId"] };
-    const EXAMPLE: &'static str = r#"{"todoId":"01JCQ0000000000000000000AB","leaseS":600}"#;
+    const EXAMPLE: &'static str = r#"{"todoId":"t2","leaseS":600}"#;
 
     type Input = Input;
     type Output = TakenTodo;
