@@ -173,11 +173,9 @@ pub struct TargetSpec {
     /// On which side of the value it should be.
     pub operator: Operator,
     /// The figure itself.
-    #[schemars(with = "f64")]
     pub value: Figure,
     /// A figure beyond the value but not beyond this is a warning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<f64>")]
     pub warning_threshold: Option<Figure>,
     /// The direction it should move in; if absent, the operator field decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]

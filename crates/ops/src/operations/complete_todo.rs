@@ -41,7 +41,6 @@ pub struct Output {
     pub title: String,
     pub status: Status,
     pub outcome: String,
-    #[schemars(with = "String")]
     pub completed_at: Time,
     /// Items of this turn that are pending or in progress.
     pub remaining: u64,

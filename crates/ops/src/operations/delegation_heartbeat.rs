@@ -33,7 +33,6 @@ pub struct Input {
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub epoch: i64,
-    #[schemars(with = "String")]
     pub lease_until: Time,
 }
 

@@ -44,7 +44,6 @@ pub struct Output {
     pub delegation: Option<DelegationView>,
     /// Give it in the report.
     pub epoch: Option<i64>,
-    #[schemars(with = "Option<String>")]
     pub lease_until: Option<Time>,
 }
 

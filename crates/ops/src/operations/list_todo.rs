@@ -49,11 +49,8 @@ pub struct Item {
     /// Place in the list, from 0.
     pub priority: i64,
     pub outcome: Option<String>,
-    #[schemars(with = "String")]
     pub created_at: Time,
-    #[schemars(with = "Option<String>")]
     pub started_at: Option<Time>,
-    #[schemars(with = "Option<String>")]
     pub completed_at: Option<Time>,
 }
 

@@ -70,7 +70,6 @@ pub struct LateReport {
     pub by: String,
     /// What was done, as reported.
     pub outcome: String,
-    #[schemars(with = "String")]
     pub at: Time,
 }
 
@@ -79,7 +78,6 @@ pub struct LateReport {
 pub struct NoteView {
     pub author: String,
     pub text: String,
-    #[schemars(with = "String")]
     pub at: Time,
 }
 

@@ -30,7 +30,6 @@ pub struct TaskView {
     #[schemars(default)]
     pub claimed: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
     pub defer_until: Option<Time>,
     /// The ids of the tasks that must be settled first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -57,7 +56,6 @@ pub struct PlanView {
     pub markdown: String,
     /// When it was archived, if it is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
     pub archived_at: Option<Time>,
 }
 
