@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::mission_desk::{BUILD, Desk, MISSION, complete, file, new, strings, update, with};
 
-/// Callers without a part in the pillar `build-performance`.
+/// Callers that have no part in the pillar `build-performance`.
 fn strangers(desk: &Desk) -> Vec<(&'static str, Envelope)> {
     let worker = desk.world.envelope(Role::Worker);
     let mut narrowed = desk.world.envelope(Role::Worker);
@@ -23,7 +23,7 @@ fn strangers(desk: &Desk) -> Vec<(&'static str, Envelope)> {
     ]
 }
 
-/// Not permitted, or out of reach: an item that a token does not reach is unknown to it.
+/// Not permitted, out of reach, or unknown: a token does not see items outside its reach.
 fn is_turned_away(refused: &Error) -> bool {
     refused.meaning().exit == 4 || refused.code() == "unknown_todo"
 }
